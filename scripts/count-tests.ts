@@ -1,0 +1,23 @@
+// Reads vitest's JSON report and says in one plain line how the tests went. A test file that could not even be loaded
+// has no tests to count and counts as one failure, as does a run that left no report.
+
+import { readFileSync } from 'node:fs'
+
+interface Report {
+  numPassedTests: number
+  numFailedTests: number
+  testResults: { status: string; assertionResults: unknown[] }[]
+}
+
+function readReport(file: string | undefined): Report | undefined {
+  const text = file ? readFileSync(file, 'utf8') : ''
+  return text === '' ? undefined : (JSON.parse(text) as Report)
+}
+
+const report = readReport(process.argv[2])
+const broken =
+  report?.testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0) ?? []
+const passed = report?.numPassedTests ?? 0
+const failed = report ? report.numFailedTests + broken.length : 1
+
+console.log(`${passed} passed, ${failed} failed`)

@@ -1,0 +1,127 @@
+// The one feed: whoever acts or publishes follows `event.seq` in order, our own steps and other processes' alike. A commit of
+// ours brings its events along; when somebody else was in between, they are read.
+import type { TaskEvent } from '../entities/event.ts'
+import type { Ledger, LedgerObserver } from '../ledger/ledger.ts'
+
+export type FeedListener = (event: TaskEvent) => void
+
+const pageSize = 500
+
+export class Feed implements LedgerObserver {
+  readonly #ledger: Ledger
+  readonly #listeners = new Set<FeedListener>()
+  readonly #report: (error: unknown, context: Record<string, unknown>) => void
+  readonly #onFailed: (error: unknown) => void
+  #cursor = 0
+  #catchingUp: Promise<void> | undefined
+  #again = false
+  #stop: (() => void) | undefined
+  #waiting: Array<() => void> = []
+  #announceStop: () => void = () => {}
+  /** Resolves when the feed stops. */
+  readonly stoppedSignal: Promise<void> = new Promise((resolve) => {
+    this.#announceStop = resolve
+  })
+
+  constructor(
+    ledger: Ledger,
+    report: (error: unknown, context: Record<string, unknown>) => void,
+    onFailed: (error: unknown) => void,
+  ) {
+    this.#ledger = ledger
+    this.#report = report
+    this.#onFailed = onFailed
+  }
+
+  /** The position up to which everybody has heard. */
+  get cursor(): number {
+    return this.#cursor
+  }
+
+  /** Begins at the present end of the ledger. */
+  async start(): Promise<void> {
+    this.#cursor = await this.#ledger.read((tx) => tx.event.last())
+    this.#stop = this.#ledger.observe(this, { watchOthers: true })
+  }
+
+  stop(): void {
+    this.#stop?.()
+    this.#stop = undefined
+    this.#listeners.clear()
+    this.#announceStop()
+    this.#wakeWaiting()
+  }
+
+  get stopped(): boolean {
+    return this.#stop === undefined
+  }
+
+  /** Hears every event once, in order, right after it became durable. */
+  listen(listener: FeedListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Resolves at the next event, or when the feed stops. */
+  moved(): Promise<void> {
+    if (this.stopped) return Promise.resolve()
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  committed(events: readonly TaskEvent[]): void {
+    if (this.#catchingUp || events[0]?.seq !== this.#cursor + 1) {
+      this.stirred()
+      return
+    }
+    this.#publish(events)
+  }
+
+  stirred(): void {
+    if (this.#catchingUp) {
+      this.#again = true
+      return
+    }
+    this.#catchingUp = this.#catchUp()
+      .catch((error: unknown) => this.#report(error, { doing: 'follow the feed' }))
+      .finally(() => {
+        this.#catchingUp = undefined
+        if (this.#again && !this.stopped) {
+          this.#again = false
+          this.stirred()
+        }
+      })
+  }
+
+  failed(error: unknown): void {
+    this.#onFailed(error)
+  }
+
+  async #catchUp(): Promise<void> {
+    while (!this.stopped) {
+      const cursor = this.#cursor
+      const page = await this.#ledger.read((tx) => tx.event.after(cursor, pageSize))
+      if (page.length === 0) return
+      this.#publish(page)
+    }
+  }
+
+  #publish(events: readonly TaskEvent[]): void {
+    for (const event of events) {
+      this.#cursor = event.seq
+      for (const listener of this.#listeners) {
+        try {
+          listener(event)
+        } catch (error) {
+          this.#report(error, { event: event.type, taskId: event.taskId })
+        }
+      }
+    }
+    this.#wakeWaiting()
+  }
+
+  #wakeWaiting(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const wake of waiting) wake()
+  }
+}

@@ -1,0 +1,713 @@
+// A run that is alive: what an executor talks to. Everything it asks for is recorded before it acts; when nothing of it is in
+// flight and it only waits, it ends, and a later run goes on from the journal.
+import { setImmediate } from 'node:timers'
+import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
+import type { MessageRole } from '../entities/message.ts'
+import type { QuestionParams } from '../entities/question.ts'
+import {
+  type OnInterrupt,
+  type Outcome,
+  type RetryPolicy,
+  type Task,
+  type TaskRecord,
+  toTask,
+} from '../entities/task.ts'
+import { ErrandError, Failure, type StoredError, toStoredError } from '../errors.ts'
+import {
+  type AnswerSchema,
+  type AnyExecutor,
+  type AskOptions,
+  type CallContext,
+  type CallOptions,
+  isExecutor,
+  type Run,
+  type SpawnSpec,
+  type WaitOptions,
+} from '../executor.ts'
+import { checkText, fromJson, toJson } from '../json.ts'
+import type { NewCall, Op, Reads, Step } from '../ledger/ledger.ts'
+import { resolveRetry, resultsOf, retryDelay, type WaitParams } from '../machines/family.ts'
+import { replayOf } from '../machines/replay.ts'
+import { toAnswerSchema } from '../steps/answer-schema.ts'
+import type { CreateRequest } from '../steps/create.ts'
+import {
+  appendMessage,
+  beginEntry,
+  finishEntry,
+  noteEntry,
+  reportProgress,
+  runEnded,
+  writeOutput,
+} from '../steps/journal.ts'
+import type { Moment } from '../steps/moment.ts'
+import type { ExecutorOutcome } from '../steps/settle-run.ts'
+import { spawn } from '../steps/spawn.ts'
+import { suspend } from '../steps/suspend.ts'
+import { beginWait, takeWait, type WaitState } from '../steps/wait.ts'
+import type { Clock } from '../clock.ts'
+import { RunJournal } from './run-journal.ts'
+import { RunOutput } from './run-output.ts'
+
+/** What a run needs of the engine around it. */
+export interface RunHost {
+  readonly clock: Clock
+  readonly onInterrupt: OnInterrupt
+  nextId(prefix: string): string
+  moment(): Moment
+  step<L, D, R>(step: Step<L, D, R>): Promise<R>
+  read<R>(query: (tx: Reads) => Op<R>): Promise<R>
+  /** Parses children that a run spawns. */
+  draft(specs: readonly SpawnSpec[], parentId: string): CreateRequest['trees']
+  /** Live output, for whoever streams in this process. */
+  live(taskId: string, content: string, messageId?: string): void
+  /** A timer row was written. */
+  arm(dueAt: number): void
+  views(records: readonly TaskRecord[]): Promise<Task[]>
+  report(error: unknown, context: Record<string, unknown>): void
+}
+
+interface PendingWait {
+  kind: CallKind
+  resolve(value: unknown): void
+  reject(error: unknown): void
+}
+
+type EntryDescription = { kind: CallKind; name: string; ident: string; ordinal: number; params: unknown }
+
+const emptyJournal = (): RunJournal => new RunJournal()
+
+export class LiveRun implements Run {
+  readonly number: number
+  readonly attempt: number
+  readonly taskId: string
+  readonly #task: TaskRecord
+  readonly #executor: AnyExecutor
+  readonly #host: RunHost
+  readonly #controller = new AbortController()
+  #journal: RunJournal = emptyJournal()
+  #journaled = false
+  #ended: ErrandError | undefined
+  #inFlight = 0
+  #callsInFlight = 0
+  readonly #waits = new Map<string, PendingWait>()
+  #quietCheck = false
+  readonly #output: RunOutput
+  #drained: (() => void) | undefined
+
+  constructor(task: TaskRecord, executor: AnyExecutor, host: RunHost) {
+    this.#task = task
+    this.#executor = executor
+    this.#host = host
+    this.number = task.run
+    this.attempt = task.attempt
+    this.taskId = task.id
+    this.#output = new RunOutput(host.clock, (text) => this.#storeOutput(text))
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** It has made entries in the journal, or found some: the end must look for open ones. */
+  get journaled(): boolean {
+    return this.#journaled
+  }
+
+  get diverged(): string[] {
+    return this.#journal.diverged
+  }
+
+  /** Runs the executor to its end; never rejects. */
+  async execute(): Promise<ExecutorOutcome> {
+    let outcome: ExecutorOutcome
+    try {
+      if (this.number > 1) await this.#loadJournal()
+      outcome = this.#ended ? { kind: 'ignored' } : { kind: 'returned', result: await this.#invoke() }
+    } catch (error) {
+      outcome = {
+        kind: 'threw',
+        error: toStoredError(error),
+        final: error instanceof Failure && !error.retry,
+        ...(error instanceof Failure && error.retryAfterMs !== undefined ? { retryAfterMs: error.retryAfterMs } : {}),
+      }
+    }
+    if (!this.#output.isEmpty) await this.#output.flush()
+    // Whatever it returned or threw, a run that was ended has no outcome of its own.
+    return this.#ended ? { kind: 'ignored' } : outcome
+  }
+
+  /** The run has ended: aborts, and rejects whatever is pending. */
+  end(reason: ErrandError = runEnded(this.#ref)): void {
+    if (this.#ended) return
+    this.#ended = reason
+    this.#controller.abort(reason)
+    for (const wait of this.#waits.values()) wait.reject(reason)
+    this.#waits.clear()
+    this.#drained?.()
+  }
+
+  /** Ends the run at its next safe point: when no call is in flight. */
+  drain(): void {
+    const letGo = (): void => this.end(runEnded(this.#ref, 'the engine is closing'))
+    if (this.#callsInFlight === 0) letGo()
+    else this.#drained = letGo
+  }
+
+  /** A wait may be over while the run is still alive: it goes on in place. */
+  poke(callId: string): void {
+    const wait = this.#waits.get(callId)
+    if (wait === undefined || this.#ended) return
+    void this.#busy(() => this.#settleWait(callId, wait)).catch((error: unknown) => wait.reject(error))
+  }
+
+  // ── what the executor calls ──
+
+  call(name: string, ...rest: any[]): Promise<any> {
+    const [params, fn, options] = typeof rest[0] === 'function' ? [undefined, rest[0], rest[1]] : rest
+    return this.#guard(() => {
+      const given = (options ?? {}) as CallOptions
+      const image = fromJson(toJson(params, `the params of call "${name}"`))
+      return this.#call(this.#describe('call', name, image, given.key), params, fn, given)
+    })
+  }
+
+  message(
+    role: MessageRole,
+    content: string | AsyncIterable<string> | Iterable<string>,
+    options: { key?: string } = {},
+  ): Promise<string> {
+    return this.#guard(() => this.#busy(() => this.#message(role, content, options.key)))
+  }
+
+  emit(chunk: string, options: { store?: boolean } = {}): void {
+    if (this.#ended) return
+    const text = checkText(String(chunk), 'the output')
+    if (options.store) this.#output.add(text)
+    else this.#host.live(this.taskId, text)
+  }
+
+  ask<T = unknown>(question: string, schema?: AnswerSchema | null, options: AskOptions = {}): Promise<T> {
+    return this.#guard(async () => {
+      const params: QuestionParams = {
+        question: checkText(question, 'the question'),
+        schema: toAnswerSchema(schema),
+        ...('default' in options ? { default: fromJson(toJson(options.default, 'the default answer')) } : {}),
+      }
+      const entry = this.#describe('ask', 'ask', params, options.key, { question, schema: params.schema })
+      const answer = await this.#wait(entry, options.timeoutMs, (record) =>
+        this.#step(beginEntry(record, this.#host.moment())),
+      )
+      return (isZod(schema) ? schema.parse(answer) : answer) as T
+    })
+  }
+
+  spawn(specs: SpawnSpec | SpawnSpec[], options: { key?: string } = {}): Promise<any> {
+    return this.#guard(() => {
+      const list = Array.isArray(specs) ? specs : [specs]
+      const trees = this.#host.draft(list, this.taskId)
+      const image = trees.map((tree) =>
+        tree.map(({ id: _id, parentId: _parent, blockedBy, ...draft }) => ({ ...draft, after: blockedBy.length })),
+      )
+      const entry = this.#describe('spawn', 'spawn', fromJson(toJson(image, 'the tasks to spawn')), options.key)
+      return this.#busy(async () => {
+        const children = await this.#spawn(entry, trees)
+        return Array.isArray(specs) ? children : children[0]
+      })
+    })
+  }
+
+  wait(
+    tasks: string | { id: string } | ReadonlyArray<string | { id: string }>,
+    options: WaitOptions = {},
+  ): Promise<any> {
+    return this.#guard(async () => {
+      const ids = (Array.isArray(tasks) ? tasks : [tasks]).map((each: string | { id: string }) =>
+        typeof each === 'string' ? each : each.id,
+      )
+      const params: WaitParams = { tasks: ids, mode: options.mode ?? 'all', settled: options.settled ?? false }
+      const entry = this.#describe('wait', 'wait', params, options.key)
+      const outcomes = await this.#wait(entry, options.timeoutMs, (record) =>
+        this.#step(beginWait(record, this.#host.moment())),
+      )
+      return resultsOf(params, outcomes as Array<Outcome | null>)
+    })
+  }
+
+  sleep(ms: number, options: { key?: string } = {}): Promise<void> {
+    return this.#guard(async () => {
+      if (!Number.isFinite(ms) || ms < 0) {
+        throw new ErrandError(
+          'INVALID_INPUT',
+          `Cannot sleep for ${ms} ms: expected a number of milliseconds, 0 or more.`,
+          { ms },
+        )
+      }
+      const entry = this.#describe('sleep', 'sleep', { ms }, options.key)
+      await this.#wait(entry, ms, (record) => this.#step(beginEntry(record, this.#host.moment())))
+    })
+  }
+
+  progress(fraction: number, note?: string): Promise<void> {
+    return this.#guard(() => {
+      if (!(fraction >= 0 && fraction <= 1)) {
+        throw new ErrandError('INVALID_INPUT', `Progress is a fraction between 0 and 1, not ${fraction}.`, { fraction })
+      }
+      const text = note === undefined ? null : checkText(note, 'the note')
+      return this.#busy(() => this.#step(reportProgress(this.#ref, fraction, text, this.#host.moment())))
+    })
+  }
+
+  dependencies(): Promise<Task[]> {
+    const { taskId } = this
+    return this.#guard(async () => {
+      const records = await this.#host.read(function* (tx) {
+        const found: TaskRecord[] = []
+        for (const id of yield* tx.dependency.blockers(taskId)) {
+          const task = yield* tx.task.get(id)
+          if (task) found.push(task)
+        }
+        return found
+      })
+      return this.#host.views(records)
+    })
+  }
+
+  // ── calls ──
+
+  async #call(
+    entry: EntryDescription,
+    params: unknown,
+    fn: (params: unknown, context: CallContext) => unknown,
+    options: CallOptions,
+  ): Promise<unknown> {
+    const onInterrupt = options.onInterrupt ?? this.#onInterrupt
+    const found = this.#find(entry)
+    switch (replayOf(found, this.attempt, onInterrupt)) {
+      case 'result':
+        return (found as CallRecord).result
+      case 'error':
+        throw replayedError(found as CallRecord)
+      case 'ask':
+        if (!(await this.#askAgain(found as CallRecord))) throw replayedError(found as CallRecord)
+        break
+      case 'anew':
+      case 'resume':
+    }
+    return this.#busy(async () => {
+      const record = this.#entryOf(entry, undefined, onInterrupt)
+      await this.#step(beginEntry({ ...record, status: 'in_progress' }, this.#host.moment()))
+      this.#callsInFlight++
+      try {
+        return await this.#perform(record, params, fn, options)
+      } finally {
+        this.#callsInFlight--
+        if (this.#callsInFlight === 0) this.#drained?.()
+      }
+    })
+  }
+
+  /** Executes the function of a recorded call and records what came of it. */
+  async #perform(
+    record: NewCall,
+    params: unknown,
+    fn: (params: unknown, context: CallContext) => unknown,
+    options: CallOptions,
+  ): Promise<unknown> {
+    let image: unknown
+    try {
+      const value = await this.#attempts(record, params, fn, options)
+      image = fromJson(toJson(value, `the result of call "${record.name}"`))
+    } catch (error) {
+      // Broken off by the end of the run: it may have happened, so it is closed as interrupted, not as failed by itself.
+      if (this.#ended) throw this.#ended
+      await this.#finish(record.id, { ok: false, error: toStoredError(error, 'CALL_FAILED') })
+      throw error
+    }
+    await this.#finish(record.id, { ok: true, result: image })
+    if (this.#ended) throw this.#ended
+    return image
+  }
+
+  async #finish(
+    callId: string,
+    outcome: { ok: true; result: unknown } | { ok: false; error: StoredError },
+  ): Promise<void> {
+    if (!this.#output.isEmpty) await this.#output.flush()
+    await this.#step(finishEntry(this.#ref, callId, outcome, this.#host.moment()))
+  }
+
+  async #attempts(
+    record: NewCall,
+    params: unknown,
+    fn: (params: unknown, context: CallContext) => unknown,
+    options: CallOptions,
+  ): Promise<unknown> {
+    const policy: RetryPolicy = resolveRetry(options.retry)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#once(record, params, fn, options.timeoutMs)
+      } catch (error) {
+        const delay = retryDelay(policy, attempt, error instanceof Failure ? error.retryAfterMs : undefined)
+        const final = error instanceof Failure && !error.retry
+        if (delay === undefined || final || this.#ended) throw error
+        await this.#pauseFor(delay)
+        if (this.#ended) throw this.#ended
+      }
+    }
+  }
+
+  async #once(
+    record: NewCall,
+    params: unknown,
+    fn: (params: unknown, context: CallContext) => unknown,
+    timeoutMs: number | undefined,
+  ): Promise<unknown> {
+    const note = (details: unknown): Promise<void> =>
+      this.#step(
+        noteEntry(this.#ref, record.id, fromJson(toJson(details, 'the details of a call')), this.#host.moment()),
+      )
+    if (timeoutMs === undefined) return fn(params, { callId: record.id, signal: this.signal, note })
+    const own = new AbortController()
+    const error = new ErrandError('TIMEOUT', `Call "${record.name}" took longer than ${timeoutMs} ms.`, {
+      callId: record.id,
+      timeoutMs,
+    })
+    let timer: unknown
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = this.#host.clock.setTimeout(() => {
+        own.abort(error)
+        reject(error)
+      }, timeoutMs)
+    })
+    const working = Promise.resolve(
+      fn(params, { callId: record.id, signal: AbortSignal.any([this.signal, own.signal]), note }),
+    )
+    working.catch(() => {})
+    try {
+      return await Promise.race([working, late])
+    } finally {
+      this.#host.clock.clearTimeout(timer)
+    }
+  }
+
+  #pauseFor(ms: number): Promise<void> {
+    if (ms <= 0) return Promise.resolve()
+    return new Promise((resume) => {
+      const timer = this.#host.clock.setTimeout(() => resume(), ms)
+      this.signal.addEventListener(
+        'abort',
+        () => {
+          this.#host.clock.clearTimeout(timer)
+          resume()
+        },
+        { once: true },
+      )
+    })
+  }
+
+  /** A person decides about a call that a crash interrupted: true to run it again. */
+  async #askAgain(found: CallRecord): Promise<boolean> {
+    const decision = await this.ask(
+      `The call "${found.name}" was interrupted and may have happened. Run it again?`,
+      { enum: ['rerun', 'fail'] },
+      { key: `interrupted:${found.id}` },
+    )
+    return decision === 'rerun'
+  }
+
+  // ── waits ──
+
+  /** Finds or records a wait and resolves when it is over; rejects when the run ends before. */
+  async #wait(
+    entry: EntryDescription,
+    dueInMs: number | undefined,
+    begin: (record: NewCall) => Promise<void | WaitState>,
+  ): Promise<unknown> {
+    const found = this.#find(entry)
+    switch (replayOf(found, this.attempt, 'fail')) {
+      case 'result':
+        return (found as CallRecord).result
+      case 'error':
+        throw replayedError(found as CallRecord)
+      case 'resume': {
+        const { id } = found as CallRecord
+        const over = this.#register(id, entry.kind)
+        this.poke(id)
+        return over
+      }
+      case 'anew':
+      case 'ask':
+    }
+    const record = this.#entryOf(entry, dueInMs)
+    // Registered first: what it waits for may end in the very commit that records it.
+    const over = this.#register(record.id, entry.kind)
+    await this.#busy(async () => {
+      try {
+        const begun = await begin(record)
+        if (record.dueAt !== null) this.#host.arm(record.dueAt)
+        if (begun !== undefined && !begun.open) this.#resolveWait(record.id, (wait) => wait.resolve(begun.outcomes))
+      } catch (error) {
+        this.#resolveWait(record.id, (wait) => wait.reject(error))
+      }
+    })
+    return over
+  }
+
+  #register(callId: string, kind: CallKind): Promise<unknown> {
+    const promise = new Promise<unknown>((resolve, reject) => {
+      if (this.#ended) reject(this.#ended)
+      else this.#waits.set(callId, { kind, resolve, reject })
+    })
+    promise.catch(() => {})
+    return promise
+  }
+
+  async #settleWait(callId: string, wait: PendingWait): Promise<void> {
+    if (wait.kind === 'wait') {
+      const state = await this.#step(takeWait(this.#ref, callId, this.#host.moment()))
+      if (!state.open) this.#resolveWait(callId, (each) => each.resolve(state.outcomes))
+      return
+    }
+    const call = await this.#host.read((tx) => tx.call.get(callId))
+    if (call?.status === 'completed') this.#resolveWait(callId, (each) => each.resolve(call.result))
+    else if (call?.status === 'failed') this.#resolveWait(callId, (each) => each.reject(replayedError(call)))
+  }
+
+  #resolveWait(callId: string, settle: (wait: PendingWait) => void): void {
+    const wait = this.#waits.get(callId)
+    if (wait === undefined) return
+    this.#waits.delete(callId)
+    settle(wait)
+  }
+
+  /** Quiet: it waits, and nothing of it is in flight. Looked at after the executor has had its turn. */
+  #checkQuiet(): void {
+    if (this.#quietCheck || !this.#isQuiet) return
+    this.#quietCheck = true
+    setImmediate(() => {
+      this.#quietCheck = false
+      if (this.#isQuiet) void this.#suspend()
+    })
+  }
+
+  get #isQuiet(): boolean {
+    return this.#waits.size > 0 && this.#inFlight === 0 && this.#ended === undefined
+  }
+
+  async #suspend(): Promise<void> {
+    try {
+      if (!this.#output.isEmpty) await this.#output.flush()
+      this.#inFlight++
+      const suspended = await this.#step(suspend({ ...this.#ref, ...this.#host.moment() })).finally(
+        () => this.#inFlight--,
+      )
+      // The feed tells of the end, in its order; a run that could not be suspended has something to take up.
+      if (!suspended) for (const callId of [...this.#waits.keys()]) this.poke(callId)
+    } catch (error) {
+      this.#host.report(error, { taskId: this.taskId, run: this.number, doing: 'suspend' })
+    }
+  }
+
+  // ── children, messages, output ──
+
+  async #spawn(entry: EntryDescription, trees: CreateRequest['trees']): Promise<Task[]> {
+    const found = this.#find(entry)
+    if (found?.status === 'completed') {
+      const ids = found.result as string[]
+      const records = await this.#host.read(function* (tx) {
+        const children: TaskRecord[] = []
+        for (const id of ids) {
+          const child = yield* tx.task.get(id)
+          if (child) children.push(child)
+        }
+        return children
+      })
+      return this.#host.views(records)
+    }
+    const request: CreateRequest = { ...this.#host.moment(), trees }
+    return this.#host.views(await this.#step(spawn(this.#entryOf(entry), request)))
+  }
+
+  async #message(
+    role: MessageRole,
+    content: string | AsyncIterable<string> | Iterable<string>,
+    key: string | undefined,
+  ): Promise<string> {
+    const id = this.#host.nextId('msg')
+    if (typeof content === 'string') return this.#append(id, role, content, identOf(key, content))
+    if (key !== undefined) {
+      const ident = identOf(key, null)
+      const ordinal = this.#journal.claim('message', role, ident)
+      const found = this.#journal.findMessage(role, ident, ordinal)
+      return found ?? this.#store(id, role, await this.#collect(content, id), ident, ordinal)
+    }
+    // Without a key the text decides, so the tokens must be had first.
+    const text = await this.#collect(content, id)
+    return this.#append(id, role, text, identOf(undefined, text))
+  }
+
+  async #append(id: string, role: MessageRole, text: string, ident: string): Promise<string> {
+    const ordinal = this.#journal.claim('message', role, ident)
+    return this.#journal.findMessage(role, ident, ordinal) ?? this.#store(id, role, text, ident, ordinal)
+  }
+
+  async #collect(tokens: AsyncIterable<string> | Iterable<string>, messageId: string): Promise<string> {
+    let text = ''
+    for await (const token of tokens) {
+      if (this.#ended) throw this.#ended
+      text += token
+      this.#host.live(this.taskId, token, messageId)
+    }
+    return text
+  }
+
+  async #store(id: string, role: MessageRole, content: string, ident: string, ordinal: number): Promise<string> {
+    this.#journaled = true
+    const moment = this.#host.moment()
+    await this.#step(
+      appendMessage(
+        this.#ref,
+        {
+          id,
+          taskId: this.taskId,
+          role,
+          content: checkText(content, 'the message'),
+          announcement: false,
+          run: this.number,
+          ident,
+          ordinal,
+          timestamp: moment.at,
+        },
+        moment,
+      ),
+    )
+    return id
+  }
+
+  async #storeOutput(text: string): Promise<void> {
+    try {
+      await this.#step(writeOutput(this.#ref, text, this.#host.moment()))
+    } catch (error) {
+      // Output of a run that was closed meanwhile has no place any more.
+      if (ErrandError.isInstance(error) && error.code === 'RUN_ENDED') return
+      this.#host.report(error, { taskId: this.taskId, run: this.number, doing: 'store output' })
+    }
+  }
+
+  // ── inside ──
+
+  get #ref(): { taskId: string; run: number } {
+    return { taskId: this.taskId, run: this.number }
+  }
+
+  get #onInterrupt(): OnInterrupt {
+    const defined = isExecutor(this.#executor) ? this.#executor.onInterrupt : undefined
+    return this.#task.policy.onInterrupt ?? defined ?? this.#host.onInterrupt
+  }
+
+  async #loadJournal(): Promise<void> {
+    const { taskId, attempt } = this
+    this.#journal = await this.#host.read(function* (tx) {
+      return new RunJournal(yield* tx.call.list(taskId), yield* tx.message.list(taskId), attempt)
+    })
+    this.#journaled = true
+  }
+
+  async #invoke(): Promise<unknown> {
+    const executor = this.#executor
+    const view = toTask(this.#task, [], [])
+    if (!isExecutor(executor)) return fromJson(toJson(await executor(view as never, this), 'the result'))
+    const input = executor.input === undefined ? view.input : parseInput(executor.input, view)
+    const value = await executor.run({ ...view, input }, this)
+    if (executor.result === undefined) return fromJson(toJson(value, 'the result'))
+    const parsed = executor.result.safeParse(value)
+    if (!parsed.success)
+      throw new Failure(`The result is not what the executor declares: ${parsed.error.message}`, {
+        code: 'INVALID_RESULT',
+        retry: false,
+      })
+    return fromJson(toJson(parsed.data, 'the result'))
+  }
+
+  #describe(kind: CallKind, name: string, params: unknown, key?: string, identity: unknown = params): EntryDescription {
+    const ident = identOf(key, identity)
+    return { kind, name, ident, ordinal: this.#journal.claim(kind, name, ident), params }
+  }
+
+  #find(entry: EntryDescription): CallRecord | undefined {
+    return this.#journal.find(entry.kind, entry.name, entry.ident, entry.ordinal)
+  }
+
+  #entryOf(entry: EntryDescription, dueInMs?: number, onInterrupt: OnInterrupt = 'fail'): NewCall {
+    this.#journaled = true
+    const { at } = this.#host.moment()
+    return {
+      ...entry,
+      id: this.#host.nextId('call'),
+      taskId: this.taskId,
+      run: this.number,
+      attempt: this.attempt,
+      status: 'pending',
+      onInterrupt,
+      details: null,
+      result: null,
+      error: null,
+      dueAt: dueInMs === undefined ? null : at + dueInMs,
+      createdAt: at,
+      updatedAt: at,
+    }
+  }
+
+  #step<L, D, R>(step: Step<L, D, R>): Promise<R> {
+    return this.#host.step(step)
+  }
+
+  /** Counts what is in flight; when it is done the run may have become quiet. */
+  async #busy<R>(work: () => Promise<R>): Promise<R> {
+    this.#inFlight++
+    try {
+      return await work()
+    } finally {
+      this.#inFlight--
+      this.#checkQuiet()
+    }
+  }
+
+  /** Every request: refused after the end, and never an unhandled rejection when the executor has let go of it. */
+  #guard<R>(work: () => R | Promise<R>): Promise<R> {
+    const promise = (async () => {
+      if (this.#ended) throw this.#ended
+      return work()
+    })()
+    promise.catch(() => {})
+    return promise
+  }
+}
+
+function parseInput(schema: import('zod').ZodType, view: Task): unknown {
+  const parsed = schema.safeParse(view.input ?? undefined)
+  if (parsed.success) return parsed.data
+  throw new Failure(`The input is not what the executor takes: ${parsed.error.message}`, {
+    code: 'INVALID_INPUT',
+    retry: false,
+  })
+}
+
+function isZod(schema: unknown): schema is import('zod').ZodType {
+  return typeof (schema as { safeParse?: unknown } | null | undefined)?.safeParse === 'function'
+}
+
+/** A recorded failure as it is thrown again. */
+function replayedError(call: CallRecord): Error {
+  const error = call.error as StoredError
+  if (error.final) return new Failure(error.message, { code: error.code, retry: false, details: error.details })
+  if (error.code === 'CALL_INTERRUPTED') {
+    return new ErrandError(
+      'CALL_INTERRUPTED',
+      `The call "${call.name}" was interrupted and may have happened: ${error.message}. Catch this, set onInterrupt: 'rerun', or retry the task.`,
+      { callId: call.id, call: call.name },
+    )
+  }
+  const code = error.code === 'TIMEOUT' ? 'TIMEOUT' : 'CALL_FAILED'
+  return new ErrandError(code, error.message, { callId: call.id, call: call.name, error })
+}

@@ -1,0 +1,57 @@
+// Taking up what dead engines left. A dead one on this host is known by the lock that died with it; one that is alive, however
+// slow, is never touched. Commands that outlived their engine are ended, and awaited, before anything runs again.
+import type { CallRecord } from '../entities/call.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Moment } from '../steps/moment.ts'
+import { recover } from '../steps/recover.ts'
+
+export interface RecoveryHost {
+  readonly ledger: Ledger
+  readonly instanceId: string
+  readonly maxCrashes: number
+  moment(): Moment
+  nextId(prefix: string): string
+  /** Ends what a call in progress left running outside of the dead process; resolves when it is gone. */
+  reclaim(call: CallRecord): Promise<void>
+  report(error: unknown, context: Record<string, unknown>): void
+}
+
+/** Recovers every instance that is dead; resolves to the number of runs that were closed. */
+export async function recoverDead(host: RecoveryHost): Promise<number> {
+  const instances = await host.ledger.read((tx) => tx.instance.open())
+  let closed = 0
+  for (const { id } of instances) {
+    if (id === host.instanceId || host.ledger.isAlive(id)) continue
+    try {
+      await reclaimAll(host, id)
+      const { at } = host.moment()
+      const tasks = await host.ledger.step(
+        recover({
+          at,
+          instanceId: id,
+          by: host.instanceId,
+          maxCrashes: host.maxCrashes,
+          reason: 'interrupted',
+          nextId: (prefix) => host.nextId(prefix),
+        }),
+      )
+      host.ledger.discharge(id)
+      closed += tasks.length
+    } catch (error) {
+      // Left as it is: nothing of it runs again until it can be recovered.
+      host.report(error, { doing: 'recover', instance: id })
+    }
+  }
+  return closed
+}
+
+async function reclaimAll(host: RecoveryHost, instanceId: string): Promise<void> {
+  const calls = await host.ledger.read(function* (tx) {
+    const found: CallRecord[] = []
+    for (const run of yield* tx.run.openOf(instanceId)) {
+      for (const call of yield* tx.call.open(run.taskId)) if (call.kind === 'call') found.push(call)
+    }
+    return found
+  })
+  await Promise.all(calls.map((call) => host.reclaim(call)))
+}

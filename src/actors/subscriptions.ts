@@ -1,0 +1,94 @@
+// Live subscriptions: each handler hears in the order of events, awaited, one after the other; one that throws stops nobody.
+// A handler that is slow costs a position, not memory: what it has not heard yet is read from the ledger again.
+import type { EventHandler } from '../api.ts'
+import type { EventType, TaskEvent } from '../entities/event.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Feed } from './feed.ts'
+
+/** Events kept at hand for handlers that keep up. */
+const mostKept = 1_000
+const pageSize = 200
+
+interface Subscription {
+  type: EventType | '*'
+  handler: EventHandler
+}
+
+export class Subscriptions {
+  readonly #feed: Feed
+  readonly #ledger: Ledger
+  readonly #report: (error: unknown, context: Record<string, unknown>) => void
+  #subscriptions: Subscription[] = []
+  #kept: TaskEvent[] = []
+  #cursor = 0
+  #delivering: Promise<void> | undefined
+  #unlisten: (() => void) | undefined
+
+  constructor(feed: Feed, ledger: Ledger, report: (error: unknown, context: Record<string, unknown>) => void) {
+    this.#feed = feed
+    this.#ledger = ledger
+    this.#report = report
+  }
+
+  /** The same handler may subscribe more than once and then hears as often; each unsubscribe undoes one. */
+  subscribe(type: EventType | '*', handler: EventHandler): () => void {
+    const subscription: Subscription = { type, handler }
+    if (this.#subscriptions.length === 0) {
+      this.#cursor = this.#feed.cursor
+      this.#kept = []
+      this.#unlisten = this.#feed.listen((event) => this.#onEvent(event))
+    }
+    this.#subscriptions = [...this.#subscriptions, subscription]
+    return () => {
+      this.#subscriptions = this.#subscriptions.filter((each) => each !== subscription)
+      if (this.#subscriptions.length === 0) this.#unlisten?.()
+    }
+  }
+
+  /** Resolves when everything published so far has been heard. */
+  async settled(): Promise<void> {
+    await this.#delivering
+  }
+
+  #onEvent(event: TaskEvent): void {
+    this.#kept.push(event)
+    if (this.#kept.length > mostKept) this.#kept.shift()
+    this.#delivering ??= this.#deliver().finally(() => {
+      this.#delivering = undefined
+    })
+  }
+
+  async #deliver(): Promise<void> {
+    // Not in the stack of whoever committed.
+    await Promise.resolve()
+    while (this.#subscriptions.length > 0 && this.#cursor < this.#feed.cursor) {
+      for (const event of await this.#next()) {
+        this.#cursor = event.seq
+        await this.#tell(event)
+      }
+    }
+  }
+
+  async #next(): Promise<TaskEvent[]> {
+    const cursor = this.#cursor
+    const kept = this.#kept
+    this.#kept = []
+    if (kept[0]?.seq === cursor + 1) return kept
+    const page = await this.#ledger.read((tx) => tx.event.after(cursor, pageSize))
+    return page.filter((event) => event.seq <= this.#feed.cursor)
+  }
+
+  async #tell(event: TaskEvent): Promise<void> {
+    // The list as it is now: who unsubscribes while an event is told is not told any more, who subscribes hears from the next on.
+    const audience = this.#subscriptions
+    for (const subscription of audience) {
+      if (subscription.type !== '*' && subscription.type !== event.type) continue
+      if (!this.#subscriptions.includes(subscription)) continue
+      try {
+        await subscription.handler({ ...event, data: { ...event.data } })
+      } catch (error) {
+        this.#report(error, { event: event.type, taskId: event.taskId, doing: 'tell a subscriber' })
+      }
+    }
+  }
+}

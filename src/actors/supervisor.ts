@@ -1,0 +1,401 @@
+// The supervisor: it holds the slots, admits by priority then age, recovers what the dead left, fires timers and drains. It
+// acts only on what is durable: a run starts or is ended when the feed says so, never before.
+import { createStore } from '@xstate/store'
+import type { EngineActivity } from '../api.ts'
+import type { Clock } from '../clock.ts'
+import type { CallRecord } from '../entities/call.ts'
+import type { TaskEvent } from '../entities/event.ts'
+import type { OnInterrupt, RetryPolicy, TaskRecord } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import { type AnyExecutor, isExecutor } from '../executor.ts'
+import type { Ledger, Step } from '../ledger/ledger.ts'
+import { resolveRetry } from '../machines/family.ts'
+import { admit } from '../steps/admit.ts'
+import { runEnded } from '../steps/journal.ts'
+import type { Moment } from '../steps/moment.ts'
+import { settleRun } from '../steps/settle-run.ts'
+import { fireTimers, nextDue } from '../steps/timers.ts'
+import type { Feed } from './feed.ts'
+import type { LiveActors } from './live-actors.ts'
+import { LiveRun, type RunHost } from './live-run.ts'
+import { recoverDead } from './recovery.ts'
+import { SoonestTimer } from './timers.ts'
+
+export interface SupervisorOptions {
+  ledger: Ledger
+  feed: Feed
+  actors: LiveActors
+  clock: Clock
+  instanceId: string
+  executors: ReadonlyMap<string, AnyExecutor>
+  maxConcurrent: number
+  limits: Readonly<Record<string, number>>
+  onInterrupt: OnInterrupt
+  maxCrashes: number
+  abortGraceMs: number
+  shutdownTimeoutMs: number
+  host: Omit<RunHost, 'arm'>
+  reclaim(call: CallRecord): Promise<void>
+  report(error: unknown, context: Record<string, unknown>): void
+}
+
+/** A slot: an open executor run. */
+interface Slot {
+  live: LiveRun
+  task: TaskRecord
+  since: number
+  /** Its executor has settled and its outcome is being written. */
+  settling: boolean
+  grace: unknown
+  closed: Promise<void>
+}
+
+/** How often the dead are looked for. */
+const recoverEveryMs = 200
+/** How long an executor gets to let go after the drain's time is over. */
+const lastMomentMs = 250
+
+/** Events by which a task leaves WORKING, or its run is closed by somebody else. */
+const endings = new Set([
+  'task.paused',
+  'task.input_required',
+  'task.waiting',
+  'task.completed',
+  'task.failed',
+  'task.canceled',
+  'task.deleted',
+  'run.closed',
+]) // prettier-ignore
+
+export class Supervisor {
+  readonly #options: SupervisorOptions
+  readonly #slots = new Map<string, Slot>()
+  readonly #perExecutor = new Map<string, number>()
+  readonly #admitted = new Map<string, TaskRecord>()
+  readonly #timer: SoonestTimer
+  readonly #activity = createStore({
+    context: { slots: 0, working: false },
+    on: {
+      changed: (_context, event: { slots: number; working: boolean }) => ({
+        slots: event.slots,
+        working: event.working,
+      }),
+    },
+  })
+  #admitting: Promise<void> | undefined
+  /** Runs that the feed announced before the admission step had told which task they are of. */
+  #early: TaskEvent[] = []
+  #hungry = true
+  #recovering: Promise<number> | undefined
+  #recoveryTimer: unknown
+  #unlisten: (() => void) | undefined
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options
+    this.#timer = new SoonestTimer(options.clock, () => void this.#fireTimers())
+  }
+
+  get isWorking(): boolean {
+    return this.#options.actors.state === 'working'
+  }
+
+  /** Recovers the dead, then admits. */
+  async work(): Promise<void> {
+    const { actors, feed, ledger } = this.#options
+    actors.supervisor.send({ type: 'work' })
+    this.#unlisten = feed.listen((event) => this.#onEvent(event))
+    await this.#recover()
+    this.#recoverAgainLater()
+    const due = await ledger.read(nextDue)
+    if (due !== null) this.#timer.arm(due)
+    this.#changed()
+    this.#pump()
+  }
+
+  /** What runs now. */
+  activity(): EngineActivity {
+    return {
+      slots: this.#slots.size,
+      maxConcurrent: this.#options.maxConcurrent,
+      working: this.isWorking,
+      running: [...this.#slots.values()].map(({ task, live, since }) => ({
+        taskId: task.id,
+        name: task.name,
+        executor: task.executor as string,
+        run: live.number,
+        since,
+      })),
+    }
+  }
+
+  watch(listener: (activity: EngineActivity) => void): () => void {
+    const subscription = this.#activity.subscribe(() => listener(this.activity()))
+    return () => subscription.unsubscribe()
+  }
+
+  arm(dueAt: number): void {
+    if (this.isWorking) this.#timer.arm(dueAt)
+  }
+
+  /** Stops admitting, aborts every run at its next safe point, waits, and lets go of the rest. */
+  async drain(): Promise<void> {
+    if (!this.isWorking) return
+    const { actors, clock, shutdownTimeoutMs } = this.#options
+    actors.supervisor.send({ type: 'drain' })
+    clock.clearTimeout(this.#recoveryTimer)
+    this.#timer.disarm()
+    await this.#recovering
+    await this.#admitting
+    for (const slot of this.#slots.values()) slot.live.drain()
+    await this.#slotsClosed(shutdownTimeoutMs)
+    for (const slot of this.#slots.values())
+      slot.live.end(runEnded({ taskId: slot.task.id, run: slot.live.number }, 'the engine is closing'))
+    await this.#slotsClosed(lastMomentMs)
+    await Promise.all([...this.#slots.values()].map((slot) => this.#giveUp(slot)))
+    this.#unlisten?.()
+    this.#changed()
+  }
+
+  /** The ledger can no longer be trusted: nothing is written any more. */
+  abort(): void {
+    this.#timer.disarm()
+    this.#options.clock.clearTimeout(this.#recoveryTimer)
+    this.#unlisten?.()
+    for (const slot of this.#slots.values()) slot.live.end()
+  }
+
+  // ── following the feed ──
+
+  #onEvent(event: TaskEvent): void {
+    const { data, taskId } = event
+    this.#options.actors.follow(event)
+    if (event.type === 'task.started') this.#startRun(event)
+    if (event.type === 'task.repaired' && event.instanceId === this.#options.instanceId) {
+      this.#options.report(new Error(`The snapshot of ${taskId} was made anew from its row: ${String(data.fault)}`), {
+        taskId,
+      })
+    }
+    const slot = this.#slots.get(taskId)
+    if (slot) this.#followSlot(slot, event)
+    if (typeof data.dueAt === 'number') this.#timer.arm(data.dueAt)
+    if (data.ready === true) {
+      this.#hungry = true
+      this.#pump()
+    }
+  }
+
+  #followSlot(slot: Slot, event: TaskEvent): void {
+    if (typeof event.data.callId === 'string' && (event.type === 'task.unblocked' || event.type === 'timer.fired')) {
+      slot.live.poke(event.data.callId)
+    }
+    if (endings.has(event.type) && event.data.run === slot.live.number) this.#endRun(slot)
+  }
+
+  #startRun(event: TaskEvent): void {
+    if (event.instanceId !== this.#options.instanceId || typeof event.data.run !== 'number') return
+    const task = this.#admitted.get(event.taskId)
+    if (task?.run !== event.data.run) {
+      this.#early.push(event)
+      return
+    }
+    this.#admitted.delete(event.taskId)
+    const { actors, host } = this.#options
+    actors.awaken(task)
+    const executor = this.#options.executors.get(task.executor as string) as AnyExecutor
+    const live = new LiveRun(task, executor, { ...host, arm: (dueAt) => this.arm(dueAt) })
+    const slot: Slot = { live, task, since: event.at, settling: false, grace: undefined, closed: Promise.resolve() }
+    this.#slots.set(task.id, slot)
+    slot.closed = this.#follow(slot)
+    if (!this.isWorking) live.drain()
+    this.#changed()
+  }
+
+  /** From the executor's first line to the closed run. */
+  async #follow(slot: Slot): Promise<void> {
+    const outcome = await slot.live.execute()
+    // Given up meanwhile: the run is closed and the slot gone.
+    if (this.#slots.get(slot.task.id) !== slot) return
+    await this.#settle(slot, outcome)
+  }
+
+  async #settle(slot: Slot, outcome: Awaited<ReturnType<LiveRun['execute']>>): Promise<void> {
+    if (slot.settling) return
+    slot.settling = true
+    const { live, task } = slot
+    try {
+      await this.#step(
+        settleRun({
+          ...this.#options.host.moment(),
+          taskId: task.id,
+          run: live.number,
+          outcome,
+          retry: this.#retryOf(task),
+          diverged: outcome.kind === 'ignored' ? [] : live.diverged,
+          journaled: live.journaled,
+        }),
+      )
+    } catch (error) {
+      this.#options.report(error, { taskId: task.id, run: live.number, doing: 'settle run' })
+    }
+    this.#free(slot)
+  }
+
+  /** The task has left WORKING, or the fence is up: the executor gets its grace to notice. */
+  #endRun(slot: Slot): void {
+    if (slot.settling || slot.grace !== undefined) return
+    const { clock, abortGraceMs } = this.#options
+    slot.live.end()
+    slot.grace = clock.setTimeout(() => void this.#giveUp(slot), abortGraceMs)
+  }
+
+  /** An executor that ignores its signal loses its slot; what it returns later is ignored. */
+  async #giveUp(slot: Slot): Promise<void> {
+    if (this.#slots.get(slot.task.id) !== slot) return
+    await this.#settle(slot, { kind: 'ignored' })
+  }
+
+  #free(slot: Slot): void {
+    this.#options.clock.clearTimeout(slot.grace)
+    if (this.#slots.get(slot.task.id) === slot) this.#slots.delete(slot.task.id)
+    this.#count(slot.task.executor as string, -1)
+    this.#options.actors.closeRun(slot.task.id)
+    this.#changed()
+    this.#pump()
+  }
+
+  // ── admission ──
+
+  #pump(): void {
+    if (!this.#hungry || this.#admitting || !this.isWorking) return
+    const free = this.#options.maxConcurrent - this.#slots.size - this.#admitted.size
+    if (free <= 0) return
+    this.#hungry = false
+    const request = { ...this.#options.host.moment(), free, executors: this.#freeExecutors() }
+    this.#admitting = this.#step(admit(request)).then(
+      (started) => this.#onAdmitted(started, free),
+      (error: unknown) => {
+        this.#admitting = undefined
+        this.#hungry = true
+        this.#options.report(error, { doing: 'admit' })
+        // Not lost: what is ready stays ready, and is tried again.
+        this.#options.clock.setTimeout(() => this.#pump(), recoverEveryMs)
+      },
+    )
+  }
+
+  #onAdmitted(started: readonly TaskRecord[], free: number): void {
+    this.#admitting = undefined
+    for (const task of started) {
+      this.#admitted.set(task.id, task)
+      this.#count(task.executor as string, 1)
+    }
+    const early = this.#early
+    this.#early = []
+    for (const event of early) this.#startRun(event)
+    // Something became ready while the step was on its way; or it took all slots, or a limit stood in the way of more.
+    const news = this.#hungry
+    const more = started.length >= free || this.#limited
+    this.#hungry = news || more
+    if (news || (more && started.length > 0)) this.#pump()
+  }
+
+  get #limited(): boolean {
+    return this.#freeExecutors().some((executor) => executor.free <= 0)
+  }
+
+  #freeExecutors(): Array<{ name: string; free: number; timeoutMs: number | undefined }> {
+    const { executors, limits, maxConcurrent } = this.#options
+    return [...executors].map(([name, executor]) => {
+      const defined = isExecutor(executor) ? executor : undefined
+      const limit = limits[name] ?? defined?.concurrency ?? maxConcurrent
+      return { name, free: limit - (this.#perExecutor.get(name) ?? 0), timeoutMs: defined?.timeoutMs }
+    })
+  }
+
+  #count(executor: string, by: number): void {
+    this.#perExecutor.set(executor, (this.#perExecutor.get(executor) ?? 0) + by)
+  }
+
+  #retryOf(task: TaskRecord): RetryPolicy {
+    const executor = task.executor === null ? undefined : this.#options.executors.get(task.executor)
+    return resolveRetry(task.policy.retry, isExecutor(executor) ? executor.retry : undefined)
+  }
+
+  // ── timers and recovery ──
+
+  async #fireTimers(): Promise<void> {
+    if (!this.isWorking) return
+    try {
+      const next = await this.#step(
+        fireTimers({ ...this.#options.host.moment(), retryOf: (task) => this.#retryOf(task) }),
+      )
+      if (next !== null) this.arm(next)
+    } catch (error) {
+      this.#options.report(error, { doing: 'fire timers' })
+      this.arm(this.#options.clock.now() + recoverEveryMs)
+    }
+  }
+
+  async #recover(): Promise<void> {
+    const { ledger, instanceId, maxCrashes, host, reclaim, report } = this.#options
+    this.#recovering ??= recoverDead({
+      ledger,
+      instanceId,
+      maxCrashes,
+      moment: host.moment,
+      nextId: host.nextId,
+      reclaim,
+      report,
+    })
+    try {
+      const closed = await this.#recovering
+      if (closed > 0) {
+        const due = await ledger.read(nextDue)
+        if (due !== null) this.arm(due)
+      }
+    } catch (error) {
+      report(error, { doing: 'recover' })
+    } finally {
+      this.#recovering = undefined
+    }
+  }
+
+  #recoverAgainLater(): void {
+    this.#recoveryTimer = this.#options.clock.setTimeout(() => {
+      if (!this.isWorking) return
+      void this.#recover().then(() => {
+        if (this.isWorking) this.#recoverAgainLater()
+      })
+    }, recoverEveryMs)
+  }
+
+  // ── inside ──
+
+  #step<L, D, R>(step: Step<L, D, R>): Promise<R> {
+    return this.#options.ledger.step(step)
+  }
+
+  async #slotsClosed(withinMs: number): Promise<void> {
+    const { clock } = this.#options
+    const closed = Promise.all([...this.#slots.values()].map((slot) => slot.closed))
+    let timer: unknown
+    const late = new Promise<void>((resolve) => {
+      timer = clock.setTimeout(() => resolve(), withinMs)
+    })
+    await Promise.race([closed, late])
+    clock.clearTimeout(timer)
+  }
+
+  #changed(): void {
+    this.#activity.trigger.changed({ slots: this.#slots.size, working: this.isWorking })
+  }
+}
+
+/** What a closed engine says. */
+export function engineClosed(): ErrandError {
+  return new ErrandError(
+    'ENGINE_CLOSED',
+    'The engine is closed. Create a new one on the same ledger; nothing is lost.',
+    {},
+  )
+}

@@ -1,0 +1,234 @@
+// The stream of one task: replayed from the ledger, then followed live, with no gap and no duplicate, to exactly one `end`.
+// It keeps a position instead of a queue, so a slow reader costs nothing but its own time.
+import type { StreamItem } from '../api.ts'
+import type { MessageRecord } from '../entities/message.ts'
+import type { TaskEvent } from '../entities/event.ts'
+import { isSettled, type TaskStatus } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { requireTask } from '../steps/moment.ts'
+import type { Feed } from './feed.ts'
+
+const pageSize = 200
+/** Live pieces kept for a reader; a slower one gets the message whole when it is stored. */
+const mostLive = 1_000
+
+export interface LiveContent {
+  content: string
+  messageId?: string
+}
+
+/** Live output by task, for the streams of this process. */
+export class LiveOutput {
+  readonly #listeners = new Map<string, Set<(content: LiveContent) => void>>()
+
+  publish(taskId: string, content: LiveContent): void {
+    for (const listener of this.#listeners.get(taskId) ?? []) listener(content)
+  }
+
+  listen(taskId: string, listener: (content: LiveContent) => void): () => void {
+    const listeners = this.#listeners.get(taskId) ?? new Set()
+    this.#listeners.set(taskId, listeners.add(listener))
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0) this.#listeners.delete(taskId)
+    }
+  }
+}
+
+export interface StreamOptions {
+  after: number
+  signal: AbortSignal | undefined
+}
+
+/** @throws ErrandError NOT_FOUND at the first step, for an unknown task. */
+export async function* streamTask(
+  ledger: Ledger,
+  feed: Feed,
+  output: LiveOutput,
+  taskId: string,
+  { after, signal }: StreamOptions,
+): AsyncGenerator<StreamItem, void, void> {
+  const live: LiveContent[] = []
+  let wake: (() => void) | undefined
+  const rouse = (): void => {
+    wake?.()
+    wake = undefined
+  }
+  const unlisten = [
+    output.listen(taskId, (content) => {
+      if (live.length < mostLive) live.push(content)
+      rouse()
+    }),
+    feed.listen((event) => {
+      if (event.taskId === taskId) rouse()
+    }),
+  ]
+  signal?.addEventListener('abort', rouse)
+  try {
+    requireTask(await ledger.read((tx) => tx.task.get(taskId)), taskId)
+    let cursor = after
+    while (!signal?.aborted) {
+      const pieces = live.splice(0)
+      const page = await readPage(ledger, taskId, cursor)
+      // A piece belongs before the message that replaces it; one whose message stands in this page has been replaced.
+      const stored = new Set(
+        page.events.filter((event) => event.type === 'message.appended').map((event) => event.data.messageId),
+      )
+      for (const piece of pieces) {
+        if (piece.messageId === undefined || !stored.has(piece.messageId))
+          yield { type: 'content', taskId, seq: cursor, ...piece }
+      }
+      for (const event of page.events) {
+        cursor = event.seq
+        yield* itemsOf(event, page.messages)
+        if (isEnd(event, page.revivedAt)) {
+          yield { type: 'end', taskId, seq: event.seq, status: endStatus(event) }
+          return
+        }
+      }
+      if (page.events.length > 0 || live.length > 0) continue
+      if (feed.stopped)
+        throw new ErrandError(
+          'ENGINE_CLOSED',
+          `The engine was closed while ${taskId} was still open. Stream it again with after: ${cursor}.`,
+          { taskId, after: cursor },
+        )
+      await new Promise<void>((resolve) => {
+        wake = resolve
+        void feed.stoppedSignal.then(resolve)
+      })
+    }
+  } finally {
+    signal?.removeEventListener('abort', rouse)
+    for (const stop of unlisten) stop()
+  }
+}
+
+interface Page {
+  events: TaskEvent[]
+  messages: Map<string, MessageRecord>
+  /** Position of the latest retry: an end before it was none. */
+  revivedAt: number
+}
+
+function readPage(ledger: Ledger, taskId: string, cursor: number): Promise<Page> {
+  return ledger.read(function* (tx) {
+    const events = yield* tx.event.after(cursor, pageSize, taskId)
+    const messages = new Map<string, MessageRecord>()
+    let revivedAt = 0
+    for (const event of events) {
+      if (event.type === 'message.appended') {
+        const message = yield* tx.message.get(event.data.messageId as string)
+        if (message) messages.set(message.id, message)
+      } else if (event.type === 'task.failed') revivedAt = yield* tx.event.lastOf(taskId, 'task.retried')
+    }
+    return { events, messages, revivedAt }
+  })
+}
+
+/** A failure with attempts left is no end, nor is one that somebody has retried since. */
+function isEnd(event: TaskEvent, revivedAt: number): boolean {
+  if (event.type === 'task.completed' || event.type === 'task.canceled') return true
+  if (event.type === 'task.failed') return event.data.willRetry !== true && event.seq > revivedAt
+  return event.type === 'task.deleted'
+}
+
+function endStatus(event: TaskEvent): 'completed' | 'failed' | 'canceled' {
+  const status = event.data.status as TaskStatus
+  return isSettled(status) ? (status as 'completed' | 'failed' | 'canceled') : 'canceled'
+}
+
+function* itemsOf(event: TaskEvent, messages: ReadonlyMap<string, MessageRecord>): Generator<StreamItem> {
+  const { taskId, seq, data, at } = event
+  const base = { taskId, seq }
+  switch (event.type) {
+    case 'task.created':
+      yield { ...base, type: 'start', name: data.name as string, goal: (data.goal as string | undefined) ?? null }
+      return
+    case 'task.failed':
+      yield stateItem(event)
+      yield {
+        ...base,
+        type: 'error',
+        error: data.error as { code: string; message: string },
+        willRetry: data.willRetry === true,
+      }
+      return
+    case 'task.started':
+    case 'task.paused':
+    case 'task.input_required':
+    case 'task.waiting':
+    case 'task.completed':
+    case 'task.retried':
+    case 'task.canceled':
+      yield stateItem(event)
+      return
+    case 'question.asked':
+      yield {
+        ...base,
+        type: 'question',
+        questionId: data.questionId as string,
+        question: data.question as string,
+        schema: data.schema ?? null,
+        ...('default' in data ? { default: data.default } : {}),
+      }
+      return
+    case 'message.appended': {
+      const message = messages.get(data.messageId as string)
+      if (message)
+        yield { ...base, type: 'message', messageId: message.id, role: message.role, content: message.content }
+      return
+    }
+    case 'output.written':
+      yield { ...base, type: 'content', content: data.text as string }
+      return
+    case 'progress.reported':
+      yield { ...base, type: 'progress', fraction: data.fraction as number, note: (data.note as string | null) ?? null }
+      return
+    case 'call.started':
+      yield { ...base, type: 'tool_call', callId: data.callId as string, tool: data.tool as string, args: data.args }
+      return
+    case 'call.completed':
+      yield {
+        ...base,
+        type: 'tool_result',
+        callId: data.callId as string,
+        tool: data.tool as string,
+        result: data.result,
+      }
+      return
+    case 'call.failed':
+      yield {
+        ...base,
+        type: 'tool_result',
+        callId: data.callId as string,
+        tool: data.tool as string,
+        result: '',
+        error: data.error as { code: string; message: string },
+      }
+      return
+    case 'task.resumed':
+    case 'task.answered':
+    case 'task.unblocked':
+    case 'task.updated':
+    case 'task.promoted':
+    case 'task.deleted':
+    case 'task.diverged':
+    case 'task.repaired':
+    case 'timer.fired':
+    case 'run.closed':
+      return
+  }
+
+  function stateItem({ data: { status, from, reason } }: TaskEvent): StreamItem {
+    return {
+      ...base,
+      type: 'state',
+      status: status as TaskStatus,
+      from: (from as TaskStatus | undefined) ?? null,
+      reason: (reason as string | null | undefined) ?? null,
+      at,
+    }
+  }
+}

@@ -1,0 +1,223 @@
+// The public shape of the engine: every method, its options, and the types that flow from an executor to a result.
+import type { Call } from './entities/call.ts'
+import type { EventType, TaskEvent } from './entities/event.ts'
+import type { Message } from './entities/message.ts'
+import type { RunRecord } from './entities/run.ts'
+import type { OnInterrupt, Outcome, RetryPolicy, Task, TaskId, TaskStatus } from './entities/task.ts'
+import type { Clock } from './clock.ts'
+import type { AnyExecutor, Executor, InputOf, ResultOf } from './executor.ts'
+import type { Ids } from './ids.ts'
+import type { ListOptions, TaskPatch } from './options.ts'
+
+export type Executors = Record<string, AnyExecutor>
+
+/** The options of `createEngine`. Every key is checked; an unknown one is refused with the nearest name. */
+export interface EngineOptions<E extends Executors = Executors> {
+  /** A path, `:memory:` (default), or a Ledger that the caller opened and closes. */
+  ledger?: string | object
+  /** By name; known before recovery begins. */
+  executors?: E
+  /** Open executor runs in this engine at once. Default 10. */
+  maxConcurrent?: number
+  /** The same for single executors, by name. */
+  limits?: { [K in keyof E]?: number }
+  /** False: tasks wait for `start` or `schedule`. Default true. */
+  autoStart?: boolean
+  /** A parent is completed by its children once its own work is done. Default false. */
+  autoComplete?: boolean
+  /** What a call interrupted by a crash means for the next run. Default `fail`. */
+  onInterrupt?: OnInterrupt
+  /** Runs in a row that may die with nothing recorded before the task fails as `POISONED`. Default 3. */
+  maxCrashes?: number
+  /** How long an executor may ignore its aborted signal before it loses its slot, in milliseconds. Default 5000. */
+  abortGraceMs?: number
+  /** How long `close` waits for open runs, in milliseconds. Default 5000. */
+  shutdownTimeoutMs?: number
+  /** False: a producer that never runs tasks, until `work()`. Default true. */
+  work?: boolean
+  /** Gets every inspection event of the live actors. */
+  inspect?: (event: any) => void
+  /** Gets errors that have no caller: a subscriber that threw, a snapshot that was repaired. Default: `console.error`. */
+  onError?: (error: unknown, context: Record<string, unknown>) => void
+  clock?: Clock
+  ids?: Ids
+}
+
+/** The fields of `create`. */
+export interface CreateOptions<In = unknown> {
+  /** Optional with an executor or a goal; else required. */
+  name?: string
+  goal?: string
+  description?: string
+  input?: In
+  /** Higher runs first. Default 0. */
+  priority?: number
+  parentId?: string
+  /** Ids of tasks that must be completed before this one starts. */
+  blockedBy?: string[]
+  metadata?: Record<string, unknown>
+  retry?: Partial<RetryPolicy>
+  timeoutMs?: number
+  /** Epoch milliseconds. */
+  notBefore?: number
+  /** The same key returns the first task; with another input it is a `KEY_CONFLICT`. */
+  key?: string
+  /** Children by local name; `after` names siblings. Without executor and goal this makes a group. */
+  tasks?: Record<string, ChildOptions>
+  autoStart?: boolean
+  autoComplete?: boolean
+  onInterrupt?: OnInterrupt
+}
+
+export interface ChildOptions extends Omit<CreateOptions, 'tasks' | 'parentId'> {
+  executor?: string | Executor
+  after?: string | string[]
+  tasks?: Record<string, ChildOptions>
+}
+
+/** Ids are strings; verbs take the task itself as well. */
+export type TaskRef<R = unknown> = TaskId<R> | { id: TaskId<R> } | string
+
+/** Why a task does not run. */
+export interface Why {
+  taskId: string
+  status: TaskStatus
+  /**
+   * `slot`: queued behind others; `blocked`: dependencies are open; `timer`: not before a time; `answer`: a question is open;
+   * `executor`: no engine that works here has its executor, or it has none; `held`: somebody must start or resume it;
+   * `children`: it waits for other tasks; `closing`: its last run is settling; `running`; `settled`.
+   */
+  reason: 'slot' | 'blocked' | 'timer' | 'answer' | 'executor' | 'held' | 'children' | 'closing' | 'running' | 'settled'
+  /** The same for people, with what would help. */
+  message: string
+  /** Ids of the tasks that block it or that it waits for. */
+  tasks: string[]
+  /** When the timer fires, in epoch milliseconds; null without one. */
+  at: number | null
+}
+
+interface StreamItemBase {
+  taskId: string
+  /** Position in the ledger: pass the last one seen as `after` to go on from there. Live items carry the last durable one. */
+  seq: number
+}
+/** An item of `engine.stream`. */
+export type StreamItem = StreamItemBase &
+  (
+    | { type: 'start'; name: string; goal: string | null }
+    | { type: 'state'; status: TaskStatus; from: TaskStatus | null; reason: string | null; at: number }
+    | { type: 'content'; content: string; messageId?: string }
+    | { type: 'message'; messageId: string; role: string; content: string }
+    | { type: 'question'; questionId: string; question: string; schema: unknown; default?: unknown }
+    | { type: 'progress'; fraction: number; note: string | null }
+    | { type: 'tool_call'; callId: string; tool: string; args: unknown }
+    | { type: 'tool_result'; callId: string; tool: string; result: unknown; error?: { code: string; message: string } }
+    | { type: 'error'; error: { code: string; message: string }; willRetry: boolean }
+    | { type: 'end'; status: 'completed' | 'failed' | 'canceled' }
+  )
+
+export type EventHandler = (event: TaskEvent) => unknown
+
+/** A page of `engine.list`. */
+export interface TaskPage {
+  tasks: Task[]
+  /** How many match, regardless of the limit. */
+  total: number
+  /** Pass as `after` for the next page; null on the last. */
+  next: string | null
+}
+
+/** What runs now, for whoever watches in the same process. */
+export interface EngineActivity {
+  /** Open executor runs. */
+  slots: number
+  maxConcurrent: number
+  running: Array<{ taskId: string; name: string; executor: string; run: number; since: number }>
+  working: boolean
+}
+
+/**
+ * The engine. Every method that changes a task returns the task as it is then. Every refusal is an `ErrandError`.
+ * Verbs take an id or a task; an unknown id is `NOT_FOUND`, except for `get` (null) and `delete` (false).
+ */
+export interface Engine<E extends Executors = Executors> {
+  /** The instance's id in the ledger. */
+  readonly instanceId: string
+
+  /** Creates a task, or a whole tree, or several, in one transaction: all or nothing. */
+  create<R>(options: CreateOptions & { executor: Executor<any, R> }): Promise<Task<R>>
+  create<K extends keyof E & string>(
+    options: CreateOptions<InputOf<E[K]>> & { executor: K },
+  ): Promise<Task<ResultOf<E[K]>>>
+  create(options: CreateOptions & { executor?: undefined }): Promise<Task>
+  create(options: ReadonlyArray<CreateOptions & { executor?: string | Executor }>): Promise<Task[]>
+
+  get<R = unknown>(task: TaskRef<R>): Promise<Task<R> | null>
+  /**
+   * A task by its id, by `#seq`, or by a prefix of its id that no other task shares (with or without `task-`); null for none.
+   * @throws ErrandError INVALID_INPUT { candidates } when several begin so.
+   */
+  find(ref: string): Promise<Task | null>
+  /** Priority desc, then age. */
+  list(options?: ListOptions): Promise<TaskPage>
+  children(task: TaskRef): Promise<Task[]>
+  /** All descendants, root excluded. */
+  subtree(task: TaskRef): Promise<Task[]>
+  calls(task: TaskRef): Promise<Call[]>
+  messages(task: TaskRef): Promise<Message[]>
+  runs(task: TaskRef): Promise<RunRecord[]>
+
+  update(task: TaskRef, patch: TaskPatch): Promise<Task>
+  /** Deletes: children become roots (default), go along (`cascade`), or forbid it (`refuse`). False for an unknown id. */
+  delete(task: TaskRef, options?: { children?: 'promote' | 'cascade' | 'refuse' }): Promise<boolean>
+
+  /** SUBMITTED only. With an executor: it may now compete for a slot; without: it is WORKING by hand. */
+  start(task: TaskRef): Promise<Task>
+  /** WORKING only. */
+  pause(task: TaskRef): Promise<Task>
+  /** PAUSED only; it runs as soon as a slot is free. */
+  resume(task: TaskRef): Promise<Task>
+  /** Every live descendant too. */
+  cancel(task: TaskRef, reason?: string): Promise<Task>
+  /** FAILED only: a new attempt. */
+  retry(task: TaskRef): Promise<Task>
+  complete(task: TaskRef, result?: unknown, options?: SettleOptions): Promise<Task>
+  fail(task: TaskRef, reason: string, options?: SettleOptions & { code?: string }): Promise<Task>
+  /** INPUT_REQUIRED only. Without a value: the question's default. */
+  answer(task: TaskRef, value?: unknown, options?: { question?: string }): Promise<Task>
+  why(task: TaskRef): Promise<Why>
+
+  /** The result; throws TaskFailedError, TaskCanceledError, or TIMEOUT. */
+  result<R = unknown>(task: TaskId<R> | { id: TaskId<R> }, options?: { timeoutMs?: number }): Promise<R>
+  result<R = unknown>(task: string, options?: { timeoutMs?: number }): Promise<R>
+  /** The outcome as a union on `status`; rejects with TIMEOUT when it is still open after `timeoutMs`. */
+  settled<R = unknown>(task: TaskId<R> | { id: TaskId<R> }, options?: { timeoutMs?: number }): Promise<Outcome<R>>
+  settled<R = unknown>(task: string, options?: { timeoutMs?: number }): Promise<Outcome<R>>
+  /** Replays from the start (or after a position), then follows live, to exactly one `end`. */
+  stream(task: TaskRef, options?: { after?: number; signal?: AbortSignal }): AsyncIterableIterator<StreamItem>
+  /** The durable feed of everything, from a cursor (0: the beginning) on; ends with `signal` or `close`. */
+  events(options?: {
+    after?: number
+    signal?: AbortSignal
+    follow?: boolean
+    taskId?: string
+  }): AsyncIterableIterator<TaskEvent>
+  /** Live only. Handlers of one event run in the order of subscription, each awaited; one that throws stops nobody else. */
+  subscribe(type: EventType | '*', handler: EventHandler): () => void
+
+  /** Starts what is ready and held only by `autoStart: false`; resolves with those tasks when the engine is idle. */
+  schedule(): Promise<Task[]>
+  /** Resolves when no task whose executor this engine has is ready, running or on a timer. */
+  idle(): Promise<void>
+  /** Lets a producer (`work: false`) begin to work. */
+  work(): Promise<void>
+  /** What runs now. `watch` is told of each change. */
+  activity(): EngineActivity
+  watch(listener: (activity: EngineActivity) => void): () => void
+  /** Stops admitting, aborts open runs, waits for them (at most `shutdownTimeoutMs`), lets go of the rest. */
+  close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Options of an explicit settlement. Owners and fences of claimed tasks will be quoted here. */
+export type SettleOptions = Record<never, never>

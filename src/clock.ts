@@ -1,0 +1,17 @@
+// Time as a port: the only file that reads the wall clock or arms a timer. XState's SimulatedClock fits it as it is.
+
+/** Where the engine takes time from. `now` is in epoch milliseconds. */
+export interface Clock {
+  now(): number
+  setTimeout(fn: (...args: unknown[]) => void, timeoutMs: number): unknown
+  clearTimeout(id: unknown): void
+}
+
+/** Node fires any longer delay after 1 ms, so nothing above this is ever handed to a timer. */
+export const longestDelayMs = 2 ** 31 - 1
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  setTimeout: (fn, timeoutMs) => setTimeout(fn, Math.min(Math.max(0, timeoutMs), longestDelayMs)),
+  clearTimeout: (id) => clearTimeout(id as NodeJS.Timeout),
+}

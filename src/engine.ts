@@ -1,0 +1,711 @@
+// The composition root: options are parsed, the ledger is opened, feed, actors and supervisor are introduced to each other,
+// and the public methods are steps and reads over them. No rule of the engine is written here.
+import { hostname } from 'node:os'
+import { Feed } from './actors/feed.ts'
+import { LiveActors } from './actors/live-actors.ts'
+import type { RunHost } from './actors/live-run.ts'
+import { engineClosed, Supervisor } from './actors/supervisor.ts'
+import { Subscriptions } from './actors/subscriptions.ts'
+import { LiveOutput, streamTask } from './actors/task-stream.ts'
+import type { Engine, EngineOptions, Executors, TaskRef, Why } from './api.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { type CallRecord, toCall } from './entities/call.ts'
+import type { TaskEvent } from './entities/event.ts'
+import { toMessage } from './entities/message.ts'
+import { type Question, toQuestion } from './entities/question.ts'
+import { type Outcome, outcomeOf, type Task, type TaskRecord, toTask } from './entities/task.ts'
+import { ErrandError, nearestName, TaskCanceledError, TaskFailedError } from './errors.ts'
+import type { AnyExecutor, SpawnSpec } from './executor.ts'
+import { processGroupOf, reclaim } from './executors/process-group.ts'
+import { createRandomIds, type Ids } from './ids.ts'
+import { checkText, fromJson, toJson } from './json.ts'
+import type { Ledger, Op, Reads, Step } from './ledger/ledger.ts'
+import { writing } from './ledger/ledger.ts'
+import { openLedger } from './ledger/open-ledger.ts'
+import { obstacleOf } from './machines/readiness.ts'
+import {
+  answerOptionsSchema,
+  type CreateSpec,
+  createSpecSchema,
+  deleteOptionsSchema,
+  engineOptionsSchema,
+  eventsOptionsSchema,
+  failOptionsSchema,
+  type ListOptions,
+  listOptionsSchema,
+  parse,
+  settleOptionsSchema,
+  streamOptionsSchema,
+  type TaskPatch,
+  timeoutOptionsSchema,
+  updateSchema,
+} from './options.ts'
+import { requireRuntime } from './runtime.ts'
+import { cancel } from './steps/cancel.ts'
+import { type CreateRequest, create } from './steps/create.ts'
+import { deleteTask } from './steps/delete.ts'
+import { checkedInput, type DraftContext, toDrafts } from './steps/draft.ts'
+import { type Moment, requireTask } from './steps/moment.ts'
+import { update } from './steps/update.ts'
+import * as verbs from './steps/verbs.ts'
+
+const idPattern = /^task-[a-z0-9]+$/
+
+/**
+ * Opens a ledger and an engine on it; with `work` (the default) it recovers what dead engines left and begins.
+ *
+ * @example
+ * await using engine = await createEngine({ ledger: 'errand.db', executors: { greet: (task) => `Hello ${task.input.name}` } })
+ * const task = await engine.create({ executor: 'greet', input: { name: 'Ada' } })
+ * console.log(await engine.result(task))
+ *
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT for bad options; UNSUPPORTED_RUNTIME; LEDGER_* and NOT_OFFERED for a ledger
+ *   that cannot be opened.
+ */
+export async function createEngine<const E extends Executors = Record<never, never>>(
+  options: EngineOptions<E> = {},
+): Promise<Engine<E>> {
+  requireRuntime()
+  const parsed = parse(engineOptionsSchema, options, 'createEngine')
+  refuseUnknownLimits(parsed.limits, Object.keys(parsed.executors))
+  const clock = (parsed.clock as Clock | undefined) ?? systemClock
+  const ownsLedger = typeof parsed.ledger === 'string'
+  const ledger = ownsLedger ? await openLedger(parsed.ledger as string) : (parsed.ledger as Ledger)
+  const engine = new TaskEngine({
+    ledger,
+    ownsLedger,
+    clock,
+    ids: (parsed.ids as Ids | undefined) ?? createRandomIds(),
+    executors: new Map(Object.entries(parsed.executors as Executors)),
+    options: parsed,
+  })
+  try {
+    await engine.open()
+    if (parsed.work) await engine.work()
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+  return engine as unknown as Engine<E>
+}
+
+function refuseUnknownLimits(limits: Record<string, number>, executors: string[]): void {
+  for (const name of Object.keys(limits)) {
+    if (executors.includes(name)) continue
+    const nearest = nearestName(name, executors)
+    throw new ErrandError(
+      'UNKNOWN_EXECUTOR',
+      `limits names "${name}", which is no executor of this engine.${nearest ? ` Did you mean "${nearest}"?` : ''}`,
+      {
+        executor: name,
+        nearest,
+        known: executors,
+      },
+    )
+  }
+}
+
+type ParsedOptions = ReturnType<typeof parse<import('zod').output<typeof engineOptionsSchema>>>
+
+interface Parts {
+  ledger: Ledger
+  ownsLedger: boolean
+  clock: Clock
+  ids: Ids
+  executors: Map<string, AnyExecutor>
+  options: ParsedOptions
+}
+
+class TaskEngine {
+  readonly instanceId: string
+  readonly #parts: Parts
+  readonly #ledger: Ledger
+  readonly #feed: Feed
+  readonly #actors: LiveActors
+  readonly #supervisor: Supervisor
+  readonly #subscriptions: Subscriptions
+  readonly #output = new LiveOutput()
+  #working: Promise<void> | undefined
+  #closing: Promise<void> | undefined
+  #failure: unknown
+
+  constructor(parts: Parts) {
+    const { ledger, clock, ids, executors, options } = parts
+    this.#parts = parts
+    this.#ledger = ledger
+    this.instanceId = ids.next('instance')
+    this.#feed = new Feed(ledger, this.#report, (error) => this.#fail(error))
+    this.#actors = new LiveActors(this.#report, options.inspect)
+    this.#subscriptions = new Subscriptions(this.#feed, ledger, this.#report)
+    const host: Omit<RunHost, 'arm'> = {
+      clock,
+      onInterrupt: options.onInterrupt,
+      nextId: (prefix) => ids.next(prefix),
+      moment: () => this.#moment(),
+      step: (step) => this.#ledger.step(step),
+      read: (query) => this.#ledger.read(query),
+      draft: (specs, parentId) => specs.map((spec) => this.#draft(spec, 'run.spawn', parentId)),
+      live: (taskId, content, messageId) =>
+        this.#output.publish(taskId, { content, ...(messageId === undefined ? {} : { messageId }) }),
+      views: (records) => this.#views(records),
+      report: this.#report,
+    }
+    this.#supervisor = new Supervisor({
+      ledger,
+      feed: this.#feed,
+      actors: this.#actors,
+      clock,
+      instanceId: this.instanceId,
+      executors,
+      maxConcurrent: options.maxConcurrent,
+      limits: options.limits,
+      onInterrupt: options.onInterrupt,
+      maxCrashes: options.maxCrashes,
+      abortGraceMs: options.abortGraceMs,
+      shutdownTimeoutMs: options.shutdownTimeoutMs,
+      host,
+      reclaim: (call) => this.#reclaim(call),
+      report: this.#report,
+    })
+  }
+
+  async open(): Promise<void> {
+    await this.#feed.start()
+  }
+
+  work(): Promise<void> {
+    this.#requireOpen()
+    this.#working ??= this.#beginWork()
+    return this.#working
+  }
+
+  async #beginWork(): Promise<void> {
+    const { instanceId } = this
+    await this.#ledger.enlist(instanceId)
+    const { at } = this.#moment()
+    await this.#ledger.step(
+      writing('enlist', function* (tx) {
+        yield* tx.instance.insert({ id: instanceId, pid: process.pid, host: hostname(), startedAt: at, endedAt: null })
+      }),
+    )
+    await this.#supervisor.work()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const { instanceId } = this
+    if (this.#working) {
+      await this.#working.catch(() => {})
+      await this.#supervisor.drain()
+      if (this.#failure === undefined) {
+        const { at } = this.#moment()
+        await this.#ledger.step(
+          writing('discharge', function* (tx) {
+            yield* tx.instance.end(instanceId, at)
+          }),
+        )
+      }
+      this.#ledger.discharge(instanceId)
+    }
+    await this.#subscriptions.settled()
+    this.#feed.stop()
+    this.#actors.stop()
+    if (this.#parts.ownsLedger) await this.#ledger.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  // ── creating and reading ──
+
+  async create(given: unknown): Promise<unknown> {
+    this.#requireOpen()
+    const many = Array.isArray(given)
+    const trees = (many ? given : [given]).map((each: unknown) => this.#draft(each, 'create'))
+    const roots = trees.length === 0 ? [] : await this.#ledger.step(create({ ...this.#moment(), trees }))
+    const views = await this.#views(roots)
+    return many ? views : views[0]
+  }
+
+  async get(ref: TaskRef): Promise<Task | null> {
+    const id = idOf(ref)
+    const record = await this.#read((tx) => tx.task.get(id))
+    return record === undefined || record.deletedAt !== null ? null : ((await this.#views([record]))[0] as Task)
+  }
+
+  /** A task by its id, by `#seq`, or by a prefix of its id that no other task shares (with or without `task-`). */
+  async find(ref: string): Promise<Task | null> {
+    const record = await this.#read((tx) => findTask(tx, checkText(ref, 'the task reference')))
+    return record === undefined ? null : ((await this.#views([record]))[0] as Task)
+  }
+
+  async list(options: ListOptions = {}): Promise<{ tasks: Task[]; total: number; next: string | null }> {
+    const { limit, after, status, ...rest } = parse(listOptionsSchema, options, 'list')
+    const filter = {
+      ...(status === undefined ? {} : { statuses: Array.isArray(status) ? status : [status] }),
+      ...(Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) as object),
+    }
+    const position = after === undefined ? undefined : readPosition(after)
+    const { found, total } = await this.#read(function* (tx) {
+      return { found: yield* tx.task.list(filter, limit + 1, position), total: yield* tx.task.count(filter) }
+    })
+    const page = found.slice(0, limit)
+    const last = page.at(-1)
+    return {
+      tasks: await this.#views(page),
+      total,
+      next: found.length > limit && last !== undefined ? `${last.priority}:${last.seq}` : null,
+    }
+  }
+
+  async children(ref: TaskRef): Promise<Task[]> {
+    return this.#views(await this.#of(ref, (tx, id) => tx.task.children(id)))
+  }
+
+  async subtree(ref: TaskRef): Promise<Task[]> {
+    return this.#views(await this.#of(ref, (tx, id) => tx.task.subtree(id)))
+  }
+
+  async calls(ref: TaskRef): Promise<unknown[]> {
+    return (await this.#of(ref, (tx, id) => tx.call.list(id, ['call']))).map(toCall)
+  }
+
+  async messages(ref: TaskRef): Promise<unknown[]> {
+    return (await this.#of(ref, (tx, id) => tx.message.list(id))).map(toMessage)
+  }
+
+  runs(ref: TaskRef): Promise<unknown[]> {
+    return this.#of(ref, (tx, id) => tx.run.list(id))
+  }
+
+  // ── verbs ──
+
+  async update(ref: TaskRef, patch: TaskPatch): Promise<Task> {
+    const parsed = parse(updateSchema, patch, 'update')
+    const texts = Object.fromEntries(
+      (['name', 'goal', 'description'] as const).flatMap((field) => {
+        const text = parsed[field]
+        return typeof text === 'string' ? [[field, checkText(text, `the ${field}`)]] : []
+      }),
+    )
+    const metadata =
+      parsed.metadata === undefined
+        ? {}
+        : { metadata: fromJson<Record<string, unknown>>(toJson(parsed.metadata, 'the metadata')) }
+    const input =
+      'input' in parsed && parsed.input !== undefined ? { input: await this.#updatedInput(ref, parsed) } : {}
+    return this.#verb(ref, (id) => update(id, { ...parsed, ...texts, ...metadata, ...input }, this.#moment()))
+  }
+
+  async #updatedInput(ref: TaskRef, patch: TaskPatch): Promise<unknown> {
+    const task = await this.get(ref)
+    return checkedInput(
+      patch.executor ?? task?.executor ?? null,
+      patch.input,
+      task?.name ?? idOf(ref),
+      this.#draftContext(),
+    )
+  }
+
+  delete(ref: TaskRef, options: unknown = {}): Promise<boolean> {
+    this.#requireOpen()
+    const { children } = parse(deleteOptionsSchema, options, 'delete')
+    return this.#ledger.step(deleteTask(idOf(ref), children, this.#moment()))
+  }
+
+  start(ref: TaskRef): Promise<Task> {
+    return this.#verb(ref, (id) => verbs.start(id, this.#moment()))
+  }
+
+  pause(ref: TaskRef): Promise<Task> {
+    return this.#verb(ref, (id) => verbs.pause(id, this.#moment()))
+  }
+
+  resume(ref: TaskRef): Promise<Task> {
+    return this.#verb(ref, (id) => verbs.resume(id, this.#moment()))
+  }
+
+  async cancel(ref: TaskRef, reason?: string): Promise<Task> {
+    const text = reason === undefined ? null : checkText(String(reason), 'the reason')
+    return this.#verb(ref, (id) => cancel(id, text, this.#moment()))
+  }
+
+  retry(ref: TaskRef): Promise<Task> {
+    return this.#verb(ref, (id) => verbs.retry(id, this.#moment()))
+  }
+
+  async complete(ref: TaskRef, result?: unknown, options: unknown = {}): Promise<Task> {
+    parse(settleOptionsSchema, options, 'complete')
+    const image = fromJson(toJson(result, 'the result'))
+    return this.#verb(ref, (id) => verbs.complete(id, image, this.#moment()))
+  }
+
+  async fail(ref: TaskRef, reason: string, options: unknown = {}): Promise<Task> {
+    const { code } = parse(failOptionsSchema, options, 'fail')
+    const text = checkText(String(reason), 'the reason')
+    return this.#verb(ref, (id) => verbs.fail(id, text, code, this.#moment()))
+  }
+
+  async answer(ref: TaskRef, value?: unknown, options: unknown = {}): Promise<Task> {
+    const { question } = parse(answerOptionsSchema, options, 'answer')
+    const given = value === undefined ? {} : { value: { given: fromJson(toJson(value, 'the answer')) } }
+    return this.#verb(ref, (taskId) => verbs.answer({ ...this.#moment(), taskId, questionId: question, ...given }))
+  }
+
+  async why(ref: TaskRef): Promise<Why> {
+    const id = idOf(ref)
+    const known = [...this.#parts.executors.keys()]
+    return this.#read((tx) => explain(tx, id, this.#supervisor.isWorking ? known : null))
+  }
+
+  // ── following ──
+
+  async result(ref: TaskRef, options: unknown = {}): Promise<unknown> {
+    const id = idOf(ref)
+    const outcome = await this.settled(ref, options)
+    if (outcome.status === 'failed') throw new TaskFailedError(id, outcome.error)
+    if (outcome.status === 'canceled') throw new TaskCanceledError(id, outcome.statusReason)
+    return outcome.result
+  }
+
+  async settled(ref: TaskRef, options: unknown = {}): Promise<Outcome> {
+    this.#requireOpen()
+    const { timeoutMs } = parse(timeoutOptionsSchema, options, 'settled')
+    const id = idOf(ref)
+    const { clock } = this.#parts
+    let stop: () => void = () => {}
+    const moved = new Promise<void>((resolve) => {
+      stop = this.#feed.listen((event) => {
+        if (event.taskId === id && mayHaveSettled(event)) resolve()
+      })
+    })
+    let timer: unknown
+    try {
+      const outcome = await this.#outcome(id)
+      if (outcome) return outcome
+      const late = new Promise<'late'>((resolve) => {
+        if (timeoutMs !== undefined) timer = clock.setTimeout(() => resolve('late'), timeoutMs)
+      })
+      const first = await Promise.race([moved, late, this.#feed.stoppedSignal.then(() => 'stopped' as const)])
+      if (first === 'stopped') throw this.#failure ?? engineClosed()
+      const settled = await this.#outcome(id)
+      if (settled) return settled
+      if (first !== 'late') return await this.settled(ref, options)
+      throw new ErrandError(
+        'TIMEOUT',
+        `Task ${id} has not settled after ${timeoutMs} ms; it goes on. \`why\` tells what it waits for.`,
+        {
+          taskId: id,
+          timeoutMs,
+        },
+      )
+    } finally {
+      stop()
+      clock.clearTimeout(timer)
+    }
+  }
+
+  async #outcome(id: string): Promise<Outcome | undefined> {
+    const task = await this.#read((tx) => tx.task.get(id))
+    if (task?.deletedAt !== null && task !== undefined && !outcomeOf(task))
+      return { status: 'canceled', statusReason: 'deleted' }
+    return outcomeOf(task === undefined ? requireTask(undefined, id) : task)
+  }
+
+  stream(ref: TaskRef, options: unknown = {}): AsyncGenerator<unknown, void, void> {
+    this.#requireOpen()
+    const { after, signal } = parse(streamOptionsSchema, options, 'stream')
+    return streamTask(this.#ledger, this.#feed, this.#output, idOf(ref), { after, signal })
+  }
+
+  async *events(options: unknown = {}): AsyncGenerator<TaskEvent, void, void> {
+    this.#requireOpen()
+    const { after, signal, follow, taskId } = parse(eventsOptionsSchema, options, 'events')
+    let cursor = after
+    while (!signal?.aborted) {
+      const moved = this.#feed.moved()
+      const page = await this.#read((tx) => tx.event.after(cursor, 500, taskId))
+      for (const event of page) {
+        cursor = event.seq
+        yield event
+        if (signal?.aborted) return
+      }
+      if (page.length > 0) continue
+      if (!follow || this.#feed.stopped) return
+      await untilAborted(moved, signal)
+    }
+  }
+
+  subscribe(type: never, handler: never): () => void {
+    this.#requireOpen()
+    return this.#subscriptions.subscribe(type, handler)
+  }
+
+  async schedule(): Promise<Task[]> {
+    this.#requireOpen()
+    const ids = await this.#ledger.step(verbs.startHeld([...this.#parts.executors.keys()], this.#moment()))
+    await this.idle()
+    return this.#views(
+      await this.#read(function* (tx) {
+        const found: TaskRecord[] = []
+        for (const id of ids) found.push((yield* tx.task.get(id)) as TaskRecord)
+        return found
+      }),
+    )
+  }
+
+  async idle(): Promise<void> {
+    const executors = [...this.#parts.executors.keys()]
+    for (;;) {
+      this.#requireOpen()
+      const moved = this.#feed.moved()
+      if (!(await this.#read((tx) => tx.task.anyAwake(executors)))) return
+      await moved
+    }
+  }
+
+  activity(): unknown {
+    return this.#supervisor.activity()
+  }
+
+  watch(listener: never): () => void {
+    return this.#supervisor.watch(listener)
+  }
+
+  // ── inside ──
+
+  readonly #report = (error: unknown, context: Record<string, unknown>): void => {
+    const { onError } = this.#parts.options
+    if (onError === undefined) console.error('errand:', error, context)
+    else onError(error, context)
+  }
+
+  #fail(error: unknown): void {
+    this.#failure = error
+    this.#supervisor.abort()
+    this.#report(error, { doing: 'use the ledger' })
+    this.#feed.stop()
+  }
+
+  #moment(): Moment {
+    return { at: this.#parts.clock.now(), instanceId: this.instanceId }
+  }
+
+  #requireOpen(): void {
+    if (this.#failure !== undefined) throw this.#failure
+    if (this.#closing) throw engineClosed()
+  }
+
+  #draftContext(): DraftContext {
+    const { ids, executors, options } = this.#parts
+    return {
+      nextId: (prefix) => ids.next(prefix),
+      executors,
+      anyExecutor: !options.work,
+      autoStart: options.autoStart,
+      autoComplete: options.autoComplete,
+    }
+  }
+
+  #draft(given: unknown, what: string, parentId?: string): CreateRequest['trees'][number] {
+    const spec = parse(createSpecSchema, given as CreateSpec, what)
+    return toDrafts(parentId === undefined ? spec : { ...spec, parentId }, this.#draftContext())
+  }
+
+  async #verb(ref: TaskRef, stepOf: (id: string) => Step<any, any, unknown>): Promise<Task> {
+    this.#requireOpen()
+    const id = idOf(ref)
+    await this.#ledger.step(stepOf(id))
+    const record = await this.#ledger.read((tx) => tx.task.get(id))
+    return (await this.#views([record as TaskRecord]))[0] as Task
+  }
+
+  #read<R>(query: (tx: Reads) => Op<R>): Promise<R> {
+    if (this.#closing && this.#parts.ownsLedger) return Promise.reject(engineClosed())
+    return this.#ledger.read(query)
+  }
+
+  #of<R>(ref: TaskRef, query: (tx: Reads, id: string) => Op<R>): Promise<R> {
+    const id = idOf(ref)
+    return this.#read(function* (tx) {
+      requireTask(yield* tx.task.get(id), id)
+      return yield* query(tx, id)
+    })
+  }
+
+  async #views(records: readonly TaskRecord[]): Promise<Task[]> {
+    if (records.every((record) => record.openBlockers === 0 && record.status !== 'input_required')) {
+      return records.map((record) => toTask(record, [], []))
+    }
+    return this.#ledger.read(function* (tx) {
+      const views: Task[] = []
+      for (const record of records) {
+        const blockers = record.openBlockers === 0 ? [] : yield* tx.dependency.openBlockers(record.id)
+        const questions: Question[] = record.status === 'input_required' ? yield* openQuestions(tx, record.id) : []
+        views.push(toTask(record, blockers, questions))
+      }
+      return views
+    })
+  }
+
+  async #reclaim(call: CallRecord): Promise<void> {
+    const group = processGroupOf(call.details)
+    if (group === undefined || group === null) return
+    const outcome = await reclaim(group)
+    if (outcome === 'unproven') {
+      this.#report(
+        new Error(`A process group of call ${call.id} may still be running: it could not be told from a foreign one.`),
+        {
+          callId: call.id,
+          taskId: call.taskId,
+        },
+      )
+    }
+  }
+}
+
+function* openQuestions(tx: Reads, taskId: string): Op<Question[]> {
+  return (yield* tx.call.open(taskId)).filter((entry) => entry.kind === 'ask').map(toQuestion)
+}
+
+function idOf(ref: TaskRef): string {
+  const id = typeof ref === 'string' ? ref : ref?.id
+  if (typeof id === 'string') return checkText(id, 'the task id')
+  throw new ErrandError('INVALID_INPUT', `Expected a task or its id, got ${typeof id}.`, {})
+}
+
+function* findTask(tx: Reads, ref: string): Op<TaskRecord | undefined> {
+  if (/^#\d+$/.test(ref)) {
+    const bySeq = yield* tx.task.getBySeq(Number(ref.slice(1)))
+    return bySeq?.deletedAt === null ? bySeq : undefined
+  }
+  const prefix = ref.startsWith('task-') ? ref : `task-${ref}`
+  if (!idPattern.test(prefix)) return undefined
+  const found = yield* tx.task.findByPrefix(prefix, 10)
+  const exact = found.find((task) => task.id === prefix)
+  if (exact || found.length <= 1) return exact ?? found[0]
+  throw new ErrandError(
+    'INVALID_INPUT',
+    `"${ref}" is the beginning of several ids: ${found.map((task) => `${task.id} (${task.name})`).join(', ')}. Write more of it, or #seq.`,
+    {
+      ref,
+      candidates: found.map((task) => task.id),
+    },
+  )
+}
+
+function readPosition(after: string): { priority: number; seq: number } {
+  const match = /^(-?\d+):(\d+)$/.exec(after)
+  if (match) return { priority: Number(match[1]), seq: Number(match[2]) }
+  throw new ErrandError('INVALID_INPUT', `"${after}" is not a position: pass the \`next\` of the page before.`, {
+    after,
+  })
+}
+
+function mayHaveSettled(event: TaskEvent): boolean {
+  return (
+    event.type === 'task.completed' ||
+    event.type === 'task.canceled' ||
+    event.type === 'task.deleted' ||
+    (event.type === 'task.failed' && event.data.willRetry !== true)
+  )
+}
+
+function untilAborted(moved: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return moved
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true })
+    void moved.then(resolve)
+  })
+}
+
+/** Why a task does not run; `executors` are those of this engine if it works, null if it only commands. */
+function* explain(tx: Reads, id: string, executors: string[] | null): Op<Why> {
+  const task = requireTask(yield* tx.task.get(id), id)
+  const base = { taskId: id, status: task.status, tasks: [] as string[], at: null as number | null }
+  const obstacle = obstacleOf(task)
+  switch (obstacle) {
+    case 'settled':
+      return { ...base, reason: 'settled', message: `${task.name} is ${task.status}.` }
+    case 'running':
+      return {
+        ...base,
+        reason: 'running',
+        message: `${task.name} is running${task.run > 0 ? ` (run ${task.run})` : ' by hand'}.`,
+      }
+    case 'no-executor': {
+      if (task.openBlockers > 0) break
+      const hint = task.group
+        ? 'It is a group: it starts with its first child.'
+        : 'It has no executor: `start` begins it by hand.'
+      return { ...base, reason: 'executor', message: hint }
+    }
+    case 'held': {
+      const verb = task.status === 'paused' ? 'resume' : 'start'
+      return { ...base, reason: 'held', message: `${task.name} is ${task.status} and waits for \`${verb}\`.` }
+    }
+    case 'closing':
+      return { ...base, reason: 'closing', message: `Its last run (${task.run}) is still settling.` }
+    case 'blocked':
+      break
+    case 'timer':
+      return { ...base, reason: 'timer', at: task.notBefore, message: `It may start at ${task.notBefore} (epoch ms).` }
+    case 'answer': {
+      const questions = yield* openQuestions(tx, id)
+      return {
+        ...base,
+        reason: 'answer',
+        message: `It asks: ${questions.map((question) => `"${question.question}"`).join(', ') || 'for an answer'}. \`answer\` goes on.`,
+      }
+    }
+    case 'children':
+      return yield* explainWaits(tx, task, base)
+    case null:
+      if (executors !== null && !executors.includes(task.executor as string)) {
+        return {
+          ...base,
+          reason: 'executor',
+          message: `This engine has no executor "${task.executor}"; one that has it will run it.`,
+        }
+      }
+      return {
+        ...base,
+        reason: 'slot',
+        message:
+          executors === null
+            ? 'It is ready: the next free slot of a working engine is its.'
+            : 'It is ready and waits for a free slot.',
+      }
+  }
+  const blockers = yield* tx.dependency.openBlockers(id)
+  return {
+    ...base,
+    reason: 'blocked',
+    tasks: blockers,
+    message: `It comes after ${blockers.join(', ')}, not yet completed.`,
+  }
+}
+
+function* explainWaits(tx: Reads, task: TaskRecord, base: Omit<Why, 'reason' | 'message'>): Op<Why> {
+  const open = yield* tx.call.open(task.id)
+  const awaited: string[] = []
+  for (const entry of open) {
+    if (entry.kind === 'wait') awaited.push(...(yield* tx.dependency.openWaits(entry.id)).map((edge) => edge.blockerId))
+  }
+  const sleep = open.find((entry) => entry.kind === 'sleep')
+  if (awaited.length === 0 && sleep) {
+    return { ...base, reason: 'timer', at: sleep.dueAt, message: `It sleeps until ${sleep.dueAt} (epoch ms).` }
+  }
+  return {
+    ...base,
+    reason: 'children',
+    tasks: awaited,
+    at: sleep?.dueAt ?? null,
+    message: `It waits for ${awaited.join(', ') || 'its children'}.`,
+  }
+}

@@ -1,0 +1,15 @@
+// The dependency: an edge between two tasks. `after` gates the start of a task; `wait` is a run that waits for another task.
+
+export const dependencyKinds = ['after', 'wait'] as const
+export type DependencyKind = (typeof dependencyKinds)[number]
+
+export interface DependencyRecord {
+  taskId: string
+  blockerId: string
+  kind: DependencyKind
+  /** The journal entry that waits; empty for `after`. */
+  callId: string
+  /** When it ceased to block; null while open. */
+  satisfiedAt: number | null
+  createdAt: number
+}

@@ -1,0 +1,45 @@
+// The event: one row of the audit trail, which is also the feed that everyone follows. Nothing is published that is not here.
+
+/** Types of durable events, in the past tense. `subscribe` takes one of them or `*`. */
+export const eventTypes = [
+  'task.created',
+  'task.started',
+  'task.paused',
+  'task.resumed',
+  'task.input_required',
+  'task.answered',
+  'task.waiting',
+  'task.unblocked',
+  'task.completed',
+  'task.failed',
+  'task.retried',
+  'task.canceled',
+  'task.updated',
+  'task.promoted',
+  'task.deleted',
+  'task.diverged',
+  'task.repaired',
+  'timer.fired',
+  'run.closed',
+  'call.started',
+  'call.completed',
+  'call.failed',
+  'question.asked',
+  'message.appended',
+  'output.written',
+  'progress.reported',
+] as const
+export type EventType = (typeof eventTypes)[number]
+
+/** One event. `data` always holds the task's `name` and `status` after it. */
+export interface TaskEvent {
+  /** One global order: the position of every stream and the cursor of every follower. */
+  seq: number
+  type: EventType
+  taskId: string
+  /** Epoch milliseconds. */
+  at: number
+  /** The engine instance that wrote it. */
+  instanceId: string
+  data: Record<string, unknown>
+}

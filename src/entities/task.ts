@@ -1,0 +1,207 @@
+// The task: every status vocabulary, the stored noun, and what people see of it. Nothing here touches a database.
+import type { StoredError } from '../errors.ts'
+import type { Question } from './question.ts'
+
+/** The eight states of a task, in lifecycle order (conformance 1.1). */
+export const taskStatuses = [
+  'submitted',
+  'working',
+  'paused',
+  'input_required',
+  'waiting',
+  'completed',
+  'failed',
+  'canceled',
+] as const
+export type TaskStatus = (typeof taskStatuses)[number]
+
+/** No way out: completed and canceled. A failed task can be retried. */
+export function isTerminal(status: TaskStatus): boolean {
+  return status === 'completed' || status === 'canceled'
+}
+
+/** The work has ended, for now or for ever: completed, canceled or failed. */
+export function isSettled(status: TaskStatus): boolean {
+  return isTerminal(status) || status === 'failed'
+}
+
+/** What a call that a crash interrupted means for the next run: an error in it, a repetition, or a question to a person. */
+export const onInterruptPolicies = ['fail', 'rerun', 'ask'] as const
+export type OnInterrupt = (typeof onInterruptPolicies)[number]
+
+/** How often a task may be attempted, and how long it rests in between. */
+export interface RetryPolicy {
+  /** Attempts in all, the first included. Default 1. */
+  maxAttempts: number
+  /** Milliseconds before the second attempt. Default 0. */
+  backoffMs: number
+  /** `fixed` rests equally long each time, `exponential` twice as long as before. Default fixed. */
+  backoff: 'fixed' | 'exponential'
+}
+
+/** What a task was told at its creation and the engine consults at each turn; stored with it as JSON. */
+export interface TaskPolicy {
+  retry?: Partial<RetryPolicy>
+  /** Longest run, in milliseconds; beyond it the run fails with `TIMEOUT`. */
+  timeoutMs?: number
+  onInterrupt?: OnInterrupt
+  /** Completed by its children once its own work is done. */
+  autoComplete?: boolean
+}
+
+/**
+ * A row of the task table. Times are epoch milliseconds.
+ */
+export interface TaskRecord {
+  /** Set by the ledger at creation, rising, never reused: the tie-break of everything that is sorted by time. */
+  seq: number
+  id: string
+  /** Idempotency key of the creation; null when none was given. */
+  key: string | null
+  name: string
+  goal: string | null
+  description: string
+  status: TaskStatus
+  statusReason: string | null
+  /** A group has no work of its own: it starts with its first child and ends with its last. */
+  group: boolean
+  /** Competes for a slot now. Derived by `machines/readiness`, stored because it is indexed. */
+  ready: boolean
+  /** Somebody must act before it may run: `autoStart: false` not yet started, or paused and not yet resumed. */
+  held: boolean
+  /** Name of the executor that runs it; null when it is worked on from outside or is a group. */
+  executor: string | null
+  input: unknown
+  /** JSON image of what the executor returned; null until completed. */
+  result: unknown
+  error: StoredError | null
+  /** Higher runs first. */
+  priority: number
+  parentId: string | null
+  /** Who works on it from outside; null when nobody has claimed it. */
+  owner: string | null
+  /** Counts from 1; a retry adds one. */
+  attempt: number
+  /** Number of the latest run; 0 before the first. A fence: only that run may write. */
+  run: number
+  /** The latest run has not been closed: its executor may still be settling. */
+  runOpen: boolean
+  /** Dependencies that are not yet satisfied. */
+  openBlockers: number
+  /** Waits (ask, wait, sleep) that are over and have not been taken up by a run. */
+  wakes: number
+  /** Runs in a row that a crash ended with nothing recorded in them. */
+  crashes: number
+  /** May not start before this time; null when it may at once. */
+  notBefore: number | null
+  policy: TaskPolicy
+  metadata: Record<string, unknown>
+  progress: Progress | null
+  /** Image of its machine: version, state value, context. The row wins where they disagree. */
+  snapshot: string
+  /** Counts the writes to this row. */
+  version: number
+  createdAt: number
+  updatedAt: number
+  /** Set exactly while the task is settled. */
+  completedAt: number | null
+  /** Set when the task was deleted; the row stays until it is purged. */
+  deletedAt: number | null
+}
+
+/** How far a run has come, in its own words. `fraction` is between 0 and 1. */
+export interface Progress {
+  fraction: number
+  note: string | null
+  at: number
+}
+
+declare const resultType: unique symbol
+/** The id of a task whose result is an `R`. At run time a plain string like `task-abc`. */
+export type TaskId<R = unknown> = string & { readonly [resultType]?: R }
+
+/** A task as every method returns it: a copy, safe to change. Times are epoch milliseconds. */
+export interface Task<R = unknown> {
+  id: TaskId<R>
+  /** Rising, never reused; `#seq` names the task on the command line. */
+  seq: number
+  name: string
+  goal: string | null
+  description: string
+  status: TaskStatus
+  /** Competes for a slot (shown as *queued*). */
+  ready: boolean
+  /** Why it is in this state: the reason given to `cancel` or `fail`, `interrupted`, `released`; null otherwise. */
+  statusReason: string | null
+  priority: number
+  parentId: string | null
+  executor: string | null
+  input: unknown
+  result: R | null
+  error: StoredError | null
+  owner: string | null
+  /** Ids of the dependencies that are still open. */
+  blockedBy: string[]
+  /** Questions that wait for an answer. */
+  questions: Question[]
+  progress: Progress | null
+  attempt: number
+  /** Earliest start; null when none was set or it has passed into history. */
+  notBefore: number | null
+  key: string | null
+  metadata: Record<string, unknown>
+  createdAt: number
+  updatedAt: number
+  completedAt: number | null
+}
+
+/** How a task ended, as plain JSON. */
+export type Outcome<R = unknown> =
+  | { status: 'completed'; result: R }
+  | { status: 'failed'; error: StoredError }
+  | { status: 'canceled'; statusReason: string | null }
+
+/** The outcome of a settled task, or undefined while it is open. */
+export function outcomeOf(task: Pick<TaskRecord, 'status' | 'result' | 'error' | 'statusReason'>): Outcome | undefined {
+  switch (task.status) {
+    case 'completed':
+      return { status: 'completed', result: task.result }
+    case 'failed':
+      return { status: 'failed', error: task.error ?? { code: 'TASK_FAILED', message: 'failed' } }
+    case 'canceled':
+      return { status: 'canceled', statusReason: task.statusReason }
+    default:
+      return undefined
+  }
+}
+
+/** What people see of a stored task. */
+export function toTask(record: TaskRecord, blockedBy: string[], questions: Question[]): Task {
+  return {
+    id: record.id,
+    seq: record.seq,
+    name: record.name,
+    goal: record.goal,
+    description: record.description,
+    status: record.status,
+    ready: record.ready,
+    statusReason: record.statusReason,
+    priority: record.priority,
+    parentId: record.parentId,
+    executor: record.executor,
+    input: record.input,
+    result: record.result,
+    error: record.error,
+    owner: record.owner,
+    blockedBy,
+    questions,
+    progress: record.progress,
+    attempt: record.attempt,
+    notBefore: record.notBefore,
+    key: record.key,
+    metadata: record.metadata,
+    createdAt: record.createdAt,
+    updatedAt: record.updatedAt,
+    completedAt: record.completedAt,
+  }
+}

@@ -1,0 +1,140 @@
+// The `shell` executor: one command, one journaled call. It starts only after its process group is durable in that call, so
+// that recovery can end what a dead engine left running before the command runs again.
+import { z } from 'zod'
+import { type Clock, systemClock } from '../clock.ts'
+import { Failure } from '../errors.ts'
+import { type CallContext, defineExecutor, type Executor, type ExecutorTask, type Run } from '../executor.ts'
+import { abbreviated, type Exit, gateCommand } from './command.ts'
+import { callIdVariable, commandEnvironment } from './command-environment.ts'
+import { type CommandOutput, createCommandOutput, endOfText } from './command-output.ts'
+
+const shellInput = z.strictObject({
+  /** The command, for the shell. */
+  run: z.string().min(1),
+  /** Default: where the engine's process runs. */
+  cwd: z.string().min(1).optional(),
+  /** Added to the environment of the engine's process. Stored with the task: no place for secrets. */
+  env: z.record(z.string(), z.string()).optional(),
+  /** What the command reads. Default: nothing. */
+  stdin: z.string().optional(),
+  /** Program that takes `-c COMMAND`. Default: $SHELL, else /bin/sh. */
+  shell: z.string().min(1).optional(),
+})
+
+const shellResult = z.strictObject({
+  exitCode: z.number(),
+  signal: z.string().nullable(),
+  /** The last 64 KiB; what is not UTF-8, and NUL, as U+FFFD. */
+  stdout: z.string(),
+  /** Likewise. */
+  stderr: z.string(),
+  /** The beginning of one of them is missing. */
+  truncated: z.boolean(),
+})
+
+export type ShellInput = z.input<typeof shellInput>
+export type ShellResult = z.output<typeof shellResult>
+
+export interface ShellOptions {
+  /** How long a command may take to end when it is asked to (TERM), before it is made to (KILL), in milliseconds. Default 2000. */
+  killGraceMs?: number
+  /** Path or URL of the ledger, for commands that talk to their own engine (`ERRAND_LEDGER`). Default: not told. */
+  ledger?: string
+  clock?: Clock
+}
+
+/** What of each stream an error carries, in bytes, and of one line its message. */
+const longestErrorTail = 8 * 1024
+const longestQuotedLine = 300
+const mostQuotedLines = 3
+
+/**
+ * Makes an executor whose tasks are shell commands. A command that exits with anything but 0 fails as `EXIT_CODE`, one that
+ * a signal ended as `SIGNALED`, one that cannot be started as `SPAWN_FAILED`. Interrupted by a crash, it is run again.
+ *
+ * @example
+ * const engine = await createEngine({ executors: { shell: createShell({ killGraceMs: 10_000 }) } })
+ * const task = await engine.create({ executor: 'shell', input: { run: 'git ls-files | wc -l', cwd: '/work/project' } })
+ */
+export function createShell(options: ShellOptions = {}): Executor<ShellInput, ShellResult> {
+  return defineExecutor({
+    input: shellInput,
+    result: shellResult,
+    onInterrupt: 'rerun',
+    run: (task, run) => {
+      // What the call is found by in later runs; env may hold what should not be written twice.
+      const identity = { command: task.input.run, cwd: task.input.cwd ?? null }
+      return run.call('shell', identity, (_params, context) => runCommand(task, run, context, options))
+    },
+  })
+}
+
+/** Runs shell commands with the defaults of `createShell`. */
+export const shell = createShell()
+
+async function runCommand(
+  task: ExecutorTask<z.output<typeof shellInput>>,
+  run: Run,
+  context: CallContext,
+  options: ShellOptions,
+): Promise<ShellResult> {
+  const { input } = task
+  const identity = { taskId: task.id, callId: context.callId, ledger: options.ledger }
+  const refused = new AbortController()
+  const signal = AbortSignal.any([context.signal, refused.signal])
+  const output = createCommandOutput((text, how) => {
+    // What a command prints while it is being ended finds no run that would take it.
+    if (signal.aborted) return
+    try {
+      run.emit(text, how)
+    } catch (error) {
+      // Thrown among the events of a stream it would end the process; as a reason to stop it ends the command.
+      refused.abort(error)
+    }
+  })
+  const command = await gateCommand({
+    command: input.run,
+    shell: input.shell ?? (process.env['SHELL'] || '/bin/sh'),
+    cwd: input.cwd,
+    environment: commandEnvironment(input.env ?? {}, identity, await run.dependencies()),
+    stdin: input.stdin,
+    mark: `${callIdVariable}=${context.callId}`,
+    output,
+    killGraceMs: options.killGraceMs ?? 2000,
+    clock: options.clock ?? systemClock,
+  })
+  try {
+    await context.note({ processGroup: command.group })
+    signal.throwIfAborted()
+  } catch (error) {
+    await command.abandon()
+    throw error
+  }
+  return judge(input.run, await command.start(signal), output)
+}
+
+function judge(command: string, exit: Exit, { stdout, stderr }: CommandOutput): ShellResult {
+  const truncated = stdout.truncated || stderr.truncated
+  const result = { ...exit, stdout: stdout.text(), stderr: stderr.text(), truncated }
+  if (exit.exitCode === 0) return result
+  const ended = exit.signal === null ? `exited with code ${exit.exitCode}` : `was ended by ${exit.signal}`
+  throw new Failure(`\`${abbreviated(command)}\` ${ended}.${lastWords(result)}`, {
+    code: exit.signal === null ? 'EXIT_CODE' : 'SIGNALED',
+    details: {
+      ...exit,
+      stdout: endOfText(result.stdout, longestErrorTail),
+      stderr: endOfText(result.stderr, longestErrorTail),
+    },
+  })
+}
+
+/** What a command said last is mostly why it failed. Many a tool says it on stdout. */
+function lastWords({ stdout, stderr }: ShellResult): string {
+  for (const [name, text] of Object.entries({ stderr, stdout })) {
+    const lines = text.split('\n').filter((line) => line.trim() !== '')
+    if (lines.length === 0) continue
+    const quoted = lines.slice(-mostQuotedLines).map((line) => endOfText(line.trimEnd(), longestQuotedLine))
+    return ` Last on ${name}: ${quoted.join('\n')}`
+  }
+  return ' It printed nothing.'
+}

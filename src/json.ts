@@ -1,0 +1,94 @@
+// The door for values: everything that is stored as JSON passes here once, so that what is read back is what was given, on
+// every database, and nothing hostile lies in the ledger (NUL, lone surrogates, prototype keys, bottomless nesting).
+import { ErrandError } from './errors.ts'
+
+/** Longest JSON text of one value, in UTF-16 units. Larger things belong into a file whose path is stored. */
+export const longestJson = 4 * 1024 * 1024
+/** Deepest nesting of one value. */
+export const deepestJson = 64
+
+const suspicious = /\\u0000|\\u[dD][89a-fA-F]|"__proto__"|"constructor"|"prototype"/
+
+/**
+ * The JSON text of a value, `null` for undefined.
+ * @throws ErrandError INVALID_INPUT when the value has no faithful JSON image; `what` names it in the message.
+ */
+export function toJson(value: unknown, what: string): string {
+  if (value === undefined || value === null) return 'null'
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value)
+  } catch (error) {
+    throw refuse(what, error instanceof Error ? error.message : 'it cannot be turned into JSON', error)
+  }
+  if (text === undefined) throw refuse(what, `a ${typeof value} has no JSON image`)
+  if (text.length > longestJson) {
+    throw refuse(what, `it is ${text.length} characters of JSON, at most ${longestJson} are kept; store a path instead`)
+  }
+  if (text.length > deepestJson && nesting(text) > deepestJson)
+    throw refuse(what, `it is nested deeper than ${deepestJson} levels`)
+  if (suspicious.test(text)) inspect(JSON.parse(text), what)
+  return text
+}
+
+/** The value of a JSON text that `toJson` wrote. */
+export function fromJson<T = unknown>(text: string): T {
+  if (text === '{}') return {} as T
+  if (text === 'null') return null as T
+  return JSON.parse(text) as T
+}
+
+/**
+ * A string that every database keeps byte for byte.
+ * @throws ErrandError INVALID_INPUT for NUL, a lone surrogate or too many characters.
+ */
+export function checkText(text: string, what: string): string {
+  if (text.length > longestJson) throw refuse(what, `it has ${text.length} characters, at most ${longestJson} are kept`)
+  if (text.includes('\u0000')) throw refuse(what, 'it holds a NUL character, which PostgreSQL cannot store')
+  if (!text.isWellFormed()) throw refuse(what, 'it holds half of a surrogate pair, which no UTF-8 store can keep')
+  return text
+}
+
+/** The text in which equal values are equal texts: keys sorted at every level. For identity, not for storage. */
+export function canonicalJson(value: unknown): string {
+  return (
+    JSON.stringify(value, (_key, inner: unknown) => {
+      if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner
+      return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+    }) ?? 'null'
+  )
+}
+
+function nesting(text: string): number {
+  let depth = 0
+  let deepest = 0
+  let quoted = false
+  for (let index = 0; index < text.length; index++) {
+    const character = text.charCodeAt(index)
+    if (quoted) {
+      if (character === 92) index++
+      else if (character === 34) quoted = false
+    } else if (character === 34) quoted = true
+    else if (character === 123 || character === 91) deepest = Math.max(deepest, ++depth)
+    else if (character === 125 || character === 93) depth--
+  }
+  return deepest
+}
+
+function inspect(value: unknown, what: string): void {
+  if (typeof value === 'string') checkText(value, what)
+  else if (Array.isArray(value)) for (const item of value) inspect(item, what)
+  else if (typeof value === 'object' && value !== null) {
+    for (const [key, inner] of Object.entries(value)) {
+      if (key === '__proto__' || key === 'constructor' || key === 'prototype') {
+        throw refuse(what, `it has the key "${key}", which could reach an object's prototype`)
+      }
+      checkText(key, what)
+      inspect(inner, what)
+    }
+  }
+}
+
+function refuse(what: string, why: string, cause?: unknown): ErrandError {
+  return new ErrandError('INVALID_INPUT', `Cannot store ${what}: ${why}.`, { what }, cause)
+}

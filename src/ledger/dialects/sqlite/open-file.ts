@@ -1,0 +1,209 @@
+// Opening a ledger file: private, durable, checked, of our making and of our version; the same for the first process that
+// opens it and for ten that open it at once.
+import { closeSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Clock } from '../../../clock.ts'
+import { ErrandError } from '../../../errors.ts'
+import { applicationId, ledgerVersion, migrationTexts } from '../../migrations/migrations.ts'
+import { type Connection, connect, isBusy, translate } from './connection.ts'
+import { sqliteDialect } from './dialect.ts'
+
+/** Waiting for a lock blocks the event loop, so it is short; whoever needs longer tries again asynchronously. */
+export const busyTimeoutMs = 50
+/** Below this a damaged page is looked for before anything else; above, in a worker beside the first steps. */
+export const checkedAtOnceBytes = 32 * 1024 * 1024
+/** Older versions can corrupt a WAL when it is reset (3.7.0 to 3.51.2). */
+const oldestSqlite = [3, 51, 3] as const
+const openPatienceMs = 15_000
+
+export interface OpenedFile {
+  connection: Connection
+  /** The file is too large to have been checked at once. */
+  checkLater: boolean
+}
+
+/**
+ * Opens, and makes if need be, the ledger at a path or `:memory:`.
+ * @throws ErrandError LEDGER_FOREIGN, LEDGER_NEWER, LEDGER_CORRUPT, LEDGER_BUSY, LEDGER_UNAVAILABLE
+ */
+export async function openFile(path: string, clock: Clock, random: () => number): Promise<OpenedFile> {
+  const bytes = path === ':memory:' ? 0 : prepareFile(path)
+  const since = clock.now()
+  for (;;) {
+    try {
+      return openOnce(path, bytes)
+    } catch (error) {
+      if (!isBusy(error)) throw unavailable(translate(error, path), path)
+      if (clock.now() - since > openPatienceMs) {
+        throw new ErrandError(
+          'LEDGER_BUSY',
+          `Another process has kept ${path} locked for ${clock.now() - since} ms. Try again when it is done.`,
+          { path },
+          error,
+        )
+      }
+      await new Promise<void>((resume) => clock.setTimeout(() => resume(), 5 + random() * 45))
+    }
+  }
+}
+
+function openOnce(path: string, bytes: number): OpenedFile {
+  const connection = connect(path, { busyTimeoutMs })
+  try {
+    requireSqlite(connection)
+    refuseForeign(connection, path)
+    configure(connection, path)
+    const checkLater = bytes > checkedAtOnceBytes
+    if (bytes > 0 && !checkLater) quickCheck(connection)
+    migrate(connection, path)
+    return { connection, checkLater }
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+}
+
+/** Makes the file before SQLite does, so that it and what SQLite puts beside it are private. Returns its size. */
+function prepareFile(path: string): number {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    closeSync(openSync(path, 'wx', 0o600))
+    return 0
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unavailable(error, path)
+  }
+  const stat = statSync(path)
+  if (!stat.isFile()) {
+    throw new ErrandError('LEDGER_FOREIGN', `${path} is not a file. Name the ledger's file, not its folder.`, { path })
+  }
+  if (stat.size > 0) requireHeader(path)
+  return stat.size
+}
+
+function requireHeader(path: string): void {
+  const file = openSync(path, 'r')
+  try {
+    const header = Buffer.alloc(16)
+    readSync(file, header, 0, 16, 0)
+    if (header.toString('latin1') === 'SQLite format 3\u0000') return
+  } finally {
+    closeSync(file)
+  }
+  throw new ErrandError('LEDGER_FOREIGN', `${path} is not a SQLite database, so it is no ledger. Name another file.`, {
+    path,
+  })
+}
+
+function requireSqlite(connection: Connection): void {
+  const [found] = connection.run({ sql: 'select sqlite_version() as version', parameters: [], want: 'rows' }) as [
+    { version: string },
+  ]
+  const parts = found.version.split('.').map(Number)
+  for (let index = 0; index < oldestSqlite.length; index++) {
+    const difference = (parts[index] ?? 0) - (oldestSqlite[index] as number)
+    if (difference > 0) return
+    if (difference < 0) {
+      throw new ErrandError(
+        'UNSUPPORTED_RUNTIME',
+        `SQLite ${found.version} can corrupt a write-ahead log; errand needs ${oldestSqlite.join('.')} or newer. Update better-sqlite3.`,
+        { sqlite: found.version },
+      )
+    }
+  }
+}
+
+function refuseForeign(connection: Connection, path: string): void {
+  const application = Number(connection.pragma('application_id'))
+  if (application === applicationId) return refuseNewer(connection, path)
+  const [tables] = connection.run({
+    sql: 'select count(*) as count from sqlite_schema',
+    parameters: [],
+    want: 'rows',
+  }) as [{ count: number }]
+  if (application === 0 && tables.count === 0) return
+  throw new ErrandError(
+    'LEDGER_FOREIGN',
+    `${path} is a SQLite database of another program. Name another file for the ledger.`,
+    {
+      path,
+      applicationId: application,
+    },
+  )
+}
+
+function refuseNewer(connection: Connection, path: string): void {
+  const version = Number(connection.pragma('user_version'))
+  if (version <= ledgerVersion) return
+  throw new ErrandError(
+    'LEDGER_NEWER',
+    `The ledger ${path} is of version ${version}; this errand knows versions up to ${ledgerVersion}. Update errand.`,
+    { path, version, known: ledgerVersion },
+  )
+}
+
+function configure(connection: Connection, path: string): void {
+  const mode = connection.pragma('journal_mode = wal')
+  if (path !== ':memory:' && mode !== 'wal') {
+    throw new ErrandError(
+      'LEDGER_UNAVAILABLE',
+      `${path} cannot be put into WAL mode (it stays ${String(mode)}): is it on a network file system?`,
+      {
+        path,
+        mode,
+      },
+    )
+  }
+  // The driver is built to fall back to NORMAL in WAL mode, with which a power cut loses acknowledged rows.
+  connection.pragma('synchronous = full')
+  connection.pragma('fullfsync = on')
+  connection.pragma('foreign_keys = on')
+  connection.pragma('trusted_schema = off')
+  connection.pragma('cell_size_check = on')
+  connection.pragma(`journal_size_limit = ${64 * 1024 * 1024}`)
+}
+
+/**
+ * Looks for damaged pages: on a damaged file an insert may succeed while reads fail.
+ * @throws ErrandError LEDGER_CORRUPT
+ */
+export function quickCheck(connection: Connection): void {
+  let found: unknown
+  try {
+    found = connection.pragma('quick_check(1)')
+  } catch (error) {
+    throw translate(error, connection.path)
+  }
+  if (found === 'ok') return
+  throw new ErrandError(
+    'LEDGER_CORRUPT',
+    `The ledger ${connection.path} is damaged (${String(found)}). Restore a backup, or salvage it with \`sqlite3 ${connection.path} .recover\`.`,
+    { path: connection.path, found },
+  )
+}
+
+/** All of it in one transaction under the write lock: whoever comes second finds it done. */
+function migrate(connection: Connection, path: string): void {
+  if (Number(connection.pragma('user_version')) === ledgerVersion) return
+  connection.execute('begin immediate')
+  try {
+    const version = Number(connection.pragma('user_version'))
+    refuseForeign(connection, path)
+    for (const text of migrationTexts(sqliteDialect, version)) connection.execute(text)
+    connection.pragma(`application_id = ${applicationId}`)
+    connection.pragma(`user_version = ${ledgerVersion}`)
+    connection.execute('commit')
+  } catch (error) {
+    if (connection.inTransaction) connection.execute('rollback')
+    throw error
+  }
+}
+
+function unavailable(error: unknown, path: string): unknown {
+  if (ErrandError.isInstance(error)) return error
+  return new ErrandError(
+    'LEDGER_UNAVAILABLE',
+    `The ledger ${path} cannot be opened: ${error instanceof Error ? error.message : String(error)}.`,
+    { path },
+    error,
+  )
+}

@@ -1,0 +1,183 @@
+// The port: all that the engine knows of storage. Whoever implements it decides where the rows lie; nothing outside `ledger/`
+// knows SQL. A step is judged on rows loaded inside its own transaction, and steps that arrive together share one commit.
+import type { CallKind, CallRecord } from '../entities/call.ts'
+import type { DependencyRecord } from '../entities/dependency.ts'
+import type { EventType, TaskEvent } from '../entities/event.ts'
+import type { InstanceRecord } from '../entities/instance.ts'
+import type { MessageRecord } from '../entities/message.ts'
+import type { RunRecord } from '../entities/run.ts'
+import type { TaskRecord, TaskStatus } from '../entities/task.ts'
+
+/**
+ * Work inside a transaction, written as a generator: SQLite runs it synchronously, PostgreSQL awaits each request, and both
+ * run the same text. What is yielded is the ledger's own business; `yield*` the verbs of `Tx`, never anything else.
+ */
+export type Op<R> = Generator<unknown, R, any>
+
+/** One engine step: load what it concerns, judge it with a pure synchronous function, write what was judged. */
+export interface Step<L, D, R> {
+  /** For errors and traces. */
+  readonly name: string
+  load(tx: Reads): Op<L>
+  /** Pure: no clock, no randomness, no I/O. Throws an ErrandError to refuse; then nothing of the step is written. */
+  judge(loaded: L): D
+  write(tx: Tx, decision: D): Op<R>
+}
+
+/** A step whose load and judgement are one: nothing to weigh but what `write` is given. */
+export function writing<R>(name: string, write: (tx: Tx) => Op<R>): Step<void, void, R> {
+  return { name, *load() {}, judge() {}, write }
+}
+
+export interface TaskFilter {
+  statuses?: TaskStatus[]
+  parentId?: string | null
+  executor?: string
+  metadata?: Record<string, string | number | boolean | null>
+  keyPrefix?: string
+}
+
+export interface Reads {
+  readonly task: {
+    get(id: string): Op<TaskRecord | undefined>
+    getBySeq(seq: number): Op<TaskRecord | undefined>
+    getByKey(key: string): Op<TaskRecord | undefined>
+    /** At most `limit` tasks whose id begins with `prefix`. */
+    findByPrefix(prefix: string, limit: number): Op<TaskRecord[]>
+    /** Ready tasks of one executor, highest priority first, then oldest. */
+    ready(executor: string, limit: number): Op<TaskRecord[]>
+    /** Is any task of these executors ready or on a timer, or has an open run? */
+    anyAwake(executors: string[]): Op<boolean>
+    list(filter: TaskFilter, limit: number, after?: { priority: number; seq: number }): Op<TaskRecord[]>
+    count(filter: TaskFilter): Op<number>
+    children(parentId: string): Op<TaskRecord[]>
+    /** All descendants, below settled ones too; root excluded. */
+    subtree(rootId: string): Op<TaskRecord[]>
+    /** From the task's parent up to the root. */
+    ancestors(id: string): Op<TaskRecord[]>
+    /** Of the children that are not deleted: is one not settled; has one failed or been canceled; is there any? */
+    childFacts(parentId: string): Op<{ any: boolean; live: boolean; broken: boolean }>
+    /** Tasks whose timer is due at `now`, soonest first. */
+    due(now: number, limit: number): Op<TaskRecord[]>
+    nextDue(): Op<number | undefined>
+  }
+  readonly dependency: {
+    /** Ids of what a task is blocked by, in the order in which they were named. */
+    openBlockers(taskId: string): Op<string[]>
+    /** All that it was told to come after, satisfied or not, in order. */
+    blockers(taskId: string): Op<string[]>
+    /** Open edges that point at a blocker. */
+    dependents(blockerId: string): Op<DependencyRecord[]>
+    openWaits(callId: string): Op<DependencyRecord[]>
+    /** Is `target` reachable from `from` over open edges and over parents that wait for children? The path, or undefined. */
+    path(from: string[], target: string): Op<string[] | undefined>
+  }
+  readonly run: {
+    get(taskId: string, number: number): Op<RunRecord | undefined>
+    list(taskId: string): Op<RunRecord[]>
+    openOf(instanceId: string): Op<RunRecord[]>
+    due(now: number, limit: number): Op<RunRecord[]>
+    nextDue(): Op<number | undefined>
+  }
+  readonly call: {
+    get(id: string): Op<CallRecord | undefined>
+    list(taskId: string, kinds?: CallKind[]): Op<CallRecord[]>
+    /** Entries without an outcome. */
+    open(taskId: string): Op<CallRecord[]>
+    due(now: number, limit: number): Op<CallRecord[]>
+    nextDue(): Op<number | undefined>
+  }
+  readonly message: {
+    list(taskId: string): Op<MessageRecord[]>
+    get(id: string): Op<MessageRecord | undefined>
+    count(taskId: string): Op<number>
+  }
+  readonly event: {
+    /** Events after a position, oldest first; of one task, or of all. */
+    after(seq: number, limit: number, taskId?: string): Op<TaskEvent[]>
+    last(): Op<number>
+    /** The position of the latest event of a type for a task; 0 when there is none. */
+    lastOf(taskId: string, type: EventType): Op<number>
+  }
+  readonly instance: {
+    open(): Op<InstanceRecord[]>
+  }
+}
+
+export type NewTask = Omit<TaskRecord, 'seq'>
+export type NewCall = Omit<CallRecord, 'seq'>
+export type NewMessage = Omit<MessageRecord, 'n'>
+export type NewEvent = Omit<TaskEvent, 'seq'>
+
+export interface Tx extends Reads {
+  readonly task: Reads['task'] & {
+    /** The new row's seq. */
+    insert(task: NewTask): Op<number>
+    /** Writes all that changes while a task lives: state, counters, outcome. Raises `version`. */
+    save(task: TaskRecord): Op<void>
+    /** Writes what a task was told to be: name, input, policy, parent, deletion. */
+    saveDefinition(task: TaskRecord): Op<void>
+    saveProgress(task: TaskRecord): Op<void>
+  }
+  readonly dependency: Reads['dependency'] & {
+    insert(edge: DependencyRecord): Op<void>
+    /** Closes one open edge. */
+    satisfy(edge: DependencyRecord, at: number): Op<void>
+    /** Closes every open edge of one journal entry. */
+    satisfyWaits(callId: string, at: number): Op<void>
+    remove(taskId: string, blockerId: string): Op<void>
+  }
+  readonly run: Reads['run'] & {
+    insert(run: RunRecord): Op<void>
+    save(run: Pick<RunRecord, 'taskId' | 'number' | 'status' | 'outcome' | 'error' | 'endedAt' | 'closedAt'>): Op<void>
+  }
+  readonly call: Reads['call'] & {
+    insert(call: NewCall): Op<void>
+    save(call: Pick<CallRecord, 'id' | 'status' | 'details' | 'result' | 'error' | 'dueAt' | 'updatedAt'>): Op<void>
+  }
+  readonly message: Reads['message'] & {
+    /** Appends with the next number of its task, and returns that number. */
+    append(message: NewMessage): Op<number>
+  }
+  readonly event: Reads['event'] & {
+    append(event: NewEvent): Op<number>
+  }
+  readonly instance: Reads['instance'] & {
+    insert(instance: InstanceRecord): Op<void>
+    end(id: string, at: number): Op<void>
+  }
+}
+
+/** What a ledger tells whoever acts on it. */
+export interface LedgerObserver {
+  /** Events of a commit of ours, in order. They are durable. */
+  committed(events: readonly TaskEvent[]): void
+  /** Somebody else may have committed. */
+  stirred(): void
+  /** The ledger can no longer be trusted or written: stop. */
+  failed(error: unknown): void
+}
+
+/** Where tasks live. */
+export interface Ledger {
+  /** A path, `:memory:` or a URL without its secrets: for messages and for child processes. */
+  readonly name: string
+  /**
+   * Runs a step in a transaction of its own judgement, in order of arrival; resolves when it is durable.
+   * @throws what `judge` threw, with nothing written; OUTCOME_UNKNOWN when the commit itself failed; LEDGER_BUSY and
+   *   LEDGER_WRITE_FAILED with nothing written.
+   */
+  step<L, D, R>(step: Step<L, D, R>): Promise<R>
+  /** Reads a consistent state outside of any step. */
+  read<R>(query: (tx: Reads) => Op<R>): Promise<R>
+  /** Makes the death of this instance visible to the others at once. Call before its row is inserted. */
+  enlist(instanceId: string): Promise<void>
+  /** May the instance still be alive? Certain on one host: a lock that dies with the process. */
+  isAlive(instanceId: string): boolean
+  /** Forgets an instance that has ended, ours or a dead one. */
+  discharge(instanceId: string): void
+  /** Tells the observer of commits, ours and others'; returns how to stop. `watchOthers` costs a cheap poll. */
+  observe(observer: LedgerObserver, options: { watchOthers: boolean }): () => void
+  /** Writes what was asked for, then lets the file go. */
+  close(): Promise<void>
+}

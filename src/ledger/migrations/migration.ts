@@ -1,0 +1,22 @@
+// What a migration is: a list of statements for a dialect. Numbered, static, append-only; the same list for both databases.
+import type { Compilable, Kysely } from 'kysely'
+import type { Dialect } from '../statement.ts'
+
+/** The words in which the two databases spell the same column. */
+export interface Spelling {
+  readonly kind: Dialect['kind']
+  readonly db: Kysely<any>
+  /** A 64-bit whole number. */
+  readonly integer: 'integer' | 'bigint'
+  /** SQLite's STRICT tables refuse a value of another type, as PostgreSQL always does. */
+  strict<T extends { modifyEnd: (end: any) => T }>(table: T): T
+  /** A rising key that is never used twice. */
+  rising(column: any): any
+  readonly risingType: 'integer' | 'bigserial'
+}
+
+export interface Migration {
+  /** What it does, in a few words; shown when it fails. */
+  readonly name: string
+  statements(spelling: Spelling): Compilable[]
+}

@@ -1,0 +1,33 @@
+// The list of migrations; a ledger's version is how many of them it has had.
+import type { ColumnDefinitionBuilder } from 'kysely'
+import { sql } from 'kysely'
+import type { Dialect } from '../statement.ts'
+import { firstLedger } from './0001-first-ledger.ts'
+import type { Migration, Spelling } from './migration.ts'
+
+export const migrations: readonly Migration[] = [firstLedger]
+
+export const ledgerVersion = migrations.length
+
+/** Marks a SQLite file as ours: "ERND" in its header. */
+export const applicationId = 0x45524e44
+
+function spellingOf({ kind, db }: Dialect): Spelling {
+  return {
+    kind,
+    db,
+    integer: kind === 'sqlite' ? 'integer' : 'bigint',
+    risingType: kind === 'sqlite' ? 'integer' : 'bigserial',
+    rising: (column: ColumnDefinitionBuilder) =>
+      kind === 'sqlite' ? column.primaryKey().autoIncrement() : column.primaryKey(),
+    strict: (table) => (kind === 'sqlite' ? table.modifyEnd(sql`strict`) : table),
+  }
+}
+
+/** The SQL texts that bring a ledger of one version to the present one, in order. */
+export function migrationTexts(dialect: Dialect, fromVersion: number): string[] {
+  const spelling = spellingOf(dialect)
+  return migrations
+    .slice(fromVersion)
+    .flatMap((migration) => migration.statements(spelling).map((statement) => statement.compile().sql))
+}

@@ -1,0 +1,27 @@
+// Opens a ledger by its name: the one place that knows which dialects there are.
+import type { Clock } from '../clock.ts'
+import { ErrandError } from '../errors.ts'
+import { openSqliteLedger } from './dialects/sqlite/sqlite-ledger.ts'
+import type { Ledger } from './ledger.ts'
+
+/**
+ * Opens the ledger at a path, or `:memory:`.
+ * @throws ErrandError NOT_OFFERED for a PostgreSQL URL, and what `openSqliteLedger` throws.
+ */
+export async function openLedger(name: string, clock?: Clock): Promise<Ledger> {
+  if (/^postgres(ql)?:\/\//i.test(name)) {
+    throw new ErrandError(
+      'NOT_OFFERED',
+      'A ledger on a PostgreSQL server is not offered yet: claims between machines are still to be proven on real servers. Name a file, or ":memory:".',
+      { scheme: 'postgres' },
+    )
+  }
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(name)) {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `A ledger is a file path or ":memory:", not a URL like "${name.split('://')[0]}://…".`,
+      {},
+    )
+  }
+  return openSqliteLedger(name, clock)
+}

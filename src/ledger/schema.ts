@@ -1,0 +1,126 @@
+// The tables as Kysely sees them. JSON is TEXT and booleans are 0 or 1 on every database, so that rows compare equal.
+import type { Generated } from 'kysely'
+
+type Flag = number
+
+export interface TaskTableRow {
+  seq: Generated<number>
+  id: string
+  key: string | null
+  name: string
+  goal: string | null
+  description: string
+  status: string
+  status_reason: string | null
+  is_group: Flag
+  ready: Flag
+  held: Flag
+  executor: string | null
+  input: string
+  result: string
+  error: string | null
+  priority: number
+  parent_id: string | null
+  owner: string | null
+  attempt: number
+  run: number
+  run_open: Flag
+  open_blockers: number
+  wakes: number
+  crashes: number
+  not_before: number | null
+  policy: string
+  metadata: string
+  progress: string | null
+  snapshot: string
+  version: number
+  created_at: number
+  updated_at: number
+  completed_at: number | null
+  deleted_at: number | null
+}
+
+export interface DependencyTableRow {
+  task_id: string
+  blocker_id: string
+  kind: string
+  call_id: string
+  position: number
+  satisfied_at: number | null
+  created_at: number
+}
+
+export interface RunTableRow {
+  task_id: string
+  number: number
+  attempt: number
+  instance_id: string
+  status: string
+  outcome: string | null
+  error: string | null
+  started_at: number
+  ended_at: number | null
+  closed_at: number | null
+  due_at: number | null
+}
+
+export interface CallTableRow {
+  seq: Generated<number>
+  id: string
+  task_id: string
+  run: number
+  attempt: number
+  kind: string
+  name: string
+  ident: string
+  ordinal: number
+  params: string
+  status: string
+  on_interrupt: string
+  details: string
+  result: string
+  error: string | null
+  due_at: number | null
+  created_at: number
+  updated_at: number
+}
+
+export interface MessageTableRow {
+  task_id: string
+  n: number
+  id: string
+  role: string
+  content: string
+  announcement: Flag
+  run: number | null
+  ident: string | null
+  ordinal: number
+  timestamp: number
+}
+
+export interface EventTableRow {
+  seq: Generated<number>
+  type: string
+  task_id: string
+  at: number
+  instance_id: string
+  data: string
+}
+
+export interface InstanceTableRow {
+  id: string
+  pid: number
+  host: string
+  started_at: number
+  ended_at: number | null
+}
+
+export interface Database {
+  task: TaskTableRow
+  dependency: DependencyTableRow
+  run: RunTableRow
+  call: CallTableRow
+  message: MessageTableRow
+  event: EventTableRow
+  instance: InstanceTableRow
+}

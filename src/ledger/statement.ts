@@ -1,0 +1,98 @@
+// Statements: built once with Kysely, compiled once, run many times with other values. Kysely is only the builder here; its
+// SQLite driver prepares every query anew and would make a task eight times as dear.
+import { type Compilable, type CompiledQuery, type Kysely, sql } from 'kysely'
+import type { Op } from './ledger.ts'
+import type { Database } from './schema.ts'
+
+/** What a reply should be: rows, the number of changed rows, or the seq of the inserted row. */
+export type Want = 'rows' | 'changes' | 'seq'
+
+/** What an Op yields: one statement with its values. */
+export interface Request {
+  readonly sql: string
+  readonly parameters: readonly unknown[]
+  readonly want: Want
+}
+
+/** A hole in a compiled statement, filled by name at each run. */
+class Hole {
+  readonly name: string
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+export type Holes = (name: string) => any
+
+export interface Statement {
+  readonly sql: string
+  readonly values: readonly unknown[]
+}
+
+/** How the two databases differ, in one place. */
+export interface Dialect {
+  readonly kind: 'sqlite' | 'postgres'
+  /** Compiles only; never connected. */
+  readonly db: Kysely<Database>
+}
+
+export interface StatementCompiler {
+  readonly dialect: Dialect
+  /** Compiles a query with holes: `(db, hole) => db.selectFrom('task')…where('id', '=', hole('id'))`. */
+  prepare(build: (db: Kysely<Database>, hole: Holes) => Compilable): Statement
+}
+
+export function createCompiler(dialect: Dialect): StatementCompiler {
+  return {
+    dialect,
+    prepare(build) {
+      const compiled = build(dialect.db, (name) => new Hole(name)).compile()
+      return { sql: compiled.sql, values: compiled.parameters }
+    },
+  }
+}
+
+function fill(statement: Statement, values: Record<string, unknown>): unknown[] {
+  const filled = new Array<unknown>(statement.values.length)
+  for (let index = 0; index < filled.length; index++) {
+    const value = statement.values[index]
+    filled[index] = value instanceof Hole ? values[value.name] : value
+  }
+  return filled
+}
+
+/** All rows of a prepared statement. */
+export function* rows<T>(statement: Statement, values: Record<string, unknown> = {}): Op<T[]> {
+  return (yield { sql: statement.sql, parameters: fill(statement, values), want: 'rows' } satisfies Request) as T[]
+}
+
+/** The first row of a prepared statement. */
+export function* row<T>(statement: Statement, values: Record<string, unknown> = {}): Op<T | undefined> {
+  return ((yield { sql: statement.sql, parameters: fill(statement, values), want: 'rows' } satisfies Request) as T[])[0]
+}
+
+/** Runs a writing statement; the number of rows it changed. */
+export function* change(statement: Statement, values: Record<string, unknown>): Op<number> {
+  return (yield {
+    sql: statement.sql,
+    parameters: fill(statement, values),
+    want: 'changes',
+  } satisfies Request) as number
+}
+
+/** Runs an insert into a table with a rising `seq`; the new seq. */
+export function* insertSeq(statement: Statement, values: Record<string, unknown>): Op<number> {
+  return (yield { sql: statement.sql, parameters: fill(statement, values), want: 'seq' } satisfies Request) as number
+}
+
+/** Rows of a query that was built for this one use. */
+export function* queryRows<T>(query: CompiledQuery): Op<T[]> {
+  return (yield { sql: query.sql, parameters: query.parameters, want: 'rows' } satisfies Request) as T[]
+}
+
+/** A table with a rising key tells the key of a new row: SQLite by itself, PostgreSQL when asked. */
+export function returningSeq(dialect: Dialect): (query: any) => Compilable {
+  return (query) => (dialect.kind === 'postgres' ? query.returning('seq') : query)
+}
+
+export { sql }

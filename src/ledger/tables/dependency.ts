@@ -1,0 +1,151 @@
+// The dependency table: which task waits for which, once and for all; open edges are those without a time of satisfaction.
+import type { DependencyKind, DependencyRecord } from '../../entities/dependency.ts'
+import type { Tx } from '../ledger.ts'
+import type { DependencyTableRow } from '../schema.ts'
+import { change, rows, sql, type StatementCompiler } from '../statement.ts'
+
+const toRecord = (stored: DependencyTableRow): DependencyRecord => ({
+  taskId: stored.task_id,
+  blockerId: stored.blocker_id,
+  kind: stored.kind as DependencyKind,
+  callId: stored.call_id,
+  satisfiedAt: stored.satisfied_at,
+  createdAt: stored.created_at,
+})
+
+export function createDependencyTable(compiler: StatementCompiler): Tx['dependency'] {
+  const { prepare, dialect } = compiler
+  const selectOpenBlockers = prepare((db, hole) =>
+    db
+      .selectFrom('dependency')
+      .select('blocker_id')
+      .where('task_id', '=', hole('task'))
+      .where('kind', '=', 'after')
+      .where('satisfied_at', 'is', null)
+      .orderBy('position', 'asc'),
+  )
+  const selectBlockers = prepare((db, hole) =>
+    db
+      .selectFrom('dependency')
+      .select('blocker_id')
+      .where('task_id', '=', hole('task'))
+      .where('kind', '=', 'after')
+      .orderBy('position', 'asc'),
+  )
+  const selectDependents = prepare((db, hole) =>
+    db.selectFrom('dependency').selectAll().where('blocker_id', '=', hole('blocker')).where('satisfied_at', 'is', null),
+  )
+  const selectOpenWaits = prepare((db, hole) =>
+    db.selectFrom('dependency').selectAll().where('call_id', '=', hole('call')).where('satisfied_at', 'is', null),
+  )
+  const selectWaitedFor = prepare((db, hole) =>
+    db
+      .selectFrom('dependency')
+      .select('blocker_id as id')
+      .where('task_id', '=', hole('task'))
+      .where('satisfied_at', 'is', null),
+  )
+  // A parent waits for its children when it is a group, or when they complete it.
+  const selectWaitedChildren = prepare((db, hole) =>
+    db
+      .selectFrom('task as child')
+      .innerJoin('task as parent', 'parent.id', 'child.parent_id')
+      .select('child.id as id')
+      .where('child.parent_id', '=', hole('task'))
+      .where('child.completed_at', 'is', null)
+      .where('child.deleted_at', 'is', null)
+      .where((where) =>
+        where.or([where('parent.is_group', '=', 1), where('parent.policy', 'like', '%"autoComplete":true%')]),
+      ),
+  )
+  const insertEdge = prepare((db, hole) =>
+    db.insertInto('dependency').values({
+      task_id: hole('task'),
+      blocker_id: hole('blocker'),
+      kind: hole('kind'),
+      call_id: hole('call'),
+      position: sql`(select count(*) from dependency where task_id = ${hole('task')})`,
+      satisfied_at: hole('satisfied'),
+      created_at: hole('created'),
+    } as never),
+  )
+  const updateSatisfied = prepare((db, hole) =>
+    db
+      .updateTable('dependency')
+      .set({ satisfied_at: hole('at') })
+      .where('task_id', '=', hole('task'))
+      .where('blocker_id', '=', hole('blocker'))
+      .where('call_id', '=', hole('call'))
+      .where('satisfied_at', 'is', null),
+  )
+  const updateSatisfiedWaits = prepare((db, hole) =>
+    db
+      .updateTable('dependency')
+      .set({ satisfied_at: hole('at') })
+      .where('call_id', '=', hole('call'))
+      .where('satisfied_at', 'is', null),
+  )
+  const deleteEdge = prepare((db, hole) =>
+    db
+      .deleteFrom('dependency')
+      .where('task_id', '=', hole('task'))
+      .where('blocker_id', '=', hole('blocker'))
+      .where('kind', '=', 'after'),
+  )
+
+  return {
+    *openBlockers(task) {
+      return (yield* rows<{ blocker_id: string }>(selectOpenBlockers, { task })).map((edge) => edge.blocker_id)
+    },
+    *blockers(task) {
+      return (yield* rows<{ blocker_id: string }>(selectBlockers, { task })).map((edge) => edge.blocker_id)
+    },
+    *dependents(blocker) {
+      return (yield* rows<DependencyTableRow>(selectDependents, { blocker })).map(toRecord)
+    },
+    *openWaits(call) {
+      return (yield* rows<DependencyTableRow>(selectOpenWaits, { call })).map(toRecord)
+    },
+    *path(from, target) {
+      // Breadth first, one indexed look-up a task: shared sub-graphs are walked once, and nothing is scanned.
+      const cameFrom = new Map<string, string | null>(from.map((id) => [id, null]))
+      const queue = [...cameFrom.keys()]
+      for (let id = queue.shift(); id !== undefined; id = queue.shift()) {
+        if (id === target) return trace(cameFrom, id)
+        const blockers = yield* rows<{ id: string }>(selectWaitedFor, { task: id })
+        const children = yield* rows<{ id: string }>(selectWaitedChildren, { task: id })
+        for (const reached of [...blockers, ...children]) {
+          if (cameFrom.has(reached.id)) continue
+          cameFrom.set(reached.id, id)
+          queue.push(reached.id)
+        }
+      }
+      return undefined
+    },
+    *insert(edge) {
+      yield* change(insertEdge, {
+        task: edge.taskId,
+        blocker: edge.blockerId,
+        kind: edge.kind,
+        call: edge.callId,
+        satisfied: edge.satisfiedAt,
+        created: edge.createdAt,
+      })
+    },
+    *satisfy(edge, at) {
+      yield* change(updateSatisfied, { task: edge.taskId, blocker: edge.blockerId, call: edge.callId, at })
+    },
+    *satisfyWaits(call, at) {
+      yield* change(updateSatisfiedWaits, { call, at })
+    },
+    *remove(task, blocker) {
+      yield* change(deleteEdge, { task, blocker })
+    },
+  }
+}
+
+function trace(cameFrom: ReadonlyMap<string, string | null>, end: string): string[] {
+  const path: string[] = []
+  for (let step: string | null = end; step !== null; step = cameFrom.get(step) ?? null) path.unshift(step)
+  return path
+}

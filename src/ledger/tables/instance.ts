@@ -1,0 +1,53 @@
+// The instance table: the engines that have this ledger open, or had it when they died.
+import type { InstanceRecord } from '../../entities/instance.ts'
+import type { Tx } from '../ledger.ts'
+import type { InstanceTableRow } from '../schema.ts'
+import { change, rows, sql, type StatementCompiler } from '../statement.ts'
+
+const toRecord = (stored: InstanceTableRow): InstanceRecord => ({
+  id: stored.id,
+  pid: stored.pid,
+  host: stored.host,
+  startedAt: stored.started_at,
+  endedAt: stored.ended_at,
+})
+
+export function createInstanceTable(compiler: StatementCompiler): Tx['instance'] {
+  const { prepare } = compiler
+  const selectOpen = prepare((db) =>
+    db.selectFrom('instance').selectAll().where(sql<boolean>`ended_at is null`).orderBy('started_at', 'asc'),
+  )
+  const insertInstance = prepare((db, hole) =>
+    db.insertInto('instance').values({
+      id: hole('id'),
+      pid: hole('pid'),
+      host: hole('host'),
+      started_at: hole('started'),
+      ended_at: null,
+    }),
+  )
+  const updateEnded = prepare((db, hole) =>
+    db
+      .updateTable('instance')
+      .set({ ended_at: hole('at') })
+      .where('id', '=', hole('id'))
+      .where('ended_at', 'is', null),
+  )
+
+  return {
+    *open() {
+      return (yield* rows<InstanceTableRow>(selectOpen)).map(toRecord)
+    },
+    *insert(instance) {
+      yield* change(insertInstance, {
+        id: instance.id,
+        pid: instance.pid,
+        host: instance.host,
+        started: instance.startedAt,
+      })
+    },
+    *end(id, at) {
+      yield* change(updateEnded, { id, at })
+    },
+  }
+}

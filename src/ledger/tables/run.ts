@@ -1,0 +1,123 @@
+// The run table: which instance runs which task, and how each run ended.
+import type { RunOutcome, RunRecord, RunStatus } from '../../entities/run.ts'
+import { fromJson } from '../../json.ts'
+import type { Tx } from '../ledger.ts'
+import type { RunTableRow } from '../schema.ts'
+import { change, row, rows, sql, type StatementCompiler } from '../statement.ts'
+
+const toRecord = (stored: RunTableRow): RunRecord => ({
+  taskId: stored.task_id,
+  number: stored.number,
+  attempt: stored.attempt,
+  instanceId: stored.instance_id,
+  status: stored.status as RunStatus,
+  outcome: stored.outcome as RunOutcome | null,
+  error: stored.error === null ? null : fromJson(stored.error),
+  startedAt: stored.started_at,
+  endedAt: stored.ended_at,
+  closedAt: stored.closed_at,
+  dueAt: stored.due_at,
+})
+
+export function createRunTable(compiler: StatementCompiler): Tx['run'] {
+  const { prepare } = compiler
+  const selectOne = prepare((db, hole) =>
+    db.selectFrom('run').selectAll().where('task_id', '=', hole('task')).where('number', '=', hole('number')),
+  )
+  const selectOfTask = prepare((db, hole) =>
+    db.selectFrom('run').selectAll().where('task_id', '=', hole('task')).orderBy('number', 'asc'),
+  )
+  // The conditions of the partial indexes stand in the text, so that the planner sees that they serve.
+  const selectOpenOf = prepare((db, hole) =>
+    db
+      .selectFrom('run')
+      .selectAll()
+      .where('instance_id', '=', hole('instance'))
+      .where(sql<boolean>`status <> 'closed'`)
+      .orderBy('started_at', 'asc'),
+  )
+  const selectDue = prepare((db, hole) =>
+    db
+      .selectFrom('run')
+      .selectAll()
+      .where(sql<boolean>`status = 'live' and due_at is not null`)
+      .where('due_at', '<=', hole('now'))
+      .orderBy('due_at', 'asc')
+      .limit(hole('limit')),
+  )
+  const selectNextDue = prepare((db) =>
+    db
+      .selectFrom('run')
+      .select((query) => query.fn.min('due_at').as('at'))
+      .where(sql<boolean>`status = 'live' and due_at is not null`),
+  )
+  const insertRun = prepare((db, hole) =>
+    db.insertInto('run').values({
+      task_id: hole('task'),
+      number: hole('number'),
+      attempt: hole('attempt'),
+      instance_id: hole('instance'),
+      status: hole('status'),
+      outcome: null,
+      error: null,
+      started_at: hole('started'),
+      ended_at: null,
+      closed_at: null,
+      due_at: hole('due'),
+    }),
+  )
+  const updateRun = prepare((db, hole) =>
+    db
+      .updateTable('run')
+      .set({
+        status: hole('status'),
+        outcome: hole('outcome'),
+        error: hole('error'),
+        ended_at: hole('ended'),
+        closed_at: hole('closed'),
+      })
+      .where('task_id', '=', hole('task'))
+      .where('number', '=', hole('number')),
+  )
+
+  return {
+    *get(task, number) {
+      const found = yield* row<RunTableRow>(selectOne, { task, number })
+      return found && toRecord(found)
+    },
+    *list(task) {
+      return (yield* rows<RunTableRow>(selectOfTask, { task })).map(toRecord)
+    },
+    *openOf(instance) {
+      return (yield* rows<RunTableRow>(selectOpenOf, { instance })).map(toRecord)
+    },
+    *due(now, limit) {
+      return (yield* rows<RunTableRow>(selectDue, { now, limit })).map(toRecord)
+    },
+    *nextDue() {
+      return (yield* row<{ at: number | null }>(selectNextDue))?.at ?? undefined
+    },
+    *insert(run) {
+      yield* change(insertRun, {
+        task: run.taskId,
+        number: run.number,
+        attempt: run.attempt,
+        instance: run.instanceId,
+        status: run.status,
+        started: run.startedAt,
+        due: run.dueAt,
+      })
+    },
+    *save(run) {
+      yield* change(updateRun, {
+        task: run.taskId,
+        number: run.number,
+        status: run.status,
+        outcome: run.outcome,
+        error: run.error === null ? null : JSON.stringify(run.error),
+        ended: run.endedAt,
+        closed: run.closedAt,
+      })
+    },
+  }
+}

@@ -1,0 +1,388 @@
+// The task table: rows to records and back, and every statement on it.
+import { type TaskPolicy, type TaskRecord, type TaskStatus, taskStatuses, isSettled } from '../../entities/task.ts'
+import type { StoredError } from '../../errors.ts'
+import { fromJson } from '../../json.ts'
+import type { NewTask, TaskFilter, Tx } from '../ledger.ts'
+import type { TaskTableRow } from '../schema.ts'
+import { change, insertSeq, queryRows, returningSeq, row, rows, sql, type StatementCompiler } from '../statement.ts'
+
+type Row = Omit<TaskTableRow, 'seq'> & { seq: number }
+
+const settledStatuses = taskStatuses.filter(isSettled)
+const brokenStatuses: TaskStatus[] = ['failed', 'canceled']
+
+function toRecord(stored: Row): TaskRecord {
+  return {
+    seq: stored.seq,
+    id: stored.id,
+    key: stored.key,
+    name: stored.name,
+    goal: stored.goal,
+    description: stored.description,
+    status: stored.status as TaskStatus,
+    statusReason: stored.status_reason,
+    group: stored.is_group === 1,
+    ready: stored.ready === 1,
+    held: stored.held === 1,
+    executor: stored.executor,
+    input: fromJson(stored.input),
+    result: fromJson(stored.result),
+    error: stored.error === null ? null : fromJson<StoredError>(stored.error),
+    priority: stored.priority,
+    parentId: stored.parent_id,
+    owner: stored.owner,
+    attempt: stored.attempt,
+    run: stored.run,
+    runOpen: stored.run_open === 1,
+    openBlockers: stored.open_blockers,
+    wakes: stored.wakes,
+    crashes: stored.crashes,
+    notBefore: stored.not_before,
+    policy: fromJson<TaskPolicy>(stored.policy),
+    metadata: fromJson(stored.metadata),
+    progress: stored.progress === null ? null : fromJson(stored.progress),
+    snapshot: stored.snapshot,
+    version: stored.version,
+    createdAt: stored.created_at,
+    updatedAt: stored.updated_at,
+    completedAt: stored.completed_at,
+    deletedAt: stored.deleted_at,
+  }
+}
+
+const json = (value: unknown): string => (value === undefined || value === null ? 'null' : JSON.stringify(value))
+const jsonOrNull = (value: unknown): string | null =>
+  value === null || value === undefined ? null : JSON.stringify(value)
+
+/** What `save` writes: everything that changes while a task lives. */
+const stateColumns = (task: NewTask | TaskRecord) => ({
+  status: task.status,
+  status_reason: task.statusReason,
+  ready: task.ready ? 1 : 0,
+  held: task.held ? 1 : 0,
+  result: json(task.result),
+  error: jsonOrNull(task.error),
+  owner: task.owner,
+  attempt: task.attempt,
+  run: task.run,
+  run_open: task.runOpen ? 1 : 0,
+  open_blockers: task.openBlockers,
+  wakes: task.wakes,
+  crashes: task.crashes,
+  not_before: task.notBefore,
+  snapshot: task.snapshot,
+  updated_at: task.updatedAt,
+  completed_at: task.completedAt,
+})
+
+/** What `saveDefinition` writes: what the task was told to be. */
+const definitionColumns = (task: NewTask | TaskRecord) => ({
+  name: task.name,
+  goal: task.goal,
+  description: task.description,
+  executor: task.executor,
+  input: json(task.input),
+  priority: task.priority,
+  parent_id: task.parentId,
+  policy: json(task.policy),
+  metadata: json(task.metadata),
+  deleted_at: task.deletedAt,
+})
+
+const stateNames = [
+  'status',
+  'status_reason',
+  'ready',
+  'held',
+  'result',
+  'error',
+  'owner',
+  'attempt',
+  'run',
+  'run_open',
+  'open_blockers',
+  'wakes',
+  'crashes',
+  'not_before',
+  'snapshot',
+  'updated_at',
+  'completed_at',
+] as const // prettier-ignore
+const definitionNames = [
+  'name',
+  'goal',
+  'description',
+  'executor',
+  'input',
+  'priority',
+  'parent_id',
+  'policy',
+  'metadata',
+  'deleted_at',
+] as const // prettier-ignore
+const birthNames = ['id', 'key', 'is_group', 'progress', 'version', 'created_at'] as const
+
+export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
+  const { prepare, dialect } = compiler
+  const holes = (names: readonly string[], hole: (name: string) => any) =>
+    Object.fromEntries(names.map((name) => [name, hole(name)]))
+
+  const selectById = prepare((db, hole) => db.selectFrom('task').selectAll().where('id', '=', hole('id')))
+  const selectBySeq = prepare((db, hole) => db.selectFrom('task').selectAll().where('seq', '=', hole('seq')))
+  const selectByKey = prepare((db, hole) => db.selectFrom('task').selectAll().where('key', '=', hole('key')))
+  const selectByPrefix = prepare((db, hole) =>
+    db
+      .selectFrom('task')
+      .selectAll()
+      .where('id', '>=', hole('from'))
+      .where('id', '<', hole('to'))
+      .where('deleted_at', 'is', null)
+      .limit(hole('limit')),
+  )
+  // `ready = 1` stands in the text, not in a hole: only so does the planner see that the partial index serves.
+  const selectReady = prepare((db, hole) =>
+    db
+      .selectFrom('task')
+      .selectAll()
+      .where(sql<boolean>`ready = 1`)
+      .where('executor', '=', hole('executor'))
+      .orderBy('priority', 'desc')
+      .orderBy('seq', 'asc')
+      .limit(hole('limit')),
+  )
+  const selectChildren = prepare((db, hole) =>
+    db
+      .selectFrom('task')
+      .selectAll()
+      .where('parent_id', '=', hole('parent'))
+      .where('deleted_at', 'is', null)
+      .orderBy('priority', 'desc')
+      .orderBy('seq', 'asc'),
+  )
+  // UNION, not UNION ALL: a cycle in the parents, which nothing should ever have written, ends instead of looping.
+  const selectSubtree = prepare((db, hole) =>
+    db
+      .withRecursive('below', (inner) =>
+        inner
+          .selectFrom('task')
+          .select('id')
+          .where('parent_id', '=', hole('root'))
+          .union((again) =>
+            again.selectFrom('task').innerJoin('below', 'task.parent_id', 'below.id').select('task.id'),
+          ),
+      )
+      .selectFrom('task')
+      .innerJoin('below', 'below.id', 'task.id')
+      .selectAll('task')
+      .where('task.deleted_at', 'is', null)
+      .orderBy('task.priority', 'desc')
+      .orderBy('task.seq', 'asc'),
+  )
+  const selectAncestors = prepare((db, hole) =>
+    db
+      .withRecursive('above', (inner) =>
+        inner
+          .selectFrom('task')
+          .select(['parent_id', sql<number>`0`.as('distance')])
+          .where('id', '=', hole('id'))
+          .union((again) =>
+            again
+              .selectFrom('task')
+              .innerJoin('above', 'task.id', 'above.parent_id')
+              .select(['task.parent_id', sql<number>`distance + 1`.as('distance')]),
+          ),
+      )
+      .selectFrom('task')
+      .innerJoin('above', 'above.parent_id', 'task.id')
+      .selectAll('task')
+      .orderBy('above.distance', 'asc'),
+  )
+  const existsChild = (statuses: readonly TaskStatus[] | undefined, not: boolean) =>
+    prepare((db, hole) => {
+      let query = db
+        .selectFrom('task')
+        .select('seq')
+        .where('parent_id', '=', hole('parent'))
+        .where('deleted_at', 'is', null)
+      if (statuses) query = query.where('status', not ? 'not in' : 'in', [...statuses])
+      return query.limit(1)
+    })
+  const anyChild = existsChild(undefined, false)
+  const liveChild = existsChild(settledStatuses, true)
+  const brokenChild = existsChild(brokenStatuses, false)
+
+  const selectDue = prepare((db, hole) =>
+    db
+      .selectFrom('task')
+      .selectAll()
+      .where('not_before', 'is not', null)
+      .where('not_before', '<=', hole('now'))
+      .orderBy('not_before', 'asc')
+      .limit(hole('limit')),
+  )
+  const selectNextDue = prepare((db) =>
+    db
+      .selectFrom('task')
+      .select((query) => query.fn.min('not_before').as('at'))
+      .where('not_before', 'is not', null),
+  )
+  const insertTask = prepare((db, hole) =>
+    returningSeq(dialect)(
+      db.insertInto('task').values(holes([...birthNames, ...definitionNames, ...stateNames], hole) as never),
+    ),
+  )
+  const updateState = prepare((db, hole) =>
+    db
+      .updateTable('task')
+      .set({ ...holes(stateNames, hole), version: sql<number>`version + 1` })
+      .where('id', '=', hole('id')),
+  )
+  const updateDefinition = prepare((db, hole) =>
+    db
+      .updateTable('task')
+      .set({ ...holes([...definitionNames, 'ready', 'updated_at'], hole), version: sql<number>`version + 1` })
+      .where('id', '=', hole('id')),
+  )
+  const updateProgress = prepare((db, hole) =>
+    db
+      .updateTable('task')
+      .set({ progress: hole('progress'), updated_at: hole('updated_at'), version: sql<number>`version + 1` })
+      .where('id', '=', hole('id')),
+  )
+
+  /** One probe for each reason to be awake, each led by a partial index, so that settled tasks cost nothing. */
+  function awakeProbes(executors: string[]) {
+    const { db } = dialect
+    const ours = sql<boolean>`executor in (${sql.join(executors)}) and deleted_at is null`
+    return [
+      sql`select 1 from task where ready = 1 and ${ours} limit 1`,
+      sql`select 1 from run join task on task.id = run.task_id where run.status <> 'closed' and ${ours} limit 1`,
+      sql`select 1 from task where not_before is not null and held = 0 and open_blockers = 0 and ${ours} limit 1`,
+      sql`select 1 from call join task on task.id = call.task_id where call.due_at is not null and ${ours} limit 1`,
+    ].map((probe) => ({ compile: () => probe.compile(db) }))
+  }
+
+  function filtered<Q extends { where: (...args: any[]) => Q }>(start: Q, filter: TaskFilter): Q {
+    let query = start.where('deleted_at', 'is', null)
+    if (filter.statuses) query = query.where('status', 'in', filter.statuses)
+    if (filter.parentId !== undefined) {
+      query =
+        filter.parentId === null ? query.where('parent_id', 'is', null) : query.where('parent_id', '=', filter.parentId)
+    }
+    if (filter.executor !== undefined) query = query.where('executor', '=', filter.executor)
+    if (filter.keyPrefix !== undefined) {
+      query = query.where('key', '>=', filter.keyPrefix).where('key', '<', `${filter.keyPrefix}\u{10ffff}`)
+    }
+    for (const [name, value] of Object.entries(filter.metadata ?? {})) query = query.where(metadataEquals(name, value))
+    return query
+  }
+
+  /** The name is a bound value in both databases, never part of the text. */
+  function metadataEquals(name: string, value: unknown) {
+    return dialect.kind === 'postgres'
+      ? sql<boolean>`(metadata::jsonb -> ${name}) = ${JSON.stringify(value)}::jsonb`
+      : sql<boolean>`exists (select 1 from json_each(metadata) as entry where entry.key = ${name} and entry.type = ${jsonType(value)} and (entry.value is ${value === null ? null : typeof value === 'boolean' ? Number(value) : value}))`
+  }
+
+  return {
+    *get(id) {
+      const found = yield* row<Row>(selectById, { id })
+      return found && toRecord(found)
+    },
+    *getBySeq(seq) {
+      const found = yield* row<Row>(selectBySeq, { seq })
+      return found && toRecord(found)
+    },
+    *getByKey(key) {
+      const found = yield* row<Row>(selectByKey, { key })
+      return found && toRecord(found)
+    },
+    *findByPrefix(prefix, limit) {
+      return (yield* rows<Row>(selectByPrefix, { from: prefix, to: `${prefix}\u{10ffff}`, limit })).map(toRecord)
+    },
+    *ready(executor, limit) {
+      return (yield* rows<Row>(selectReady, { executor, limit })).map(toRecord)
+    },
+    *anyAwake(executors) {
+      if (executors.length === 0) return false
+      for (const probe of awakeProbes(executors)) if ((yield* queryRows(probe.compile())).length > 0) return true
+      return false
+    },
+    *list(filter, limit, after) {
+      let query = filtered(dialect.db.selectFrom('task').selectAll(), filter)
+      if (after) {
+        query = query.where((where) =>
+          where.or([
+            where('priority', '<', after.priority),
+            where.and([where('priority', '=', after.priority), where('seq', '>', after.seq)]),
+          ]),
+        )
+      }
+      const found = yield* queryRows<Row>(
+        query.orderBy('priority', 'desc').orderBy('seq', 'asc').limit(limit).compile(),
+      )
+      return found.map(toRecord)
+    },
+    *count(filter) {
+      const query = filtered(
+        dialect.db.selectFrom('task').select((select) => select.fn.countAll<number>().as('total')),
+        filter,
+      )
+      return Number((yield* queryRows<{ total: number }>(query.compile()))[0]?.total ?? 0)
+    },
+    *children(parent) {
+      return (yield* rows<Row>(selectChildren, { parent })).map(toRecord)
+    },
+    *subtree(root) {
+      return (yield* rows<Row>(selectSubtree, { root })).map(toRecord)
+    },
+    *ancestors(id) {
+      return (yield* rows<Row>(selectAncestors, { id })).map(toRecord)
+    },
+    *childFacts(parent) {
+      if ((yield* row(anyChild, { parent })) === undefined) return { any: false, live: false, broken: false }
+      const live = (yield* row(liveChild, { parent })) !== undefined
+      const broken = (yield* row(brokenChild, { parent })) !== undefined
+      return { any: true, live, broken }
+    },
+    *due(now, limit) {
+      return (yield* rows<Row>(selectDue, { now, limit })).map(toRecord)
+    },
+    *nextDue() {
+      return (yield* row<{ at: number | null }>(selectNextDue))?.at ?? undefined
+    },
+    *insert(task) {
+      return yield* insertSeq(insertTask, {
+        id: task.id,
+        key: task.key,
+        is_group: task.group ? 1 : 0,
+        progress: null,
+        version: task.version,
+        created_at: task.createdAt,
+        ...definitionColumns(task),
+        ...stateColumns(task),
+      })
+    },
+    *save(task) {
+      yield* change(updateState, { id: task.id, ...stateColumns(task) })
+    },
+    *saveDefinition(task) {
+      yield* change(updateDefinition, {
+        id: task.id,
+        ready: task.ready ? 1 : 0,
+        updated_at: task.updatedAt,
+        ...definitionColumns(task),
+      })
+    },
+    *saveProgress(task) {
+      yield* change(updateProgress, { id: task.id, progress: jsonOrNull(task.progress), updated_at: task.updatedAt })
+    },
+  }
+}
+
+function jsonType(value: unknown): string {
+  if (value === null) return 'null'
+  if (typeof value === 'boolean') return value ? 'true' : 'false'
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'real'
+  return 'text'
+}

@@ -1,0 +1,69 @@
+// Readiness: may this task compete for a slot? A pure function of the task, its open blockers and its timer (design section 3).
+// It is stored with the row, because the supervisor reads heads of an index and never scans.
+import type { TaskRecord } from '../entities/task.ts'
+
+export type ReadinessInput = Pick<
+  TaskRecord,
+  | 'status'
+  | 'executor'
+  | 'group'
+  | 'held'
+  | 'runOpen'
+  | 'openBlockers'
+  | 'wakes'
+  | 'notBefore'
+  | 'deletedAt'
+  | 'statusReason'
+>
+
+/** What stands between a task and its next run, or null when nothing does but a slot. */
+export type Obstacle =
+  | 'settled'
+  | 'running'
+  | 'no-executor'
+  | 'held'
+  | 'closing'
+  | 'blocked'
+  | 'timer'
+  | 'answer'
+  | 'children'
+
+/**
+ * The first obstacle of a task, in the order in which a person would want to hear of them.
+ *
+ * A timer is pending exactly while `notBefore` is set: firing it clears the column, so readiness needs no clock.
+ * A waiting task is free again as soon as one of its waits is over (`wakes`), or when its holder was lost or let go.
+ */
+export function obstacleOf(task: ReadinessInput): Obstacle | null {
+  if (task.deletedAt !== null) return 'settled'
+  switch (task.status) {
+    case 'completed':
+    case 'failed':
+    case 'canceled':
+      return 'settled'
+    case 'working':
+      return 'running'
+    case 'submitted':
+    case 'paused':
+    case 'input_required':
+    case 'waiting':
+  }
+  if (task.executor === null) return 'no-executor'
+  if (task.held) return 'held'
+  if (task.runOpen) return 'closing'
+  if (task.openBlockers > 0) return 'blocked'
+  if (task.notBefore !== null) return 'timer'
+  if (task.status === 'input_required' && task.wakes === 0) return 'answer'
+  if (task.status === 'waiting' && task.wakes === 0 && !isLetGo(task)) return 'children'
+  return null
+}
+
+/** Ready: nothing but a free slot is missing. */
+export function isReady(task: ReadinessInput): boolean {
+  return obstacleOf(task) === null
+}
+
+/** Its holder was lost or let go: it waits for nothing but another holder. */
+export function isLetGo(task: Pick<TaskRecord, 'status' | 'statusReason'>): boolean {
+  return task.status === 'waiting' && (task.statusReason === 'interrupted' || task.statusReason === 'released')
+}

@@ -1,0 +1,27 @@
+// What a repeated run does with what the journal knows: the identity rule's second half, as a pure verdict.
+import type { CallRecord } from '../entities/call.ts'
+import type { OnInterrupt } from '../entities/task.ts'
+
+/**
+ * `result`, `error`: give the recorded outcome. `anew`: do it again as a new entry. `resume`: it is still open, go on waiting.
+ * `ask`: a person decides whether to do it again.
+ */
+export type Replay = 'result' | 'error' | 'anew' | 'resume' | 'ask'
+
+/**
+ * The runs of one attempt replay every recorded outcome; a new attempt replays what completed and does the rest anew.
+ * Within an attempt, an interrupted call follows its policy: it may have happened.
+ */
+export function replayOf(
+  found: Pick<CallRecord, 'status' | 'attempt' | 'error' | 'kind'> | undefined,
+  attempt: number,
+  onInterrupt: OnInterrupt,
+): Replay {
+  if (found === undefined) return 'anew'
+  if (found.status === 'completed') return 'result'
+  if (found.status === 'pending' || found.status === 'in_progress') return found.kind === 'call' ? 'anew' : 'resume'
+  if (found.attempt < attempt || found.error?.code === 'RUN_ENDED') return 'anew'
+  if (found.kind !== 'call' || found.error?.code !== 'CALL_INTERRUPTED') return 'error'
+  if (onInterrupt === 'rerun') return 'anew'
+  return onInterrupt === 'ask' ? 'ask' : 'error'
+}

@@ -1,0 +1,15 @@
+// The life of an engine: it stands by or works, drains when it is closed, and is closed.
+import { setup } from 'xstate'
+
+export const supervisorMachine = setup({
+  types: { events: {} as { type: 'work' } | { type: 'drain' } | { type: 'close' } },
+}).createMachine({
+  id: 'supervisor',
+  initial: 'standby',
+  states: {
+    standby: { on: { work: 'working', close: 'closed' } },
+    working: { on: { drain: 'draining' } },
+    draining: { on: { close: 'closed' } },
+    closed: { type: 'final' },
+  },
+})

@@ -1,0 +1,115 @@
+// A task's lifecycle: eight states and fifteen edges as plain data. The chart, the refusals, the diagram and the state lists
+// of the ledger's statements derive from this table; a test holds the migrated database against it.
+import { setup } from 'xstate'
+import { type TaskStatus, taskStatuses } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+
+/** What can happen to a task, as plain imperatives. */
+export const taskEvents = [
+  'start',
+  'pause',
+  'ask',
+  'wait',
+  'complete',
+  'fail',
+  'cancel',
+  'resume',
+  'answer',
+  'unblock',
+  'retry',
+] as const
+export type TaskEventName = (typeof taskEvents)[number]
+
+type Exits = Readonly<Partial<Record<TaskEventName, TaskStatus>>>
+
+/** One line per state, in lifecycle order (conformance 1.2). What is not here is refused. */
+export const taskTransitions: Readonly<Record<TaskStatus, Exits>> = {
+  submitted: { start: 'working', cancel: 'canceled' },
+  working: {
+    pause: 'paused',
+    ask: 'input_required',
+    wait: 'waiting',
+    complete: 'completed',
+    fail: 'failed',
+    cancel: 'canceled',
+  },
+  paused: { resume: 'working', cancel: 'canceled' },
+  input_required: { answer: 'working', cancel: 'canceled' },
+  waiting: { unblock: 'working', cancel: 'canceled' },
+  completed: {},
+  failed: { retry: 'submitted' },
+  canceled: {},
+}
+
+/** Bumped when a stored snapshot of an older machine needs more than the state's name to be restored. */
+export const taskMachineVersion = 1
+
+/** The state that an event leads to, or undefined where the table has no such edge. */
+export function nextStatus(from: TaskStatus, event: TaskEventName): TaskStatus | undefined {
+  return taskTransitions[from][event]
+}
+
+/** The events that a state accepts. */
+export function acceptedEvents(from: TaskStatus): TaskEventName[] {
+  return Object.keys(taskTransitions[from]) as TaskEventName[]
+}
+
+/** The states that accept an event: what a set statement puts into its WHERE. */
+export function statesAccepting(event: TaskEventName): TaskStatus[] {
+  return taskStatuses.filter((status) => taskTransitions[status][event] !== undefined)
+}
+
+/** The event that leads from one state to another, if there is an edge. */
+export function eventBetween(from: TaskStatus, to: TaskStatus): TaskEventName | undefined {
+  return acceptedEvents(from).find((event) => taskTransitions[from][event] === to)
+}
+
+/**
+ * The state that an event leads to.
+ * @throws ErrandError INVALID_TRANSITION { taskId, from, event, allowed } where the table has no such edge.
+ */
+export function requireTransition(task: { id: string; status: TaskStatus }, event: TaskEventName): TaskStatus {
+  return nextStatus(task.status, event) ?? refuseTransition(task, event)
+}
+
+/** Throws the refusal of an event, with what the state accepts instead. `to` names the state that was asked for by name. */
+export function refuseTransition(task: { id: string; status: TaskStatus }, event: string, to?: TaskStatus): never {
+  const allowed = acceptedEvents(task.status)
+  const accepts =
+    allowed.length === 0
+      ? `${task.status} is final.`
+      : `From ${task.status} a task accepts: ${allowed.map((name) => `${name} (→ ${taskTransitions[task.status][name]})`).join(', ')}.`
+  throw new ErrandError(
+    'INVALID_TRANSITION',
+    `Cannot ${to === undefined ? event : `move to ${to}`} ${task.id}: it is ${task.status}. ${accepts}`,
+    { taskId: task.id, from: task.status, event, allowed, ...(to === undefined ? {} : { to }) },
+  )
+}
+
+/** What the chart carries along for whoever inspects it. */
+export interface TaskMachineContext {
+  taskId: string
+  name: string
+  attempt: number
+  run: number
+}
+
+/** The lifecycle as an XState chart, derived from the table: pure, without invoke, timers or inline functions. */
+export const taskMachine = setup({
+  types: {
+    context: {} as TaskMachineContext,
+    events: {} as { type: TaskEventName },
+    input: {} as Partial<TaskMachineContext>,
+  },
+}).createMachine({
+  id: 'task',
+  version: String(taskMachineVersion),
+  initial: 'submitted',
+  context: ({ input }) => ({ taskId: '', name: '', attempt: 1, run: 0, ...input }),
+  states: Object.fromEntries(
+    taskStatuses.map((status) => [
+      status,
+      acceptedEvents(status).length === 0 ? { type: 'final' as const } : { on: { ...taskTransitions[status] } },
+    ]),
+  ) as Record<TaskStatus, object>,
+})

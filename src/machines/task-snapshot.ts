@@ -1,0 +1,40 @@
+// The stored image of a task's machine: version, state value and context as our own JSON, never XState's persisted shape, so
+// that a newer XState is a change of code and not of data. The row wins where the two disagree.
+import { z } from 'zod'
+import { type TaskRecord, taskStatuses } from '../entities/task.ts'
+import { taskMachine, type TaskMachineContext, taskMachineVersion } from './task-machine.ts'
+
+const snapshotSchema = z.object({
+  version: z.literal(taskMachineVersion),
+  value: z.enum(taskStatuses),
+  context: z.object({ taskId: z.string(), name: z.string(), attempt: z.int(), run: z.int() }),
+})
+
+type SnapshotSource = Pick<TaskRecord, 'id' | 'name' | 'status' | 'attempt' | 'run'>
+
+/** The text stored in the row's `snapshot`. */
+export function writeSnapshot(task: SnapshotSource): string {
+  return `{"version":${taskMachineVersion},"value":"${task.status}","context":{"taskId":${JSON.stringify(task.id)},"name":${JSON.stringify(task.name)},"attempt":${task.attempt},"run":${task.run}}}`
+}
+
+/** The machine's snapshot for a task: its row as state value and context. */
+export function restoreSnapshot(task: SnapshotSource): ReturnType<typeof taskMachine.resolveState> {
+  const context: TaskMachineContext = { taskId: task.id, name: task.name, attempt: task.attempt, run: task.run }
+  return taskMachine.resolveState({ value: task.status, context })
+}
+
+/** What is wrong with a stored image, so that the row must stand in for it; null when nothing is (conformance X-012). */
+export function snapshotFault(task: SnapshotSource & { snapshot: string }): string | null {
+  // The text that we would write ourselves needs no parsing: that is the case of every healthy row.
+  if (task.snapshot === writeSnapshot(task)) return null
+  let stored: unknown
+  try {
+    stored = JSON.parse(task.snapshot)
+  } catch {
+    return 'it is not JSON'
+  }
+  const parsed = snapshotSchema.safeParse(stored)
+  if (!parsed.success) return 'it is of an unknown version or shape'
+  if (parsed.data.value !== task.status) return `it says ${parsed.data.value}, the row says ${task.status}`
+  return 'its context is not that of the row'
+}

@@ -1,0 +1,219 @@
+// Creation: one task, a tree or several, all or nothing. What exists under the same key is returned instead of made again.
+import type { TaskPolicy, TaskRecord, TaskStatus } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import { canonicalJson } from '../json.ts'
+import type { NewTask, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { isReady } from '../machines/readiness.ts'
+import { acceptedEvents } from '../machines/task-machine.ts'
+import { writeSnapshot } from '../machines/task-snapshot.ts'
+import { eventOf, type Moment, requireTask } from './moment.ts'
+import { reviveGroupsAbove } from './settle-family.ts'
+import { cycleError } from './wait.ts'
+
+/** A task to be made, its id drawn already. Parents come before their children. */
+export interface TaskDraft {
+  id: string
+  key: string | null
+  name: string
+  goal: string | null
+  description: string
+  executor: string | null
+  input: unknown
+  priority: number
+  parentId: string | null
+  /** Ids of drafts or of stored tasks, in the order in which they were named. */
+  blockedBy: string[]
+  group: boolean
+  held: boolean
+  notBefore: number | null
+  policy: TaskPolicy
+  metadata: Record<string, unknown>
+}
+
+interface Loaded {
+  /** What stands under the drafts' keys already, by key. */
+  keyed: Map<string, TaskRecord>
+  /** Stored tasks that drafts name: parents and blockers. */
+  stored: Map<string, TaskRecord>
+  /** Open blockers of stored groups that get children: the children come after them too. */
+  inherited: Map<string, string[]>
+  cycle: string[] | undefined
+}
+
+/** Drafts in trees: the first of each is its root. */
+export interface CreateRequest extends Moment {
+  trees: ReadonlyArray<readonly TaskDraft[]>
+}
+
+/** Resolves to one task for each tree: its root, made or found. */
+export function create(request: CreateRequest): Step<Loaded, Newborn[], TaskRecord[]> {
+  const drafts = request.trees.flat()
+  const own = new Set(drafts.map((draft) => draft.id))
+  return {
+    name: 'create',
+    *load(tx) {
+      return yield* loadRelatives(tx, drafts, own)
+    },
+    judge: (loaded) => request.trees.flatMap((tree) => judgeTree(tree, own, loaded, request.at)),
+    *write(tx, newborns): Op<TaskRecord[]> {
+      const made = new Map<string, TaskRecord>()
+      for (const { task } of newborns) made.set(task.id, { seq: yield* tx.task.insert(task), ...task })
+      // Edges and events only now: a task may come after a sibling that was inserted later.
+      for (const newborn of newborns)
+        yield* announce(tx, made.get(newborn.task.id) as TaskRecord, newborn.edges, request)
+      const roots: TaskRecord[] = []
+      for (const [root] of request.trees) {
+        const found = made.get((root as TaskDraft).id) ?? (yield* tx.task.getByKey((root as TaskDraft).key as string))
+        roots.push(found as TaskRecord)
+      }
+      return roots
+    },
+  }
+}
+
+/** A task to insert, with what it comes after. */
+interface Newborn {
+  task: NewTask
+  edges: Array<{ blockerId: string; open: boolean }>
+}
+
+function* loadRelatives(tx: Reads, drafts: readonly TaskDraft[], own: ReadonlySet<string>): Op<Loaded> {
+  const loaded: Loaded = { keyed: new Map(), stored: new Map(), inherited: new Map(), cycle: undefined }
+  for (const draft of drafts) {
+    if (draft.key !== null) {
+      const found = yield* tx.task.getByKey(draft.key)
+      if (found) loaded.keyed.set(draft.key, found)
+    }
+    const relatives = draft.parentId === null ? draft.blockedBy : [draft.parentId, ...draft.blockedBy]
+    for (const id of relatives) {
+      if (own.has(id) || loaded.stored.has(id)) continue
+      const found = yield* tx.task.get(id)
+      if (found) loaded.stored.set(id, found)
+    }
+    if (draft.parentId === null || own.has(draft.parentId)) continue
+    const outside = draft.blockedBy.filter((id) => !own.has(id))
+    loaded.cycle ??= yield* tx.dependency.path(outside, draft.parentId)
+    if (loaded.stored.get(draft.parentId)?.group) {
+      loaded.inherited.set(draft.parentId, yield* openBlockersOf(tx, draft.parentId, loaded))
+    }
+  }
+  return loaded
+}
+
+function* openBlockersOf(tx: Reads, groupId: string, loaded: Loaded): Op<string[]> {
+  const ids = yield* tx.dependency.openBlockers(groupId)
+  for (const id of ids) {
+    const blocker = yield* tx.task.get(id)
+    if (blocker) loaded.stored.set(id, blocker)
+  }
+  return ids
+}
+
+function judgeTree(tree: readonly TaskDraft[], own: ReadonlySet<string>, loaded: Loaded, at: number): Newborn[] {
+  const root = tree[0] as TaskDraft
+  const existing = root.key === null ? undefined : loaded.keyed.get(root.key)
+  if (existing) {
+    requireSameDefinition(root, existing)
+    return []
+  }
+  return tree.map((draft) => {
+    const taken = draft.key === null ? undefined : loaded.keyed.get(draft.key)
+    if (taken) throw keyConflict(draft, taken, 'it belongs to another tree')
+    if (draft.parentId !== null && !own.has(draft.parentId)) requireOpenParent(draft.parentId, loaded)
+    if (loaded.cycle)
+      throw cycleError(`${draft.name} cannot come after ${loaded.cycle[0]}`, [...loaded.cycle, draft.id])
+    const edges = edgesOf(draft, own, loaded)
+    return { task: newTask(draft, edges.filter((edge) => edge.open).length, at), edges }
+  })
+}
+
+function requireSameDefinition(draft: TaskDraft, existing: TaskRecord): void {
+  if (existing.deletedAt !== null) throw keyConflict(draft, existing, 'its task was deleted')
+  const differs = (['executor', 'goal', 'group'] as const).find((field) => draft[field] !== existing[field])
+  if (differs) throw keyConflict(draft, existing, `its ${differs} is another`)
+  if (canonicalJson(draft.input) !== canonicalJson(existing.input))
+    throw keyConflict(draft, existing, 'its input is another')
+}
+
+function keyConflict(draft: TaskDraft, existing: TaskRecord, why: string): ErrandError {
+  return new ErrandError(
+    'KEY_CONFLICT',
+    `The key "${draft.key}" is that of ${existing.id} (${existing.name}), and ${why}. Use another key, or the same definition.`,
+    { key: draft.key, taskId: existing.id },
+  )
+}
+
+function requireOpenParent(parentId: string, loaded: Loaded): void {
+  const parent = requireTask(loaded.stored.get(parentId), parentId)
+  if (acceptedEvents(parent.status).length > 0) return
+  throw new ErrandError(
+    'PARENT_CLOSED',
+    `Cannot add a child to ${parentId}: it is ${parent.status}. Create a new parent, or a task without one.`,
+    { parentId, status: parent.status },
+  )
+}
+
+/** What a draft comes after, in order: its own, and what a stored group that it joins still comes after. */
+function edgesOf(draft: TaskDraft, own: ReadonlySet<string>, loaded: Loaded): Newborn['edges'] {
+  const inherited = draft.parentId === null ? [] : (loaded.inherited.get(draft.parentId) ?? [])
+  const named = new Set([...draft.blockedBy, ...inherited])
+  return [...named].map((blockerId) => ({
+    blockerId,
+    open: own.has(blockerId) || requireTask(loaded.stored.get(blockerId), blockerId).status !== 'completed',
+  }))
+}
+
+const submitted: TaskStatus = 'submitted'
+
+function newTask(draft: TaskDraft, openBlockers: number, at: number): NewTask {
+  const { blockedBy: _blockedBy, ...fields } = draft
+  const task: NewTask = {
+    ...fields,
+    status: submitted,
+    statusReason: null,
+    ready: false,
+    result: null,
+    error: null,
+    owner: null,
+    attempt: 1,
+    run: 0,
+    runOpen: false,
+    openBlockers,
+    wakes: 0,
+    crashes: 0,
+    notBefore: draft.notBefore !== null && draft.notBefore > at ? draft.notBefore : null,
+    progress: null,
+    snapshot: '',
+    version: 1,
+    createdAt: at,
+    updatedAt: at,
+    completedAt: null,
+    deletedAt: null,
+  }
+  task.ready = isReady(task)
+  task.snapshot = writeSnapshot(task)
+  return task
+}
+
+function* announce(tx: Tx, task: TaskRecord, edges: Newborn['edges'], moment: Moment): Op<void> {
+  for (const { blockerId, open } of edges) {
+    yield* tx.dependency.insert({
+      taskId: task.id,
+      blockerId,
+      kind: 'after',
+      callId: '',
+      satisfiedAt: open ? null : moment.at,
+      createdAt: moment.at,
+    })
+  }
+  yield* tx.event.append(
+    eventOf(moment, 'task.created', task, {
+      ...(task.parentId === null ? {} : { parentId: task.parentId }),
+      ...(task.goal === null ? {} : { goal: task.goal }),
+      ...(task.executor === null ? {} : { executor: task.executor }),
+      ...(task.notBefore === null ? {} : { dueAt: task.notBefore }),
+    }),
+  )
+  // A child of a failed group opens it again.
+  if (task.parentId !== null) yield* reviveGroupsAbove(tx, task, moment)
+}

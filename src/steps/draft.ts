@@ -1,0 +1,186 @@
+// From what `create`, `spawn` and plan files say to the rows that are to be made: names, defaults, executors, trees. Pure, so a
+// bad one is refused before any transaction begins.
+import { ErrandError, nearestName } from '../errors.ts'
+import { type AnyExecutor, isExecutor } from '../executor.ts'
+import { checkText, fromJson, toJson } from '../json.ts'
+import type { ChildSpec, CreateSpec } from '../options.ts'
+import type { TaskDraft } from './create.ts'
+import { cycleError } from './wait.ts'
+
+export interface DraftContext {
+  nextId: (prefix: string) => string
+  executors: ReadonlyMap<string, AnyExecutor>
+  /** A producer may name executors that only other processes have. */
+  anyExecutor: boolean
+  autoStart: boolean
+  autoComplete: boolean
+}
+
+interface Place {
+  parentId: string | null
+  /** What the groups around it come after: so does everything in them. */
+  blockedBy: readonly string[]
+  held: boolean | undefined
+}
+
+const longestDefaultName = 80
+
+/** The rows of one creation, the root first, parents before children. */
+export function toDrafts(spec: CreateSpec, context: DraftContext): TaskDraft[] {
+  return draftTree(spec, undefined, { parentId: spec.parentId ?? null, blockedBy: [], held: undefined }, context)
+}
+
+function draftTree(spec: ChildSpec, localName: string | undefined, place: Place, context: DraftContext): TaskDraft[] {
+  const executor = executorName(spec.executor, context)
+  const children = spec.tasks ?? {}
+  const group = spec.tasks !== undefined && executor === null && spec.goal === undefined
+  const name = spec.name ?? localName ?? executor ?? spec.goal?.split('\n')[0]?.slice(0, longestDefaultName)
+  if (name === undefined) {
+    throw new ErrandError('INVALID_INPUT', 'A task needs a name, unless it has an executor or a goal. Add `name`.', {})
+  }
+  if (spec.tasks !== undefined && Object.keys(children).length === 0) {
+    throw new ErrandError('INVALID_INPUT', `The group "${name}" has no tasks. Add some, or leave \`tasks\` out.`, {
+      name,
+    })
+  }
+  const held = spec.autoStart === undefined ? (place.held ?? !context.autoStart) : !spec.autoStart
+  const blockedBy = [...new Set([...(spec.blockedBy ?? []), ...place.blockedBy])]
+  const root: TaskDraft = {
+    id: context.nextId('task'),
+    key: spec.key === undefined ? null : checkText(spec.key, 'the key'),
+    name: checkText(name, 'the name'),
+    goal: spec.goal === undefined ? null : checkText(spec.goal, 'the goal'),
+    description: checkText(spec.description ?? '', 'the description'),
+    executor,
+    input: checkedInput(executor, spec.input, name, context),
+    priority: spec.priority ?? 0,
+    parentId: place.parentId,
+    blockedBy,
+    group,
+    held,
+    notBefore: spec.notBefore ?? null,
+    policy: {
+      ...(spec.retry === undefined ? {} : { retry: spec.retry as never }),
+      ...(spec.timeoutMs === undefined ? {} : { timeoutMs: spec.timeoutMs }),
+      ...(spec.onInterrupt === undefined ? {} : { onInterrupt: spec.onInterrupt }),
+      ...((spec.autoComplete ?? context.autoComplete) ? { autoComplete: true } : {}),
+    },
+    metadata: fromJson(toJson(spec.metadata ?? {}, 'the metadata')),
+  }
+  if (spec.tasks === undefined) return [root]
+  return [
+    root,
+    ...draftChildren(
+      children,
+      root,
+      group,
+      { ...place, held: spec.autoStart === undefined ? place.held : held },
+      context,
+    ),
+  ]
+}
+
+/** Siblings may name each other in any order, so their ids are drawn before their edges. */
+function draftChildren(
+  children: Record<string, ChildSpec>,
+  parent: TaskDraft,
+  group: boolean,
+  place: Place,
+  context: DraftContext,
+): TaskDraft[] {
+  refuseSiblingCycle(children, parent.name)
+  const ids = new Map(Object.keys(children).map((local) => [local, context.nextId('task')]))
+  const trees = new Map<string, TaskDraft[]>()
+  for (const [local, child] of Object.entries(children)) {
+    const after = siblingsOf(child).map((sibling) => ids.get(sibling) as string)
+    const inherited = group ? parent.blockedBy : []
+    const tree = draftTree(
+      child,
+      local,
+      { parentId: parent.id, blockedBy: [...after, ...inherited], held: place.held },
+      { ...context, nextId: rootIdThen(ids.get(local) as string, context.nextId) },
+    )
+    trees.set(local, tree)
+  }
+  return [...trees.values()].flat()
+}
+
+/** The first id drawn is one that was promised to the siblings. */
+function rootIdThen(rootId: string, nextId: DraftContext['nextId']): DraftContext['nextId'] {
+  let promised: string | undefined = rootId
+  return (prefix) => {
+    const id = promised ?? nextId(prefix)
+    promised = undefined
+    return id
+  }
+}
+
+export function siblingsOf(child: Pick<ChildSpec, 'after'>): string[] {
+  return child.after === undefined ? [] : Array.isArray(child.after) ? child.after : [child.after]
+}
+
+function refuseSiblingCycle(children: Record<string, ChildSpec>, where: string): void {
+  const done = new Set<string>()
+  const visit = (local: string, path: string[]): void => {
+    if (path.includes(local))
+      throw cycleError(`"${local}" in "${where}" cannot come after itself`, [...path.slice(path.indexOf(local)), local])
+    if (done.has(local)) return
+    for (const sibling of siblingsOf(children[local] as ChildSpec)) {
+      if (!Object.hasOwn(children, sibling)) {
+        const nearest = nearestName(sibling, Object.keys(children))
+        throw new ErrandError(
+          'NOT_FOUND',
+          `"${local}" in "${where}" comes after "${sibling}", which is not among its siblings.${nearest ? ` Did you mean "${nearest}"?` : ''}`,
+          { name: local, after: sibling, nearest, siblings: Object.keys(children) },
+        )
+      }
+      visit(sibling, [...path, local])
+    }
+    done.add(local)
+  }
+  for (const local of Object.keys(children)) visit(local, [])
+}
+
+function executorName(executor: unknown, context: DraftContext): string | null {
+  if (executor === undefined) return null
+  if (typeof executor !== 'string') {
+    for (const [name, known] of context.executors) if (known === executor) return name
+    throw new ErrandError(
+      'UNKNOWN_EXECUTOR',
+      'This executor is not one of the engine. Give it a name in createEngine({ executors }).',
+      { known: [...context.executors.keys()] },
+    )
+  }
+  if (context.executors.has(executor) || context.anyExecutor) return executor
+  const known = [...context.executors.keys()]
+  const nearest = nearestName(executor, known)
+  throw new ErrandError(
+    'UNKNOWN_EXECUTOR',
+    `There is no executor "${executor}".${nearest ? ` Did you mean "${nearest}"?` : ''} This engine has: ${known.join(', ') || 'none'}.`,
+    { executor, nearest, known },
+  )
+}
+
+/** The JSON image of an input; with a schema at hand it is checked, and stored as it was given: defaults belong to the run. */
+export function checkedInput(
+  executor: string | null,
+  input: unknown,
+  name: string,
+  context: Pick<DraftContext, 'executors'>,
+): unknown {
+  const image = fromJson(toJson(input, `the input of "${name}"`))
+  const known = executor === null ? undefined : context.executors.get(executor)
+  const schema = isExecutor(known) ? known.input : undefined
+  if (schema === undefined) return image
+  const parsed = schema.safeParse(input === undefined ? undefined : image)
+  if (parsed.success) return image
+  const issues = parsed.error.issues.map((issue) => ({
+    path: issue.path.map(String).join('.'),
+    message: issue.message,
+  }))
+  throw new ErrandError(
+    'INVALID_INPUT',
+    `The input of "${name}" is not what ${executor} takes: ${issues.map((issue) => `${issue.path ? `${issue.path}: ` : ''}${issue.message}`).join('; ')}.`,
+    { executor, issues },
+  )
+}

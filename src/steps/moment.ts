@@ -1,0 +1,33 @@
+// When and by whom: what every step is told, so that judging needs no clock.
+import type { EventType } from '../entities/event.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import type { NewEvent } from '../ledger/ledger.ts'
+
+export interface Moment {
+  /** Epoch milliseconds. */
+  at: number
+  instanceId: string
+}
+
+/** An event about a task as it is after the step. `ready` stands in it when a supervisor should look. */
+export function eventOf(
+  moment: Moment,
+  type: EventType,
+  task: TaskRecord,
+  data: Record<string, unknown> = {},
+): NewEvent {
+  return {
+    type,
+    taskId: task.id,
+    at: moment.at,
+    instanceId: moment.instanceId,
+    data: { name: task.name, status: task.status, ...(task.ready ? { ready: true } : {}), ...data },
+  }
+}
+
+/** The stored task, or a refusal. A deleted one is as good as unknown. */
+export function requireTask(task: TaskRecord | undefined, id: string): TaskRecord {
+  if (task !== undefined && task.deletedAt === null) return task
+  throw new ErrandError('NOT_FOUND', `Task not found: ${id}. \`list\` shows what there is.`, { taskId: id })
+}

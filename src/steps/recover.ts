@@ -1,0 +1,110 @@
+// Recovery: what a dead instance left, and nothing else. Its calls in progress are failed once and exactly once, its runs are
+// closed, and their tasks compete for a slot again. Closing the runs raises the fence against an owner that was only slow.
+import type { RunRecord } from '../entities/run.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import { interruptedError } from '../entities/call.ts'
+import type { Op, Step, Tx } from '../ledger/ledger.ts'
+import { moved, touched } from '../machines/task-transition.ts'
+import { closeEntries } from './journal-closing.ts'
+import { writeMessage } from './journal.ts'
+import { eventOf, type Moment } from './moment.ts'
+import { settleFamily } from './settle-family.ts'
+
+export interface RecoverRequest extends Moment {
+  /** The instance that is gone. */
+  instanceId: string
+  /** Who recovers. */
+  by: string
+  maxCrashes: number
+  /** `interrupted`: it died. `released`: it let go (its own close), which counts for no crash. */
+  reason: 'interrupted' | 'released'
+  nextId: (prefix: string) => string
+}
+
+/** Resolves to the ids of the tasks whose runs were closed. */
+export function recover(request: RecoverRequest): Step<RunRecord[], RunRecord[], string[]> {
+  const moment: Moment = { at: request.at, instanceId: request.by }
+  return {
+    name: 'recover',
+    load: (tx) => tx.run.openOf(request.instanceId),
+    judge: (runs) => runs,
+    *write(tx, runs): Op<string[]> {
+      for (const run of runs) yield* recoverRun(tx, run, request, moment)
+      yield* tx.instance.end(request.instanceId, request.at)
+      return runs.map((run) => run.taskId)
+    },
+  }
+}
+
+function* recoverRun(tx: Tx, run: RunRecord, request: RecoverRequest, moment: Moment): Op<void> {
+  const task = yield* tx.task.get(run.taskId)
+  if (!task) return
+  // Whether the run left any trace is asked before the closing leaves its own.
+  const recorded = yield* recordedAnything(tx, run)
+  const closed = yield* closeEntries(tx, task, ['call'], (call) => interruptedError(call.name), moment)
+  if (request.reason === 'interrupted') {
+    for (const call of closed) yield* announce(tx, task, `✗ ${call.name} failed due to process crash`, request, moment)
+  }
+  yield* tx.run.save({
+    ...run,
+    status: 'closed',
+    outcome: run.outcome ?? request.reason,
+    endedAt: run.endedAt ?? request.at,
+    closedAt: request.at,
+  })
+  const live = task.status === 'working' && task.run === run.number
+  const next = live ? lostHolder(task, recorded, request) : touched(task, request.at, { runOpen: false })
+  yield* tx.task.save(next)
+  if (next.status === 'failed') {
+    yield* tx.event.append(
+      eventOf(moment, 'task.failed', next, { from: 'working', run: run.number, error: next.error, willRetry: false }),
+    )
+    yield* settleFamily(tx, [next], moment)
+  } else if (live) {
+    yield* tx.event.append(
+      eventOf(moment, 'task.waiting', next, { from: 'working', run: run.number, reason: next.statusReason }),
+    )
+  }
+  yield* tx.event.append(eventOf(moment, 'run.closed', next, { run: run.number, lost: request.instanceId }))
+}
+
+/** WORKING → WAITING, ready for another holder; or FAILED when its runs die again and again and leave nothing. */
+function lostHolder(task: TaskRecord, recorded: boolean, request: RecoverRequest): TaskRecord {
+  if (request.reason === 'released') {
+    return moved(task, 'wait', request.at, { runOpen: false, statusReason: 'released', wakes: 0 })
+  }
+  const crashes = recorded ? 1 : task.crashes + 1
+  if (crashes < request.maxCrashes || recorded) {
+    return moved(task, 'wait', request.at, { runOpen: false, statusReason: 'interrupted', wakes: 0, crashes })
+  }
+  return moved(task, 'fail', request.at, {
+    runOpen: false,
+    crashes,
+    error: {
+      code: 'POISONED',
+      message: `${crashes} runs in a row died with nothing recorded in between: it seems to take its process down`,
+      details: { crashes, lastInstance: request.instanceId },
+    },
+  })
+}
+
+function* recordedAnything(tx: Tx, run: RunRecord): Op<boolean> {
+  for (const call of yield* tx.call.list(run.taskId)) if (call.run === run.number) return true
+  for (const message of yield* tx.message.list(run.taskId)) if (message.run === run.number) return true
+  return false
+}
+
+function* announce(tx: Tx, task: TaskRecord, content: string, request: RecoverRequest, moment: Moment): Op<void> {
+  const message = {
+    id: request.nextId('msg'),
+    taskId: task.id,
+    role: 'assistant' as const,
+    content,
+    announcement: true,
+    run: null,
+    ident: null,
+    ordinal: 0,
+    timestamp: request.at,
+  }
+  yield* writeMessage(tx, task, message, moment)
+}

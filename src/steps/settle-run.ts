@@ -1,0 +1,206 @@
+// The end of a run whose executor has settled, or was given up: the task takes its outcome if the run is still the task's live
+// one, and the run is closed. A run that had ended before (paused, canceled, waiting) is only closed; what its executor
+// returned is ignored.
+import type { RunOutcome, RunRecord } from '../entities/run.ts'
+import { isSettled, type RetryPolicy, type TaskRecord } from '../entities/task.ts'
+import type { StoredError } from '../errors.ts'
+import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { retryDelay } from '../machines/family.ts'
+import { moved, touched } from '../machines/task-transition.ts'
+import { closeEntries, endedWith, waitKinds } from './journal-closing.ts'
+import { eventOf, type Moment } from './moment.ts'
+import { settleFamily } from './settle-family.ts'
+
+/** What came of an executor. `ignored`: it settled after its run had ended, or was given up. */
+export type ExecutorOutcome =
+  | { kind: 'returned'; result: unknown }
+  | { kind: 'threw'; error: StoredError; final: boolean; retryAfterMs?: number }
+  | { kind: 'ignored' }
+
+export interface SettleRunRequest extends Moment {
+  taskId: string
+  run: number
+  outcome: ExecutorOutcome
+  retry: RetryPolicy
+  /** Journal entries of this attempt that the run did not ask for again. */
+  diverged: string[]
+  /** The run has made journal entries that may still be open. */
+  journaled: boolean
+}
+
+interface Loaded {
+  task: TaskRecord | undefined
+  childrenOpen: boolean
+}
+
+/** `stale`: somebody else has closed the run meanwhile, and the fence is up. */
+export interface Settlement {
+  stale: boolean
+  task: TaskRecord | undefined
+}
+
+export function settleRun(request: SettleRunRequest): Step<Loaded, Verdict, Settlement> {
+  return {
+    name: 'settle run',
+    *load(tx: Reads): Op<Loaded> {
+      const task = yield* tx.task.get(request.taskId)
+      const asks = task?.policy.autoComplete === true && request.outcome.kind === 'returned'
+      const children = asks ? yield* tx.task.childFacts(request.taskId) : undefined
+      return { task, childrenOpen: children !== undefined && children.any && (children.live || children.broken) }
+    },
+    judge: (loaded) => judge(request, loaded),
+    *write(tx: Tx, verdict): Op<Settlement> {
+      if (verdict.kind === 'stale') return { stale: true, task: verdict.task }
+      if (verdict.kind === 'close') return { stale: false, task: yield* closeEnded(tx, verdict.task, request) }
+      return { stale: false, task: yield* writeOutcome(tx, verdict, request) }
+    },
+  }
+}
+
+type Verdict =
+  | { kind: 'stale'; task: TaskRecord | undefined }
+  | { kind: 'close'; task: TaskRecord }
+  | { kind: 'settle'; outcome: RunOutcome; task: TaskRecord; error: StoredError | null; retried: TaskRecord | null }
+
+function judge(request: SettleRunRequest, { task, childrenOpen }: Loaded): Verdict {
+  if (!task || task.run !== request.run || !task.runOpen) return { kind: 'stale', task }
+  const { outcome } = request
+  if (task.status !== 'working' || outcome.kind === 'ignored') return { kind: 'close', task }
+  const ended = { runOpen: false, crashes: 0 }
+  if (outcome.kind === 'returned') {
+    const settled = childrenOpen
+      ? moved(task, 'wait', request.at, { ...ended, result: outcome.result, statusReason: 'children', wakes: 0 })
+      : moved(task, 'complete', request.at, { ...ended, result: outcome.result, error: null })
+    return {
+      kind: 'settle',
+      outcome: childrenOpen ? 'waiting' : 'completed',
+      task: settled,
+      error: null,
+      retried: null,
+    }
+  }
+  const failed = moved(task, 'fail', request.at, { ...ended, error: outcome.error })
+  const delay = outcome.final ? undefined : retryDelay(request.retry, task.attempt, outcome.retryAfterMs)
+  return {
+    kind: 'settle',
+    outcome: 'failed',
+    task: failed,
+    error: outcome.error,
+    retried: delay === undefined ? null : nextAttempt(failed, request.at, delay),
+  }
+}
+
+/** FAILED → SUBMITTED with the next attempt, resting for a while. */
+export function nextAttempt(failed: TaskRecord, at: number, delayMs: number): TaskRecord {
+  return moved(failed, 'retry', at, {
+    attempt: failed.attempt + 1,
+    error: null,
+    result: null,
+    wakes: 0,
+    crashes: 0,
+    held: false,
+    notBefore: delayMs > 0 ? at + delayMs : null,
+  })
+}
+
+function* writeOutcome(tx: Tx, verdict: Verdict & { kind: 'settle' }, request: SettleRunRequest): Op<TaskRecord> {
+  const { task, outcome, error } = verdict
+  if (request.journaled) yield* closeJournal(tx, task, request)
+  yield* tx.run.save(closedRun(request, outcome, error))
+  if (request.diverged.length > 0) {
+    yield* tx.event.append(eventOf(request, 'task.diverged', task, { run: request.run, entries: request.diverged }))
+  }
+  return yield* publishOutcome(tx, verdict, request)
+}
+
+/** Writes the state and the events of an outcome, and what it sets off in the family. */
+export function* publishOutcome(
+  tx: Tx,
+  { task, error, retried }: { task: TaskRecord; error: StoredError | null; retried: TaskRecord | null },
+  moment: Moment,
+): Op<TaskRecord> {
+  const data = { from: 'working', run: task.run, attempt: task.attempt }
+  if (task.status === 'waiting') {
+    yield* tx.task.save(task)
+    yield* tx.event.append(eventOf(moment, 'task.waiting', task, { ...data, reason: task.statusReason }))
+    return task
+  }
+  if (task.status === 'completed') {
+    yield* tx.task.save(task)
+    yield* tx.event.append(eventOf(moment, 'task.completed', task, data))
+    yield* settleFamily(tx, [task], moment)
+    return task
+  }
+  yield* tx.event.append(eventOf(moment, 'task.failed', task, { ...data, error, willRetry: retried !== null }))
+  if (retried === null) {
+    yield* tx.task.save(task)
+    yield* settleFamily(tx, [task], moment)
+    return task
+  }
+  yield* tx.task.save(retried)
+  yield* tx.event.append(
+    eventOf(moment, 'task.retried', retried, {
+      from: 'failed',
+      attempt: retried.attempt,
+      ...(retried.notBefore === null ? {} : { dueAt: retried.notBefore }),
+    }),
+  )
+  return retried
+}
+
+/** The run had ended before: its calls are closed as interrupted, and the task may have its next run. */
+function* closeEnded(tx: Tx, task: TaskRecord, request: SettleRunRequest): Op<TaskRecord> {
+  if (request.journaled) yield* closeJournal(tx, task, request)
+  const run = yield* tx.run.get(request.taskId, request.run)
+  if (run)
+    yield* tx.run.save({
+      ...run,
+      ...closedRun(request, run.outcome ?? 'released', run.error),
+      endedAt: run.endedAt ?? request.at,
+    })
+  // A live run that is given up without an outcome is let go: the task is ready for another holder.
+  const free =
+    task.status === 'working'
+      ? moved(task, 'wait', request.at, { runOpen: false, statusReason: 'released', wakes: 0 })
+      : touched(task, request.at, { runOpen: false })
+  yield* tx.task.save(free)
+  if (task.status === 'working') {
+    yield* tx.event.append(
+      eventOf(request, 'task.waiting', free, { from: 'working', run: request.run, reason: 'released' }),
+    )
+  }
+  yield* tx.event.append(eventOf(request, 'run.closed', free, { run: request.run }))
+  return free
+}
+
+/** Calls still in flight may have happened: interrupted. Waits go on with the task, unless that has settled. */
+function* closeJournal(tx: Tx, task: TaskRecord, request: SettleRunRequest): Op<void> {
+  yield* closeEntries(
+    tx,
+    task,
+    ['call'],
+    (call) => ({
+      code: 'CALL_INTERRUPTED',
+      message: 'The run ended before the call did: it may have happened',
+      details: { call: call.name },
+    }),
+    request,
+  )
+  if (isSettled(task.status)) yield* closeEntries(tx, task, waitKinds, () => endedWith(task), request)
+}
+
+function closedRun(
+  request: SettleRunRequest,
+  outcome: RunOutcome,
+  error: StoredError | null,
+): Pick<RunRecord, 'taskId' | 'number' | 'status' | 'outcome' | 'error' | 'endedAt' | 'closedAt'> {
+  return {
+    taskId: request.taskId,
+    number: request.run,
+    status: 'closed',
+    outcome,
+    error,
+    endedAt: request.at,
+    closedAt: request.at,
+  }
+}

@@ -1,0 +1,52 @@
+// A quiet run ends: nothing of it is in flight and it waits for an answer, for other tasks or for a time.
+import type { CallRecord } from '../entities/call.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { moved } from '../machines/task-transition.ts'
+import { endRun } from './end-run.ts'
+import { eventOf, type Moment } from './moment.ts'
+
+export interface SuspendRequest extends Moment {
+  taskId: string
+  run: number
+}
+
+interface Loaded {
+  task: TaskRecord | undefined
+  open: CallRecord[]
+}
+
+type Verdict = { task: TaskRecord; waits: CallRecord[] } | null
+
+/** Resolves to whether the run has ended: false when there is nothing to wait for any more, or a call in flight. */
+export function suspend(request: SuspendRequest): Step<Loaded, Verdict, boolean> {
+  return {
+    name: 'suspend',
+    *load(tx: Reads): Op<Loaded> {
+      return { task: yield* tx.task.get(request.taskId), open: yield* tx.call.open(request.taskId) }
+    },
+    judge({ task, open }) {
+      if (!task || task.run !== request.run || task.status !== 'working') return null
+      if (open.length === 0 || open.some((entry) => entry.kind === 'call')) return null
+      const event = open.some((entry) => entry.kind === 'ask') ? 'ask' : 'wait'
+      // What came to its end between the asking and now has woken nobody: the next run may start at once.
+      const wakes = open.filter((entry) => (entry.details as { over?: boolean } | null)?.over === true).length
+      return { task: moved(task, event, request.at, { wakes }), waits: open }
+    },
+    *write(tx: Tx, verdict): Op<boolean> {
+      if (verdict === null) return false
+      const { task, waits } = verdict
+      yield* endRun(tx, task, task.status === 'input_required' ? 'input_required' : 'waiting', request)
+      yield* tx.task.save(task)
+      const type = task.status === 'input_required' ? 'task.input_required' : 'task.waiting'
+      yield* tx.event.append(
+        eventOf(request, type, task, {
+          from: 'working',
+          run: request.run,
+          waits: waits.map((entry) => ({ callId: entry.id, kind: entry.kind })),
+        }),
+      )
+      return true
+    },
+  }
+}

@@ -1,0 +1,105 @@
+// Timers: rows with a due time. A timer flips what it stands on by an event, so it fires after any restart and at any distance.
+import type { CallRecord } from '../entities/call.ts'
+import type { QuestionParams } from '../entities/question.ts'
+import type { RunRecord } from '../entities/run.ts'
+import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
+import type { StoredError } from '../errors.ts'
+import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { retryDelay } from '../machines/family.ts'
+import { moved, touched } from '../machines/task-transition.ts'
+import { endRun } from './end-run.ts'
+import { closeEntries, endedWith, waitKinds } from './journal-closing.ts'
+import { eventOf, type Moment } from './moment.ts'
+import { wake } from './settle-family.ts'
+import { nextAttempt, publishOutcome } from './settle-run.ts'
+
+/** At most so many of each kind in one step: the rest follow in the next. */
+const batch = 200
+
+interface Due {
+  tasks: TaskRecord[]
+  calls: CallRecord[]
+  runs: RunRecord[]
+}
+
+export interface TimerRequest extends Moment {
+  retryOf(task: TaskRecord): RetryPolicy
+}
+
+/** Fires what is due; resolves to the next due time, or null. */
+export function fireTimers(request: TimerRequest): Step<Due, Due, number | null> {
+  return {
+    name: 'fire timers',
+    *load(tx): Op<Due> {
+      return {
+        tasks: yield* tx.task.due(request.at, batch),
+        calls: yield* tx.call.due(request.at, batch),
+        runs: yield* tx.run.due(request.at, batch),
+      }
+    },
+    judge: (due) => due,
+    *write(tx, due): Op<number | null> {
+      for (const task of due.tasks) yield* fireStart(tx, task, request)
+      for (const call of due.calls) yield* fireEntry(tx, call, request)
+      for (const run of due.runs) yield* timeOutRun(tx, run, request)
+      return yield* nextDue(tx)
+    },
+  }
+}
+
+export function* nextDue(tx: Reads): Op<number | null> {
+  const times = [yield* tx.task.nextDue(), yield* tx.call.nextDue(), yield* tx.run.nextDue()]
+  const known = times.filter((time) => time !== undefined)
+  return known.length === 0 ? null : Math.min(...known)
+}
+
+/** `notBefore` has passed: cleared, so that readiness needs no clock. */
+function* fireStart(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
+  const free = touched(task, moment.at, { notBefore: null })
+  yield* tx.task.save(free)
+  if (free.completedAt === null) yield* tx.event.append(eventOf(moment, 'timer.fired', free))
+}
+
+/** A sleep ends; a question takes its default; a question without one, and a wait, fail with TIMEOUT. */
+function* fireEntry(tx: Tx, call: CallRecord, moment: Moment): Op<void> {
+  const task = yield* tx.task.get(call.taskId)
+  if (!task) return
+  const outcome = outcomeAtDue(call)
+  yield* tx.call.save({ ...call, ...outcome, dueAt: null, updatedAt: moment.at })
+  if (call.kind === 'wait') yield* tx.dependency.satisfyWaits(call.id, moment.at)
+  const last = call.kind !== 'ask' || !(yield* tx.call.open(task.id)).some((entry) => entry.kind === 'ask')
+  const woken = last ? yield* wake(tx, task, call.id, moment) : task
+  yield* tx.event.append(eventOf(moment, 'timer.fired', woken, { callId: call.id, kind: call.kind }))
+}
+
+function outcomeAtDue(call: CallRecord): Pick<CallRecord, 'status' | 'result' | 'error'> {
+  if (call.kind === 'sleep') return { status: 'completed', result: null, error: null }
+  const params = call.params as Partial<QuestionParams>
+  if (call.kind === 'ask' && 'default' in params) return { status: 'completed', result: params.default, error: null }
+  const what = call.kind === 'ask' ? 'The question was not answered' : 'The tasks did not settle'
+  return {
+    status: 'failed',
+    result: null,
+    error: { code: 'TIMEOUT', message: `${what} in time`, details: { callId: call.id } },
+  }
+}
+
+/** A run that took too long ends at once; its attempt has failed. */
+function* timeOutRun(tx: Tx, run: RunRecord, request: TimerRequest): Op<void> {
+  const task = yield* tx.task.get(run.taskId)
+  if (!task || task.run !== run.number || task.status !== 'working') return
+  const error: StoredError = {
+    code: 'TIMEOUT',
+    message: `Run ${run.number} took longer than ${(run.dueAt as number) - run.startedAt} ms`,
+    details: { run: run.number, timeoutMs: (run.dueAt as number) - run.startedAt },
+  }
+  const failed = moved(task, 'fail', request.at, { error })
+  yield* endRun(tx, task, 'failed', request, error)
+  yield* closeEntries(tx, failed, waitKinds, () => endedWith(failed), request)
+  const delay = retryDelay(request.retryOf(task), task.attempt)
+  yield* publishOutcome(
+    tx,
+    { task: failed, error, retried: delay === undefined ? null : nextAttempt(failed, request.at, delay) },
+    request,
+  )
+}

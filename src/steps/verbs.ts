@@ -1,0 +1,271 @@
+// The verbs of a task: start, pause, resume, complete, fail, retry, answer. Each is one edge of the table, or is refused.
+import type { CallRecord } from '../entities/call.ts'
+import type { QuestionParams } from '../entities/question.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { requireTransition } from '../machines/task-machine.ts'
+import { moved, touched } from '../machines/task-transition.ts'
+import { checkAnswer } from './answer-schema.ts'
+import { endRun } from './end-run.ts'
+import { closeEntries, endedWith, waitKinds } from './journal-closing.ts'
+import { eventOf, type Moment, requireTask } from './moment.ts'
+import { reviveGroupsAbove, settleFamily, settleParent, startGroupsAbove } from './settle-family.ts'
+
+function* loadTask(tx: Reads, id: string): Op<TaskRecord> {
+  return requireTask(yield* tx.task.get(id), id)
+}
+
+/** SUBMITTED: with an executor it may compete for a slot; without one it is WORKING by hand; a group lets its children go. */
+export function start(id: string, moment: Moment): Step<TaskRecord, TaskRecord, void> {
+  return {
+    name: 'start',
+    load: (tx) => loadTask(tx, id),
+    judge(task) {
+      requireTransition(task, 'start')
+      return task
+    },
+    *write(tx, task): Op<void> {
+      if (task.group) {
+        yield* release(tx, task, moment)
+        for (const child of yield* tx.task.subtree(id)) {
+          if (child.status === 'submitted' && child.held) yield* release(tx, child, moment)
+        }
+        return
+      }
+      if (task.executor !== null) return yield* release(tx, task, moment)
+      if (task.openBlockers > 0) {
+        const blockers = yield* tx.dependency.openBlockers(id)
+        throw new ErrandError(
+          'BLOCKED',
+          `Cannot start ${id}: it comes after ${blockers.join(', ')}, which must be completed first.`,
+          {
+            taskId: id,
+            blockedBy: blockers,
+          },
+        )
+      }
+      const working = moved(task, 'start', moment.at, { held: false, notBefore: null })
+      yield* tx.task.save(working)
+      yield* tx.event.append(eventOf(moment, 'task.started', working, { from: task.status, attempt: task.attempt }))
+      yield* startGroupsAbove(tx, working, moment)
+    },
+  }
+}
+
+function* release(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
+  if (!task.held) return
+  const free = touched(task, moment.at, { held: false })
+  yield* tx.task.save(free)
+  yield* tx.event.append(eventOf(moment, 'task.updated', free, { changed: ['held'] }))
+}
+
+/** SUBMITTED tasks of these executors that only `autoStart: false` holds back may now start; their ids. */
+export function startHeld(executors: readonly string[], moment: Moment): Step<TaskRecord[], TaskRecord[], string[]> {
+  return {
+    name: 'schedule',
+    *load(tx) {
+      const found: TaskRecord[] = []
+      for (const executor of executors)
+        found.push(...(yield* tx.task.list({ statuses: ['submitted'], executor }, 1_000_000)))
+      return found
+    },
+    judge: (tasks) =>
+      tasks.filter((task) => task.ready || (task.held && task.openBlockers === 0 && task.notBefore === null)),
+    *write(tx, tasks): Op<string[]> {
+      for (const task of tasks) yield* release(tx, task, moment)
+      return tasks.map((task) => task.id)
+    },
+  }
+}
+
+export function pause(id: string, moment: Moment): Step<TaskRecord, TaskRecord, void> {
+  return {
+    name: 'pause',
+    load: (tx) => loadTask(tx, id),
+    judge: (task) => moved(task, 'pause', moment.at, { held: true }),
+    *write(tx, task): Op<void> {
+      yield* endRun(tx, task, 'paused', moment)
+      yield* tx.task.save(task)
+      yield* tx.event.append(eventOf(moment, 'task.paused', task, { from: 'working', run: task.run }))
+    },
+  }
+}
+
+/** PAUSED: ready as soon as its last run is closed; without an executor WORKING at once. */
+export function resume(id: string, moment: Moment): Step<TaskRecord, TaskRecord, void> {
+  return {
+    name: 'resume',
+    load: (tx) => loadTask(tx, id),
+    judge(task) {
+      requireTransition(task, 'resume')
+      return task.executor === null
+        ? moved(task, 'resume', moment.at, { held: false })
+        : touched(task, moment.at, { held: false })
+    },
+    *write(tx, task): Op<void> {
+      yield* tx.task.save(task)
+      if (task.status === 'working') {
+        yield* tx.event.append(eventOf(moment, 'task.started', task, { from: 'paused', attempt: task.attempt }))
+      } else yield* tx.event.append(eventOf(moment, 'task.resumed', task))
+    },
+  }
+}
+
+export function complete(id: string, result: unknown, moment: Moment): Step<TaskRecord, TaskRecord, void> {
+  return {
+    name: 'complete',
+    load: (tx) => loadTask(tx, id),
+    judge: (task) => moved(task, 'complete', moment.at, { result, error: null }),
+    *write(tx, task): Op<void> {
+      yield* endRun(tx, task, 'completed', moment)
+      yield* closeEntries(tx, task, waitKinds, () => endedWith(task), moment)
+      yield* tx.task.save(task)
+      yield* tx.event.append(eventOf(moment, 'task.completed', task, { from: 'working', run: task.run, by: 'verb' }))
+      yield* settleFamily(tx, [task], moment)
+    },
+  }
+}
+
+/** An explicit failure is final: no retry policy is asked. */
+export function fail(id: string, reason: string, code: string, moment: Moment): Step<TaskRecord, TaskRecord, void> {
+  return {
+    name: 'fail',
+    load: (tx) => loadTask(tx, id),
+    judge: (task) => moved(task, 'fail', moment.at, { statusReason: reason, error: { code, message: reason } }),
+    *write(tx, task): Op<void> {
+      yield* endRun(tx, task, 'failed', moment, task.error)
+      yield* closeEntries(tx, task, waitKinds, () => endedWith(task), moment)
+      yield* tx.task.save(task)
+      yield* tx.event.append(
+        eventOf(moment, 'task.failed', task, { from: 'working', run: task.run, error: task.error, willRetry: false }),
+      )
+      yield* settleFamily(tx, [task], moment)
+    },
+  }
+}
+
+/** FAILED → SUBMITTED. A group tries its failed children again. */
+export function retry(id: string, moment: Moment): Step<TaskRecord, TaskRecord, void> {
+  return {
+    name: 'retry',
+    load: (tx) => loadTask(tx, id),
+    judge: (task) => retried(task, moment),
+    *write(tx, task): Op<void> {
+      yield* writeRetried(tx, task, moment)
+      yield* reviveGroupsAbove(tx, task, moment)
+      if (!task.group) return
+      for (const child of yield* tx.task.subtree(id)) {
+        if (child.status === 'failed') yield* writeRetried(tx, retried(child, moment), moment)
+      }
+      // With nothing left to try (its children were canceled) it ends again at once.
+      const again = yield* settleParent(tx, id, moment)
+      if (again) yield* settleFamily(tx, [again], moment)
+    },
+  }
+}
+
+function retried(task: TaskRecord, moment: Moment): TaskRecord {
+  return moved(task, 'retry', moment.at, {
+    attempt: task.attempt + 1,
+    error: null,
+    result: null,
+    wakes: 0,
+    crashes: 0,
+    held: false,
+    notBefore: null,
+  })
+}
+
+function* writeRetried(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
+  yield* tx.task.save(task)
+  yield* tx.event.append(eventOf(moment, 'task.retried', task, { from: 'failed', attempt: task.attempt, by: 'verb' }))
+}
+
+export interface AnswerRequest extends Moment {
+  taskId: string
+  /** Absent: the question's default. */
+  value?: { given: unknown }
+  questionId: string | undefined
+}
+
+interface AnswerLoaded {
+  task: TaskRecord
+  questions: CallRecord[]
+}
+
+interface AnswerVerdict {
+  task: TaskRecord
+  question: CallRecord | null
+  value: unknown
+}
+
+/** INPUT_REQUIRED: the last open answer makes it ready; without an executor it is WORKING at once. */
+export function answer(request: AnswerRequest): Step<AnswerLoaded, AnswerVerdict, void> {
+  return {
+    name: 'answer',
+    *load(tx): Op<AnswerLoaded> {
+      const task = yield* loadTask(tx, request.taskId)
+      return { task, questions: (yield* tx.call.open(task.id)).filter((entry) => entry.kind === 'ask') }
+    },
+    judge({ task, questions }) {
+      requireTransition(task, 'answer')
+      const question = chooseQuestion(task, questions, request.questionId)
+      const value = valueFor(task, question, request.value)
+      const left = questions.length - (question === null ? 0 : 1)
+      if (task.executor === null && left === 0) return { task: moved(task, 'answer', request.at), question, value }
+      return { task: touched(task, request.at, left === 0 ? { wakes: task.wakes + 1 } : {}), question, value }
+    },
+    *write(tx, { task, question, value }): Op<void> {
+      if (question !== null) {
+        yield* tx.call.save({ ...question, status: 'completed', result: value, dueAt: null, updatedAt: request.at })
+      }
+      yield* tx.task.save(task)
+      yield* tx.event.append(
+        eventOf(request, 'task.answered', task, {
+          ...(question === null ? {} : { questionId: question.id }),
+          answer: value,
+        }),
+      )
+      if (task.status === 'working') {
+        yield* tx.event.append(
+          eventOf(request, 'task.started', task, { from: 'input_required', attempt: task.attempt }),
+        )
+      }
+    },
+  }
+}
+
+function chooseQuestion(
+  task: TaskRecord,
+  questions: readonly CallRecord[],
+  questionId: string | undefined,
+): CallRecord | null {
+  if (questionId === undefined) {
+    if (questions.length <= 1) return questions[0] ?? null
+    throw new ErrandError(
+      'NO_QUESTION',
+      `${task.id} has ${questions.length} open questions. Name one with { question: id }: ${questions.map((each) => `${each.id} ("${(each.params as QuestionParams).question}")`).join(', ')}.`,
+      { taskId: task.id, questions: questions.map((each) => each.id) },
+    )
+  }
+  const found = questions.find((each) => each.id === questionId)
+  if (found) return found
+  throw new ErrandError(
+    'NO_QUESTION',
+    `${task.id} has no open question ${questionId}. Open: ${questions.map((each) => each.id).join(', ') || 'none'}.`,
+    { taskId: task.id, question: questionId, questions: questions.map((each) => each.id) },
+  )
+}
+
+function valueFor(task: TaskRecord, question: CallRecord | null, value: AnswerRequest['value']): unknown {
+  const params = question?.params as QuestionParams | undefined
+  if (value === undefined) {
+    if (params !== undefined && 'default' in params) return params.default
+    throw new ErrandError('INVALID_ANSWER', `${task.id} needs an answer: its question has no default.`, {
+      taskId: task.id,
+    })
+  }
+  if (params?.schema !== undefined && params.schema !== null) checkAnswer(task.id, params, value.given)
+  return value.given
+}

@@ -1,0 +1,106 @@
+// Waiting for other tasks: the edges are stored, so that whoever settles them wakes the waiter in the same transaction. A wait
+// that could never end is refused with the path of the cycle.
+import type { CallRecord } from '../entities/call.ts'
+import { outcomeOf, type Outcome, type TaskRecord, isSettled } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import type { NewCall, Op, Reads, Step } from '../ledger/ledger.ts'
+import { isWaitOver, type WaitParams } from '../machines/family.ts'
+import { loadLive, type RunRef } from './journal.ts'
+import { type Moment, requireTask } from './moment.ts'
+
+interface Loaded {
+  awaited: TaskRecord[]
+  cycle: string[] | undefined
+}
+
+/** What a wait came to: `open` while it is not over. */
+export type WaitState = { open: true } | { open: false; outcomes: Array<Outcome | null> }
+
+/** Records a wait; one that is over already has its outcome at once. */
+export function beginWait(entry: NewCall, moment: Moment): Step<Loaded, Loaded, WaitState> {
+  const params = entry.params as WaitParams
+  return {
+    name: 'begin wait',
+    *load(tx): Op<Loaded> {
+      yield* loadLive(tx, entry)
+      const awaited: TaskRecord[] = []
+      for (const id of params.tasks) awaited.push(requireTask(yield* tx.task.get(id), id))
+      const ancestors = (yield* tx.task.ancestors(entry.taskId)).map((each) => each.id)
+      const above = params.tasks.find((id) => ancestors.includes(id))
+      const open = awaited.filter((each) => !isSettled(each.status)).map((each) => each.id)
+      const cycle = above === undefined ? yield* tx.dependency.path(open, entry.taskId) : [above, entry.taskId]
+      return { awaited, cycle }
+    },
+    judge(loaded) {
+      if (loaded.cycle === undefined) return loaded
+      throw cycleError(`${entry.taskId} cannot wait for ${loaded.cycle[0]}`, [entry.taskId, ...loaded.cycle])
+    },
+    *write(tx, { awaited }): Op<WaitState> {
+      const statuses = awaited.map((each) => each.status)
+      if (isWaitOver(params, statuses)) {
+        const outcomes = awaited.map((each) => outcomeOf(each) ?? null)
+        yield* tx.call.insert({ ...entry, status: 'completed', result: outcomes, dueAt: null })
+        return { open: false, outcomes }
+      }
+      yield* tx.call.insert(entry)
+      for (const task of new Map(awaited.map((each) => [each.id, each])).values()) {
+        if (isSettled(task.status)) continue
+        yield* tx.dependency.insert({
+          taskId: entry.taskId,
+          blockerId: task.id,
+          kind: 'wait',
+          callId: entry.id,
+          satisfiedAt: null,
+          createdAt: moment.at,
+        })
+      }
+      return { open: true }
+    },
+  }
+}
+
+/** Takes up the outcome of a recorded wait if it is over. */
+export function takeWait(
+  ref: RunRef,
+  callId: string,
+  moment: Moment,
+): Step<CallRecord | undefined, CallRecord | undefined, WaitState> {
+  return {
+    name: 'take wait',
+    *load(tx) {
+      yield* loadLive(tx, ref)
+      return yield* tx.call.get(callId)
+    },
+    judge: (call) => call,
+    *write(tx, call): Op<WaitState> {
+      if (!call || call.status !== 'pending') return { open: true }
+      const params = call.params as WaitParams
+      const awaited = yield* awaitedOf(tx, params)
+      if (
+        !isWaitOver(
+          params,
+          awaited.map((each) => each?.status ?? 'canceled'),
+        )
+      )
+        return { open: true }
+      const outcomes = awaited.map((each) => (each ? (outcomeOf(each) ?? null) : null))
+      yield* tx.call.save({ ...call, status: 'completed', result: outcomes, dueAt: null, updatedAt: moment.at })
+      yield* tx.dependency.satisfyWaits(callId, moment.at)
+      return { open: false, outcomes }
+    },
+  }
+}
+
+function* awaitedOf(tx: Reads, params: WaitParams): Op<Array<TaskRecord | undefined>> {
+  const found: Array<TaskRecord | undefined> = []
+  for (const id of params.tasks) found.push(yield* tx.task.get(id))
+  return found
+}
+
+export function cycleError(what: string, path: readonly string[]): ErrandError {
+  return new ErrandError(
+    'CYCLE',
+    `${what}: that would never end (${path.join(' → ')}). Remove one of these dependencies.`,
+    { path: [...path] },
+  )
+}

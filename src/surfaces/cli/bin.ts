@@ -1,0 +1,28 @@
+#!/usr/bin/env node
+// The `errand` program. It looks at the Node that runs it before it loads anything of the engine: on a Node that is too old the
+// SQLite binding would not fail but crash the process without a word. Hence plain syntax here, and a dynamic import.
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const requiredNapi = 10
+
+if (Number(process.versions['napi']) >= requiredNapi) {
+  const { launch } = await import('./launch.ts')
+  await launch()
+} else {
+  const found = `Node ${process.versions.node} (N-API ${process.versions['napi']})`
+  const newer = newerNode()
+  const help =
+    newer === undefined
+      ? 'Install a newer Node, for example from https://nodejs.org.'
+      : `A newer one lies beside this package: ${newer}`
+  console.error(`errand needs Node 22.14 or newer (N-API ${requiredNapi}), and this is ${found}. ${help}`)
+  process.exitCode = 2
+}
+
+/** The Node that npm installs for the package's own development, if it is there. */
+function newerNode(): string | undefined {
+  const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..')
+  return [join(root, 'node_modules', '.bin', 'node'), join(root, '..', '.bin', 'node')].find((path) => existsSync(path))
+}

@@ -1,0 +1,66 @@
+// `--dry-run`: what a run would do with each task, in an order in which they could run.
+import type { TaskStatus } from '../../entities/task.ts'
+import type { Decision } from './plan-round.ts'
+import { formatTable } from './table.ts'
+
+export function describeDecisions(decisions: readonly Decision[]): string[] {
+  return formatTable(
+    ['would', 'task', 'because'],
+    decisions.map((decision) => [verbFor(decision), decision.task.path, reasonFor(decision)]),
+  )
+}
+
+export function decisionJson(decision: Decision) {
+  return {
+    task: decision.task.path,
+    action: verbFor(decision),
+    because: reasonFor(decision),
+    changed: decision.changed,
+    taskId: decision.known?.task.id ?? null,
+    status: decision.known?.task.status ?? null,
+    after: decision.task.after,
+  }
+}
+
+function verbFor({ action, known, changed, needed }: Decision): string {
+  switch (action) {
+    case 'create':
+      return needed ? 'create' : 'hold'
+    case 'redo':
+    case 'retry':
+      return action
+    case 'keep':
+      break
+  }
+  switch (known?.task.status) {
+    case 'completed':
+    case 'canceled':
+    case 'failed':
+    case 'working':
+    case undefined:
+      return 'leave'
+    case 'submitted':
+    case 'paused':
+    case 'waiting':
+    case 'input_required':
+      return changed ? 'update' : 'go on'
+  }
+}
+
+const standing: Readonly<Record<TaskStatus, string>> = {
+  submitted: 'it has not run yet',
+  working: 'it is working',
+  paused: 'it is paused',
+  input_required: 'it asks something',
+  waiting: 'it is waiting',
+  completed: 'it is completed',
+  failed: 'it failed',
+  canceled: 'it was canceled',
+}
+
+function reasonFor({ action, known, changed, needed }: Decision): string {
+  const was = known === undefined ? 'it is new' : standing[known.task.status]
+  const hints = [...(changed ? ['its definition was changed'] : []), ...(needed ? [] : ['nothing asked for needs it'])]
+  if (action === 'redo') hints.unshift('--redo names it')
+  return [was, ...hints].join(', ')
+}

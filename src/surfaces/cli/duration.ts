@@ -1,0 +1,32 @@
+// Durations as people write them in a plan (`90s`, `5m`) and as the terminal shows them. A bare number is refused on purpose:
+// nobody can tell whether 90 means seconds or milliseconds, and guessing wrong kills a command that did no harm.
+
+const unitsMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+const pattern = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/
+
+/** What is accepted, for messages. */
+export const durationForms = '"1500ms", "90s", "5m", "2h" or "1d"'
+
+/** Milliseconds, or undefined for what is no positive duration with a unit. */
+export function parseDuration(text: string): number | undefined {
+  const match = pattern.exec(text.trim())
+  if (match === null) return undefined
+  const durationMs = Math.round(Number(match[1]) * unitsMs[match[2] as keyof typeof unitsMs])
+  return durationMs > 0 ? durationMs : undefined
+}
+
+/** `0.2s`, `12.3s`, `4m05s`, `3h02m`, `2d03h`: short enough for a column, exact enough to compare. */
+export function formatDuration(durationMs: number): string {
+  const totalSeconds = Math.max(0, durationMs) / 1_000
+  if (totalSeconds < 59.95) return `${totalSeconds.toFixed(1)}s`
+  const seconds = Math.round(totalSeconds)
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes}m${twoDigits(seconds % 60)}s`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 48) return `${hours}h${twoDigits(minutes % 60)}m`
+  return `${Math.floor(hours / 24)}d${twoDigits(hours % 24)}h`
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, '0')
+}

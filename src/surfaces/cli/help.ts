@@ -1,0 +1,34 @@
+// What `errand help` says: all verbs at a glance, or one with its options.
+import type { ParseArgsOptionsConfig } from 'node:util'
+import { commonOptions } from './arguments.ts'
+import type { Verb } from './verb.ts'
+import { verbs } from './verbs.ts'
+
+/** The overview. */
+export function overview(): string {
+  const width = Math.max(...Object.keys(verbs).map((name) => name.length)) + 2
+  return [
+    'errand: durable tasks. Nothing is lost or done twice, however often the process dies.',
+    '',
+    'Usage: errand VERB [ARGUMENTS]',
+    '',
+    ...Object.entries(verbs).map(([name, verb]) => `  ${name.padEnd(width)}${verb.summary}`),
+    '',
+    "  --ledger FILE  else ERRAND_LEDGER, else .errand/ledger.db found upwards, else the one in git's common directory",
+    '  --json         one JSON value a line',
+    '',
+    'A task is named by its id, any unique beginning of it, or #seq.',
+    'Exit codes: 0 done, 1 failed, canceled or blocked by such, 2 bad input, 3 only questions are open, 130 interrupted.',
+    '"errand help VERB" says more.',
+  ].join('\n')
+}
+
+/** One verb. */
+export function helpFor(verb: Verb): string {
+  const options: ParseArgsOptionsConfig = { ...verb.options, ...commonOptions }
+  const names = Object.entries(options).map(
+    ([name, option]) =>
+      `${option.short === undefined ? '' : `-${option.short}, `}--${name}${option.type === 'string' ? ' …' : ''}`,
+  )
+  return [`Usage: errand ${verb.usage}`, '', verb.help, '', `Options: ${names.join('  ')}`].join('\n')
+}

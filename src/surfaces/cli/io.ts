@@ -1,0 +1,60 @@
+// The world as the command line sees it, as one value: tests hand in their own, `bin.ts` the process's.
+import { cleanText } from './terminal-text.ts'
+
+/** What is written to: a stream of the process, or a collector in a test. */
+export interface Output {
+  write(text: string): unknown
+  isTTY?: boolean | undefined
+  columns?: number | undefined
+  rows?: number | undefined
+}
+
+/** A terminal's keys, as `process.stdin` gives them. */
+export interface Keyboard extends NodeJS.ReadableStream {
+  setRawMode(raw: boolean): unknown
+}
+
+export interface CommandIo {
+  stdout: Output
+  stderr: Output
+  /** The keys of whoever sits at the terminal; undefined when nobody does. */
+  keyboard?: Keyboard | undefined
+  env: Readonly<Record<string, string | undefined>>
+  cwd: string
+  /** Calls back when the user wants to stop (SIGINT, SIGTERM); returns what ends the listening. */
+  onInterrupt(listener: () => void): () => void
+  /** The same from inside: for Ctrl-C while the keyboard is taken. */
+  interrupt(): void
+  /** Ends the process at once: what a second interrupt asks for. */
+  exit(code: number): void
+}
+
+/** A line on stdout, clean. */
+export function print(io: CommandIo, text: string): void {
+  io.stdout.write(`${cleanText(text)}\n`)
+}
+
+/** A line on stdout that was cleaned before it was coloured. */
+export function printPainted(io: CommandIo, text: string): void {
+  io.stdout.write(`${text}\n`)
+}
+
+/** A line on stderr, clean: what is said about the work rather than being its outcome. */
+export function note(io: CommandIo, text: string): void {
+  io.stderr.write(`${cleanText(text)}\n`)
+}
+
+/** One JSON value a line. JSON escapes control characters itself. */
+export function printJson(io: CommandIo, value: unknown): void {
+  io.stdout.write(`${JSON.stringify(value)}\n`)
+}
+
+/** A terminal on which lines can be rewritten. */
+export function isLiveTerminal(io: CommandIo): boolean {
+  return io.stdout.isTTY === true && io.env['TERM'] !== 'dumb'
+}
+
+/** Colours only on a terminal, and only if nobody objects (no-color.org). */
+export function hasColor(io: CommandIo): boolean {
+  return isLiveTerminal(io) && !io.env['NO_COLOR']
+}

@@ -1,0 +1,40 @@
+// The command line in its process: wires stdout, stderr, signals and the exit code to `main`.
+import type { CommandIo } from './io.ts'
+import { main } from './main.ts'
+
+/** Runs the process's own command line and sets its exit code. */
+export async function launch(): Promise<void> {
+  process.exitCode = await main(process.argv.slice(2), processIo())
+}
+
+function processIo(): CommandIo {
+  const listeners = new Set<() => void>()
+  const interrupt = () => {
+    for (const listener of listeners) listener()
+  }
+  // A reader that went away (`errand logs -f … | head`) ends a command like Ctrl-C does.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+      if (listeners.size === 0) process.exit()
+      interrupt()
+    })
+  }
+  return {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    keyboard: process.stdin.isTTY ? process.stdin : undefined,
+    env: process.env,
+    cwd: process.cwd(),
+    interrupt,
+    exit: (code) => process.exit(code),
+    onInterrupt(listener) {
+      if (listeners.size === 0) for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, interrupt)
+      listeners.add(listener)
+      return () => {
+        listeners.delete(listener)
+        if (listeners.size === 0) for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, interrupt)
+      }
+    },
+  }
+}

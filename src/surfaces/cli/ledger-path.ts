@@ -1,0 +1,86 @@
+// Which ledger a command means: --ledger, else ERRAND_LEDGER, else `.errand/ledger.db` found upwards, else the one in git's common
+// directory (so that all worktrees of a repository share it), else `.errand/ledger.db` here.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, realpathSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { ErrandError } from '../../errors.ts'
+
+const besideWork = join('.errand', 'ledger.db')
+
+interface Place {
+  env: Readonly<Record<string, string | undefined>>
+  cwd: string
+}
+
+/** The ledger's path as the engine takes it: absolute, or what is no path at all (`:memory:`, `postgres://…`). */
+export function resolveLedger(flag: string | undefined, place: Place): string {
+  const named = flag ?? (place.env['ERRAND_LEDGER'] || undefined)
+  if (named === '')
+    throw new ErrandError('INVALID_INPUT', '--ledger is empty: it takes the path of a ledger file.', {
+      option: 'ledger',
+    })
+  if (named !== undefined) return isLedgerFile(named) ? resolve(place.cwd, named) : named
+  return findUpwards(place.cwd) ?? inGitDirectory(place) ?? join(place.cwd, besideWork)
+}
+
+/** False for ledgers that are no file of this machine. */
+export function isLedgerFile(ledger: string): boolean {
+  return ledger !== ':memory:' && !/^[a-z][a-z0-9+.-]+:\/\//i.test(ledger)
+}
+
+/** True when there is something to open; what is no file is the engine's to judge. */
+export function ledgerExists(ledger: string): boolean {
+  return !isLedgerFile(ledger) || existsSync(ledger)
+}
+
+/** Makes the folder of a ledger that does not exist yet, for its owner only. */
+export function makeLedgerFolder(ledger: string): void {
+  if (!isLedgerFile(ledger)) return
+  const folder = dirname(ledger)
+  if (existsSync(folder)) return
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new ErrandError(
+      'LEDGER_UNAVAILABLE',
+      `Cannot make the folder of the ledger ${ledger}: ${reason}.`,
+      { ledger },
+      error,
+    )
+  }
+}
+
+/** The same file by its one real name, whether it exists yet or not: what identities are made of. */
+export function realLedger(ledger: string, cwd: string): string {
+  if (!isLedgerFile(ledger)) return join(cwd, 'ledger')
+  let folder = dirname(ledger)
+  const missing: string[] = []
+  while (!existsSync(folder) && dirname(folder) !== folder) {
+    missing.unshift(basename(folder))
+    folder = dirname(folder)
+  }
+  return join(realpathSync(folder), ...missing, basename(ledger))
+}
+
+function findUpwards(from: string): string | undefined {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const ledger = join(folder, besideWork)
+    if (existsSync(ledger)) return ledger
+    if (dirname(folder) === folder) return undefined
+  }
+}
+
+function inGitDirectory({ cwd, env }: Place): string | undefined {
+  try {
+    const common = execFileSync('git', ['rev-parse', '--git-common-dir'], {
+      cwd,
+      env: { ...env } as NodeJS.ProcessEnv,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim()
+    return common === '' ? undefined : join(resolve(cwd, common), 'errand', 'ledger.db')
+  } catch {
+    return undefined // no git here, or no repository: then the ledger lies beside the work
+  }
+}

@@ -1,0 +1,60 @@
+// The last lines of a terminal, rewritten in place: only what changed is written, the cursor is hidden meanwhile, and given back.
+import type { Output } from './io.ts'
+
+const hideCursor = '\u001b[?25l'
+const showCursor = '\u001b[?25h'
+const clearLine = '\u001b[2K'
+const clearBelow = '\u001b[0J'
+
+export class LiveScreen {
+  readonly #output: Output
+  #shown: string[] = []
+  #columns: number | undefined
+  #begun = false
+
+  constructor(output: Output) {
+    this.#output = output
+  }
+
+  /** Shows these lines where the last ones were. Each must fit the terminal's width. */
+  draw(lines: readonly string[]): void {
+    if (this.#columns !== this.#output.columns) this.#forget()
+    const begin = this.#begun ? '' : hideCursor
+    const update = this.#update(lines)
+    if (begin + update !== '') this.#output.write(begin + update)
+    this.#begun = true
+    this.#shown = [...lines]
+  }
+
+  /** Leaves the last picture where it is, and the cursor below it. */
+  end(): void {
+    if (this.#begun) this.#output.write(showCursor)
+    this.#begun = false
+    this.#shown = []
+  }
+
+  /** After a change of width the terminal has wrapped the old lines in its own way: go on below them. */
+  #forget(): void {
+    this.#columns = this.#output.columns
+    this.#shown = []
+  }
+
+  #update(lines: readonly string[]): string {
+    const first = firstDifference(this.#shown, lines)
+    if (first === undefined) return ''
+    const up = this.#shown.length - first
+    const back = up > 0 ? `\u001b[${up}A\r` : '\r'
+    const changed = lines.slice(first).map((line, index) => {
+      const same = this.#shown[first + index] === line
+      return same ? '\n' : `${clearLine}${line}\n`
+    })
+    const shrunk = lines.length < this.#shown.length ? clearBelow : ''
+    return back + changed.join('') + shrunk
+  }
+}
+
+function firstDifference(before: readonly string[], after: readonly string[]): number | undefined {
+  const length = Math.max(before.length, after.length)
+  for (let index = 0; index < length; index++) if (before[index] !== after[index]) return Math.min(index, before.length)
+  return undefined
+}

@@ -1,0 +1,75 @@
+// The command line as a function: arguments and a world in, an exit code out. Everything that can go wrong ends here as one
+// line on stderr and a code that scripts can rely on.
+import { readFile } from 'node:fs/promises'
+import { ErrandError, nearestName } from '../../errors.ts'
+import { parseArguments } from './arguments.ts'
+import { exitCodeOf, exitCodes } from './exit-code.ts'
+import { helpFor, overview } from './help.ts'
+import { type CommandIo, note, print } from './io.ts'
+import type { Verb } from './verb.ts'
+import { verbs } from './verbs.ts'
+
+/** Runs one command line; never throws. */
+export async function main(argv: readonly string[], io: CommandIo): Promise<number> {
+  try {
+    return await dispatch(argv, io)
+  } catch (error) {
+    report(error, io, argv.includes('--json'))
+    return exitCodeOf(error)
+  }
+}
+
+async function dispatch(argv: readonly string[], io: CommandIo): Promise<number> {
+  const [name, ...args] = argv
+  switch (name) {
+    case undefined:
+      note(io, overview())
+      return exitCodes.badInput
+    case 'help':
+    case '--help':
+    case '-h':
+      print(io, args[0] === undefined ? overview() : helpFor(await loadVerb(args[0])))
+      return exitCodes.done
+    case 'version':
+    case '--version':
+    case '-V':
+      print(io, await packageVersion())
+      return exitCodes.done
+    default:
+      return await call(await loadVerb(name), args, io)
+  }
+}
+
+async function call(verb: Verb, args: string[], io: CommandIo): Promise<number> {
+  const parsed = parseArguments(verb.usage, args, verb.options, verb.positionals)
+  if (parsed.values.help) {
+    print(io, helpFor(verb))
+    return exitCodes.done
+  }
+  return await verb.run(io, parsed)
+}
+
+async function loadVerb(name: string): Promise<Verb> {
+  const entry = Object.hasOwn(verbs, name) ? verbs[name] : undefined
+  if (entry !== undefined) return await entry.load()
+  const known = [...Object.keys(verbs), 'help']
+  const nearest = nearestName(name, known)
+  throw new ErrandError(
+    'INVALID_INPUT',
+    `There is no verb "${name}".${nearest === undefined ? '' : ` Did you mean "${nearest}"?`} It is one of: ${known.join(', ')}.`,
+    { verb: name, nearest, known },
+  )
+}
+
+function report(error: unknown, io: CommandIo, json: boolean): void {
+  if (ErrandError.isInstance(error)) {
+    note(io, json ? JSON.stringify({ error: error.toJSON() }) : `errand: ${error.message}`)
+  } else {
+    note(io, `errand: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+  }
+}
+
+async function packageVersion(): Promise<string> {
+  const file = new URL('../../../package.json', import.meta.url)
+  return (JSON.parse(await readFile(file, 'utf8')) as { version: string }).version
+}

@@ -1,0 +1,58 @@
+// Mermaid flowcharts of tasks: boxes, groups as frames, an arrow from what must be done first. Pure text.
+
+export interface GraphNode {
+  id: string
+  label: string
+  /** A frame around its children. */
+  group: boolean
+  parent: string | null
+  /** Ids of what it comes after. */
+  after: readonly string[]
+  /** Colours the box. */
+  status?: string
+}
+
+const colors: Readonly<Record<string, string>> = {
+  completed: 'fill:#d3f2d6,stroke:#2c7a34,color:#10331a',
+  failed: 'fill:#f9d7d5,stroke:#a5281f,color:#43100c',
+  canceled: 'fill:#e6e6e6,stroke:#777777,color:#333333',
+  working: 'fill:#d5e8fb,stroke:#2266aa,color:#0d2a45',
+  input_required: 'fill:#fbeec8,stroke:#a87b12,color:#463407',
+}
+
+export function toFlowchart(nodes: readonly GraphNode[]): string {
+  const names = new Map(nodes.map((node, index) => [node.id, `t${index}`]))
+  const lines = ['flowchart LR']
+  const draw = (parent: string | null, indent: string): void => {
+    for (const node of nodes) {
+      const inside = node.parent !== null && names.has(node.parent) ? node.parent : null
+      if (inside !== parent) continue
+      const name = names.get(node.id)
+      if (!node.group) {
+        lines.push(`${indent}${name}["${escapeLabel(node.label)}"]${classOf(node)}`)
+        continue
+      }
+      lines.push(`${indent}subgraph ${name}["${escapeLabel(node.label)}"]`)
+      draw(node.id, `${indent}  `)
+      lines.push(`${indent}end`)
+    }
+  }
+  draw(null, '  ')
+  for (const node of nodes) {
+    for (const blocker of node.after)
+      if (names.has(blocker)) lines.push(`  ${names.get(blocker)} --> ${names.get(node.id)}`)
+  }
+  const used = new Set(nodes.filter((node) => !node.group).map((node) => node.status))
+  for (const [status, style] of Object.entries(colors))
+    if (used.has(status)) lines.push(`  classDef ${status} ${style}`)
+  return lines.join('\n')
+}
+
+function classOf({ status }: GraphNode): string {
+  return status !== undefined && Object.hasOwn(colors, status) ? `:::${status}` : ''
+}
+
+/** Mermaid reads labels as a little HTML: what could end or change one is written as its code. */
+function escapeLabel(text: string): string {
+  return text.replace(/["#&<>[\]{}|`\\]/g, (character) => `#${character.codePointAt(0)};`)
+}

@@ -1,0 +1,88 @@
+// A run line by line, for logs and pipes: what started, what it printed, how it ended. Nothing is ever rewritten.
+import type { TaskEvent } from '../../entities/event.ts'
+import { formatDuration } from './duration.ts'
+import { errorMessageOf, outputOf, textOf, willRetry } from './event-words.ts'
+import { type CommandIo, print } from './io.ts'
+import type { Reporter } from './reporter.ts'
+import type { Row, RunView } from './run-view.ts'
+import { cleanLine, displayWidth, firstLine, padWidth } from './terminal-text.ts'
+
+const widestLabel = 28
+
+export function createPlainLines(io: CommandIo, view: RunView): Reporter {
+  const labels = view.rows.filter((row) => !row.group).map((row) => displayWidth(cleanLine(row.path)))
+  const width = Math.min(widestLabel, Math.max(0, ...labels))
+  return {
+    ownsScreen: false,
+    event(event, row) {
+      if (row.group) return
+      const label = padWidth(cleanLine(row.path), width)
+      for (const line of linesOf(event, row)) print(io, `${label} ${line}`)
+    },
+    end() {},
+  }
+}
+
+/** What an event says about a task; nothing for events that only engines care for. */
+export function linesOf(event: TaskEvent, row: Row): string[] {
+  switch (event.type) {
+    case 'task.started':
+      if (event.data['from'] !== 'submitted') return ['goes on']
+      return [row.attempt > 1 ? `started, attempt ${row.attempt}` : 'started']
+    case 'task.resumed':
+      return ['resumed']
+    case 'task.answered':
+      return ['answered']
+    case 'task.paused':
+      return ['paused']
+    case 'task.waiting':
+      return event.data['reason'] === 'interrupted' ? ['interrupted: the process that ran it died'] : []
+    case 'question.asked':
+      return [`asks: ${firstLine(textOf(event, 'question'))}`]
+    case 'output.written':
+      return outputLines(outputOf(event))
+    case 'task.completed':
+      return [`completed${inTime(event, row)}`]
+    case 'task.failed':
+      return [
+        `failed${inTime(event, row)}: ${firstLine(errorMessageOf(event))}${willRetry(event) ? ' (another attempt follows)' : ''}`,
+      ]
+    case 'task.canceled':
+      return [`canceled${reasonOf(event)}`]
+    case 'task.deleted':
+      return ['deleted']
+    case 'task.created':
+    case 'task.input_required':
+    case 'task.retried':
+    case 'task.unblocked':
+    case 'task.updated':
+    case 'task.promoted':
+    case 'task.diverged':
+    case 'task.repaired':
+    case 'timer.fired':
+    case 'run.closed':
+    case 'call.started':
+    case 'call.completed':
+    case 'call.failed':
+    case 'message.appended':
+    case 'progress.reported':
+      return []
+  }
+}
+
+function outputLines(output: string): string[] {
+  if (output === '') return []
+  return output
+    .replace(/\r?\n$/, '')
+    .split(/\r?\n/)
+    .map((line) => `| ${line}`)
+}
+
+function inTime(event: TaskEvent, row: Row): string {
+  return row.startedAt === null ? '' : ` in ${formatDuration(event.at - row.startedAt)}`
+}
+
+function reasonOf(event: TaskEvent): string {
+  const reason = firstLine(textOf(event, 'reason') || textOf(event, 'statusReason'))
+  return reason === '' ? '' : `: ${reason}`
+}

@@ -1,0 +1,173 @@
+// What is to be done with a round of a plan, judged from the plan and what the ledger has of it. Pure: reading and writing are in
+// prepare-round.ts, and `--dry-run` only prints what is judged here.
+//
+// Completed and canceled tasks stay, failed ones get a new attempt, whatever is missing is created in a new generation. Nothing
+// is ever created twice, because nothing that exists is.
+import type { ChildOptions } from '../../api.ts'
+import { isSettled, type Task } from '../../entities/task.ts'
+import type { Plan, PlanTask } from './plan.ts'
+import { inOrder, leavesOf } from './plan-graph.ts'
+import { type KnownTask, markOf, type PlanMark, withMark } from './plan-mark.ts'
+import { taskKey } from './round-key.ts'
+
+/** What a round has in the ledger. */
+export interface KnownRound {
+  /** The newest of each path, groups included. */
+  newest: ReadonlyMap<string, KnownTask>
+  /** Number of the next generation. */
+  nextGeneration: number
+}
+
+/** What the user asked for, beside the plan. */
+export interface RoundRequest {
+  /** Paths of the working tasks that must run; the others are created but held. */
+  needed: ReadonlySet<string>
+  /** Paths of the working tasks that run anew though they are completed. */
+  redo: ReadonlySet<string>
+}
+
+export interface Decision {
+  task: PlanTask
+  known: KnownTask | undefined
+  /** `create` what is missing, `redo` what is settled, `retry` what failed, `keep` the rest. */
+  action: 'create' | 'redo' | 'retry' | 'keep'
+  /** Its definition is not the one that it was made by. */
+  changed: boolean
+  needed: boolean
+}
+
+/** The known tasks of a round; those without a mark (added by hand) do not count. */
+export function knownRound(tasks: Iterable<Task>): KnownRound {
+  const newest = new Map<string, KnownTask>()
+  let nextGeneration = 0
+  for (const task of tasks) {
+    const mark = markOf(task)
+    if (mark === undefined) continue
+    nextGeneration = Math.max(nextGeneration, mark.generation + 1)
+    const rival = newest.get(mark.path)
+    if (rival === undefined || rival.mark.generation < mark.generation) newest.set(mark.path, { task, mark })
+  }
+  return { newest, nextGeneration }
+}
+
+/** What happens to each working task, in an order in which they could run. */
+export function decide(plan: Plan, known: KnownRound, request: RoundRequest): Decision[] {
+  return inOrder(plan.tasks).map((task) => {
+    const found = known.newest.get(task.path)
+    return {
+      task,
+      known: found,
+      action: actionOf(task, found, request),
+      changed: found !== undefined && isChanged(plan, task, found.mark),
+      needed: request.needed.has(task.path),
+    }
+  })
+}
+
+function actionOf(task: PlanTask, known: KnownTask | undefined, request: RoundRequest): Decision['action'] {
+  if (known === undefined) return 'create'
+  switch (known.task.status) {
+    case 'completed':
+    case 'canceled':
+      return request.redo.has(task.path) ? 'redo' : 'keep'
+    case 'failed':
+      return request.needed.has(task.path) ? 'retry' : 'keep'
+    default:
+      return 'keep'
+  }
+}
+
+/** Its definition was changed, or the plan was moved and the folders in its input with it. */
+export function isChanged(plan: Plan, task: PlanTask, mark: PlanMark): boolean {
+  return mark.definition !== task.definitionHash || (mark.folder !== plan.folder && !task.group)
+}
+
+/** A new definition can still take effect: it has not ended for good and is not at work right now. */
+export function takesDefinition(task: Task): boolean {
+  return task.status === 'failed' || (!isSettled(task.status) && task.status !== 'working')
+}
+
+/** What is created together. */
+export interface Generation {
+  mark: PlanMark
+  tasks: Record<string, ChildOptions>
+}
+
+/** The new generation: everything that is missing or redone, with the groups around it. Undefined when nothing is. */
+export function newGeneration(
+  plan: Plan,
+  known: KnownRound,
+  decisions: readonly Decision[],
+  options: { round: string; invocation: string },
+): Generation | undefined {
+  const creating = new Map(
+    decisions.filter(({ action }) => action === 'create' || action === 'redo').map((each) => [each.task.path, each]),
+  )
+  if (creating.size === 0) return undefined
+  const generation = known.nextGeneration
+  const common = { generation, edges: generation, folder: plan.folder, invocation: options.invocation }
+
+  const childOf = (task: PlanTask): ChildOptions | undefined => {
+    const decision = creating.get(task.path)
+    const tasks = childrenOf(task.children)
+    if (decision === undefined && tasks === undefined) return undefined
+    const { metadata, blockedBy = [], ...spec } = task.spec
+    // The engine hands on to the children what their group comes after.
+    const blockers = blockersOf(task.after, plan, known, (leaf) => creating.has(leaf.path))
+    return {
+      ...spec,
+      key: taskKey(options.round, generation, task.path),
+      metadata: withMark(metadata, { ...common, path: task.path, definition: task.definitionHash }),
+      ...(blockers.after.length === 0 ? {} : { after: blockers.after }),
+      ...(blockers.ids.length + blockedBy.length === 0 ? {} : { blockedBy: [...blockers.ids, ...blockedBy] }),
+      ...(tasks === undefined ? {} : { tasks }),
+      ...(decision === undefined || decision.needed ? {} : { autoStart: false }),
+    }
+  }
+  const childrenOf = (level: readonly PlanTask[]): Record<string, ChildOptions> | undefined => {
+    const children = level.flatMap((task) => {
+      const child = childOf(task)
+      return child === undefined ? [] : [[task.name, child] as const]
+    })
+    return children.length === 0 ? undefined : Object.fromEntries(children)
+  }
+  return { mark: { ...common, path: '', definition: '' }, tasks: childrenOf(plan.tasks) ?? {} }
+}
+
+/**
+ * What to come after means: siblings that are created beside it, and ids of what exists already. A group that exists counts as
+ * the tasks in it, since some of them may have been redone in a later generation and lie in another group.
+ */
+export function blockersOf(
+  paths: readonly string[],
+  plan: Plan,
+  known: KnownRound,
+  isCreated: (leaf: PlanTask) => boolean,
+): { after: string[]; ids: string[] } {
+  const after: string[] = []
+  const ids: string[] = []
+  for (const path of paths) {
+    const blocker = plan.byPath.get(path) as PlanTask
+    const leaves = leavesOf(blocker)
+    if (leaves.some(isCreated)) after.push(blocker.name)
+    for (const leaf of leaves) {
+      const existing = isCreated(leaf) ? undefined : known.newest.get(leaf.path)
+      if (existing !== undefined) ids.push(existing.task.id)
+    }
+  }
+  return { after, ids }
+}
+
+/** Something that this task comes after was created after its dependencies were last looked at. */
+export function hasOldEdges(task: PlanTask, plan: Plan, known: KnownRound, mark: PlanMark): boolean {
+  const blockers = task.comesAfter.flatMap((path) => leavesOf(plan.byPath.get(path) as PlanTask))
+  return blockers.some((leaf) => (known.newest.get(leaf.path)?.mark.generation ?? 0) > mark.edges)
+}
+
+/** Tasks of the round that the plan no longer has, and that could still run. */
+export function leftovers(plan: Plan, known: KnownRound): KnownTask[] {
+  return [...known.newest.values()].filter(
+    ({ task, mark }) =>
+      mark.path !== '' && !plan.byPath.has(mark.path) && task.executor !== null && !isSettled(task.status),
+  )
+}

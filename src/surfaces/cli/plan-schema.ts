@@ -1,0 +1,117 @@
+// What a plan may say: every key of the file with its type, in zod. What the keys mean together (one kind of work per task,
+// names that exist, no cycles) is judged in plan.ts.
+import { z } from 'zod'
+import { onInterruptPolicies } from '../../entities/task.ts'
+import { retryOptionSchema } from '../../options.ts'
+import { durationForms, parseDuration } from './duration.ts'
+
+const text = z.string().trim().min(1, 'it must not be empty')
+
+const env = z
+  .record(
+    z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of a variable is letters, digits and underscores'),
+    z.union([z.string(), z.number(), z.boolean()], 'the value of a variable is a text or a number'),
+  )
+  .transform((variables) => Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, String(value)])))
+
+const timeout = z.unknown().transform((value, context) => {
+  const durationMs = typeof value === 'string' ? parseDuration(value) : undefined
+  if (durationMs !== undefined) return durationMs
+  const bare = typeof value === 'number' || (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value.trim()))
+  const message = bare
+    ? `${String(value)} has no unit, so it could mean seconds or milliseconds. Write ${String(value)}s, or one of ${durationForms}`
+    : `expected a duration like ${durationForms}, got ${JSON.stringify(value)}`
+  context.addIssue({ code: 'custom', message })
+  return z.NEVER
+})
+
+const notBefore = z.union([z.number(), z.string()]).transform((value, context) => {
+  const at = typeof value === 'number' ? value : Date.parse(value)
+  if (Number.isFinite(at) && at >= 0) return at
+  context.addIssue({
+    code: 'custom',
+    message: `expected a time like "2030-01-31T08:00:00Z" or epoch milliseconds, got "${value}"`,
+  })
+  return z.NEVER
+})
+
+const retry = z.union(
+  [
+    z
+      .int()
+      .min(1)
+      .transform((maxAttempts) => ({ maxAttempts })),
+    retryOptionSchema,
+  ],
+  'expected a number of attempts (retry: 3) or { maxAttempts, backoffMs, backoff: fixed | exponential }',
+)
+
+const question = z.strictObject({
+  question: text,
+  default: z.unknown().optional(),
+  schema: z.record(z.string(), z.unknown()).optional(),
+})
+const ask = z.union(
+  [text.transform((words) => ({ question: words })), question],
+  'expected a question, or { question, default, schema }',
+)
+
+const after = z.union(
+  [text.transform((name) => [name]), z.array(text)],
+  'expected the name of a task beside this one, or a list of them',
+)
+
+const tasks = z.record(z.string(), z.unknown(), 'expected tasks by name, like { lines: { run: "wc -l *" } }')
+
+/** The keys of a task. `tasks` is judged level by level, so that each complaint is about one task. */
+export const planTaskSchema = z.strictObject({
+  name: text.max(500).optional(),
+  description: z.string().optional(),
+  run: text.optional(),
+  ask: ask.optional(),
+  tasks: tasks.optional(),
+  executor: text.optional(),
+  input: z.unknown().optional(),
+  after: after.optional(),
+  blockedBy: z.array(text).optional(),
+  priority: z.int().min(-1_000_000_000).max(1_000_000_000).optional(),
+  retry: retry.optional(),
+  timeout: timeout.optional(),
+  timeoutMs: z.number().positive().optional(),
+  notBefore: notBefore.optional(),
+  onInterrupt: z.enum(onInterruptPolicies).optional(),
+  cwd: text.optional(),
+  env: env.optional(),
+  shell: text.optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+  autoStart: z.boolean().optional(),
+})
+export type RawPlanTask = z.output<typeof planTaskSchema>
+
+/** The top level of the file. */
+export const planSchema = z.strictObject({
+  name: text.max(200).optional(),
+  description: z.string().optional(),
+  concurrency: z.int('expected a number of tasks').min(1, 'at least one task must be able to run').optional(),
+  cwd: text.optional(),
+  env: env.optional(),
+  shell: text.optional(),
+  tasks,
+})
+
+/** The keys that a mapping of the plan takes, for the nearest name of an unknown one. */
+export const planKeys = {
+  plan: Object.keys(planSchema.shape),
+  task: Object.keys(planTaskSchema.shape),
+  ask: Object.keys(question.shape),
+  retry: Object.keys(retryOptionSchema.shape),
+} as const
+
+/** Keys that mean something elsewhere or will later; each with what to do instead. */
+export const refusedTaskKeys: Readonly<Record<string, string>> = {
+  goal: 'a goal is work for an agent, and this version has no agent executor yet; give the task a command with `run`, or a person a question with `ask`',
+  model:
+    'a model is called by an agent, and this version has no agent executor yet; a command given with `run` may call one',
+  key: 'the tasks of a plan are keyed by their names; `errand run --key` names a round',
+  parentId: 'a task of a plan belongs to the group that it stands in; nest it under `tasks`',
+}

@@ -1,0 +1,112 @@
+// A plan file as it was read: its value, and where in the file each part of it stands, so that every complaint can name a line
+// and a column. JSON is read by the YAML parser too: it is a subset, and the parser knows positions and duplicate keys.
+import { readFile, realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, visit } from 'yaml'
+import { ErrandError } from '../../errors.ts'
+
+export type PlanPath = ReadonlyArray<string | number>
+
+export interface PlanSource {
+  /** As the user named it, for messages. */
+  file: string
+  value: unknown
+  /** The error of something in the plan, with its place. `at: 'key'` points at the key instead of its value. */
+  error(path: PlanPath, message: string, options?: { at?: 'key'; details?: Record<string, unknown> }): ErrandError
+}
+
+/**
+ * Reads a plan file. `path` is its real path.
+ * @throws ErrandError NOT_FOUND when it cannot be read, INVALID_PLAN { file, line, column } when it is neither YAML nor JSON.
+ */
+export async function readPlanSource(file: string, cwd: string): Promise<PlanSource & { path: string }> {
+  let text: string
+  let path: string
+  try {
+    path = await realpath(resolve(cwd, file))
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new ErrandError('NOT_FOUND', `Cannot read the plan ${file}: ${reason}.`, { file }, error)
+  }
+  return { ...parsePlanSource(text, file), path }
+}
+
+/** Parses the text of a plan. */
+export function parsePlanSource(text: string, file: string): PlanSource {
+  const lines = new LineCounter()
+  const document = parseDocument(text.replace(/^\ufeff/, ''), {
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: true,
+  })
+  const refuse = (offset: number | undefined, message: string, details: Record<string, unknown> = {}) =>
+    invalidPlan(file, offset === undefined ? undefined : lines.linePos(offset), message, details)
+
+  const first = document.errors[0]
+  if (first !== undefined) throw refuse(first.pos[0], inOtherWords(first.code, text, first.pos) ?? first.message)
+  visit(document, {
+    Alias(_key, alias) {
+      if (alias.resolve(document) === undefined)
+        throw refuse(alias.range?.[0], `The alias *${alias.source} has no anchor before it`)
+    },
+  })
+  return {
+    file,
+    value: toValue(document, refuse),
+    error: (path, message, options) =>
+      refuse(offsetOf(document.contents, path, options?.at), message, options?.details),
+  }
+}
+
+function toValue(
+  document: ReturnType<typeof parseDocument>,
+  refuse: (offset: number, message: string) => ErrandError,
+): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 1_000 })
+  } catch (error) {
+    throw refuse(0, error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** The parser's complaints that need other words here. */
+function inOtherWords(code: string, text: string, [start, end]: readonly [number, number]): string | undefined {
+  if (code === 'MULTIPLE_DOCS') return 'A plan is one document, and a second one begins here'
+  if (code !== 'DUPLICATE_KEY') return undefined
+  const key = /^[^\n:]*/.exec(text.slice(start, Math.max(end, start + 80)))?.[0].trim()
+  return `The name ${key} is given twice: each may stand once in its mapping`
+}
+
+function invalidPlan(
+  file: string,
+  position: { line: number; col: number } | undefined,
+  message: string,
+  details: Record<string, unknown>,
+): ErrandError {
+  const sentence = /[.?!]$/.test(message.trim()) ? message.trim() : `${message.trim()}.`
+  if (position === undefined) return new ErrandError('INVALID_PLAN', `${file}: ${sentence}`, { file, ...details })
+  const { line, col: column } = position
+  return new ErrandError('INVALID_PLAN', `${file}:${line}:${column}: ${sentence}`, { file, line, column, ...details })
+}
+
+/** Where the part at a path stands; of a path that does not exist, where the part stands that should hold it. */
+function offsetOf(root: Node | null, path: PlanPath, at?: 'key'): number | undefined {
+  let node: unknown = root
+  let offset = root?.range?.[0]
+  for (const [depth, step] of path.entries()) {
+    const pair: Pair | undefined = isMap(node) ? node.items.find((item) => keyOf(item) === String(step)) : undefined
+    const inner: unknown = pair !== undefined ? pair.value : isSeq(node) ? node.items[Number(step)] : undefined
+    const keyOffset = isNode(pair?.key) ? pair.key.range?.[0] : undefined
+    if (inner === undefined && keyOffset === undefined) return offset
+    const valueOffset = isNode(inner) ? inner.range?.[0] : undefined
+    offset = at === 'key' && depth === path.length - 1 ? (keyOffset ?? valueOffset) : (valueOffset ?? keyOffset)
+    if (inner === undefined || inner === null || isAlias(inner)) return offset
+    node = inner
+  }
+  return offset
+}
+
+function keyOf(pair: Pair): string {
+  return isScalar(pair.key) ? String(pair.key.value) : String(pair.key)
+}

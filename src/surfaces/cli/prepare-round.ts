@@ -1,0 +1,171 @@
+// Brings the ledger to where a round of a plan can go on: creates what is missing, gives changed tasks their new definition,
+// failed ones a new attempt, and lets go of what was held. All before anything runs, and each step safe to be repeated: killed
+// anywhere in between, the next run judges anew and does what is left.
+import type { Engine } from '../../api.ts'
+import type { Task } from '../../entities/task.ts'
+import { ErrandError } from '../../errors.ts'
+import type { TaskPatch } from '../../options.ts'
+import { allTasks } from './each-task.ts'
+import { flatten, type Plan, type PlanTask } from './plan.ts'
+import { type KnownTask, markOf, withMark } from './plan-mark.ts'
+import {
+  blockersOf,
+  type Decision,
+  decide,
+  type Generation,
+  hasOldEdges,
+  isChanged,
+  type KnownRound,
+  knownRound,
+  newGeneration,
+  type RoundRequest,
+  takesDefinition,
+} from './plan-round.ts'
+import { generationKey, roundPrefixes } from './round-key.ts'
+
+export interface PrepareOptions extends RoundRequest {
+  plan: Plan
+  round: string
+  /** Unique to this call of the command line: tells the generation that it made from that of a process beside it. */
+  invocation: string
+}
+
+export interface PreparedRound {
+  /** What was decided before anything was changed, for people. */
+  decisions: Decision[]
+  known: KnownRound
+}
+
+/** How often another process may be faster before this one gives up; each time the round is judged anew. */
+const mostRaces = 100
+
+export async function readRound(engine: Engine, round: string): Promise<KnownRound> {
+  const pages = await Promise.all(roundPrefixes(round).map((keyPrefix) => allTasks(engine, { keyPrefix })))
+  return knownRound(pages.flat())
+}
+
+/** @throws ErrandError whatever the engine refuses; nothing has run then. */
+export async function prepareRound(engine: Engine, options: PrepareOptions): Promise<PreparedRound> {
+  const { decisions, known } = await createMissing(engine, options)
+  await alignDefinitions(engine, options.plan, known)
+  await release(engine, decisions)
+  return { decisions, known: await readRound(engine, options.round) }
+}
+
+async function createMissing(engine: Engine, options: PrepareOptions): Promise<PreparedRound> {
+  const { plan, round, invocation } = options
+  for (let lost = 0; lost < mostRaces; lost++) {
+    const before = await readRound(engine, round)
+    const known: KnownRound = { ...before, nextGeneration: before.nextGeneration + lost }
+    checkKinds(plan, known)
+    const decisions = decide(plan, known, options)
+    const generation = newGeneration(plan, known, decisions, { round, invocation })
+    if (generation === undefined) return { decisions, known }
+    if (await createGeneration(engine, options, generation)) return { decisions, known: await readRound(engine, round) }
+  }
+  throw new ErrandError(
+    'LEDGER_BUSY',
+    `Other processes kept starting ${round} at the same moment, ${mostRaces} times. Try again.`,
+    { round },
+  )
+}
+
+/** False when the generation is another process's, or was deleted: then the round must be judged anew. */
+async function createGeneration(
+  engine: Engine,
+  { plan, round, invocation }: PrepareOptions,
+  generation: Generation,
+): Promise<boolean> {
+  try {
+    const group = await engine.create({
+      name: plan.name,
+      ...(plan.description === undefined ? {} : { description: plan.description }),
+      key: generationKey(round, generation.mark.generation),
+      metadata: withMark(undefined, generation.mark),
+      tasks: generation.tasks,
+    })
+    return markOf(group)?.invocation === invocation
+  } catch (error) {
+    if (ErrandError.isInstance(error) && error.code === 'KEY_CONFLICT') return false
+    throw error
+  }
+}
+
+/** A name that was a command cannot become a group within a round: its dependents would not know what to wait for. */
+function checkKinds(plan: Plan, known: KnownRound): void {
+  for (const task of plan.byPath.values()) {
+    const found = known.newest.get(task.path)
+    if (found === undefined || (found.task.executor === null) === task.group) continue
+    const [was, is] = task.group ? ['a task', 'a group'] : ['a group', 'a task']
+    throw new ErrandError(
+      'INVALID_PLAN',
+      `"${task.path}" was ${was} when this round began and is ${is} now. Give it another name, or start a new round with --again.`,
+      { task: task.path },
+    )
+  }
+}
+
+/** New definitions and new dependencies, for whatever can still take them. */
+async function alignDefinitions(engine: Engine, plan: Plan, known: KnownRound): Promise<void> {
+  for (const task of flatten(plan.tasks)) {
+    const found = known.newest.get(task.path)
+    if (found === undefined) continue
+    const changed = isChanged(plan, task, found.mark)
+    if (task.group) {
+      if (changed) await engine.update(found.task.id, groupPatch(task, found))
+    } else if (takesDefinition(found.task) && (changed || hasOldEdges(task, plan, known, found.mark))) {
+      await unlessOvertaken(() => engine.update(found.task.id, taskPatch(task, plan, known, found)))
+    }
+  }
+}
+
+/** The tasks in a group carry what it comes after, so nothing of it is left to be told. */
+function groupPatch({ spec, name, definitionHash }: PlanTask, { mark }: KnownTask): TaskPatch {
+  return {
+    name: spec.name ?? name,
+    description: spec.description ?? '',
+    priority: spec.priority ?? 0,
+    metadata: withMark(spec.metadata, { ...mark, definition: definitionHash }),
+  }
+}
+
+function taskPatch(task: PlanTask, plan: Plan, known: KnownRound, found: KnownTask): TaskPatch {
+  const { spec } = task
+  const mark = { ...found.mark, folder: plan.folder, edges: known.nextGeneration - 1 }
+  const blockers = blockersOf(task.comesAfter, plan, known, () => false)
+  return {
+    ...groupPatch(task, { ...found, mark }),
+    blockedBy: [...blockers.ids, ...(spec.blockedBy ?? [])],
+    executor: spec.executor as string,
+    input: spec.input ?? null,
+    retry: spec.retry ?? null,
+    timeoutMs: spec.timeoutMs ?? null,
+    onInterrupt: spec.onInterrupt ?? null,
+    notBefore: spec.notBefore ?? null,
+  }
+}
+
+/** Failed tasks that are needed get a new attempt, held ones are let go. */
+async function release(engine: Engine, decisions: readonly Decision[]): Promise<void> {
+  for (const { known, action, needed } of decisions) {
+    if (known === undefined || !needed) continue
+    const { task } = known
+    if (action === 'retry') await unlessOvertaken(() => engine.retry(task.id))
+    else if (task.status === 'submitted' && !task.ready && (await isHeld(engine, task))) {
+      await unlessOvertaken(() => engine.start(task.id))
+    }
+  }
+}
+
+async function isHeld(engine: Engine, task: Task): Promise<boolean> {
+  return (await engine.why(task.id)).reason === 'held'
+}
+
+/** Another run of the same plan may have done the same a moment ago; that is what was wanted. */
+async function unlessOvertaken(step: () => Promise<unknown>): Promise<void> {
+  try {
+    await step()
+  } catch (error) {
+    if (!ErrandError.isInstance(error) || error.code !== 'INVALID_TRANSITION') throw error
+  }
+}

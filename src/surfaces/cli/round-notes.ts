@@ -1,0 +1,30 @@
+// What a user should know about a round before it runs: what stays although it was changed, canceled, or left the plan.
+
+import type { KnownTask } from './plan-mark.ts'
+import type { Decision } from './plan-round.ts'
+import { shellCommand } from './shell-words.ts'
+
+export function notesOn(decisions: readonly Decision[], left: readonly KnownTask[]): string[] {
+  return [...decisions.flatMap(noteOn), ...left.map(noteOnLeftover)]
+}
+
+function noteOn({ task, known, action, changed, needed }: Decision): string[] {
+  if (action !== 'keep' || known === undefined) return []
+  const redo = shellCommand('--redo', task.path)
+  switch (known.task.status) {
+    case 'completed':
+      return changed ? [`"${task.path}" was changed after it completed. Its result stays; ${redo} runs it anew.`] : []
+    case 'canceled':
+      return needed ? [`"${task.path}" was canceled and stays so; ${redo} runs it anew.`] : []
+    case 'working':
+      return changed
+        ? [`"${task.path}" is at work by its old definition. If it fails, run the plan again to give it the new one.`]
+        : []
+    default:
+      return []
+  }
+}
+
+function noteOnLeftover({ task, mark }: KnownTask): string {
+  return `"${mark.path}" is no longer in the plan but still ${task.status}; "${shellCommand('errand', 'cancel', task.id)}" drops it.`
+}

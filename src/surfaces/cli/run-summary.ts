@@ -1,0 +1,91 @@
+// The last words of a run: what came of it, each thing that needs somebody with the command that helps, and what the plan's last
+// tasks had to say, so that a run that finds everything done still tells where the result lies.
+import type { Task } from '../../entities/task.ts'
+import { answerChoices } from './answer-text.ts'
+import type { Paint } from './paint.ts'
+import { markOf } from './plan-mark.ts'
+import { shellCommand } from './shell-words.ts'
+import { endReason, shortId } from './task-words.ts'
+import { cleanLine, cleanText, firstLine } from './terminal-text.ts'
+import type { Verdict } from './verdict.ts'
+
+export interface SummaryOptions {
+  paint: Paint
+  /** `--ledger FILE` for the commands that are shown, when the user had to give it. */
+  ledgerFlag: string[]
+  /** How long the run took, as text; undefined when nothing had to be done. */
+  duration: string | undefined
+  /** Ids of the tasks that were completed before. */
+  before: ReadonlySet<string>
+}
+
+export function summarize(verdict: Verdict, { paint, ledgerFlag, duration, before }: SummaryOptions): string[] {
+  const command = (verb: string, task: Task, ...rest: string[]) =>
+    `    ${shellCommand('errand', verb, shortId(task.id), ...rest, ...ledgerFlag)}`
+  return [
+    ...verdict.broken.flatMap((task) => [
+      `${paint.bad(`✗ ${planLabel(task)} ${task.status === 'failed' ? 'failed' : 'was canceled'}`)}${endReason(task) === '' ? '' : `: ${endReason(task)}`}`,
+      ...(task.status === 'failed' ? [command('logs', task)] : []),
+    ]),
+    ...verdict.blocked.map(
+      ({ task, by }) => `${paint.bad(`✗ ${planLabel(task)} is blocked`)} by ${by.map(planLabel).join(', ')}`,
+    ),
+    ...verdict.missing.map((path) => paint.bad(`✗ ${cleanLine(path)} was deleted`)),
+    ...verdict.asking.flatMap((task) =>
+      task.questions.flatMap((question) => [
+        `${paint.asking(`? ${planLabel(task)} asks:`)} ${firstLine(question.question)}`,
+        command(
+          'answer',
+          task,
+          answerWord(question.schema),
+          ...(task.questions.length > 1 ? ['--question', question.id] : []),
+        ),
+      ]),
+    ),
+    ...verdict.paused.flatMap((task) => [paint.asking(`‖ ${planLabel(task)} is paused`), command('resume', task)]),
+    ...verdict.open.flatMap((task) => [`· ${planLabel(task)} is ${task.status}`, command('why', task)]),
+    lastLineOf(verdict, paint, duration, before),
+  ]
+}
+
+/** `collect/lines (#4)`: a task as the plan names it, and as every verb finds it. */
+function planLabel(task: Task): string {
+  return `${cleanLine(markOf(task)?.path ?? task.name)} (#${task.seq})`
+}
+
+/** What a task printed, or answered: its last lines. */
+export function lastWords(task: Task): string[] {
+  const result = task.result as { stdout?: unknown } | string | null
+  const text = typeof result === 'string' ? result : typeof result?.stdout === 'string' ? result.stdout : ''
+  const lines = cleanText(text)
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+  return lines.slice(-3)
+}
+
+function lastLineOf(verdict: Verdict, paint: Paint, duration: string | undefined, before: ReadonlySet<string>): string {
+  const others =
+    verdict.broken.length +
+    verdict.blocked.length +
+    verdict.asking.length +
+    verdict.paused.length +
+    verdict.open.length +
+    verdict.missing.length
+  const total = verdict.completed.length + others
+  if (others > 0)
+    return `${verdict.completed.length} of ${total} tasks completed${duration === undefined ? '' : ` after ${duration}`}.`
+  const earlier = verdict.completed.filter((task) => before.has(task.id)).length
+  const which = earlier === 0 ? '' : `, ${earlier} of them before`
+  if (duration !== undefined) return paint.good(`✓ ${count(total)} completed in ${duration}${which}.`)
+  return paint.good(`✓ ${total === 1 ? 'The task was' : `All ${total} tasks were`} completed before: nothing to do.`)
+}
+
+function count(total: number): string {
+  return total === 1 ? '1 task' : `${total} tasks`
+}
+
+/** The word for the answer in the command: one that would be accepted, if the question says so. */
+function answerWord(schema: unknown): string {
+  const choices = answerChoices(schema)
+  return choices.length === 0 ? 'VALUE' : choices.join('|')
+}

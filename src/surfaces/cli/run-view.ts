@@ -1,0 +1,128 @@
+// What `errand run` shows of a round while it runs: one row per task of the plan, kept up to date by the feed. The ledger is asked
+// again whenever it matters (is it over, how did it end); a row is never more than what is on the screen.
+import type { TaskEvent } from '../../entities/event.ts'
+import { isSettled, type Task, type TaskStatus } from '../../entities/task.ts'
+import { errorMessageOf, outputOf, statusAfter } from './event-words.ts'
+import { flatten, type Plan } from './plan.ts'
+import type { KnownRound } from './plan-round.ts'
+import { firstLine, lastLine } from './terminal-text.ts'
+
+/** A question that waits for somebody at the terminal. */
+export interface OpenQuestion {
+  id: string
+  taskId: string
+  text: string
+  schema: unknown
+  default?: unknown
+  /** When it times out; null when never, or not known yet. */
+  dueAt: number | null
+}
+
+export interface Row {
+  path: string
+  name: string
+  depth: number
+  group: boolean
+  taskId: string
+  status: TaskStatus
+  /** Waits for a slot. */
+  ready: boolean
+  attempt: number
+  /** When it last entered WORKING; null when it has not since this view began. */
+  startedAt: number | null
+  /** When it settled while this view looked on; null else. */
+  endedAt: number | null
+  lastLine: string
+  error: string
+  question: OpenQuestion | null
+}
+
+export class RunView {
+  readonly rows: readonly Row[]
+  readonly #byTask: Map<string, Row>
+
+  constructor(plan: Plan, known: KnownRound) {
+    this.rows = flatten(plan.tasks).flatMap((task) => {
+      const found = known.newest.get(task.path)
+      return found === undefined ? [] : [rowOf(task.path, task.name, task.group, found.task)]
+    })
+    this.#byTask = new Map(this.rows.map((row) => [row.taskId, row]))
+  }
+
+  row(taskId: string): Row | undefined {
+    return this.#byTask.get(taskId)
+  }
+
+  /** Takes an event in; undefined when it is about no task of the plan. */
+  apply(event: TaskEvent): Row | undefined {
+    const row = this.#byTask.get(event.taskId)
+    if (row === undefined) return undefined
+    const status = statusAfter(event) ?? row.status
+    if (status === 'working' && row.status !== 'working')
+      Object.assign(row, { startedAt: event.at, endedAt: null, lastLine: '' })
+    if (isSettled(status) && !isSettled(row.status)) row.endedAt = event.at
+    row.status = status
+    row.ready = event.data['ready'] === true
+    const attempt = event.data['attempt']
+    if (typeof attempt === 'number') row.attempt = attempt
+    if (event.type === 'question.asked') row.question = askedBy(event)
+    if (event.type === 'task.answered' || event.type === 'task.started') row.question = null
+    if (event.type === 'task.failed') row.error = firstLine(errorMessageOf(event))
+    row.lastLine = lastLine(outputOf(event)) || row.lastLine
+    return row
+  }
+
+  /** Takes in what the ledger says now. */
+  refresh(tasks: Iterable<Task>): void {
+    for (const task of tasks) {
+      const row = this.#byTask.get(task.id)
+      if (row !== undefined) Object.assign(row, stateOf(task))
+    }
+  }
+
+  /** Nothing of the plan is at work as far as the feed has told. */
+  get looksIdle(): boolean {
+    return this.rows.every((row) => row.group || row.status !== 'working')
+  }
+}
+
+function rowOf(path: string, name: string, group: boolean, task: Task): Row {
+  return {
+    path,
+    name,
+    depth: path.split('/').length - 1,
+    group,
+    taskId: task.id,
+    startedAt: task.status === 'working' ? task.updatedAt : null,
+    endedAt: null,
+    lastLine: '',
+    ...stateOf(task),
+  }
+}
+
+function stateOf(task: Task): Pick<Row, 'status' | 'ready' | 'attempt' | 'error' | 'question'> {
+  return {
+    status: task.status,
+    ready: task.ready,
+    attempt: task.attempt,
+    error: firstLine(task.error?.message ?? ''),
+    question: questionOf(task),
+  }
+}
+
+function questionOf({ id: taskId, status, ready, questions: [question] }: Task): OpenQuestion | null {
+  if (status !== 'input_required' || ready || question === undefined) return null
+  const { id, question: text, schema, dueAt } = question
+  return { id, taskId, text, schema, dueAt, ...('default' in question ? { default: question.default } : {}) }
+}
+
+function askedBy({ taskId, data }: TaskEvent): OpenQuestion {
+  return {
+    id: String(data['questionId']),
+    taskId,
+    text: String(data['question']),
+    schema: data['schema'] ?? null,
+    dueAt: typeof data['dueAt'] === 'number' ? data['dueAt'] : null,
+    ...('default' in data ? { default: data['default'] } : {}),
+  }
+}

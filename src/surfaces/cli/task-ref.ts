@@ -1,0 +1,15 @@
+// How a user names a task: its id, any unique beginning of it, or #seq.
+import type { Engine } from '../../api.ts'
+import type { Task } from '../../entities/task.ts'
+import { ErrandError } from '../../errors.ts'
+
+/** @throws ErrandError NOT_FOUND, or INVALID_INPUT { candidates } when several tasks fit. */
+export async function findTask(engine: Engine, ref: string): Promise<Task> {
+  const task = await engine.find(ref)
+  if (task !== null) return task
+  throw new ErrandError(
+    'NOT_FOUND',
+    `There is no task ${ref}. A task is named by its id, any unique beginning of it, or #seq; "errand ps --all" lists them.`,
+    { taskId: ref },
+  )
+}

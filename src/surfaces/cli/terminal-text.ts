@@ -1,0 +1,68 @@
+// Text on its way to a terminal. Names, outputs and errors come from tasks, hence from anywhere: an escape sequence among them
+// could recolour, retitle or even type into the terminal of whoever looks. Everything passes here before it is shown.
+import { stripVTControlCharacters } from 'node:util'
+
+/** Controls except line break and tab, and what turns the direction of writing or breaks lines in its own way. */
+const controlCharacters = /(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/gu
+const combining = /^[\p{M}\p{Cf}]$/u
+const wide =
+  /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1faff}\u{20000}-\u{3fffd}]$/u
+
+/** Without escape sequences, control characters and direction overrides; line breaks and tabs stay. */
+export function cleanText(text: string): string {
+  return stripVTControlCharacters(text.replaceAll('\r\n', '\n')).replace(controlCharacters, '')
+}
+
+/** The same on one line: breaks and runs of white space become one space. */
+export function cleanLine(text: string): string {
+  return cleanText(text).replace(/\s+/g, ' ').trim()
+}
+
+/** The first line that holds anything. */
+export function firstLine(text: string): string {
+  return cleanLine(
+    cleanText(text)
+      .split('\n')
+      .find((line) => line.trim() !== '') ?? '',
+  )
+}
+
+/** The last line that holds anything. */
+export function lastLine(text: string): string {
+  return cleanLine(
+    cleanText(text)
+      .split('\n')
+      .findLast((line) => line.trim() !== '') ?? '',
+  )
+}
+
+/** Columns that clean text takes. */
+export function displayWidth(text: string): number {
+  let width = 0
+  for (const character of text) width += characterWidth(character)
+  return width
+}
+
+/** Clean text cut to so many columns, with an ellipsis where something is missing. */
+export function fitWidth(text: string, columns: number): string {
+  if (columns <= 0) return ''
+  if (displayWidth(text) <= columns) return text
+  let kept = ''
+  let width = 0
+  for (const character of text) {
+    width += characterWidth(character)
+    if (width > columns - 1) break
+    kept += character
+  }
+  return `${kept}…`
+}
+
+/** Filled with spaces to so many columns. */
+export function padWidth(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(0, columns - displayWidth(text)))
+}
+
+function characterWidth(character: string): number {
+  if (combining.test(character)) return 0
+  return wide.test(character) ? 2 : 1
+}

@@ -1,0 +1,26 @@
+// What a verb of the command line is: its words for `help`, its options, and what it does. One verb per file in verbs/.
+import type { ParseArgsOptionsConfig } from 'node:util'
+import type { ArgumentsOf, Positionals } from './arguments.ts'
+import type { CommandIo } from './io.ts'
+
+export interface VerbDefinition<O extends ParseArgsOptionsConfig> {
+  /** Without `errand`: `ps [--all] [--status S]`. */
+  usage: string
+  /** What it does and means, for `errand help VERB`. */
+  help: string
+  options: O
+  positionals: Positionals
+  /** Resolves to the exit code. */
+  run(io: CommandIo, args: ArgumentsOf<O>): Promise<number>
+}
+
+/** A verb whose options the caller does not know. */
+export interface Verb extends Omit<VerbDefinition<ParseArgsOptionsConfig>, 'run'> {
+  // biome-ignore lint/suspicious/noExplicitAny: the arguments fit because `options` of the same verb parsed them
+  run(io: CommandIo, args: any): Promise<number>
+}
+
+/** Ties the arguments that `run` gets to the options. */
+export function defineVerb<const O extends ParseArgsOptionsConfig>(definition: VerbDefinition<O>): Verb {
+  return definition
+}

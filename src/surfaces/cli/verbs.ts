@@ -1,0 +1,39 @@
+// The verbs by name. Each is loaded when it is called: a command that only lists tasks should not wait for a plan parser.
+import type { Verb } from './verb.ts'
+
+interface Entry {
+  summary: string
+  load(): Promise<Verb>
+}
+
+export const verbs: Readonly<Record<string, Entry>> = {
+  run: {
+    summary: 'run a plan to its end, or go on with it',
+    load: async () => (await import('./verbs/run.ts')).runVerb,
+  },
+  add: { summary: 'create one task', load: async () => (await import('./verbs/add.ts')).addVerb },
+  ps: { summary: 'list tasks', load: async () => (await import('./verbs/ps.ts')).psVerb },
+  show: { summary: 'everything about a task', load: async () => (await import('./verbs/show.ts')).showVerb },
+  tree: { summary: 'tasks and what is in them', load: async () => (await import('./verbs/tree.ts')).treeVerb },
+  logs: { summary: 'output and messages of a task', load: async () => (await import('./verbs/logs.ts')).logsVerb },
+  why: { summary: 'why a task does not run', load: async () => (await import('./verbs/why.ts')).whyVerb },
+  pause: { summary: 'stop a running task for now', load: async () => (await import('./verbs/pause.ts')).pauseVerb },
+  resume: { summary: 'let a paused task run again', load: async () => (await import('./verbs/resume.ts')).resumeVerb },
+  cancel: {
+    summary: 'stop a task and all below it for ever',
+    load: async () => (await import('./verbs/cancel.ts')).cancelVerb,
+  },
+  retry: {
+    summary: 'give a failed task a new attempt',
+    load: async () => (await import('./verbs/retry.ts')).retryVerb,
+  },
+  answer: {
+    summary: 'answer the question of a task',
+    load: async () => (await import('./verbs/answer.ts')).answerVerb,
+  },
+  rm: { summary: 'delete tasks', load: async () => (await import('./verbs/rm.ts')).rmVerb },
+  graph: {
+    summary: 'a Mermaid diagram of tasks, a plan, or a lifecycle',
+    load: async () => (await import('./verbs/graph.ts')).graphVerb,
+  },
+}

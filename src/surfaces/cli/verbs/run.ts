@@ -1,0 +1,236 @@
+// `errand run`: brings a plan to its end, or goes on with it. Killed at any moment and called again, it goes on where the ledger
+// stands. The steps are here in their order; each lives in a file of its own.
+import type { Engine } from '../../../api.ts'
+import { systemClock } from '../../../clock.ts'
+import { isSettled } from '../../../entities/task.ts'
+import { createRandomIds } from '../../../ids.ts'
+import { AnswerPrompt } from '../answer-prompt.ts'
+import { decisionJson, describeDecisions } from '../dry-run.ts'
+import { formatDuration } from '../duration.ts'
+import { exitCodes } from '../exit-code.ts'
+import { type FollowOptions, followRound, RoundFeed, tasksOf } from '../follow-round.ts'
+import { HeldNotes } from '../held-notes.ts'
+import { type CommandIo, hasColor, isLiveTerminal, note, print, printJson, printPainted } from '../io.ts'
+import { createJsonLines } from '../json-lines.ts'
+import { isLedgerFile, ledgerExists, makeLedgerFolder } from '../ledger-path.ts'
+import { createLiveTree } from '../live-tree.ts'
+import { createPaint } from '../paint.ts'
+import { createPlainLines } from '../plain-lines.ts'
+import { lastOf } from '../plan-graph.ts'
+import { decide, type KnownRound, knownRound, leftovers } from '../plan-round.ts'
+import { prepareRound, readRound } from '../prepare-round.ts'
+import type { Reporter } from '../reporter.ts'
+import { notesOn } from '../round-notes.ts'
+import { chooseRound, type RunFlags, type RunPlan, readRunRequest, runOptions } from '../run-request.ts'
+import { lastWords, summarize } from '../run-summary.ts'
+import { RunView } from '../run-view.ts'
+import { cleanLine } from '../terminal-text.ts'
+import { defineVerb } from '../verb.ts'
+import { judgeRound } from '../verdict.ts'
+
+/** How long a question with a default waits for somebody at the terminal; elsewhere nobody is there to answer. */
+const defaultAfterMs = { terminal: 30_000, elsewhere: 0 }
+
+export const runVerb = defineVerb({
+  usage: 'run PLAN [TARGET…] [--concurrency N] [--redo NAME]… [--again | --key K] [--dry-run]',
+  help: [
+    'Runs a plan (YAML or JSON) to its end, or goes on with it. With targets only these run, and what they come after.',
+    'Run again: completed and canceled tasks stay, failed ones get a new attempt by the present definition.',
+    '  --redo NAME    run this completed task anew',
+    '  --again        a new round of the whole plan',
+    '  --key K        the round of this name, new or begun: --key "$(date +%F)" runs a plan once a day',
+    '  --concurrency  how many tasks may run at once',
+    '  --dry-run      say what would be done, and do nothing',
+    '  --json         the events of the run, one a line',
+  ].join('\n'),
+  options: runOptions,
+  positionals: { min: 1 },
+  async run(io, { values, positionals }) {
+    const request = await readRunRequest(io, positionals, values)
+    return values['dry-run'] ? await dryRun(io, request, values) : await runPlan(io, request, values)
+  },
+})
+
+async function dryRun(io: CommandIo, request: RunPlan, flags: RunFlags): Promise<number> {
+  const known = await peek(request, flags)
+  const decisions = decide(request.plan, known, request)
+  if (flags.json) for (const decision of decisions) printJson(io, decisionJson(decision))
+  else for (const line of describeDecisions(decisions)) print(io, line)
+  return exitCodes.done
+}
+
+/** What the ledger has of the round; a ledger that is not there is not made. */
+async function peek(request: RunPlan, flags: RunFlags): Promise<KnownRound> {
+  if (!isLedgerFile(request.ledger) || !ledgerExists(request.ledger)) return knownRound([])
+  const { createEngine } = await import('../../../index.ts')
+  const engine: Engine = await createEngine({ ledger: request.ledger, work: false })
+  try {
+    return await readRound(engine, await chooseRound(request, flags, engine))
+  } finally {
+    await engine.close()
+  }
+}
+
+async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promise<number> {
+  const stop = listenForStop(io)
+  const notes = new HeldNotes(io)
+  const engine = await openEngine(io, request, notes)
+  const feed = new RoundFeed(engine)
+  try {
+    const round = await chooseRound(request, flags, engine)
+    const startedAt = systemClock.now()
+    const { decisions, known } = await prepareRound(engine, {
+      ...request,
+      round,
+      invocation: createRandomIds().next('run'),
+    })
+    for (const line of notesOn(decisions, leftovers(request.plan, known))) notes.add(line)
+    const work = needsWork(known) && !stop.signal.aborted
+    if (work) {
+      const view = new RunView(request.plan, known)
+      await watch(
+        { engine, round, feed, view, signal: stop.signal },
+        createReporter(io, engine, view, flags),
+        stop,
+        notes,
+      )
+    }
+    if (stop.signal.aborted) return await drain(io, engine)
+    const duration = work ? formatDuration(systemClock.now() - startedAt) : undefined
+    return conclude(
+      io,
+      request,
+      flags,
+      await readRound(engine, round),
+      duration,
+      new Set(decisions.flatMap(alreadyCompleted)),
+    )
+  } finally {
+    feed.close()
+    await engine.close()
+    stop.end()
+  }
+}
+
+/** Lets the engine work and tells what happens, until the round is quiet or the user wants to stop. */
+async function watch(
+  round: Omit<FollowOptions, 'reporter'>,
+  reporter: Reporter,
+  stop: Stop,
+  notes: HeldNotes,
+): Promise<void> {
+  stop.beforeExit = () => reporter.end()
+  if (reporter.ownsScreen) notes.hold()
+  try {
+    await round.engine.work()
+    await followRound({ ...round, reporter })
+  } finally {
+    reporter.end()
+    stop.beforeExit = () => {}
+    notes.release()
+  }
+}
+
+async function openEngine(io: CommandIo, request: RunPlan, notes: HeldNotes): Promise<Engine> {
+  makeLedgerFolder(request.ledger)
+  const [{ createEngine }, { createShell }, { createAsk }] = await Promise.all([
+    import('../../../index.ts'),
+    import('../../../executors/shell.ts'),
+    import('../../../executors/ask.ts'),
+  ])
+  return await createEngine({
+    ledger: request.ledger,
+    work: false,
+    maxConcurrent: request.maxConcurrent,
+    executors: {
+      shell: createShell(isLedgerFile(request.ledger) ? { ledger: request.ledger } : {}),
+      ask: createAsk({ defaultAfterMs: isLiveTerminal(io) ? defaultAfterMs.terminal : defaultAfterMs.elsewhere }),
+    },
+    onError: (error) => notes.add(`errand: ${error instanceof Error ? error.message : String(error)}`),
+  })
+}
+
+function createReporter(io: CommandIo, engine: Engine, view: RunView, flags: RunFlags): Reporter {
+  if (flags.json) return createJsonLines(io)
+  return isLiveTerminal(io)
+    ? createLiveTree(io, view, { prompt: createPrompt(io, engine) })
+    : createPlainLines(io, view)
+}
+
+function createPrompt(io: CommandIo, engine: Engine): AnswerPrompt | undefined {
+  const { keyboard } = io
+  if (keyboard === undefined) return undefined
+  return new AnswerPrompt({
+    keyboard,
+    answer: (taskId, question, value) => engine.answer(taskId, value, { question }),
+    interrupt: () => io.interrupt(),
+  })
+}
+
+/** Something of the plan is not settled: even what only waits for an answer may have been answered by now. */
+function needsWork(known: KnownRound): boolean {
+  return tasksOf(known).some((task) => task.executor !== null && !isSettled(task.status))
+}
+
+function alreadyCompleted({
+  known,
+  action,
+}: {
+  known?: { task: { id: string; status: string } } | undefined
+  action: string
+}): string[] {
+  return known?.task.status === 'completed' && action === 'keep' ? [known.task.id] : []
+}
+
+interface Stop {
+  signal: AbortSignal
+  /** What must be put right before the process ends at once. */
+  beforeExit: () => void
+  end(): void
+}
+
+/** The first interrupt asks to stop, the second one does. */
+function listenForStop(io: CommandIo): Stop {
+  const controller = new AbortController()
+  const stop: Stop = { signal: controller.signal, beforeExit: () => {}, end: () => unlisten() }
+  const unlisten = io.onInterrupt(() => {
+    if (controller.signal.aborted) {
+      stop.beforeExit()
+      io.exit(exitCodes.interrupted)
+    }
+    controller.abort()
+  })
+  return stop
+}
+
+async function drain(io: CommandIo, engine: Engine): Promise<number> {
+  note(io, 'Stopping: what runs is let go, and the next run goes on with it. Once more to stop at once.')
+  await engine.close()
+  return exitCodes.interrupted
+}
+
+function conclude(
+  io: CommandIo,
+  request: RunPlan,
+  flags: RunFlags,
+  known: KnownRound,
+  duration: string | undefined,
+  before: ReadonlySet<string>,
+): number {
+  const verdict = judgeRound(request.plan, known, request.needed)
+  const say = flags.json ? note : printPainted
+  if (!flags.json) for (const line of resultsOf(io, request, known, before)) print(io, line)
+  const paint = createPaint(!flags.json && hasColor(io))
+  const ledgerFlag = flags.ledger === undefined ? [] : ['--ledger', flags.ledger]
+  for (const line of summarize(verdict, { paint, ledgerFlag, duration, before })) say(io, line)
+  return verdict.code
+}
+
+/** What the plan's last tasks printed, unless it stands in the lines above already. */
+function resultsOf(io: CommandIo, { plan }: RunPlan, known: KnownRound, before: ReadonlySet<string>): string[] {
+  return lastOf(plan.tasks).flatMap((last) => {
+    const task = known.newest.get(last.path)?.task
+    if (task?.status !== 'completed' || !(isLiveTerminal(io) || before.has(task.id))) return []
+    return lastWords(task).map((line) => `${cleanLine(last.path)} | ${line}`)
+  })
+}

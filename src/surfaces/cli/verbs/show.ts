@@ -1,0 +1,104 @@
+// `errand show`: all that the ledger knows of one task, for people or as one JSON object.
+import type { Engine, Why } from '../../../api.ts'
+import type { Call } from '../../../entities/call.ts'
+import type { RunRecord } from '../../../entities/run.ts'
+import type { Task } from '../../../entities/task.ts'
+import { formatDuration } from '../duration.ts'
+import { exitCodes } from '../exit-code.ts'
+import { print, printJson } from '../io.ts'
+import { withLedger } from '../open-ledger.ts'
+import { formatTable } from '../table.ts'
+import { findTask } from '../task-ref.ts'
+import { stateWord, taskLabel } from '../task-words.ts'
+import { cleanLine, cleanText, firstLine, fitWidth } from '../terminal-text.ts'
+import { defineVerb } from '../verb.ts'
+
+const longestValue = 2_000
+
+export const showVerb = defineVerb({
+  usage: 'show ID',
+  help: 'Shows everything about a task: its fields, its runs and calls, and why it does not run.',
+  options: {},
+  positionals: { min: 1, max: 1 },
+  async run(io, { values, positionals: [ref] }) {
+    return await withLedger(io, values, async (engine) => {
+      const picture = await takePicture(engine, await findTask(engine, ref as string))
+      if (values.json) printJson(io, { ...picture.task, why: picture.why, runs: picture.runs, calls: picture.calls })
+      else for (const line of describe(picture, io.stdout.columns)) print(io, line)
+      return exitCodes.done
+    })
+  },
+})
+
+interface Picture {
+  task: Task
+  why: Why
+  runs: RunRecord[]
+  calls: Call[]
+}
+
+async function takePicture(engine: Engine, task: Task): Promise<Picture> {
+  const [why, runs, calls] = await Promise.all([engine.why(task.id), engine.runs(task.id), engine.calls(task.id)])
+  return { task, why, runs, calls }
+}
+
+function describe({ task, why, runs, calls }: Picture, columns: number | undefined): string[] {
+  return [
+    `${taskLabel(task)}: ${stateWord(task)}`,
+    `  ${cleanText(why.message)}`,
+    '',
+    ...formatFields(task),
+    ...section('runs', runs.map(runCells), ['run', 'attempt', 'outcome', 'started', 'took', 'error'], columns),
+    ...section('calls', calls.map(callCells), ['call', 'run', 'status', 'error'], columns),
+  ]
+}
+
+/** The fields that say something; those that are empty or stand elsewhere in the picture are left out. */
+function formatFields(task: Task): string[] {
+  const { seq: _seq, name: _name, ready: _ready, ...fields } = task
+  const told = Object.entries(fields).filter(([, value]) => !isEmpty(value))
+  const width = Math.max(...told.map(([field]) => field.length))
+  return told.flatMap(([field, value]) => {
+    const [first, ...rest] = formatValue(field, value).split('\n')
+    return [`${field.padEnd(width)}  ${first}`, ...rest.map((line) => `${' '.repeat(width)}  ${line}`)]
+  })
+}
+
+function formatValue(field: string, value: unknown): string {
+  if (typeof value === 'number' && (field.endsWith('At') || field === 'notBefore')) return formatTime(value)
+  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+  return text.length > longestValue
+    ? `${text.slice(0, longestValue)}… (${text.length} characters; --json shows all)`
+    : text
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === '') return true
+  return typeof value === 'object' && Object.keys(value as object).length === 0
+}
+
+function section(title: string, rows: string[][], header: string[], columns: number | undefined): string[] {
+  return rows.length === 0
+    ? []
+    : ['', title, ...formatTable(header, rows, (columns ?? 200) - 2).map((line) => `  ${line}`)]
+}
+
+function runCells(run: RunRecord): string[] {
+  const took = run.endedAt === null ? '' : formatDuration(run.endedAt - run.startedAt)
+  return [
+    `${run.number}`,
+    `${run.attempt}`,
+    run.outcome ?? run.status,
+    formatTime(run.startedAt),
+    took,
+    firstLine(run.error?.message ?? ''),
+  ]
+}
+
+function callCells(call: Call): string[] {
+  return [fitWidth(cleanLine(call.name), 40), `${call.run}`, call.status, firstLine(call.error?.message ?? '')]
+}
+
+function formatTime(at: number): string {
+  return new Date(at).toISOString()
+}

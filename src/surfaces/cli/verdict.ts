@@ -1,0 +1,116 @@
+// How a round stands: is anything still going on, and if not, what came of it. Pure; what the ledger says is handed in.
+import type { Why } from '../../api.ts'
+import type { Task } from '../../entities/task.ts'
+import { exitCodes } from './exit-code.ts'
+import type { Plan, PlanTask } from './plan.ts'
+import { flatten } from './plan.ts'
+import type { KnownRound } from './plan-round.ts'
+
+export interface Verdict {
+  code: number
+  completed: Task[]
+  /** Failed or canceled. */
+  broken: Task[]
+  /** Cannot run because of broken ones; each with those. */
+  blocked: Array<{ task: Task; by: Task[] }>
+  /** Wait for an answer. */
+  asking: Task[]
+  /** Wait for somebody to resume them. */
+  paused: Task[]
+  /** Neither: blocked by what is not settled, or let go in the middle. */
+  open: Task[]
+  /** Paths of tasks that were deleted meanwhile. */
+  missing: string[]
+}
+
+/** A run of it is open, or it will have one without anybody's help: it is ready, on a timer, or closing. */
+export function isGoingOn(task: Task, why: Pick<Why, 'reason' | 'at'> | undefined): boolean {
+  if (task.status === 'working' || task.ready) return true
+  if (why === undefined) return false
+  switch (why.reason) {
+    case 'running':
+    case 'slot':
+    case 'timer':
+    case 'closing':
+      return true
+    case 'answer':
+    case 'children':
+      return why.at !== null || task.questions.some((question) => question.dueAt !== null)
+    case 'blocked':
+    case 'executor':
+    case 'held':
+    case 'settled':
+      return false
+  }
+}
+
+/** What came of the tasks that were asked for. Groups count through their children. */
+export function judgeRound(plan: Plan, known: KnownRound, needed: ReadonlySet<string>): Verdict {
+  const verdict: Verdict = {
+    code: exitCodes.done,
+    completed: [],
+    broken: [],
+    blocked: [],
+    asking: [],
+    paused: [],
+    open: [],
+    missing: [],
+  }
+  for (const planned of flatten(plan.tasks)) {
+    if (planned.group || !needed.has(planned.path)) continue
+    const task = known.newest.get(planned.path)?.task
+    if (task === undefined) verdict.missing.push(planned.path)
+    else place(verdict, task, planned, plan, known)
+  }
+  verdict.code = codeOf(verdict)
+  return verdict
+}
+
+function place(verdict: Verdict, task: Task, planned: PlanTask, plan: Plan, known: KnownRound): void {
+  switch (task.status) {
+    case 'completed':
+      verdict.completed.push(task)
+      return
+    case 'failed':
+    case 'canceled':
+      verdict.broken.push(task)
+      return
+    case 'input_required':
+      verdict.asking.push(task)
+      return
+    case 'paused':
+      verdict.paused.push(task)
+      return
+    case 'submitted':
+    case 'waiting':
+    case 'working': {
+      const by = brokenBefore(planned, plan, known)
+      if (by.length > 0) verdict.blocked.push({ task, by })
+      else verdict.open.push(task)
+    }
+  }
+}
+
+/** The failed and canceled tasks that a task would have to come after, over any number of steps. */
+function brokenBefore(planned: PlanTask, plan: Plan, known: KnownRound): Task[] {
+  const broken = new Map<string, Task>()
+  const visited = new Set<string>()
+  const visit = (path: string): void => {
+    if (visited.has(path)) return
+    visited.add(path)
+    const task = plan.byPath.get(path) as PlanTask
+    const found = known.newest.get(path)?.task
+    if (!task.group && (found?.status === 'failed' || found?.status === 'canceled')) broken.set(found.id, found)
+    if (found?.status === 'completed') return
+    for (const child of task.children) visit(child.path)
+    for (const blocker of task.comesAfter) visit(blocker)
+  }
+  for (const blocker of planned.comesAfter) visit(blocker)
+  return [...broken.values()]
+}
+
+function codeOf(verdict: Verdict): number {
+  if (verdict.broken.length + verdict.blocked.length + verdict.missing.length > 0) return exitCodes.failed
+  if (verdict.asking.length + verdict.paused.length + verdict.open.length > 0) return exitCodes.open
+  return exitCodes.done
+}

@@ -1,0 +1,54 @@
+// The `ask` executor asks exactly what the task says and invents no default.
+import { describe, expect, it } from 'vitest'
+import type { AskOptions, Executor, Run } from '../../src/executor.ts'
+import { ask, createAsk } from '../../src/executors/ask.ts'
+
+async function asked(executor: Executor, input: unknown): Promise<[string, unknown, AskOptions | undefined]> {
+  const questions: Array<[string, unknown, AskOptions | undefined]> = []
+  const run = {
+    ask: async (...question: [string, unknown, AskOptions | undefined]) => {
+      questions.push(question)
+      return 'the answer'
+    },
+  }
+  const parsed = executor.input?.parse(input)
+  expect(await executor.run({ input: parsed } as never, run as unknown as Run)).toBe('the answer')
+  expect(questions).toHaveLength(1)
+  return questions[0]!
+}
+
+describe('ask', () => {
+  it('asks without a default and waits for ever', async () => {
+    expect(await asked(ask, { question: 'Deploy?' })).toEqual(['Deploy?', null, {}])
+    const [, , options] = await asked(ask, { question: 'Deploy?' })
+    expect(options).not.toHaveProperty('default')
+    expect(options).not.toHaveProperty('timeoutMs')
+  })
+
+  it('passes on the schema, the default and the time-out of the task', async () => {
+    const input = { question: 'Deploy?', schema: { type: 'boolean' }, default: false, timeoutMs: 5000 }
+    expect(await asked(ask, input)).toEqual(['Deploy?', { type: 'boolean' }, { default: false, timeoutMs: 5000 }])
+  })
+
+  it('takes null for a default', async () => {
+    expect(await asked(ask, { question: 'Which?', default: null })).toEqual(['Which?', null, { default: null }])
+  })
+
+  it('lets a default answer after `defaultAfterMs`, but only when there is one and the task names no time', async () => {
+    const impatient = createAsk({ defaultAfterMs: 100 })
+    expect((await asked(impatient, { question: 'Deploy?', default: true }))[2]).toEqual({
+      default: true,
+      timeoutMs: 100,
+    })
+    expect((await asked(impatient, { question: 'Deploy?', default: true, timeoutMs: 7 }))[2]).toEqual({
+      default: true,
+      timeoutMs: 7,
+    })
+    expect((await asked(impatient, { question: 'Deploy?' }))[2]).toEqual({})
+  })
+
+  it('refuses a question without text and fields that it does not know', () => {
+    expect(ask.input?.safeParse({ question: '' }).success).toBe(false)
+    expect(ask.input?.safeParse({ question: 'Deploy?', timeout: 5 }).success).toBe(false)
+  })
+})

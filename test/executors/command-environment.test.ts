@@ -1,0 +1,72 @@
+// A command finds its task and the results it comes after in its environment, and the kernel takes all of it.
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { commandEnvironment, longestResult, mostResults } from '../../src/executors/command-environment.ts'
+
+const identity = { taskId: 'task-1', callId: 'call-1', ledger: undefined }
+
+function resultsOf(...dependencies: Array<[name: string, result: unknown]>) {
+  return commandEnvironment(
+    {},
+    identity,
+    dependencies.map(([name, result]) => ({ name, result })),
+  )
+}
+
+describe('the environment of a command', () => {
+  afterEach(() => vi.unstubAllEnvs())
+
+  it("is the process's, then the task's, then the engine's", () => {
+    vi.stubEnv('FROM_PROCESS', 'process')
+    vi.stubEnv('FROM_BOTH', 'process')
+    const own = { FROM_BOTH: 'task', FROM_TASK: 'task', ERRAND_TASK_ID: 'task-forged' }
+    expect(commandEnvironment(own, { ...identity, ledger: '/work/errand.db' }, [])).toMatchObject({
+      FROM_PROCESS: 'process',
+      FROM_BOTH: 'task',
+      FROM_TASK: 'task',
+      ERRAND_TASK_ID: 'task-1',
+      ERRAND_CALL_ID: 'call-1',
+      ERRAND_LEDGER: '/work/errand.db',
+    })
+  })
+
+  it('does not hand on the results of a command that this engine itself runs in', () => {
+    vi.stubEnv('ERRAND_RESULT_outer', 'stale')
+    expect(resultsOf()).not.toHaveProperty('ERRAND_RESULT_outer')
+  })
+
+  it('names results after their tasks', () => {
+    expect(resultsOf(['line count (é)', '7'])).toHaveProperty('ERRAND_RESULT_line_count____', '7')
+  })
+
+  it('gives output without its trailing newlines, text as it is, nothing as nothing, and JSON for the rest', () => {
+    expect(
+      resultsOf(
+        ['output', { exitCode: 0, stdout: '\na\n\nb \n\n' }],
+        ['text', 'plain\n'],
+        ['nothing', null],
+        ['missing', undefined],
+        ['list', [1, 'two']],
+        ['number', 0],
+      ),
+    ).toMatchObject({
+      ERRAND_RESULT_output: '\na\n\nb ',
+      ERRAND_RESULT_text: 'plain\n',
+      ERRAND_RESULT_nothing: '',
+      ERRAND_RESULT_missing: '',
+      ERRAND_RESULT_list: '[1,"two"]',
+      ERRAND_RESULT_number: '0',
+    })
+  })
+
+  it('cuts a long result, and results that together are too long', () => {
+    const environment = resultsOf(
+      ...Array.from({ length: 7 }, (_, index): [string, string] => [`r${index}`, 'é'.repeat(longestResult)]),
+    )
+    const sizes = Array.from({ length: 7 }, (_, index) =>
+      Buffer.byteLength(environment[`ERRAND_RESULT_r${index}`] ?? ''),
+    )
+    expect(sizes.slice(0, 5)).toEqual(Array(5).fill(longestResult))
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(mostResults)
+    expect(sizes[6]).toBe(0)
+  })
+})

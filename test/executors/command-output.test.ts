@@ -1,0 +1,126 @@
+// Output arrives in chunks that know nothing of lines or characters, and there may be any amount of it.
+import { describe, expect, it } from 'vitest'
+import {
+  createCommandOutput,
+  endOfText,
+  LineSplitter,
+  longestLine,
+  longestTail,
+  mostStoredBytes,
+  mostStoredLines,
+  startOfText,
+  Tail,
+} from '../../src/executors/command-output.ts'
+
+function split(chunks: Iterable<Uint8Array | string>): string[] {
+  const splitter = new LineSplitter()
+  const lines: string[] = []
+  for (const chunk of chunks) lines.push(...splitter.push(Buffer.from(chunk as string)))
+  return [...lines, ...splitter.finish()]
+}
+
+describe('lines', () => {
+  it('are the same however the bytes are cut', () => {
+    const text = 'grün\n\n日本語 🦊\r\nno end'
+    const bytes = Buffer.from(text)
+    expect(split([bytes])).toEqual(text.split('\n'))
+    expect(split([...bytes].map((byte) => Uint8Array.of(byte)))).toEqual(text.split('\n'))
+  })
+
+  it('are cut into pieces between two characters when they are too long', () => {
+    const long = `a${'ä'.repeat(longestLine)}`
+    const lines = split([long, '\nb\n'])
+    expect(lines.length).toBe(4)
+    expect(lines.slice(0, 3).join('')).toBe(long)
+    expect(lines[3]).toBe('b')
+    expect(lines.every((line) => Buffer.byteLength(line) <= longestLine)).toBe(true)
+  })
+
+  it('may be exactly as long as is allowed', () => {
+    const line = 'x'.repeat(longestLine)
+    expect(split([`${line}\n${line}\n`])).toEqual([line, line])
+  })
+
+  it('survive bytes that are no text', () => {
+    const noise = Buffer.alloc(3 * longestLine, 0x80)
+    expect(split([noise]).join('')).toBe('\uFFFD'.repeat(3 * longestLine))
+    expect(split(['a\0b\n'])).toEqual(['a\uFFFDb'])
+  })
+})
+
+describe('the tail', () => {
+  it('is the whole text while that is short', () => {
+    const tail = new Tail(10)
+    tail.push(Buffer.from('0123456789'))
+    expect([tail.text(), tail.truncated]).toEqual(['0123456789', false])
+  })
+
+  it('is the end of a long text, whatever the chunks', () => {
+    for (const size of [1, 3, 10, 11, 25, 1000]) {
+      const tail = new Tail(10)
+      const text = Array.from({ length: 1000 }, (_, index) => index % 10).join('')
+      for (let start = 0; start < text.length; start += size) tail.push(Buffer.from(text.slice(start, start + size)))
+      expect([tail.text(), tail.truncated]).toEqual(['0123456789', true])
+    }
+  })
+
+  it('begins with a whole character', () => {
+    const tail = new Tail(10)
+    tail.push(Buffer.from('ä'.repeat(6)))
+    tail.push(Buffer.from('x'))
+    expect(tail.text()).toBe('ääääx')
+  })
+
+  it('holds no more than twice its limit', () => {
+    const output = createCommandOutput(() => undefined)
+    for (let pushes = 0; pushes < 100; pushes++) output.stdout.push(Buffer.alloc(longestTail - 1, 'x'))
+    expect(output.stdout.text()).toHaveLength(longestTail)
+    expect(output.stdout.truncated).toBe(true)
+    expect(output.stderr.truncated).toBe(false)
+  })
+})
+
+describe('what is stored', () => {
+  function record() {
+    const emitted: Array<{ text: string; store: boolean }> = []
+    const output = createCommandOutput((text, { store }) => emitted.push({ text, store }))
+    return {
+      output,
+      emitted,
+      texts: (store: boolean) => emitted.filter((one) => one.store === store).map((one) => one.text),
+    }
+  }
+
+  it('is bounded in lines, over both streams, with one notice', () => {
+    const { output, texts } = record()
+    output.stdout.push(Buffer.from('out\n'.repeat(mostStoredLines - 1)))
+    output.stderr.push(Buffer.from('last\nlive 1\nlive 2\n'))
+    output.stdout.push(Buffer.from('live 3\nlive 4'))
+    output.stdout.finish()
+    const stored = texts(true)
+    expect(stored).toHaveLength(mostStoredLines + 1)
+    expect(stored.at(-2)).toBe('last\n')
+    expect(stored.at(-1)).toContain('not stored')
+    expect(texts(false)).toEqual(['live 1\nlive 2\n', 'live 3\n', 'live 4\n'])
+  })
+
+  it('is bounded in bytes', () => {
+    const { output, texts } = record()
+    const line = `${'x'.repeat(1023)}\n`
+    for (let lines = 0; lines < 1500; lines++) output.stdout.push(Buffer.from(line))
+    expect(texts(true)).toHaveLength(mostStoredBytes / 1024 + 1)
+    expect(texts(false)).toHaveLength(1500 - mostStoredBytes / 1024)
+  })
+})
+
+describe('a text cut to a number of bytes', () => {
+  it('keeps whole characters', () => {
+    expect(startOfText('äöü', 5)).toBe('äö')
+    expect(endOfText('äöü', 5)).toBe('öü')
+    expect(startOfText('🦊🦊', 7)).toBe('🦊')
+    expect(endOfText('🦊🦊', 7)).toBe('🦊')
+    expect(startOfText('äöü', 6)).toBe('äöü')
+    expect(startOfText('äöü', 0)).toBe('')
+    expect(startOfText('äöü', 1)).toBe('')
+  })
+})

@@ -1,0 +1,447 @@
+// The `shell` executor against a run that records what is asked of it: what comes back, what is passed on while it runs, and
+// above all that nothing runs before its group is noted and nothing is left when the call is over.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { Task } from '../../src/entities/task.ts'
+import { Failure } from '../../src/errors.ts'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
+import { longestTail, mostStoredLines } from '../../src/executors/command-output.ts'
+import { isAlive, type ProcessGroup, processGroupOf, reclaim } from '../../src/executors/process-group.ts'
+import { systemProcessTable } from '../../src/executors/process-table.ts'
+import { createShell, type ShellInput, type ShellOptions, type ShellResult, shell } from '../../src/executors/shell.ts'
+
+const onLinux = process.platform === 'linux'
+const root = join(import.meta.dirname, '../..')
+
+interface World extends ShellOptions {
+  dependencies?: Array<{ name: string; result: unknown }>
+  note?: (details: unknown) => Promise<void>
+  emit?: (text: string) => void
+}
+
+/** A run that makes every call at once, and a folder for the test. */
+function setup(world: World = {}) {
+  const { dependencies = [], note, emit, ...options } = world
+  const folder = mkdtempSync(join(tmpdir(), 'errand-test-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const controller = new AbortController()
+  const calls: Array<{ name: string; params: unknown; options: unknown }> = []
+  const notes: unknown[] = []
+  const emitted: Array<{ text: string; store: boolean | undefined }> = []
+  const context = {
+    callId: `call-${process.pid}-${folder.slice(-6)}`,
+    signal: controller.signal,
+    note: async (details: unknown) => {
+      await note?.(details)
+      notes.push(details)
+    },
+  }
+  const run = {
+    dependencies: async () => dependencies as Task[],
+    emit: (text: string, { store }: { store?: boolean } = {}) => {
+      emit?.(text)
+      emitted.push({ text, store })
+    },
+    call: async (
+      name: string,
+      params: unknown,
+      fn: (params: unknown, context: unknown) => unknown,
+      callOptions?: unknown,
+    ) => {
+      calls.push({ name, params, options: callOptions })
+      return fn(params, context)
+    },
+  } as unknown as Run
+  const executor = createShell({ killGraceMs: 5000, ...options })
+  const execute = (input: ShellInput | string) => {
+    const parsed = executor.input?.parse(typeof input === 'string' ? { run: input, shell: '/bin/sh' } : input)
+    return executor.run({ id: 'task-1', input: parsed } as ExecutorTask, run) as Promise<ShellResult>
+  }
+  const text = () => emitted.map((one) => one.text).join('')
+  return { folder, controller, calls, notes, emitted, context, execute, text, group: () => processGroupOf(notes[0])! }
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<Failure> {
+  const thrown = await promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  expect(thrown).toBeInstanceOf(Failure)
+  return thrown as Failure
+}
+
+async function isRunning(pid: number): Promise<boolean> {
+  const entry = await systemProcessTable.get(pid)
+  return entry !== undefined && !entry.zombie
+}
+
+describe('a command', () => {
+  it('gives its output and its exit code', async () => {
+    const { execute } = setup()
+    expect(await execute('echo out; echo err >&2; printf "no end"')).toEqual({
+      exitCode: 0,
+      signal: null,
+      stdout: 'out\nno end',
+      stderr: 'err\n',
+      truncated: false,
+    })
+  })
+
+  it('is one call, found again by the command and its folder, without options', async () => {
+    const { execute, calls, folder } = setup()
+    await execute({ run: 'true', cwd: folder, env: { TOKEN: 'secret' }, shell: '/bin/sh' })
+    await execute('true')
+    expect(calls).toEqual([
+      { name: 'shell', params: { command: 'true', cwd: folder }, options: undefined },
+      { name: 'shell', params: { command: 'true', cwd: null }, options: undefined },
+    ])
+    expect(shell.onInterrupt).toBe('rerun')
+  })
+
+  it('fails with its exit code and the last it said', async () => {
+    const failure = await failureOf(setup().execute('echo begun; echo first >&2; echo "no such thing" >&2; exit 3'))
+    expect(failure).toMatchObject({ code: 'EXIT_CODE', retry: true })
+    expect(failure.details).toEqual({ exitCode: 3, signal: null, stdout: 'begun\n', stderr: 'first\nno such thing\n' })
+    expect(failure.message).toMatch(/exited with code 3\. Last on stderr: first\nno such thing$/)
+    expect(failure.message).toContain('`echo begun;')
+  })
+
+  it('fails with what it said on stdout when it said nothing on stderr', async () => {
+    expect((await failureOf(setup().execute('echo "1 test failed"; exit 1'))).message).toContain(
+      'stdout: 1 test failed',
+    )
+    expect((await failureOf(setup().execute('exit 1'))).message).toBe(
+      '`exit 1` exited with code 1. It printed nothing.',
+    )
+  })
+
+  it('fails as SIGNALED when a signal ends it', async () => {
+    const failure = await failureOf(setup().execute('kill -s KILL $$'))
+    expect(failure).toMatchObject({ code: 'SIGNALED', details: { exitCode: 137, signal: 'SIGKILL' } })
+    expect(failure.message).toContain('was ended by SIGKILL')
+  })
+
+  it('that does not exist is an exit code of the shell', async () => {
+    expect(await failureOf(setup().execute('no-such-program'))).toMatchObject({
+      code: 'EXIT_CODE',
+      details: { exitCode: 127 },
+    })
+  })
+
+  it('reads what it is given, and nothing when it is given nothing', async () => {
+    const { execute } = setup()
+    const stdin = 'grün\n'.repeat(50_000)
+    expect((await execute({ run: 'wc -c', stdin, shell: '/bin/sh' })).stdout.trim()).toBe(
+      String(Buffer.byteLength(stdin)),
+    )
+    expect((await execute('wc -c')).stdout.trim()).toBe('0')
+    expect((await execute({ run: 'true', stdin, shell: '/bin/sh' })).exitCode).toBe(0)
+  })
+
+  it('runs in the folder and the shell that it names', async () => {
+    const { execute, folder } = setup()
+    expect((await execute({ run: 'pwd -P', cwd: folder, shell: 'sh' })).stdout).toContain(folder.split('/').at(-1))
+    vi.stubEnv('SHELL', '/bin/sh')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    expect((await execute({ run: 'echo $0' })).stdout).toBe('/bin/sh\n')
+  })
+
+  it('may open its input and output by name', async () => {
+    const result = await setup().execute({ run: 'cat /dev/stdin | tee /dev/stderr', stdin: 'text', shell: '/bin/sh' })
+    expect(result).toMatchObject({ stdout: 'text', stderr: 'text' })
+  })
+
+  it.runIf(onLinux)('runs without a place for temporary files', async () => {
+    const { execute } = setup()
+    vi.stubEnv('TMPDIR', '/nowhere')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const result = await execute({ run: 'cat; echo err >&2', stdin: 'text', shell: '/bin/sh' })
+    expect(result).toMatchObject({ stdout: 'text', stderr: 'err\n' })
+  })
+
+  it('does not inherit the gate', async () => {
+    expect((await setup().execute('if (: <&3) 2>/dev/null; then echo open; else echo closed; fi')).stdout).toBe(
+      'closed\n',
+    )
+  })
+
+  it('finds its task and the results it comes after in its environment', async () => {
+    const { execute, context } = setup({
+      ledger: '/work/errand.db',
+      dependencies: [
+        { name: 'line count', result: { exitCode: 0, stdout: '42\n' } },
+        { name: 'choice', result: { colour: 'green' } },
+      ],
+    })
+    const variables =
+      'echo "$ERRAND_TASK_ID $ERRAND_CALL_ID $ERRAND_LEDGER $ERRAND_RESULT_line_count $ERRAND_RESULT_choice $MINE"'
+    const { stdout } = await execute({ run: variables, env: { MINE: 'mine' }, shell: '/bin/sh' })
+    expect(stdout).toBe(`task-1 ${context.callId} /work/errand.db 42 {"colour":"green"} mine\n`)
+  })
+
+  it('may come after much', async () => {
+    const dependencies = Array.from({ length: 20 }, (_, index) => ({
+      name: `r${index}`,
+      result: 'x'.repeat(1_000_000),
+    }))
+    expect((await setup({ dependencies }).execute('printf %s "$ERRAND_RESULT_r0" | wc -c')).stdout.trim()).toBe('98304')
+  })
+})
+
+describe('the output of a command', () => {
+  it('is passed on line by line, whole characters only, and stored', async () => {
+    const { execute, emitted } = setup()
+    await execute('printf "gr\\303"; printf "\\274n\\n\\nlast"')
+    expect(emitted).toEqual([
+      { text: 'grün\n', store: true },
+      { text: '\n', store: true },
+      { text: 'last\n', store: true },
+    ])
+  })
+
+  it('is passed on while the command runs', async () => {
+    const { execute, folder, text } = setup()
+    const running = execute(`echo ready; mkfifo ${folder}/go; read -r line < ${folder}/go; echo "$line"`)
+    await vi.waitFor(() => expect(text()).toBe('ready\n'))
+    await vi.waitFor(() => expect(existsSync(`${folder}/go`)).toBe(true))
+    const go = spawn('/bin/sh', ['-c', `echo went > ${folder}/go`])
+    expect((await running).stdout).toBe('ready\nwent\n')
+    if (go.exitCode === null) await once(go, 'exit')
+  })
+
+  it('is bounded, whatever its length', async () => {
+    const { execute, emitted } = setup()
+    const lines = 60_000
+    const { stdout, truncated } = await execute(`yes 0123456789 | head -n ${lines}; echo end`)
+    expect(truncated).toBe(true)
+    expect(Buffer.byteLength(stdout)).toBe(longestTail)
+    expect(stdout.endsWith('0123456789\nend\n')).toBe(true)
+    expect(emitted.filter((one) => one.store)).toHaveLength(mostStoredLines + 1)
+    const live = emitted.filter((one) => !one.store)
+    expect(
+      live
+        .map((one) => one.text)
+        .join('')
+        .split('\n'),
+    ).toHaveLength(lines + 1 - mostStoredLines + 1)
+    expect(live.length).toBeLessThan(5000)
+  })
+
+  it('has no NUL, which no ledger could store', async () => {
+    expect((await setup().execute('printf "a\\000b"')).stdout).toBe('a\uFFFDb')
+  })
+
+  it('stops a command whose output is refused', async () => {
+    const refusal = new Error('the run has ended')
+    const { execute, group } = setup({
+      emit: () => {
+        throw refusal
+      },
+    })
+    await expect(execute('echo ready; sleep 1000')).rejects.toBe(refusal)
+    expect(await isAlive(group())).toBe(false)
+  })
+})
+
+describe('a command that cannot be started', () => {
+  it('says that its folder is missing', async () => {
+    const { execute, notes } = setup()
+    const failure = await failureOf(execute({ run: 'true', cwd: '/nowhere/at/all', shell: '/bin/sh' }))
+    expect(failure).toMatchObject({ code: 'SPAWN_FAILED', retry: false })
+    expect(failure.message).toBe('Cannot start `true`: its working directory /nowhere/at/all does not exist.')
+    expect(notes).toEqual([])
+  })
+
+  it('says that its folder is none', async () => {
+    expect((await failureOf(setup().execute({ run: 'true', cwd: '/dev/null' }))).message).toContain(
+      'is not a directory',
+    )
+  })
+
+  it('says that its shell is missing', async () => {
+    for (const name of ['/nowhere/shell', 'no-such-shell']) {
+      const failure = await failureOf(setup().execute({ run: 'true', shell: name }))
+      expect(failure).toMatchObject({ code: 'SPAWN_FAILED', retry: false })
+      expect(failure.message).toContain(`its shell ${name} does not exist`)
+    }
+  })
+
+  it('says that it is too long', async () => {
+    const failure = await failureOf(setup().execute(`: ${'x'.repeat(3_000_000)}`))
+    expect(failure).toMatchObject({ code: 'SPAWN_FAILED', retry: false })
+    expect(failure.message).toMatch(/^Cannot start `: x{198}…`: command or environment are longer/)
+  })
+})
+
+describe('an abort', () => {
+  it('ends the command with all its descendants before the call rejects with its reason', async () => {
+    const { execute, controller, text, group } = setup()
+    const running = execute('(sleep 1000 & echo $!; wait) & wait')
+    await vi.waitFor(() => expect(text()).toMatch(/^\d+\n$/))
+    const reason = new Error('canceled')
+    controller.abort(reason)
+    await expect(running).rejects.toBe(reason)
+    expect(await isRunning(Number(text()))).toBe(false)
+    expect(await isAlive(group())).toBe(false)
+  })
+
+  it('kills a command that does not end when asked to', async () => {
+    const { execute, controller, text, group } = setup({ killGraceMs: 30 })
+    const running = execute('trap "" TERM; echo ready; while :; do sleep 1000; done')
+    await vi.waitFor(() => expect(text()).toBe('ready\n'))
+    controller.abort()
+    await expect(running).rejects.toHaveProperty('name', 'AbortError')
+    expect(await isAlive(group())).toBe(false)
+  })
+
+  it('lets a command clean up, and rejects even if that ends well', async () => {
+    const { execute, controller, text, folder } = setup()
+    const running = execute(
+      `trap "echo cleaned >> ${folder}/log; exit 0" TERM; echo ready; while :; do sleep 1000; done`,
+    )
+    await vi.waitFor(() => expect(text()).toBe('ready\n'))
+    controller.abort()
+    await expect(running).rejects.toHaveProperty('name', 'AbortError')
+    expect(readFileSync(`${folder}/log`, 'utf8')).toBe('cleaned\n')
+  })
+})
+
+describe('what a command leaves running', () => {
+  it('ends with it, also when it holds the output', async () => {
+    const { execute, group } = setup()
+    const { stdout } = await execute('sleep 1000 & echo $!')
+    expect(await isRunning(Number(stdout))).toBe(false)
+    expect(await isAlive(group())).toBe(false)
+  })
+
+  it('may finish what it is about to print', async () => {
+    const { execute } = setup()
+    const untilLeaderIsGone = 'while kill -0 $$ 2>/dev/null; do :; done'
+    expect((await execute(`(${untilLeaderIsGone}; echo late) & echo early`)).stdout).toBe('early\nlate\n')
+  })
+
+  it.runIf(onLinux)('may be a daemon of a session of its own, which holds nobody up', async () => {
+    const { execute, folder } = setup()
+    const fifo = `${folder}/pid`
+    const { stdout } = await execute(`mkfifo ${fifo}; setsid sh -c 'echo $$ > ${fifo}; exec sleep 1000' & cat ${fifo}`)
+    expect(await isRunning(Number(stdout))).toBe(true)
+    process.kill(Number(stdout), 'SIGKILL')
+  })
+
+  it('is neither a zombie nor an open file of ours', async () => {
+    const { execute, controller } = setup()
+    const files = () => readdirSync(onLinux ? '/proc/self/fd' : '/dev/fd').length
+    await execute({ run: 'true', stdin: 'unread', shell: '/bin/sh' })
+    const before = files()
+    for (let round = 0; round < 5; round++) {
+      await execute({ run: 'true', stdin: 'unread', shell: '/bin/sh' })
+      await failureOf(execute('sleep 1000 & exit 1'))
+      await failureOf(execute({ run: 'true', cwd: '/nowhere' }))
+    }
+    const running = execute('sleep 1000')
+    controller.abort()
+    await expect(running).rejects.toHaveProperty('name', 'AbortError')
+    await vi.waitFor(() => expect(files()).toBeLessThanOrEqual(before))
+    await vi.waitFor(() => expect(process.getActiveResourcesInfo()).not.toContain('ProcessWrap'))
+    if (onLinux) expect(zombiesOf(process.pid)).toEqual([])
+  })
+
+  function zombiesOf(parent: number): string[] {
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+    const stats = pids.map((pid) => (existsSync(`/proc/${pid}/stat`) ? readFileSync(`/proc/${pid}/stat`, 'utf8') : ''))
+    return stats.filter((stat) => new RegExp(`\\) Z ${parent} `).test(stat))
+  }
+})
+
+describe('the gate', () => {
+  it('is noted before anything runs', async () => {
+    const seen: boolean[] = []
+    const { execute, folder, group, context } = setup({ note: async () => void seen.push(existsSync(`${folder}/ran`)) })
+    await execute(`touch ${folder}/ran`)
+    expect(seen).toEqual([false])
+    expect(existsSync(`${folder}/ran`)).toBe(true)
+    expect(group()).toEqual({
+      pgid: expect.any(Number),
+      startedAt: expect.any(String),
+      mark: `ERRAND_CALL_ID=${context.callId}`,
+    })
+  })
+
+  it('stays shut when the note is refused', async () => {
+    const refusal = new Error('RUN_ENDED')
+    const groups: ProcessGroup[] = []
+    const { execute, folder } = setup({
+      note: async (details) => {
+        groups.push(processGroupOf(details)!)
+        throw refusal
+      },
+    })
+    await expect(execute(`touch ${folder}/ran`)).rejects.toBe(refusal)
+    expect(await isAlive(groups[0]!)).toBe(false)
+    expect(existsSync(`${folder}/ran`)).toBe(false)
+  })
+
+  it('stays shut when the run ends meanwhile', async () => {
+    const world = setup({ note: async () => world.controller.abort() })
+    await expect(world.execute(`touch ${world.folder}/ran`)).rejects.toHaveProperty('name', 'AbortError')
+    expect(existsSync(`${world.folder}/ran`)).toBe(false)
+    expect(await isAlive(world.group())).toBe(false)
+  })
+})
+
+// An engine is killed with everything it knows. It is a process of its own here, which says what it has noted and waits.
+describe('when the engine dies', () => {
+  const engines: ChildProcess[] = []
+  afterEach(() => {
+    for (const engine of engines.splice(0)) engine.kill('SIGKILL')
+  })
+
+  /** @param opened whether the note is ever durable. */
+  async function startEngine(command: string, opened: boolean): Promise<{ engine: ChildProcess; group: ProcessGroup }> {
+    const script = `
+      import { shell } from '${root}/src/executors/shell.ts'
+      const note = (details) => {
+        console.log(JSON.stringify(details))
+        return ${opened ? 'Promise.resolve()' : 'new Promise(() => setInterval(() => {}, 1000))'}
+      }
+      const context = { callId: 'call-${process.pid}-' + process.pid, signal: new AbortController().signal, note }
+      const run = { dependencies: async () => [], emit() {}, call: (name, params, fn) => fn(params, context) }
+      await shell.run({ id: 'task-1', input: { run: ${JSON.stringify(command)}, shell: '/bin/sh' } }, run)
+    `
+    const node = join(root, 'node_modules/.bin/node')
+    const engine = spawn(node, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+    engines.push(engine)
+    const [line] = (await once(createInterface(engine.stdout), 'line')) as [string]
+    return { engine, group: processGroupOf(JSON.parse(line))! }
+  }
+
+  async function kill(engine: ChildProcess): Promise<void> {
+    const exited = once(engine, 'exit')
+    engine.kill('SIGKILL')
+    await exited
+  }
+
+  it('before its note is durable, nothing runs', async () => {
+    const { folder } = setup()
+    const { engine, group } = await startEngine(`touch ${folder}/ran`, false)
+    expect(await isAlive(group)).toBe(true)
+    await kill(engine)
+    await vi.waitFor(async () => expect(await isAlive(group)).toBe(false))
+    expect(existsSync(`${folder}/ran`)).toBe(false)
+  })
+
+  it('while the command runs, the command is found by what was noted and ended before it runs again', async () => {
+    const { folder } = setup()
+    const { engine, group } = await startEngine(`sleep 1000 & echo $! > ${folder}/pid; touch ${folder}/ran; wait`, true)
+    await vi.waitFor(() => expect(existsSync(`${folder}/ran`)).toBe(true), { timeout: 5000 })
+    await kill(engine)
+    expect(await isAlive(group)).toBe(true)
+    expect(await reclaim(group)).toBe('ended')
+    expect(await isRunning(Number(readFileSync(`${folder}/pid`, 'utf8')))).toBe(false)
+  })
+})

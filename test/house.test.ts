@@ -1,0 +1,225 @@
+// Holds the source against the rules of the house (test/house/rules.ts), and each rule against planted faults: a rule
+// that cannot complain is no rule.
+
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { namesAreKebabCase, namesSaySomething, publicTypesAreOurOwn, type Rule, rules } from './house/rules.ts'
+import { parse, readFolder } from './house/source.ts'
+
+const root = join(import.meta.dirname, '..')
+const source = readFolder(root, 'src', '.ts')
+const ruleNames = Object.keys(rules) as (keyof typeof rules)[]
+
+/** Files by path. */
+type World = Record<string, string>
+
+interface Proof {
+  /** Each of these worlds breaks the rule once. */
+  faults: World[]
+  /** This one looks like a fault and is none. */
+  fine: World
+}
+
+const complaintsAbout = (world: World, rule: Rule) =>
+  rule(Object.entries(world).map(([path, text]) => parse(path, text)))
+
+const lines = (count: number) => '// line\n'.repeat(count)
+
+const proofs: Record<keyof typeof rules, Proof> = {
+  'every folder and root file of src has a level': {
+    faults: [{ 'src/plumbing/pipe.ts': '' }, { 'src/plumbing.ts': '' }],
+    fine: { 'src/engine.ts': '', 'src/ledger/tables/task.ts': '', 'src/testing/index.ts': '' },
+  },
+  'imports point down, and folders of one level never import each other': {
+    faults: [
+      { 'src/entities/task.ts': `import { judge } from '../machines/task-machine.ts'` },
+      { 'src/entities/task.ts': `export type { Step } from '../steps/step.ts'` },
+      { 'src/machines/family.ts': `import type { Ability } from '../bus/ability.ts'` },
+      { 'src/steps/create.ts': `type Run = import('../actors/run.ts').Run` },
+      { 'src/actors/run.ts': `await import('../executors/shell.ts')` },
+      { 'src/clock.ts': `import { task } from './entities/task.ts'` },
+      { 'src/ledger/ledger.ts': `import type { Engine } from '../engine.ts'` },
+      { 'src/vocabularies/exo.ts': `import '../surfaces/cli/verbs.ts'` },
+      { 'src/abilities/task/create.ts': `import { world } from '../../testing/world.ts'` },
+      { 'src/testing/clock.ts': `import '../surfaces/cli/bin.ts'` },
+      { 'src/surfaces/cli/bin.ts': `import version from '../../../package.json'` },
+    ],
+    fine: {
+      'src/api.ts': `import { ErrandError } from './errors.ts'; import type { Executor } from './executor.ts'`,
+      'src/steps/create.ts': `import './step.ts'; import type { Ledger } from '../ledger/ledger.ts'`,
+      'src/engine.ts': `import './surfaces/inspector/inspector.ts'; import './actors/run.ts'`,
+      'src/surfaces/cli/run.ts': `import { createEngine } from '../../index.ts'; import '../http/serve.ts'`,
+      'src/testing/world.ts': `import { createEngine } from '../engine.ts'`,
+      'src/entities/task.ts': `// import '../machines/task-machine.ts'\nconst said = "import '../engine.ts'"`,
+    },
+  },
+  'there are no import cycles': {
+    faults: [
+      { 'src/bus/a.ts': `import './b.ts'`, 'src/bus/b.ts': `import './c.ts'`, 'src/bus/c.ts': `import './a.ts'` },
+      { 'src/bus/a.ts': `import type { A } from './a.ts'` },
+    ],
+    fine: { 'src/bus/a.ts': `import './b.ts'; import './c.ts'`, 'src/bus/b.ts': `import './c.ts'`, 'src/bus/c.ts': '' },
+  },
+  'kysely, xstate and its store are imported only where they belong': {
+    faults: [
+      { 'src/actors/run.ts': `import { sql } from 'kysely'` },
+      { 'src/steps/create.ts': `import type { Kysely } from "kysely"` },
+      { 'src/memory/facts.ts': `import { jsonArrayFrom } from 'kysely/helpers/sqlite'` },
+      { 'src/ledger/ledger.ts': `import { createActor } from 'xstate'` },
+      { 'src/machines/family.ts': `import { createStore } from '@xstate/store'` },
+      { 'src/bus/bus.ts': 'await import(`xstate/graph`)' },
+    ],
+    fine: {
+      'src/ledger/schema.ts': `import type { Kysely } from 'kysely'`,
+      'src/machines/task-machine.ts': `import { setup } from 'xstate'`,
+      'src/actors/read-model.ts': `import { createStore } from '@xstate/store'`,
+      'src/surfaces/inspector/inspector.ts': `import type { InspectionEvent } from 'xstate'`,
+      'src/bus/bus.ts': `const name = 'xstate'`,
+    },
+  },
+  'one file below ledger/dialects/sqlite knows better-sqlite3': {
+    faults: [
+      { 'src/ledger/ledger.ts': `import Database from 'better-sqlite3'` },
+      { 'src/actors/run.ts': `createRequire(import.meta.url)('better-sqlite3')` },
+      {
+        'src/ledger/dialects/sqlite/driver.ts': `import Database from 'better-sqlite3'`,
+        'src/ledger/dialects/sqlite/pool.ts': `import type { Statement } from 'better-sqlite3'`,
+      },
+    ],
+    fine: {
+      'src/ledger/dialects/sqlite/driver.ts': `const Database = createRequire(import.meta.url)('better-sqlite3')`,
+      'src/ledger/ledger.ts': '// better-sqlite3 is loaded elsewhere',
+    },
+  },
+  'time, timers and randomness come from the clock and the ids': {
+    faults: [
+      { 'src/steps/create.ts': 'const now = Date.now()' },
+      { 'src/steps/create.ts': 'const now = new Date()' },
+      { 'src/steps/create.ts': 'const now = new Date' },
+      { 'src/steps/create.ts': 'const now = Date()' },
+      { 'src/steps/create.ts': 'const text = `at ${Date.now()}`' },
+      { 'src/bus/bus.ts': 'const since = performance.now()' },
+      { 'src/actors/run.ts': 'setTimeout(() => abort(), 5)' },
+      { 'src/actors/run.ts': 'const timer = globalThis.setInterval(beat, 5)' },
+      { 'src/executors/shell.ts': 'const later = setTimeout' },
+      { 'src/executors/shell.ts': `import { scheduler } from 'node:timers/promises'` },
+      { 'src/executors/shell.ts': 'fetch(url, { signal: AbortSignal.timeout(5) })' },
+      { 'src/surfaces/cli/verbs.ts': 'const id = Math.random()' },
+      { 'src/clock.ts': 'const id = crypto.randomUUID()' },
+      { 'src/entities/task.ts': `import { randomBytes } from 'node:crypto'` },
+    ],
+    fine: {
+      'src/clock.ts': 'const now = () => Date.now(); setTimeout(run, 5)',
+      'src/ids.ts': `import { randomBytes } from 'node:crypto'`,
+      'src/surfaces/cli/progress.ts': 'setInterval(draw, 80)',
+      'src/entities/task.ts': 'const at = new Date(task.createdAt); const from = Date.parse(text) // not Date.now()',
+      'src/actors/supervisor.ts': 'clock.setTimeout(run, 5); clearTimeout(timer)',
+      'src/testing/clock.ts': 'const clock = { setTimeout(run: () => void, ms: number) { due.push(run) } }',
+      'src/options.ts': `interface Clock { setTimeout(run: () => void): number }; const text = 'Date.now()'`,
+    },
+  },
+  'no file is longer than 600 lines': {
+    faults: [{ 'src/engine.ts': lines(601) }],
+    fine: { 'src/engine.ts': lines(600) },
+  },
+  'file and folder names are in kebab-case': {
+    faults: [{ 'src/bus/theBus.ts': '' }, { 'src/bus/the_bus.ts': '' }, { 'src/Bus/bus.ts': '' }],
+    fine: { 'src/vocabularies/s07.ts': '', 'src/ledger/migrations/0001-first.ts': '', 'test/types/a-b.test-d.ts': '' },
+  },
+  'no file or folder has a name that says nothing': {
+    faults: [
+      { 'src/bus/types.ts': '' },
+      { 'src/utils/text.ts': '' },
+      { 'src/helpers.ts': '' },
+      { 'src/bus/util.ts': '' },
+    ],
+    fine: { 'src/entities/task-types.ts': '', 'src/bus/common-sense.ts': '' },
+  },
+  'canceled is spelled with one l': {
+    faults: [{ 'src/bus/bus.ts': '// a cancelled task' }, { 'src/bus/bus.ts': `const onCancelled = 'x'` }],
+    fine: {
+      'src/bus/bus.ts': '// canceled, canceling, cancellation',
+      'src/vocabularies/exo.ts': `'cancelled'`,
+      'src/abilities/index.ts': `'cancelled'`,
+      'src/surfaces/a2a/mapping.ts': `'cancelled'`,
+    },
+  },
+  'nothing is marked as left to do': {
+    faults: [{ 'src/bus/bus.ts': '// TODO: more' }, { 'src/bus/bus.ts': '/* FIXME */' }],
+    fine: { 'src/bus/bus.ts': 'const todo = todos.length' },
+  },
+  'every file opens by saying what lives there': {
+    faults: [
+      { 'src/bus/bus.ts': `import './ability.ts'\n// The bus: one registry of abilities.` },
+      { 'src/bus/bus.ts': '// bus' },
+      { 'src/bus/bus.ts': '// biome-ignore lint/suspicious/noExplicitAny: it is what callers give us\nlet x' },
+      { 'src/bus/bus.ts': '' },
+    ],
+    fine: {
+      'src/bus/bus.ts': '// The bus: one registry of abilities.\n',
+      'src/bus/ability.ts': '/**\n * What an ability is.\n */\n',
+      'src/surfaces/cli/bin.ts': '#!/usr/bin/env node\n// Starts the command line.\n',
+    },
+  },
+}
+
+describe('src keeps the rules of the house:', () => {
+  test('there is something to look at', () => {
+    expect(source.length).toBeGreaterThan(0)
+  })
+
+  test.each(ruleNames)('%s', (name) => {
+    expect(rules[name](source)).toEqual([])
+  })
+
+  test('names are held in the other folders too', () => {
+    const others = ['test', 'bench', 'examples', 'scripts'].flatMap((folder) => readFolder(root, folder, '.ts'))
+    const typeTests = /^test\/types\//
+    const named = others.filter((file) => !typeTests.test(file.path))
+    expect([...namesAreKebabCase(others), ...namesSaySomething(named)]).toEqual([])
+  })
+
+  test('the public types reach no xstate, kysely or better-sqlite3', () => {
+    expect(publicTypesAreOurOwn(readFolder(root, 'dist', '.d.ts'))).toEqual([])
+  })
+})
+
+describe('a planted fault is found:', () => {
+  test.each(ruleNames)('%s', (name) => {
+    const { faults, fine } = proofs[name]
+    const found = faults.map((world) => complaintsAbout(world, rules[name]).length)
+    expect(found).toEqual(faults.map(() => 1))
+    expect(complaintsAbout(fine, rules[name])).toEqual([])
+  })
+
+  test('the public types reach no xstate, kysely or better-sqlite3', () => {
+    const through = (text: string): World => ({
+      'dist/index.d.ts': `export { open } from './open.js'`,
+      'dist/open.d.ts': `export * from './deep/ledger.ts'`,
+      'dist/deep/ledger.d.ts': text,
+    })
+    expect(complaintsAbout(through(`import type { Kysely } from 'kysely'`), publicTypesAreOurOwn)).toHaveLength(1)
+    expect(
+      complaintsAbout(through(`export declare const x: import("xstate").Actor`), publicTypesAreOurOwn),
+    ).toHaveLength(1)
+    expect(complaintsAbout(through(`/// <reference types="better-sqlite3" />`), publicTypesAreOurOwn)).toHaveLength(1)
+    expect(complaintsAbout({ 'dist/actors/run.d.ts': `import 'xstate'` }, publicTypesAreOurOwn)).toEqual([])
+  })
+})
+
+describe('the reader of source files', () => {
+  test('tells imports from words in comments, strings, templates and regular expressions', () => {
+    const file = parse(
+      'src/bus/bus.ts',
+      [
+        `import { a } from './a.ts' // from './comment.ts'`,
+        'const quoted = /[\'"`/]/g.test(x) ? `from ${nested(`import("./deep.ts")`, { b: "}" })} here` : 1 / 2',
+        `export * from "./b.ts"; /* import './block.ts' */ const c = () => import('./c.ts')`,
+        `const escaped = 'it\\'s from "./string.ts"'`,
+        `import './d.ts'`,
+      ].join('\n'),
+    )
+    expect(file.imports).toEqual(['./a.ts', './b.ts', './c.ts', './d.ts'])
+    expect(file.code).toHaveLength(file.text.length)
+  })
+})

@@ -1,0 +1,249 @@
+// The rules of the house. Each is a pure function from source files to complaints, so that the test can hold it
+// against src and also show, on a planted fault, that it is able to complain.
+
+import { packageOf, type SourceFile, targetOf } from './source.ts'
+
+export type Rule = (files: SourceFile[]) => string[]
+
+// --- Who may import whom ---------------------------------------------------------------------------------------------
+
+/** From the ground up. A room is a folder of src, or a file that lies directly in src, by its name. */
+const levels: string[][] = [
+  ['errors', 'clock', 'ids', 'json'],
+  ['entities'],
+  ['executor', 'options', 'api'],
+  ['machines', 'bus'],
+  ['ledger'],
+  ['steps'],
+  ['actors', 'executors', 'routing', 'board', 'memory'],
+  ['abilities'],
+  ['surfaces', 'vocabularies'],
+  ['engine', 'index'],
+]
+
+/** A command line composes an engine, a facade wraps one: these two look up to it, and to nothing else above them. */
+const mayUseTheEngine = ['surfaces', 'vocabularies']
+
+const roomOf = (path: string) => path.split('/')[1]?.replace(/\.ts$/, '') ?? path
+const levelOf = (room: string) => levels.findIndex((level) => level.includes(room))
+const isRootFile = (path: string) => path.split('/').length === 2
+
+function mayImport(from: string, to: string): boolean {
+  const [here, there] = [roomOf(from), roomOf(to)]
+  if (here === there) return true
+  if (there === 'testing') return false
+  if (here === 'testing') return there !== 'surfaces'
+  if (mayUseTheEngine.includes(here) && (there === 'engine' || there === 'index')) return true
+  if (levelOf(here) === levelOf(there)) return isRootFile(from) && isRootFile(to)
+  return levelOf(there) < levelOf(here)
+}
+
+const everyRoomHasALevel: Rule = (files) =>
+  files
+    .filter((file) => roomOf(file.path) !== 'testing' && levelOf(roomOf(file.path)) === -1)
+    .map((file) => `${file.path}: "${roomOf(file.path)}" is on no level; give it one in test/house/rules.ts`)
+
+const importsPointDown: Rule = (files) =>
+  files.flatMap((file) =>
+    targetsOf(file)
+      .filter((target) => !target.startsWith('src/') || !mayImport(file.path, target))
+      .map((target) => `${file.path} imports ${target}, which is not below it`),
+  )
+
+function targetsOf(file: SourceFile): string[] {
+  return file.imports.map((specifier) => targetOf(file, specifier)).filter((target) => target !== undefined)
+}
+
+const noImportCycles: Rule = (files) => {
+  const targets = new Map(files.map((file) => [file.path, targetsOf(file)]))
+  const done = new Set<string>()
+  const cycles: string[] = []
+
+  const visit = (path: string, trail: string[]): void => {
+    const seenAt = trail.indexOf(path)
+    if (seenAt >= 0) cycles.push([...trail.slice(seenAt), path].join(' -> '))
+    if (seenAt >= 0 || done.has(path)) return
+    for (const target of targets.get(path) ?? []) visit(target, [...trail, path])
+    done.add(path)
+  }
+
+  for (const file of files) visit(file.path, [])
+  return cycles
+}
+
+// --- Who may know which package --------------------------------------------------------------------------------------
+
+const homes: Record<string, string[]> = {
+  kysely: ['src/ledger/'],
+  xstate: ['src/machines/', 'src/actors/', 'src/surfaces/inspector/'],
+  '@xstate/store': ['src/actors/'],
+}
+
+const packagesStayAtHome: Rule = (files) =>
+  files.flatMap((file) =>
+    file.imports
+      .map(packageOf)
+      .filter((name) => homes[name] !== undefined && !homes[name].some((home) => file.path.startsWith(home)))
+      .map((name) => `${file.path} imports ${name}, which only ${homes[name]?.join(', ')} may`),
+  )
+
+const driverHome = 'src/ledger/dialects/sqlite/'
+
+/** Any literal that names the driver counts: it may also be loaded through `createRequire` or a dynamic import. */
+const oneFileKnowsTheDriver: Rule = (files) => {
+  const knowing = files.filter((file) => file.literals.some((literal) => packageOf(literal) === 'better-sqlite3'))
+  const strangers = knowing.filter((file) => !file.path.startsWith(driverHome))
+  const complaints = strangers.map((file) => `${file.path} names better-sqlite3 outside ${driverHome}`)
+  if (knowing.length > 1) complaints.push(`better-sqlite3 is named in more than one file: ${pathsOf(knowing)}`)
+  return complaints
+}
+
+const pathsOf = (files: SourceFile[]) => files.map((file) => file.path).join(', ')
+
+/** Given built declarations: what a user's compiler reaches from the entries must not drag in what the engine is made of. */
+export const publicTypesAreOurOwn: Rule = (files) => {
+  const hidden = ['xstate', '@xstate/store', 'kysely', 'better-sqlite3']
+  const named = (file: SourceFile) => [
+    ...file.imports,
+    ...Array.from(file.text.matchAll(/\/\/\/\s*<reference types="([^"]+)"/g), (match) => match[1] ?? ''),
+  ]
+  return reachableFrom(files, ['dist/index.d.ts', 'dist/testing/index.d.ts']).flatMap((file) =>
+    named(file)
+      .filter((specifier) => hidden.includes(packageOf(specifier)))
+      .map((specifier) => `${file.path} is reachable from the public types and imports ${specifier}`),
+  )
+}
+
+function reachableFrom(files: SourceFile[], entries: string[]): SourceFile[] {
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  const reached = new Set<SourceFile>()
+  const visit = (path: string): void => {
+    const file = byPath.get(path)
+    if (file === undefined || reached.has(file)) return
+    reached.add(file)
+    for (const target of targetsOf(file)) visit(target.replace(/(?:\.d)?\.[jt]s$/, '.d.ts'))
+  }
+  for (const entry of entries) visit(entry)
+  return [...reached]
+}
+
+// --- Time and chance come in from outside ----------------------------------------------------------------------------
+
+interface Ban {
+  what: RegExp
+  except: string[]
+}
+
+const ownsTime = ['src/clock.ts', 'src/ids.ts', 'src/surfaces/cli/']
+
+const bans: Ban[] = [
+  { what: /\bDate\s*\.\s*now\b/g, except: ownsTime },
+  { what: /\bnew\s+Date\b(?!\s*\(\s*[^\s)])/g, except: ownsTime },
+  { what: /(?<!\bnew\s+|[.\w$])Date\s*\(/g, except: ownsTime },
+  { what: /\bperformance\s*\.\s*now\b|\bprocess\s*\.\s*hrtime\b/g, except: ownsTime },
+  { what: /(?<![.\w$])(?:globalThis\s*\.\s*)?set(?:Timeout|Interval)\b/g, except: ownsTime },
+  { what: /\bAbortSignal\s*\.\s*timeout\b/g, except: ownsTime },
+  { what: /\bMath\s*\.\s*random\b/g, except: ['src/clock.ts', 'src/ids.ts'] },
+  { what: /\b(?:randomUUID|randomBytes|randomInt|getRandomValues)\b/g, except: ['src/ids.ts'] },
+]
+
+/** `setTimeout(run, ms) { … }`, `setTimeout(run): Timer` and `setTimeout: …` declare a clock's method; they call nothing. */
+function isDeclaration(code: string, end: number): boolean {
+  const rest = code.slice(end)
+  if (/^\s*\??:/.test(rest)) return true
+  let depth = 0
+  for (let at = 0; at < rest.length; at++) {
+    if (rest[at] === '(') depth++
+    if (rest[at] === ')') depth--
+    if (depth === 0 && rest[at]?.trim()) return /^\)\s*[:{]/.test(rest.slice(at))
+  }
+  return false
+}
+
+function uses(file: SourceFile, ban: Ban): string[] {
+  if (ban.except.some((home) => file.path.startsWith(home))) return []
+  return Array.from(file.code.matchAll(ban.what))
+    .filter((match) => !isDeclaration(file.code, match.index + match[0].length))
+    .map((match) => `${file.path}:${lineOf(file, match.index)} uses ${match[0]}; take it from the clock or the ids`)
+}
+
+const timeAndChanceAreInjected: Rule = (files) =>
+  files.flatMap((file) => [
+    ...bans.flatMap((ban) => uses(file, ban)),
+    ...file.imports
+      .filter(
+        (specifier) => /^(?:node:)?timers\b/.test(specifier) && !ownsTime.some((home) => file.path.startsWith(home)),
+      )
+      .map((specifier) => `${file.path} imports ${specifier}; take timers from the clock`),
+  ])
+
+const lineOf = (file: SourceFile, index: number) => file.text.slice(0, index).split('\n').length
+
+// --- Size, names and words -------------------------------------------------------------------------------------------
+
+const maxLines = 600
+
+const filesStaySmall: Rule = (files) =>
+  files
+    .map((file) => ({ file, lines: file.text.trimEnd().split('\n').length }))
+    .filter(({ lines }) => lines > maxLines)
+    .map(({ file, lines }) => `${file.path} has ${lines} lines; ${maxLines} is the limit`)
+
+export const namesAreKebabCase: Rule = (files) =>
+  files
+    .filter((file) => !file.path.split('/').every((part) => /^[a-z0-9]+(?:[-.][a-z0-9]+)*$/.test(part)))
+    .map((file) => `${file.path} is not in kebab-case`)
+
+const emptyNames = /^(?:utils?|common|helpers?|misc|managers?|types)$/
+
+export const namesSaySomething: Rule = (files) =>
+  files
+    .filter((file) => file.path.split('/').some((part) => emptyNames.test(part.replace(/\..*$/, ''))))
+    .map((file) => `${file.path}: name it after what it holds`)
+
+/** Where foreign words are spoken, because a foreigner is. */
+const speaksToForeigners = /^src\/(?:vocabularies|abilities)\/|^src\/entities\/task\.ts$|\/(?:mapping|board-files)\.ts$/
+
+const canceledHasOneL: Rule = (files) =>
+  files
+    .filter((file) => !speaksToForeigners.test(file.path))
+    .flatMap((file) =>
+      Array.from(file.text.matchAll(/\w*cancell(?!ation)\w*/gi), (match) => {
+        return `${file.path}:${lineOf(file, match.index)} says "${match[0]}"; here it is spelled with one l`
+      }),
+    )
+
+const nothingIsLeftToDo: Rule = (files) =>
+  files.flatMap((file) =>
+    Array.from(file.text.matchAll(/\b(?:TODO|FIXME|XXX)\b/g), (match) => {
+      return `${file.path}:${lineOf(file, match.index)} says ${match[0]}; do it, or open an issue`
+    }),
+  )
+
+const openingComment = /^(?:#![^\n]*\n)?\s*(?:\/\*([\s\S]*?)\*\/|((?:\/\/[^\n]*(?:\n|$))+))/
+
+function openingWords(file: SourceFile): number {
+  const opening = openingComment.exec(file.text)
+  const text = (opening?.[1] ?? opening?.[2] ?? '').replaceAll(/^[\s/*]*(?:biome-|oxlint-|eslint-|@ts-|<).*$/gm, '')
+  return text.match(/[A-Za-z]{2,}/g)?.length ?? 0
+}
+
+const filesIntroduceThemselves: Rule = (files) =>
+  files
+    .filter((file) => openingWords(file) < 4)
+    .map((file) => `${file.path} does not open with a comment that says what lives there`)
+
+export const rules = {
+  'every folder and root file of src has a level': everyRoomHasALevel,
+  'imports point down, and folders of one level never import each other': importsPointDown,
+  'there are no import cycles': noImportCycles,
+  'kysely, xstate and its store are imported only where they belong': packagesStayAtHome,
+  'one file below ledger/dialects/sqlite knows better-sqlite3': oneFileKnowsTheDriver,
+  'time, timers and randomness come from the clock and the ids': timeAndChanceAreInjected,
+  'no file is longer than 600 lines': filesStaySmall,
+  'file and folder names are in kebab-case': namesAreKebabCase,
+  'no file or folder has a name that says nothing': namesSaySomething,
+  'canceled is spelled with one l': canceledHasOneL,
+  'nothing is marked as left to do': nothingIsLeftToDo,
+  'every file opens by saying what lives there': filesIntroduceThemselves,
+} satisfies Record<string, Rule>

@@ -1,0 +1,49 @@
+// The program itself: what a Node that is too old gets to read, and that the exit code is that of `main`.
+import { execFile } from 'node:child_process'
+import { describe, expect, test } from 'vitest'
+import { binFile, Workplace } from './workplace.ts'
+
+/** Runs the program in a process that takes itself for another Node. */
+function runAs(versions: Record<string, string>): Promise<{ code: unknown; out: string; err: string }> {
+  const disguise = `Object.defineProperty(process, 'versions', { value: { ...process.versions, ...${JSON.stringify(versions)} } })`
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      ['--import', `data:text/javascript,${disguise}`, binFile, '--version'],
+      (error, out, err) => {
+        resolve({ code: error === null ? 0 : error.code, out, err })
+      },
+    )
+  })
+}
+
+describe('the program', () => {
+  test('tells a Node that is too old in one line, loads nothing, and exits 2', async () => {
+    const { code, out, err } = await runAs({ node: '20.20.2', napi: '9' })
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toMatch(
+      /^errand needs Node 22\.14 or newer \(N-API 10\), and this is Node 20\.20\.2 \(N-API 9\)\. .+\n$/,
+    )
+    expect(await runAs({ node: '16.0.0' as string, napi: '' })).toMatchObject({ code: 2 })
+  })
+
+  test('runs on a Node that is new enough', async () => {
+    expect(await runAs({})).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+  })
+
+  test.each([
+    [0, ['help']],
+    [2, ['hlep']],
+    [2, ['ps']],
+  ])('exits %i for %j', async (code, args) => {
+    await using place = new Workplace()
+    expect((await place.start(...args).ended).code).toBe(code)
+  })
+
+  test('ends quietly when its reader goes away', async () => {
+    await using place = new Workplace()
+    const run = place.start('help')
+    run.child.stdout?.destroy()
+    expect(await run.ended).toMatchObject({ err: '' })
+  })
+})

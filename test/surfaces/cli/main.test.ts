@@ -1,0 +1,107 @@
+// The command line as a function: help, version, slips and the exit codes of what needs no ledger.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ErrandError } from '../../../src/errors.ts'
+import { exitCodeOf } from '../../../src/surfaces/cli/exit-code.ts'
+import { main } from '../../../src/surfaces/cli/main.ts'
+import { verbs } from '../../../src/surfaces/cli/verbs.ts'
+import { fakeIo } from './fake-io.ts'
+
+let cwd: string
+beforeAll(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'errand-main-'))
+  writeFileSync(join(cwd, 'plan.yaml'), 'tasks: { a: { run: x }, b: { run: y, after: a } }')
+})
+afterAll(() => rmSync(cwd, { recursive: true }))
+
+async function errand(...argv: string[]) {
+  const io = fakeIo({ cwd, env: { GIT_CEILING_DIRECTORIES: tmpdir() } })
+  return { code: await main(argv, io), out: io.out(), err: io.err() }
+}
+
+describe('errand', () => {
+  test('without a verb says what there is, and that this was not enough', async () => {
+    const { code, out, err } = await errand()
+    expect(code).toBe(2)
+    expect(out).toBe('')
+    for (const verb of Object.keys(verbs)) expect(err).toContain(verb)
+  })
+
+  test.each(['help', '--help', '-h'])('%s lists every verb', async (word) => {
+    const { code, out } = await errand(word)
+    expect(code).toBe(0)
+    for (const verb of Object.keys(verbs)) expect(out).toContain(verb)
+  })
+
+  test.each(Object.keys(verbs))('help %s names its usage and its options', async (verb) => {
+    const asked = await errand('help', verb)
+    expect(asked).toMatchObject({ code: 0, out: expect.stringContaining(`Usage: errand ${verb}`) })
+    expect(asked.out).toContain('--ledger')
+    expect(await errand(verb, '--help')).toEqual(asked)
+  })
+
+  test('--version is that of the package', async () => {
+    expect((await errand('--version')).out).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+
+  test('with an unknown verb names the nearest', async () => {
+    expect(await errand('cancle')).toMatchObject({ code: 2, err: expect.stringContaining('Did you mean "cancel"?') })
+    expect(await errand('constructor')).toMatchObject({ code: 2, err: expect.stringContaining('no verb') })
+  })
+
+  test.each([
+    ['an unknown option', ['run', 'plan.yaml', '--agian'], /--again/],
+    ['a missing plan', ['run', 'other.yaml'], /Cannot read the plan other\.yaml/],
+    ['an unknown target', ['run', 'plan.yaml', 'c'], /no task "c"/],
+    ['a concurrency that is none', ['run', 'plan.yaml', '--concurrency', '0'], /at least 1/],
+    ['--key beside --again', ['run', 'plan.yaml', '--key', 'k', '--again'], /only one of them/],
+    ['a ledger that is not there', ['ps', '--ledger', 'none.db'], /There is no ledger at .*none\.db/],
+    ['a status that is none', ['ps', '--status', 'running'], /--status takes one of/],
+    ['a machine that is none', ['graph', '--machine', 'tusk'], /Did you mean "task"\?/],
+    ['--run beside --executor', ['add', '--run', 'x', '--executor', 'y'], /either --run or --executor/],
+    ['a task with no name and nothing to do', ['add'], /needs a name/],
+    ['input that is no JSON', ['add', '--executor', 'x', '--input', '{'], /--input takes JSON/],
+    ['a time that is none', ['add', 'x', '--not-before', 'soon'], /--not-before takes/],
+  ])('with %s exits 2 and says what would do', async (_what, argv, message) => {
+    const { code, out, err } = await errand(...argv)
+    expect(err).toMatch(message)
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+  })
+
+  test('tells errors as JSON where JSON is wanted', async () => {
+    const { err } = await errand('run', 'other.yaml', '--json')
+    expect(JSON.parse(err)).toMatchObject({ error: { code: 'NOT_FOUND' } })
+  })
+
+  test('draws a plan and the lifecycles without any ledger', async () => {
+    expect((await errand('graph', 'plan.yaml')).out).toBe('flowchart LR\n  t0["a"]\n  t1["b"]\n  t0 --> t1\n')
+    expect((await errand('graph', '--machine', 'task')).out).toContain('submitted --> working: start')
+    expect((await errand('graph', '--machine', 'call')).out).toContain('pending --> in_progress: begin')
+  })
+
+  test('run --dry-run says what would be done, in order, and makes no ledger', async () => {
+    const { code, out } = await errand('run', 'plan.yaml', '--dry-run', '--ledger', 'dry.db', 'a')
+    expect(code).toBe(0)
+    expect(out.split('\n').slice(1, 3)).toEqual([
+      'create  a     it is new',
+      'hold    b     it is new, nothing asked for needs it',
+    ])
+    const json = await errand('run', 'plan.yaml', '--dry-run', '--ledger', 'dry.db', '--json')
+    expect(
+      json.out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).action),
+    ).toEqual(['create', 'create'])
+    expect((await errand('ps', '--ledger', 'dry.db')).code).toBe(2)
+  })
+})
+
+test('an exit code tells bad input from a bad world', () => {
+  expect(exitCodeOf(new ErrandError('INVALID_TRANSITION', 'x'))).toBe(2)
+  expect(exitCodeOf(new ErrandError('NOT_OFFERED', 'x'))).toBe(2)
+  expect(exitCodeOf(new ErrandError('LEDGER_CORRUPT', 'x'))).toBe(1)
+  expect(exitCodeOf(new Error('x'))).toBe(1)
+})

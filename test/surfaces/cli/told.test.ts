@@ -1,0 +1,154 @@
+// What a run tells, line by line or as events; what `logs` makes of a stream; what `graph` and `tree` draw.
+import { describe, expect, test } from 'vitest'
+import type { StreamItem } from '../../../src/api.ts'
+import type { EventType, TaskEvent } from '../../../src/entities/event.ts'
+import { createJsonLines } from '../../../src/surfaces/cli/json-lines.ts'
+import { LogLines } from '../../../src/surfaces/cli/log-lines.ts'
+import { toFlowchart } from '../../../src/surfaces/cli/mermaid.ts'
+import { createPlainLines } from '../../../src/surfaces/cli/plain-lines.ts'
+import type { KnownRound } from '../../../src/surfaces/cli/plan-round.ts'
+import { RunView } from '../../../src/surfaces/cli/run-view.ts'
+import { shellCommand } from '../../../src/surfaces/cli/shell-words.ts'
+import { drawTree } from '../../../src/surfaces/cli/verbs/tree.ts'
+import { fakeIo } from './fake-io.ts'
+import { planOf } from './plan-text.ts'
+import { taskOf } from './task-of.ts'
+
+const plan = planOf('tasks: { lines: { run: x }, g: { tasks: { in: { run: y } } } }')
+
+function setup() {
+  const mark = { generation: 0, edges: 0, definition: '', folder: '', invocation: '' }
+  const newest = ['lines', 'g', 'g/in'].map(
+    (path) => [path, { task: taskOf({ id: `task-${path}`, name: path }), mark: { ...mark, path } }] as const,
+  )
+  const known: KnownRound = { newest: new Map(newest), nextGeneration: 1 }
+  const view = new RunView(plan, known)
+  const io = fakeIo()
+  const reporter = createPlainLines(io, view)
+  let seq = 0
+  const tell = (type: EventType, path: string, at: number, data: Record<string, unknown>) => {
+    const event: TaskEvent = { seq: ++seq, type, taskId: `task-${path}`, at, instanceId: 'i', data }
+    const row = view.apply(event)
+    if (row !== undefined) reporter.event(event, row)
+  }
+  return { io, view, tell }
+}
+
+describe('off a terminal', () => {
+  test('each start, line of output and end is a line of its own, groups and foreign tasks left out', () => {
+    const { io, tell } = setup()
+    tell('task.created', 'lines', 0, { status: 'submitted', ready: true })
+    tell('task.started', 'g', 0, { status: 'working', from: 'submitted' })
+    tell('task.started', 'lines', 100, { status: 'working', from: 'submitted', attempt: 1 })
+    tell('output.written', 'lines', 150, { status: 'working', text: 'one\n\u001b[31mtwo\u001b[0m\n' })
+    tell('task.failed', 'lines', 300, {
+      status: 'failed',
+      error: { code: 'EXIT_CODE', message: 'exited with 1\nmore' },
+      willRetry: true,
+    })
+    tell('task.retried', 'lines', 300, { status: 'submitted', attempt: 2 })
+    tell('task.started', 'lines', 400, { status: 'working', from: 'submitted', attempt: 2 })
+    tell('task.completed', 'lines', 650, { status: 'completed' })
+    tell('task.started', 'elsewhere', 0, { status: 'working' })
+    tell('question.asked', 'g/in', 0, { status: 'working', question: 'Which?' })
+    tell('task.canceled', 'g/in', 0, { status: 'canceled', reason: 'enough' })
+    expect(io.out().split('\n')).toEqual([
+      'lines started',
+      'lines | one',
+      'lines | two',
+      'lines failed in 0.2s: exited with 1 (another attempt follows)',
+      'lines started, attempt 2',
+      'lines completed in 0.3s',
+      'g/in  asks: Which?',
+      'g/in  canceled: enough',
+      '',
+    ])
+  })
+
+  test('the view knows when nothing seems to be at work, and what each task said last', () => {
+    const { view, tell } = setup()
+    expect(view.looksIdle).toBe(true)
+    tell('task.started', 'g', 0, { status: 'working', from: 'submitted' })
+    expect(view.looksIdle).toBe(true)
+    tell('task.started', 'lines', 0, { status: 'working', from: 'submitted' })
+    tell('output.written', 'lines', 1, { status: 'working', text: 'one\ntwo\n' })
+    tell('output.written', 'lines', 1, { status: 'working', text: '\n' })
+    expect(view.looksIdle).toBe(false)
+    expect(view.row('task-lines')).toMatchObject({ lastLine: 'two', startedAt: 0 })
+  })
+})
+
+test('--json is the feed, one event a line', () => {
+  const io = fakeIo()
+  const event: TaskEvent = {
+    seq: 1,
+    type: 'task.started',
+    taskId: 'task-a',
+    at: 5,
+    instanceId: 'i',
+    data: { name: 'a\u001b[2J' },
+  }
+  createJsonLines(io).event(event, {} as never)
+  expect(JSON.parse(io.out())).toEqual(event)
+  expect(io.out()).not.toContain('\u001b')
+})
+
+test('logs pass on whole lines, so that no escape sequence can hide between two pieces', () => {
+  const lines: string[] = []
+  const log = new LogLines((line) => lines.push(line))
+  const take = (item: Record<string, unknown>) => log.take({ taskId: 't', seq: 1, ...item } as unknown as StreamItem)
+  take({ type: 'start', name: 't', goal: null })
+  take({ type: 'content', content: 'one\ntw' })
+  take({ type: 'content', content: 'o\n\u001b[3' })
+  take({ type: 'content', content: 'token', messageId: 'm' })
+  take({ type: 'message', messageId: 'm', role: 'assistant', content: 'token by token' })
+  take({ type: 'error', error: { code: 'X', message: 'broken' }, willRetry: false })
+  take({ type: 'content', content: 'end' })
+  log.end()
+  expect(lines).toEqual(['one', 'two', '\u001b[3', 'assistant: token by token', 'failed: broken', 'end'])
+})
+
+test('a flowchart frames groups, points from first to next, and reads labels as text', () => {
+  const chart = toFlowchart([
+    { id: 'a', label: 'say "hi" <b>', group: false, parent: null, after: [], status: 'completed' },
+    { id: 'g', label: 'group', group: true, parent: null, after: ['a'] },
+    { id: 'b', label: 'b', group: false, parent: 'g', after: ['elsewhere'] },
+  ])
+  expect(chart.split('\n')).toEqual([
+    'flowchart LR',
+    '  t0["say #34;hi#34; #60;b#62;"]:::completed',
+    '  subgraph t1["group"]',
+    '    t2["b"]',
+    '  end',
+    '  t0 --> t1',
+    '  classDef completed fill:#d3f2d6,stroke:#2c7a34,color:#10331a',
+  ])
+})
+
+test('a tree is drawn in the order of creation, reasons included', () => {
+  const root = taskOf({ id: 'task-root00', seq: 1, name: 'root', status: 'working' })
+  const below = [
+    taskOf({
+      id: 'task-b00000',
+      seq: 3,
+      name: 'b',
+      parentId: root.id,
+      status: 'failed',
+      error: { code: 'X', message: 'no\nluck' },
+    }),
+    taskOf({ id: 'task-a00000', seq: 2, name: 'a', parentId: root.id, ready: true }),
+    taskOf({ id: 'task-c00000', seq: 4, name: 'c', parentId: 'task-a00000', blockedBy: ['x'] }),
+  ]
+  expect(drawTree(root, below)).toEqual([
+    '#1 root working (root00)',
+    '├─ #2 a queued (a00000)',
+    '│  └─ #4 c blocked (c00000)',
+    '└─ #3 b failed: no (b00000)',
+  ])
+})
+
+test('commands to be copied are quoted for the shell', () => {
+  expect(shellCommand('errand', 'answer', 'abc', 'a b', "it's", '#4', '')).toBe(
+    "errand answer abc 'a b' 'it'\\''s' '#4' ''",
+  )
+})

@@ -1,0 +1,180 @@
+// The other verbs, from a second process while the first one runs: they only command, and the first one obeys.
+import { describe, expect, test } from 'vitest'
+import { type ErrandProcess, Workplace } from './workplace.ts'
+
+const untilFile = (file: string) => `echo waiting; while [ ! -e ${file} ]; do sleep 0.02; done`
+
+/** A plan whose task \`busy\` runs until the file \`go\` appears, and a process that runs it. */
+async function running(place: Workplace): Promise<{ run: ErrandProcess; id: string }> {
+  place.write(
+    'plan.yaml',
+    `tasks: { busy: { run: "echo start >> runs; ${untilFile('go')}; echo end >> runs" }, next: { run: echo next >> runs, after: busy } }`,
+  )
+  const run = place.start('run', 'plan.yaml')
+  await run.printed(/busy +\| waiting/)
+  return { run, id: (await place.task('busy')).id }
+}
+
+describe('from a second process', () => {
+  test('cancel ends the command that runs in the first', async () => {
+    await using place = new Workplace()
+    const { run, id } = await running(place)
+    expect(await place.errand('cancel', id, '--reason', 'enough')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('canceled'),
+    })
+    const { code, out } = await run.ended
+    expect(code).toBe(1)
+    expect(out).toMatch(/^busy canceled: enough$/m)
+    expect(out).toMatch(/next \(#\d+\) is blocked by busy/)
+    expect(place.lines('runs')).toEqual(['start'])
+  })
+
+  test('pause ends it for now, resume lets it run again', async () => {
+    await using place = new Workplace()
+    const { run, id } = await running(place)
+    expect((await place.errand('pause', id)).code).toBe(0)
+    const paused = await run.ended
+    expect(paused.code).toBe(3)
+    expect(paused.out).toMatch(/‖ busy \(#\d+\) is paused\n +errand resume \w+/)
+    const again = place.start('run', 'plan.yaml')
+    expect((await again.ended).code).toBe(3)
+    expect((await place.errand('resume', id)).code).toBe(0)
+    place.write('go', '')
+    expect((await place.errand('run', 'plan.yaml')).code).toBe(0)
+    expect(place.lines('runs')).toEqual(['start', 'start', 'end', 'next'])
+  })
+
+  test('answer lets the first go on', async () => {
+    await using place = new Workplace()
+    place.write(
+      'plan.yaml',
+      `tasks: { busy: { run: "${untilFile('go')}" }, which: { ask: Which? }, b: { run: "echo $ERRAND_RESULT_which >> runs", after: which } }`,
+    )
+    const run = place.start('run', 'plan.yaml')
+    await run.printed(/which +asks: Which\?/)
+    const { seq } = await place.task('which')
+    expect((await place.errand('answer', `#${seq}`, '{"a":1}')).code).toBe(0)
+    await run.printed(/b +completed/)
+    place.write('go', '')
+    expect((await run.ended).code).toBe(0)
+    expect(place.lines('runs')).toEqual(['{"a":1}'])
+  })
+
+  test('add creates a task that runs in the first; why, show, tree and graph explain it', async () => {
+    await using place = new Workplace()
+    const { run, id } = await running(place)
+    const added = await place.errand(
+      'add',
+      'extra',
+      '--run',
+      'echo extra >> runs',
+      '--after',
+      id,
+      '--key',
+      'k',
+      '--priority',
+      '5',
+    )
+    expect(added).toMatchObject({ code: 0, out: expect.stringMatching(/^task-[a-z0-9]+\n$/) })
+    const extra = added.out.trim()
+    expect(
+      (await place.errand('add', 'extra', '--run', 'echo extra >> runs', '--after', id, '--key', 'k')).out.trim(),
+    ).toBe(extra)
+    expect((await place.errand('why', extra)).out).toMatch(/busy/)
+    expect(JSON.parse((await place.errand('why', extra, '--json')).out)).toMatchObject({
+      reason: 'blocked',
+      tasks: [id],
+    })
+    expect((await place.errand('show', extra.slice(5, 12))).out).toMatch(/^status +submitted$/m)
+    expect((await place.errand('tree')).out).toMatch(/└─ #\d+ next blocked/)
+    expect((await place.errand('graph')).out).toMatch(/t\d+ --> t\d+/)
+    expect(await place.errand('ps', '--status', 'working', '--json')).toMatchObject({
+      out: expect.stringContaining(id),
+    })
+    place.write('go', '')
+    expect((await run.ended).code).toBe(0)
+  })
+
+  test('logs -f follows to the end; without -f it ends at once', async () => {
+    await using place = new Workplace()
+    const { run, id } = await running(place)
+    expect(await place.errand('logs', id)).toEqual({ code: 0, out: 'waiting\n', err: '' })
+    const follow = place.start('logs', id, '-f')
+    await follow.printed(/waiting/)
+    place.write('go', '')
+    expect(await follow.ended).toEqual({ code: 0, out: 'waiting\n', err: '' })
+    expect((await run.ended).code).toBe(0)
+    const items = (await place.errand('logs', id, '--json')).out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).type)
+    expect(items[0]).toBe('start')
+    expect(items.at(-1)).toBe('end')
+  })
+
+  test('logs -f ends with 130 when it is interrupted', async () => {
+    await using place = new Workplace()
+    const { id } = await running(place)
+    const follow = place.start('logs', id, '-f')
+    await follow.printed(/waiting/)
+    follow.kill('SIGINT')
+    expect((await follow.ended).code).toBe(130)
+    place.write('go', '')
+  })
+})
+
+describe('a verb', () => {
+  test('runs nothing itself', async () => {
+    await using place = new Workplace()
+    await place.errand('add', '--run', 'echo ran >> runs')
+    for (const args of [['ps'], ['tree'], ['graph'], ['show', '#1'], ['why', '#1'], ['logs', '#1']]) {
+      expect((await place.errand(...args)).code).toBe(0)
+    }
+    expect(place.lines('runs')).toEqual([])
+    expect((await place.task('echo ran >> runs').catch(() => place.tasks().then(([task]) => task)))?.status).toBe(
+      'submitted',
+    )
+  })
+
+  test('that the lifecycle does not allow exits 2 and says what would work, without keeping others from theirs', async () => {
+    await using place = new Workplace()
+    await place.errand('add', 'one')
+    await place.errand('add', 'two')
+    const { code, out, err } = await place.errand('cancel', '#1', '#9', '#2')
+    expect(code).toBe(2)
+    expect(out).toBe('#1 one canceled\n#2 two canceled\n')
+    expect(err).toContain('#9')
+    const refused = await place.errand('retry', '#1')
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('it is canceled') })
+    expect(JSON.parse((await place.errand('retry', '#1', '--json')).err)).toMatchObject({
+      error: { code: 'INVALID_TRANSITION' },
+    })
+  })
+
+  test('with the beginning of several ids lists them', async () => {
+    await using place = new Workplace()
+    for (let index = 0; index < 40; index++) await place.errand('add', `t${index}`)
+    const ids = (await place.tasks()).map((task) => task.id)
+    const letter = ids.map((id) => id[5] ?? '').find((first, index, all) => all.indexOf(first) !== index) ?? ''
+    const several = ids.filter((id) => id.startsWith(`task-${letter}`))
+    const { code, err } = await place.errand('show', letter)
+    expect(code).toBe(2)
+    for (const id of several.slice(0, 2)) expect(err).toContain(id)
+  })
+
+  test('rm deletes; children become tasks of their own, go along, or forbid it', async () => {
+    await using place = new Workplace()
+    const names = async () => (await place.tasks()).map((task) => task.name).sort()
+    for (const parent of ['p', 'q']) {
+      const { out } = await place.errand('add', parent)
+      await place.errand('add', `${parent}-child`, '--parent', out.trim())
+    }
+    expect(await place.errand('rm', '#1', '--children', 'refuse')).toMatchObject({ code: 2 })
+    expect((await place.errand('rm', '#1')).code).toBe(0)
+    expect(await names()).toEqual(['p-child', 'q', 'q-child'])
+    expect((await place.errand('rm', '#3', '--children', 'cascade')).code).toBe(0)
+    expect(await names()).toEqual(['p-child'])
+    expect(await place.errand('rm', '#1')).toMatchObject({ code: 2, err: expect.stringContaining('no task #1') })
+  })
+})
