@@ -1,9 +1,11 @@
 // The composition root: options are parsed, the ledger is opened, feed, actors and supervisor are introduced to each other,
 // and the public methods are steps and reads over them. No rule of the engine is written here.
 import { hostname } from 'node:os'
+import { followEvents } from './actors/event-stream.ts'
 import { Feed } from './actors/feed.ts'
 import { LiveActors } from './actors/live-actors.ts'
 import type { RunHost } from './actors/live-run.ts'
+import { awaitSettlement } from './actors/settlement.ts'
 import { engineClosed, Supervisor } from './actors/supervisor.ts'
 import { Subscriptions } from './actors/subscriptions.ts'
 import { LiveOutput, streamTask } from './actors/task-stream.ts'
@@ -12,8 +14,8 @@ import { type Clock, systemClock } from './clock.ts'
 import { type CallRecord, toCall } from './entities/call.ts'
 import type { TaskEvent } from './entities/event.ts'
 import { toMessage } from './entities/message.ts'
-import { type Question, toQuestion } from './entities/question.ts'
-import { type Outcome, outcomeOf, type Task, type TaskRecord, toTask } from './entities/task.ts'
+import type { Question } from './entities/question.ts'
+import { type Outcome, type Task, type TaskRecord, toTask } from './entities/task.ts'
 import { ErrandError, nearestName, TaskCanceledError, TaskFailedError } from './errors.ts'
 import type { AnyExecutor, SpawnSpec } from './executor.ts'
 import { processGroupOf, reclaim } from './executors/process-group.ts'
@@ -22,7 +24,6 @@ import { checkText, fromJson, toJson } from './json.ts'
 import type { Ledger, Op, Reads, Step } from './ledger/ledger.ts'
 import { writing } from './ledger/ledger.ts'
 import { openLedger } from './ledger/open-ledger.ts'
-import { obstacleOf } from './machines/readiness.ts'
 import {
   answerOptionsSchema,
   type CreateSpec,
@@ -45,11 +46,11 @@ import { cancel } from './steps/cancel.ts'
 import { type CreateRequest, create } from './steps/create.ts'
 import { deleteTask } from './steps/delete.ts'
 import { checkedInput, type DraftContext, toDrafts } from './steps/draft.ts'
+import { explain, openQuestions } from './steps/explain.ts'
+import { findTask } from './steps/find-task.ts'
 import { type Moment, requireTask } from './steps/moment.ts'
 import { update } from './steps/update.ts'
 import * as verbs from './steps/verbs.ts'
-
-const idPattern = /^task-[a-z0-9]+$/
 
 /**
  * Opens a ledger and an engine on it; with `work` (the default) it recovers what dead engines left and begins.
@@ -376,45 +377,7 @@ class TaskEngine {
   async settled(ref: TaskRef, options: unknown = {}): Promise<Outcome> {
     this.#requireOpen()
     const { timeoutMs } = parse(timeoutOptionsSchema, options, 'settled')
-    const id = idOf(ref)
-    const { clock } = this.#parts
-    let stop: () => void = () => {}
-    const moved = new Promise<void>((resolve) => {
-      stop = this.#feed.listen((event) => {
-        if (event.taskId === id && mayHaveSettled(event)) resolve()
-      })
-    })
-    let timer: unknown
-    try {
-      const outcome = await this.#outcome(id)
-      if (outcome) return outcome
-      const late = new Promise<'late'>((resolve) => {
-        if (timeoutMs !== undefined) timer = clock.setTimeout(() => resolve('late'), timeoutMs)
-      })
-      const first = await Promise.race([moved, late, this.#feed.stoppedSignal.then(() => 'stopped' as const)])
-      if (first === 'stopped') throw this.#failure ?? engineClosed()
-      const settled = await this.#outcome(id)
-      if (settled) return settled
-      if (first !== 'late') return await this.settled(ref, options)
-      throw new ErrandError(
-        'TIMEOUT',
-        `Task ${id} has not settled after ${timeoutMs} ms; it goes on. \`why\` tells what it waits for.`,
-        {
-          taskId: id,
-          timeoutMs,
-        },
-      )
-    } finally {
-      stop()
-      clock.clearTimeout(timer)
-    }
-  }
-
-  async #outcome(id: string): Promise<Outcome | undefined> {
-    const task = await this.#read((tx) => tx.task.get(id))
-    if (task?.deletedAt !== null && task !== undefined && !outcomeOf(task))
-      return { status: 'canceled', statusReason: 'deleted' }
-    return outcomeOf(task === undefined ? requireTask(undefined, id) : task)
+    return awaitSettlement(this.#ledger, this.#feed, this.#parts.clock, idOf(ref), timeoutMs, () => this.#failure ?? engineClosed())
   }
 
   stream(ref: TaskRef, options: unknown = {}): AsyncGenerator<unknown, void, void> {
@@ -423,22 +386,9 @@ class TaskEngine {
     return streamTask(this.#ledger, this.#feed, this.#output, idOf(ref), { after, signal })
   }
 
-  async *events(options: unknown = {}): AsyncGenerator<TaskEvent, void, void> {
+  events(options: unknown = {}): AsyncGenerator<TaskEvent, void, void> {
     this.#requireOpen()
-    const { after, signal, follow, taskId } = parse(eventsOptionsSchema, options, 'events')
-    let cursor = after
-    while (!signal?.aborted) {
-      const moved = this.#feed.moved()
-      const page = await this.#read((tx) => tx.event.after(cursor, 500, taskId))
-      for (const event of page) {
-        cursor = event.seq
-        yield event
-        if (signal?.aborted) return
-      }
-      if (page.length > 0) continue
-      if (!follow || this.#feed.stopped) return
-      await untilAborted(moved, signal)
-    }
+    return followEvents(this.#ledger, this.#feed, parse(eventsOptionsSchema, options, 'events'))
   }
 
   subscribe(type: never, handler: never): () => void {
@@ -569,34 +519,10 @@ class TaskEngine {
   }
 }
 
-function* openQuestions(tx: Reads, taskId: string): Op<Question[]> {
-  return (yield* tx.call.open(taskId)).filter((entry) => entry.kind === 'ask').map(toQuestion)
-}
-
 function idOf(ref: TaskRef): string {
   const id = typeof ref === 'string' ? ref : ref?.id
   if (typeof id === 'string') return checkText(id, 'the task id')
   throw new ErrandError('INVALID_INPUT', `Expected a task or its id, got ${typeof id}.`, {})
-}
-
-function* findTask(tx: Reads, ref: string): Op<TaskRecord | undefined> {
-  if (/^#\d+$/.test(ref)) {
-    const bySeq = yield* tx.task.getBySeq(Number(ref.slice(1)))
-    return bySeq?.deletedAt === null ? bySeq : undefined
-  }
-  const prefix = ref.startsWith('task-') ? ref : `task-${ref}`
-  if (!idPattern.test(prefix)) return undefined
-  const found = yield* tx.task.findByPrefix(prefix, 10)
-  const exact = found.find((task) => task.id === prefix)
-  if (exact || found.length <= 1) return exact ?? found[0]
-  throw new ErrandError(
-    'INVALID_INPUT',
-    `"${ref}" is the beginning of several ids: ${found.map((task) => `${task.id} (${task.name})`).join(', ')}. Write more of it, or #seq.`,
-    {
-      ref,
-      candidates: found.map((task) => task.id),
-    },
-  )
 }
 
 function readPosition(after: string): { priority: number; seq: number } {
@@ -605,107 +531,4 @@ function readPosition(after: string): { priority: number; seq: number } {
   throw new ErrandError('INVALID_INPUT', `"${after}" is not a position: pass the \`next\` of the page before.`, {
     after,
   })
-}
-
-function mayHaveSettled(event: TaskEvent): boolean {
-  return (
-    event.type === 'task.completed' ||
-    event.type === 'task.canceled' ||
-    event.type === 'task.deleted' ||
-    (event.type === 'task.failed' && event.data.willRetry !== true)
-  )
-}
-
-function untilAborted(moved: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal === undefined) return moved
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true })
-    void moved.then(resolve)
-  })
-}
-
-/** Why a task does not run; `executors` are those of this engine if it works, null if it only commands. */
-function* explain(tx: Reads, id: string, executors: string[] | null): Op<Why> {
-  const task = requireTask(yield* tx.task.get(id), id)
-  const base = { taskId: id, status: task.status, tasks: [] as string[], at: null as number | null }
-  const obstacle = obstacleOf(task)
-  switch (obstacle) {
-    case 'settled':
-      return { ...base, reason: 'settled', message: `${task.name} is ${task.status}.` }
-    case 'running':
-      return {
-        ...base,
-        reason: 'running',
-        message: `${task.name} is running${task.run > 0 ? ` (run ${task.run})` : ' by hand'}.`,
-      }
-    case 'no-executor': {
-      if (task.openBlockers > 0) break
-      const hint = task.group
-        ? 'It is a group: it starts with its first child.'
-        : 'It has no executor: `start` begins it by hand.'
-      return { ...base, reason: 'executor', message: hint }
-    }
-    case 'held': {
-      const verb = task.status === 'paused' ? 'resume' : 'start'
-      return { ...base, reason: 'held', message: `${task.name} is ${task.status} and waits for \`${verb}\`.` }
-    }
-    case 'closing':
-      return { ...base, reason: 'closing', message: `Its last run (${task.run}) is still settling.` }
-    case 'blocked':
-      break
-    case 'timer':
-      return { ...base, reason: 'timer', at: task.notBefore, message: `It may start at ${task.notBefore} (epoch ms).` }
-    case 'answer': {
-      const questions = yield* openQuestions(tx, id)
-      return {
-        ...base,
-        reason: 'answer',
-        message: `It asks: ${questions.map((question) => `"${question.question}"`).join(', ') || 'for an answer'}. \`answer\` goes on.`,
-      }
-    }
-    case 'children':
-      return yield* explainWaits(tx, task, base)
-    case null:
-      if (executors !== null && !executors.includes(task.executor as string)) {
-        return {
-          ...base,
-          reason: 'executor',
-          message: `This engine has no executor "${task.executor}"; one that has it will run it.`,
-        }
-      }
-      return {
-        ...base,
-        reason: 'slot',
-        message:
-          executors === null
-            ? 'It is ready: the next free slot of a working engine is its.'
-            : 'It is ready and waits for a free slot.',
-      }
-  }
-  const blockers = yield* tx.dependency.openBlockers(id)
-  return {
-    ...base,
-    reason: 'blocked',
-    tasks: blockers,
-    message: `It comes after ${blockers.join(', ')}, not yet completed.`,
-  }
-}
-
-function* explainWaits(tx: Reads, task: TaskRecord, base: Omit<Why, 'reason' | 'message'>): Op<Why> {
-  const open = yield* tx.call.open(task.id)
-  const awaited: string[] = []
-  for (const entry of open) {
-    if (entry.kind === 'wait') awaited.push(...(yield* tx.dependency.openWaits(entry.id)).map((edge) => edge.blockerId))
-  }
-  const sleep = open.find((entry) => entry.kind === 'sleep')
-  if (awaited.length === 0 && sleep) {
-    return { ...base, reason: 'timer', at: sleep.dueAt, message: `It sleeps until ${sleep.dueAt} (epoch ms).` }
-  }
-  return {
-    ...base,
-    reason: 'children',
-    tasks: awaited,
-    at: sleep?.dueAt ?? null,
-    message: `It waits for ${awaited.join(', ') || 'its children'}.`,
-  }
 }

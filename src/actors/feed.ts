@@ -16,12 +16,8 @@ export class Feed implements LedgerObserver {
   #catchingUp: Promise<void> | undefined
   #again = false
   #stop: (() => void) | undefined
-  #waiting: Array<() => void> = []
-  #announceStop: () => void = () => {}
-  /** Resolves when the feed stops. */
-  readonly stoppedSignal: Promise<void> = new Promise((resolve) => {
-    this.#announceStop = resolve
-  })
+  readonly #waiting = new Set<() => void>()
+  readonly #onStop = new Set<() => void>()
 
   constructor(
     ledger: Ledger,
@@ -48,7 +44,8 @@ export class Feed implements LedgerObserver {
     this.#stop?.()
     this.#stop = undefined
     this.#listeners.clear()
-    this.#announceStop()
+    for (const told of this.#onStop) told()
+    this.#onStop.clear()
     this.#wakeWaiting()
   }
 
@@ -62,10 +59,25 @@ export class Feed implements LedgerObserver {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Resolves at the next event, or when the feed stops. */
-  moved(): Promise<void> {
-    if (this.stopped) return Promise.resolve()
-    return new Promise((resolve) => this.#waiting.push(resolve))
+  /** Told once when the feed stops; at once when it has. */
+  onStop(told: () => void): () => void {
+    if (this.stopped) told()
+    else this.#onStop.add(told)
+    return () => this.#onStop.delete(told)
+  }
+
+  /** Resolves at the next event, when the feed stops, or when the signal aborts. */
+  moved(signal?: AbortSignal): Promise<void> {
+    if (this.stopped || signal?.aborted) return Promise.resolve()
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.#waiting.delete(wake)
+        signal?.removeEventListener('abort', wake)
+        resolve()
+      }
+      this.#waiting.add(wake)
+      signal?.addEventListener('abort', wake, { once: true })
+    })
   }
 
   committed(events: readonly TaskEvent[]): void {
@@ -120,8 +132,6 @@ export class Feed implements LedgerObserver {
   }
 
   #wakeWaiting(): void {
-    const waiting = this.#waiting
-    this.#waiting = []
-    for (const wake of waiting) wake()
+    for (const wake of [...this.#waiting]) wake()
   }
 }

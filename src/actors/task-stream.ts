@@ -50,10 +50,11 @@ export async function* streamTask(
   { after, signal }: StreamOptions,
 ): AsyncGenerator<StreamItem, void, void> {
   const live: LiveContent[] = []
-  let wake: (() => void) | undefined
+  let wake: () => void = () => {}
+  let news = false
   const rouse = (): void => {
-    wake?.()
-    wake = undefined
+    news = true
+    wake()
   }
   const unlisten = [
     output.listen(taskId, (content) => {
@@ -64,11 +65,13 @@ export async function* streamTask(
       if (event.taskId === taskId) rouse()
     }),
   ]
+  unlisten.push(feed.onStop(rouse))
   signal?.addEventListener('abort', rouse)
   try {
     requireTask(await ledger.read((tx) => tx.task.get(taskId)), taskId)
     let cursor = after
     while (!signal?.aborted) {
+      news = false
       const pieces = live.splice(0)
       const page = await readPage(ledger, taskId, cursor)
       // A piece belongs before the message that replaces it; one whose message stands in this page has been replaced.
@@ -87,22 +90,25 @@ export async function* streamTask(
           return
         }
       }
-      if (page.events.length > 0 || live.length > 0) continue
-      if (feed.stopped)
-        throw new ErrandError(
-          'ENGINE_CLOSED',
-          `The engine was closed while ${taskId} was still open. Stream it again with after: ${cursor}.`,
-          { taskId, after: cursor },
-        )
+      if (page.events.length > 0 || news) continue
+      if (feed.stopped) throw closedWhileOpen(taskId, cursor)
       await new Promise<void>((resolve) => {
         wake = resolve
-        void feed.stoppedSignal.then(resolve)
+        if (news) resolve()
       })
     }
   } finally {
     signal?.removeEventListener('abort', rouse)
     for (const stop of unlisten) stop()
   }
+}
+
+function closedWhileOpen(taskId: string, cursor: number): ErrandError {
+  return new ErrandError(
+    'ENGINE_CLOSED',
+    `The engine was closed while ${taskId} was still open. Stream it again with after: ${cursor}.`,
+    { taskId, after: cursor },
+  )
 }
 
 interface Page {

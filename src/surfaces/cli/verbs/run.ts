@@ -24,6 +24,7 @@ import { notesOn } from '../round-notes.ts'
 import { chooseRound, type RunFlags, type RunPlan, readRunRequest, runOptions } from '../run-request.ts'
 import { lastWords, summarize } from '../run-summary.ts'
 import { RunView } from '../run-view.ts'
+import { StopListener } from '../stop-listener.ts'
 import { cleanLine } from '../terminal-text.ts'
 import { defineVerb } from '../verb.ts'
 import { judgeRound } from '../verdict.ts'
@@ -72,7 +73,7 @@ async function peek(request: RunPlan, flags: RunFlags): Promise<KnownRound> {
 }
 
 async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promise<number> {
-  const stop = listenForStop(io)
+  const stop = new StopListener(io)
   const notes = new HeldNotes(io)
   const engine = await openEngine(io, request, notes)
   const feed = new RoundFeed(engine)
@@ -116,7 +117,7 @@ async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promis
 async function watch(
   round: Omit<FollowOptions, 'reporter'>,
   reporter: Reporter,
-  stop: Stop,
+  stop: StopListener,
   notes: HeldNotes,
 ): Promise<void> {
   stop.beforeExit = () => reporter.end()
@@ -180,27 +181,6 @@ function alreadyCompleted({
   action: string
 }): string[] {
   return known?.task.status === 'completed' && action === 'keep' ? [known.task.id] : []
-}
-
-interface Stop {
-  signal: AbortSignal
-  /** What must be put right before the process ends at once. */
-  beforeExit: () => void
-  end(): void
-}
-
-/** The first interrupt asks to stop, the second one does. */
-function listenForStop(io: CommandIo): Stop {
-  const controller = new AbortController()
-  const stop: Stop = { signal: controller.signal, beforeExit: () => {}, end: () => unlisten() }
-  const unlisten = io.onInterrupt(() => {
-    if (controller.signal.aborted) {
-      stop.beforeExit()
-      io.exit(exitCodes.interrupted)
-    }
-    controller.abort()
-  })
-  return stop
 }
 
 async function drain(io: CommandIo, engine: Engine): Promise<number> {

@@ -1,0 +1,8 @@
+// All benchmarks in one run: `npm run bench`. Ratios hold between machines, absolute figures do not.
+import { heap } from './heap.ts'
+import { startup } from './startup.ts'
+import { throughput } from './throughput.ts'
+
+await throughput()
+await heap()
+await startup()

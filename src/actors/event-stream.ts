@@ -1,0 +1,35 @@
+// The durable feed as an iterator: from a cursor on, in pages, then live.
+import type { TaskEvent } from '../entities/event.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Feed } from './feed.ts'
+
+const pageSize = 500
+
+export interface EventStreamOptions {
+  after: number
+  signal?: AbortSignal | undefined
+  /** False: ends where the ledger ends now. */
+  follow: boolean
+  taskId?: string | undefined
+}
+
+export async function* followEvents(
+  ledger: Ledger,
+  feed: Feed,
+  { after, signal, follow, taskId }: EventStreamOptions,
+): AsyncGenerator<TaskEvent, void, void> {
+  let cursor = after
+  while (!signal?.aborted) {
+    const moved = feed.moved(signal)
+    const from = cursor
+    const page = await ledger.read((tx) => tx.event.after(from, pageSize, taskId))
+    for (const event of page) {
+      cursor = event.seq
+      yield event
+      if (signal?.aborted) return
+    }
+    if (page.length > 0) continue
+    if (!follow || feed.stopped) return
+    await moved
+  }
+}

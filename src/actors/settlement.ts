@@ -1,0 +1,81 @@
+// Waiting, outside of any run, for a task to settle.
+import type { Clock } from '../clock.ts'
+import type { TaskEvent } from '../entities/event.ts'
+import { type Outcome, outcomeOf } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { requireTask } from '../steps/moment.ts'
+import type { Feed } from './feed.ts'
+
+/**
+ * The outcome of a task, as soon as there is one.
+ * @throws ErrandError NOT_FOUND; TIMEOUT when it is still open after `timeoutMs`; what `closed` says when the feed stops.
+ */
+export async function awaitSettlement(
+  ledger: Ledger,
+  feed: Feed,
+  clock: Clock,
+  taskId: string,
+  timeoutMs: number | undefined,
+  closed: () => unknown,
+): Promise<Outcome> {
+  let heard: Signal | undefined
+  let wake: () => void = () => {}
+  const hear = (signal: Signal): void => {
+    heard = signal
+    wake()
+  }
+  // Listening first: what settles between the reading and the listening would be missed.
+  const stop = feed.listen((event) => {
+    if (event.taskId === taskId && mayHaveSettled(event)) hear('settled')
+  })
+  const timer = timeoutMs === undefined ? undefined : clock.setTimeout(() => hear('late'), timeoutMs)
+  const unlisten = feed.onStop(() => hear('closed'))
+  try {
+    for (;;) {
+      const signal = take()
+      const outcome = feed.stopped ? undefined : await readOutcome(ledger, taskId)
+      if (outcome) return outcome
+      if (signal === 'late') throw stillOpen(taskId, timeoutMs)
+      if (signal === 'closed') throw closed()
+      await new Promise<void>((resolve) => {
+        wake = resolve
+        if (heard !== undefined) resolve()
+      })
+    }
+  } finally {
+    stop()
+    unlisten()
+    clock.clearTimeout(timer)
+  }
+
+  function take(): Signal | undefined {
+    const signal = heard
+    heard = undefined
+    return signal
+  }
+}
+
+type Signal = 'settled' | 'late' | 'closed'
+
+async function readOutcome(ledger: Ledger, taskId: string): Promise<Outcome | undefined> {
+  const task = await ledger.read((tx) => tx.task.get(taskId))
+  if (task === undefined) requireTask(undefined, taskId)
+  return outcomeOf(task as NonNullable<typeof task>)
+}
+
+function mayHaveSettled(event: TaskEvent): boolean {
+  return (
+    event.type === 'task.completed' ||
+    event.type === 'task.canceled' ||
+    (event.type === 'task.failed' && event.data.willRetry !== true)
+  )
+}
+
+function stillOpen(taskId: string, timeoutMs: number | undefined): ErrandError {
+  return new ErrandError(
+    'TIMEOUT',
+    `Task ${taskId} has not settled after ${timeoutMs} ms; it goes on. \`why\` tells what it waits for.`,
+    { taskId, timeoutMs },
+  )
+}

@@ -1,0 +1,27 @@
+// Finding a task by what people write: an id, a prefix of one, or `#seq`.
+import type { TaskRecord } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import type { Op, Reads } from '../ledger/ledger.ts'
+
+const idPattern = /^task-[a-z0-9]+$/
+
+/** @throws ErrandError INVALID_INPUT { candidates } when several ids begin so. */
+export function* findTask(tx: Reads, ref: string): Op<TaskRecord | undefined> {
+  if (/^#\d+$/.test(ref)) {
+    const bySeq = yield* tx.task.getBySeq(Number(ref.slice(1)))
+    return bySeq?.deletedAt === null ? bySeq : undefined
+  }
+  const prefix = ref.startsWith('task-') ? ref : `task-${ref}`
+  if (!idPattern.test(prefix)) return undefined
+  const found = yield* tx.task.findByPrefix(prefix, 10)
+  const exact = found.find((task) => task.id === prefix)
+  if (exact || found.length <= 1) return exact ?? found[0]
+  throw new ErrandError(
+    'INVALID_INPUT',
+    `"${ref}" is the beginning of several ids: ${found.map((task) => `${task.id} (${task.name})`).join(', ')}. Write more of it, or #seq.`,
+    {
+      ref,
+      candidates: found.map((task) => task.id),
+    },
+  )
+}
