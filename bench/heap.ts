@@ -12,7 +12,9 @@ export async function heap(): Promise<void> {
     await engine.create(Array.from({ length: 1_000 }, () => ({ executor: 'later' })))
   }
   const grown = settledHeap() - before
-  console.log(`heap: ${count.toLocaleString('en')} submitted tasks cost ${(grown / count).toFixed(1)} bytes of heap each (aim: under 100)`)
+  console.log(
+    `heap: ${count.toLocaleString('en')} submitted tasks cost ${(grown / count).toFixed(1)} bytes of heap each (aim: under 100)`,
+  )
   await engine.close()
 }
 

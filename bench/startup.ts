@@ -22,7 +22,9 @@ async function fill(path: string): Promise<void> {
       run_open, open_blockers, wakes, crashes, policy, metadata, snapshot, version, created_at, updated_at, completed_at)
      values (?, 'old', '', ?, 0, ?, 0, 'first', 'null', 'null', 0, 1, ?, 0, 0, 0, 0, '{}', '{}', ?, 1, 1, 1, ?)`,
   )
-  const event = db.prepare(`insert into event (type, task_id, at, instance_id, data) values ('task.created', ?, 1, 'bench', '{}')`)
+  const event = db.prepare(
+    `insert into event (type, task_id, at, instance_id, data) values ('task.created', ?, 1, 'bench', '{}')`,
+  )
   db.transaction(() => {
     for (let n = 0; n < settled + submitted; n++) {
       const done = n < settled

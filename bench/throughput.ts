@@ -37,7 +37,10 @@ async function createLane(engine: Awaited<ReturnType<typeof createEngine>>, lane
 async function traceEngine(path: string): Promise<Trace> {
   const trace: Trace = []
   const probe = new Database(':memory:')
-  const prototype = Object.getPrototypeOf(probe.prepare('select 1')) as { run: (...values: unknown[]) => unknown; source: string }
+  const prototype = Object.getPrototypeOf(probe.prepare('select 1')) as {
+    run: (...values: unknown[]) => unknown
+    source: string
+  }
   const original = prototype.run
   prototype.run = function (this: { source: string }, ...values: unknown[]) {
     trace.push([this.source, values])

@@ -17,11 +17,11 @@ import { toMessage } from './entities/message.ts'
 import type { Question } from './entities/question.ts'
 import { type Outcome, type Task, type TaskRecord, toTask } from './entities/task.ts'
 import { ErrandError, nearestName, TaskCanceledError, TaskFailedError } from './errors.ts'
-import type { AnyExecutor, SpawnSpec } from './executor.ts'
+import type { AnyExecutor } from './executor.ts'
 import { processGroupOf, reclaim } from './executors/process-group.ts'
 import { createRandomIds, type Ids } from './ids.ts'
 import { checkText, fromJson, toJson } from './json.ts'
-import type { Ledger, Op, Reads, Step } from './ledger/ledger.ts'
+import type { AnyStep, Ledger, Op, Reads } from './ledger/ledger.ts'
 import { writing } from './ledger/ledger.ts'
 import { openLedger } from './ledger/open-ledger.ts'
 import {
@@ -377,7 +377,14 @@ class TaskEngine {
   async settled(ref: TaskRef, options: unknown = {}): Promise<Outcome> {
     this.#requireOpen()
     const { timeoutMs } = parse(timeoutOptionsSchema, options, 'settled')
-    return awaitSettlement(this.#ledger, this.#feed, this.#parts.clock, idOf(ref), timeoutMs, () => this.#failure ?? engineClosed())
+    return awaitSettlement(
+      this.#ledger,
+      this.#feed,
+      this.#parts.clock,
+      idOf(ref),
+      timeoutMs,
+      () => this.#failure ?? engineClosed(),
+    )
   }
 
   stream(ref: TaskRef, options: unknown = {}): AsyncGenerator<unknown, void, void> {
@@ -467,7 +474,7 @@ class TaskEngine {
     return toDrafts(parentId === undefined ? spec : { ...spec, parentId }, this.#draftContext())
   }
 
-  async #verb(ref: TaskRef, stepOf: (id: string) => Step<any, any, unknown>): Promise<Task> {
+  async #verb(ref: TaskRef, stepOf: (id: string) => AnyStep): Promise<Task> {
     this.#requireOpen()
     const id = idOf(ref)
     await this.#ledger.step(stepOf(id))

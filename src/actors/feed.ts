@@ -132,6 +132,7 @@ export class Feed implements LedgerObserver {
   }
 
   #wakeWaiting(): void {
-    for (const wake of [...this.#waiting]) wake()
+    const waiting = [...this.#waiting]
+    for (const wake of waiting) wake()
   }
 }

@@ -1,6 +1,6 @@
 // The XState side of what is awake: a supervisor at the root, below it an actor for each task that works and for each open run.
 // They are built from rows and never saved: the ledger is the truth, they are what an inspector sees.
-import { type Actor, type ActorLogic, type AnyActorRef, createActor, type Snapshot } from 'xstate'
+import { type Actor, type ActorLogic, type AnyActorLogic, type AnyActorRef, createActor, type Snapshot } from 'xstate'
 import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { RunStatus } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -62,7 +62,7 @@ export class LiveActors {
   readonly #tasks = new Map<string, AnyActorRef>()
   readonly #runs = new Map<string, AnyActorRef>()
 
-  constructor(report: Report, inspect?: (event: any) => void) {
+  constructor(report: Report, inspect?: (event: unknown) => void) {
     this.#report = report
     this.supervisor = createActor(supervisorMachine, { systemId: 'supervisor', ...(inspect ? { inspect } : {}) })
     this.#watch(this.supervisor, { actor: 'supervisor' })
@@ -115,7 +115,7 @@ export class LiveActors {
   }
 
   /** O(1), unlike a spawned child; the parent option makes it one system for an inspector. */
-  #child(logic: any, systemId: string, options: object): AnyActorRef {
+  #child(logic: AnyActorLogic, systemId: string, options: object): AnyActorRef {
     const actor = createActor(logic, {
       ...options,
       parent: this.supervisor,

@@ -1,23 +1,16 @@
 // A run that is alive: what an executor talks to. Everything it asks for is recorded before it acts; when nothing of it is in
 // flight and it only waits, it ends, and a later run goes on from the journal.
 import { setImmediate } from 'node:timers'
+import type { Clock } from '../clock.ts'
 import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
 import type { MessageRole } from '../entities/message.ts'
 import type { QuestionParams } from '../entities/question.ts'
-import {
-  type OnInterrupt,
-  type Outcome,
-  type RetryPolicy,
-  type Task,
-  type TaskRecord,
-  toTask,
-} from '../entities/task.ts'
+import { type OnInterrupt, type Outcome, type Task, type TaskRecord, toTask } from '../entities/task.ts'
 import { ErrandError, Failure, type StoredError, toStoredError } from '../errors.ts'
 import {
   type AnswerSchema,
   type AnyExecutor,
   type AskOptions,
-  type CallContext,
   type CallOptions,
   isExecutor,
   type Run,
@@ -26,8 +19,8 @@ import {
 } from '../executor.ts'
 import { checkText, fromJson, toJson } from '../json.ts'
 import type { NewCall, Op, Reads, Step } from '../ledger/ledger.ts'
-import { resolveRetry, resultsOf, retryDelay, type WaitParams } from '../machines/family.ts'
-import { replayOf } from '../machines/replay.ts'
+import { resultsOf, type WaitParams } from '../machines/family.ts'
+import { replayedError, replayOf } from '../machines/replay.ts'
 import { toAnswerSchema } from '../steps/answer-schema.ts'
 import type { CreateRequest } from '../steps/create.ts'
 import {
@@ -44,7 +37,8 @@ import type { ExecutorOutcome } from '../steps/settle-run.ts'
 import { spawn } from '../steps/spawn.ts'
 import { suspend } from '../steps/suspend.ts'
 import { beginWait, takeWait, type WaitState } from '../steps/wait.ts'
-import type { Clock } from '../clock.ts'
+import { invokeExecutor } from './invoke-executor.ts'
+import { type CallFunction, type CallPerformance, performCall } from './perform-call.ts'
 import { RunJournal } from './run-journal.ts'
 import { RunOutput } from './run-output.ts'
 
@@ -93,6 +87,12 @@ export class LiveRun implements Run {
   #quietCheck = false
   readonly #output: RunOutput
   #drained: (() => void) | undefined
+  #callsSettled: (() => void) | undefined
+  #rejectPending: (reason: ErrandError) => void = () => {}
+  /** Rejects when the run ends: every request is raced against it. */
+  readonly #end = new Promise<never>((_resolve, reject) => {
+    this.#rejectPending = reject
+  })
 
   constructor(task: TaskRecord, executor: AnyExecutor, host: RunHost) {
     this.#task = task
@@ -101,6 +101,7 @@ export class LiveRun implements Run {
     this.number = task.run
     this.attempt = task.attempt
     this.taskId = task.id
+    this.#end.catch(() => {})
     this.#output = new RunOutput(host.clock, (text) => this.#storeOutput(text))
   }
 
@@ -122,7 +123,9 @@ export class LiveRun implements Run {
     let outcome: ExecutorOutcome
     try {
       if (this.number > 1) await this.#loadJournal()
-      outcome = this.#ended ? { kind: 'ignored' } : { kind: 'returned', result: await this.#invoke() }
+      outcome = this.#ended
+        ? { kind: 'ignored' }
+        : { kind: 'returned', result: await invokeExecutor(this.#executor, toTask(this.#task, [], []), this) }
     } catch (error) {
       outcome = {
         kind: 'threw',
@@ -131,6 +134,8 @@ export class LiveRun implements Run {
         ...(error instanceof Failure && error.retryAfterMs !== undefined ? { retryAfterMs: error.retryAfterMs } : {}),
       }
     }
+    // A call that does not heed the signal keeps the run open: its successor must not run beside it.
+    if (this.#ended && this.#callsInFlight > 0) await new Promise<void>((settled) => (this.#callsSettled = settled))
     if (!this.#output.isEmpty) await this.#output.flush()
     // Whatever it returned or threw, a run that was ended has no outcome of its own.
     return this.#ended ? { kind: 'ignored' } : outcome
@@ -141,7 +146,7 @@ export class LiveRun implements Run {
     if (this.#ended) return
     this.#ended = reason
     this.#controller.abort(reason)
-    for (const wait of this.#waits.values()) wait.reject(reason)
+    this.#rejectPending(reason)
     this.#waits.clear()
     this.#drained?.()
   }
@@ -194,9 +199,7 @@ export class LiveRun implements Run {
         ...('default' in options ? { default: fromJson(toJson(options.default, 'the default answer')) } : {}),
       }
       const entry = this.#describe('ask', 'ask', params, options.key, { question, schema: params.schema })
-      const answer = await this.#wait(entry, options.timeoutMs, (record) =>
-        this.#step(beginEntry(record, this.#host.moment())),
-      )
+      const answer = await this.#wait(entry, options.timeoutMs, (record) => this.#begin(record))
       return (isZod(schema) ? schema.parse(answer) : answer) as T
     })
   }
@@ -243,7 +246,7 @@ export class LiveRun implements Run {
         )
       }
       const entry = this.#describe('sleep', 'sleep', { ms }, options.key)
-      await this.#wait(entry, ms, (record) => this.#step(beginEntry(record, this.#host.moment())))
+      await this.#wait(entry, ms, (record) => this.#begin(record))
     })
   }
 
@@ -274,12 +277,7 @@ export class LiveRun implements Run {
 
   // ── calls ──
 
-  async #call(
-    entry: EntryDescription,
-    params: unknown,
-    fn: (params: unknown, context: CallContext) => unknown,
-    options: CallOptions,
-  ): Promise<unknown> {
+  async #call(entry: EntryDescription, params: unknown, fn: CallFunction, options: CallOptions): Promise<unknown> {
     const onInterrupt = options.onInterrupt ?? this.#onInterrupt
     const found = this.#find(entry)
     switch (replayOf(found, this.attempt, onInterrupt)) {
@@ -301,21 +299,19 @@ export class LiveRun implements Run {
         return await this.#perform(record, params, fn, options)
       } finally {
         this.#callsInFlight--
-        if (this.#callsInFlight === 0) this.#drained?.()
+        if (this.#callsInFlight === 0) {
+          this.#drained?.()
+          this.#callsSettled?.()
+        }
       }
     })
   }
 
   /** Executes the function of a recorded call and records what came of it. */
-  async #perform(
-    record: NewCall,
-    params: unknown,
-    fn: (params: unknown, context: CallContext) => unknown,
-    options: CallOptions,
-  ): Promise<unknown> {
+  async #perform(record: NewCall, params: unknown, fn: CallFunction, options: CallOptions): Promise<unknown> {
     let image: unknown
     try {
-      const value = await this.#attempts(record, params, fn, options)
+      const value = await performCall(this.#performing(record), params, fn, options)
       image = fromJson(toJson(value, `the result of call "${record.name}"`))
     } catch (error) {
       // Broken off by the end of the run: it may have happened, so it is closed as interrupted, not as failed by itself.
@@ -336,73 +332,17 @@ export class LiveRun implements Run {
     await this.#step(finishEntry(this.#ref, callId, outcome, this.#host.moment()))
   }
 
-  async #attempts(
-    record: NewCall,
-    params: unknown,
-    fn: (params: unknown, context: CallContext) => unknown,
-    options: CallOptions,
-  ): Promise<unknown> {
-    const policy: RetryPolicy = resolveRetry(options.retry)
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.#once(record, params, fn, options.timeoutMs)
-      } catch (error) {
-        const delay = retryDelay(policy, attempt, error instanceof Failure ? error.retryAfterMs : undefined)
-        const final = error instanceof Failure && !error.retry
-        if (delay === undefined || final || this.#ended) throw error
-        await this.#pauseFor(delay)
-        if (this.#ended) throw this.#ended
-      }
-    }
-  }
-
-  async #once(
-    record: NewCall,
-    params: unknown,
-    fn: (params: unknown, context: CallContext) => unknown,
-    timeoutMs: number | undefined,
-  ): Promise<unknown> {
-    const note = (details: unknown): Promise<void> =>
-      this.#step(
-        noteEntry(this.#ref, record.id, fromJson(toJson(details, 'the details of a call')), this.#host.moment()),
-      )
-    if (timeoutMs === undefined) return fn(params, { callId: record.id, signal: this.signal, note })
-    const own = new AbortController()
-    const error = new ErrandError('TIMEOUT', `Call "${record.name}" took longer than ${timeoutMs} ms.`, {
+  #performing(record: NewCall): CallPerformance {
+    return {
+      clock: this.#host.clock,
       callId: record.id,
-      timeoutMs,
-    })
-    let timer: unknown
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = this.#host.clock.setTimeout(() => {
-        own.abort(error)
-        reject(error)
-      }, timeoutMs)
-    })
-    const working = Promise.resolve(
-      fn(params, { callId: record.id, signal: AbortSignal.any([this.signal, own.signal]), note }),
-    )
-    working.catch(() => {})
-    try {
-      return await Promise.race([working, late])
-    } finally {
-      this.#host.clock.clearTimeout(timer)
+      name: record.name,
+      signal: this.signal,
+      note: (details) =>
+        this.#step(
+          noteEntry(this.#ref, record.id, fromJson(toJson(details, 'the details of a call')), this.#host.moment()),
+        ),
     }
-  }
-
-  #pauseFor(ms: number): Promise<void> {
-    if (ms <= 0) return Promise.resolve()
-    return new Promise((resume) => {
-      const timer = this.#host.clock.setTimeout(() => resume(), ms)
-      this.signal.addEventListener(
-        'abort',
-        () => {
-          this.#host.clock.clearTimeout(timer)
-          resume()
-        },
-        { once: true },
-      )
-    })
   }
 
   /** A person decides about a call that a crash interrupted: true to run it again. */
@@ -421,7 +361,7 @@ export class LiveRun implements Run {
   async #wait(
     entry: EntryDescription,
     dueInMs: number | undefined,
-    begin: (record: NewCall) => Promise<void | WaitState>,
+    begin: (record: NewCall) => Promise<WaitState>,
   ): Promise<unknown> {
     const found = this.#find(entry)
     switch (replayOf(found, this.attempt, 'fail')) {
@@ -445,12 +385,17 @@ export class LiveRun implements Run {
       try {
         const begun = await begin(record)
         if (record.dueAt !== null) this.#host.arm(record.dueAt)
-        if (begun !== undefined && !begun.open) this.#resolveWait(record.id, (wait) => wait.resolve(begun.outcomes))
+        if (!begun.open) this.#resolveWait(record.id, (wait) => wait.resolve(begun.outcomes))
       } catch (error) {
         this.#resolveWait(record.id, (wait) => wait.reject(error))
       }
     })
     return over
+  }
+
+  async #begin(record: NewCall): Promise<WaitState> {
+    await this.#step(beginEntry(record, this.#host.moment()))
+    return { open: true }
   }
 
   #register(callId: string, kind: CallKind): Promise<unknown> {
@@ -502,7 +447,7 @@ export class LiveRun implements Run {
         () => this.#inFlight--,
       )
       // The feed tells of the end, in its order; a run that could not be suspended has something to take up.
-      if (!suspended) for (const callId of [...this.#waits.keys()]) this.poke(callId)
+      if (!suspended) for (const callId of this.#waits.keys()) this.poke(callId)
     } catch (error) {
       this.#host.report(error, { taskId: this.taskId, run: this.number, doing: 'suspend' })
     }
@@ -613,22 +558,6 @@ export class LiveRun implements Run {
     this.#journaled = true
   }
 
-  async #invoke(): Promise<unknown> {
-    const executor = this.#executor
-    const view = toTask(this.#task, [], [])
-    if (!isExecutor(executor)) return fromJson(toJson(await executor(view as never, this), 'the result'))
-    const input = executor.input === undefined ? view.input : parseInput(executor.input, view)
-    const value = await executor.run({ ...view, input }, this)
-    if (executor.result === undefined) return fromJson(toJson(value, 'the result'))
-    const parsed = executor.result.safeParse(value)
-    if (!parsed.success)
-      throw new Failure(`The result is not what the executor declares: ${parsed.error.message}`, {
-        code: 'INVALID_RESULT',
-        retry: false,
-      })
-    return fromJson(toJson(parsed.data, 'the result'))
-  }
-
   #describe(kind: CallKind, name: string, params: unknown, key?: string, identity: unknown = params): EntryDescription {
     const ident = identOf(key, identity)
     return { kind, name, ident, ordinal: this.#journal.claim(kind, name, ident), params }
@@ -677,37 +606,13 @@ export class LiveRun implements Run {
   #guard<R>(work: () => R | Promise<R>): Promise<R> {
     const promise = (async () => {
       if (this.#ended) throw this.#ended
-      return work()
+      return Promise.race([work(), this.#end])
     })()
     promise.catch(() => {})
     return promise
   }
 }
 
-function parseInput(schema: import('zod').ZodType, view: Task): unknown {
-  const parsed = schema.safeParse(view.input ?? undefined)
-  if (parsed.success) return parsed.data
-  throw new Failure(`The input is not what the executor takes: ${parsed.error.message}`, {
-    code: 'INVALID_INPUT',
-    retry: false,
-  })
-}
-
 function isZod(schema: unknown): schema is import('zod').ZodType {
   return typeof (schema as { safeParse?: unknown } | null | undefined)?.safeParse === 'function'
-}
-
-/** A recorded failure as it is thrown again. */
-function replayedError(call: CallRecord): Error {
-  const error = call.error as StoredError
-  if (error.final) return new Failure(error.message, { code: error.code, retry: false, details: error.details })
-  if (error.code === 'CALL_INTERRUPTED') {
-    return new ErrandError(
-      'CALL_INTERRUPTED',
-      `The call "${call.name}" was interrupted and may have happened: ${error.message}. Catch this, set onInterrupt: 'rerun', or retry the task.`,
-      { callId: call.id, call: call.name },
-    )
-  }
-  const code = error.code === 'TIMEOUT' ? 'TIMEOUT' : 'CALL_FAILED'
-  return new ErrandError(code, error.message, { callId: call.id, call: call.name, error })
 }

@@ -1,8 +1,8 @@
 // The stream of one task: replayed from the ledger, then followed live, with no gap and no duplicate, to exactly one `end`.
 // It keeps a position instead of a queue, so a slow reader costs nothing but its own time.
 import type { StreamItem } from '../api.ts'
-import type { MessageRecord } from '../entities/message.ts'
 import type { TaskEvent } from '../entities/event.ts'
+import type { MessageRecord } from '../entities/message.ts'
 import { isSettled, type TaskStatus } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'

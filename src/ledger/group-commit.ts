@@ -2,12 +2,12 @@
 // sees the ones before it, and one that is refused leaves nothing behind and rejects alone.
 import type { Clock } from '../clock.ts'
 import { ErrandError } from '../errors.ts'
-import type { Step } from './ledger.ts'
+import type { AnyStep } from './ledger.ts'
 
 /** A step that waits for its commit. */
 export interface QueuedStep {
-  readonly step: Step<any, any, any>
-  readonly resolve: (value: any) => void
+  readonly step: AnyStep
+  readonly resolve: (value: never) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -47,7 +47,7 @@ export class GroupCommit {
     this.#random = random
   }
 
-  add<R>(step: Step<any, any, R>): Promise<R> {
+  add<R>(step: AnyStep<R>): Promise<R> {
     if (this.#closed)
       return Promise.reject(new ErrandError('ENGINE_CLOSED', 'The ledger is closed; open it again to write.'))
     return new Promise<R>((resolve, reject) => {
@@ -148,7 +148,7 @@ export class GroupCommit {
     for (let index = 0; index < group.length; index++) {
       const queued = group[index] as QueuedStep
       const outcome = outcomes[index] as StepOutcome
-      if (outcome.ok) queued.resolve(outcome.value)
+      if (outcome.ok) queued.resolve(outcome.value as never)
       else queued.reject(outcome.error)
     }
     this.#runner.committed()

@@ -24,6 +24,9 @@ export interface Step<L, D, R> {
   write(tx: Tx, decision: D): Op<R>
 }
 
+/** A step whose rows are nobody's business but its own: what queues and composes steps. */
+export type AnyStep<R = unknown> = Step<any, any, R>
+
 /** A step whose load and judgement are one: nothing to weigh but what `write` is given. */
 export function writing<R>(name: string, write: (tx: Tx) => Op<R>): Step<void, void, R> {
   return { name, *load() {}, judge() {}, write }

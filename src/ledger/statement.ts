@@ -53,12 +53,7 @@ export function createCompiler(dialect: Dialect): StatementCompiler {
 }
 
 function fill(statement: Statement, values: Record<string, unknown>): unknown[] {
-  const filled = new Array<unknown>(statement.values.length)
-  for (let index = 0; index < filled.length; index++) {
-    const value = statement.values[index]
-    filled[index] = value instanceof Hole ? values[value.name] : value
-  }
-  return filled
+  return statement.values.map((value) => (value instanceof Hole ? values[value.name] : value))
 }
 
 /** All rows of a prepared statement. */

@@ -2,7 +2,7 @@
 // that a newer XState is a change of code and not of data. The row wins where the two disagree.
 import { z } from 'zod'
 import { type TaskRecord, taskStatuses } from '../entities/task.ts'
-import { taskMachine, type TaskMachineContext, taskMachineVersion } from './task-machine.ts'
+import { type TaskMachineContext, taskMachine, taskMachineVersion } from './task-machine.ts'
 
 const snapshotSchema = z.object({
   version: z.literal(taskMachineVersion),

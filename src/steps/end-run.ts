@@ -1,7 +1,7 @@
 // Ending a live run while its executor has not settled: the task leaves WORKING now, the run is closed later (settle-run.ts).
 import type { RunOutcome } from '../entities/run.ts'
-import type { StoredError } from '../errors.ts'
 import type { TaskRecord } from '../entities/task.ts'
+import type { StoredError } from '../errors.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import type { Moment } from './moment.ts'
 

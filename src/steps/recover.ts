@@ -1,12 +1,13 @@
 // Recovery: what a dead instance left, and nothing else. Its calls in progress are failed once and exactly once, its runs are
 // closed, and their tasks compete for a slot again. Closing the runs raises the fence against an owner that was only slow.
+
+import { interruptedError } from '../entities/call.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { interruptedError } from '../entities/call.ts'
 import type { Op, Step, Tx } from '../ledger/ledger.ts'
 import { moved, touched } from '../machines/task-transition.ts'
-import { closeEntries } from './journal-closing.ts'
 import { writeMessage } from './journal.ts'
+import { closeEntries } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { settleFamily } from './settle-family.ts'
 

@@ -46,7 +46,7 @@ export function settleRun(request: SettleRunRequest): Step<Loaded, Verdict, Sett
       const task = yield* tx.task.get(request.taskId)
       const asks = task?.policy.autoComplete === true && request.outcome.kind === 'returned'
       const children = asks ? yield* tx.task.childFacts(request.taskId) : undefined
-      return { task, childrenOpen: children !== undefined && children.any && (children.live || children.broken) }
+      return { task, childrenOpen: children?.any === true && (children.live || children.broken) }
     },
     judge: (loaded) => judge(request, loaded),
     *write(tx: Tx, verdict): Op<Settlement> {

@@ -3,7 +3,7 @@ import type { EventType } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { isTerminal } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { Op, Step, Tx } from '../ledger/ledger.ts'
+import type { AnyStep, Op, Step, Tx } from '../ledger/ledger.ts'
 import { eventBetween, refuseTransition, type TaskEventName } from '../machines/task-machine.ts'
 import { moved, touched } from '../machines/task-transition.ts'
 import type { TaskPatch } from '../options.ts'
@@ -33,7 +33,7 @@ interface Loaded {
 
 interface Verdict {
   task: TaskRecord
-  verb: Step<any, any, unknown> | null
+  verb: AnyStep | null
   removed: string[]
   added: TaskRecord[]
   changed: string[]
@@ -98,13 +98,13 @@ function refuseLateChange(task: TaskRecord, patch: TaskPatch): void {
   )
 }
 
-function assignOrDelete(policy: Record<string, any>, field: string, value: unknown): void {
+function assignOrDelete(policy: Record<string, unknown>, field: string, value: unknown): void {
   if (value === null) delete policy[field]
   else if (value !== undefined) policy[field] = value
 }
 
 /** The verb whose edge leads to a status. @throws ErrandError INVALID_TRANSITION where there is none. */
-function verbTo(task: TaskRecord, status: TaskRecord['status'], moment: Moment): Step<any, any, unknown> {
+function verbTo(task: TaskRecord, status: TaskRecord['status'], moment: Moment): AnyStep {
   const { id } = task
   switch (eventBetween(task.status, status)) {
     case 'start':

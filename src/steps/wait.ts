@@ -1,7 +1,7 @@
 // Waiting for other tasks: the edges are stored, so that whoever settles them wakes the waiter in the same transaction. A wait
 // that could never end is refused with the path of the cycle.
 import type { CallRecord } from '../entities/call.ts'
-import { outcomeOf, type Outcome, type TaskRecord, isSettled } from '../entities/task.ts'
+import { isSettled, type Outcome, outcomeOf, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { NewCall, Op, Reads, Step } from '../ledger/ledger.ts'
 import { isWaitOver, type WaitParams } from '../machines/family.ts'
@@ -73,7 +73,7 @@ export function takeWait(
     },
     judge: (call) => call,
     *write(tx, call): Op<WaitState> {
-      if (!call || call.status !== 'pending') return { open: true }
+      if (call?.status !== 'pending') return { open: true }
       const params = call.params as WaitParams
       const awaited = yield* awaitedOf(tx, params)
       if (

@@ -5,7 +5,7 @@ import { fromJson } from '../../json.ts'
 import { openCallStatuses } from '../../machines/call-machine.ts'
 import type { Tx } from '../ledger.ts'
 import type { CallTableRow } from '../schema.ts'
-import { change, row, rows, sql, type StatementCompiler } from '../statement.ts'
+import { change, row, rows, type StatementCompiler, sql } from '../statement.ts'
 
 type Row = Omit<CallTableRow, 'seq'> & { seq: number }
 

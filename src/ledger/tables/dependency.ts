@@ -2,7 +2,7 @@
 import type { DependencyKind, DependencyRecord } from '../../entities/dependency.ts'
 import type { Tx } from '../ledger.ts'
 import type { DependencyTableRow } from '../schema.ts'
-import { change, rows, sql, type StatementCompiler } from '../statement.ts'
+import { change, rows, type StatementCompiler, sql } from '../statement.ts'
 
 const toRecord = (stored: DependencyTableRow): DependencyRecord => ({
   taskId: stored.task_id,
@@ -14,7 +14,7 @@ const toRecord = (stored: DependencyTableRow): DependencyRecord => ({
 })
 
 export function createDependencyTable(compiler: StatementCompiler): Tx['dependency'] {
-  const { prepare, dialect } = compiler
+  const { prepare } = compiler
   const selectOpenBlockers = prepare((db, hole) =>
     db
       .selectFrom('dependency')

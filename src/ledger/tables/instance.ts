@@ -2,7 +2,7 @@
 import type { InstanceRecord } from '../../entities/instance.ts'
 import type { Tx } from '../ledger.ts'
 import type { InstanceTableRow } from '../schema.ts'
-import { change, rows, sql, type StatementCompiler } from '../statement.ts'
+import { change, rows, type StatementCompiler, sql } from '../statement.ts'
 
 const toRecord = (stored: InstanceTableRow): InstanceRecord => ({
   id: stored.id,

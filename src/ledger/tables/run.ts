@@ -3,7 +3,7 @@ import type { RunOutcome, RunRecord, RunStatus } from '../../entities/run.ts'
 import { fromJson } from '../../json.ts'
 import type { Tx } from '../ledger.ts'
 import type { RunTableRow } from '../schema.ts'
-import { change, row, rows, sql, type StatementCompiler } from '../statement.ts'
+import { change, row, rows, type StatementCompiler, sql } from '../statement.ts'
 
 const toRecord = (stored: RunTableRow): RunRecord => ({
   taskId: stored.task_id,

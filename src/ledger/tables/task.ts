@@ -1,10 +1,20 @@
 // The task table: rows to records and back, and every statement on it.
-import { type TaskPolicy, type TaskRecord, type TaskStatus, taskStatuses, isSettled } from '../../entities/task.ts'
+import { isSettled, type TaskPolicy, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import type { StoredError } from '../../errors.ts'
 import { fromJson } from '../../json.ts'
 import type { NewTask, TaskFilter, Tx } from '../ledger.ts'
 import type { TaskTableRow } from '../schema.ts'
-import { change, insertSeq, queryRows, returningSeq, row, rows, sql, type StatementCompiler } from '../statement.ts'
+import {
+  change,
+  type Holes,
+  insertSeq,
+  queryRows,
+  returningSeq,
+  row,
+  rows,
+  type StatementCompiler,
+  sql,
+} from '../statement.ts'
 
 type Row = Omit<TaskTableRow, 'seq'> & { seq: number }
 
@@ -124,8 +134,7 @@ const birthNames = ['id', 'key', 'is_group', 'progress', 'version', 'created_at'
 
 export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   const { prepare, dialect } = compiler
-  const holes = (names: readonly string[], hole: (name: string) => any) =>
-    Object.fromEntries(names.map((name) => [name, hole(name)]))
+  const holes = (names: readonly string[], hole: Holes) => Object.fromEntries(names.map((name) => [name, hole(name)]))
 
   const selectById = prepare((db, hole) => db.selectFrom('task').selectAll().where('id', '=', hole('id')))
   const selectBySeq = prepare((db, hole) => db.selectFrom('task').selectAll().where('seq', '=', hole('seq')))
@@ -262,7 +271,12 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     ].map((probe) => ({ compile: () => probe.compile(db) }))
   }
 
-  function filtered<Q extends { where: (...args: any[]) => Q }>(start: Q, filter: TaskFilter): Q {
+  function filtered<
+    Q extends {
+      // biome-ignore lint/suspicious/noExplicitAny: one method of two query builders that share no type
+      where: (...args: any[]) => Q
+    },
+  >(start: Q, filter: TaskFilter): Q {
     let query = start.where('deleted_at', 'is', null)
     if (filter.statuses) query = query.where('status', 'in', filter.statuses)
     if (filter.parentId !== undefined) {

@@ -1,5 +1,5 @@
-// The line below the live tree in which a question of a task can be answered at once. The keyboard is taken only while a question
-// is open; at all other times keys mean what they always mean in a terminal.
+// The line below the live tree in which a question of a task can be answered at once. The keyboard is taken only while
+// a question is open; at all other times keys mean what they always mean in a terminal.
 import { emitKeypressEvents } from 'node:readline'
 import { ErrandError } from '../../errors.ts'
 import { answerChoices, parseAnswer } from './answer-text.ts'

@@ -1,6 +1,7 @@
 // The arguments of a verb: node's own parser, with complaints that name the nearest option and what the verb takes.
 import { type ParseArgsConfig, type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { ErrandError, nearestName } from '../../errors.ts'
+import { didYouMean } from './did-you-mean.ts'
 
 /** What every verb takes. */
 export const commonOptions = {
@@ -51,7 +52,7 @@ export function oneOf<const W extends string>(option: string, text: string, word
   const nearest = nearestName(text, words)
   throw new ErrandError(
     'INVALID_INPUT',
-    `--${option} takes one of ${words.join(', ')}, got "${text}".${nearest === undefined ? '' : ` Did you mean "${nearest}"?`}`,
+    `--${option} takes one of ${words.join(', ')}, got "${text}".${didYouMean(nearest)}`,
     { option, value: text, nearest },
   )
 }
@@ -73,7 +74,7 @@ function parseOrRefuse(config: ParseArgsConfig & { options: ParseArgsOptionsConf
     const nearest = nearestName(option, names)
     throw new ErrandError(
       'UNKNOWN_OPTION',
-      `There is no option ${option}.${nearest === undefined ? '' : ` Did you mean ${nearest}?`} Usage: errand ${usage}. It takes: ${names.join(', ')}. What begins with a dash but is no option goes behind "--".`,
+      `There is no option ${option}.${didYouMean(nearest)} Usage: errand ${usage}. It takes: ${names.join(', ')}. What begins with a dash but is no option goes behind "--".`,
       { option, nearest, known: names },
       error,
     )

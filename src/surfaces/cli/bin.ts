@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// The `errand` program. It looks at the Node that runs it before it loads anything of the engine: on a Node that is too old the
-// SQLite binding would not fail but crash the process without a word. Hence plain syntax here, and a dynamic import.
+// The `errand` program. It looks at the Node that runs it before it loads anything of the engine: on a Node that is too
+// old the SQLite binding would not fail but crash the process without a word. Hence plain syntax here, and a dynamic
+// import.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,5 +1,6 @@
-// Durations as people write them in a plan (`90s`, `5m`) and as the terminal shows them. A bare number is refused on purpose:
-// nobody can tell whether 90 means seconds or milliseconds, and guessing wrong kills a command that did no harm.
+// Durations as people write them in a plan (`90s`, `5m`) and as the terminal shows them. A bare number is refused on
+// purpose: nobody can tell whether 90 means seconds or milliseconds, and guessing wrong kills a command that did no
+// harm.
 
 const unitsMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 const pattern = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/

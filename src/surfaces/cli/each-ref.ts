@@ -1,5 +1,5 @@
-// The verbs that do one thing to each of several tasks: pause, resume, cancel, retry, rm. One that is refused does not keep the
-// others from it; the exit code tells that there was one.
+// The verbs that do one thing to each of several tasks: pause, resume, cancel, retry, rm. One that is refused does not
+// keep the others from it; the exit code tells that there was one.
 import type { Engine } from '../../api.ts'
 import type { Task } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'

@@ -1,4 +1,5 @@
-// What the command line's exit codes mean, and which one an error becomes. Scripts rely on these numbers: they never change.
+// What the command line's exit codes mean, and which one an error becomes. Scripts rely on these numbers: they never
+// change.
 import { ErrandError, type ErrorCode } from '../../errors.ts'
 
 export const exitCodes = {

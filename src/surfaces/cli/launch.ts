@@ -1,4 +1,5 @@
 // The command line in its process: wires stdout, stderr, signals and the exit code to `main`.
+import { isatty } from 'node:tty'
 import type { CommandIo } from './io.ts'
 import { main } from './main.ts'
 
@@ -23,7 +24,8 @@ function processIo(): CommandIo {
   return {
     stdout: process.stdout,
     stderr: process.stderr,
-    keyboard: process.stdin.isTTY ? process.stdin : undefined,
+    // Touched only if it is one: a stream on something else may have effects of its own.
+    keyboard: isatty(0) ? process.stdin : undefined,
     env: process.env,
     cwd: process.cwd(),
     interrupt,

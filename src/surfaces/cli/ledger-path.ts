@@ -1,5 +1,5 @@
-// Which ledger a command means: --ledger, else ERRAND_LEDGER, else `.errand/ledger.db` found upwards, else the one in git's common
-// directory (so that all worktrees of a repository share it), else `.errand/ledger.db` here.
+// Which ledger a command means: --ledger, else ERRAND_LEDGER, else `.errand/ledger.db` found upwards, else the one in
+// git's common directory (so that all worktrees of a repository share it), else `.errand/ledger.db` here.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'

@@ -1,4 +1,5 @@
-// One picture of a running plan as lines of text: which rows fit, and what each says. Pure, so that tests can look at it.
+// One picture of a running plan as lines of text: which rows fit, and what each says. Pure, so that tests can look at
+// it.
 import { isSettled } from '../../entities/task.ts'
 import { formatDuration } from './duration.ts'
 import type { Paint } from './paint.ts'

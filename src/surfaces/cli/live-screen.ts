@@ -1,4 +1,5 @@
-// The last lines of a terminal, rewritten in place: only what changed is written, the cursor is hidden meanwhile, and given back.
+// The last lines of a terminal, rewritten in place: only what changed is written, the cursor is hidden meanwhile, and
+// given back.
 import type { Output } from './io.ts'
 
 const hideCursor = '\u001b[?25l'

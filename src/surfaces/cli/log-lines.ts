@@ -1,5 +1,5 @@
-// The items of a task's stream as lines for people. Output arrives in pieces that need not end where a line does, and an escape
-// sequence cut in two could slip through the cleaning: so only whole lines are passed on.
+// The items of a task's stream as lines for people. Output arrives in pieces that need not end where a line does, and
+// an escape sequence cut in two could slip through the cleaning: so only whole lines are passed on.
 import type { StreamItem } from '../../api.ts'
 
 export class LogLines {

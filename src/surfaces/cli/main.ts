@@ -1,8 +1,9 @@
-// The command line as a function: arguments and a world in, an exit code out. Everything that can go wrong ends here as one
-// line on stderr and a code that scripts can rely on.
+// The command line as a function: arguments and a world in, an exit code out. Everything that can go wrong ends here as
+// one line on stderr and a code that scripts can rely on.
 import { readFile } from 'node:fs/promises'
 import { ErrandError, nearestName } from '../../errors.ts'
 import { parseArguments } from './arguments.ts'
+import { didYouMean } from './did-you-mean.ts'
 import { exitCodeOf, exitCodes } from './exit-code.ts'
 import { helpFor, overview } from './help.ts'
 import { type CommandIo, note, print } from './io.ts'
@@ -56,7 +57,7 @@ async function loadVerb(name: string): Promise<Verb> {
   const nearest = nearestName(name, known)
   throw new ErrandError(
     'INVALID_INPUT',
-    `There is no verb "${name}".${nearest === undefined ? '' : ` Did you mean "${nearest}"?`} It is one of: ${known.join(', ')}.`,
+    `There is no verb "${name}".${didYouMean(nearest)} It is one of: ${known.join(', ')}.`,
     { verb: name, nearest, known },
   )
 }

@@ -1,5 +1,5 @@
-// How every verb but `run` reaches the ledger: an engine that only commands. It never runs, recovers or fires anything, and the
-// process that does hears of what is written here through the ledger itself.
+// How every verb but `run` reaches the ledger: an engine that only commands. It never runs, recovers or fires anything,
+// and the process that does hears of what is written here through the ledger itself.
 import type { Engine } from '../../api.ts'
 import { ErrandError } from '../../errors.ts'
 import type { CommandIo } from './io.ts'

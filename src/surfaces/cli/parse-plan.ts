@@ -1,10 +1,12 @@
-// From a file to a plan: what it says is judged whole before anything is created. A plan is `create`'s own shape plus short forms; here the
-// short forms become executor and input, and every task gets its path, by which later runs find it again.
+// From a file to a plan: what it says is judged whole before anything is created. A plan is `create`'s own shape plus
+// short forms; here the short forms become executor and input, and every task gets its path, by which later runs find
+// it again.
 import { hash } from 'node:crypto'
 import { basename, dirname, isAbsolute, resolve } from 'node:path'
 import type { z } from 'zod'
 import { type ErrandError, nearestName } from '../../errors.ts'
 import { canonicalJson } from '../../json.ts'
+import { didYouMean } from './did-you-mean.ts'
 import { flatten, type Plan, type PlanTask, type PlanTaskSpec } from './plan.ts'
 import { findCycle } from './plan-graph.ts'
 import { planKeys, planSchema, planTaskSchema, type RawPlanTask, refusedTaskKeys } from './plan-schema.ts'
@@ -173,7 +175,7 @@ function checkExecutor(source: PlanSource, executor: string, at: PlanPath, path:
   const nearest = nearestName(executor, planExecutors)
   throw source.error(
     [...at, 'executor'],
-    `The task "${path}" names the executor "${executor}", which the command line does not have.${suggestion(nearest)} It has: ${planExecutors.join(', ')}`,
+    `The task "${path}" names the executor "${executor}", which the command line does not have.${didYouMean(nearest)} It has: ${planExecutors.join(', ')}`,
     { details: { executor, nearest } },
   )
 }
@@ -205,7 +207,9 @@ function placeOf({ env, shell }: Scope, cwd: string): Place {
   return { cwd, env, ...(shell === undefined ? {} : { shell }) }
 }
 
-/** Executor and input: what the short forms stand for. The time-out of a question is how long it waits for its answer. */
+/**
+ * Executor and input: what the short forms stand for. The time-out of a question is how long it waits for its answer.
+ */
 function workOf(
   raw: RawPlanTask,
   work: Work,
@@ -280,7 +284,7 @@ function missingBlocker(
   const help =
     group !== undefined && Object.hasOwn(raw, group.name)
       ? ` "${name}" stands inside the group "${group.name}": come after that`
-      : suggestion(nearest)
+      : didYouMean(nearest)
   return source.error(at, `The task "${task.path}" comes after "${name}", but there is no such task ${where}.${help}`, {
     details: { task: task.path, missing: name, nearest },
   })
@@ -341,16 +345,12 @@ function unknownKey(
   const owned = place === undefined ? owner : `${owner}: ${inside.join('.')}`
   return source.error(
     [...at, key],
-    `${owned} has no key "${key}".${suggestion(nearest)} It takes: ${known.join(', ')}`,
+    `${owned} has no key "${key}".${didYouMean(nearest)} It takes: ${known.join(', ')}`,
     {
       at: 'key',
       details: { key, nearest },
     },
   )
-}
-
-function suggestion(nearest: string | undefined): string {
-  return nearest === undefined ? '' : ` Did you mean "${nearest}"?`
 }
 
 function kindOfValue(value: unknown): string {

@@ -28,7 +28,9 @@ export function findCycle(level: readonly Ordered[]): string[] | undefined {
   return undefined
 }
 
-/** The tasks that do work, in an order in which they could run one by one; that of the file where nothing else decides. */
+/**
+ * The tasks that do work, in an order in which they could run one by one; that of the file where nothing else decides.
+ */
 export function inOrder(tasks: readonly PlanTask[]): PlanTask[] {
   const byPath = new Map(tasks.map((task) => [task.path, task]))
   const placed = new Set<string>()
@@ -48,7 +50,10 @@ export function leavesOf(task: PlanTask): PlanTask[] {
   return task.group ? task.children.flatMap(leavesOf) : [task]
 }
 
-/** Paths of the working tasks that these need: themselves, what is in them, and all that they and their groups come after. */
+/**
+ * Paths of the working tasks that these need: themselves, what is in them, and all that they and their groups come
+ * after.
+ */
 export function neededBy(targets: readonly PlanTask[], byPath: ReadonlyMap<string, PlanTask>): Set<string> {
   const needed = new Set<string>()
   const visited = new Set<string>()

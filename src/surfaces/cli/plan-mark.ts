@@ -1,5 +1,5 @@
-// What a task of a plan carries in its metadata, under `plan`: which task of which plan it is and by which definition it was
-// made. The keys could not say it, for a long path is hashed in them.
+// What a task of a plan carries in its metadata, under `plan`: which task of which plan it is and by which definition
+// it was made. The keys could not say it, for a long path is hashed in them.
 import { z } from 'zod'
 import type { Task } from '../../entities/task.ts'
 
@@ -14,6 +14,8 @@ const markSchema = z.object({
   definition: z.string(),
   /** Where the plan lay: folders inside its definition begin there. */
   folder: z.string(),
+  /** It was created with nothing asking for it, so it may still wait to be let go. */
+  held: z.boolean(),
   /** Which call of the command line made the generation. */
   invocation: z.string(),
 })

@@ -1,5 +1,7 @@
-// The tasks that a user names on the command line: by path (`collect/lines`), or by the local name where only one has it.
+// The tasks that a user names on the command line: by path (`collect/lines`), or by the local name where only one has
+// it.
 import { ErrandError, nearestName } from '../../errors.ts'
+import { didYouMean } from './did-you-mean.ts'
 import type { Plan, PlanTask } from './plan.ts'
 
 /** @throws ErrandError NOT_FOUND { name, nearest } or INVALID_INPUT { name, candidates }. */
@@ -24,7 +26,7 @@ export function planTask(plan: Plan, name: string): PlanTask {
   const nearest = nearestName(name, [...plan.byPath.keys(), ...all.map((task) => task.name)])
   throw new ErrandError(
     'NOT_FOUND',
-    `The plan has no task "${name}".${nearest === undefined ? '' : ` Did you mean "${nearest}"?`} It has: ${[...plan.byPath.keys()].join(', ')}.`,
+    `The plan has no task "${name}".${didYouMean(nearest)} It has: ${[...plan.byPath.keys()].join(', ')}.`,
     { name, nearest },
   )
 }

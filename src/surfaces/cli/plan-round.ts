@@ -1,8 +1,8 @@
-// What is to be done with a round of a plan, judged from the plan and what the ledger has of it. Pure: reading and writing are in
-// prepare-round.ts, and `--dry-run` only prints what is judged here.
+// What is to be done with a round of a plan, judged from the plan and what the ledger has of it. Pure: reading and
+// writing are in prepare-round.ts, and `--dry-run` only prints what is judged here.
 //
-// Completed and canceled tasks stay, failed ones get a new attempt, whatever is missing is created in a new generation. Nothing
-// is ever created twice, because nothing that exists is.
+// Completed and canceled tasks stay, failed ones get a new attempt, whatever is missing is created in a new generation.
+// Nothing is ever created twice, because nothing that exists is.
 import type { ChildOptions } from '../../api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
 import type { Plan, PlanTask } from './plan.ts'
@@ -112,16 +112,17 @@ export function newGeneration(
     const tasks = childrenOf(task.children)
     if (decision === undefined && tasks === undefined) return undefined
     const { metadata, blockedBy = [], ...spec } = task.spec
+    const held = decision?.needed === false
     // The engine hands on to the children what their group comes after.
     const blockers = blockersOf(task.after, plan, known, (leaf) => creating.has(leaf.path))
     return {
       ...spec,
       key: taskKey(options.round, generation, task.path),
-      metadata: withMark(metadata, { ...common, path: task.path, definition: task.definitionHash }),
+      metadata: withMark(metadata, { ...common, path: task.path, definition: task.definitionHash, held }),
       ...(blockers.after.length === 0 ? {} : { after: blockers.after }),
       ...(blockers.ids.length + blockedBy.length === 0 ? {} : { blockedBy: [...blockers.ids, ...blockedBy] }),
       ...(tasks === undefined ? {} : { tasks }),
-      ...(decision === undefined || decision.needed ? {} : { autoStart: false }),
+      ...(held ? { autoStart: false } : {}),
     }
   }
   const childrenOf = (level: readonly PlanTask[]): Record<string, ChildOptions> | undefined => {
@@ -131,7 +132,7 @@ export function newGeneration(
     })
     return children.length === 0 ? undefined : Object.fromEntries(children)
   }
-  return { mark: { ...common, path: '', definition: '' }, tasks: childrenOf(plan.tasks) ?? {} }
+  return { mark: { ...common, path: '', definition: '', held: false }, tasks: childrenOf(plan.tasks) ?? {} }
 }
 
 /**

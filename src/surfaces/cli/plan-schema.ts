@@ -1,5 +1,5 @@
-// What a plan may say: every key of the file with its type, in zod. What the keys mean together (one kind of work per task,
-// names that exist, no cycles) is judged in plan.ts.
+// What a plan may say: every key of the file with its type, in zod. What the keys mean together (one kind of work per
+// task, names that exist, no cycles) is judged in plan.ts.
 import { z } from 'zod'
 import { onInterruptPolicies } from '../../entities/task.ts'
 import { retryOptionSchema } from '../../options.ts'

@@ -1,5 +1,5 @@
-// The plan: what a file says, as the rest of the command line knows it. parse-plan.ts makes one of a file, plan-graph.ts answers
-// questions about its order, plan-round.ts holds it against the ledger.
+// The plan: what a file says, as the rest of the command line knows it. parse-plan.ts makes one of a file,
+// plan-graph.ts answers questions about its order, plan-round.ts holds it against the ledger.
 import type { ChildOptions } from '../../api.ts'
 
 /** What a task of a plan is created with; its place (`after`, `tasks`, `key`) is added by the round. */

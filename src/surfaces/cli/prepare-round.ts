@@ -1,6 +1,6 @@
-// Brings the ledger to where a round of a plan can go on: creates what is missing, gives changed tasks their new definition,
-// failed ones a new attempt, and lets go of what was held. All before anything runs, and each step safe to be repeated: killed
-// anywhere in between, the next run judges anew and does what is left.
+// Brings the ledger to where a round of a plan can go on: creates what is missing, gives changed tasks their new
+// definition, failed ones a new attempt, and lets go of what was held. All before anything runs, and each step safe to
+// be repeated: killed anywhere in between, the next run judges anew and does what is left.
 import type { Engine } from '../../api.ts'
 import type { Task } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
@@ -149,9 +149,9 @@ function taskPatch(task: PlanTask, plan: Plan, known: KnownRound, found: KnownTa
 async function release(engine: Engine, decisions: readonly Decision[]): Promise<void> {
   for (const { known, action, needed } of decisions) {
     if (known === undefined || !needed) continue
-    const { task } = known
+    const { task, mark } = known
     if (action === 'retry') await unlessOvertaken(() => engine.retry(task.id))
-    else if (task.status === 'submitted' && !task.ready && (await isHeld(engine, task))) {
+    else if (mark.held && task.status === 'submitted' && (await isHeld(engine, task))) {
       await unlessOvertaken(() => engine.start(task.id))
     }
   }

@@ -1,4 +1,5 @@
-// How a run is told: rewritten on a terminal (live-tree.ts), line by line elsewhere (plain-lines.ts), or as events (json-lines.ts).
+// How a run is told: rewritten on a terminal (live-tree.ts), line by line elsewhere (plain-lines.ts), or as events
+// (json-lines.ts).
 import type { TaskEvent } from '../../entities/event.ts'
 import type { Row } from './run-view.ts'
 

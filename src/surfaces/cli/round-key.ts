@@ -1,6 +1,6 @@
-// The names under which a plan's work is found again. A round is one pass through a plan; what it creates, it creates in
-// generations: the first holds the whole plan, each later one what was added or is redone. All names are idempotency keys of the
-// ledger, so two processes that start the same round at once make one set of tasks.
+// The names under which a plan's work is found again. A round is one pass through a plan; what it creates, it creates
+// in generations: the first holds the whole plan, each later one what was added or is redone. All names are idempotency
+// keys of the ledger, so two processes that start the same round at once make one set of tasks.
 import { hash } from 'node:crypto'
 import { dirname, relative } from 'node:path'
 import type { Engine } from '../../api.ts'

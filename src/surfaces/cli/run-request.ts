@@ -1,4 +1,5 @@
-// What a call of `errand run` asks for, out of its arguments: the plan, the round, what must run and what must run anew.
+// What a call of `errand run` asks for, out of its arguments: the plan, the round, what must run and what must run
+// anew.
 import { availableParallelism } from 'node:os'
 import type { Engine } from '../../api.ts'
 import { misuse, wholeNumber } from './arguments.ts'

@@ -1,5 +1,5 @@
-// The last words of a run: what came of it, each thing that needs somebody with the command that helps, and what the plan's last
-// tasks had to say, so that a run that finds everything done still tells where the result lies.
+// The last words of a run: what came of it, each thing that needs somebody with the command that helps, and what the
+// plan's last tasks had to say, so that a run that finds everything done still tells where the result lies.
 import type { Task } from '../../entities/task.ts'
 import { answerChoices } from './answer-text.ts'
 import type { Paint } from './paint.ts'

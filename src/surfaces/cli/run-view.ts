@@ -1,5 +1,6 @@
-// What `errand run` shows of a round while it runs: one row per task of the plan, kept up to date by the feed. The ledger is asked
-// again whenever it matters (is it over, how did it end); a row is never more than what is on the screen.
+// What `errand run` shows of a round while it runs: one row per task of the plan, kept up to date by the feed. The
+// ledger is asked again whenever it matters (is it over, how did it end); a row is never more than what is on the
+// screen.
 import type { TaskEvent } from '../../entities/event.ts'
 import { isSettled, type Task, type TaskStatus } from '../../entities/task.ts'
 import { errorMessageOf, outputOf, statusAfter } from './event-words.ts'

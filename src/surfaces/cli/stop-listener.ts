@@ -1,5 +1,6 @@
-// How a run is stopped: the first interrupt asks it to let go of what runs, the second ends the process at once. One press of
-// Ctrl-C may arrive twice (from the terminal and, under npm, forwarded by it), so echoes of the first do not count.
+// How a run is stopped: the first interrupt asks it to let go of what runs, the second ends the process at once. One
+// press of Ctrl-C may arrive twice (from the terminal and, under npm, forwarded by it), so echoes of the first do not
+// count.
 import { type Clock, systemClock } from '../../clock.ts'
 import { exitCodes } from './exit-code.ts'
 import type { CommandIo } from './io.ts'

@@ -2,7 +2,10 @@
 import type { Task } from '../../entities/task.ts'
 import { cleanLine, firstLine, fitWidth } from './terminal-text.ts'
 
-/** The state for people: that of the ledger, but a task that waits for a slot is queued, and one that is blocked says so. */
+/**
+ * The state for people: that of the ledger, but a task that waits for a slot is queued, and one that is blocked says
+ * so.
+ */
 export function stateWord(task: Pick<Task, 'status' | 'ready' | 'blockedBy' | 'statusReason'>): string {
   if (task.ready) return 'queued'
   if (task.status === 'submitted' && task.blockedBy.length > 0) return 'blocked'

@@ -1,5 +1,6 @@
-// Text on its way to a terminal. Names, outputs and errors come from tasks, hence from anywhere: an escape sequence among them
-// could recolour, retitle or even type into the terminal of whoever looks. Everything passes here before it is shown.
+// Text on its way to a terminal. Names, outputs and errors come from tasks, hence from anywhere: an escape sequence
+// among them could recolour, retitle or even type into the terminal of whoever looks. Everything passes here before it
+// is shown.
 import { stripVTControlCharacters } from 'node:util'
 
 /** Controls except line break and tab, and what turns the direction of writing or breaks lines in its own way. */

@@ -1,4 +1,5 @@
-// The verbs by name. Each is loaded when it is called: a command that only lists tasks should not wait for a plan parser.
+// The verbs by name. Each is loaded when it is called: a command that only lists tasks should not wait for a plan
+// parser.
 import type { Verb } from './verb.ts'
 
 interface Entry {

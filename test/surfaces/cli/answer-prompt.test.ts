@@ -45,7 +45,7 @@ describe('the prompt', () => {
   test('shows the question, its choices, and what happens without an answer', () => {
     const { draw } = setup()
     expect(draw()).toBe(' Which? [x|y] (else y in 10.0s) › ▏')
-    expect(draw(20)).toBe(' Which? [x|y]… › ▏')
+    expect(draw(20)).toBe(' Which? [x|y] … › ▏')
   })
 
   test('takes the keyboard only while a question is open', async () => {

@@ -19,7 +19,7 @@ describe('arguments', () => {
 
   test('with an unknown option name the nearest one', () => {
     expect(() => parse('a', '--stauts', 'x')).toThrowError(
-      /no option --stauts. Did you mean --status\? Usage: errand ps/,
+      /no option --stauts. Did you mean "--status"\? Usage: errand ps/,
     )
   })
 

@@ -131,7 +131,7 @@ describe('the screen', () => {
 test('the tree is redrawn on a timer and ends with a last picture, the cursor visible, in colours unless NO_COLOR says no', () => {
   const plan = planOf('tasks: { a: { run: x } }')
   const task = taskOf({ id: 'task-a', name: 'a' })
-  const mark = { path: 'a', generation: 0, edges: 0, definition: '', folder: '', invocation: '' }
+  const mark = { path: 'a', generation: 0, edges: 0, definition: '', folder: '', invocation: '', held: false }
   const known: KnownRound = { newest: new Map([['a', { task, mark }]]), nextGeneration: 1 }
   for (const color of [true, false]) {
     const env: Record<string, string> = color ? {} : { NO_COLOR: '1' }

@@ -52,7 +52,7 @@ describe('errand', () => {
   })
 
   test.each([
-    ['an unknown option', ['run', 'plan.yaml', '--agian'], /--again/],
+    ['an unknown option', ['run', 'plan.yaml', '--agian'], /Did you mean "--again"/],
     ['a missing plan', ['run', 'other.yaml'], /Cannot read the plan other\.yaml/],
     ['an unknown target', ['run', 'plan.yaml', 'c'], /no task "c"/],
     ['a concurrency that is none', ['run', 'plan.yaml', '--concurrency', '0'], /at least 1/],

@@ -1,4 +1,5 @@
-// What is done with a round, judged from the plan and what the ledger has of it; the ledger's part is played by plain values.
+// What is done with a round, judged from the plan and what the ledger has of it; the ledger's part is played by plain
+// values.
 import { describe, expect, test } from 'vitest'
 import type { Task, TaskStatus } from '../../../src/entities/task.ts'
 import type { Plan } from '../../../src/surfaces/cli/plan.ts'
@@ -37,6 +38,7 @@ function stored(of: Plan, statuses: Record<string, TaskStatus>, generation = 0):
       definition: planned?.definitionHash ?? '',
       folder: of.folder,
       invocation: 'run-1',
+      held: false,
     }
     return taskOf({
       id: `task-${path.replace('/', '')}${generation}`,

@@ -254,18 +254,6 @@ tasks:
     expect((await place.errand('run', 'plan.yaml')).code).toBe(0)
   })
 
-  test('stops at once on a second SIGINT', async () => {
-    await using place = new Workplace()
-    place.write('plan.yaml', `tasks: { a: { run: "trap '' TERM; ${untilFile('go')}" } }`)
-    const run = place.start('run', 'plan.yaml')
-    await run.printed(/a +\| waiting/)
-    run.kill('SIGINT')
-    await run.printed(/Stopping/)
-    run.kill('SIGINT')
-    expect((await run.ended).code).toBe(130)
-    place.write('go', '')
-  })
-
   test('twice at once never runs one task twice, and both end well', async () => {
     await using place = new Workplace()
     const tasks = Array.from({ length: 20 }, (_, index) => `t${index}: { run: echo t${index} >> runs }`)

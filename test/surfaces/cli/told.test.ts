@@ -17,7 +17,7 @@ import { taskOf } from './task-of.ts'
 const plan = planOf('tasks: { lines: { run: x }, g: { tasks: { in: { run: y } } } }')
 
 function setup() {
-  const mark = { generation: 0, edges: 0, definition: '', folder: '', invocation: '' }
+  const mark = { generation: 0, edges: 0, definition: '', folder: '', invocation: '', held: false }
   const newest = ['lines', 'g', 'g/in'].map(
     (path) => [path, { task: taskOf({ id: `task-${path}`, name: path }), mark: { ...mark, path } }] as const,
   )

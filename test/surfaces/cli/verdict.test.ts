@@ -11,7 +11,7 @@ import { taskOf } from './task-of.ts'
 const plan = planOf(
   'tasks: { a: { run: a }, g: { after: a, tasks: { b: { run: b }, c: { run: c, after: b } } }, d: { run: d, after: g }, e: { run: e } }',
 )
-const mark = { path: '', generation: 0, edges: 0, definition: '', folder: '/plans', invocation: 'i' }
+const mark = { path: '', generation: 0, edges: 0, definition: '', folder: '/plans', invocation: 'i', held: false }
 
 function roundOf(fields: Record<string, Partial<Task>>): KnownRound {
   const newest = Object.entries(fields).map(

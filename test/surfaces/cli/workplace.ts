@@ -1,5 +1,5 @@
-// A folder with a ledger, and the command line in it: as a process (the built program, with the Node that runs the tests) or in
-// this one. Tests wait for lines and exits, never for a clock.
+// A folder with a ledger, and the command line in it: as a process (the built program, with the Node that runs the
+// tests) or in this one. Tests wait for lines and exits, never for a clock.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -90,7 +90,9 @@ export class Workplace implements AsyncDisposable {
     return started
   }
 
-  /** In this process, which saves the time of starting one: for tests that need neither signals nor a second process. */
+  /**
+   * In this process, which saves the time of starting one: for tests that need neither signals nor a second process.
+   */
   async errand(...args: string[]): Promise<Ended> {
     const io = fakeIo({ cwd: this.folder, env: this.#env as Record<string, string> })
     return { code: await main(args, io), out: io.out(), err: io.err() }

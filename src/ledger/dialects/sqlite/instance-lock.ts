@@ -52,7 +52,7 @@ export function createInstanceLocks(ledgerPath: string): InstanceLocks {
     },
     release,
     releaseAll() {
-      for (const instanceId of [...held.keys()]) release(instanceId)
+      for (const instanceId of held.keys()) release(instanceId)
     },
   }
 }

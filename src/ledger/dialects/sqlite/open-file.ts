@@ -114,7 +114,10 @@ function requireSqlite(connection: Connection): void {
 
 function refuseForeign(connection: Connection, path: string): void {
   const application = Number(connection.pragma('application_id'))
-  if (application === applicationId) return refuseNewer(connection, path)
+  if (application === applicationId) {
+    refuseNewer(connection, path)
+    return
+  }
   const [tables] = connection.run({
     sql: 'select count(*) as count from sqlite_schema',
     parameters: [],

@@ -13,7 +13,7 @@ import {
   type QueuedStep,
   type StepOutcome,
 } from '../../group-commit.ts'
-import type { Ledger, LedgerObserver, Op, Step, Tx } from '../../ledger.ts'
+import type { AnyStep, Ledger, LedgerObserver, Op, Step, Tx } from '../../ledger.ts'
 import type { Request } from '../../statement.ts'
 import { createTables } from '../../tables/tables.ts'
 import { type Connection, isBusy, sqliteCode, translate } from './connection.ts'
@@ -182,7 +182,7 @@ class SqliteLedger implements Ledger, GroupRunner {
   }
 
   /** Undefined when a write failed: the whole group must be taken back, because the step may have written half. */
-  #runStep(step: Step<any, any, any>): StepOutcome | undefined {
+  #runStep(step: AnyStep): StepOutcome | undefined {
     let decision: unknown
     try {
       decision = step.judge(this.#drive(step.load(this.#tx)))
@@ -197,7 +197,7 @@ class SqliteLedger implements Ledger, GroupRunner {
     }
   }
 
-  #runStepApart(step: Step<any, any, any>): StepOutcome {
+  #runStepApart(step: AnyStep): StepOutcome {
     const before = this.#appended.length
     this.#connection.execute('savepoint step')
     try {
@@ -214,7 +214,7 @@ class SqliteLedger implements Ledger, GroupRunner {
     }
   }
 
-  #refusal(step: Step<any, any, any>, error: unknown): unknown {
+  #refusal(step: AnyStep, error: unknown): unknown {
     const translated = translate(error, this.name)
     const code = sqliteCode(translated)
     if (code === undefined) return translated

@@ -1,4 +1,5 @@
-// `errand graph`: what comes after what, as a Mermaid diagram: of a plan file, of tasks in the ledger, or of a lifecycle.
+// `errand graph`: what comes after what, as a Mermaid diagram: of a plan file, of tasks in the ledger, or of a
+// lifecycle.
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Task } from '../../../entities/task.ts'

@@ -1,4 +1,5 @@
-// `errand logs`: what a task printed and said. With -f it goes on until the task has ended, in whichever process it runs.
+// `errand logs`: what a task printed and said. With -f it goes on until the task has ended, in whichever process it
+// runs.
 import type { Engine } from '../../../api.ts'
 import type { EventType } from '../../../entities/event.ts'
 import { isSettled } from '../../../entities/task.ts'

@@ -1,5 +1,5 @@
-// `errand run`: brings a plan to its end, or goes on with it. Killed at any moment and called again, it goes on where the ledger
-// stands. The steps are here in their order; each lives in a file of its own.
+// `errand run`: brings a plan to its end, or goes on with it. Killed at any moment and called again, it goes on where
+// the ledger stands. The steps are here in their order; each lives in a file of its own.
 import type { Engine } from '../../../api.ts'
 import { systemClock } from '../../../clock.ts'
 import { isSettled } from '../../../entities/task.ts'
@@ -8,7 +8,7 @@ import { AnswerPrompt } from '../answer-prompt.ts'
 import { decisionJson, describeDecisions } from '../dry-run.ts'
 import { formatDuration } from '../duration.ts'
 import { exitCodes } from '../exit-code.ts'
-import { type FollowOptions, followRound, RoundFeed, tasksOf } from '../follow-round.ts'
+import { Bell, type FollowOptions, followRound, RoundFeed, tasksOf } from '../follow-round.ts'
 import { HeldNotes } from '../held-notes.ts'
 import { type CommandIo, hasColor, isLiveTerminal, note, print, printJson, printPainted } from '../io.ts'
 import { createJsonLines } from '../json-lines.ts'
@@ -17,7 +17,7 @@ import { createLiveTree } from '../live-tree.ts'
 import { createPaint } from '../paint.ts'
 import { createPlainLines } from '../plain-lines.ts'
 import { lastOf } from '../plan-graph.ts'
-import { decide, type KnownRound, knownRound, leftovers } from '../plan-round.ts'
+import { type Decision, decide, type KnownRound, knownRound, leftovers } from '../plan-round.ts'
 import { prepareRound, readRound } from '../prepare-round.ts'
 import type { Reporter } from '../reporter.ts'
 import { notesOn } from '../round-notes.ts'
@@ -75,37 +75,30 @@ async function peek(request: RunPlan, flags: RunFlags): Promise<KnownRound> {
 async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promise<number> {
   const stop = new StopListener(io)
   const notes = new HeldNotes(io)
-  const engine = await openEngine(io, request, notes)
+  const bell = new Bell()
+  const engine = await openEngine(io, request, (error) => {
+    notes.add(`errand: ${error instanceof Error ? error.message : String(error)}`)
+    bell.ring()
+  })
   const feed = new RoundFeed(engine)
   try {
     const round = await chooseRound(request, flags, engine)
     const startedAt = systemClock.now()
-    const { decisions, known } = await prepareRound(engine, {
-      ...request,
-      round,
-      invocation: createRandomIds().next('run'),
-    })
+    const invocation = createRandomIds().next('run')
+    const { decisions, known } = await prepareRound(engine, { ...request, round, invocation })
     for (const line of notesOn(decisions, leftovers(request.plan, known))) notes.add(line)
     const work = needsWork(known) && !stop.signal.aborted
     if (work) {
       const view = new RunView(request.plan, known)
-      await watch(
-        { engine, round, feed, view, signal: stop.signal },
-        createReporter(io, engine, view, flags),
-        stop,
-        notes,
-      )
+      const reporter = createReporter(io, engine, view, flags)
+      await watch({ engine, round, feed, view, reporter, bell, signal: stop.signal }, stop, notes)
     }
     if (stop.signal.aborted) return await drain(io, engine)
-    const duration = work ? formatDuration(systemClock.now() - startedAt) : undefined
-    return conclude(
-      io,
-      request,
-      flags,
-      await readRound(engine, round),
-      duration,
-      new Set(decisions.flatMap(alreadyCompleted)),
-    )
+    return conclude(io, request, flags, {
+      known: await readRound(engine, round),
+      before: new Set(decisions.flatMap(completedBefore)),
+      duration: work ? formatDuration(systemClock.now() - startedAt) : undefined,
+    })
   } finally {
     feed.close()
     await engine.close()
@@ -114,17 +107,13 @@ async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promis
 }
 
 /** Lets the engine work and tells what happens, until the round is quiet or the user wants to stop. */
-async function watch(
-  round: Omit<FollowOptions, 'reporter'>,
-  reporter: Reporter,
-  stop: StopListener,
-  notes: HeldNotes,
-): Promise<void> {
+async function watch(options: FollowOptions, stop: StopListener, notes: HeldNotes): Promise<void> {
+  const { engine, reporter } = options
   stop.beforeExit = () => reporter.end()
   if (reporter.ownsScreen) notes.hold()
   try {
-    await round.engine.work()
-    await followRound({ ...round, reporter })
+    await engine.work()
+    await followRound(options)
   } finally {
     reporter.end()
     stop.beforeExit = () => {}
@@ -132,7 +121,7 @@ async function watch(
   }
 }
 
-async function openEngine(io: CommandIo, request: RunPlan, notes: HeldNotes): Promise<Engine> {
+async function openEngine(io: CommandIo, request: RunPlan, onError: (error: unknown) => void): Promise<Engine> {
   makeLedgerFolder(request.ledger)
   const [{ createEngine }, { createShell }, { createAsk }] = await Promise.all([
     import('../../../index.ts'),
@@ -147,7 +136,7 @@ async function openEngine(io: CommandIo, request: RunPlan, notes: HeldNotes): Pr
       shell: createShell(isLedgerFile(request.ledger) ? { ledger: request.ledger } : {}),
       ask: createAsk({ defaultAfterMs: isLiveTerminal(io) ? defaultAfterMs.terminal : defaultAfterMs.elsewhere }),
     },
-    onError: (error) => notes.add(`errand: ${error instanceof Error ? error.message : String(error)}`),
+    onError,
   })
 }
 
@@ -173,13 +162,7 @@ function needsWork(known: KnownRound): boolean {
   return tasksOf(known).some((task) => task.executor !== null && !isSettled(task.status))
 }
 
-function alreadyCompleted({
-  known,
-  action,
-}: {
-  known?: { task: { id: string; status: string } } | undefined
-  action: string
-}): string[] {
+function completedBefore({ known, action }: Decision): string[] {
   return known?.task.status === 'completed' && action === 'keep' ? [known.task.id] : []
 }
 
@@ -189,28 +172,34 @@ async function drain(io: CommandIo, engine: Engine): Promise<number> {
   return exitCodes.interrupted
 }
 
-function conclude(
-  io: CommandIo,
-  request: RunPlan,
-  flags: RunFlags,
-  known: KnownRound,
-  duration: string | undefined,
-  before: ReadonlySet<string>,
-): number {
-  const verdict = judgeRound(request.plan, known, request.needed)
+interface Ending {
+  known: KnownRound
+  /** Ids of the tasks that were completed before. */
+  before: ReadonlySet<string>
+  /** Undefined when there was nothing to do. */
+  duration: string | undefined
+}
+
+function conclude(io: CommandIo, request: RunPlan, flags: RunFlags, ending: Ending): number {
+  const verdict = judgeRound(request.plan, ending.known, request.needed)
   const say = flags.json ? note : printPainted
-  if (!flags.json) for (const line of resultsOf(io, request, known, before)) print(io, line)
+  if (!flags.json) for (const line of resultsOf(io, request, ending)) print(io, line)
   const paint = createPaint(!flags.json && hasColor(io))
   const ledgerFlag = flags.ledger === undefined ? [] : ['--ledger', flags.ledger]
-  for (const line of summarize(verdict, { paint, ledgerFlag, duration, before })) say(io, line)
+  for (const line of summarize(verdict, { paint, ledgerFlag, ...ending })) say(io, line)
   return verdict.code
 }
 
+/** A plan that ends in more tasks than this has no last words: they would be a list of everything. */
+const mostLastTasks = 3
+
 /** What the plan's last tasks printed, unless it stands in the lines above already. */
-function resultsOf(io: CommandIo, { plan }: RunPlan, known: KnownRound, before: ReadonlySet<string>): string[] {
-  return lastOf(plan.tasks).flatMap((last) => {
-    const task = known.newest.get(last.path)?.task
+function resultsOf(io: CommandIo, { plan }: RunPlan, { known, before }: Ending): string[] {
+  const last = lastOf(plan.tasks)
+  if (last.length > mostLastTasks) return []
+  return last.flatMap(({ path }) => {
+    const task = known.newest.get(path)?.task
     if (task?.status !== 'completed' || !(isLiveTerminal(io) || before.has(task.id))) return []
-    return lastWords(task).map((line) => `${cleanLine(last.path)} | ${line}`)
+    return lastWords(task).map((line) => `${cleanLine(path)} | ${line}`)
   })
 }

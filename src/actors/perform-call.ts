@@ -1,0 +1,76 @@
+// The function of a recorded call: attempted as often as its own policy allows, never longer than it may take.
+import type { Clock } from '../clock.ts'
+import { ErrandError, Failure } from '../errors.ts'
+import type { CallContext, CallOptions } from '../executor.ts'
+import { resolveRetry, retryDelay } from '../machines/family.ts'
+
+export type CallFunction = (params: unknown, context: CallContext) => unknown
+
+export interface CallPerformance {
+  clock: Clock
+  callId: string
+  name: string
+  /** Of the run. */
+  signal: AbortSignal
+  note(details: unknown): Promise<void>
+}
+
+/** What the function returned in the end; throws what it threw last, or TIMEOUT. */
+export async function performCall(
+  call: CallPerformance,
+  params: unknown,
+  fn: CallFunction,
+  options: CallOptions,
+): Promise<unknown> {
+  const policy = resolveRetry(options.retry)
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await performOnce(call, params, fn, options.timeoutMs)
+    } catch (error) {
+      const delay = retryDelay(policy, attempt, error instanceof Failure ? error.retryAfterMs : undefined)
+      const final = error instanceof Failure && !error.retry
+      if (delay === undefined || final || call.signal.aborted) throw error
+      await rest(call, delay)
+      if (call.signal.aborted) throw error
+    }
+  }
+}
+
+async function performOnce(
+  { clock, callId, name, signal, note }: CallPerformance,
+  params: unknown,
+  fn: CallFunction,
+  timeoutMs: number | undefined,
+): Promise<unknown> {
+  if (timeoutMs === undefined) return fn(params, { callId, signal, note })
+  const own = new AbortController()
+  const error = new ErrandError('TIMEOUT', `Call "${name}" took longer than ${timeoutMs} ms.`, { callId, timeoutMs })
+  let timer: unknown
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = clock.setTimeout(() => {
+      own.abort(error)
+      reject(error)
+    }, timeoutMs)
+  })
+  try {
+    const working = Promise.resolve(fn(params, { callId, signal: AbortSignal.any([signal, own.signal]), note }))
+    working.catch(() => {})
+    return await Promise.race([working, late])
+  } finally {
+    clock.clearTimeout(timer)
+  }
+}
+
+/** Waits out the backoff, or until the run ends. */
+function rest({ clock, signal }: CallPerformance, ms: number): Promise<void> {
+  if (ms <= 0) return Promise.resolve()
+  return new Promise((resume) => {
+    const done = (): void => {
+      clock.clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resume()
+    }
+    const timer = clock.setTimeout(done, ms)
+    signal.addEventListener('abort', done, { once: true })
+  })
+}

@@ -1,0 +1,50 @@
+// Brings a PostgreSQL schema to the present version of the ledger: all in one transaction (its DDL can be taken back), under
+// an advisory lock, so that of ten processes that open a new database one migrates and nine find it done.
+import { ErrandError } from '../../../errors.ts'
+import { applicationId, ledgerVersion, migrationTexts } from '../../migrations/migrations.ts'
+import type { PostgresClient } from './client.ts'
+import { postgresDialect } from './dialect.ts'
+
+/** Held for the length of a migration; every database counts its advisory locks apart. */
+const migrationLock = applicationId + 1
+
+/** @throws ErrandError LEDGER_NEWER, LEDGER_FOREIGN; what the server says, when a statement fails */
+export async function migrate(client: PostgresClient, name: string): Promise<void> {
+  await client.query('begin')
+  try {
+    await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
+    const version = await versionOf(client, name)
+    for (const text of migrationTexts(postgresDialect, version)) await client.query(text)
+    if (version === 0) await client.query('create table ledger_version (version bigint not null)')
+    await client.query('delete from ledger_version')
+    await client.query('insert into ledger_version (version) values ($1)', [ledgerVersion])
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback')
+    throw error
+  }
+}
+
+async function versionOf(client: PostgresClient, name: string): Promise<number> {
+  const [found] = (
+    await client.query(
+      `select to_regclass('ledger_version') is not null as ours, to_regclass('task') is not null as taken`,
+    )
+  ).rows as [{ ours: boolean; taken: boolean }]
+  if (!found.ours) {
+    if (!found.taken) return 0
+    throw new ErrandError(
+      'LEDGER_FOREIGN',
+      `${name} has a table "task" of another program. Name a schema of its own for the ledger (search_path).`,
+      { name },
+    )
+  }
+  const [stored] = (await client.query('select version from ledger_version')).rows as [{ version: number }]
+  const version = Number(stored.version)
+  if (version <= ledgerVersion) return version
+  throw new ErrandError(
+    'LEDGER_NEWER',
+    `The ledger ${name} is of version ${version}; this errand knows versions up to ${ledgerVersion}. Update errand.`,
+    { name, version, known: ledgerVersion },
+  )
+}

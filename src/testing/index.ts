@@ -1,0 +1,14 @@
+// What is shipped as `errand/testing`: time, ids and a ledger in the hands of a test, and the contract that every ledger keeps.
+
+export type { Clock } from '../clock.ts'
+export type { Ids } from '../ids.ts'
+export { openPostgresLedger, type PostgresClient } from '../ledger/dialects/postgres/postgres-ledger.ts'
+export type { Ledger, LedgerObserver, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+export { writing } from '../ledger/ledger.ts'
+export { openLedger } from '../ledger/open-ledger.ts'
+export { callRow, edgeRow, eventRow, messageRow, runRow, someTime, taskRow } from './factories.ts'
+export { createFaultyLedger, type FaultKind, type FaultyLedger, type Gate, type StepChoice } from './faulty-ledger.ts'
+export type { Expectation, OpenedLedger, TestWords } from './ledger-contract/contract-world.ts'
+export { ledgerContract } from './ledger-contract/ledger-contract.ts'
+export { createSequentialIds } from './sequential-ids.ts'
+export { SimulatedClock } from './simulated-clock.ts'

@@ -1,0 +1,136 @@
+// What the tests of the engine share: an engine that is closed with its test and that nobody may hear complain, and signals in
+// place of sleeping.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished } from 'vitest'
+import type { Engine, EngineOptions, Executors } from '../../src/api.ts'
+import { createEngine } from '../../src/engine.ts'
+import type { TaskEvent } from '../../src/entities/event.ts'
+import type { Task, TaskStatus } from '../../src/entities/task.ts'
+import { ErrandError, type ErrorCode } from '../../src/errors.ts'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
+
+/** An engine in memory. Without an `onError` of the test's own, whatever it reports fails the test. */
+export async function openEngine<const E extends Executors = Record<never, never>>(
+  options: EngineOptions<E> = {},
+): Promise<Engine<E>> {
+  const reported: unknown[] = []
+  const engine = await createEngine<E>({
+    onError: (error, context) => reported.push({ error, context }),
+    ...options,
+  } as EngineOptions<E>)
+  onTestFinished(async () => {
+    await engine.close()
+    expect(reported).toEqual([])
+  })
+  return engine
+}
+
+/** The path of a ledger that goes with its test. */
+export function ledgerFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'errand-engine-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, 'errand.db')
+}
+
+export interface Deferred<T = void> {
+  promise: Promise<T>
+  resolve: (value: T) => void
+  reject: (error: unknown) => void
+}
+
+export function deferred<T = void>(): Deferred<T> {
+  let resolve: Deferred<T>['resolve'] = () => {}
+  let reject: Deferred<T>['reject'] = () => {}
+  const promise = new Promise<T>((done, failed) => {
+    resolve = done
+    reject = failed
+  })
+  promise.catch(() => {})
+  return { promise, resolve, reject }
+}
+
+/** One run as the test holds it: it goes on only when the test says how. */
+export interface HeldRun {
+  task: ExecutorTask
+  run: Run
+  /** Ends the executor. */
+  end: Deferred<unknown>
+  /** Resolves when the executor has been told to stop. */
+  aborted: Promise<void>
+}
+
+/** An executor whose runs are in the hands of the test; `runs` has them in order of their start. */
+export function puppet() {
+  const runs: HeldRun[] = []
+  const waiting: Array<() => void> = []
+  return {
+    runs,
+    /** The n-th run of all, from 0, as soon as it has started. */
+    async started(index: number): Promise<HeldRun> {
+      while (runs.length <= index) await new Promise<void>((resolve) => waiting.push(resolve))
+      return runs[index] as HeldRun
+    },
+    executor: (task: ExecutorTask, run: Run): Promise<unknown> => {
+      const end = deferred<unknown>()
+      const aborted = new Promise<void>((resolve) =>
+        run.signal.addEventListener('abort', () => resolve(), { once: true }),
+      )
+      runs.push({ task, run, end, aborted })
+      for (const wake of waiting.splice(0)) wake()
+      return end.promise
+    },
+  }
+}
+
+/** An executor that does what the task's input says: a function of the test, by name. */
+export function untilAborted(_task: unknown, run: Run): Promise<never> {
+  return new Promise((_resolve, reject) =>
+    run.signal.addEventListener('abort', () => reject(run.signal.reason), { once: true }),
+  )
+}
+
+/** Resolves to the task once it is in this state. */
+export async function reached(
+  engine: Engine<any>,
+  task: string | { id: string },
+  is: TaskStatus | ((task: Task) => boolean),
+): Promise<Task> {
+  const id = typeof task === 'string' ? task : task.id
+  const fits = typeof is === 'string' ? (each: Task) => each.status === is : is
+  for await (const _event of engine.events({ taskId: id })) {
+    const now = await engine.get(id)
+    if (now !== null && fits(now)) return now
+  }
+  throw new Error(`${id} never became ${is}`)
+}
+
+/** Everything that has happened, to one task or to all. */
+export async function history(engine: Engine<any>, taskId?: string): Promise<TaskEvent[]> {
+  const found: TaskEvent[] = []
+  const only = taskId === undefined ? {} : { taskId }
+  for await (const event of engine.events({ follow: false, ...only })) found.push(event)
+  return found
+}
+
+export const typesOf = (events: readonly { type: string }[]): string[] => events.map((event) => event.type)
+
+/** The refusal that a promise, or a function, ends with. */
+export async function refusalOf(work: Promise<unknown> | (() => unknown), code: ErrorCode): Promise<ErrandError> {
+  let outcome: unknown
+  try {
+    outcome = await (typeof work === 'function' ? work() : work)
+  } catch (error) {
+    expect(ErrandError.isInstance(error), String(error)).toBe(true)
+    expect((error as ErrandError).code, String(error)).toBe(code)
+    return error as ErrandError
+  }
+  throw new Error(`Nothing was refused: got ${JSON.stringify(outcome)}`)
+}
+
+export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const item of items) found.push(item)
+  return found
+}

@@ -1,0 +1,62 @@
+// The call's table and the run's, cell by cell, and that the charts say the same.
+import { transition } from 'xstate'
+import { describe, expect, it } from 'vitest'
+import { callStatuses } from '../../src/entities/call.ts'
+import { runStatuses } from '../../src/entities/run.ts'
+import { callEvents, callMachine, nextCallStatus, openCallStatuses } from '../../src/machines/call-machine.ts'
+import { runTransitions } from '../../src/machines/run-machine.ts'
+import { supervisorMachine } from '../../src/machines/supervisor-machine.ts'
+
+const callEdges: Record<string, string> = {
+  'pending begin': 'in_progress',
+  'pending fail': 'failed',
+  'in_progress complete': 'completed',
+  'in_progress fail': 'failed',
+}
+const cells = callStatuses.flatMap((from) => callEvents.map((event) => ({ from, event })))
+
+describe('a call', () => {
+  it.each(cells)('answers $event when $from as its table says, in the chart too (X-005)', ({ from, event }) => {
+    const to = callEdges[`${from} ${event}`]
+    const snapshot = callMachine.resolveState({ value: from })
+    expect(nextCallStatus(from, event)).toBe(to)
+    expect(snapshot.can({ type: event })).toBe(to !== undefined)
+    expect(transition(callMachine, snapshot, { type: event })[0].value).toBe(to ?? from)
+  })
+
+  it('is open until it has completed or failed', () => {
+    expect(openCallStatuses).toEqual(['pending', 'in_progress'])
+    for (const status of callStatuses) {
+      expect(callMachine.resolveState({ value: status }).status).toBe(
+        openCallStatuses.includes(status) ? 'active' : 'done',
+      )
+    }
+  })
+})
+
+describe('a run', () => {
+  it('ends, then is closed, and is never live again (X-005)', () => {
+    const reached = runStatuses.map((from) => [from, runTransitions[from].end, runTransitions[from].close])
+    expect(reached).toEqual([
+      ['live', 'ending', 'closed'],
+      ['ending', undefined, 'closed'],
+      ['closed', undefined, undefined],
+    ])
+  })
+})
+
+describe('the supervisor', () => {
+  it('stands by, works, drains and is closed, in this order only (X-005)', () => {
+    const cellsOf = ['standby', 'working', 'draining', 'closed'] as const
+    const events = ['work', 'drain', 'close'] as const
+    const reached = cellsOf.map((value) =>
+      events.map((type) => transition(supervisorMachine, supervisorMachine.resolveState({ value }), { type })[0].value),
+    )
+    expect(reached).toEqual([
+      ['working', 'standby', 'closed'],
+      ['working', 'draining', 'working'],
+      ['draining', 'draining', 'closed'],
+      ['closed', 'closed', 'closed'],
+    ])
+  })
+})

@@ -1,0 +1,68 @@
+// The charts as data: what a Stately editor, a diagram and a newer XState are given.
+import { createMachine } from 'xstate'
+import { describe, expect, it } from 'vitest'
+import { taskStatuses } from '../../src/entities/task.ts'
+import { callMachine } from '../../src/machines/call-machine.ts'
+import { toMermaid } from '../../src/machines/diagram.ts'
+import { supervisorMachine } from '../../src/machines/supervisor-machine.ts'
+import { taskEvents, taskMachine, taskTransitions } from '../../src/machines/task-machine.ts'
+
+const charts = { task: taskMachine, call: callMachine, supervisor: supervisorMachine }
+
+/** Every path to something in a configuration that JSON cannot hold. */
+function losses(value: unknown, path = 'config'): string[] {
+  if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') return [path]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => losses(inner, `${path}.${key}`))
+}
+
+describe('the charts', () => {
+  it.each(Object.entries(charts))('%s hides no logic: its states are plain data (X-003)', (_name, chart) => {
+    expect(losses(chart.config.states)).toEqual([])
+    const states = JSON.parse(JSON.stringify(chart.config.states)) as object
+    expect(states).toEqual(chart.config.states)
+    expect(JSON.stringify(chart.config)).not.toMatch(/"(invoke|after|always|entry|exit|actions|guard)"/)
+  })
+
+  it('the task is a whole chart again when it is read from its JSON, context aside (X-003)', () => {
+    const copy = createMachine(JSON.parse(JSON.stringify(taskMachine.config)) as never)
+    for (const status of taskStatuses) {
+      for (const type of taskEvents) {
+        const original = taskMachine.resolveState({ value: status, context: { taskId: '', name: '', attempt: 1, run: 0 } })
+        expect(copy.resolveState({ value: status }).can({ type })).toBe(original.can({ type }))
+      }
+    }
+    // The one function there is: what the actor was told becomes its context. It decides nothing.
+    expect(losses(taskMachine.config)).toEqual(['config.context'])
+    expect(losses(callMachine.config)).toEqual([])
+    expect(losses(supervisorMachine.config)).toEqual([])
+  })
+})
+
+describe('the diagram', () => {
+  it('is drawn from the table (X-003)', () => {
+    expect(toMermaid('submitted', taskTransitions)).toBe(
+      [
+        'stateDiagram-v2',
+        '  [*] --> submitted',
+        '  submitted --> working: start',
+        '  submitted --> canceled: cancel',
+        '  working --> paused: pause',
+        '  working --> input_required: ask',
+        '  working --> waiting: wait',
+        '  working --> completed: complete',
+        '  working --> failed: fail',
+        '  working --> canceled: cancel',
+        '  paused --> working: resume',
+        '  paused --> canceled: cancel',
+        '  input_required --> working: answer',
+        '  input_required --> canceled: cancel',
+        '  waiting --> working: unblock',
+        '  waiting --> canceled: cancel',
+        '  completed --> [*]',
+        '  failed --> submitted: retry',
+        '  canceled --> [*]',
+      ].join('\n'),
+    )
+  })
+})

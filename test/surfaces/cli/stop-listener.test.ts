@@ -1,0 +1,26 @@
+// Stopping a run: once to let go, twice to end at once, and one press of Ctrl-C is one even when it arrives twice.
+import { expect, test } from 'vitest'
+import type { Clock } from '../../../src/clock.ts'
+import { StopListener } from '../../../src/surfaces/cli/stop-listener.ts'
+import { fakeIo } from './fake-io.ts'
+
+test('the first interrupt aborts, its echo does nothing, the next one ends the process', () => {
+  const io = fakeIo()
+  let now = 1_000
+  const clock: Clock = { now: () => now, setTimeout: () => 0, clearTimeout: () => {} }
+  const stop = new StopListener(io, clock)
+  const order: string[] = []
+  stop.beforeExit = () => order.push(`screen given back, exited ${io.exited.length} times`)
+  io.interrupt()
+  expect(stop.signal.aborted).toBe(true)
+  now += 200
+  io.interrupt()
+  expect(io.exited).toEqual([])
+  now += 200
+  io.interrupt()
+  expect(io.exited).toEqual([130])
+  expect(order).toEqual(['screen given back, exited 0 times'])
+  stop.end()
+  io.interrupt()
+  expect(io.exited).toEqual([130])
+})
