@@ -1,10 +1,11 @@
 // The public shape of the engine: every method, its options, and the types that flow from an executor to a result.
+
+import type { Clock } from './clock.ts'
 import type { Call } from './entities/call.ts'
 import type { EventType, TaskEvent } from './entities/event.ts'
 import type { Message } from './entities/message.ts'
 import type { RunRecord } from './entities/run.ts'
 import type { OnInterrupt, Outcome, RetryPolicy, Task, TaskId, TaskStatus } from './entities/task.ts'
-import type { Clock } from './clock.ts'
 import type { AnyExecutor, Executor, InputOf, ResultOf } from './executor.ts'
 import type { Ids } from './ids.ts'
 import type { ListOptions, TaskPatch } from './options.ts'
@@ -163,6 +164,8 @@ export interface Engine<E extends Executors = Executors> {
   children(task: TaskRef): Promise<Task[]>
   /** All descendants, root excluded. */
   subtree(task: TaskRef): Promise<Task[]>
+  /** All that a task was told to come after, satisfied or not, in order; `blockedBy` holds the open ones. */
+  dependencies(task: TaskRef): Promise<Task[]>
   calls(task: TaskRef): Promise<Call[]>
   messages(task: TaskRef): Promise<Message[]>
   runs(task: TaskRef): Promise<RunRecord[]>

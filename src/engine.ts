@@ -6,8 +6,8 @@ import { Feed } from './actors/feed.ts'
 import { LiveActors } from './actors/live-actors.ts'
 import type { RunHost } from './actors/live-run.ts'
 import { awaitSettlement } from './actors/settlement.ts'
-import { engineClosed, Supervisor } from './actors/supervisor.ts'
 import { Subscriptions } from './actors/subscriptions.ts'
+import { engineClosed, Supervisor } from './actors/supervisor.ts'
 import { LiveOutput, streamTask } from './actors/task-stream.ts'
 import type { Engine, EngineOptions, Executors, TaskRef, Why } from './api.ts'
 import { type Clock, systemClock } from './clock.ts'
@@ -46,7 +46,7 @@ import { cancel } from './steps/cancel.ts'
 import { type CreateRequest, create } from './steps/create.ts'
 import { deleteTask } from './steps/delete.ts'
 import { checkedInput, type DraftContext, toDrafts } from './steps/draft.ts'
-import { explain, openQuestions } from './steps/explain.ts'
+import { dependenciesOf, explain, openQuestions } from './steps/explain.ts'
 import { findTask } from './steps/find-task.ts'
 import { type Moment, requireTask } from './steps/moment.ts'
 import { update } from './steps/update.ts'
@@ -270,6 +270,10 @@ class TaskEngine {
 
   async subtree(ref: TaskRef): Promise<Task[]> {
     return this.#views(await this.#of(ref, (tx, id) => tx.task.subtree(id)))
+  }
+
+  async dependencies(ref: TaskRef): Promise<Task[]> {
+    return this.#views(await this.#of(ref, dependenciesOf))
   }
 
   async calls(ref: TaskRef): Promise<unknown[]> {

@@ -94,7 +94,7 @@ export class LiveActors {
     const name = chartEvents[event.type]
     if (name === undefined) return
     task.send({ type: name })
-    task.send({ type: 'release' })
+    letGo(task)
     this.#tasks.delete(event.taskId)
     this.#runs.get(event.taskId)?.send({ type: 'end' })
   }
@@ -106,7 +106,7 @@ export class LiveActors {
   }
 
   stop(): void {
-    for (const task of this.#tasks.values()) task.send({ type: 'release' })
+    for (const task of this.#tasks.values()) letGo(task)
     for (const run of this.#runs.values()) run.send({ type: 'close' })
     this.#tasks.clear()
     this.#runs.clear()
@@ -131,4 +131,9 @@ export class LiveActors {
   #watch(actor: AnyActorRef, context: Record<string, unknown>): void {
     actor.subscribe({ error: (error: unknown) => this.#report(error, context) })
   }
+}
+
+/** In a final state of the chart it has let go by itself. */
+function letGo(task: AnyActorRef): void {
+  if ((task.getSnapshot() as { status: string }).status === 'active') task.send({ type: 'release' })
 }

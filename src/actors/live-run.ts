@@ -1,6 +1,5 @@
 // A run that is alive: what an executor talks to. Everything it asks for is recorded before it acts; when nothing of it is in
 // flight and it only waits, it ends, and a later run goes on from the journal.
-import { setImmediate } from 'node:timers'
 import type { Clock } from '../clock.ts'
 import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
 import type { MessageRole } from '../entities/message.ts'
@@ -23,6 +22,7 @@ import { resultsOf, type WaitParams } from '../machines/family.ts'
 import { replayedError, replayOf } from '../machines/replay.ts'
 import { toAnswerSchema } from '../steps/answer-schema.ts'
 import type { CreateRequest } from '../steps/create.ts'
+import { dependenciesOf } from '../steps/explain.ts'
 import {
   appendMessage,
   beginEntry,
@@ -40,6 +40,7 @@ import { beginWait, takeWait, type WaitState } from '../steps/wait.ts'
 import { invokeExecutor } from './invoke-executor.ts'
 import { type CallFunction, type CallPerformance, performCall } from './perform-call.ts'
 import { RunJournal } from './run-journal.ts'
+import { type DraftMessage, writeRunMessage } from './run-message.ts'
 import { RunOutput } from './run-output.ts'
 
 /** What a run needs of the engine around it. */
@@ -181,7 +182,22 @@ export class LiveRun implements Run {
     content: string | AsyncIterable<string> | Iterable<string>,
     options: { key?: string } = {},
   ): Promise<string> {
-    return this.#guard(() => this.#busy(() => this.#message(role, content, options.key)))
+    return this.#guard(() =>
+      this.#busy(() =>
+        writeRunMessage(
+          {
+            journal: this.#journal,
+            signal: this.signal,
+            id: this.#host.nextId('msg'),
+            live: (token, messageId) => this.#host.live(this.taskId, token, messageId),
+            store: (message) => this.#store(message),
+          },
+          role,
+          content,
+          options.key,
+        ),
+      ),
+    )
   }
 
   emit(chunk: string, options: { store?: boolean } = {}): void {
@@ -263,14 +279,7 @@ export class LiveRun implements Run {
   dependencies(): Promise<Task[]> {
     const { taskId } = this
     return this.#guard(async () => {
-      const records = await this.#host.read(function* (tx) {
-        const found: TaskRecord[] = []
-        for (const id of yield* tx.dependency.blockers(taskId)) {
-          const task = yield* tx.task.get(id)
-          if (task) found.push(task)
-        }
-        return found
-      })
+      const records = await this.#host.read((tx) => dependenciesOf(tx, taskId))
       return this.#host.views(records)
     })
   }
@@ -473,60 +482,12 @@ export class LiveRun implements Run {
     return this.#host.views(await this.#step(spawn(this.#entryOf(entry), request)))
   }
 
-  async #message(
-    role: MessageRole,
-    content: string | AsyncIterable<string> | Iterable<string>,
-    key: string | undefined,
-  ): Promise<string> {
-    const id = this.#host.nextId('msg')
-    if (typeof content === 'string') return this.#append(id, role, content, identOf(key, content))
-    if (key !== undefined) {
-      const ident = identOf(key, null)
-      const ordinal = this.#journal.claim('message', role, ident)
-      const found = this.#journal.findMessage(role, ident, ordinal)
-      return found ?? this.#store(id, role, await this.#collect(content, id), ident, ordinal)
-    }
-    // Without a key the text decides, so the tokens must be had first.
-    const text = await this.#collect(content, id)
-    return this.#append(id, role, text, identOf(undefined, text))
-  }
-
-  async #append(id: string, role: MessageRole, text: string, ident: string): Promise<string> {
-    const ordinal = this.#journal.claim('message', role, ident)
-    return this.#journal.findMessage(role, ident, ordinal) ?? this.#store(id, role, text, ident, ordinal)
-  }
-
-  async #collect(tokens: AsyncIterable<string> | Iterable<string>, messageId: string): Promise<string> {
-    let text = ''
-    for await (const token of tokens) {
-      if (this.#ended) throw this.#ended
-      text += token
-      this.#host.live(this.taskId, token, messageId)
-    }
-    return text
-  }
-
-  async #store(id: string, role: MessageRole, content: string, ident: string, ordinal: number): Promise<string> {
+  /** Appends one message row of this run. */
+  async #store(message: DraftMessage): Promise<void> {
     this.#journaled = true
     const moment = this.#host.moment()
-    await this.#step(
-      appendMessage(
-        this.#ref,
-        {
-          id,
-          taskId: this.taskId,
-          role,
-          content: checkText(content, 'the message'),
-          announcement: false,
-          run: this.number,
-          ident,
-          ordinal,
-          timestamp: moment.at,
-        },
-        moment,
-      ),
-    )
-    return id
+    const row = { ...message, taskId: this.taskId, announcement: false, run: this.number, timestamp: moment.at }
+    await this.#step(appendMessage(this.#ref, row, moment))
   }
 
   async #storeOutput(text: string): Promise<void> {

@@ -12,7 +12,7 @@ import type { Ledger, Step } from '../ledger/ledger.ts'
 import { resolveRetry } from '../machines/family.ts'
 import { admit } from '../steps/admit.ts'
 import { runEnded } from '../steps/journal.ts'
-import { settleRun } from '../steps/settle-run.ts'
+import { type ExecutorOutcome, settleRun } from '../steps/settle-run.ts'
 import { fireTimers, nextDue } from '../steps/timers.ts'
 import type { Feed } from './feed.ts'
 import type { LiveActors } from './live-actors.ts'
@@ -51,6 +51,8 @@ interface Slot {
 
 /** How often the dead are looked for. */
 const recoverEveryMs = 200
+/** The longest pause before a ledger that refused is asked again. */
+const longestPauseMs = 10_000
 /** How long an executor gets to let go after the drain's time is over. */
 const lastMomentMs = 250
 
@@ -82,8 +84,8 @@ export class Supervisor {
     },
   })
   #admitting: Promise<void> | undefined
-  /** Runs that the feed announced before the admission step had told which task they are of. */
-  #early: TaskEvent[] = []
+  /** What the feed told of runs of ours before their admission had: by task, from its `task.started` on. */
+  readonly #early = new Map<string, TaskEvent[]>()
   #hungry = true
   #recovering: Promise<number> | undefined
   #recoveryTimer: unknown
@@ -168,7 +170,8 @@ export class Supervisor {
   #onEvent(event: TaskEvent): void {
     const { data, taskId } = event
     this.#options.actors.follow(event)
-    if (event.type === 'task.started') this.#startRun(event)
+    if (event.type === 'task.started') this.#onStarted(event)
+    else this.#early.get(taskId)?.push(event)
     if (event.type === 'task.repaired' && event.instanceId === this.#options.instanceId) {
       this.#options.report(new Error(`The snapshot of ${taskId} was made anew from its row: ${String(data.fault)}`), {
         taskId,
@@ -190,53 +193,100 @@ export class Supervisor {
     if (endings.has(event.type) && event.data.run === slot.live.number) this.#endRun(slot)
   }
 
-  #startRun(event: TaskEvent): void {
+  #onStarted(event: TaskEvent): void {
     if (event.instanceId !== this.#options.instanceId || typeof event.data.run !== 'number') return
     const task = this.#admitted.get(event.taskId)
-    if (task?.run !== event.data.run) {
-      this.#early.push(event)
-      return
-    }
-    this.#admitted.delete(event.taskId)
-    const { actors, host } = this.#options
+    if (task?.run === event.data.run) return this.#startRun(task, [event])
+    this.#early.set(event.taskId, [event])
+    if (this.#admitting === undefined) void this.#adopt(event.taskId)
+  }
+
+  /** `events`: what the feed has told of this run so far. One that has ended already never gets to its executor. */
+  #startRun(task: TaskRecord, events: readonly TaskEvent[]): void {
+    this.#admitted.delete(task.id)
+    this.#early.delete(task.id)
+    const { actors, executors, host } = this.#options
     actors.awaken(task)
-    const executor = this.#options.executors.get(task.executor as string) as AnyExecutor
+    const executor = executors.get(task.executor as string) as AnyExecutor
     const live = new LiveRun(task, executor, { ...host, arm: (dueAt) => this.arm(dueAt) })
-    const slot: Slot = { live, task, since: event.at, settling: false, grace: undefined, closed: Promise.resolve() }
+    const since = (events[0] as TaskEvent).at
+    const slot: Slot = { live, task, since, settling: false, grace: undefined, closed: Promise.resolve() }
     this.#slots.set(task.id, slot)
+    for (const event of events.slice(1)) {
+      actors.follow(event)
+      this.#followSlot(slot, event)
+    }
     slot.closed = this.#follow(slot)
     if (!this.isWorking) live.drain()
     this.#changed()
   }
 
-  /** From the executor's first line to the closed run. */
-  async #follow(slot: Slot): Promise<void> {
-    const outcome = await slot.live.execute()
-    // Given up meanwhile: the run is closed and the slot gone.
-    if (this.#slots.get(slot.task.id) !== slot) return
-    await this.#settle(slot, outcome)
+  /** A run of ours that no admission has told us of: the outcome of its commit was unknown, and now the feed tells it. */
+  async #adopt(taskId: string): Promise<void> {
+    const { ledger, report } = this.#options
+    try {
+      const task = await ledger.read((tx) => tx.task.get(taskId))
+      const events = this.#early.get(taskId)
+      this.#early.delete(taskId)
+      if (events === undefined || task?.run !== events[0]?.data.run || !task?.runOpen) return
+      this.#count(task.executor as string, 1)
+      this.#startRun(task, events)
+    } catch (error) {
+      report(error, { taskId, doing: 'adopt a run' })
+    }
   }
 
-  async #settle(slot: Slot, outcome: Awaited<ReturnType<LiveRun['execute']>>): Promise<void> {
+  /** From the executor's first line to the closed run. */
+  async #follow(slot: Slot): Promise<void> {
+    const { live } = slot
+    const outcome = await live.execute()
+    if (this.#isGone(slot)) return
+    if (live.callsInFlight === 0) return this.#settle(slot, outcome)
+    // What it came to counts at once, but no other run may begin beside calls that are still in flight.
+    if (outcome.kind !== 'ignored') await this.#record(slot, outcome, true)
+    this.#endRun(slot)
+    await live.callsSettled()
+    if (!this.#isGone(slot)) await this.#settle(slot, { kind: 'ignored' })
+  }
+
+  /** Given up meanwhile: the run is closed. */
+  #isGone(slot: Slot): boolean {
+    return this.#slots.get(slot.task.id) !== slot
+  }
+
+  async #settle(slot: Slot, outcome: ExecutorOutcome): Promise<void> {
     if (slot.settling) return
-    slot.settling = true
-    const { live, task } = slot
-    try {
-      await this.#step(
-        settleRun({
-          ...this.#options.host.moment(),
-          taskId: task.id,
-          run: live.number,
-          outcome,
-          retry: this.#retryOf(task),
-          diverged: outcome.kind === 'ignored' ? [] : live.diverged,
-          journaled: live.journaled,
-        }),
-      )
-    } catch (error) {
-      this.#options.report(error, { taskId: task.id, run: live.number, doing: 'settle run' })
-    }
+    await this.#record(slot, outcome, false)
     this.#free(slot)
+  }
+
+  /** Writes what a run came to; a ledger that refuses is asked again, because until then the task belongs to the run. */
+  async #record(slot: Slot, outcome: ExecutorOutcome, callsOpen: boolean): Promise<void> {
+    const { live, task } = slot
+    slot.settling = true
+    for (let pauseMs = recoverEveryMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      try {
+        await this.#step(
+          settleRun({
+            ...this.#options.host.moment(),
+            taskId: task.id,
+            run: live.number,
+            outcome,
+            retry: this.#retryOf(task),
+            diverged: outcome.kind === 'ignored' ? [] : live.diverged,
+            journaled: live.journaled,
+            callsOpen,
+          }),
+        )
+        break
+      } catch (error) {
+        this.#options.report(error, { taskId: task.id, run: live.number, doing: 'settle run' })
+        // What an engine that closes could not write, it lets go of as a whole at the end, or its death does.
+        if (!this.isWorking) break
+        await new Promise<void>((resume) => this.#options.clock.setTimeout(() => resume(), pauseMs))
+      }
+    }
+    slot.settling = false
   }
 
   /** The task has left WORKING, or the fence is up: the executor gets its grace to notice. */
@@ -249,13 +299,15 @@ export class Supervisor {
 
   /** An executor that ignores its signal loses its slot; what it returns later is ignored. */
   async #giveUp(slot: Slot): Promise<void> {
-    if (this.#slots.get(slot.task.id) !== slot) return
+    if (this.#isGone(slot)) return
     await this.#settle(slot, { kind: 'ignored' })
   }
 
   #free(slot: Slot): void {
     this.#options.clock.clearTimeout(slot.grace)
-    if (this.#slots.get(slot.task.id) === slot) this.#slots.delete(slot.task.id)
+    if (this.#isGone(slot)) return
+    slot.live.end()
+    this.#slots.delete(slot.task.id)
     this.#count(slot.task.executor as string, -1)
     this.#options.actors.closeRun(slot.task.id)
     this.#changed()
@@ -276,6 +328,7 @@ export class Supervisor {
         this.#admitting = undefined
         this.#hungry = true
         this.#options.report(error, { doing: 'admit' })
+        this.#takeUpEarly()
         // Not lost: what is ready stays ready, and is tried again.
         this.#options.clock.setTimeout(() => this.#pump(), recoverEveryMs)
       },
@@ -288,14 +341,20 @@ export class Supervisor {
       this.#admitted.set(task.id, task)
       this.#count(task.executor as string, 1)
     }
-    const early = this.#early
-    this.#early = []
-    for (const event of early) this.#startRun(event)
+    this.#takeUpEarly()
     // Something became ready while the step was on its way; or it took all slots, or a limit stood in the way of more.
     const news = this.#hungry
     const more = started.length >= free || this.#limited
     this.#hungry = news || more
     if (news || (more && started.length > 0)) this.#pump()
+  }
+
+  #takeUpEarly(): void {
+    for (const [taskId, events] of [...this.#early]) {
+      const task = this.#admitted.get(taskId)
+      if (task?.run === events[0]?.data.run) this.#startRun(task as TaskRecord, events)
+      else void this.#adopt(taskId)
+    }
   }
 
   get #limited(): boolean {

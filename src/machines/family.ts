@@ -22,7 +22,8 @@ export function parentVerdict(parent: TaskRecord, children: ChildFacts): 'comple
   if (parent.group) return children.broken ? 'fail' : 'complete'
   if (parent.policy.autoComplete !== true || children.broken) return null
   if (parent.status === 'working') return parent.runOpen ? null : 'complete'
-  return awaitsChildren(parent) ? 'complete' : null
+  const waitsByHand = parent.status === 'waiting' && parent.executor === null
+  return waitsByHand || awaitsChildren(parent) ? 'complete' : null
 }
 
 /** Its own work is done and its result kept; only its children are missing. */
@@ -40,6 +41,7 @@ export interface WaitParams {
 /** Is a wait over? Failure ends it early, unless outcomes were asked for. */
 export function isWaitOver(params: WaitParams, statuses: ReadonlyArray<TaskRecord['status']>): boolean {
   const ended = statuses.filter(isSettled)
+  if (statuses.length === 0) return true
   if (params.mode === 'any') {
     if (params.settled) return ended.length > 0
     return ended.length === statuses.length || ended.includes('completed')

@@ -22,6 +22,8 @@ export function moved(task: TaskRecord, event: TaskEventName, at: number, change
     updatedAt: at,
     completedAt: isSettled(status) ? at : null,
   }
+  // A timer of a task that is over would only keep others waiting for it.
+  if (next.completedAt !== null) next.notBefore = null
   next.ready = isReady(next)
   next.snapshot = writeSnapshot(next)
   return next

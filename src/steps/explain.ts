@@ -92,6 +92,16 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Omit<Why, 'reason' | '
   }
 }
 
+/** The tasks that a task comes after, in order. */
+export function* dependenciesOf(tx: Reads, taskId: string): Op<TaskRecord[]> {
+  const found: TaskRecord[] = []
+  for (const id of yield* tx.dependency.blockers(taskId)) {
+    const task = yield* tx.task.get(id)
+    if (task) found.push(task)
+  }
+  return found
+}
+
 /** The questions of a task that wait for an answer. */
 export function* openQuestions(tx: Reads, taskId: string): Op<Question[]> {
   return (yield* tx.call.open(taskId)).filter((entry) => entry.kind === 'ask').map(toQuestion)

@@ -48,7 +48,12 @@ export function beginEntry(entry: NewCall, moment: Moment): Step<TaskRecord, Tas
         )
       } else if (entry.kind === 'ask') {
         yield* tx.event.append(
-          eventOf(moment, eventTypeOf.ask, task, { questionId: entry.id, ...(entry.params as object), run: entry.run }),
+          eventOf(moment, eventTypeOf.ask, task, {
+            questionId: entry.id,
+            ...(entry.params as object),
+            run: entry.run,
+            ...(entry.dueAt === null ? {} : { dueAt: entry.dueAt }),
+          }),
         )
       }
     },

@@ -1,6 +1,7 @@
 // The end of a run whose executor has settled, or was given up: the task takes its outcome if the run is still the task's live
 // one, and the run is closed. A run that had ended before (paused, canceled, waiting) is only closed; what its executor
 // returned is ignored.
+import type { CallRecord } from '../entities/call.ts'
 import type { RunOutcome, RunRecord } from '../entities/run.ts'
 import { isSettled, type RetryPolicy, type TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
@@ -26,6 +27,8 @@ export interface SettleRunRequest extends Moment {
   diverged: string[]
   /** The run has made journal entries that may still be open. */
   journaled: boolean
+  /** Calls of it are still in flight: the outcome counts now, and the run is closed when they have settled. */
+  callsOpen: boolean
 }
 
 interface Loaded {
@@ -66,7 +69,7 @@ function judge(request: SettleRunRequest, { task, childrenOpen }: Loaded): Verdi
   if (!task || task.run !== request.run || !task.runOpen) return { kind: 'stale', task }
   const { outcome } = request
   if (task.status !== 'working' || outcome.kind === 'ignored') return { kind: 'close', task }
-  const ended = { runOpen: false, crashes: 0 }
+  const ended = { runOpen: request.callsOpen, crashes: 0 }
   if (outcome.kind === 'returned') {
     const settled = childrenOpen
       ? moved(task, 'wait', request.at, { ...ended, result: outcome.result, statusReason: 'children', wakes: 0 })
@@ -106,7 +109,8 @@ export function nextAttempt(failed: TaskRecord, at: number, delayMs: number): Ta
 function* writeOutcome(tx: Tx, verdict: Verdict & { kind: 'settle' }, request: SettleRunRequest): Op<TaskRecord> {
   const { task, outcome, error } = verdict
   if (request.journaled) yield* closeJournal(tx, task, request)
-  yield* tx.run.save(closedRun(request, outcome, error))
+  const run = closedRun(request, outcome, error)
+  yield* tx.run.save(request.callsOpen ? { ...run, status: 'ending', closedAt: null } : run)
   if (request.diverged.length > 0) {
     yield* tx.event.append(eventOf(request, 'task.diverged', task, { run: request.run, entries: request.diverged }))
   }
@@ -175,18 +179,16 @@ function* closeEnded(tx: Tx, task: TaskRecord, request: SettleRunRequest): Op<Ta
 
 /** Calls still in flight may have happened: interrupted. Waits go on with the task, unless that has settled. */
 function* closeJournal(tx: Tx, task: TaskRecord, request: SettleRunRequest): Op<void> {
-  yield* closeEntries(
-    tx,
-    task,
-    ['call'],
-    (call) => ({
-      code: 'CALL_INTERRUPTED',
-      message: 'The run ended before the call did: it may have happened',
-      details: { call: call.name },
-    }),
-    request,
-  )
+  if (!request.callsOpen) yield* closeEntries(tx, task, ['call'], (call) => brokenOff(call), request)
   if (isSettled(task.status)) yield* closeEntries(tx, task, waitKinds, () => endedWith(task), request)
+}
+
+function brokenOff(call: CallRecord): StoredError {
+  return {
+    code: 'CALL_INTERRUPTED',
+    message: 'The run ended before the call did: it may have happened',
+    details: { call: call.name },
+  }
 }
 
 function closedRun(

@@ -1,0 +1,138 @@
+// The nouns: what people see of a row, how a task ended, what an entry is found by.
+import { describe, expect, it } from 'vitest'
+import { type CallRecord, identOf, interruptedError, toCall } from '../../src/entities/call.ts'
+import { toMessage } from '../../src/entities/message.ts'
+import { toQuestion } from '../../src/entities/question.ts'
+import { outcomeOf, toTask } from '../../src/entities/task.ts'
+import { taskOf } from '../machines/task-of.ts'
+
+describe('a task', () => {
+  it('is shown with the fields of the seed and of issue 2, and with nothing of the machinery (S3-015)', () => {
+    expect(toTask(taskOf(), ['task-b'], [])).toEqual({
+      id: 'task-a',
+      seq: 1,
+      name: 'a',
+      goal: null,
+      description: '',
+      status: 'submitted',
+      ready: true,
+      statusReason: null,
+      priority: 0,
+      parentId: null,
+      executor: 'work',
+      input: null,
+      result: null,
+      error: null,
+      owner: null,
+      blockedBy: ['task-b'],
+      questions: [],
+      progress: null,
+      attempt: 1,
+      notBefore: null,
+      key: null,
+      metadata: {},
+      createdAt: 1_000,
+      updatedAt: 1_000,
+      completedAt: null,
+    })
+  })
+
+  it('has an outcome when it is settled, and none before', () => {
+    expect(outcomeOf(taskOf({ status: 'completed', result: 7 }))).toEqual({ status: 'completed', result: 7 })
+    expect(outcomeOf(taskOf({ status: 'canceled', statusReason: 'why' }))).toEqual({
+      status: 'canceled',
+      statusReason: 'why',
+    })
+    const error = { code: 'TIMEOUT', message: 'late' }
+    expect(outcomeOf(taskOf({ status: 'failed', error }))).toEqual({ status: 'failed', error })
+    expect(outcomeOf(taskOf({ status: 'failed' }))).toEqual({
+      status: 'failed',
+      error: { code: 'TASK_FAILED', message: 'failed' },
+    })
+    for (const status of ['submitted', 'working', 'paused', 'input_required', 'waiting'] as const)
+      expect(outcomeOf(taskOf({ status }))).toBeUndefined()
+  })
+})
+
+const call: CallRecord = {
+  seq: 1,
+  id: 'call-a',
+  taskId: 'task-a',
+  run: 1,
+  attempt: 1,
+  kind: 'call',
+  name: 'fetch',
+  ident: 'p:null',
+  ordinal: 0,
+  params: null,
+  status: 'pending',
+  onInterrupt: 'fail',
+  details: null,
+  result: null,
+  error: null,
+  dueAt: null,
+  createdAt: 1,
+  updatedAt: 1,
+}
+
+describe('an entry of the journal', () => {
+  it('is found by its key, or by its params whatever the order of their keys', () => {
+    expect(identOf('k', { a: 1 })).toBe('k:k')
+    expect(identOf(undefined, { a: 1, b: [2] })).toBe(identOf(undefined, { b: [2], a: 1 }))
+    expect(identOf(undefined, { a: 1 })).not.toBe(identOf(undefined, { a: 2 }))
+    expect(identOf(undefined, undefined)).toBe(identOf(undefined, null))
+  })
+
+  it('never takes a key for params, and stays short when these are long', () => {
+    expect(identOf('null', null)).not.toBe(identOf(undefined, null))
+    const long = 'x'.repeat(10_000)
+    expect(identOf(undefined, long).length).toBeLessThan(80)
+    expect(identOf(long, null).length).toBeLessThan(80)
+    expect(identOf(long, null)).not.toBe(identOf(undefined, long))
+    expect(identOf(undefined, long)).not.toBe(identOf(undefined, `${long}y`))
+  })
+
+  it('is listed as a call without how it is found', () => {
+    const { kind: _kind, ident: _ident, ordinal: _ordinal, ...shown } = call
+    expect(toCall(call)).toEqual(shown)
+  })
+
+  it('says after a crash that it may have happened', () => {
+    expect(interruptedError('fetch')).toEqual({
+      code: 'CALL_INTERRUPTED',
+      message: 'Process crashed during execution',
+      details: { call: 'fetch' },
+    })
+  })
+
+  it('that asks is shown as a question, with a default only if it has one', () => {
+    const question = { ...call, params: { question: 'Go?', schema: { type: 'boolean' } }, dueAt: 9 }
+    expect(toQuestion(question)).toEqual({
+      id: 'call-a',
+      question: 'Go?',
+      schema: { type: 'boolean' },
+      askedAt: 1,
+      dueAt: 9,
+    })
+    expect(toQuestion({ ...call, params: { question: 'Go?', default: null } })).toMatchObject({
+      schema: null,
+      default: null,
+    })
+  })
+})
+
+describe('a message', () => {
+  it('is listed without how it is found', () => {
+    const shown = {
+      id: 'msg-a',
+      taskId: 'task-a',
+      n: 1,
+      role: 'user' as const,
+      content: 'hello',
+      announcement: false,
+      run: 1,
+      timestamp: 1,
+    }
+    expect(toMessage({ ...shown, ident: 'p:hello', ordinal: 0 })).toEqual(shown)
+  })
+})

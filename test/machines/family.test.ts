@@ -1,0 +1,149 @@
+// The verdicts on relatives: when a parent ends, when a wait is over and what it gives, when there is another attempt.
+import { describe, expect, it } from 'vitest'
+import type { Outcome, TaskRecord } from '../../src/entities/task.ts'
+import { ErrandError } from '../../src/errors.ts'
+import {
+  awaitsChildren,
+  isWaitOver,
+  parentVerdict,
+  resolveRetry,
+  resultsOf,
+  retryDelay,
+} from '../../src/machines/family.ts'
+import { taskOf } from './task-of.ts'
+
+const done = { any: true, live: false, broken: false }
+const broken = { any: true, live: false, broken: true }
+const live = { any: true, live: true, broken: true }
+const none = { any: false, live: false, broken: false }
+
+describe('a group', () => {
+  const group = taskOf({ status: 'working', group: true, executor: null })
+
+  it.each([
+    ['completes when all its children have', done, 'complete'],
+    ['fails once all are settled and one is broken', broken, 'fail'],
+    ['goes on while one is live, whatever the others came to', live, null],
+    ['without children does not end', none, null],
+  ] as const)('%s', (_title, facts, verdict) => {
+    expect(parentVerdict(group, facts)).toBe(verdict)
+  })
+
+  it('that is settled or deleted stays as it is', () => {
+    expect(parentVerdict({ ...group, status: 'failed' }, done)).toBeNull()
+    expect(parentVerdict({ ...group, deletedAt: 5 }, done)).toBeNull()
+  })
+})
+
+describe('another parent', () => {
+  const parent = (changes: Partial<TaskRecord>) => taskOf({ status: 'working', policy: { autoComplete: true }, ...changes })
+
+  it.each([
+    ['is completed by its children when its own work is done', { runOpen: false }, done, 'complete'],
+    ['is not while its own run is open', { runOpen: true }, done, null],
+    ['is not when a child failed or was canceled', {}, broken, null],
+    ['is not before the last child', {}, live, null],
+    ['is not without children', {}, none, null],
+    ['is not without the option', { policy: {} }, done, null],
+    ['is when it only waits for them', { status: 'waiting', statusReason: 'children' }, done, 'complete'],
+    ['is not while it waits for something else', { status: 'waiting', statusReason: null }, done, null],
+    ['is not before it has started', { status: 'submitted' }, done, null],
+    ['is not while it is paused', { status: 'paused' }, done, null],
+    ['is when it waits by hand', { status: 'waiting', executor: null }, done, 'complete'],
+  ] as const)('%s', (_title, changes, facts, verdict) => {
+    expect(parentVerdict(parent(changes), facts)).toBe(verdict)
+  })
+
+  it('awaits its children only by that reason', () => {
+    expect(awaitsChildren({ status: 'waiting', statusReason: 'children' })).toBe(true)
+    expect(awaitsChildren({ status: 'waiting', statusReason: 'released' })).toBe(false)
+    expect(awaitsChildren({ status: 'working', statusReason: 'children' })).toBe(false)
+  })
+})
+
+describe('a wait', () => {
+  const over = (mode: 'all' | 'any', settled: boolean, ...statuses: Array<TaskRecord['status']>) =>
+    isWaitOver({ tasks: statuses.map((_, index) => `task-${index}`), mode, settled }, statuses)
+
+  it('for all is over when all have completed, or as soon as one cannot', () => {
+    expect(over('all', false, 'completed', 'working')).toBe(false)
+    expect(over('all', false, 'completed', 'completed')).toBe(true)
+    expect(over('all', false, 'working', 'failed')).toBe(true)
+    expect(over('all', false, 'working', 'canceled')).toBe(true)
+  })
+
+  it('for the outcomes of all goes on past a failure', () => {
+    expect(over('all', true, 'working', 'failed')).toBe(false)
+    expect(over('all', true, 'canceled', 'failed')).toBe(true)
+  })
+
+  it('for any is over with the first that completes, or when none is left that could', () => {
+    expect(over('any', false, 'working', 'failed')).toBe(false)
+    expect(over('any', false, 'working', 'completed')).toBe(true)
+    expect(over('any', false, 'canceled', 'failed')).toBe(true)
+    expect(over('any', true, 'working', 'failed')).toBe(true)
+    expect(over('any', true, 'working', 'submitted')).toBe(false)
+  })
+
+  it('for nothing is over, whatever its mode', () => {
+    for (const mode of ['all', 'any'] as const) for (const settled of [true, false]) expect(over(mode, settled)).toBe(true)
+  })
+
+  const one: Outcome = { status: 'completed', result: 1 }
+  const failed: Outcome = { status: 'failed', error: { code: 'TASK_FAILED', message: 'broke' } }
+  const canceled: Outcome = { status: 'canceled', statusReason: null }
+  const given = (mode: 'all' | 'any', settled: boolean, ...outcomes: Array<Outcome | null>) =>
+    resultsOf({ tasks: outcomes.map((_, index) => `task-${index}`), mode, settled }, outcomes)
+
+  it('gives results in order, and null for those that any did not need', () => {
+    expect(given('all', false, one, { status: 'completed', result: 2 })).toEqual([1, 2])
+    expect(given('any', false, null, one)).toEqual([null, 1])
+    expect(given('any', false, failed, one)).toEqual([null, 1])
+  })
+
+  it('gives outcomes when they were asked for', () => {
+    expect(given('all', true, one, failed, canceled)).toEqual([one, failed, canceled])
+  })
+
+  it('throws the first that did not complete, with its outcome', () => {
+    for (const [outcome, why] of [
+      [failed, 'broke'],
+      [canceled, 'it was canceled'],
+    ] as const) {
+      expect(() => given('all', false, one, outcome)).toThrow(
+        expect.objectContaining({ code: 'CHILD_FAILED', details: { taskId: 'task-1', outcome } }) as Error,
+      )
+      expect(() => given('any', false, null, outcome)).toThrow(why)
+    }
+    expect(() => given('all', false, failed)).toThrow(ErrandError)
+  })
+})
+
+describe('a retry', () => {
+  it('rests equally long each time, or twice as long as before (S3-058)', () => {
+    const fixed = resolveRetry({ maxAttempts: 4, backoffMs: 100 })
+    expect([1, 2, 3, 4].map((attempt) => retryDelay(fixed, attempt))).toEqual([100, 100, 100, undefined])
+    const doubling = resolveRetry({ maxAttempts: 5, backoffMs: 100, backoff: 'exponential' })
+    expect([1, 2, 3, 4, 5].map((attempt) => retryDelay(doubling, attempt))).toEqual([100, 200, 400, 800, undefined])
+  })
+
+  it('stays finite after very many attempts', () => {
+    const endless = resolveRetry({ maxAttempts: 1_000_000, backoffMs: 1, backoff: 'exponential' })
+    expect(retryDelay(endless, 5_000)).toBe(2 ** 30)
+  })
+
+  it('rests as long as the failure asks, if there is an attempt left', () => {
+    const policy = resolveRetry({ maxAttempts: 2, backoffMs: 100 })
+    expect(retryDelay(policy, 1, 7)).toBe(7)
+    expect(retryDelay(policy, 2, 7)).toBeUndefined()
+  })
+
+  it('is by default none, and the nearest policy decides alone', () => {
+    expect(resolveRetry()).toEqual({ maxAttempts: 1, backoffMs: 0, backoff: 'fixed' })
+    expect(resolveRetry(undefined, null, { maxAttempts: 3 }, { maxAttempts: 9, backoffMs: 9 })).toEqual({
+      maxAttempts: 3,
+      backoffMs: 0,
+      backoff: 'fixed',
+    })
+  })
+})

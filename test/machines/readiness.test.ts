@@ -1,0 +1,83 @@
+// Readiness: what stands between a task and a slot, one obstacle at a time, and that it is kept up with every change of a row.
+import { describe, expect, it } from 'vitest'
+import { taskStatuses } from '../../src/entities/task.ts'
+import { ErrandError } from '../../src/errors.ts'
+import { isLetGo, isReady, obstacleOf } from '../../src/machines/readiness.ts'
+import { acceptedEvents, nextStatus } from '../../src/machines/task-machine.ts'
+import { moved, touched } from '../../src/machines/task-transition.ts'
+import { taskOf } from './task-of.ts'
+
+describe('obstacleOf', () => {
+  it.each([
+    [{ status: 'submitted' }, null],
+    [{ status: 'submitted', deletedAt: 5 }, 'settled'],
+    [{ status: 'completed' }, 'settled'],
+    [{ status: 'failed' }, 'settled'],
+    [{ status: 'canceled' }, 'settled'],
+    [{ status: 'working' }, 'running'],
+    [{ status: 'submitted', executor: null }, 'no-executor'],
+    [{ status: 'submitted', held: true }, 'held'],
+    [{ status: 'submitted', runOpen: true }, 'closing'],
+    [{ status: 'submitted', openBlockers: 1 }, 'blocked'],
+    [{ status: 'submitted', notBefore: 9 }, 'timer'],
+    [{ status: 'paused' }, null],
+    [{ status: 'paused', held: true }, 'held'],
+    [{ status: 'paused', runOpen: true }, 'closing'],
+    [{ status: 'input_required' }, 'answer'],
+    [{ status: 'input_required', wakes: 1 }, null],
+    [{ status: 'waiting' }, 'children'],
+    [{ status: 'waiting', wakes: 1 }, null],
+    [{ status: 'waiting', statusReason: 'interrupted' }, null],
+    [{ status: 'waiting', statusReason: 'released' }, null],
+    [{ status: 'waiting', statusReason: 'children' }, 'children'],
+    [{ status: 'waiting', statusReason: 'interrupted', runOpen: true }, 'closing'],
+  ] as const)('of %j is %s', (changes, obstacle) => {
+    expect(obstacleOf(taskOf(changes))).toBe(obstacle)
+    expect(isReady(taskOf(changes))).toBe(obstacle === null)
+  })
+
+  it('tells of the one that a person would want to hear first', () => {
+    const all = { held: true, runOpen: true, openBlockers: 1, notBefore: 9 }
+    expect(obstacleOf(taskOf(all))).toBe('held')
+    expect(obstacleOf(taskOf({ ...all, held: false }))).toBe('closing')
+    expect(obstacleOf(taskOf({ ...all, held: false, runOpen: false }))).toBe('blocked')
+    expect(obstacleOf(taskOf({ ...all, held: false, runOpen: false, openBlockers: 0 }))).toBe('timer')
+  })
+
+  it('takes only a waiting task for one that was let go', () => {
+    expect(isLetGo({ status: 'waiting', statusReason: 'released' })).toBe(true)
+    expect(isLetGo({ status: 'canceled', statusReason: 'released' })).toBe(false)
+  })
+})
+
+describe('a change of a row', () => {
+  it.each(
+    taskStatuses.flatMap((status) => acceptedEvents(status).map((event) => ({ status, event }))),
+  )('moves $status by $event, with time, readiness and image derived', ({ status, event }) => {
+    const before = taskOf({ status, statusReason: 'before', ...(status === 'failed' ? { completedAt: 1_000 } : {}) })
+    const after = moved(before, event, 2_000, { attempt: 7 })
+    expect(after.status).toBe(nextStatus(status, event))
+    expect(after).toMatchObject({ attempt: 7, updatedAt: 2_000, createdAt: 1_000, statusReason: null })
+    expect(after.completedAt).toBe(['completed', 'failed', 'canceled'].includes(after.status) ? 2_000 : null)
+    expect(after.ready).toBe(isReady(after))
+    expect(JSON.parse(after.snapshot)).toMatchObject({ value: after.status, context: { attempt: 7 } })
+    expect(before.status).toBe(status)
+  })
+
+  it('is refused where there is no edge, and leaves the row as it was', () => {
+    const before = taskOf({ status: 'completed', completedAt: 1_000 })
+    const copy = structuredClone(before)
+    expect(() => moved(before, 'start', 2_000)).toThrow(ErrandError)
+    expect(before).toEqual(copy)
+  })
+
+  it('in place keeps the state and derives the rest anew', () => {
+    const after = touched(taskOf({ openBlockers: 1 }), 2_000, { openBlockers: 0 })
+    expect(after).toMatchObject({ status: 'submitted', ready: true, updatedAt: 2_000 })
+    expect(touched(after, 3_000, { name: 'b' }).snapshot).toContain('"name":"b"')
+  })
+
+  it('leaves no timer behind on a task that is over', () => {
+    expect(moved(taskOf({ notBefore: 9_000 }), 'cancel', 2_000).notBefore).toBeNull()
+  })
+})

@@ -1,0 +1,32 @@
+// The stored image of a task's machine: our own JSON, restored from the row, and every way in which it can be wrong.
+import { describe, expect, it } from 'vitest'
+import { taskStatuses } from '../../src/entities/task.ts'
+import { restoreSnapshot, snapshotFault, writeSnapshot } from '../../src/machines/task-snapshot.ts'
+import { taskOf } from './task-of.ts'
+
+describe('the snapshot', () => {
+  it.each(taskStatuses)('of a %s task is version, value and context, and restores to it', (status) => {
+    const task = taskOf({ status, name: 'quotes " and \n lines', attempt: 2, run: 3 })
+    expect(JSON.parse(writeSnapshot(task))).toEqual({
+      version: 1,
+      value: status,
+      context: { taskId: 'task-a', name: task.name, attempt: 2, run: 3 },
+    })
+    expect(snapshotFault(task)).toBeNull()
+    const restored = restoreSnapshot(task)
+    expect(restored.value).toBe(status)
+    expect(restored.context).toEqual({ taskId: 'task-a', name: task.name, attempt: 2, run: 3 })
+  })
+
+  it.each([
+    ['', 'it is not JSON'],
+    ['{"version":1', 'it is not JSON'],
+    ['null', 'it is of an unknown version or shape'],
+    ['{"version":99,"value":"submitted","context":{}}', 'it is of an unknown version or shape'],
+    [writeSnapshot(taskOf()).replace('submitted', 'dreaming'), 'it is of an unknown version or shape'],
+    [writeSnapshot(taskOf({ status: 'paused' })), 'it says paused, the row says submitted'],
+    [writeSnapshot(taskOf({ run: 9 })), 'its context is not that of the row'],
+  ])('that reads %j is at fault: %s (X-012)', (snapshot, fault) => {
+    expect(snapshotFault({ ...taskOf(), snapshot })).toBe(fault)
+  })
+})
