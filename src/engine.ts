@@ -49,6 +49,7 @@ import { checkedInput, type DraftContext, toDrafts } from './steps/draft.ts'
 import { dependenciesOf, explain, openQuestions } from './steps/explain.ts'
 import { findTask } from './steps/find-task.ts'
 import { type Moment, requireTask } from './steps/moment.ts'
+import { recover } from './steps/recover.ts'
 import { update } from './steps/update.ts'
 import * as verbs from './steps/verbs.ts'
 
@@ -202,20 +203,32 @@ class TaskEngine {
     if (this.#working) {
       await this.#working.catch(() => {})
       await this.#supervisor.drain()
-      if (this.#failure === undefined) {
-        const { at } = this.#moment()
-        await this.#ledger.step(
-          writing('discharge', function* (tx) {
-            yield* tx.instance.end(instanceId, at)
-          }),
-        )
-      }
+      if (this.#failure === undefined) await this.#discharge()
       this.#ledger.discharge(instanceId)
     }
     await this.#subscriptions.settled()
     this.#feed.stop()
     this.#actors.stop()
     if (this.#parts.ownsLedger) await this.#ledger.close()
+  }
+
+  /** Whatever is still open of ours by now is let go. When this cannot be written, others take it for a death. */
+  async #discharge(): Promise<void> {
+    const { instanceId } = this
+    const { options, ids } = this.#parts
+    try {
+      await this.#ledger.step(
+        recover({
+          ...this.#moment(),
+          by: instanceId,
+          maxCrashes: options.maxCrashes,
+          reason: 'released',
+          nextId: (prefix) => ids.next(prefix),
+        }),
+      )
+    } catch (error) {
+      this.#report(error, { doing: 'leave the ledger', instance: instanceId })
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {

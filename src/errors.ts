@@ -150,10 +150,9 @@ export function toStoredError(thrown: unknown, fallback: ErrorCode = 'TASK_FAILE
       ...(retry ? {} : { final: true }),
     }
   }
-  if (thrown instanceof Error) return { code: fallback, message: thrown.message || thrown.name }
   let text: string
   try {
-    text = String(thrown)
+    text = thrown instanceof Error ? `${thrown.message || thrown.name}` : String(thrown)
   } catch {
     text = 'an object that has no text'
   }

@@ -32,7 +32,7 @@ import {
   runEnded,
   writeOutput,
 } from '../steps/journal.ts'
-import type { Moment } from '../steps/moment.ts'
+import { dueAfter, type Moment } from '../steps/moment.ts'
 import type { ExecutorOutcome } from '../steps/settle-run.ts'
 import { spawn } from '../steps/spawn.ts'
 import { suspend } from '../steps/suspend.ts'
@@ -69,6 +69,9 @@ interface PendingWait {
 
 type EntryDescription = { kind: CallKind; name: string; ident: string; ordinal: number; params: unknown }
 
+/** When the ledger refused to suspend a run, it is asked again after so many milliseconds. */
+const suspendAgainMs = 200
+
 const emptyJournal = (): RunJournal => new RunJournal()
 
 export class LiveRun implements Run {
@@ -89,11 +92,8 @@ export class LiveRun implements Run {
   readonly #output: RunOutput
   #drained: (() => void) | undefined
   #callsSettled: (() => void) | undefined
-  #rejectPending: (reason: ErrandError) => void = () => {}
-  /** Rejects when the run ends: every request is raced against it. */
-  readonly #end = new Promise<never>((_resolve, reject) => {
-    this.#rejectPending = reject
-  })
+  /** How to reject what has been asked for and not been answered. */
+  readonly #pending = new Set<(reason: ErrandError) => void>()
 
   constructor(task: TaskRecord, executor: AnyExecutor, host: RunHost) {
     this.#task = task
@@ -102,7 +102,6 @@ export class LiveRun implements Run {
     this.number = task.run
     this.attempt = task.attempt
     this.taskId = task.id
-    this.#end.catch(() => {})
     this.#output = new RunOutput(host.clock, (text) => this.#storeOutput(text))
   }
 
@@ -135,11 +134,18 @@ export class LiveRun implements Run {
         ...(error instanceof Failure && error.retryAfterMs !== undefined ? { retryAfterMs: error.retryAfterMs } : {}),
       }
     }
-    // A call that does not heed the signal keeps the run open: its successor must not run beside it.
-    if (this.#ended && this.#callsInFlight > 0) await new Promise<void>((settled) => (this.#callsSettled = settled))
     if (!this.#output.isEmpty) await this.#output.flush()
     // Whatever it returned or threw, a run that was ended has no outcome of its own.
     return this.#ended ? { kind: 'ignored' } : outcome
+  }
+
+  /** Calls whose functions have not settled, the executor's own end notwithstanding. */
+  get callsInFlight(): number {
+    return this.#callsInFlight
+  }
+
+  async callsSettled(): Promise<void> {
+    if (this.#callsInFlight > 0) await new Promise<void>((settled) => (this.#callsSettled = settled))
   }
 
   /** The run has ended: aborts, and rejects whatever is pending. */
@@ -147,7 +153,8 @@ export class LiveRun implements Run {
     if (this.#ended) return
     this.#ended = reason
     this.#controller.abort(reason)
-    this.#rejectPending(reason)
+    for (const reject of this.#pending) reject(reason)
+    this.#pending.clear()
     this.#waits.clear()
     this.#drained?.()
   }
@@ -417,14 +424,13 @@ export class LiveRun implements Run {
   }
 
   async #settleWait(callId: string, wait: PendingWait): Promise<void> {
-    if (wait.kind === 'wait') {
-      const state = await this.#step(takeWait(this.#ref, callId, this.#host.moment()))
-      if (!state.open) this.#resolveWait(callId, (each) => each.resolve(state.outcomes))
-      return
-    }
     const call = await this.#host.read((tx) => tx.call.get(callId))
     if (call?.status === 'completed') this.#resolveWait(callId, (each) => each.resolve(call.result))
     else if (call?.status === 'failed') this.#resolveWait(callId, (each) => each.reject(replayedError(call)))
+    else if (wait.kind === 'wait') {
+      const state = await this.#step(takeWait(this.#ref, callId, this.#host.moment()))
+      if (!state.open) this.#resolveWait(callId, (each) => each.resolve(state.outcomes))
+    }
   }
 
   #resolveWait(callId: string, settle: (wait: PendingWait) => void): void {
@@ -451,14 +457,17 @@ export class LiveRun implements Run {
   async #suspend(): Promise<void> {
     try {
       if (!this.#output.isEmpty) await this.#output.flush()
+      if (!this.#isQuiet) return
+      const waits = [...this.#waits.keys()]
       this.#inFlight++
-      const suspended = await this.#step(suspend({ ...this.#ref, ...this.#host.moment() })).finally(
+      const suspended = await this.#step(suspend({ ...this.#ref, ...this.#host.moment(), waits })).finally(
         () => this.#inFlight--,
       )
       // The feed tells of the end, in its order; a run that could not be suspended has something to take up.
-      if (!suspended) for (const callId of this.#waits.keys()) this.poke(callId)
+      if (!suspended) for (const callId of waits) this.poke(callId)
     } catch (error) {
       this.#host.report(error, { taskId: this.taskId, run: this.number, doing: 'suspend' })
+      this.#host.clock.setTimeout(() => this.#checkQuiet(), suspendAgainMs)
     }
   }
 
@@ -466,7 +475,7 @@ export class LiveRun implements Run {
 
   async #spawn(entry: EntryDescription, trees: CreateRequest['trees']): Promise<Task[]> {
     const found = this.#find(entry)
-    if (found?.status === 'completed') {
+    if (found?.status === 'completed' && found.attempt === this.attempt) {
       const ids = found.result as string[]
       const records = await this.#host.read(function* (tx) {
         const children: TaskRecord[] = []
@@ -479,7 +488,8 @@ export class LiveRun implements Run {
       return this.#host.views(records)
     }
     const request: CreateRequest = { ...this.#host.moment(), trees }
-    return this.#host.views(await this.#step(spawn(this.#entryOf(entry), request)))
+    const children = found?.status === 'completed' ? (found.result as string[]) : []
+    return this.#host.views(await this.#step(spawn(this.#entryOf(entry), request, children)))
   }
 
   /** Appends one message row of this run. */
@@ -542,7 +552,7 @@ export class LiveRun implements Run {
       details: null,
       result: null,
       error: null,
-      dueAt: dueInMs === undefined ? null : at + dueInMs,
+      dueAt: dueInMs === undefined ? null : dueAfter(at, dueInMs),
       createdAt: at,
       updatedAt: at,
     }
@@ -565,10 +575,13 @@ export class LiveRun implements Run {
 
   /** Every request: refused after the end, and never an unhandled rejection when the executor has let go of it. */
   #guard<R>(work: () => R | Promise<R>): Promise<R> {
-    const promise = (async () => {
-      if (this.#ended) throw this.#ended
-      return Promise.race([work(), this.#end])
-    })()
+    const promise = new Promise<R>((resolve, reject) => {
+      if (this.#ended) return reject(this.#ended)
+      this.#pending.add(reject)
+      void (async () => work())()
+        .then(resolve, reject)
+        .finally(() => this.#pending.delete(reject))
+    })
     promise.catch(() => {})
     return promise
   }

@@ -87,6 +87,7 @@ export class Supervisor {
   /** What the feed told of runs of ours before their admission had: by task, from its `task.started` on. */
   readonly #early = new Map<string, TaskEvent[]>()
   #hungry = true
+  #aborted = false
   #recovering: Promise<number> | undefined
   #recoveryTimer: unknown
   #unlisten: (() => void) | undefined
@@ -159,6 +160,7 @@ export class Supervisor {
 
   /** The ledger can no longer be trusted: nothing is written any more. */
   abort(): void {
+    this.#aborted = true
     this.#timer.disarm()
     this.#options.clock.clearTimeout(this.#recoveryTimer)
     this.#unlisten?.()
@@ -196,7 +198,10 @@ export class Supervisor {
   #onStarted(event: TaskEvent): void {
     if (event.instanceId !== this.#options.instanceId || typeof event.data.run !== 'number') return
     const task = this.#admitted.get(event.taskId)
-    if (task?.run === event.data.run) return this.#startRun(task, [event])
+    if (task?.run === event.data.run) {
+      this.#startRun(task, [event])
+      return
+    }
     this.#early.set(event.taskId, [event])
     if (this.#admitting === undefined) void this.#adopt(event.taskId)
   }
@@ -282,7 +287,7 @@ export class Supervisor {
       } catch (error) {
         this.#options.report(error, { taskId: task.id, run: live.number, doing: 'settle run' })
         // What an engine that closes could not write, it lets go of as a whole at the end, or its death does.
-        if (!this.isWorking) break
+        if (!this.isWorking || this.#aborted) break
         await new Promise<void>((resume) => this.#options.clock.setTimeout(() => resume(), pauseMs))
       }
     }

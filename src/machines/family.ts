@@ -53,7 +53,7 @@ export function isWaitOver(params: WaitParams, statuses: ReadonlyArray<TaskRecor
 /** Milliseconds before the next attempt, or undefined when there is none left. `attempt` is the one that failed. */
 export function retryDelay(policy: RetryPolicy, attempt: number, retryAfterMs?: number): number | undefined {
   if (attempt >= policy.maxAttempts) return undefined
-  if (retryAfterMs !== undefined) return retryAfterMs
+  if (retryAfterMs !== undefined && retryAfterMs >= 0) return retryAfterMs
   return policy.backoff === 'exponential' ? policy.backoffMs * 2 ** Math.min(attempt - 1, 30) : policy.backoffMs
 }
 

@@ -1,6 +1,6 @@
 // What a repeated run does with what the journal knows: the identity rule's second half, as a pure verdict.
 import type { CallRecord } from '../entities/call.ts'
-import type { OnInterrupt } from '../entities/task.ts'
+import type { OnInterrupt, Outcome } from '../entities/task.ts'
 import { ErrandError, Failure, type StoredError } from '../errors.ts'
 
 /**
@@ -14,17 +14,24 @@ export type Replay = 'result' | 'error' | 'anew' | 'resume' | 'ask'
  * Within an attempt, an interrupted call follows its policy: it may have happened.
  */
 export function replayOf(
-  found: Pick<CallRecord, 'status' | 'attempt' | 'error' | 'kind'> | undefined,
+  found: (Pick<CallRecord, 'status' | 'attempt' | 'error' | 'kind'> & { result?: unknown }) | undefined,
   attempt: number,
   onInterrupt: OnInterrupt,
 ): Replay {
   if (found === undefined) return 'anew'
-  if (found.status === 'completed') return 'result'
+  if (found.status === 'completed') return found.attempt < attempt && isBrokenWait(found) ? 'anew' : 'result'
   if (found.status === 'pending' || found.status === 'in_progress') return found.kind === 'call' ? 'anew' : 'resume'
   if (found.attempt < attempt || found.error?.code === 'RUN_ENDED') return 'anew'
   if (found.kind !== 'call' || found.error?.code !== 'CALL_INTERRUPTED') return 'error'
   if (onInterrupt === 'rerun') return 'anew'
   return onInterrupt === 'ask' ? 'ask' : 'error'
+}
+
+/** A wait for tasks of which one failed or was canceled: they may have been tried again since. */
+function isBrokenWait({ kind, result }: { kind: CallRecord['kind']; result?: unknown }): boolean {
+  return (
+    kind === 'wait' && (result as Array<Outcome | null>).some((each) => each !== null && each.status !== 'completed')
+  )
 }
 
 /** A recorded failure as it is thrown again. */
@@ -38,6 +45,9 @@ export function replayedError(call: CallRecord): Error {
       { callId: call.id, call: call.name },
     )
   }
-  const code = error.code === 'TIMEOUT' ? 'TIMEOUT' : 'CALL_FAILED'
-  return new ErrandError(code, error.message, { callId: call.id, call: call.name, error })
+  if (error.code === 'TIMEOUT' || error.code === 'CALL_FAILED') {
+    return new ErrandError(error.code, error.message, { callId: call.id, call: call.name, error })
+  }
+  // Whoever threw it gave it a code: a repeated run sees the same one.
+  return new Failure(error.message, { code: error.code, details: error.details })
 }

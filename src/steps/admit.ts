@@ -4,7 +4,7 @@ import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
 import { snapshotFault } from '../machines/task-snapshot.ts'
 import { moved } from '../machines/task-transition.ts'
-import { eventOf, type Moment } from './moment.ts'
+import { dueAfter, eventOf, type Moment } from './moment.ts'
 import { startGroupsAbove } from './settle-family.ts'
 
 export interface AdmitRequest extends Moment {
@@ -61,7 +61,7 @@ export function admit(request: AdmitRequest): Step<TaskRecord[], Admitted[], Tas
         if (fault !== null) yield* tx.event.append(eventOf(request, 'task.repaired', task, { fault }))
         const timeoutMs =
           task.policy.timeoutMs ?? request.executors.find((each) => each.name === task.executor)?.timeoutMs
-        const dueAt = timeoutMs === undefined ? null : request.at + timeoutMs
+        const dueAt = timeoutMs === undefined ? null : dueAfter(request.at, timeoutMs)
         yield* tx.task.save(task)
         yield* tx.run.insert({
           taskId: task.id,

@@ -6,7 +6,7 @@ import type { NewTask, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { isReady } from '../machines/readiness.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
 import { writeSnapshot } from '../machines/task-snapshot.ts'
-import { eventOf, type Moment, requireTask } from './moment.ts'
+import { dueAfter, eventOf, type Moment, requireTask } from './moment.ts'
 import { reviveGroupsAbove } from './settle-family.ts'
 import { cycleError } from './wait.ts'
 
@@ -181,7 +181,7 @@ function newTask(draft: TaskDraft, openBlockers: number, at: number): NewTask {
     openBlockers,
     wakes: 0,
     crashes: 0,
-    notBefore: draft.notBefore !== null && draft.notBefore > at ? draft.notBefore : null,
+    notBefore: draft.notBefore !== null && draft.notBefore > at ? dueAfter(draft.notBefore, 0) : null,
     progress: null,
     snapshot: '',
     version: 1,

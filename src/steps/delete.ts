@@ -34,13 +34,9 @@ export function deleteTask(id: string, policy: ChildrenPolicy, moment: Moment): 
     },
     *write(tx, { task, children }): Op<boolean> {
       if (!task || task.deletedAt !== null) return false
-      if (policy === 'cascade') {
-        // Deepest first, so that no parent is settled by the deletion of its children on the way.
-        for (const below of (yield* tx.task.subtree(id)).reverse()) yield* hide(tx, below, id, moment)
-      } else {
-        for (const child of children) yield* promote(tx, child, moment)
-      }
-      yield* hide(tx, task, id, moment)
+      const gone = policy === 'cascade' ? [task, ...(yield* tx.task.subtree(id))] : [task]
+      if (policy !== 'cascade') for (const child of children) yield* promote(tx, child, moment)
+      yield* hide(tx, gone, id, moment)
       const parent = task.parentId === null ? undefined : yield* settleParent(tx, task.parentId, moment)
       if (parent) yield* settleFamily(tx, [parent], moment)
       return true
@@ -54,11 +50,15 @@ function* promote(tx: Tx, child: TaskRecord, moment: Moment): Op<void> {
   yield* tx.event.append(eventOf(moment, 'task.promoted', root, { from: child.parentId }))
 }
 
-function* hide(tx: Tx, task: TaskRecord, root: string, moment: Moment): Op<void> {
-  // Hidden before it is canceled: a deleted child is no reason for its group to fail.
-  const hidden = touched(task, moment.at, { deletedAt: moment.at })
-  yield* tx.task.saveDefinition(hidden)
-  if (nextStatus(task.status, 'cancel') !== undefined) yield* cancelAll(tx, [hidden], 'deleted', root, moment)
-  yield* tx.event.append(eventOf(moment, 'task.deleted', hidden, { settled: isSettled(task.status), run: task.run }))
-  for (const edge of yield* tx.dependency.dependents(task.id)) yield* releaseEdge(tx, edge, hidden, moment)
+function* hide(tx: Tx, tasks: readonly TaskRecord[], root: string, moment: Moment): Op<void> {
+  // All are hidden before one is canceled: a child that goes along is no reason for its group to end.
+  const hidden = tasks.map((task) => touched(task, moment.at, { deletedAt: moment.at }))
+  for (const task of hidden) yield* tx.task.saveDefinition(task)
+  const live = hidden.filter((task) => nextStatus(task.status, 'cancel') !== undefined)
+  yield* cancelAll(tx, live, 'deleted', root, moment)
+  for (const { id, status } of hidden) {
+    const task = (yield* tx.task.get(id)) as TaskRecord
+    yield* tx.event.append(eventOf(moment, 'task.deleted', task, { settled: isSettled(status), run: task.run }))
+    for (const edge of yield* tx.dependency.dependents(id)) yield* releaseEdge(tx, edge, task, moment)
+  }
 }

@@ -10,6 +10,13 @@ export interface Moment {
   instanceId: string
 }
 
+const latestDate = 8.64e15
+
+/** When a delay is over. Whole milliseconds, as the tables keep them; never earlier than it was asked for. */
+export function dueAfter(at: number, delayMs: number): number {
+  return Math.min(Math.ceil(at + delayMs), latestDate)
+}
+
 /** An event about a task as it is after the step. `ready` stands in it when a supervisor should look. */
 export function eventOf(
   moment: Moment,

@@ -9,7 +9,7 @@ import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { retryDelay } from '../machines/family.ts'
 import { moved, touched } from '../machines/task-transition.ts'
 import { closeEntries, endedWith, waitKinds } from './journal-closing.ts'
-import { eventOf, type Moment } from './moment.ts'
+import { dueAfter, eventOf, type Moment } from './moment.ts'
 import { settleFamily } from './settle-family.ts'
 
 /** What came of an executor. `ignored`: it settled after its run had ended, or was given up. */
@@ -102,7 +102,7 @@ export function nextAttempt(failed: TaskRecord, at: number, delayMs: number): Ta
     wakes: 0,
     crashes: 0,
     held: false,
-    notBefore: delayMs > 0 ? at + delayMs : null,
+    notBefore: delayMs > 0 ? dueAfter(at, delayMs) : null,
   })
 }
 

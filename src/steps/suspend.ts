@@ -9,6 +9,8 @@ import { eventOf, type Moment } from './moment.ts'
 export interface SuspendRequest extends Moment {
   taskId: string
   run: number
+  /** Entries that the run waits for. One that is over by now would wake nobody any more: the run takes it up instead. */
+  waits: readonly string[]
 }
 
 interface Loaded {
@@ -18,7 +20,7 @@ interface Loaded {
 
 type Verdict = { task: TaskRecord; waits: CallRecord[] } | null
 
-/** Resolves to whether the run has ended: false when there is nothing to wait for any more, or a call in flight. */
+/** Resolves to whether the run has ended: false when one of its waits is over. Nothing of the run is in flight. */
 export function suspend(request: SuspendRequest): Step<Loaded, Verdict, boolean> {
   return {
     name: 'suspend',
@@ -27,11 +29,12 @@ export function suspend(request: SuspendRequest): Step<Loaded, Verdict, boolean>
     },
     judge({ task, open }) {
       if (!task || task.run !== request.run || task.status !== 'working') return null
-      if (open.length === 0 || open.some((entry) => entry.kind === 'call')) return null
-      const event = open.some((entry) => entry.kind === 'ask') ? 'ask' : 'wait'
+      const waits = open.filter((entry) => entry.kind !== 'call')
+      if (request.waits.some((id) => !waits.some((entry) => entry.id === id))) return null
+      const event = waits.some((entry) => entry.kind === 'ask') ? 'ask' : 'wait'
       // What came to its end between the asking and now has woken nobody: the next run may start at once.
-      const wakes = open.filter((entry) => (entry.details as { over?: boolean } | null)?.over === true).length
-      return { task: moved(task, event, request.at, { wakes }), waits: open }
+      const wakes = waits.filter((entry) => (entry.details as { over?: boolean } | null)?.over === true).length
+      return { task: moved(task, event, request.at, { wakes }), waits }
     },
     *write(tx: Tx, verdict): Op<boolean> {
       if (verdict === null) return false

@@ -61,8 +61,11 @@ export interface HeldRun {
   aborted: Promise<void>
 }
 
-/** An executor whose runs are in the hands of the test; `runs` has them in order of their start. */
-export function puppet() {
+/**
+ * An executor whose runs are in the hands of the test; `runs` has them in order of their start. A stubborn one does not let go
+ * when it is told to.
+ */
+export function puppet({ stubborn = false }: { stubborn?: boolean } = {}) {
   const runs: HeldRun[] = []
   const waiting: Array<() => void> = []
   return {
@@ -75,7 +78,14 @@ export function puppet() {
     executor: (task: ExecutorTask, run: Run): Promise<unknown> => {
       const end = deferred<unknown>()
       const aborted = new Promise<void>((resolve) =>
-        run.signal.addEventListener('abort', () => resolve(), { once: true }),
+        run.signal.addEventListener(
+          'abort',
+          () => {
+            if (!stubborn) end.reject(run.signal.reason)
+            resolve()
+          },
+          { once: true },
+        ),
       )
       runs.push({ task, run, end, aborted })
       for (const wake of waiting.splice(0)) wake()

@@ -28,7 +28,10 @@ describe('the charts', () => {
     const copy = createMachine(JSON.parse(JSON.stringify(taskMachine.config)) as never)
     for (const status of taskStatuses) {
       for (const type of taskEvents) {
-        const original = taskMachine.resolveState({ value: status, context: { taskId: '', name: '', attempt: 1, run: 0 } })
+        const original = taskMachine.resolveState({
+          value: status,
+          context: { taskId: '', name: '', attempt: 1, run: 0 },
+        })
         expect(copy.resolveState({ value: status }).can({ type })).toBe(original.can({ type }))
       }
     }

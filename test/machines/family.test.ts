@@ -36,7 +36,8 @@ describe('a group', () => {
 })
 
 describe('another parent', () => {
-  const parent = (changes: Partial<TaskRecord>) => taskOf({ status: 'working', policy: { autoComplete: true }, ...changes })
+  const parent = (changes: Partial<TaskRecord>) =>
+    taskOf({ status: 'working', policy: { autoComplete: true }, ...changes })
 
   it.each([
     ['is completed by its children when its own work is done', { runOpen: false }, done, 'complete'],
@@ -86,7 +87,8 @@ describe('a wait', () => {
   })
 
   it('for nothing is over, whatever its mode', () => {
-    for (const mode of ['all', 'any'] as const) for (const settled of [true, false]) expect(over(mode, settled)).toBe(true)
+    for (const mode of ['all', 'any'] as const)
+      for (const settled of [true, false]) expect(over(mode, settled)).toBe(true)
   })
 
   const one: Outcome = { status: 'completed', result: 1 }

@@ -51,18 +51,19 @@ describe('obstacleOf', () => {
 })
 
 describe('a change of a row', () => {
-  it.each(
-    taskStatuses.flatMap((status) => acceptedEvents(status).map((event) => ({ status, event }))),
-  )('moves $status by $event, with time, readiness and image derived', ({ status, event }) => {
-    const before = taskOf({ status, statusReason: 'before', ...(status === 'failed' ? { completedAt: 1_000 } : {}) })
-    const after = moved(before, event, 2_000, { attempt: 7 })
-    expect(after.status).toBe(nextStatus(status, event))
-    expect(after).toMatchObject({ attempt: 7, updatedAt: 2_000, createdAt: 1_000, statusReason: null })
-    expect(after.completedAt).toBe(['completed', 'failed', 'canceled'].includes(after.status) ? 2_000 : null)
-    expect(after.ready).toBe(isReady(after))
-    expect(JSON.parse(after.snapshot)).toMatchObject({ value: after.status, context: { attempt: 7 } })
-    expect(before.status).toBe(status)
-  })
+  it.each(taskStatuses.flatMap((status) => acceptedEvents(status).map((event) => ({ status, event }))))(
+    'moves $status by $event, with time, readiness and image derived',
+    ({ status, event }) => {
+      const before = taskOf({ status, statusReason: 'before', ...(status === 'failed' ? { completedAt: 1_000 } : {}) })
+      const after = moved(before, event, 2_000, { attempt: 7 })
+      expect(after.status).toBe(nextStatus(status, event))
+      expect(after).toMatchObject({ attempt: 7, updatedAt: 2_000, createdAt: 1_000, statusReason: null })
+      expect(after.completedAt).toBe(['completed', 'failed', 'canceled'].includes(after.status) ? 2_000 : null)
+      expect(after.ready).toBe(isReady(after))
+      expect(JSON.parse(after.snapshot)).toMatchObject({ value: after.status, context: { attempt: 7 } })
+      expect(before.status).toBe(status)
+    },
+  )
 
   it('is refused where there is no edge, and leaves the row as it was', () => {
     const before = taskOf({ status: 'completed', completedAt: 1_000 })

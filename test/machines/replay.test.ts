@@ -1,7 +1,8 @@
 // What a repeated run does with what it finds: one row for each case of design section 2.
 import { describe, expect, it } from 'vitest'
-import type { CallKind, CallStatus } from '../../src/entities/call.ts'
-import { replayOf } from '../../src/machines/replay.ts'
+import type { CallKind, CallRecord, CallStatus } from '../../src/entities/call.ts'
+import { ErrandError, Failure, type StoredError } from '../../src/errors.ts'
+import { replayedError, replayOf } from '../../src/machines/replay.ts'
 
 const entry = (status: CallStatus, attempt = 1, code: string | null = null, kind: CallKind = 'call') => ({
   kind,
@@ -27,5 +28,31 @@ describe('replayOf', () => {
     ['does a call anew that nobody closed', entry('in_progress'), 1, 'fail', 'anew'],
   ] as const)('%s', (_title, found, attempt, onInterrupt, expected) => {
     expect(replayOf(found, attempt, onInterrupt)).toBe(expected)
+  })
+})
+
+describe('replayedError', () => {
+  const thrown = (error: StoredError) => replayedError({ id: 'call-a', name: 'fetch', error } as CallRecord)
+
+  it('keeps a final failure final', () => {
+    const error = thrown({ code: 'NO_MONEY', message: 'broke', details: { balance: 0 }, final: true })
+    expect(error).toBeInstanceOf(Failure)
+    expect(error).toMatchObject({ code: 'NO_MONEY', message: 'broke', retry: false, details: { balance: 0 } })
+  })
+
+  it('says of an interrupted call what would help', () => {
+    const error = thrown({ code: 'CALL_INTERRUPTED', message: 'Process crashed during execution' })
+    expect(ErrandError.isInstance(error) && error.code).toBe('CALL_INTERRUPTED')
+    expect(error.message).toContain("onInterrupt: 'rerun'")
+  })
+
+  it('gives a time-out as one, and the rest as a failed call with what was recorded', () => {
+    expect(thrown({ code: 'TIMEOUT', message: 'late' })).toMatchObject({ code: 'TIMEOUT', message: 'late' })
+    const error = { code: 'NO_MONEY', message: 'broke' }
+    expect(thrown(error)).toMatchObject({
+      code: 'CALL_FAILED',
+      message: 'broke',
+      details: { callId: 'call-a', call: 'fetch', error },
+    })
   })
 })

@@ -113,7 +113,9 @@ describe('the table', () => {
       )
     }
     for (const from of taskStatuses) {
-      expect(acceptedEvents(from).sort()).toEqual(edges.flatMap(([source, name]) => (source === from ? [name] : [])).sort())
+      expect(acceptedEvents(from).sort()).toEqual(
+        edges.flatMap(([source, name]) => (source === from ? [name] : [])).sort(),
+      )
     }
   })
 })

@@ -187,25 +187,6 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .orderBy('task.priority', 'desc')
       .orderBy('task.seq', 'asc'),
   )
-  const selectAncestors = prepare((db, hole) =>
-    db
-      .withRecursive('above', (inner) =>
-        inner
-          .selectFrom('task')
-          .select(['parent_id', sql<number>`0`.as('distance')])
-          .where('id', '=', hole('id'))
-          .union((again) =>
-            again
-              .selectFrom('task')
-              .innerJoin('above', 'task.id', 'above.parent_id')
-              .select(['task.parent_id', sql<number>`distance + 1`.as('distance')]),
-          ),
-      )
-      .selectFrom('task')
-      .innerJoin('above', 'above.parent_id', 'task.id')
-      .selectAll('task')
-      .orderBy('above.distance', 'asc'),
-  )
   const existsChild = (statuses: readonly TaskStatus[] | undefined, not: boolean) =>
     prepare((db, hole) => {
       let query = db
@@ -278,7 +259,9 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     },
   >(start: Q, filter: TaskFilter): Q {
     let query = start.where('deleted_at', 'is', null)
-    if (filter.statuses) query = query.where('status', 'in', filter.statuses)
+    // PostgreSQL has no empty list.
+    if (filter.statuses?.length === 0) query = query.where(sql<boolean>`1 = 0`)
+    else if (filter.statuses) query = query.where('status', 'in', filter.statuses)
     if (filter.parentId !== undefined) {
       query =
         filter.parentId === null ? query.where('parent_id', 'is', null) : query.where('parent_id', '=', filter.parentId)
@@ -295,7 +278,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   function metadataEquals(name: string, value: unknown) {
     return dialect.kind === 'postgres'
       ? sql<boolean>`(metadata::jsonb -> ${name}) = ${JSON.stringify(value)}::jsonb`
-      : sql<boolean>`exists (select 1 from json_each(metadata) as entry where entry.key = ${name} and entry.type = ${jsonType(value)} and (entry.value is ${value === null ? null : typeof value === 'boolean' ? Number(value) : value}))`
+      : sql<boolean>`exists (select 1 from json_each(metadata) as entry where entry.key = ${name} and entry.type in (${sql.join(jsonTypes(value))}) and (entry.value is ${value === null ? null : typeof value === 'boolean' ? Number(value) : value}))`
   }
 
   return {
@@ -351,7 +334,16 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       return (yield* rows<Row>(selectSubtree, { root })).map(toRecord)
     },
     *ancestors(id) {
-      return (yield* rows<Row>(selectAncestors, { id })).map(toRecord)
+      // Step by step, each an indexed look-up: a cycle in the parents, which nothing should ever have written, ends here too.
+      const above = new Map<string, TaskRecord>()
+      let parentId = (yield* row<Row>(selectById, { id }))?.parent_id ?? null
+      while (parentId !== null && !above.has(parentId)) {
+        const parent = yield* row<Row>(selectById, { id: parentId })
+        if (parent === undefined) break
+        above.set(parentId, toRecord(parent))
+        parentId = parent.parent_id
+      }
+      return [...above.values()]
     },
     *childFacts(parent) {
       if ((yield* row(anyChild, { parent })) === undefined) return { any: false, live: false, broken: false }
@@ -394,9 +386,9 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   }
 }
 
-function jsonType(value: unknown): string {
-  if (value === null) return 'null'
-  if (typeof value === 'boolean') return value ? 'true' : 'false'
-  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'real'
-  return 'text'
+/** SQLite's words for the type of a JSON value. A whole number may be stored in either spelling: 1e21 is a real to it. */
+function jsonTypes(value: unknown): string[] {
+  if (value === null) return ['null']
+  if (typeof value === 'boolean') return [String(value)]
+  return typeof value === 'number' ? ['integer', 'real'] : ['text']
 }

@@ -45,6 +45,8 @@ class PostgresLedger implements Ledger, GroupRunner {
   readonly #alive = new Set<string>()
   readonly #observers = new Set<LedgerObserver>()
   #appended: TaskEvent[] = []
+  /** A commit failed, so its events may be in the ledger all the same. */
+  #inDoubt = false
   #turn: Promise<unknown> = Promise.resolve()
   #closed = false
 
@@ -124,6 +126,8 @@ class PostgresLedger implements Ledger, GroupRunner {
         await this.#request('commit')
       } catch (error) {
         await this.#rollback()
+        this.#appended = []
+        this.#inDoubt = true
         throw new CommitFailed((error as Error).message, { cause: error })
       }
       return outcomes
@@ -131,6 +135,10 @@ class PostgresLedger implements Ledger, GroupRunner {
   }
 
   committed(): void {
+    if (this.#inDoubt) {
+      this.#inDoubt = false
+      for (const observer of this.#observers) observer.stirred()
+    }
     if (this.#appended.length === 0) return
     const events = this.#appended
     this.#appended = []

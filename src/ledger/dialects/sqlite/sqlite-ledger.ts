@@ -46,6 +46,8 @@ class SqliteLedger implements Ledger, GroupRunner {
   readonly #locks: InstanceLocks
   readonly #observers = new Map<LedgerObserver, { watchOthers: boolean }>()
   #appended: TaskEvent[] = []
+  /** A commit failed, so its events may be in the ledger all the same. */
+  #inDoubt = false
   #dataVersion: unknown
   #watch: unknown
   #checker: Worker | undefined
@@ -135,6 +137,10 @@ class SqliteLedger implements Ledger, GroupRunner {
   }
 
   committed(): void {
+    if (this.#inDoubt) {
+      this.#inDoubt = false
+      for (const observer of this.#observers.keys()) observer.stirred()
+    }
     if (this.#appended.length === 0) return
     const events = this.#appended
     this.#appended = []
@@ -171,6 +177,7 @@ class SqliteLedger implements Ledger, GroupRunner {
       this.#connection.execute('commit')
     } catch (error) {
       this.#rollback()
+      this.#inDoubt = true
       throw new CommitFailed(error instanceof Error ? error.message : String(error), { cause: error })
     }
   }

@@ -2,6 +2,7 @@
 // lifecycle.
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { Engine } from '../../../api.ts'
 import type { Task } from '../../../entities/task.ts'
 import { oneOf } from '../arguments.ts'
 import { allTasks } from '../each-task.ts'
@@ -25,12 +26,8 @@ export const graphVerb = defineVerb({
     else {
       await withLedger(io, values, async (engine) => {
         const root = subject === undefined ? undefined : await findTask(engine, subject)
-        print(
-          io,
-          toFlowchart(
-            taskNodes(root === undefined ? await allTasks(engine) : [root, ...(await engine.subtree(root.id))]),
-          ),
-        )
+        const tasks = root === undefined ? await allTasks(engine) : [root, ...(await engine.subtree(root.id))]
+        print(io, toFlowchart(await taskNodes(engine, tasks)))
       })
     }
     return exitCodes.done
@@ -60,16 +57,18 @@ async function planNodes(io: CommandIo, file: string): Promise<GraphNode[]> {
   }))
 }
 
-function taskNodes(tasks: readonly Task[]): GraphNode[] {
+/** Every edge, satisfied ones too: a finished plan still shows what came after what. */
+async function taskNodes(engine: Engine, tasks: readonly Task[]): Promise<GraphNode[]> {
   const parents = new Set(tasks.map((task) => task.parentId))
-  return [...tasks]
-    .sort((a, b) => a.seq - b.seq)
-    .map((task) => ({
+  const sorted = [...tasks].sort((a, b) => a.seq - b.seq)
+  return Promise.all(
+    sorted.map(async (task) => ({
       id: task.id,
       label: cleanLine(`${task.name}: ${stateWord(task)}`),
       group: parents.has(task.id),
       parent: task.parentId,
-      after: task.blockedBy,
+      after: (await engine.dependencies(task)).map((blocker) => blocker.id),
       status: task.status,
-    }))
+    })),
+  )
 }

@@ -1,0 +1,55 @@
+// What every theme of the contract is written with: the words of whichever test runner is used, and a ledger of its own for
+// each test.
+import type { Ledger, Op, Tx } from '../../ledger/ledger.ts'
+import { writing } from '../../ledger/ledger.ts'
+
+/** What `expect` of vitest, jest and others have in common. */
+export interface Expectation {
+  toBe(expected: unknown): void
+  toEqual(expected: unknown): void
+  toMatchObject(expected: object): void
+  readonly rejects: { toMatchObject(expected: object): Promise<void>; toBe(expected: unknown): Promise<void> }
+}
+
+/** The words of a test runner. */
+export interface TestWords {
+  describe(title: string, body: () => void): void
+  it(title: string, body: () => Promise<void>): void
+  expect(actual: unknown): Expectation
+}
+
+/** An empty ledger, and how to be rid of it. */
+export interface OpenedLedger {
+  ledger: Ledger
+  /** Closes the ledger and removes what it leaves behind. */
+  close(): Promise<void>
+}
+
+/** One theme of the contract: registers its tests. */
+export type Theme = (world: ContractWorld) => void
+
+export interface ContractWorld extends TestWords {
+  /** A test with an empty ledger of its own. */
+  proves(title: string, body: (ledger: Ledger) => Promise<void>): void
+}
+
+export function contractWorld(open: () => Promise<OpenedLedger>, words: TestWords): ContractWorld {
+  return {
+    ...words,
+    proves(title, body) {
+      words.it(title, async () => {
+        const { ledger, close } = await open()
+        try {
+          await body(ledger)
+        } finally {
+          await close()
+        }
+      })
+    },
+  }
+}
+
+/** Writes in a step of its own. */
+export function write<R>(ledger: Ledger, work: (tx: Tx) => Op<R>): Promise<R> {
+  return ledger.step(writing('write', work))
+}

@@ -1,0 +1,80 @@
+// Dependencies: open edges, satisfied ones, waits of a journal entry, and the search for a cycle.
+
+import type { Ledger } from '../../ledger/ledger.ts'
+import { edgeRow, someTime, taskRow } from '../factories.ts'
+import { type Theme, write } from './contract-world.ts'
+
+const insertTasks = (ledger: Ledger, ...ids: string[]) =>
+  write(ledger, function* (tx) {
+    for (const id of ids) yield* tx.task.insert(taskRow({ id }))
+  })
+
+export const dependencies: Theme = ({ describe, proves, expect }) => {
+  describe('dependencies', () => {
+    proves('are kept in the order in which they were named, satisfied or not (X-010)', async (ledger) => {
+      await insertTasks(ledger, 'a', 'z', 'm', 'b')
+      await write(ledger, function* (tx) {
+        for (const blockerId of ['z', 'm', 'b']) yield* tx.dependency.insert(edgeRow({ taskId: 'a', blockerId }))
+        yield* tx.dependency.satisfy(edgeRow({ taskId: 'a', blockerId: 'm' }), someTime)
+      })
+      expect(await ledger.read((tx) => tx.dependency.blockers('a'))).toEqual(['z', 'm', 'b'])
+      expect(await ledger.read((tx) => tx.dependency.openBlockers('a'))).toEqual(['z', 'b'])
+      expect(await ledger.read((tx) => tx.dependency.dependents('m'))).toEqual([])
+      expect((await ledger.read((tx) => tx.dependency.dependents('b'))).map((edge) => edge.taskId)).toEqual(['a'])
+      await write(ledger, (tx) => tx.dependency.remove('a', 'z'))
+      expect(await ledger.read((tx) => tx.dependency.blockers('a'))).toEqual(['m', 'b'])
+    })
+
+    proves('of a wait are closed together, and are no blockers', async (ledger) => {
+      await insertTasks(ledger, 'a', 'b', 'c')
+      await write(ledger, function* (tx) {
+        for (const blockerId of ['b', 'c']) {
+          yield* tx.dependency.insert(edgeRow({ taskId: 'a', blockerId, kind: 'wait', callId: 'call-1' }))
+        }
+        yield* tx.dependency.insert(edgeRow({ taskId: 'a', blockerId: 'b', kind: 'wait', callId: 'call-2' }))
+        yield* tx.dependency.insert(edgeRow({ taskId: 'a', blockerId: 'b' }))
+        yield* tx.dependency.satisfyWaits('call-1', someTime)
+      })
+      expect(await ledger.read((tx) => tx.dependency.openWaits('call-1'))).toEqual([])
+      expect((await ledger.read((tx) => tx.dependency.openWaits('call-2'))).length).toBe(1)
+      expect(await ledger.read((tx) => tx.dependency.openBlockers('a'))).toEqual(['b'])
+      expect((await ledger.read((tx) => tx.dependency.dependents('b'))).length).toBe(2)
+    })
+
+    proves('lead somewhere along open edges and along parents that wait for children', async (ledger) => {
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'group', group: true }))
+        yield* tx.task.insert(taskRow({ id: 'child', parentId: 'group' }))
+        yield* tx.task.insert(taskRow({ id: 'auto', policy: { autoComplete: true } }))
+        yield* tx.task.insert(taskRow({ id: 'below-auto', parentId: 'auto' }))
+        yield* tx.task.insert(taskRow({ id: 'plain' }))
+        yield* tx.task.insert(taskRow({ id: 'below-plain', parentId: 'plain' }))
+        yield* tx.task.insert(taskRow({ id: 'end' }))
+        for (const taskId of ['child', 'below-auto', 'below-plain']) {
+          yield* tx.dependency.insert(edgeRow({ taskId, blockerId: 'end' }))
+        }
+        yield* tx.task.insert(taskRow({ id: 'past' }))
+        yield* tx.dependency.insert(edgeRow({ taskId: 'past', blockerId: 'end', satisfiedAt: someTime }))
+      })
+      const path = (...from: string[]) => ledger.read((tx) => tx.dependency.path(from, 'end'))
+      expect(await path('group')).toEqual(['group', 'child', 'end'])
+      expect(await path('auto')).toEqual(['auto', 'below-auto', 'end'])
+      expect(await path('plain')).toBe(undefined)
+      expect(await path('past')).toBe(undefined)
+      expect(await path('plain', 'child')).toEqual(['child', 'end'])
+      expect(await path('end')).toEqual(['end'])
+      expect(await path()).toBe(undefined)
+    })
+
+    proves('that go in a circle are walked once', async (ledger) => {
+      await insertTasks(ledger, 'a', 'b', 'c', 'elsewhere')
+      await write(ledger, function* (tx) {
+        for (const [taskId, blockerId] of ['ab', 'bc', 'ca'].map((pair) => [...pair] as [string, string])) {
+          yield* tx.dependency.insert(edgeRow({ taskId, blockerId }))
+        }
+      })
+      expect(await ledger.read((tx) => tx.dependency.path(['a'], 'elsewhere'))).toBe(undefined)
+      expect(await ledger.read((tx) => tx.dependency.path(['a'], 'c'))).toEqual(['a', 'b', 'c'])
+    })
+  })
+}

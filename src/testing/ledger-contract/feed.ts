@@ -1,0 +1,59 @@
+// The feed: one order for everybody, which is the order of commits and never that of clocks.
+import { eventRow, messageRow, someTime, taskRow } from '../factories.ts'
+import { type Theme, write } from './contract-world.ts'
+
+export const feed: Theme = ({ describe, proves, expect }) => {
+  describe('the feed', () => {
+    proves('is read from a position on, of all tasks or of one, no more at once than asked for', async (ledger) => {
+      const seqs = await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'a' }))
+        yield* tx.task.insert(taskRow({ id: 'b' }))
+        const appended: number[] = []
+        for (const taskId of ['a', 'b', 'a', 'b', 'a']) appended.push(yield* tx.event.append(eventRow({ taskId })))
+        return appended
+      })
+      const after = async (seq: number, limit: number, taskId?: string) =>
+        (await ledger.read((tx) => tx.event.after(seq, limit, taskId))).map((event) => event.seq)
+      expect(await after(0, 10)).toEqual(seqs)
+      expect(await after(seqs[1] as number, 2)).toEqual([seqs[2], seqs[3]])
+      expect(await after(seqs[0] as number, 10, 'a')).toEqual([seqs[2], seqs[4]])
+      expect(await after(seqs[4] as number, 10)).toEqual([])
+      expect(await ledger.read((tx) => tx.event.last())).toBe(seqs[4])
+    })
+
+    proves('knows the latest position of a type for a task, and 0 for what never was', async (ledger) => {
+      const seqs = await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'a' }))
+        const first = yield* tx.event.append(eventRow({ taskId: 'a', type: 'task.started' }))
+        const second = yield* tx.event.append(eventRow({ taskId: 'a', type: 'task.started' }))
+        yield* tx.event.append(eventRow({ taskId: 'a', type: 'task.paused' }))
+        return [first, second]
+      })
+      expect(await ledger.read((tx) => tx.event.lastOf('a', 'task.started'))).toBe(seqs[1])
+      expect(await ledger.read((tx) => tx.event.lastOf('a', 'task.failed'))).toBe(0)
+      expect(await ledger.read((tx) => tx.event.lastOf('b', 'task.started'))).toBe(0)
+    })
+
+    proves('is empty in an empty ledger', async (ledger) => {
+      expect(await ledger.read((tx) => tx.event.last())).toBe(0)
+      expect(await ledger.read((tx) => tx.event.after(0, 10))).toEqual([])
+    })
+
+    proves('and every list keep their order when the clock stands still or goes back (X-041)', async (ledger) => {
+      const times = [someTime, someTime, someTime - 3_600_000, someTime + 1, 0]
+      for (const [n, at] of times.entries()) {
+        await write(ledger, function* (tx) {
+          yield* tx.task.insert(taskRow({ id: `task-${n}`, createdAt: at, executor: 'x', ready: true }))
+          yield* tx.event.append(eventRow({ taskId: `task-${n}`, at }))
+          yield* tx.message.append(messageRow({ id: `message-${n}`, taskId: 'task-0', timestamp: at }))
+        })
+      }
+      const expected = times.map((_, n) => `task-${n}`)
+      expect((await ledger.read((tx) => tx.event.after(0, 10))).map((event) => event.taskId)).toEqual(expected)
+      expect((await ledger.read((tx) => tx.task.list({}, 10))).map((task) => task.id)).toEqual(expected)
+      expect((await ledger.read((tx) => tx.task.ready('x', 10))).map((task) => task.id)).toEqual(expected)
+      const messages = await ledger.read((tx) => tx.message.list('task-0'))
+      expect(messages.map((message) => message.timestamp)).toEqual(times)
+    })
+  })
+}

@@ -1,0 +1,33 @@
+// The contract: what the engine relies on, whatever database lies below. One suite, run on every ledger.
+import { contractWorld, type OpenedLedger, type TestWords } from './contract-world.ts'
+import { dependencies } from './dependencies.ts'
+import { families } from './families.ts'
+import { feed } from './feed.ts'
+import { guards } from './guards.ts'
+import { instances } from './instances.ts'
+import { lists } from './lists.ts'
+import { rows } from './rows.ts'
+import { runsAndCalls } from './runs-and-calls.ts'
+import { steps } from './steps.ts'
+import { strings } from './strings.ts'
+
+const themes = { steps, rows, lists, families, dependencies, runsAndCalls, feed, guards, strings, instances }
+
+/**
+ * Registers the contract's tests for one kind of ledger.
+ *
+ * @param open gives an empty ledger each time
+ * @param words `describe`, `it` and `expect` of the test runner
+ * @example
+ * import { describe, expect, it } from 'vitest'
+ * ledgerContract('my ledger', async () => {
+ *   const ledger = await openMyLedger()
+ *   return { ledger, close: () => ledger.close() }
+ * }, { describe, it, expect })
+ */
+export function ledgerContract(name: string, open: () => Promise<OpenedLedger>, words: TestWords): void {
+  const world = contractWorld(open, words)
+  words.describe(`the ledger contract (X-017) on ${name}`, () => {
+    for (const theme of Object.values(themes)) theme(world)
+  })
+}

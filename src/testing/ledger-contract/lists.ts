@@ -1,0 +1,159 @@
+// Lists: the heads of the queue, filters, pages, prefixes and timers.
+import type { NewTask, TaskFilter } from '../../ledger/ledger.ts'
+import { callRow, runRow, someTime, taskRow } from '../factories.ts'
+import { type Theme, write } from './contract-world.ts'
+
+export const lists: Theme = ({ describe, proves, expect }) => {
+  describe('ready tasks', () => {
+    proves('come by priority, then age, and only those of the executor', async (ledger) => {
+      const ready = (id: string, priority: number, executor = 'x') => taskRow({ id, priority, executor, ready: true })
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(ready('low', -1))
+        yield* tx.task.insert(ready('old', 5))
+        yield* tx.task.insert(taskRow({ id: 'unready', priority: 9, executor: 'x' }))
+        yield* tx.task.insert(ready('foreign', 9, 'y'))
+        yield* tx.task.insert(ready('young', 5))
+        yield* tx.task.insert(ready('urgent', 6))
+      })
+      const heads = (limit: number) => ledger.read((tx) => tx.task.ready('x', limit))
+      expect((await heads(10)).map((task) => task.id)).toEqual(['urgent', 'old', 'young', 'low'])
+      expect((await heads(2)).map((task) => task.id)).toEqual(['urgent', 'old'])
+    })
+  })
+
+  describe('a filter', () => {
+    const cases: Array<[string, TaskFilter, string[]]> = [
+      ['nothing, and deleted tasks are left out', {}, ['c', 'a', 'b', 'd']],
+      ['states', { statuses: ['failed', 'paused'] }, ['c', 'b']],
+      ['no state at all', { statuses: [] }, []],
+      ['a parent', { parentId: 'a' }, ['b']],
+      ['having no parent', { parentId: null }, ['c', 'a', 'd']],
+      ['an executor', { executor: 'x' }, ['c', 'a']],
+      ['the beginning of a key', { keyPrefix: 'plan/' }, ['a', 'b']],
+      ['a text in the metadata', { metadata: { team: '1' } }, ['a']],
+      ['a number in the metadata', { metadata: { team: 1 } }, ['b']],
+      ['a fraction in the metadata', { metadata: { share: 0.5 } }, ['a']],
+      ['a huge number in the metadata', { metadata: { share: 1e21 } }, ['b']],
+      ['a truth in the metadata', { metadata: { team: true } }, ['c']],
+      ['a null in the metadata', { metadata: { team: null } }, ['d']],
+      ['several entries of the metadata', { metadata: { team: 1, share: 1e21 } }, ['b']],
+      ['entries that no task has together', { metadata: { team: 1, share: 0.5 } }, []],
+      ['an entry that no task has', { metadata: { nobody: 'x' } }, []],
+      ['several things at once', { executor: 'x', parentId: null, statuses: ['failed'] }, ['c']],
+    ]
+    const stored: NewTask[] = [
+      taskRow({ id: 'a', executor: 'x', key: 'plan/a', metadata: { team: '1', share: 0.5 } }),
+      taskRow({ id: 'b', status: 'paused', parentId: 'a', key: 'plan/b', metadata: { team: 1, share: 1e21 } }),
+      taskRow({
+        id: 'c',
+        status: 'failed',
+        completedAt: someTime,
+        executor: 'x',
+        priority: 1,
+        key: 'plans',
+        metadata: { team: true },
+      }),
+      taskRow({ id: 'd', key: 'plan.', metadata: { team: null } }),
+      taskRow({ id: 'gone', executor: 'x', key: 'plan/z', deletedAt: someTime }),
+    ]
+    for (const [title, filter, found] of cases) {
+      proves(`by ${title}`, async (ledger) => {
+        await write(ledger, function* (tx) {
+          for (const task of stored) yield* tx.task.insert(task)
+        })
+        const tasks = await ledger.read((tx) => tx.task.list(filter, 10))
+        expect(tasks.map((task) => task.id)).toEqual(found)
+        expect(await ledger.read((tx) => tx.task.count(filter))).toBe(found.length)
+      })
+    }
+  })
+
+  describe('a list', () => {
+    proves('is read page by page without gap or duplicate, whatever the priorities', async (ledger) => {
+      await write(ledger, function* (tx) {
+        for (let n = 0; n < 25; n++) yield* tx.task.insert(taskRow({ id: `task-${n}`, priority: n % 3 }))
+      })
+      const whole = await ledger.read((tx) => tx.task.list({}, 100))
+      const paged: string[] = []
+      for (let after: (typeof whole)[number] | undefined; ; ) {
+        const from = after
+        const page = await ledger.read((tx) => tx.task.list({}, 4, from))
+        paged.push(...page.map((task) => task.id))
+        after = page.at(-1)
+        if (page.length < 4) break
+      }
+      expect(paged).toEqual(whole.map((task) => task.id))
+      expect(new Set(paged).size).toBe(25)
+    })
+
+    proves('of ids that begin alike is as long as was asked for', async (ledger) => {
+      await write(ledger, function* (tx) {
+        for (const id of ['task-aa', 'task-ab', 'task-b', 'task-ac', 'Task-ab'])
+          yield* tx.task.insert(taskRow({ id, deletedAt: id === 'task-ac' ? someTime : null }))
+      })
+      const starting = async (prefix: string, limit: number) =>
+        (await ledger.read((tx) => tx.task.findByPrefix(prefix, limit))).map((task) => task.id).sort()
+      expect(await starting('task-a', 5)).toEqual(['task-aa', 'task-ab'])
+      expect((await starting('task-', 2)).length).toBe(2)
+      expect(await starting('task-%', 5)).toEqual([])
+    })
+  })
+
+  describe('timers', () => {
+    proves('that are due come soonest first; the next one is known', async (ledger) => {
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'late', notBefore: 30 }))
+        yield* tx.task.insert(taskRow({ id: 'soon', notBefore: 10 }))
+        yield* tx.task.insert(taskRow({ id: 'then', notBefore: 20 }))
+        yield* tx.task.insert(taskRow({ id: 'none' }))
+        for (const [number, [taskId, dueAt]] of [['late', 25] as const, ['soon', 5] as const].entries()) {
+          yield* tx.run.insert(runRow({ taskId, number: 1, dueAt }))
+          yield* tx.call.insert(callRow({ id: `call-${number}`, taskId, kind: 'sleep', status: 'pending', dueAt }))
+        }
+      })
+      expect((await ledger.read((tx) => tx.task.due(20, 9))).map((task) => task.id)).toEqual(['soon', 'then'])
+      expect((await ledger.read((tx) => tx.task.due(99, 1))).map((task) => task.id)).toEqual(['soon'])
+      expect(await ledger.read((tx) => tx.task.nextDue())).toBe(10)
+      expect((await ledger.read((tx) => tx.run.due(5, 9))).map((run) => run.taskId)).toEqual(['soon'])
+      expect(await ledger.read((tx) => tx.run.nextDue())).toBe(5)
+      expect((await ledger.read((tx) => tx.call.due(99, 9))).map((call) => call.taskId)).toEqual(['soon', 'late'])
+      expect(await ledger.read((tx) => tx.call.nextDue())).toBe(5)
+    })
+
+    proves('are none in an empty ledger, and none of a run that has ended', async (ledger) => {
+      expect(await ledger.read((tx) => tx.task.nextDue())).toBe(undefined)
+      expect(await ledger.read((tx) => tx.call.nextDue())).toBe(undefined)
+      const run = runRow({ taskId: 'a', dueAt: 5 })
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'a' }))
+        yield* tx.run.insert(run)
+        yield* tx.run.save({ ...run, status: 'ending', outcome: 'paused', endedAt: 1 })
+      })
+      expect(await ledger.read((tx) => tx.run.nextDue())).toBe(undefined)
+      expect(await ledger.read((tx) => tx.run.due(99, 9))).toEqual([])
+    })
+  })
+
+  describe('somebody is awake', () => {
+    const reasons: Array<[string, Partial<NewTask>, 'run' | 'call' | undefined]> = [
+      ['a task that is ready', { ready: true }, undefined],
+      ['a run that is open', { status: 'working', runOpen: true, run: 1 }, 'run'],
+      ['a timer', { notBefore: someTime }, undefined],
+      ['an entry that is due some time', { status: 'waiting' }, 'call'],
+    ]
+    for (const [title, fields, extra] of reasons) {
+      proves(`for ${title}, if it is of an executor that was asked about`, async (ledger) => {
+        await write(ledger, function* (tx) {
+          yield* tx.task.insert(taskRow({ id: 'idle', executor: 'x' }))
+          yield* tx.task.insert(taskRow({ id: 'a', executor: 'y', ...fields }))
+          if (extra === 'run') yield* tx.run.insert(runRow({ taskId: 'a' }))
+          if (extra === 'call') {
+            yield* tx.call.insert(callRow({ id: 'c', taskId: 'a', kind: 'sleep', status: 'pending', dueAt: 5 }))
+          }
+        })
+        const awake = (...executors: string[]) => ledger.read((tx) => tx.task.anyAwake(executors))
+        expect([await awake('x'), await awake('x', 'y'), await awake()]).toEqual([false, true, false])
+      })
+    }
+  })
+}

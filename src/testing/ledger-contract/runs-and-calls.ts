@@ -1,0 +1,61 @@
+// Runs and the journal: which are open, whose they are, and in which order they are told.
+import { callRow, runRow, someTime, taskRow } from '../factories.ts'
+import { type Theme, write } from './contract-world.ts'
+
+export const runsAndCalls: Theme = ({ describe, proves, expect }) => {
+  describe('runs', () => {
+    proves('are found by the instance that holds them while they are open', async (ledger) => {
+      await write(ledger, function* (tx) {
+        for (const taskId of ['a', 'b', 'c', 'd']) yield* tx.task.insert(taskRow({ id: taskId }))
+        yield* tx.run.insert(runRow({ taskId: 'a', startedAt: 2 }))
+        yield* tx.run.insert(runRow({ taskId: 'b', startedAt: 1 }))
+        yield* tx.run.insert(runRow({ taskId: 'c', instanceId: 'engine-2' }))
+        yield* tx.run.insert(runRow({ taskId: 'd', startedAt: 3 }))
+        const ended = { outcome: 'paused' as const, error: null, endedAt: 5 }
+        yield* tx.run.save({ taskId: 'a', number: 1, status: 'ending', closedAt: null, ...ended })
+        yield* tx.run.save({ taskId: 'd', number: 1, status: 'closed', closedAt: 6, ...ended })
+      })
+      const open = await ledger.read((tx) => tx.run.openOf('engine-1'))
+      expect(open.map((run) => `${run.taskId} ${run.status}`)).toEqual(['b live', 'a ending'])
+      expect(await ledger.read((tx) => tx.run.openOf('engine-3'))).toEqual([])
+    })
+
+    proves('of one task never overlap: a second one is refused while the first is open', async (ledger) => {
+      const first = runRow({ taskId: 'a' })
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'a' }))
+        yield* tx.run.insert(first)
+      })
+      const second = () => write(ledger, (tx) => tx.run.insert(runRow({ taskId: 'a', number: 2 })))
+      await expect(second()).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
+      await write(ledger, (tx) => tx.run.save({ ...first, status: 'ending', outcome: 'paused', endedAt: 1 }))
+      await expect(second()).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
+      await write(ledger, (tx) =>
+        tx.run.save({ ...first, status: 'closed', outcome: 'paused', endedAt: 1, closedAt: 2 }),
+      )
+      await second()
+      expect((await ledger.read((tx) => tx.run.list('a'))).map((run) => run.number)).toEqual([1, 2])
+    })
+  })
+
+  describe('the journal', () => {
+    proves(
+      'is told in the order in which it was written, by kind if need be, and what is open of it',
+      async (ledger) => {
+        await write(ledger, function* (tx) {
+          yield* tx.task.insert(taskRow({ id: 'a' }))
+          yield* tx.task.insert(taskRow({ id: 'b' }))
+          yield* tx.call.insert(callRow({ id: 'z', taskId: 'a', createdAt: someTime + 9 }))
+          yield* tx.call.insert(callRow({ id: 'y', taskId: 'a', kind: 'ask', status: 'pending' }))
+          yield* tx.call.insert(callRow({ id: 'x', taskId: 'a', status: 'completed', createdAt: 0 }))
+          yield* tx.call.insert(callRow({ id: 'w', taskId: 'b' }))
+        })
+        const ids = (calls: Array<{ id: string }>) => calls.map((call) => call.id)
+        expect(ids(await ledger.read((tx) => tx.call.list('a')))).toEqual(['z', 'y', 'x'])
+        expect(ids(await ledger.read((tx) => tx.call.list('a', ['call', 'sleep'])))).toEqual(['z', 'x'])
+        expect(ids(await ledger.read((tx) => tx.call.open('a')))).toEqual(['z', 'y'])
+        expect(await ledger.read((tx) => tx.call.get('nobody'))).toBe(undefined)
+      },
+    )
+  })
+}

@@ -1,0 +1,173 @@
+// Steps: judged in order on what the ledger holds, all or nothing each, together in one commit.
+import type { LedgerObserver, Step } from '../../ledger/ledger.ts'
+import { eventRow, taskRow } from '../factories.ts'
+import { type Theme, write } from './contract-world.ts'
+
+/** Inserts a task; refuses, as an engine's step would, when there is one of that id. */
+function add(id: string): Step<boolean, string, number> {
+  return {
+    name: 'add',
+    *load(tx) {
+      return (yield* tx.task.get(id)) !== undefined
+    },
+    judge(exists) {
+      if (exists) throw new RangeError(`there is a ${id}`)
+      return id
+    },
+    *write(tx, decided) {
+      const seq = yield* tx.task.insert(taskRow({ id: decided }))
+      yield* tx.event.append(eventRow({ taskId: decided, type: 'task.created' }))
+      return seq
+    },
+  }
+}
+
+export const steps: Theme = ({ describe, proves, expect }) => {
+  describe('a step', () => {
+    proves('judges what it has loaded, writes what was judged, and resolves to what was written', async (ledger) => {
+      expect(await ledger.step(add('a'))).toBe(1)
+      expect((await ledger.read((tx) => tx.task.get('a')))?.id).toBe('a')
+    })
+
+    proves('that is refused rejects with the very error of its judge, and nothing of it is kept', async (ledger) => {
+      const refusal = new Error('no')
+      const refused: Step<void, void, void> = {
+        name: 'refused',
+        *load() {},
+        judge() {
+          throw refusal
+        },
+        *write(tx) {
+          yield* tx.task.insert(taskRow({ id: 'never' }))
+        },
+      }
+      await expect(ledger.step(refused)).rejects.toBe(refusal)
+      expect(await ledger.read((tx) => tx.task.get('never'))).toBe(undefined)
+    })
+
+    proves('that throws while it writes is taken back whole', async (ledger) => {
+      const refusal = new Error('half way')
+      const half = write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'half' }))
+        yield* tx.event.append(eventRow({ taskId: 'half' }))
+        throw refusal
+      })
+      await expect(half).rejects.toBe(refusal)
+      expect(await ledger.read((tx) => tx.task.get('half'))).toBe(undefined)
+      expect(await ledger.read((tx) => tx.event.last())).toBe(0)
+    })
+
+    proves('that the tables refuse rejects with LEDGER_WRITE_FAILED and is taken back whole', async (ledger) => {
+      await ledger.step(add('a'))
+      const clash = write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'before' }))
+        yield* tx.task.insert(taskRow({ id: 'a' }))
+      })
+      await expect(clash).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
+      expect(await ledger.read((tx) => tx.task.get('before'))).toBe(undefined)
+    })
+  })
+
+  describe('steps that arrive together', () => {
+    proves('are judged in order of arrival, each on what the ones before it wrote', async (ledger) => {
+      const outcomes = await Promise.allSettled([ledger.step(add('a')), ledger.step(add('a')), ledger.step(add('b'))])
+      expect(outcomes.map((outcome) => outcome.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+      const stored = await ledger.read((tx) => tx.task.list({}, 10))
+      expect(stored.map((task) => task.id)).toEqual(['a', 'b'])
+    })
+
+    proves('fall one by one: whoever is refused by its judge, its write or the tables falls alone', async (ledger) => {
+      const outcomes = await Promise.allSettled([
+        ledger.step(add('a')),
+        ledger.step(add('a')),
+        write(ledger, function* (tx) {
+          yield* tx.task.insert(taskRow({ id: 'half' }))
+          throw new Error('half way')
+        }),
+        ledger.step(add('b')),
+        write(ledger, function* (tx) {
+          yield* tx.task.insert(taskRow({ id: 'clash' }))
+          yield* tx.task.insert(taskRow({ id: 'b' }))
+        }),
+        ledger.step(add('c')),
+      ])
+      expect(outcomes.map((outcome) => outcome.status)).toEqual([
+        'fulfilled',
+        'rejected',
+        'rejected',
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+      ])
+      const stored = await ledger.read((tx) => tx.task.list({}, 10))
+      expect(stored.map((task) => task.id)).toEqual(['a', 'b', 'c'])
+      const events = await ledger.read((tx) => tx.event.after(0, 10))
+      expect(events.map((event) => event.taskId)).toEqual(['a', 'b', 'c'])
+    })
+
+    proves('are a thousand and more, and all of them are written once', async (ledger) => {
+      await Promise.all(Array.from({ length: 1_200 }, (_, n) => ledger.step(add(`task-${n}`))))
+      expect(await ledger.read((tx) => tx.task.count({}))).toBe(1_200)
+      const last = await ledger.read((tx) => tx.task.list({}, 1, { priority: 0, seq: 1_199 }))
+      expect(last.map((task) => task.id)).toEqual(['task-1199'])
+    })
+  })
+
+  describe('an observer', () => {
+    proves('hears of the events of every commit, in order, once they are durable', async (ledger) => {
+      const heard: string[] = []
+      const seen: Array<Promise<boolean>> = []
+      ledger.observe(
+        observing((events) => {
+          for (const event of events) {
+            heard.push(`${event.seq} ${event.taskId}`)
+            seen.push(ledger.read((tx) => tx.task.get(event.taskId)).then((task) => task !== undefined))
+          }
+        }),
+        { watchOthers: false },
+      )
+      await Promise.allSettled([ledger.step(add('a')), ledger.step(add('a')), ledger.step(add('b'))])
+      await ledger.step(add('c'))
+      const stored = await ledger.read((tx) => tx.event.after(0, 10))
+      expect(heard).toEqual(stored.map((event) => `${event.seq} ${event.taskId}`))
+      expect(heard.length).toBe(3)
+      expect(await Promise.all(seen)).toEqual([true, true, true])
+    })
+
+    proves('hears nothing of a step that was refused, and nothing once it has stopped', async (ledger) => {
+      const heard: string[] = []
+      const stop = ledger.observe(
+        observing((events) => heard.push(...events.map((event) => event.taskId))),
+        { watchOthers: false },
+      )
+      await Promise.allSettled([
+        write(ledger, function* (tx) {
+          yield* tx.task.insert(taskRow({ id: 'half' }))
+          yield* tx.event.append(eventRow({ taskId: 'half' }))
+          throw new Error('half way')
+        }),
+      ])
+      await ledger.step(add('a'))
+      stop()
+      await ledger.step(add('b'))
+      expect(heard).toEqual(['a'])
+    })
+  })
+
+  describe('closing', () => {
+    proves('writes what was asked for before, and refuses what comes after', async (ledger) => {
+      const before = ledger.step(add('a'))
+      const closed = ledger.close()
+      const after = ledger.step(add('b'))
+      await expect(after).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })
+      expect(await before).toBe(1)
+      await closed
+      await expect(ledger.read((tx) => tx.event.last())).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })
+      await ledger.close()
+    })
+  })
+}
+
+function observing(committed: LedgerObserver['committed']): LedgerObserver {
+  return { committed, stirred() {}, failed() {} }
+}

@@ -1,0 +1,30 @@
+// The ledger contract on SQLite, in a file and in memory; postgres.test.ts runs it on PostgreSQL.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { ledgerContract, openLedger } from '../../src/testing/index.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'errand-contract-'))
+let opened = 0
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+ledgerContract(
+  'a SQLite file (X-015)',
+  async () => {
+    opened += 1
+    const ledger = await openLedger(join(folder, `${opened}.db`))
+    return { ledger, close: () => ledger.close() }
+  },
+  { describe, it, expect },
+)
+
+ledgerContract(
+  'SQLite in memory (X-015)',
+  async () => {
+    const ledger = await openLedger(':memory:')
+    return { ledger, close: () => ledger.close() }
+  },
+  { describe, it, expect },
+)

@@ -1,0 +1,151 @@
+// The ledger on PostgreSQL, which is PGlite in process: the contract, and what only a server can do to it. One server for all
+// tests, a schema of its own for each.
+import { PGlite } from '@electric-sql/pglite'
+import { afterAll, describe, expect, it } from 'vitest'
+import { ledgerVersion } from '../../src/ledger/migrations/migrations.ts'
+import { ledgerContract, openPostgresLedger, type PostgresClient, taskRow, writing } from '../../src/testing/index.ts'
+
+let server: Promise<PGlite> | undefined
+let schemas = 0
+
+async function openSchema(): Promise<{ client: PostgresClient; drop: () => Promise<void> }> {
+  server ??= PGlite.create()
+  const client = await server
+  schemas += 1
+  const schema = `ledger_${schemas}`
+  await client.query(`create schema ${schema}`)
+  await client.query(`set search_path to ${schema}`)
+  return {
+    client,
+    drop: async () => {
+      await client.query(`drop schema ${schema} cascade`)
+    },
+  }
+}
+
+const add = (id: string) => writing('add', (tx) => tx.task.insert(taskRow({ id })))
+
+afterAll(async () => {
+  await (await server)?.close()
+})
+
+ledgerContract(
+  'PostgreSQL (PGlite)',
+  async () => {
+    const { client, drop } = await openSchema()
+    const ledger = await openPostgresLedger(client)
+    return {
+      ledger,
+      close: async () => {
+        await ledger.close()
+        await drop()
+      },
+    }
+  },
+  { describe, it, expect },
+)
+
+describe('a ledger on PostgreSQL', () => {
+  it('is migrated once and found again by whoever opens it later (X-013)', async () => {
+    const { client, drop } = await openSchema()
+    const first = await openPostgresLedger(client)
+    await first.step(add('a'))
+    await first.close()
+    const second = await openPostgresLedger(client)
+    expect((await second.read((tx) => tx.task.get('a')))?.id).toBe('a')
+    await second.close()
+    expect((await client.query('select version from ledger_version')).rows).toEqual([{ version: ledgerVersion }])
+    await drop()
+  })
+
+  it('of a newer version is refused', async () => {
+    const { client, drop } = await openSchema()
+    await (await openPostgresLedger(client)).close()
+    await client.query('update ledger_version set version = version + 1')
+    await expect(openPostgresLedger(client)).rejects.toMatchObject({ code: 'LEDGER_NEWER' })
+    await drop()
+  })
+
+  it('is not made in a schema whose tables are of another program', async () => {
+    const { client, drop } = await openSchema()
+    await client.query('create table task (mine integer)')
+    await expect(openPostgresLedger(client)).rejects.toMatchObject({ code: 'LEDGER_FOREIGN' })
+    const { rows } = await client.query(
+      'select table_name from information_schema.tables where table_schema = current_schema()',
+    )
+    expect(rows).toEqual([{ table_name: 'task' }])
+    await drop()
+  })
+
+  it('takes a migration back whole when a statement of it fails', async () => {
+    const { client, drop } = await openSchema()
+    const failing: PostgresClient = {
+      query: (sql, parameters) =>
+        sql.includes('message_is_immutable')
+          ? Promise.reject(new Error('the connection is gone'))
+          : client.query(sql, parameters),
+    }
+    await expect(openPostgresLedger(failing)).rejects.toThrow('the connection is gone')
+    const { rows } = await client.query(
+      'select table_name from information_schema.tables where table_schema = current_schema()',
+    )
+    expect(rows).toEqual([])
+    await (await openPostgresLedger(client)).close()
+    await drop()
+  })
+
+  it('rejects with OUTCOME_UNKNOWN when the commit fails, tells its observers to look, and goes on', async () => {
+    const { client, drop } = await openSchema()
+    let broken = false
+    const ledger = await openPostgresLedger({
+      async query(sql, parameters) {
+        const reply = await client.query(sql, parameters)
+        if (broken && sql === 'commit') throw new Error('the connection is gone')
+        return reply
+      },
+    })
+    let stirred = 0
+    ledger.observe({ committed() {}, stirred: () => (stirred += 1), failed() {} }, { watchOthers: false })
+    broken = true
+    await expect(ledger.step(add('a'))).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    broken = false
+    expect(stirred).toBe(1)
+    expect((await ledger.read((tx) => tx.task.get('a')))?.id).toBe('a')
+    await ledger.step(add('b'))
+    await ledger.close()
+    await drop()
+  })
+
+  it('tries a group again that gave way to another session', async () => {
+    const { client, drop } = await openSchema()
+    let deadlocks = 2
+    const ledger = await openPostgresLedger({
+      query(sql, parameters) {
+        if (sql.startsWith('insert into "task"') && deadlocks > 0) {
+          deadlocks -= 1
+          return Promise.reject(Object.assign(new Error('deadlock detected'), { code: '40P01' }))
+        }
+        return client.query(sql, parameters)
+      },
+    })
+    await ledger.step(add('a'))
+    expect(deadlocks).toBe(0)
+    expect(await ledger.read((tx) => tx.task.count({}))).toBe(1)
+    await ledger.close()
+    await drop()
+  })
+
+  it('refuses what PostgreSQL cannot store, and the steps beside it stand', async () => {
+    const { client, drop } = await openSchema()
+    const ledger = await openPostgresLedger(client)
+    const outcomes = await Promise.allSettled([
+      ledger.step(add('a')),
+      ledger.step(writing('add', (tx) => tx.task.insert(taskRow({ id: 'nul', name: 'a\u0000b' })))),
+      ledger.step(add('b')),
+    ])
+    expect(outcomes.map((outcome) => outcome.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(outcomes[1]).toMatchObject({ reason: { code: 'LEDGER_WRITE_FAILED', details: { sqlState: '22021' } } })
+    await ledger.close()
+    await drop()
+  })
+})

@@ -1,0 +1,32 @@
+// What the README shows is what there is: its diagram is drawn from the table, its first program is the example that runs.
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { toMermaid } from '../src/machines/diagram.ts'
+import { taskTransitions } from '../src/machines/task-machine.ts'
+
+const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+
+function block(language: string): string {
+  return new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\n\`\`\``).exec(readme)?.[1] ?? ''
+}
+
+describe('the README', () => {
+  test('draws the lifecycle from the table', () => {
+    expect(block('mermaid')).toBe(toMermaid('submitted', taskTransitions))
+  })
+
+  test('shows the example that lies in examples/quick-start', () => {
+    const program = readFileSync(new URL('../examples/quick-start/count.js', import.meta.url), 'utf8')
+    expect(`${block('js')}\n`).toBe(program)
+  })
+
+  test('names every method of the engine in its table', async () => {
+    const { createEngine } = await import('../src/index.ts')
+    const engine = await createEngine({ work: false })
+    const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(engine)).filter(
+      (name) => name !== 'constructor' && name !== 'open',
+    )
+    await engine.close()
+    expect(methods.filter((name) => !new RegExp(`\`${name}[\`(]`).test(readme))).toEqual([])
+  })
+})

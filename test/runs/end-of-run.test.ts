@@ -1,0 +1,478 @@
+// How a run ends: quiet when it waits, at once when it is paused, canceled or timed out; what is pending then, what a call in
+// flight may still do, and that there are never two live runs of one task.
+import { describe, expect, it } from 'vitest'
+import type { Run } from '../../src/executor.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { createFaultyLedger } from '../../src/testing/faulty-ledger.ts'
+import { aborted, codeOf, createWorld, gate } from './world.ts'
+
+describe('A run that waits', () => {
+  it('ends when it is quiet, with several questions open at once', async () => {
+    const world = await createWorld((_task, run) => Promise.all([run.ask('One?'), run.ask('Two?'), run.ask('One?')]))
+    const task = await world.engine.create({ executor: 'work' })
+    const event = await world.told(task.id, 'task.input_required')
+    expect(event.data.waits).toHaveLength(3)
+    const questions = (await world.engine.get(task))?.questions ?? []
+    expect(questions.map((each) => each.question)).toEqual(['One?', 'Two?', 'One?'])
+    for (const [index, { id }] of questions.entries()) await world.engine.answer(task, index, { question: id })
+    expect(await world.engine.result(task)).toEqual([0, 1, 2])
+    expect(await world.engine.runs(task)).toHaveLength(2)
+  })
+
+  it('lets its calls in flight finish first, and records them', async () => {
+    const slow = gate<string>()
+    const asked = gate()
+    const world = await createWorld(async (_task, run) => {
+      const call = run.call('slow', () => slow.promise)
+      const answer = run.ask('Sure?')
+      asked.resolve()
+      return Promise.all([call, answer])
+    })
+    const task = await world.engine.create({ executor: 'work' })
+    await asked.promise
+    await world.told(task.id, 'question.asked')
+    expect((await world.engine.get(task))?.status).toBe('working')
+    slow.resolve('done')
+    await world.told(task.id, 'task.input_required')
+    expect((await world.engine.calls(task)).map((each) => each.status)).toEqual(['completed'])
+    await world.engine.answer(task, 'yes')
+    expect(await world.engine.result(task)).toEqual(['done', 'yes'])
+  })
+
+  it.each([
+    ['a sleep', (run: Run) => run.sleep(5).then(() => 'slept'), 'slept'],
+    ['a question with a default', (run: Run) => run.ask('Well?', null, { timeoutMs: 5, default: 'so' }), 'so'],
+    [
+      'a question that times out',
+      (run: Run) => run.ask('Well?', null, { timeoutMs: 5 }).catch((e) => e.code),
+      'TIMEOUT',
+    ],
+    [
+      'a wait that times out',
+      async (run: Run) => {
+        const child = await run.spawn({ name: 'by hand', executor: 'other', autoStart: false })
+        return run.wait(child, { timeoutMs: 5 }).catch((error) => error.code)
+      },
+      'TIMEOUT',
+    ],
+    [
+      'a wait for a child that completes',
+      async (run: Run) => run.wait(await run.spawn({ executor: 'other' })).then(([result]) => result),
+      'other',
+    ],
+  ])('goes on in place after %s while a call is in flight', async (_what, wait, expected) => {
+    const first = gate<unknown>()
+    const world = await createWorld(async (_task, run) => {
+      const never = run.call('slow', (_params, { signal }) => aborted(signal))
+      const winner = await Promise.race([never, wait(run)])
+      first.resolve(winner)
+      return winner
+    })
+    const task = await world.engine.create({ executor: 'work' })
+    expect(await first.promise).toBe(expected)
+    expect(await world.engine.result(task)).toBe(expected)
+    expect(await world.engine.runs(task)).toHaveLength(1)
+    expect(world.errors).toEqual([])
+  })
+
+  it.each([
+    ['question', 'sleep'],
+    ['sleep', 'question'],
+  ])('goes on when one of a race is over, asked as %s, %s', async (first) => {
+    const world = await createWorld(async (_task, run) => {
+      const waits = [run.ask('Well?').then(() => 'answered'), run.sleep(5).then(() => 'slept')]
+      if (first === 'sleep') waits.reverse()
+      return Promise.race(waits)
+    })
+    const tasks = await world.engine.create(Array.from({ length: 40 }, () => ({ executor: 'work' as const })))
+    for (const task of tasks) expect(await world.engine.result(task, { timeoutMs: 5_000 })).toBe('slept')
+  })
+
+  it('is not suspended over a sleep that ended in the very group of steps in which it would be', async () => {
+    const inner = await openLedger(':memory:')
+    const ledger = createFaultyLedger(inner)
+    const world = await createWorld(
+      async (_task, run) => {
+        return Promise.race([run.ask('Well?').then(() => 'answered'), run.sleep(1).then(() => 'slept')])
+      },
+      {},
+      ledger,
+    )
+    const held = ledger.hold('suspend')
+    const task = await world.engine.create({ executor: 'work' })
+    await held.reached
+    // The sleep ends while the suspension is on its way.
+    await world.told(task.id, 'timer.fired')
+    held.open()
+    expect(await world.engine.result(task, { timeoutMs: 5_000 })).toBe('slept')
+  })
+})
+
+const verbs = {
+  pause: (engine: { pause(id: string): unknown }, id: string) => engine.pause(id),
+  cancel: (engine: { cancel(id: string): unknown }, id: string) => engine.cancel(id),
+  complete: (engine: { complete(id: string): unknown }, id: string) => engine.complete(id),
+  fail: (engine: { fail(id: string, why: string): unknown }, id: string) => engine.fail(id, 'enough'),
+}
+
+describe('A run that is ended at once', () => {
+  it.each(Object.keys(verbs) as Array<keyof typeof verbs>)(
+    'by %s aborts, and everything pending rejects with RUN_ENDED, S3-050 S3-055',
+    async (verb) => {
+      const codes = gate<unknown[]>()
+      const waiting = gate()
+      const world = await createWorld(async (_task, run) => {
+        const child = await run.spawn({ name: 'child', executor: 'other', autoStart: false })
+        const forever = async function* () {
+          yield 'token'
+          await new Promise(() => {})
+        }
+        const pending = [
+          run.call('busy', (_params, { signal }) => aborted(signal)),
+          run.ask('Well?'),
+          run.wait(child),
+          run.sleep(60_000),
+          run.message('assistant', forever()),
+        ]
+        await run.progress(0.5)
+        waiting.resolve()
+        codes.resolve(await Promise.all(pending.map(codeOf)))
+        // Swallowing it does no harm, and nothing more can be started.
+        codes.promise.then(() => run.call('after', () => 'never')).catch(() => {})
+        expect(await codeOf(run.call('after', () => 'never'))).toBe('RUN_ENDED')
+        expect(await codeOf(run.spawn({ executor: 'other' }))).toBe('RUN_ENDED')
+        return 'ignored'
+      })
+      const task = await world.engine.create({ executor: 'work' })
+      await waiting.promise
+      await verbs[verb](world.engine, task.id)
+      expect(await codes.promise).toEqual(Array(5).fill('RUN_ENDED'))
+      await world.told(task.id, 'run.closed')
+      const now = await world.engine.get(task)
+      expect(now?.result).toBe(null)
+      expect((await world.engine.calls(task)).map(({ name, status }) => [name, status])).toEqual([
+        ['busy', 'completed'],
+      ])
+      expect((await world.engine.children(task)).length).toBe(1)
+      expect(world.errors).toEqual([])
+    },
+  )
+
+  it('by its time-out fails the attempt with TIMEOUT, and the next attempt waits for it to settle', async () => {
+    const settle = gate()
+    const started: number[] = []
+    const world = await createWorld(async (_task, run) => {
+      started.push(run.attempt)
+      if (run.attempt === 2) return 'second'
+      await aborted(run.signal)
+      await settle.promise
+      return 'first'
+    })
+    const task = await world.engine.create({ executor: 'work', timeoutMs: 20, retry: { maxAttempts: 2 } })
+    const failed = await world.told(task.id, 'task.failed')
+    expect(failed.data).toMatchObject({ error: { code: 'TIMEOUT' }, willRetry: true })
+    expect(await world.engine.get(task)).toMatchObject({ status: 'submitted', ready: false, attempt: 2 })
+    expect(started).toEqual([1])
+    settle.resolve()
+    expect(await world.engine.result(task)).toBe('second')
+  })
+
+  it('ignores what its executor returns or throws afterwards, S3-051', async () => {
+    const running = gate()
+    const world = await createWorld(async (_task, run) => {
+      if (run.number === 3) return 'third'
+      if (run.number === 1) running.resolve()
+      await aborted(run.signal)
+      if (run.number === 2) throw new Error('late')
+      return 'late'
+    })
+    const task = await world.engine.create({ executor: 'work' })
+    await running.promise
+    await world.engine.pause(task)
+    await world.told(task.id, 'run.closed')
+    expect(await world.engine.get(task)).toMatchObject({ status: 'paused', result: null })
+    await world.engine.resume(task)
+    await world.told(task.id, 'task.started', (event) => event.data.run === 2)
+    await world.engine.pause(task)
+    await world.told(task.id, 'run.closed', (event) => event.data.run === 2)
+    expect(await world.engine.get(task)).toMatchObject({ status: 'paused', error: null })
+    await world.engine.resume(task)
+    expect(await world.engine.result(task)).toBe('third')
+  })
+
+  it('may still record the result of a call in flight, which the next run finds', async () => {
+    let executed = 0
+    const inside = gate()
+    const finish = gate<string>()
+    const world = await createWorld((_task, run) =>
+      run.call('slow', () => {
+        executed++
+        inside.resolve()
+        return finish.promise
+      }),
+    )
+    const task = await world.engine.create({ executor: 'work' })
+    await inside.promise
+    await world.engine.pause(task)
+    await world.engine.resume(task)
+    expect(await world.engine.get(task)).toMatchObject({ status: 'paused', ready: false })
+    finish.resolve('late, but here')
+    expect(await world.engine.result(task)).toBe('late, but here')
+    expect(executed).toBe(1)
+  })
+
+  it('closes a call that breaks off with it as interrupted', async () => {
+    const inside = gate()
+    const world = await createWorld((_task, run) =>
+      run.call('slow', async (_params, { signal }) => {
+        inside.resolve()
+        await aborted(signal)
+        throw signal.reason
+      }),
+    )
+    const task = await world.engine.create({ executor: 'work' })
+    await inside.promise
+    await world.engine.pause(task)
+    await world.told(task.id, 'run.closed')
+    expect((await world.engine.calls(task))[0]).toMatchObject({ status: 'failed', error: { code: 'CALL_INTERRUPTED' } })
+  })
+
+  it('never gets to its executor when it was ended in the commit that started it', async () => {
+    let runs = 0
+    const world = await createWorld(async (_task, run) => {
+      runs++
+      await aborted(run.signal)
+    })
+    for (let round = 0; round < 20; round++) {
+      const task = await world.engine.create({ executor: 'work' })
+      await world.engine.cancel(task)
+    }
+    await world.engine.idle()
+    expect(world.engine.activity().slots).toBe(0)
+    expect(runs).toBeLessThanOrEqual(20)
+    expect(world.errors).toEqual([])
+  })
+})
+
+describe('An executor that ignores its signal', () => {
+  it('loses its slot after the grace, and its late result and late calls are refused, X-042', async () => {
+    const running = gate()
+    const finish = gate()
+    const late = gate<unknown>()
+    const runs: number[] = []
+    const world = await createWorld(
+      async (_task, run) => {
+        runs.push(run.number)
+        if (run.number === 2) return 'second'
+        const call = run.call('slow', () => finish.promise)
+        running.resolve()
+        await finish.promise
+        late.resolve([await codeOf(call), await codeOf(run.message('assistant', 'late'))])
+        return 'late'
+      },
+      { abortGraceMs: 30, maxConcurrent: 1 },
+    )
+    const task = await world.engine.create({ executor: 'work' })
+    await running.promise
+    await world.engine.pause(task)
+    await world.engine.resume(task)
+    await world.told(task.id, 'run.closed')
+    expect(await world.engine.result(task)).toBe('second')
+    finish.resolve()
+    expect(await late.promise).toEqual(['RUN_ENDED', 'RUN_ENDED'])
+    expect(await world.engine.messages(task)).toEqual([])
+    expect(runs).toEqual([1, 2])
+  })
+
+  it('never runs beside its successor, S3-053', async () => {
+    let live = 0
+    let most = 0
+    const world = await createWorld(
+      async (_task, run) => {
+        live++
+        most = Math.max(most, live)
+        await aborted(run.signal)
+        // It heeds the signal, slowly.
+        await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+        live--
+      },
+      { maxConcurrent: 5 },
+    )
+    const task = await world.engine.create({ executor: 'work' })
+    for (let run = 1; run <= 20; run++) {
+      await world.told(task.id, 'task.started', (event) => event.data.run === run)
+      await world.engine.pause(task)
+      await world.engine.resume(task)
+    }
+    await world.told(task.id, 'task.started', (event) => event.data.run === 21)
+    await world.engine.cancel(task)
+    await world.engine.idle()
+    expect(most).toBe(1)
+    expect(live).toBe(0)
+  })
+})
+
+describe('An executor that settles while its calls are in flight', () => {
+  it('has its outcome at once; the calls are aborted, and closed when they have settled', async () => {
+    const stopping = gate()
+    const settle = gate<string>()
+    const world = await createWorld(async (_task, run) => {
+      void run.call('floating', async (_params, { signal }) => {
+        await aborted(signal)
+        stopping.resolve()
+        return settle.promise
+      })
+      await run.progress(0.5)
+      return 'done'
+    })
+    const task = await world.engine.create({ executor: 'work' })
+    expect(await world.engine.result(task)).toBe('done')
+    await stopping.promise
+    expect((await world.engine.calls(task))[0]?.status).toBe('in_progress')
+    expect(world.engine.activity().slots).toBe(1)
+    settle.resolve('recorded')
+    await world.told(task.id, 'run.closed')
+    expect((await world.engine.calls(task))[0]).toMatchObject({ status: 'completed', result: 'recorded' })
+    expect((await world.engine.get(task))?.status).toBe('completed')
+  })
+
+  it('is not tried again beside them', async () => {
+    let live = 0
+    const beside: number[] = []
+    const world = await createWorld(async (_task, run) => {
+      beside.push(live)
+      const slow = run.call('slow', async (_params, { signal }) => {
+        if (run.attempt === 2) return 'slow'
+        live++
+        await aborted(signal)
+        await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+        live--
+        throw signal.reason
+      })
+      const bad = run.call('bad', () => {
+        if (run.attempt === 1) throw new Error('first')
+        return 'good'
+      })
+      return Promise.all([slow, bad])
+    })
+    const task = await world.engine.create({ executor: 'work', retry: { maxAttempts: 2 } })
+    expect(await world.engine.result(task)).toEqual(['slow', 'good'])
+    expect(beside).toEqual([0, 0])
+    expect((await world.engine.calls(task)).map(({ name, status, attempt }) => `${name} ${status} ${attempt}`)).toEqual(
+      ['slow failed 1', 'bad failed 1', 'slow completed 2', 'bad completed 2'],
+    )
+  })
+
+  it('and then crash leave nothing undone: the outcome stays, the call is failed', async () => {
+    const stopping = gate()
+    const world = await createWorld(async (_task, run) => {
+      void run.call('floating', async (_params, { signal }) => {
+        await aborted(signal)
+        stopping.resolve()
+        return new Promise(() => {})
+      })
+      await run.progress(0.5)
+      return 'done'
+    })
+    const task = await world.engine.create({ executor: 'work' })
+    await world.engine.result(task)
+    await stopping.promise
+    world.die()
+    const second = await world.another()
+    expect(await second.engine.result(task)).toBe('done')
+    expect((await second.engine.calls(task))[0]).toMatchObject({
+      status: 'failed',
+      error: { code: 'CALL_INTERRUPTED' },
+    })
+    await second.engine.idle()
+  })
+})
+
+describe('A call', () => {
+  it('is tried again inside the run as its policy says, under one call id and one row', async () => {
+    const ids: string[] = []
+    const world = await createWorld((_task, run) =>
+      run.call(
+        'flaky',
+        (_params, { callId }) => {
+          ids.push(callId)
+          if (ids.length < 3) throw new Error('again')
+          return 'third'
+        },
+        { retry: { maxAttempts: 3, backoffMs: 0.5 } },
+      ),
+    )
+    const task = await world.engine.create({ executor: 'work' })
+    expect(await world.engine.result(task)).toBe('third')
+    expect(new Set(ids).size).toBe(1)
+    expect(await world.engine.calls(task)).toHaveLength(1)
+  })
+
+  it('that takes longer than its timeoutMs aborts and fails with TIMEOUT', async () => {
+    const stopped = gate()
+    const world = await createWorld((_task, run) =>
+      run.call('slow', (_params, { signal }) => aborted(signal).then(stopped.resolve), { timeoutMs: 10 }),
+    )
+    const task = await world.engine.create({ executor: 'work' })
+    expect(await world.engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'TIMEOUT' } })
+    await stopped.promise
+  })
+
+  it('that throws synchronously under a timeoutMs leaves no timer behind that rejects into nowhere', async () => {
+    const world = await createWorld(async (_task, run) => {
+      const code = await codeOf(
+        run.call(
+          'bad',
+          () => {
+            throw Object.assign(new Error('sync'), { code: 'SYNC' })
+          },
+          { timeoutMs: 5 },
+        ),
+      )
+      await run.sleep(20)
+      return code
+    })
+    const task = await world.engine.create({ executor: 'work' })
+    // The first run sees the error itself, a later one what was recorded of it.
+    expect(['SYNC', 'CALL_FAILED']).toContain(await world.engine.result(task))
+  })
+})
+
+describe('A failure', () => {
+  it('that is final is not tried again, whatever the policy', async () => {
+    const { Failure } = await import('../../src/errors.ts')
+    let runs = 0
+    const world = await createWorld(async () => {
+      runs++
+      throw new Failure('never', { retry: false, code: 'NEVER' })
+    })
+    const task = await world.engine.create({ executor: 'work', retry: { maxAttempts: 5 } })
+    expect(await world.engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'NEVER' } })
+    expect(runs).toBe(1)
+  })
+
+  it('with retryAfterMs rests as long as it says, fractions included', async () => {
+    const { Failure } = await import('../../src/errors.ts')
+    const at: number[] = []
+    const world = await createWorld(async (_task, run) => {
+      at.push(Date.now())
+      if (run.attempt === 1) throw new Failure('later', { retryAfterMs: 100 / 3 })
+      return 'ok'
+    })
+    const task = await world.engine.create({ executor: 'work', retry: { maxAttempts: 2, backoffMs: 60_000 } })
+    expect(await world.engine.result(task)).toBe('ok')
+    expect((at[1] as number) - (at[0] as number)).toBeGreaterThanOrEqual(33)
+  })
+})
+
+describe('Fractions of a millisecond', () => {
+  it('are no reason for the tables to refuse a step', async () => {
+    const world = await createWorld(async (_task, run) => {
+      await run.sleep(0.5)
+      return run.ask('Well?', null, { timeoutMs: 1.5, default: 'so' })
+    })
+    const task = await world.engine.create({ executor: 'work', timeoutMs: 60_000.5, notBefore: Date.now() + 1.5 })
+    expect(await world.engine.result(task)).toBe('so')
+    expect(world.errors).toEqual([])
+  })
+})
