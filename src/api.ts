@@ -151,6 +151,8 @@ export interface Engine<E extends Executors = Executors> {
     options: CreateOptions<InputOf<E[K]>> & { executor: K },
   ): Promise<Task<ResultOf<E[K]>>>
   create(options: CreateOptions & { executor?: undefined }): Promise<Task>
+  /** An engine without executors of its own is a producer: it may name any. */
+  create(options: CreateOptions & { executor: [keyof E] extends [never] ? string : never }): Promise<Task>
   create(options: ReadonlyArray<CreateOptions & { executor?: string | Executor }>): Promise<Task[]>
 
   get<R = unknown>(task: TaskRef<R>): Promise<Task<R> | null>

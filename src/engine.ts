@@ -45,7 +45,7 @@ import { requireRuntime } from './runtime.ts'
 import { cancel } from './steps/cancel.ts'
 import { type CreateRequest, create } from './steps/create.ts'
 import { deleteTask } from './steps/delete.ts'
-import { checkedInput, type DraftContext, toDrafts } from './steps/draft.ts'
+import { checkedInput, type DraftContext, executorName, toDrafts } from './steps/draft.ts'
 import { dependenciesOf, explain, openQuestions } from './steps/explain.ts'
 import { findTask } from './steps/find-task.ts'
 import { type Moment, requireTask } from './steps/moment.ts'
@@ -315,6 +315,7 @@ class TaskEngine {
       parsed.metadata === undefined
         ? {}
         : { metadata: fromJson<Record<string, unknown>>(toJson(parsed.metadata, 'the metadata')) }
+    if (parsed.executor !== undefined) executorName(parsed.executor, this.#draftContext())
     const input =
       'input' in parsed && parsed.input !== undefined ? { input: await this.#updatedInput(ref, parsed) } : {}
     return this.#verb(ref, (id) => update(id, { ...parsed, ...texts, ...metadata, ...input }, this.#moment()))

@@ -155,6 +155,7 @@ export const engineOptionsSchema = z.strictObject({
  * @throws ErrandError UNKNOWN_OPTION { path, option, nearest } for a key that is not offered, INVALID_INPUT { issues } else.
  */
 export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+  refusePrototypeKey(value, what)
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const issue = mostTelling(parsed.error.issues)
@@ -179,6 +180,23 @@ export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T 
       .join('; ')}.`,
     { issues: parsed.error.issues.map((each) => ({ path: each.path.map(String).join('.'), message: each.message })) },
   )
+}
+
+/** zod leaves a key `__proto__` out of a record without a word; nothing that was given may be lost like that. */
+function refusePrototypeKey(value: unknown, what: string): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const field of ['metadata', 'tasks'] as const) {
+    const record = (value as Record<string, unknown>)[field]
+    if (typeof record !== 'object' || record === null) continue
+    if (Object.hasOwn(record, '__proto__')) {
+      throw new ErrandError(
+        'INVALID_INPUT',
+        `${what} is not valid: ${field} has the key "__proto__", which could reach an object's prototype.`,
+        { path: `${field}.__proto__` },
+      )
+    }
+    if (field === 'tasks') for (const child of Object.values(record)) refusePrototypeKey(child, what)
+  }
 }
 
 function mostTelling(issues: z.core.$ZodIssue[]): z.core.$ZodIssue {

@@ -531,6 +531,7 @@ export class LiveRun implements Run {
 
   #describe(kind: CallKind, name: string, params: unknown, key?: string, identity: unknown = params): EntryDescription {
     const ident = identOf(key, identity)
+    checkText(name, 'the name of an entry')
     return { kind, name, ident, ordinal: this.#journal.claim(kind, name, ident), params }
   }
 

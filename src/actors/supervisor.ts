@@ -53,6 +53,8 @@ interface Slot {
 const recoverEveryMs = 200
 /** The longest pause before a ledger that refused is asked again. */
 const longestPauseMs = 10_000
+/** Timers are not fired more often than this, however many are due. */
+const leastTimerPauseMs = 5
 /** How long an executor gets to let go after the drain's time is over. */
 const lastMomentMs = 250
 
@@ -384,15 +386,21 @@ export class Supervisor {
     return resolveRetry(task.policy.retry, isExecutor(executor) ? executor.retry : undefined)
   }
 
+  #knownRetryOf(task: TaskRecord): RetryPolicy | undefined {
+    const known = task.policy.retry !== undefined || this.#options.executors.has(task.executor as string)
+    return known ? this.#retryOf(task) : undefined
+  }
+
   // ── timers and recovery ──
 
   async #fireTimers(): Promise<void> {
     if (!this.isWorking) return
     try {
       const next = await this.#step(
-        fireTimers({ ...this.#options.host.moment(), retryOf: (task) => this.#retryOf(task) }),
+        fireTimers({ ...this.#options.host.moment(), retryOf: (task) => this.#knownRetryOf(task) }),
       )
-      if (next !== null) this.arm(next)
+      // What is due and was left is the rest of a long list, or another engine's to fire.
+      if (next !== null) this.arm(Math.max(next, this.#options.clock.now() + leastTimerPauseMs))
     } catch (error) {
       this.#options.report(error, { doing: 'fire timers' })
       this.arm(this.#options.clock.now() + recoverEveryMs)

@@ -2,7 +2,7 @@
 // spawned children are entries of the same journal, because they are found again by the same identity.
 import { hash } from 'node:crypto'
 import type { StoredError } from '../errors.ts'
-import { canonicalJson } from '../json.ts'
+import { canonicalJson, checkText } from '../json.ts'
 import type { OnInterrupt } from './task.ts'
 
 export const callStatuses = ['pending', 'in_progress', 'completed', 'failed'] as const
@@ -50,9 +50,15 @@ export function toCall(record: CallRecord): Call {
 
 const longestPlainIdent = 80
 
-/** What an entry is found by: its key, else its params. Never its position alone (design section 2). */
+/**
+ * What an entry is found by: its key, else its params. Never its position alone (design section 2).
+ * @throws ErrandError INVALID_INPUT for a key that would not be read back as it was: its entry would never be found again.
+ */
 export function identOf(key: string | undefined, params: unknown): string {
-  if (key !== undefined) return key.length > longestPlainIdent ? `k#${hash('sha256', key)}` : `k:${key}`
+  if (key !== undefined) {
+    checkText(key, 'the key of an entry')
+    return key.length > longestPlainIdent ? `k#${hash('sha256', key)}` : `k:${key}`
+  }
   const text = canonicalJson(params ?? null)
   return text.length > longestPlainIdent ? `p#${hash('sha256', text)}` : `p:${text}`
 }

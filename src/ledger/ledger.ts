@@ -155,7 +155,7 @@ export interface Tx extends Reads {
 export interface LedgerObserver {
   /** Events of a commit of ours, in order. They are durable. */
   committed(events: readonly TaskEvent[]): void
-  /** Somebody else may have committed. */
+  /** There may be events that nobody told of: somebody else's commit, or one of ours whose outcome is unknown. */
   stirred(): void
   /** The ledger can no longer be trusted or written: stop. */
   failed(error: unknown): void

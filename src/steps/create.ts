@@ -32,12 +32,12 @@ export interface TaskDraft {
 
 interface Loaded {
   /** What stands under the drafts' keys already, by key. */
-  keyed: Map<string, TaskRecord>
+  keyed: Map<string, NewTask>
   /** Stored tasks that drafts name: parents and blockers. */
   stored: Map<string, TaskRecord>
-  /** Open blockers of stored groups that get children: the children come after them too. */
+  /** By draft: open blockers of the stored group that it gets into, directly or in groups of its own. It comes after them too. */
   inherited: Map<string, string[]>
-  cycle: string[] | undefined
+  cycle: { draft: TaskDraft; path: string[] } | undefined
 }
 
 /** Drafts in trees: the first of each is its root. */
@@ -54,7 +54,17 @@ export function create(request: CreateRequest): Step<Loaded, Newborn[], TaskReco
     *load(tx) {
       return yield* loadRelatives(tx, drafts, own)
     },
-    judge: (loaded) => request.trees.flatMap((tree) => judgeTree(tree, own, loaded, request.at)),
+    judge(loaded) {
+      const newborns: Newborn[] = []
+      for (const tree of request.trees) {
+        for (const newborn of judgeTree(tree, own, loaded, request.at)) {
+          newborns.push(newborn)
+          // A tree that comes later in the same creation may name the same key.
+          if (newborn.task.key !== null) loaded.keyed.set(newborn.task.key, newborn.task)
+        }
+      }
+      return newborns
+    },
     *write(tx, newborns): Op<TaskRecord[]> {
       const made = new Map<string, TaskRecord>()
       for (const { task } of newborns) made.set(task.id, { seq: yield* tx.task.insert(task), ...task })
@@ -79,6 +89,7 @@ interface Newborn {
 
 function* loadRelatives(tx: Reads, drafts: readonly TaskDraft[], own: ReadonlySet<string>): Op<Loaded> {
   const loaded: Loaded = { keyed: new Map(), stored: new Map(), inherited: new Map(), cycle: undefined }
+  const places = new Map<string, Place>()
   for (const draft of drafts) {
     if (draft.key !== null) {
       const found = yield* tx.task.getByKey(draft.key)
@@ -90,14 +101,40 @@ function* loadRelatives(tx: Reads, drafts: readonly TaskDraft[], own: ReadonlySe
       const found = yield* tx.task.get(id)
       if (found) loaded.stored.set(id, found)
     }
-    if (draft.parentId === null || own.has(draft.parentId)) continue
+    const waiter = yield* placeOf(tx, draft, places, loaded)
+    if (waiter === undefined || loaded.cycle) continue
     const outside = draft.blockedBy.filter((id) => !own.has(id))
-    loaded.cycle ??= yield* tx.dependency.path(outside, draft.parentId)
-    if (loaded.stored.get(draft.parentId)?.group) {
-      loaded.inherited.set(draft.parentId, yield* openBlockersOf(tx, draft.parentId, loaded))
-    }
+    const path = yield* tx.dependency.path(outside, waiter)
+    if (path) loaded.cycle = { draft, path }
   }
   return loaded
+}
+
+/** A draft seen from those below it. */
+interface Place {
+  draft: TaskDraft
+  /** The stored task that ends only after this draft, if there is one. */
+  waiter: string | undefined
+}
+
+/** Notes what a draft inherits from where it stands; the stored task above that waits for it. */
+function* placeOf(tx: Reads, draft: TaskDraft, places: Map<string, Place>, loaded: Loaded): Op<string | undefined> {
+  let waiter: string | undefined
+  const above = draft.parentId === null ? undefined : places.get(draft.parentId)
+  if (above) {
+    if (waitsForChildren(above.draft)) waiter = above.waiter
+    if (above.draft.group) loaded.inherited.set(draft.id, loaded.inherited.get(above.draft.id) ?? [])
+  } else if (draft.parentId !== null) {
+    const parent = loaded.stored.get(draft.parentId)
+    if (parent && waitsForChildren(parent)) waiter = parent.id
+    if (parent?.group) loaded.inherited.set(draft.id, yield* openBlockersOf(tx, parent.id, loaded))
+  }
+  places.set(draft.id, { draft, waiter })
+  return waiter
+}
+
+function waitsForChildren(parent: Pick<TaskRecord, 'group' | 'policy'>): boolean {
+  return parent.group || parent.policy.autoComplete === true
 }
 
 function* openBlockersOf(tx: Reads, groupId: string, loaded: Loaded): Op<string[]> {
@@ -116,18 +153,23 @@ function judgeTree(tree: readonly TaskDraft[], own: ReadonlySet<string>, loaded:
     requireSameDefinition(root, existing)
     return []
   }
+  const keys = new Set<string>()
   return tree.map((draft) => {
     const taken = draft.key === null ? undefined : loaded.keyed.get(draft.key)
+    if (draft.key !== null && keys.has(draft.key)) throw keyConflict(draft, root, 'it stands twice in this tree')
+    if (draft.key !== null) keys.add(draft.key)
     if (taken) throw keyConflict(draft, taken, 'it belongs to another tree')
     if (draft.parentId !== null && !own.has(draft.parentId)) requireOpenParent(draft.parentId, loaded)
-    if (loaded.cycle)
-      throw cycleError(`${draft.name} cannot come after ${loaded.cycle[0]}`, [...loaded.cycle, draft.id])
+    if (loaded.cycle?.draft === draft) {
+      const { path } = loaded.cycle
+      throw cycleError(`${draft.name} cannot come after ${path[0]}`, [...path, draft.id])
+    }
     const edges = edgesOf(draft, own, loaded)
     return { task: newTask(draft, edges.filter((edge) => edge.open).length, at), edges }
   })
 }
 
-function requireSameDefinition(draft: TaskDraft, existing: TaskRecord): void {
+function requireSameDefinition(draft: TaskDraft, existing: NewTask): void {
   if (existing.deletedAt !== null) throw keyConflict(draft, existing, 'its task was deleted')
   const differs = (['executor', 'goal', 'group'] as const).find((field) => draft[field] !== existing[field])
   if (differs) throw keyConflict(draft, existing, `its ${differs} is another`)
@@ -135,7 +177,7 @@ function requireSameDefinition(draft: TaskDraft, existing: TaskRecord): void {
     throw keyConflict(draft, existing, 'its input is another')
 }
 
-function keyConflict(draft: TaskDraft, existing: TaskRecord, why: string): ErrandError {
+function keyConflict(draft: TaskDraft, existing: Pick<NewTask, 'id' | 'name'>, why: string): ErrandError {
   return new ErrandError(
     'KEY_CONFLICT',
     `The key "${draft.key}" is that of ${existing.id} (${existing.name}), and ${why}. Use another key, or the same definition.`,
@@ -155,7 +197,7 @@ function requireOpenParent(parentId: string, loaded: Loaded): void {
 
 /** What a draft comes after, in order: its own, and what a stored group that it joins still comes after. */
 function edgesOf(draft: TaskDraft, own: ReadonlySet<string>, loaded: Loaded): Newborn['edges'] {
-  const inherited = draft.parentId === null ? [] : (loaded.inherited.get(draft.parentId) ?? [])
+  const inherited = loaded.inherited.get(draft.id) ?? []
   const named = new Set([...draft.blockedBy, ...inherited])
   return [...named].map((blockerId) => ({
     blockerId,

@@ -6,7 +6,7 @@ import { nextStatus } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
 import { cancelAll } from './cancel.ts'
 import { eventOf, type Moment } from './moment.ts'
-import { releaseEdge, settleFamily, settleParent } from './settle-family.ts'
+import { releaseEdge, settleByChildren } from './settle-family.ts'
 
 export type ChildrenPolicy = 'promote' | 'cascade' | 'refuse'
 
@@ -37,8 +37,7 @@ export function deleteTask(id: string, policy: ChildrenPolicy, moment: Moment): 
       const gone = policy === 'cascade' ? [task, ...(yield* tx.task.subtree(id))] : [task]
       if (policy !== 'cascade') for (const child of children) yield* promote(tx, child, moment)
       yield* hide(tx, gone, id, moment)
-      const parent = task.parentId === null ? undefined : yield* settleParent(tx, task.parentId, moment)
-      if (parent) yield* settleFamily(tx, [parent], moment)
+      if (task.parentId !== null) yield* settleByChildren(tx, task.parentId, moment)
       return true
     },
   }

@@ -141,7 +141,14 @@ function refuseSiblingCycle(children: Record<string, ChildSpec>, where: string):
   for (const local of Object.keys(children)) visit(local, [])
 }
 
-function executorName(executor: unknown, context: DraftContext): string | null {
+/**
+ * The name under which an executor is known here.
+ * @throws ErrandError UNKNOWN_EXECUTOR with the nearest name.
+ */
+export function executorName(
+  executor: unknown,
+  context: Pick<DraftContext, 'executors' | 'anyExecutor'>,
+): string | null {
   if (executor === undefined) return null
   if (typeof executor !== 'string') {
     for (const [name, known] of context.executors) if (known === executor) return name

@@ -1,7 +1,7 @@
 // What a settlement sets off, in the same transaction: dependents are unblocked, waits end, parents end with their last child,
 // and theirs in turn. Each turn of the loop loads, asks a pure verdict, and writes.
 import type { DependencyRecord } from '../entities/dependency.ts'
-import type { TaskRecord } from '../entities/task.ts'
+import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { isWaitOver, parentVerdict, type WaitParams } from '../machines/family.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
@@ -59,7 +59,8 @@ function* unblock(tx: Tx, edge: DependencyRecord, moment: Moment): Op<void> {
 /** Ends the parent if its children say so; the parent as it is then, or undefined when it goes on. */
 export function* settleParent(tx: Tx, parentId: string, moment: Moment): Op<TaskRecord | undefined> {
   const parent = yield* tx.task.get(parentId)
-  if (!parent || !(parent.group || parent.policy.autoComplete)) return undefined
+  // Asked of the row first: counting children for a parent that cannot end would make a wide family's cancel quadratic.
+  if (!parent || isSettled(parent.status) || !(parent.group || parent.policy.autoComplete)) return undefined
   const verdict = parentVerdict(parent, yield* tx.task.childFacts(parentId))
   if (verdict === null) return undefined
   let current = parent
@@ -73,6 +74,12 @@ export function* settleParent(tx: Tx, parentId: string, moment: Moment): Op<Task
       : eventOf(moment, 'task.completed', current, { from: 'working' }),
   )
   return current
+}
+
+/** Ends a task that has just begun, or was opened again, if its children have all ended already; then its family in turn. */
+export function* settleByChildren(tx: Tx, taskId: string, moment: Moment): Op<void> {
+  const ended = yield* settleParent(tx, taskId, moment)
+  if (ended) yield* settleFamily(tx, [ended], moment)
 }
 
 const wayToWorking: Partial<Record<TaskRecord['status'], TaskEventName>> = {

@@ -166,7 +166,7 @@ function* closeEnded(tx: Tx, task: TaskRecord, request: SettleRunRequest): Op<Ta
   const free =
     task.status === 'working'
       ? moved(task, 'wait', request.at, { runOpen: false, statusReason: 'released', wakes: 0 })
-      : touched(task, request.at, { runOpen: false })
+      : touched(task, request.at, { runOpen: false, crashes: 0 })
   yield* tx.task.save(free)
   if (task.status === 'working') {
     yield* tx.event.append(

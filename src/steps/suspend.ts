@@ -34,7 +34,7 @@ export function suspend(request: SuspendRequest): Step<Loaded, Verdict, boolean>
       const event = waits.some((entry) => entry.kind === 'ask') ? 'ask' : 'wait'
       // What came to its end between the asking and now has woken nobody: the next run may start at once.
       const wakes = waits.filter((entry) => (entry.details as { over?: boolean } | null)?.over === true).length
-      return { task: moved(task, event, request.at, { wakes }), waits }
+      return { task: moved(task, event, request.at, { wakes, crashes: 0 }), waits }
     },
     *write(tx: Tx, verdict): Op<boolean> {
       if (verdict === null) return false

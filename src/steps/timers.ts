@@ -23,7 +23,8 @@ interface Due {
 }
 
 export interface TimerRequest extends Moment {
-  retryOf(task: TaskRecord): RetryPolicy
+  /** Undefined when only another engine has the executor, and with it the policy: then the time-out is that one's to tell. */
+  retryOf(task: TaskRecord): RetryPolicy | undefined
 }
 
 /** Fires what is due; resolves to the next due time, or null. */
@@ -88,6 +89,8 @@ function outcomeAtDue(call: CallRecord): Pick<CallRecord, 'status' | 'result' | 
 function* timeOutRun(tx: Tx, run: RunRecord, request: TimerRequest): Op<void> {
   const task = yield* tx.task.get(run.taskId)
   if (!task || task.run !== run.number || task.status !== 'working') return
+  const policy = request.retryOf(task)
+  if (policy === undefined) return
   const error: StoredError = {
     code: 'TIMEOUT',
     message: `Run ${run.number} took longer than ${(run.dueAt as number) - run.startedAt} ms`,
@@ -96,7 +99,7 @@ function* timeOutRun(tx: Tx, run: RunRecord, request: TimerRequest): Op<void> {
   const failed = moved(task, 'fail', request.at, { error })
   yield* endRun(tx, task, 'failed', request, error)
   yield* closeEntries(tx, failed, waitKinds, () => endedWith(failed), request)
-  const delay = retryDelay(request.retryOf(task), task.attempt)
+  const delay = retryDelay(policy, task.attempt)
   yield* publishOutcome(
     tx,
     { task: failed, error, retried: delay === undefined ? null : nextAttempt(failed, request.at, delay) },

@@ -47,7 +47,7 @@ export function update(id: string, patch: TaskPatch, moment: Moment): Step<Loade
       if (patch.blockedBy === undefined) return { task, blockers: [], newBlockers: [], cycle: undefined }
       const blockers = yield* tx.dependency.blockers(id)
       const newBlockers: TaskRecord[] = []
-      for (const blocker of patch.blockedBy) {
+      for (const blocker of new Set(patch.blockedBy)) {
         if (!blockers.includes(blocker)) newBlockers.push(requireTask(yield* tx.task.get(blocker), blocker))
       }
       const cycle = yield* tx.dependency.path(
@@ -164,7 +164,8 @@ function walkByHand(
 function* write(tx: Tx, { task, verb, removed, added, changed }: Verdict, moment: Moment): Op<void> {
   const blockerDelta = yield* rewire(tx, task, removed, added, moment)
   const next = touched(task, moment.at, { openBlockers: task.openBlockers + blockerDelta })
-  yield* tx.task.saveDefinition(next)
+  // Readiness rests on columns of both statements, so it is told by the second alone.
+  yield* tx.task.saveDefinition({ ...next, ready: false })
   yield* tx.task.save(next)
   if (changed.length > 0) {
     yield* tx.event.append(

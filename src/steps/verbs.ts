@@ -10,7 +10,7 @@ import { checkAnswer } from './answer-schema.ts'
 import { endRun } from './end-run.ts'
 import { closeEntries, endedWith, waitKinds } from './journal-closing.ts'
 import { eventOf, type Moment, requireTask } from './moment.ts'
-import { reviveGroupsAbove, settleFamily, settleParent, startGroupsAbove } from './settle-family.ts'
+import { reviveGroupsAbove, settleByChildren, settleFamily, startGroupsAbove } from './settle-family.ts'
 
 function* loadTask(tx: Reads, id: string): Op<TaskRecord> {
   return requireTask(yield* tx.task.get(id), id)
@@ -49,6 +49,7 @@ export function start(id: string, moment: Moment): Step<TaskRecord, TaskRecord, 
       yield* tx.task.save(working)
       yield* tx.event.append(eventOf(moment, 'task.started', working, { from: task.status, attempt: task.attempt }))
       yield* startGroupsAbove(tx, working, moment)
+      yield* settleByChildren(tx, id, moment)
     },
   }
 }
@@ -107,6 +108,7 @@ export function resume(id: string, moment: Moment): Step<TaskRecord, TaskRecord,
       yield* tx.task.save(task)
       if (task.status === 'working') {
         yield* tx.event.append(eventOf(moment, 'task.started', task, { from: 'paused', attempt: task.attempt }))
+        yield* settleByChildren(tx, id, moment)
       } else yield* tx.event.append(eventOf(moment, 'task.resumed', task))
     },
   }
@@ -159,8 +161,7 @@ export function retry(id: string, moment: Moment): Step<TaskRecord, TaskRecord, 
         if (child.status === 'failed') yield* writeRetried(tx, retried(child, moment), moment)
       }
       // With nothing left to try (its children were canceled) it ends again at once.
-      const again = yield* settleParent(tx, id, moment)
-      if (again) yield* settleFamily(tx, [again], moment)
+      yield* settleByChildren(tx, id, moment)
     },
   }
 }
@@ -231,6 +232,7 @@ export function answer(request: AnswerRequest): Step<AnswerLoaded, AnswerVerdict
         yield* tx.event.append(
           eventOf(request, 'task.started', task, { from: 'input_required', attempt: task.attempt }),
         )
+        yield* settleByChildren(tx, task.id, request)
       }
     },
   }

@@ -92,7 +92,7 @@ class Faulty implements FaultyLedger {
 
   mend(): void {
     this.#faults = []
-    for (const gate of [...this.#gates]) gate.open()
+    for (const gate of this.#gates) gate.open()
   }
 
   async step<L, D, R>(step: Step<L, D, R>): Promise<R> {

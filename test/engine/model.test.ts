@@ -365,7 +365,7 @@ describe('random sequences of commands', () => {
       () => withStep('pause', pausesTheSubmitted),
       /went from submitted to paused/,
     ],
-    ['a command that is acknowledged and not written', () => withStep('cancel', forgets), /acknowledged and lost/],
+    ['a command that is acknowledged and not written', () => withStep('fail', forgets), /acknowledged and lost/],
     ['a slot too many', () => openWorld({ maxConcurrent: limit + 1 }), /4 runs, the limit is 3/],
   ] as const)(
     'catch a planted fault: %s (X-039)',

@@ -144,3 +144,8 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   for await (const item of items) found.push(item)
   return found
 }
+
+/** Lets everything that is under way come to its next stand: a few turns of the event loop, each with its commit. */
+export async function turns(count = 10): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
+}

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { ledgerContract, openLedger } from '../../src/testing/index.ts'
+import { createFaultyLedger, ledgerContract, openLedger } from '../../src/testing/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'errand-contract-'))
 let opened = 0
@@ -24,6 +24,15 @@ ledgerContract(
   'SQLite in memory (X-015)',
   async () => {
     const ledger = await openLedger(':memory:')
+    return { ledger, close: () => ledger.close() }
+  },
+  { describe, it, expect },
+)
+
+ledgerContract(
+  'SQLite in memory behind a faulty ledger without faults',
+  async () => {
+    const ledger = createFaultyLedger(await openLedger(':memory:'))
     return { ledger, close: () => ledger.close() }
   },
   { describe, it, expect },

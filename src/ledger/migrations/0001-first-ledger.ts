@@ -21,15 +21,15 @@ export const firstLedger: Migration = {
   ],
 }
 
-function taskTable({ db, integer, risingType, rising, strict }: Spelling): Compilable[] {
+function taskTable({ db, integer, orderedText, risingType, rising, strict }: Spelling): Compilable[] {
   const { schema } = db
   return [
     strict(
       schema
         .createTable('task')
         .addColumn('seq', risingType, rising)
-        .addColumn('id', 'text', (column) => column.notNull().unique())
-        .addColumn('key', 'text', (column) => column.unique())
+        .addColumn('id', orderedText, (column) => column.notNull().unique())
+        .addColumn('key', orderedText, (column) => column.unique())
         .addColumn('name', 'text', (column) => column.notNull())
         .addColumn('goal', 'text')
         .addColumn('description', 'text', (column) => column.notNull())

@@ -1,5 +1,5 @@
 // What a migration is: a list of statements for a dialect. Numbered, static, append-only; the same list for both databases.
-import type { Compilable, Kysely } from 'kysely'
+import type { Compilable, Kysely, RawBuilder } from 'kysely'
 import type { Dialect } from '../statement.ts'
 
 /** The words in which the two databases spell the same column. */
@@ -8,6 +8,8 @@ export interface Spelling {
   readonly db: Kysely<any>
   /** A 64-bit whole number. */
   readonly integer: 'integer' | 'bigint'
+  /** Text whose order is that of its bytes, whatever the database's locale: what is searched by its beginning. */
+  readonly orderedText: 'text' | RawBuilder<unknown>
   /** SQLite's STRICT tables refuse a value of another type, as PostgreSQL always does. */
   strict<T extends { modifyEnd: (end: any) => T }>(table: T): T
   /** A rising key that is never used twice. */

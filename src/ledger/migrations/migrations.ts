@@ -18,6 +18,7 @@ function spellingOf({ kind, db }: Dialect): Spelling {
     db,
     integer: kind === 'sqlite' ? 'integer' : 'bigint',
     risingType: kind === 'sqlite' ? 'integer' : 'bigserial',
+    orderedText: kind === 'sqlite' ? 'text' : sql`text collate "C"`,
     rising: (column: ColumnDefinitionBuilder) =>
       kind === 'sqlite' ? column.primaryKey().autoIncrement() : column.primaryKey(),
     strict: (table) => (kind === 'sqlite' ? table.modifyEnd(sql`strict`) : table),

@@ -13,6 +13,9 @@ const toRecord = (stored: DependencyTableRow): DependencyRecord => ({
   createdAt: stored.created_at,
 })
 
+/** The condition of the partial index over waits: in the text, so that the planner sees that it serves. */
+const aWait = sql<boolean>`kind = 'wait'`
+
 export function createDependencyTable(compiler: StatementCompiler): Tx['dependency'] {
   const { prepare } = compiler
   const selectOpenBlockers = prepare((db, hole) =>
@@ -36,7 +39,12 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
     db.selectFrom('dependency').selectAll().where('blocker_id', '=', hole('blocker')).where('satisfied_at', 'is', null),
   )
   const selectOpenWaits = prepare((db, hole) =>
-    db.selectFrom('dependency').selectAll().where('call_id', '=', hole('call')).where('satisfied_at', 'is', null),
+    db
+      .selectFrom('dependency')
+      .selectAll()
+      .where(aWait)
+      .where('call_id', '=', hole('call'))
+      .where('satisfied_at', 'is', null),
   )
   const selectWaitedFor = prepare((db, hole) =>
     db
@@ -82,6 +90,7 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
     db
       .updateTable('dependency')
       .set({ satisfied_at: hole('at') })
+      .where(aWait)
       .where('call_id', '=', hole('call'))
       .where('satisfied_at', 'is', null),
   )

@@ -240,15 +240,18 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where('id', '=', hole('id')),
   )
 
-  /** One probe for each reason to be awake, each led by a partial index, so that settled tasks cost nothing. */
+  /**
+   * One probe for each reason to be awake, each led by a partial index, so that settled tasks cost nothing. CROSS JOIN is
+   * SQLite's word for "in this order"; asked about one executor only, it would rather begin with all tasks.
+   */
   function awakeProbes(executors: string[]) {
     const { db } = dialect
     const ours = sql<boolean>`executor in (${sql.join(executors)}) and deleted_at is null`
     return [
       sql`select 1 from task where ready = 1 and ${ours} limit 1`,
-      sql`select 1 from run join task on task.id = run.task_id where run.status <> 'closed' and ${ours} limit 1`,
+      sql`select 1 from run cross join task where task.id = run.task_id and run.status <> 'closed' and ${ours} limit 1`,
       sql`select 1 from task where not_before is not null and held = 0 and open_blockers = 0 and ${ours} limit 1`,
-      sql`select 1 from call join task on task.id = call.task_id where call.due_at is not null and ${ours} limit 1`,
+      sql`select 1 from call cross join task where task.id = call.task_id and call.due_at is not null and ${ours} limit 1`,
     ].map((probe) => ({ compile: () => probe.compile(db) }))
   }
 

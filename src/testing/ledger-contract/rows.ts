@@ -43,7 +43,7 @@ const fullTask: NewTask = taskRow({
 
 export const rows: Theme = ({ describe, proves, expect }) => {
   describe('a row comes back as it was written:', () => {
-    proves('a task, with its state, snapshot, parent, owner and priority (X-008, X-010)', async (ledger) => {
+    proves('a task, with its state, snapshot, parent, owner and priority', async (ledger) => {
       const seq = await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'parent' }))
         return yield* tx.task.insert(fullTask)
@@ -79,7 +79,7 @@ export const rows: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.run.list('a'))).toEqual([closed])
     })
 
-    proves('a call, open, completed and failed (X-008)', async (ledger) => {
+    proves('a call, open, completed and failed', async (ledger) => {
       const open = callRow({
         id: 'call-1',
         taskId: 'a',
@@ -112,7 +112,7 @@ export const rows: Theme = ({ describe, proves, expect }) => {
       expect((await ledger.read((tx) => tx.call.get('call-2')))?.error).toEqual(error)
     })
 
-    proves('a message, numbered from 1 within its task (X-008)', async (ledger) => {
+    proves('a message, numbered from 1 within its task', async (ledger) => {
       const first = messageRow({ id: 'm-1', taskId: 'a', role: 'assistant', content: 'one', run: 2, ident: 'k:x' })
       const second = messageRow({ id: 'm-2', taskId: 'a', announcement: true, ordinal: 3, timestamp: someTime - 5 })
       const numbers = await write(ledger, function* (tx) {

@@ -72,6 +72,14 @@ function prepareFile(path: string): number {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unavailable(error, path)
   }
+  try {
+    return sizeOf(path)
+  } catch (error) {
+    throw unavailable(error, path)
+  }
+}
+
+function sizeOf(path: string): number {
   const stat = statSync(path)
   if (!stat.isFile()) {
     throw new ErrandError('LEDGER_FOREIGN', `${path} is not a file. Name the ledger's file, not its folder.`, { path })

@@ -1,0 +1,142 @@
+// Processes of the crash tests, from outside: started with their orders, heard line by line, and never left behind.
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { onTestFinished } from 'vitest'
+import { createEngine } from '../../src/engine.ts'
+import type { Task } from '../../src/entities/task.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import type { ProcessOrders } from './engine-process.ts'
+import { crashExecutors, type Effect } from './executors.ts'
+
+const script = join(import.meta.dirname, 'engine-process.ts')
+
+export interface Place {
+  folder: string
+  ledger: string
+  effects: string
+}
+
+/** A folder with a ledger that is yet to be made and an empty file of effects; gone after the test. */
+export function createPlace(): Place {
+  const folder = mkdtempSync(join(tmpdir(), 'errand-crash-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const effects = join(folder, 'effects')
+  writeFileSync(effects, '')
+  return { folder, effects, ledger: join(folder, 'ledger.db') }
+}
+
+export function effectsOf({ effects }: Place): Effect[] {
+  return readFileSync(effects, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Effect)
+}
+
+export type Line = Record<string, unknown>
+
+/** An engine in a process of its own. */
+export function startEngine(place: Place, orders: Omit<ProcessOrders, 'ledger' | 'effects'> = {}) {
+  const given: ProcessOrders = { ledger: place.ledger, effects: place.effects, ...orders }
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, JSON.stringify(given)], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // A third of the time of a start is the compiling; processes that end in peace leave it behind for the others.
+    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-crash-compile-cache') },
+  })
+  let complaints = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    complaints += chunk.toString()
+  })
+  child.stdin.on('error', () => {})
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
+    child.once('exit', (code, signal) => resolve({ code, signal })),
+  )
+  const lines: Line[] = []
+  const listeners = new Set<() => void>()
+  createInterface({ input: child.stdout }).on('line', (text) => {
+    lines.push(JSON.parse(text) as Line)
+    for (const listen of listeners) listen()
+  })
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  const kill = async () => {
+    child.kill('SIGKILL')
+    return exited
+  }
+  return {
+    pid: child.pid as number,
+    lines,
+    exited,
+    kill,
+    signal: (name: NodeJS.Signals) => child.kill(name),
+    say: (text: string) => child.stdin.write(`${text}\n`),
+    /** The first line that fits, also one that has been; rejects when the process ends before. */
+    heard: (fits: (line: Line) => boolean): Promise<Line> =>
+      new Promise((resolve, reject) => {
+        let next = 0
+        const look = () => {
+          for (; next < lines.length; next++) {
+            if (!fits(lines[next] as Line)) continue
+            listeners.delete(look)
+            resolve(lines[next] as Line)
+            return
+          }
+        }
+        listeners.add(look)
+        look()
+        void exited.then(({ code, signal }) =>
+          reject(new Error(`The engine ended (${code ?? signal}) unheard: ${complaints} ${JSON.stringify(lines)}`)),
+        )
+      }),
+  }
+}
+
+/** An engine in this process, with the same executors. */
+export async function openEngine(place: Place, options: Record<string, unknown> = {}) {
+  const engine = await createEngine({
+    ledger: place.ledger,
+    executors: crashExecutors({ effects: place.effects }),
+    ...(options as { ledger?: Ledger }),
+  })
+  onTestFinished(() => engine.close())
+  return engine
+}
+
+export type CrashEngine = Awaited<ReturnType<typeof openEngine>>
+
+/** Creates one task, or finds it by its key, typed loosely: its executors are those of another process too. */
+export async function createOne(engine: CrashEngine, task: object): Promise<Task> {
+  return (await engine.create(task as never)) as unknown as Task
+}
+
+/** Runs jobs two at a time: there are two cores. */
+export async function twoAtATime<T>(jobs: readonly T[], work: (job: T) => Promise<void>): Promise<void> {
+  const left = [...jobs]
+  const worker = async () => {
+    for (let job = left.shift(); job !== undefined; job = left.shift()) await work(job)
+  }
+  await Promise.all([worker(), worker()])
+}
+
+/** Numbers in [0, 1) that a seed decides (mulberry32). */
+export function randomOf(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+/** A seed that is another each time, unless ERRAND_SEED names one; it is printed, so that a failure can be had again. */
+export function drawSeed(what: string): number {
+  const seed =
+    process.env['ERRAND_SEED'] === undefined ? Date.now() % 1_000_000_000 : Number(process.env['ERRAND_SEED'])
+  console.log(`${what}: ERRAND_SEED=${seed}`)
+  return seed
+}

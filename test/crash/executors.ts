@@ -1,0 +1,112 @@
+// The executors of the crash tests, the same in every process. Each executed call leaves its id in a file that only grows: what
+// happened in the world, to be held against what the ledger says.
+import { appendFileSync } from 'node:fs'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
+import { createShell } from '../../src/executors/shell.ts'
+
+export interface Effect {
+  callId: string
+  taskId: string
+  name: string
+}
+
+export interface CrashExecutorOptions {
+  /** The file of effects. */
+  effects: string
+  /** Tells the outside what happens; the outside may then kill. */
+  tell?: (line: Record<string, unknown>) => void
+  /** Resolves when the outside says go. */
+  go?: () => Promise<void>
+  /** The planted fault: what a call does is done before it is recorded. */
+  executeFirst?: boolean
+}
+
+export function crashExecutors({ effects, tell = () => {}, go, executeFirst = false }: CrashExecutorOptions) {
+  const happen = (effect: Effect) => {
+    appendFileSync(effects, `${JSON.stringify(effect)}\n`)
+    tell({ executed: effect.name, taskId: effect.taskId })
+  }
+  /** A journaled call that leaves its mark; its result names its task and itself. */
+  const act = (task: ExecutorTask, run: Run, name: string, then?: (signal: AbortSignal) => Promise<unknown>) => {
+    if (executeFirst) {
+      happen({ callId: `unrecorded-${run.number}`, taskId: task.id, name })
+      return run.call(name, () => `${name} of ${task.id}`)
+    }
+    return run.call(name, async (_params, { callId, signal }) => {
+      happen({ callId, taskId: task.id, name })
+      await then?.(signal)
+      return `${name} of ${task.id}`
+    })
+  }
+  const untilAborted = (signal: AbortSignal) =>
+    new Promise<void>((resolve) => {
+      if (signal.aborted) resolve()
+      else signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+
+  return {
+    shell: createShell({ killGraceMs: 500 }),
+    /** One call. */
+    leaf: (task: ExecutorTask, run: Run) => act(task, run, 'leaf'),
+    /** Every kind of step that a run can take. */
+    story: async (task: ExecutorTask, run: Run) => {
+      await act(task, run, 'one')
+      await run.message('assistant', 'between')
+      const child = await run.spawn({ executor: 'leaf' })
+      const [leaf] = await run.wait(child)
+      const answer = await run.ask('Well?', null, { timeoutMs: 5, default: 'so' })
+      await run.progress(0.5)
+      await run.sleep(5)
+      return [leaf === `leaf of ${child.id}`, answer, await act(task, run, 'two')]
+    },
+    /** A call that lasts until the outside says go. */
+    held: (task: ExecutorTask, run: Run) =>
+      act(task, run, 'held', async (signal) => {
+        tell({ inside: task.id })
+        await Promise.race([go?.() ?? untilAborted(signal), untilAborted(signal)])
+      }),
+    /** A run without a call that lasts until it is aborted, and tells when it is. */
+    idle: async (task: ExecutorTask, run: Run) => {
+      tell({ idling: task.id, run: run.number })
+      await untilAborted(run.signal)
+      tell({ aborted: task.id, at: Date.now() })
+      await run.call('late', () => 'late').catch(() => {})
+    },
+    asks: (_task: ExecutorTask, run: Run) => run.ask('Well?'),
+    sleeps: (task: ExecutorTask, run: Run) => run.sleep((task.input as { ms: number }).ms),
+    /** A child that waits for nobody holds this one in WAITING. */
+    waits: async (_task: ExecutorTask, run: Run) => {
+      const child = await run.spawn({ name: 'by hand', executor: 'leaf', autoStart: false, key: 'by hand' })
+      return run.wait(child)
+    },
+    /** Twenty documents, five at once, two calls each, in an order that is another in each run. */
+    documents: async (task: ExecutorTask, run: Run) => {
+      const { count } = task.input as { count: number }
+      const names = Array.from({ length: count }, (_, index) => `doc${(index * 7 + run.number * 3) % count}`)
+      const results: Record<string, unknown> = {}
+      const worker = async () => {
+        for (let name = names.shift(); name !== undefined; name = names.shift()) {
+          const document = name
+          const call = (step: string, params: unknown, make: () => string) =>
+            run.call(step, params, async (_params, { callId }) => {
+              happen({ callId, taskId: task.id, name: `${step} ${document}` })
+              await turns(document.length + (callId.charCodeAt(8) % 5))
+              return make()
+            })
+          const text = await call('read', { document }, () => `text of ${document}`)
+          results[document] = await call('sum', { text }, () => `sum of ${text}`)
+        }
+      }
+      await Promise.all(Array.from({ length: 5 }, worker))
+      return results
+    },
+    throws: async () => {
+      throw new Error('on purpose')
+    },
+  }
+}
+
+/** Some turns of the event loop, so that calls end in another order than they began. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
+}

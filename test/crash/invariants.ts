@@ -1,0 +1,135 @@
+// What must be true of a ledger when everything has come to rest, whatever was killed on the way; read from the file itself, not
+// through the engine. Each rule gives complaints, so that a planted fault can be shown to make it complain.
+import Database from 'better-sqlite3'
+import { effectsOf, type Place } from './child.ts'
+
+interface TaskRow {
+  id: string
+  name: string
+  status: string
+  run_open: number
+}
+interface CallRow {
+  id: string
+  task_id: string
+  kind: string
+  name: string
+  status: string
+}
+
+/** Complaints; none when all is well. `resting`: nothing may be open any more. */
+export function violations(place: Place, { resting = true } = {}): string[] {
+  const database = new Database(place.ledger, { readonly: true })
+  try {
+    const all = <T>(text: string) => database.prepare(text).all() as T[]
+    const tasks = all<TaskRow>('select id, name, status, run_open from task')
+    const calls = all<CallRow>('select id, task_id, kind, name, status from call')
+    return [
+      ...integrity(database),
+      ...(resting ? stuck(tasks, calls) : []),
+      ...effectsAgainstCalls(place, calls),
+      ...statusesAgainstEvents(all),
+      ...gaps(all),
+      ...runs(all, resting),
+    ]
+  } finally {
+    database.close()
+  }
+}
+
+function integrity(database: Database.Database): string[] {
+  const found = database.pragma('integrity_check', { simple: true })
+  const orphans = database.pragma('foreign_key_check') as unknown[]
+  return [
+    ...(found === 'ok' ? [] : [`integrity_check: ${String(found)}`]),
+    ...orphans.map((row) => `foreign key broken: ${JSON.stringify(row)}`),
+  ]
+}
+
+function stuck(tasks: TaskRow[], calls: CallRow[]): string[] {
+  const settled = ['completed', 'failed', 'canceled']
+  return [
+    ...tasks.filter(({ status }) => !settled.includes(status)).map(({ name, status }) => `${name} is stuck: ${status}`),
+    ...tasks.filter(({ run_open }) => run_open === 1).map(({ name }) => `${name} has an open run`),
+    ...calls
+      .filter(({ status }) => status === 'pending' || status === 'in_progress')
+      .map(({ name, status }) => `call ${name} is stuck: ${status}`),
+  ]
+}
+
+/** I7: nothing is executed that is not recorded, nothing twice under one id, nothing twice without a failed call. */
+function effectsAgainstCalls(place: Place, calls: CallRow[]): string[] {
+  const effects = effectsOf(place)
+  const recorded = new Map(calls.map((call) => [call.id, call]))
+  const executed = new Map<string, number>()
+  for (const { callId } of effects) executed.set(callId, (executed.get(callId) ?? 0) + 1)
+  const complaints = [
+    ...[...executed].filter(([, times]) => times > 1).map(([id, times]) => `${id} was executed ${times} times`),
+    ...effects.filter(({ callId }) => !recorded.has(callId)).map(({ name }) => `${name} was executed without a record`),
+  ]
+  const places = new Map<string, { effects: number; failed: number }>()
+  const placeOf = (taskId: string, name: string) => {
+    const key = `${taskId} ${name}`
+    const found = places.get(key) ?? { effects: 0, failed: 0 }
+    places.set(key, found)
+    return found
+  }
+  for (const { callId, taskId } of effects) placeOf(taskId, recorded.get(callId)?.name ?? '').effects++
+  for (const call of calls) {
+    if (call.kind !== 'call') continue
+    if (call.status === 'failed') placeOf(call.task_id, call.name).failed++
+    if (call.status === 'completed' && call.name !== 'shell' && !executed.has(call.id)) {
+      complaints.push(`${call.name} is completed and was never executed`)
+    }
+  }
+  const completed = new Map<string, number>()
+  for (const call of calls) {
+    if (call.kind !== 'call' || call.status !== 'completed') continue
+    const key = `${call.task_id} ${call.name}`
+    completed.set(key, (completed.get(key) ?? 0) + 1)
+  }
+  for (const [key, { effects: times, failed }] of places) {
+    if (times > (completed.get(key) ?? 0) + failed) complaints.push(`${key}: ${times} effects, ${failed} failed calls`)
+  }
+  return complaints
+}
+
+/** I3: every status has its event. */
+function statusesAgainstEvents(all: <T>(text: string) => T[]): string[] {
+  const rows = all<{ name: string; status: string; told: string | null }>(
+    `select name, status, (select json_extract(data, '$.status') from event where task_id = task.id order by seq desc limit 1)
+     as told from task`,
+  )
+  return rows
+    .filter(({ status, told }) => status !== told)
+    .map(({ name, status, told }) => `${name}: ${status}, told ${told}`)
+}
+
+/** I12, I14: positions without gaps. */
+function gaps(all: <T>(text: string) => T[]): string[] {
+  const events = all<{ count: number; last: number }>(
+    'select count(*) as count, coalesce(max(seq), 0) as last from event',
+  )
+  const messages = all<{ task_id: string; count: number; last: number }>(
+    'select task_id, count(*) as count, max(n) as last from message group by task_id',
+  )
+  return [
+    ...events
+      .filter(({ count, last }) => count !== last)
+      .map(({ count, last }) => `${count} events, the last is ${last}`),
+    ...messages.filter(({ count, last }) => count !== last).map(({ task_id }) => `messages of ${task_id} have gaps`),
+  ]
+}
+
+/** Runs are numbered without gaps, at most one is open, and none of a task that rests. */
+function runs(all: <T>(text: string) => T[], resting: boolean): string[] {
+  const rows = all<{ task_id: string; count: number; last: number; open: number }>(
+    `select task_id, count(*) as count, max(number) as last, sum(status <> 'closed') as open from run group by task_id`,
+  )
+  return [
+    ...rows.filter(({ count, last }) => count !== last).map(({ task_id }) => `runs of ${task_id} have gaps`),
+    ...rows
+      .filter(({ open }) => open > (resting ? 0 : 1))
+      .map(({ task_id, open }) => `${task_id} has ${open} open runs`),
+  ]
+}

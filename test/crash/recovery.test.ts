@@ -1,0 +1,225 @@
+// What a new process makes of what a dead one left: every call in progress becomes failed once and exactly once, nothing is
+// executed again behind anybody's back, what waited waits, what was finished is not touched.
+import { spawnSync } from 'node:child_process'
+import Database from 'better-sqlite3'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createOne, createPlace, effectsOf, openEngine, startEngine, twoAtATime } from './child.ts'
+import { violations } from './invariants.ts'
+
+const keyed = (name: string, more: object = {}) => ({ executor: name, name, key: name, ...more })
+
+describe('A killed engine', () => {
+  it('leaves calls in progress that become failed, with a message, and are not executed again, S0-100 S0-101', async () => {
+    const place = createPlace()
+    const first = startEngine(place, { create: [keyed('held')], leave: 'never' })
+    await first.heard((line) => 'inside' in line)
+    await first.kill()
+    const engine = await openEngine(place)
+    const task = await createOne(engine, keyed('held'))
+    expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'CALL_INTERRUPTED' } })
+    const [call] = await engine.calls(task)
+    expect(call).toMatchObject({ status: 'failed', error: { message: 'Process crashed during execution' } })
+    expect((await engine.messages(task)).map(({ role, content }) => ({ role, content }))).toEqual([
+      { role: 'assistant', content: '✗ held failed due to process crash' },
+    ])
+    expect(effectsOf(place)).toHaveLength(1)
+    await engine.idle()
+    expect(violations(place)).toEqual([])
+  })
+
+  it('leaves unfinished tasks that are all resumed at start-up, as many at once as the limit allows, S0-099 S0-104', async () => {
+    const place = createPlace()
+    const many = Array.from({ length: 9 }, (_, index) => keyed('idle', { key: `idle ${index}` }))
+    const first = startEngine(place, { create: many, leave: 'never', maxConcurrent: 6 })
+    for (let n = 0; n < 6; n++)
+      await first.heard((line) => 'idling' in line && first.lines.filter((each) => 'idling' in each).length > n)
+    await first.kill()
+    const second = startEngine(place, { leave: 'never', maxConcurrent: 2 })
+    const third = await openEngine(place, { work: false })
+    await second.heard((line) => 'idling' in line)
+    let working = await third.list({ status: 'working' })
+    expect(working.total).toBeLessThanOrEqual(2)
+    for (let left = 9; left > 0; left = (await third.list({ status: ['submitted', 'waiting', 'working'] })).total) {
+      working = await third.list({ status: 'working' })
+      expect(working.total).toBeLessThanOrEqual(2)
+      for (const { id } of working.tasks) await third.cancel(id)
+      if (working.total === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    const runs = await Promise.all((await third.list({ limit: 20 })).tasks.map((task) => third.runs(task)))
+    // The six that were running have been lost once, and each was then run again by the second.
+    expect(runs.flat().filter((run) => run.outcome === 'interrupted')).toHaveLength(6)
+  })
+
+  it('leaves tasks in each of the eight states, and each comes back as it should, S0-102 S0-105 X-010 X-011', async () => {
+    const place = createPlace()
+    const hands = await openEngine(place, { work: false })
+    const first = startEngine(place, {
+      create: [
+        keyed('leaf', { priority: 3 }),
+        keyed('throws', { metadata: { kept: 'yes' } }),
+        keyed('asks'),
+        keyed('waits'),
+        keyed('held', { priority: 7, onInterrupt: 'rerun' }),
+        keyed('idle', { key: 'paused', name: 'paused' }),
+        keyed('idle', { key: 'canceled', name: 'canceled' }),
+        keyed('leaf', { key: 'submitted', name: 'submitted', autoStart: false }),
+      ],
+      leave: 'never',
+    })
+    const { tasks } = (await first.heard((line) => 'ready' in line)) as { tasks: string[] }
+    const [leaf, throws, asks, waits, held, paused, canceled, submitted] = tasks as [string, ...string[]] & string[]
+    await first.heard((line) => line['idling'] === paused)
+    await first.heard((line) => line['idling'] === canceled)
+    await first.heard((line) => line['inside'] === held)
+    await hands.pause(paused as string)
+    await hands.cancel(canceled as string, 'not needed')
+    for await (const { type, taskId } of hands.events()) if (type === 'task.input_required' && taskId === asks) break
+    for await (const { type, taskId } of hands.events()) if (type === 'task.waiting' && taskId === waits) break
+    await hands.settled(leaf as string)
+    await hands.settled(throws as string)
+    const snapshot = async () => Promise.all(tasks.map((id) => hands.get(id)))
+    await first.heard((line) => line['aborted'] === paused)
+    await first.heard((line) => line['aborted'] === canceled)
+    await first.kill()
+    const before = await snapshot()
+    expect(before.map((task) => task?.status)).toEqual([
+      'completed',
+      'failed',
+      'input_required',
+      'waiting',
+      'working',
+      'paused',
+      'canceled',
+      'submitted',
+    ])
+    const second = startEngine(place, { leave: 'never' })
+    await second.heard((line) => line['inside'] === held)
+    const after = await snapshot()
+    for (const [index, task] of after.entries()) {
+      if (tasks[index] === held) expect(task).toMatchObject({ status: 'working', priority: 7 })
+      else expect({ ...task, updatedAt: 0 }).toEqual({ ...before[index], updatedAt: 0 })
+    }
+    expect((await hands.runs(held as string)).map((run) => run.outcome)).toEqual(['interrupted', null])
+    // Each of them can go on from there.
+    second.say('go')
+    await hands.answer(asks as string, 42)
+    expect(await hands.result(asks as string)).toBe(42)
+    expect(await hands.result(held as string)).toBe(`held of ${held}`)
+    await hands.resume(paused as string)
+    await second.heard((line) => line['idling'] === paused)
+    await hands.start(submitted as string)
+    expect(await hands.result(submitted as string)).toBe(`leaf of ${submitted}`)
+  })
+
+  it('that had told of an event had it durable before, X-009', async () => {
+    await twoAtATime([1, 2, 3, 4, 5, 6, 7, 8], async (nth) => {
+      const place = createPlace()
+      const child = startEngine(place, { create: [keyed('story')], leave: 'never', follow: true })
+      const told = await child.heard((line) => Number(line['seq']) >= nth * 3)
+      await child.kill()
+      const database = new Database(place.ledger, { readonly: true })
+      const row = database.prepare('select type, task_id from event where seq = ?').get(told['seq'])
+      database.close()
+      expect(row).toEqual({ type: told['type'], task_id: told['taskId'] })
+      const rows = child.lines.filter((line) => 'seq' in line).map((line) => line['seq'])
+      expect(rows).toEqual(rows.map((_, index) => (rows[0] as number) + index))
+    })
+  })
+
+  it('whose snapshots are of another version or damaged is gone on from by its rows, and that is told, X-012', async () => {
+    const place = createPlace()
+    const producer = await openEngine(place, { work: false })
+    for (const key of ['a', 'b', 'c']) await createOne(producer, keyed('leaf', { key }))
+    await producer.close()
+    const database = new Database(place.ledger)
+    for (const [key, text] of Object.entries({ a: 'garbage', b: '{"version":99}', c: '{"value":"completed"}' })) {
+      database.prepare('update task set snapshot = ? where key = ?').run(text, key)
+    }
+    database.close()
+    const errors: unknown[] = []
+    const engine = await openEngine(place, { onError: (error: unknown) => errors.push(error) })
+    for (const key of ['a', 'b', 'c']) {
+      const task = await createOne(engine, keyed('leaf', { key }))
+      expect(await engine.result(task)).toBe(`leaf of ${task.id}`)
+    }
+    const types = []
+    for await (const { type } of engine.events({ follow: false })) types.push(type)
+    expect(types.filter((type) => type === 'task.repaired')).toHaveLength(3)
+    expect(errors).toHaveLength(3)
+  })
+})
+
+describe('Killed inside recovery', () => {
+  it('three times in a row, at each of its steps, the ledger is that of one clean recovery, S0-103', async () => {
+    const points = [1, 2].flatMap((step) => [
+      { step, when: 'before' as const },
+      { step, when: 'after' as const },
+    ])
+    await twoAtATime(points, async (dieAt) => {
+      const place = createPlace()
+      const first = startEngine(place, { create: [keyed('held')], leave: 'never' })
+      await first.heard((line) => 'inside' in line)
+      await first.kill()
+      for (let death = 1; death <= 3; death++) {
+        expect((await startEngine(place, { leave: 'never', dieAt }).exited).signal).toBe('SIGKILL')
+      }
+      const engine = await openEngine(place)
+      const task = await createOne(engine, keyed('held'))
+      expect(await engine.settled(task, { timeoutMs: 10_000 })).toMatchObject({ status: 'failed' })
+      expect((await engine.messages(task)).map((each) => each.content)).toEqual(['✗ held failed due to process crash'])
+      expect((await engine.calls(task)).map((each) => each.status)).toEqual(['failed'])
+      await engine.idle()
+      await engine.close()
+      expect(violations(place), `killed ${dieAt.when} step ${dieAt.step} of recovery`).toEqual([])
+    })
+  }, 40_000)
+})
+
+describe('An engine that closes', () => {
+  it('leaves nothing behind that keeps its process alive, and refuses new work, S0-108', async () => {
+    const place = createPlace()
+    const child = startEngine(place, { create: [keyed('sleeps', { input: { ms: 3_600_000 } })], leave: 'at once' })
+    expect(await child.exited).toEqual({ code: 0, signal: null })
+    const engine = await openEngine(place)
+    await engine.close()
+    await expect(createOne(engine, keyed('leaf'))).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })
+  })
+
+  it('waits for its runs as long as it was told and no longer, and nothing is lost, S0-107', async () => {
+    const place = createPlace()
+    const stubborn = Promise.withResolvers<void>()
+    const inside = Promise.withResolvers<void>()
+    onTestFinished(() => stubborn.resolve())
+    const executors = {
+      held: async () => {
+        inside.resolve()
+        await stubborn.promise
+      },
+    }
+    const engine = await openEngine(place, { executors, shutdownTimeoutMs: 100 })
+    const task = await createOne(engine, keyed('held'))
+    await inside.promise
+    const since = Date.now()
+    await engine.close()
+    const closedAfterMs = Date.now() - since
+    expect(closedAfterMs).toBeGreaterThanOrEqual(100)
+    expect(closedAfterMs).toBeLessThan(3_000)
+    const second = await openEngine(place, { executors: { held: async () => 'done' } })
+    expect(await second.result(task)).toBe('done')
+    expect((await second.runs(task)).map((run) => run.outcome)).toEqual(['released', 'completed'])
+  })
+})
+
+it('Details come from the ledger: a process that has just started knows as much as the one that did the work, S0-098', async () => {
+  const place = createPlace()
+  const child = startEngine(place, { create: [keyed('story')], leave: 'settled' })
+  expect((await child.exited).code).toBe(0)
+  const engine = await openEngine(place, { work: false })
+  const task = await createOne(engine, keyed('story'))
+  expect(task.status).toBe('completed')
+  expect((await engine.calls(task)).map((each) => each.name)).toEqual(['one', 'two'])
+  expect(await engine.messages(task)).toHaveLength(1)
+  expect(await engine.children(task)).toHaveLength(1)
+  expect(engine.activity()).toMatchObject({ slots: 0, running: [] })
+  expect(spawnSync('ls', [place.folder]).stdout.toString()).not.toContain('instance')
+})

@@ -1,0 +1,224 @@
+// Several processes on one ledger: the living are never robbed, however slow; the dead are noticed at once; nobody runs a task
+// twice; and what one of them is told takes effect in the other.
+import Database from 'better-sqlite3'
+import { describe, expect, it } from 'vitest'
+import type { TaskRecord } from '../../src/entities/task.ts'
+import { isAlive, type ProcessGroup, processGroupOf } from '../../src/executors/process-group.ts'
+import type { AnyStep, Ledger, Op, Reads, Step } from '../../src/ledger/ledger.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { createOne, createPlace, effectsOf, openEngine, startEngine } from './child.ts'
+import { violations } from './invariants.ts'
+
+/** A ledger that tells when a working engine has looked for the dead so many times. */
+async function watchedLedger(path: string) {
+  const inner = await openLedger(path)
+  let looks = 0
+  let waiting: Array<{ looks: number; resolve: () => void }> = []
+  const ledger: Ledger = {
+    name: inner.name,
+    step: <L, D, R>(step: Step<L, D, R>) => inner.step(step),
+    read: (query) => inner.read(query),
+    enlist: (id) => inner.enlist(id),
+    discharge: (id) => inner.discharge(id),
+    observe: (observer, options) => inner.observe(observer, options),
+    close: () => inner.close(),
+    isAlive(id) {
+      looks++
+      for (const each of waiting) if (each.looks <= looks) each.resolve()
+      waiting = waiting.filter((each) => each.looks > looks)
+      return inner.isAlive(id)
+    },
+  }
+  return {
+    ledger,
+    looked: (times: number) =>
+      new Promise<void>((resolve) => {
+        waiting.push({ looks: looks + times, resolve })
+      }),
+  }
+}
+
+const held = { executor: 'held', key: 'held', name: 'held' }
+
+describe('Two engines on one file', () => {
+  it.each([
+    ['busy', false],
+    ['stopped by SIGSTOP', true],
+  ])('do not fail the calls of the other while it lives, though it be %s, S0-109', async (_how, stop) => {
+    const place = createPlace()
+    const first = startEngine(place, { create: [held], leave: 'settled' })
+    await first.heard((line) => 'inside' in line)
+    if (stop) first.signal('SIGSTOP')
+    const { ledger, looked } = await watchedLedger(place.ledger)
+    const second = await openEngine(place, { ledger })
+    const task = await createOne(second, held)
+    await looked(4)
+    // It works beside the other, and nothing of the other's is touched.
+    expect(await second.result(await createOne(second, { executor: 'leaf' }))).toContain('leaf of')
+    expect(await second.calls(task)).toMatchObject([{ status: 'in_progress' }])
+    expect(await second.runs(task)).toMatchObject([{ status: 'live', outcome: null }])
+    if (stop) first.signal('SIGCONT')
+    first.say('go')
+    expect(await second.result(task)).toBe(`held of ${task.id}`)
+    expect((await first.exited).code).toBe(0)
+    expect(await second.runs(task)).toHaveLength(1)
+    await second.close()
+    await ledger.close()
+    expect(violations(place)).toEqual([])
+  })
+
+  it('notice the death of the other at once', async () => {
+    const place = createPlace()
+    // It has not the executor of the first one's tasks: those it can only recover.
+    const second = await openEngine(place, { executors: { leaf: async () => 'leaf' } })
+    const noticed: number[] = []
+    for (let round = 1; round <= 5; round++) {
+      const first = startEngine(place, { create: [{ ...held, key: `held ${round}` }], leave: 'never' })
+      const { inside } = await first.heard((line) => 'inside' in line)
+      await first.kill()
+      const since = Date.now()
+      for await (const event of second.events({ taskId: inside as string })) if (event.data['lost'] !== undefined) break
+      noticed.push(Date.now() - since)
+    }
+    console.log(`a death was noticed after ${noticed.join(', ')} ms`)
+    for (const ms of noticed) expect(ms).toBeLessThan(3_000)
+  })
+
+  it('never run one task twice, S0-109', async () => {
+    const place = createPlace()
+    const create = Array.from({ length: 60 }, (_, index) => ({ executor: 'leaf', key: `task ${index}` }))
+    const processes = [0, 1].map(() => startEngine(place, { create, leave: 'settled', maxConcurrent: 4 }))
+    for (const { exited } of processes) expect((await exited).code).toBe(0)
+    expect(effectsOf(place)).toHaveLength(60)
+    expect(new Set(effectsOf(place).map((effect) => effect.taskId)).size).toBe(60)
+    expect(violations(place)).toEqual([])
+    const database = new Database(place.ledger, { readonly: true })
+    const engines = database.prepare('select count(distinct instance_id) as count from run').get()
+    const runs = database.prepare('select max(number) as most from run').get()
+    database.close()
+    expect(runs).toEqual({ most: 1 })
+    console.log(`60 tasks, run by ${(engines as { count: number }).count} engines`)
+  })
+
+  it('A cancel in one aborts the run in the other within 200 ms', async () => {
+    const place = createPlace()
+    const hands = await openEngine(place, { work: false })
+    const worker = startEngine(place, { leave: 'never' })
+    await worker.heard((line) => 'ready' in line)
+    const latencies: number[] = []
+    for (let round = 1; round <= 15; round++) {
+      const task = await createOne(hands, { executor: 'idle' })
+      await worker.heard((line) => line['idling'] === task.id)
+      const since = Date.now()
+      await hands.cancel(task)
+      const { at } = await worker.heard((line) => line['aborted'] === task.id)
+      latencies.push((at as number) - since)
+    }
+    latencies.sort((a, b) => a - b)
+    console.log(
+      `a cancel took effect in the other process after ${latencies[7]} ms (median), ${latencies.at(-1)} ms (most)`,
+    )
+    expect(latencies[7]).toBeLessThan(200)
+    expect(latencies.at(-1)).toBeLessThan(2_000)
+  })
+
+  it('A cancel in one ends the command that runs in the other, and all that it started', async () => {
+    const place = createPlace()
+    const hands = await openEngine(place, { work: false })
+    const worker = startEngine(place, { leave: 'never' })
+    await worker.heard((line) => 'ready' in line)
+    const input = { run: 'sleep 1000 & echo $$; wait', shell: '/bin/sh' }
+    const task = await createOne(hands, { executor: 'shell', input })
+    for await (const { type } of hands.events({ taskId: task.id })) if (type === 'output.written') break
+    const [call] = await hands.calls(task)
+    const group = processGroupOf(call?.details) as ProcessGroup
+    expect(await isAlive(group)).toBe(true)
+    await hands.cancel(task)
+    for await (const { type } of hands.events({ taskId: task.id })) if (type === 'run.closed') break
+    expect(await isAlive(group)).toBe(false)
+  })
+})
+
+describe('An owner that was taken for dead and is not', () => {
+  it('can write nothing any more: its late result is refused by the number of its run, S3-051', async () => {
+    const { results, outcome } = await zombie(createPlace(), (step) => step)
+    expect(results).toEqual([null, 'second'])
+    expect(outcome).toMatchObject({ status: 'completed', result: 'second' })
+  })
+
+  it('would put its result into the run that is live now if the number were not checked: the planted fault is seen', async () => {
+    const { results } = await zombie(createPlace(), (step) =>
+      step.name === 'finish call' ? { ...step, load: unfenced } : step,
+    )
+    expect(results).toEqual([null, 'zombie'])
+  })
+})
+
+/** Takes whatever call is open now for its own. */
+function* unfenced(tx: Reads): Op<unknown> {
+  const [task] = yield* tx.task.list({}, 1)
+  return { task, call: (yield* tx.call.open((task as TaskRecord).id)).at(-1) }
+}
+
+/** The first engine loses its lock in the middle of a call, a second one takes over, then the first one's call returns. */
+async function zombie(place: ReturnType<typeof createPlace>, altered: (step: AnyStep) => AnyStep) {
+  const inner = await openLedger(place.ledger)
+  const instances: string[] = []
+  const ledger: Ledger = {
+    name: inner.name,
+    step: <L, D, R>(step: Step<L, D, R>) => inner.step(altered(step) as Step<L, D, R>),
+    read: (query) => inner.read(query),
+    async enlist(id) {
+      instances.push(id)
+      await inner.enlist(id)
+    },
+    isAlive: (id) => inner.isAlive(id),
+    discharge: (id) => inner.discharge(id),
+    // A hung process hears nothing of its losses.
+    observe: (observer, options) =>
+      inner.observe(
+        { ...observer, committed: (events) => observer.committed(events), stirred: () => {}, failed: () => {} },
+        options,
+      ),
+    close: () => inner.close(),
+  }
+  const inside = Promise.withResolvers<void>()
+  const wake = Promise.withResolvers<void>()
+  const woken = Promise.withResolvers<unknown>()
+  const first = await openEngine(place, {
+    ledger,
+    shutdownTimeoutMs: 50,
+    onError: () => {},
+    executors: {
+      held: async (_task: never, run: { call(name: string, fn: () => unknown): Promise<unknown> }) => {
+        const call = run.call('work', async () => {
+          inside.resolve()
+          await wake.promise
+          return 'zombie'
+        })
+        woken.resolve(
+          await call.then(
+            () => 'accepted',
+            (error: unknown) => error,
+          ),
+        )
+      },
+    },
+  })
+  const task = await createOne(first, { ...held, onInterrupt: 'rerun' })
+  await inside.promise
+  for (const id of instances) inner.discharge(id)
+  const second = await openEngine(place, {
+    executors: {
+      held: (_task: never, run: { call(name: string, fn: () => unknown): Promise<unknown> }) =>
+        run.call('work', async () => {
+          wake.resolve()
+          await woken.promise
+          return 'second'
+        }),
+    },
+  })
+  await woken.promise
+  const outcome = await second.settled(task)
+  return { outcome, results: (await second.calls(task)).map((call) => call.result) }
+}

@@ -1,0 +1,297 @@
+// Events: the durable feed, and handlers that hear it live, in order, one after the other, whoever throws.
+import { describe, expect, it } from 'vitest'
+import type { TaskEvent } from '../../src/entities/event.ts'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
+import { collect, history, ledgerFile, openEngine, puppet, reached, refusalOf, turns, typesOf } from './world.ts'
+
+describe('an event', () => {
+  it('has a position, a type, a task, a time and data with name and status (S3-063, S3-067, X-044)', async () => {
+    const engine = await openEngine()
+    const task = await engine.create({ name: 'a' })
+    await engine.start(task)
+    await engine.cancel(task, 'why not')
+    const events = await history(engine, task.id)
+    for (const event of events) {
+      expect(event).toEqual({
+        seq: expect.any(Number) as number,
+        type: expect.stringMatching(/^task\./) as string,
+        taskId: task.id,
+        at: expect.any(Number) as number,
+        instanceId: engine.instanceId,
+        data: expect.objectContaining({ name: 'a', status: expect.any(String) as string }) as object,
+      })
+    }
+    expect(events.map(({ type, data }) => [type, data.status, data.from ?? null, data.reason ?? null])).toEqual([
+      ['task.created', 'submitted', null, null],
+      ['task.started', 'working', 'submitted', null],
+      ['task.canceled', 'canceled', 'working', 'why not'],
+    ])
+    expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3])
+  })
+
+  it('tells of every state, and of what happens around it (S3-064, S3-065, S3-066, S3-075)', async () => {
+    const hands = puppet()
+    const engine = await openEngine({ executors: { work: hands.executor } })
+    const blocker = await engine.create({ name: 'blocker' })
+    const task = await engine.create({ executor: 'work', blockedBy: [blocker.id], retry: { maxAttempts: 2 } })
+    await engine.start(blocker)
+    await engine.complete(blocker)
+    void (await hands.started(0)).run.ask('Go on?')
+    await reached(engine, task, 'input_required')
+    await engine.answer(task, 'yes')
+    await hands.started(1)
+    await engine.pause(task)
+    await engine.resume(task)
+    void (await hands.started(2)).run.sleep(1)
+    ;(await hands.started(3)).end.reject(new Error('broke'))
+    const last = await hands.started(4)
+    await last.run.progress(0.5, 'half')
+    await last.run.message('assistant', 'hello')
+    await last.run.call('look', () => 1)
+    await engine.update(task, { priority: 1 })
+    last.end.resolve(null)
+    await engine.settled(task)
+    await engine.delete(task)
+    expect(new Set(typesOf(await history(engine)))).toEqual(
+      new Set([
+        'task.created',
+        'task.started',
+        'task.completed',
+        'task.unblocked',
+        'question.asked',
+        'task.input_required',
+        'task.answered',
+        'task.paused',
+        'task.resumed',
+        'task.waiting',
+        'timer.fired',
+        'task.failed',
+        'task.retried',
+        'task.diverged',
+        'progress.reported',
+        'message.appended',
+        'call.started',
+        'call.completed',
+        'task.updated',
+        'task.deleted',
+        'run.closed',
+      ]),
+    ) // prettier-ignore
+  })
+
+  it('is told only when it is durable: another engine on the same ledger finds the state it tells of (S3-077, X-009)', async () => {
+    const ledger = ledgerFile()
+    const engine = await openEngine({
+      ledger,
+      executors: { work: (_task: ExecutorTask, run: Run) => run.call('a', () => 1) },
+    })
+    const witness = await openEngine({ ledger, work: false })
+    const rank = ['submitted', 'working', 'completed']
+    const seen: Array<[TaskEvent, number]> = []
+    engine.subscribe('*', async (event) => {
+      const found = await witness.get(event.taskId)
+      seen.push([event, rank.indexOf(found?.status ?? 'nothing')])
+    })
+    await engine.result(await engine.create({ executor: 'work' }))
+    await turns()
+    await engine.close()
+    expect(seen.length).toBeGreaterThanOrEqual(4)
+    for (const [event, found] of seen) expect(found).toBeGreaterThanOrEqual(rank.indexOf(event.data.status as string))
+  })
+
+  it('of a step that was refused is not there, and one whose write failed neither (S3-010, S3-077)', async () => {
+    const engine = await openEngine()
+    const heard: string[] = []
+    engine.subscribe('*', (event) => void heard.push(event.type))
+    const task = await engine.create({ name: 'a' })
+    await refusalOf(engine.complete(task), 'INVALID_TRANSITION')
+    await refusalOf(engine.create([{ name: 'b' }, { name: 'c', parentId: 'task-nobody' }]), 'NOT_FOUND')
+    await engine.start(task)
+    await turns()
+    expect(heard).toEqual(['task.created', 'task.started'])
+  })
+})
+
+describe('subscribe', () => {
+  it('hears one type, or all with the wildcard, from now on (S3-068, S3-071, S3-075)', async () => {
+    const engine = await openEngine()
+    await engine.create({ name: 'before' })
+    const started: string[] = []
+    const all: string[] = []
+    engine.subscribe('task.started', (event) => void started.push(event.type))
+    engine.subscribe('*', (event) => void all.push(event.type))
+    const task = await engine.create({ name: 'a' })
+    await engine.start(task)
+    await engine.complete(task)
+    await turns()
+    expect(started).toEqual(['task.started'])
+    expect(all).toEqual(['task.created', 'task.started', 'task.completed'])
+  })
+
+  it('awaits handlers in the order of their subscription (S3-069)', async () => {
+    const engine = await openEngine()
+    const log: string[] = []
+    const gate = Promise.withResolvers<void>()
+    engine.subscribe('*', async (event) => {
+      log.push(`first begins ${event.type}`)
+      await gate.promise
+      log.push(`first ends ${event.type}`)
+    })
+    const heard = Promise.withResolvers<void>()
+    engine.subscribe('*', (event) => {
+      log.push(`second hears ${event.type}`)
+      if (event.type === 'task.started') heard.resolve()
+    })
+    await engine.start(await engine.create({ name: 'a' }))
+    expect(log).toEqual(['first begins task.created'])
+    gate.resolve()
+    await heard.promise
+    expect(log).toEqual([
+      'first begins task.created',
+      'first ends task.created',
+      'second hears task.created',
+      'first begins task.started',
+      'first ends task.started',
+      'second hears task.started',
+    ])
+  })
+
+  it('goes on when a handler throws, tells of it, and the task does not mind (S3-072)', async () => {
+    const reported: unknown[] = []
+    const engine = await openEngine({
+      executors: { work: () => 'done' },
+      onError: (error, context) => reported.push([(error as Error).message, context.event]),
+    })
+    const heard: string[] = []
+    engine.subscribe('task.started', () => {
+      throw new Error('thrown')
+    })
+    engine.subscribe('task.started', () => Promise.reject(new Error('rejected')))
+    engine.subscribe('task.started', (event) => void heard.push(event.type))
+    expect(await engine.result(await engine.create({ executor: 'work' }))).toBe('done')
+    await turns()
+    expect(heard).toEqual(['task.started'])
+    expect(reported).toEqual([
+      ['thrown', 'task.started'],
+      ['rejected', 'task.started'],
+    ])
+  })
+
+  it('hears as often as it was asked to, and each unsubscribe undoes one; a second time is no matter (S3-070, S3-076)', async () => {
+    const engine = await openEngine()
+    let heard = 0
+    const handler = () => void heard++
+    const once = engine.subscribe('*', handler)
+    engine.subscribe('*', handler)
+    await engine.create({ name: 'a' })
+    await turns()
+    expect(heard).toBe(2)
+    once()
+    once()
+    await engine.create({ name: 'b' })
+    await turns()
+    expect(heard).toBe(3)
+  })
+
+  it('tells nobody who has left while an event was told, and nobody of what was before they came (S3-076)', async () => {
+    const engine = await openEngine()
+    const log: string[] = []
+    const gate = Promise.withResolvers<void>()
+    engine.subscribe('*', async (event) => {
+      log.push(`slow ${String(event.data.name)}`)
+      leave()
+      await gate.promise
+    })
+    const leave = engine.subscribe('*', (event) => void log.push(`left ${String(event.data.name)}`))
+    await engine.create({ name: 'a' })
+    await engine.create({ name: 'b' })
+    engine.subscribe('*', (event) => void log.push(`late ${String(event.data.name)}`))
+    await engine.create({ name: 'c' })
+    gate.resolve()
+    await turns()
+    expect(log).toEqual(['slow a', 'slow b', 'slow c', 'late c'])
+  })
+
+  it('gives each handler a copy of its own (S3-019)', async () => {
+    const engine = await openEngine()
+    const names: unknown[] = []
+    engine.subscribe('*', (event) => {
+      event.data.name = 'changed'
+    })
+    engine.subscribe('*', (event) => void names.push(event.data.name))
+    await engine.create({ name: 'a' })
+    await turns()
+    expect(names).toEqual(['a'])
+    expect((await history(engine))[0]?.data.name).toBe('a')
+  })
+
+  it('loses nothing to a handler that is slow, past what is kept at hand', async () => {
+    const engine = await openEngine({ work: false })
+    const seqs: number[] = []
+    const gate = Promise.withResolvers<void>()
+    const all = Promise.withResolvers<void>()
+    engine.subscribe('*', async ({ seq }) => {
+      seqs.push(seq)
+      await gate.promise
+      if (seqs.length === 3_000) all.resolve()
+    })
+    await engine.create(Array.from({ length: 3_000 }, (_, index) => ({ name: `${index}` })))
+    gate.resolve()
+    await all.promise
+    expect(seqs).toEqual(Array.from({ length: 3_000 }, (_, index) => index + 1))
+  })
+
+  it('is not needed for anything (S3-078)', async () => {
+    const engine = await openEngine({ executors: { work: () => 'done' } })
+    expect(await engine.result(await engine.create({ executor: 'work' }))).toBe('done')
+  })
+
+  it('refuses a type that there is not', async () => {
+    const engine = await openEngine()
+    await refusalOf(async () => engine.subscribe('task.exploded' as never, () => {}), 'INVALID_INPUT')
+  })
+})
+
+describe('events', () => {
+  it('replays from the start or from a position, then follows, without a gap (X-009)', async () => {
+    const engine = await openEngine()
+    const [one] = await engine.create([{ name: 'one' }, { name: 'two' }])
+    const seen: number[] = []
+    const stop = new AbortController()
+    const following = (async () => {
+      for await (const { seq } of engine.events({ after: 1, signal: stop.signal })) {
+        seen.push(seq)
+        if (seq === 4) stop.abort()
+      }
+    })()
+    await engine.start(one!)
+    await engine.complete(one!)
+    await following
+    expect(seen).toEqual([2, 3, 4])
+    expect((await collect(engine.events({ follow: false, after: 3 }))).map(({ seq }) => seq)).toEqual([4])
+  })
+
+  it('ends when the engine is closed, and with its signal', async () => {
+    const engine = await openEngine()
+    await engine.create({ name: 'a' })
+    const until = engine.events()
+    expect((await until.next()).value).toMatchObject({ type: 'task.created' })
+    const end = until.next()
+    const stop = new AbortController()
+    const aborted = collect(engine.events({ after: 1, signal: stop.signal }))
+    stop.abort()
+    expect(await aborted).toEqual([])
+    await engine.close()
+    expect((await end).done).toBe(true)
+  })
+
+  it('tells what another engine on the same ledger does', async () => {
+    const ledger = ledgerFile()
+    const engine = await openEngine({ ledger, work: false })
+    const other = await openEngine({ ledger, work: false })
+    const heard = Promise.withResolvers<TaskEvent>()
+    engine.subscribe('task.created', (event) => heard.resolve(event))
+    const task = await other.create({ name: 'of the other' })
+    expect(await heard.promise).toMatchObject({ taskId: task.id, instanceId: other.instanceId })
+  })
+})

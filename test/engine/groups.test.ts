@@ -1,0 +1,336 @@
+// Groups and dependencies: trees made in one creation, who starts after whom, how a group starts and ends, circles refused.
+import { describe, expect, it } from 'vitest'
+import type { Engine } from '../../src/api.ts'
+import type { Task } from '../../src/entities/task.ts'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
+import { history, openEngine, puppet, reached, refusalOf, typesOf } from './world.ts'
+
+async function setup() {
+  const order: string[] = []
+  const engine = await openEngine({
+    executors: {
+      work: (task: ExecutorTask) => {
+        order.push(task.name)
+        return task.name
+      },
+      breaks: (task: ExecutorTask<number | null>, run: Run) => {
+        if (run.attempt <= (task.input ?? 1)) throw new Error('broke')
+        return task.name
+      },
+      needs: async (task: ExecutorTask, run: Run) => {
+        order.push(task.name)
+        return (await run.dependencies()).map(({ name, result }) => [name, result])
+      },
+    },
+  })
+  return { engine, order }
+}
+
+async function childrenOf(engine: Engine<any>, task: Task): Promise<Record<string, Task>> {
+  return Object.fromEntries((await engine.children(task)).map((child) => [child.name, child]))
+}
+
+describe('a group', () => {
+  it('works from its first child’s start and completes with its last (S3-074)', async () => {
+    const { engine } = await setup()
+    const group = await engine.create({
+      name: 'group',
+      tasks: { a: { executor: 'work' }, b: { executor: 'work', after: 'a' } },
+    })
+    expect(group).toMatchObject({ status: 'submitted', executor: null })
+    expect(await engine.settled(group)).toMatchObject({ status: 'completed' })
+    const events = (await history(engine)).map(({ type, data }) => `${type} ${String(data.name)}`)
+    expect(events).toEqual([
+      'task.created group',
+      'task.created a',
+      'task.created b',
+      'task.started a',
+      'task.started group',
+      'task.completed a',
+      'task.unblocked b',
+      'task.started b',
+      'task.completed b',
+      'task.completed group',
+    ])
+  })
+
+  it('fails once all are settled and one has failed or was canceled', async () => {
+    const hands = puppet()
+    const engine = await openEngine({ executors: { work: hands.executor } })
+    const group = await engine.create({ name: 'group', tasks: { a: { executor: 'work' }, b: { executor: 'work' } } })
+    ;(await hands.started(0)).end.reject(new Error('broke'))
+    await reached(engine, hands.runs[0]!.task, 'failed')
+    expect((await engine.get(group))?.status).toBe('working')
+    ;(await hands.started(1)).end.resolve(null)
+    expect(await engine.settled(group)).toMatchObject({ status: 'failed', error: { code: 'CHILD_FAILED' } })
+  })
+
+  it('is open again when a failed child is tried again, and retries its failed children itself', async () => {
+    const { engine, order } = await setup()
+    const tasks = { fine: { executor: 'work' }, broken: { executor: 'breaks' } }
+    const group = await engine.create({ name: 'group', tasks })
+    expect((await engine.settled(group)).status).toBe('failed')
+    await engine.retry((await childrenOf(engine, group)).broken!)
+    expect((await engine.settled(group)).status).toBe('completed')
+    const other = await engine.create({ name: 'other', tasks })
+    expect((await engine.settled(other)).status).toBe('failed')
+    await engine.retry(other)
+    expect((await engine.settled(other)).status).toBe('completed')
+    // What had completed was left alone.
+    expect(order).toEqual(['fine', 'fine'])
+  })
+
+  it('may hold groups, which start and end like it', async () => {
+    const { engine, order } = await setup()
+    const root = await engine.create({
+      name: 'root',
+      tasks: {
+        first: { tasks: { a: { executor: 'work' }, b: { executor: 'work', after: ['a'] } } },
+        second: { after: 'first', tasks: { c: { executor: 'work' }, inner: { tasks: { d: { executor: 'work' } } } } },
+      },
+    })
+    expect((await engine.settled(root)).status).toBe('completed')
+    expect(order).toEqual(['a', 'b', 'c', 'd'])
+    expect((await engine.subtree(root)).every(({ status }) => status === 'completed')).toBe(true)
+  })
+
+  it('gets more children by parentId, which come after what it comes after, however deep', async () => {
+    const { engine, order } = await setup()
+    const gate = await engine.create({ name: 'gate' })
+    const group = await engine.create({ name: 'group', blockedBy: [gate.id], tasks: { a: { executor: 'work' } } })
+    const late = await engine.create({ executor: 'work', name: 'late', parentId: group.id })
+    const nested = await engine.create({ name: 'nested', parentId: group.id, tasks: { deep: { executor: 'work' } } })
+    expect(late.blockedBy).toEqual([gate.id])
+    expect((await engine.children(nested))[0]?.blockedBy).toEqual([gate.id])
+    await engine.idle()
+    expect(order).toEqual([])
+    await engine.start(gate)
+    await engine.complete(gate)
+    expect((await engine.settled(group)).status).toBe('completed')
+    expect(order).toEqual(['a', 'late', 'deep'])
+  })
+
+  it('that failed is open again with a new child', async () => {
+    const { engine } = await setup()
+    const group = await engine.create({ name: 'group', tasks: { a: { executor: 'breaks', input: 1 } } })
+    await engine.settled(group)
+    await engine.create({ executor: 'work', parentId: group.id })
+    expect((await engine.get(group))?.status).not.toBe('failed')
+    await engine.retry((await childrenOf(engine, group)).a!)
+    expect((await engine.settled(group)).status).toBe('completed')
+  })
+
+  it('held back is let go by its start, with everything in it', async () => {
+    const { engine, order } = await setup()
+    const group = await engine.create({
+      name: 'group',
+      autoStart: false,
+      tasks: { a: { executor: 'work' }, g: { tasks: { b: { executor: 'work' } } } },
+    })
+    await engine.idle()
+    expect(order).toEqual([])
+    await engine.start(group)
+    expect((await engine.settled(group)).status).toBe('completed')
+    expect(order).toEqual(['a', 'b'])
+  })
+
+  it('without tasks, or with a sibling that is none, is refused with the nearest name', async () => {
+    const { engine } = await setup()
+    await refusalOf(engine.create({ name: 'group', tasks: {} }), 'INVALID_INPUT')
+    const refusal = await refusalOf(
+      engine.create({
+        name: 'group',
+        tasks: { lines: { executor: 'work' }, report: { executor: 'work', after: 'line' } },
+      }),
+      'NOT_FOUND',
+    )
+    expect(refusal.details).toMatchObject({ name: 'report', after: 'line', nearest: 'lines' })
+    expect((await engine.list()).total).toBe(0)
+  })
+})
+
+describe('a dependency', () => {
+  it('keeps a task back until all it comes after have completed, and gives their results in order (S3-060)', async () => {
+    const { engine } = await setup()
+    const [one, two] = await engine.create([{ name: 'one' }, { name: 'two' }])
+    const task = await engine.create({ executor: 'needs', blockedBy: [two!.id, one!.id, two!.id] })
+    expect(task).toMatchObject({ ready: false, blockedBy: [two!.id, one!.id] })
+    expect(await engine.why(task)).toMatchObject({ reason: 'blocked', tasks: [two!.id, one!.id] })
+    for (const each of [one!, two!]) {
+      expect((await engine.get(task))?.status).toBe('submitted')
+      await engine.start(each)
+      await engine.complete(each, `result of ${each.name}`)
+    }
+    expect(await engine.result(task)).toEqual([
+      ['two', 'result of two'],
+      ['one', 'result of one'],
+    ])
+    expect((await engine.get(task))?.blockedBy).toEqual([])
+    expect((await engine.dependencies(task)).map(({ name }) => name)).toEqual(['two', 'one'])
+  })
+
+  it('on what failed or was canceled stays open (conformance C-52)', async () => {
+    const { engine, order } = await setup()
+    const failing = await engine.create({ executor: 'breaks' })
+    const canceled = await engine.create({ name: 'canceled' })
+    const after = await engine.create({ executor: 'work', name: 'after', blockedBy: [failing.id] })
+    const never = await engine.create({ executor: 'work', name: 'never', blockedBy: [canceled.id] })
+    await engine.settled(failing)
+    await engine.cancel(canceled)
+    await engine.idle()
+    expect((await engine.get(never))?.blockedBy).toEqual([canceled.id])
+    expect(order).toEqual([])
+    await engine.retry(failing)
+    expect(await engine.result(after)).toBe('after')
+  })
+
+  it('on what has completed already is no obstacle', async () => {
+    const { engine } = await setup()
+    const done = await engine.create({ executor: 'work' })
+    await engine.result(done)
+    const task = await engine.create({ executor: 'needs', blockedBy: [done.id] })
+    expect(task.blockedBy).toEqual([])
+    expect(await engine.result(task)).toEqual([['work', 'work']])
+  })
+
+  it('may be changed while the task waits', async () => {
+    const { engine, order } = await setup()
+    const [one, two] = await engine.create([{ name: 'one' }, { name: 'two' }])
+    const task = await engine.create({ executor: 'work', name: 'a', blockedBy: [one!.id] })
+    expect((await engine.update(task, { blockedBy: [two!.id, two!.id] })).blockedBy).toEqual([two!.id])
+    await engine.start(one!)
+    await engine.complete(one!)
+    await engine.idle()
+    expect(order).toEqual([])
+    await engine.update(task, { blockedBy: [] })
+    expect(await engine.result(task)).toBe('a')
+    await refusalOf(engine.update(two!, { blockedBy: ['task-nobody'] }), 'NOT_FOUND')
+  })
+
+  it('keeps a task that is worked on by hand back too', async () => {
+    const { engine } = await setup()
+    const one = await engine.create({ name: 'one' })
+    const task = await engine.create({ name: 'by hand', blockedBy: [one.id] })
+    expect((await refusalOf(engine.start(task), 'BLOCKED')).details).toEqual({ taskId: task.id, blockedBy: [one.id] })
+  })
+})
+
+describe('a circle of dependencies', () => {
+  it('among siblings is refused with its path, before anything is made', async () => {
+    const { engine } = await setup()
+    const tasks = { a: { after: 'c' }, b: { after: 'a' }, c: { after: 'b' } }
+    const refusal = await refusalOf(engine.create({ name: 'group', tasks }), 'CYCLE')
+    expect(refusal.details.path).toEqual(['a', 'c', 'b', 'a'])
+    await refusalOf(engine.create({ name: 'group', tasks: { a: { after: 'a' } } }), 'CYCLE')
+    expect((await engine.list()).total).toBe(0)
+  })
+
+  it('by an update is refused with its path', async () => {
+    const { engine } = await setup()
+    const a = await engine.create({ name: 'a' })
+    const b = await engine.create({ name: 'b', blockedBy: [a.id] })
+    const c = await engine.create({ name: 'c', blockedBy: [b.id] })
+    const refusal = await refusalOf(engine.update(a, { blockedBy: [c.id] }), 'CYCLE')
+    expect(refusal.details.path).toEqual([a.id, c.id, b.id, a.id])
+    await refusalOf(engine.update(a, { blockedBy: [a.id] }), 'CYCLE')
+    expect((await engine.get(a))?.blockedBy).toEqual([])
+  })
+
+  it('over a group that waits for its child is refused, wherever in the tree', async () => {
+    const { engine } = await setup()
+    const group = await engine.create({ name: 'group', tasks: { a: { executor: 'work', autoStart: false } } })
+    const after = await engine.create({ name: 'after', blockedBy: [group.id] })
+    const { a } = await childrenOf(engine, group)
+    await refusalOf(engine.update(a!, { blockedBy: [after.id] }), 'CYCLE')
+    await refusalOf(engine.create({ name: 'b', parentId: group.id, blockedBy: [after.id] }), 'CYCLE')
+    await refusalOf(engine.create({ name: 'b', parentId: group.id, blockedBy: [group.id] }), 'CYCLE')
+    const nested = { name: 'n', parentId: group.id, tasks: { deep: { blockedBy: [after.id] } } }
+    await refusalOf(engine.create(nested), 'CYCLE')
+    expect(await engine.subtree(group)).toHaveLength(1)
+  })
+
+  it('is none when the parent does not wait: a child may come after its own parent', async () => {
+    const { engine, order } = await setup()
+    const parent = await engine.create({ name: 'parent' })
+    const child = await engine.create({
+      executor: 'work',
+      name: 'cleans up',
+      parentId: parent.id,
+      blockedBy: [parent.id],
+    })
+    await engine.start(parent)
+    await engine.complete(parent)
+    await engine.settled(child)
+    expect(order).toEqual(['cleans up'])
+  })
+})
+
+describe('autoComplete', () => {
+  it('completes a parent with its last child, up to the grandparent, each with its event (S3-074, S3-084, S3-085, S3-086)', async () => {
+    const engine = await openEngine({ autoComplete: true })
+    const grandparent = await engine.start(await engine.create({ name: 'grandparent' }))
+    const parent = await engine.start(await engine.create({ name: 'parent', parentId: grandparent.id }))
+    const [one, two] = await engine.create([
+      { name: 'one', parentId: parent.id },
+      { name: 'two', parentId: parent.id },
+    ])
+    for (const each of [one!, two!]) {
+      expect((await engine.get(parent))?.status).toBe('working')
+      await engine.start(each)
+      await engine.complete(each)
+    }
+    expect((await engine.get(grandparent))?.status).toBe('completed')
+    expect(typesOf(await history(engine, grandparent.id)).at(-1)).toBe('task.completed')
+  })
+
+  it('leaves a parent without the option, without children, or with a broken child as it is (S3-085, S3-088, S3-089, S3-091)', async () => {
+    const { engine } = await setup()
+    const plain = await engine.start(await engine.create({ name: 'plain' }))
+    const lonely = await engine.start(await engine.create({ name: 'lonely', autoComplete: true }))
+    const broken = await engine.start(await engine.create({ name: 'broken', autoComplete: true }))
+    const done = [
+      await engine.create({ executor: 'work', parentId: plain.id }),
+      await engine.create({ executor: 'work', parentId: broken.id }),
+      await engine.create({ executor: 'breaks', parentId: broken.id }),
+    ]
+    await Promise.all(done.map((task) => engine.settled(task)))
+    for (const parent of [plain, lonely, broken]) expect((await engine.get(parent))?.status).toBe('working')
+    await engine.retry(done[2]!)
+    expect((await engine.settled(broken)).status).toBe('completed')
+  })
+
+  it('keeps the parent’s own result and waits for children that are still open (S3-087, S3-090)', async () => {
+    const hands = puppet()
+    const engine = await openEngine({
+      autoComplete: true,
+      executors: {
+        parent: async (_task: ExecutorTask, run: Run) => {
+          await run.spawn({ executor: 'child' })
+          return 'mine'
+        },
+        child: hands.executor,
+      },
+    })
+    const parent = await engine.create({ executor: 'parent' })
+    const held = await hands.started(0)
+    expect(await reached(engine, parent, 'waiting')).toMatchObject({ statusReason: 'children' })
+    held.end.resolve(null)
+    expect(await engine.result(parent)).toBe('mine')
+    expect((await history(engine, parent.id)).map(({ data }) => data.status)).toEqual([
+      'submitted',
+      'working',
+      'waiting',
+      'working',
+      'completed',
+    ])
+  })
+
+  it('comes into its own when a parent begins to work after its children have ended (S3-087)', async () => {
+    const { engine } = await setup()
+    const parent = await engine.create({ name: 'parent', autoComplete: true })
+    await engine.result(await engine.create({ executor: 'work', parentId: parent.id }))
+    expect((await engine.get(parent))?.status).toBe('submitted')
+    await engine.start(parent)
+    expect((await engine.get(parent))?.status).toBe('completed')
+  })
+})

@@ -1,0 +1,165 @@
+// Questions: a run that asks ends, a person answers, the next run goes on with the answer.
+import { SimulatedClock } from 'xstate'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
+import { history, openEngine, reached, refusalOf, typesOf } from './world.ts'
+
+const setup = async (work: (task: ExecutorTask, run: Run) => unknown) => {
+  const engine = await openEngine({ executors: { work }, maxConcurrent: 1 })
+  const task = await engine.create({ executor: 'work' })
+  return { engine, task }
+}
+
+describe('a question', () => {
+  it('puts the task to INPUT_REQUIRED and its answer back to work (S3-059, S3-061)', async () => {
+    const { engine, task } = await setup(async (_task, run) => `deploy: ${await run.ask('Deploy?')}`)
+    const asking = await reached(engine, task, 'input_required')
+    expect(asking.questions).toEqual([
+      {
+        id: expect.any(String) as string,
+        question: 'Deploy?',
+        schema: null,
+        askedAt: expect.any(Number) as number,
+        dueAt: null,
+      },
+    ])
+    await engine.idle()
+    expect(await engine.why(task)).toMatchObject({
+      reason: 'answer',
+      message: expect.stringContaining('Deploy?') as string,
+    })
+    await engine.answer(task, 'yes')
+    expect(await engine.result(task)).toBe('deploy: yes')
+    expect(typesOf(await history(engine, task.id)).filter((type) => type !== 'run.closed')).toEqual([
+      'task.created',
+      'task.started',
+      'question.asked',
+      'task.input_required',
+      'task.answered',
+      'task.started',
+      'task.completed',
+    ])
+  })
+
+  it('takes only an answer that fits, and stays open otherwise', async () => {
+    const schema = z.object({ count: z.int().min(1) })
+    const { engine, task } = await setup((_task, run) => run.ask('How many?', schema))
+    await reached(engine, task, 'input_required')
+    const refusal = await refusalOf(engine.answer(task, { count: 0 }), 'INVALID_ANSWER')
+    expect(refusal.details).toMatchObject({ taskId: task.id, issues: [{ path: 'count' }] })
+    await refusalOf(engine.answer(task), 'INVALID_ANSWER')
+    expect((await engine.get(task))?.questions).toHaveLength(1)
+    await engine.answer(task, { count: 2 })
+    expect(await engine.result(task)).toEqual({ count: 2 })
+  })
+
+  it('takes a JSON Schema too, and one that is none fails the run', async () => {
+    const { engine, task } = await setup((_task, run) => run.ask('Which?', { enum: ['a', 'b'] }))
+    await reached(engine, task, 'input_required')
+    await refusalOf(engine.answer(task, 'c'), 'INVALID_ANSWER')
+    await engine.answer(task, 'b')
+    expect(await engine.result(task)).toBe('b')
+    const other = await setup((_task, run) =>
+      run.ask(
+        'Which?',
+        z.custom(() => true),
+      ),
+    )
+    expect(await other.engine.settled(other.task)).toMatchObject({ status: 'failed', error: { code: 'INVALID_INPUT' } })
+  })
+
+  it('answered without a value takes its default', async () => {
+    const { engine, task } = await setup((_task, run) => run.ask('Deploy?', { type: 'boolean' }, { default: false }))
+    expect((await reached(engine, task, 'input_required')).questions[0]).toMatchObject({ default: false })
+    await engine.answer(task)
+    expect(await engine.result(task)).toBe(false)
+  })
+
+  it('is answered by its default when nobody is there, and fails with TIMEOUT without one', async () => {
+    const clock = new SimulatedClock()
+    const engine = await openEngine({
+      clock,
+      executors: {
+        calm: (_task: ExecutorTask, run: Run) => run.ask('Deploy?', null, { timeoutMs: 50, default: 'no' }),
+        strict: (_task: ExecutorTask, run: Run) => run.ask('Deploy?', null, { timeoutMs: 50 }),
+      },
+    })
+    const calm = await engine.create({ executor: 'calm' })
+    const strict = await engine.create({ executor: 'strict' })
+    await reached(engine, calm, 'input_required')
+    await reached(engine, strict, 'input_required')
+    clock.increment(50)
+    expect(await engine.result(calm)).toBe('no')
+    expect(await engine.settled(strict)).toMatchObject({ status: 'failed', error: { code: 'TIMEOUT' } })
+    await refusalOf(engine.answer(calm, 'yes'), 'INVALID_TRANSITION')
+  })
+
+  it('may be one of several: each is named, the last answer goes on', async () => {
+    const { engine, task } = await setup((_task, run) => Promise.all([run.ask('One?'), run.ask('Two?')]))
+    const { questions } = await reached(engine, task, 'input_required')
+    expect(questions.map(({ question }) => question)).toEqual(['One?', 'Two?'])
+    const refusal = await refusalOf(engine.answer(task, 'x'), 'NO_QUESTION')
+    expect(refusal.details.questions).toEqual(questions.map(({ id }) => id))
+    await refusalOf(engine.answer(task, 'x', { question: 'call-nobody' }), 'NO_QUESTION')
+    expect(await engine.answer(task, 2, { question: questions[1]!.id })).toMatchObject({
+      status: 'input_required',
+      ready: false,
+    })
+    await engine.answer(task, 1)
+    expect(await engine.result(task)).toEqual([1, 2])
+  })
+
+  it('is asked once, however often the run is repeated, and the same words again are another question', async () => {
+    const { engine, task } = await setup(async (_task, run) => {
+      const first = await run.ask('Go on?')
+      const second = await run.ask('Go on?')
+      return [first, second]
+    })
+    await reached(engine, task, 'input_required')
+    await engine.answer(task, 1)
+    await reached(
+      engine,
+      task,
+      (each) => each.status === 'input_required' && each.questions.length === 1 && !each.ready,
+    )
+    await engine.answer(task, 2)
+    expect(await engine.result(task)).toEqual([1, 2])
+    expect(typesOf(await history(engine, task.id)).filter((type) => type === 'question.asked')).toHaveLength(2)
+  })
+
+  it('waits for calls in flight: their results are kept', async () => {
+    const slow = Promise.withResolvers<string>()
+    let calls = 0
+    const { engine, task } = await setup((_task, run) =>
+      Promise.all([
+        run.ask('Go on?'),
+        run.call('slow', () => {
+          calls++
+          return slow.promise
+        }),
+      ]),
+    )
+    await reached(engine, task, 'working')
+    slow.resolve('called')
+    await reached(engine, task, 'input_required')
+    await engine.answer(task, 'yes')
+    expect(await engine.result(task)).toEqual(['yes', 'called'])
+    expect(calls).toBe(1)
+  })
+
+  it('goes with its task: canceled, there is nothing to answer', async () => {
+    const { engine, task } = await setup((_task, run) => run.ask('Go on?'))
+    await reached(engine, task, 'input_required')
+    await engine.cancel(task)
+    expect((await engine.get(task))?.questions).toEqual([])
+    await refusalOf(engine.answer(task, 'yes'), 'INVALID_TRANSITION')
+  })
+
+  it('of a task worked on by hand is answered by hand', async () => {
+    const engine = await openEngine()
+    const task = await engine.start(await engine.create({ name: 'a' }))
+    await engine.update(task, { status: 'input_required' })
+    expect((await engine.answer(task, 'yes')).status).toBe('working')
+  })
+})

@@ -1,0 +1,165 @@
+// The table as the engine keeps it: every pair of states asked for by name, every verb in every state, and that a refusal
+// leaves nothing behind.
+import { describe, expect, it } from 'vitest'
+import type { Engine } from '../../src/api.ts'
+import { type Task, type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
+import { ErrandError, TaskFailedError } from '../../src/errors.ts'
+import { acceptedEvents, eventBetween, type TaskEventName } from '../../src/machines/task-machine.ts'
+import { history, openEngine, refusalOf, typesOf } from './world.ts'
+
+/** Worked on by hand, so that every edge can be walked by hand. */
+const wayTo: Record<TaskStatus, TaskStatus[]> = {
+  submitted: [],
+  working: ['working'],
+  paused: ['working', 'paused'],
+  input_required: ['working', 'input_required'],
+  waiting: ['working', 'waiting'],
+  completed: ['working', 'completed'],
+  failed: ['working', 'failed'],
+  canceled: ['canceled'],
+}
+
+async function taskIn(engine: Engine<any>, status: TaskStatus): Promise<Task> {
+  let task = await engine.create({ name: `a ${status} task` })
+  for (const step of wayTo[status]) {
+    task =
+      task.status === 'input_required' ? await engine.answer(task, 'yes') : await engine.update(task, { status: step })
+  }
+  expect(task.status).toBe(status)
+  return task
+}
+
+const pairs = taskStatuses.flatMap((from) => taskStatuses.map((to) => ({ from, to })))
+const verbs = {
+  start: 'start',
+  pause: 'pause',
+  resume: 'resume',
+  cancel: 'cancel',
+  retry: 'retry',
+  complete: 'complete',
+  fail: 'fail',
+  answer: 'answer',
+} as const satisfies Partial<Record<TaskEventName, TaskEventName>>
+
+describe('an update of the status', () => {
+  it.each(pairs)(
+    'from $from to $to is done or refused as the table says (S3-002…S3-011, S3-023)',
+    async ({ from, to }) => {
+      const engine = await openEngine()
+      const task = await taskIn(engine, from)
+      const before = await history(engine, task.id)
+      const edge = eventBetween(from, to)
+      if (edge === 'answer') {
+        // An answer needs a value, which an update has not: the edge is there, this way over it is not.
+        expect((await engine.answer(task, 'yes')).status).toBe('working')
+        return
+      }
+      if (edge !== undefined) {
+        const after = await engine.update(task, { status: to })
+        expect(after.status).toBe(to)
+        expect(await history(engine, task.id)).toHaveLength(before.length + 1)
+        return
+      }
+      const refusal = await refusalOf(engine.update(task, { status: to, name: 'renamed' }), 'INVALID_TRANSITION')
+      expect(refusal.details).toMatchObject({ taskId: task.id, from, to, allowed: acceptedEvents(from) })
+      expect(refusal.message).toContain(from)
+      expect(refusal.message).toContain(to)
+      // Nothing of it was kept, the name neither (S3-010, S3-026).
+      expect(await engine.get(task)).toEqual(task)
+      expect(await history(engine, task.id)).toEqual(before)
+    },
+  )
+})
+
+describe('a verb', () => {
+  const cells = taskStatuses.flatMap((from) => Object.values(verbs).map((verb) => ({ from, verb })))
+
+  it.each(cells)(
+    '$verb in $from is one edge, or INVALID_TRANSITION that changes nothing (S3-009, S3-010, X-006)',
+    async ({ from, verb }) => {
+      const engine = await openEngine()
+      const task = await taskIn(engine, from)
+      const before = await history(engine, task.id)
+      const work = () =>
+        verb === 'fail' || verb === 'answer'
+          ? engine[verb](task, 'a word')
+          : (engine[verb] as (task: Task) => Promise<Task>)(task)
+      if (acceptedEvents(from).includes(verb)) {
+        const after = await work()
+        expect(eventBetween(from, after.status)).toBe(verb)
+        expect((await history(engine, task.id)).at(-1)?.data).toMatchObject({ name: task.name, status: after.status })
+        return
+      }
+      const refusal = await refusalOf(work(), 'INVALID_TRANSITION')
+      expect(refusal.details).toEqual({ taskId: task.id, from, event: verb, allowed: acceptedEvents(from) })
+      expect(await engine.get(task)).toEqual(task)
+      expect(await history(engine, task.id)).toEqual(before)
+    },
+  )
+
+  it.each(Object.values(verbs))('%s of an unknown task is NOT_FOUND (S3-050, S3-055)', async (verb) => {
+    const engine = await openEngine()
+    const work = (engine[verb] as (id: string, word: string) => Promise<Task>).bind(engine)
+    const refusal = await refusalOf(work('task-nobody', 'a word'), 'NOT_FOUND')
+    expect(refusal.details).toEqual({ taskId: 'task-nobody' })
+  })
+
+  it('takes the task itself as well as its id, and refuses what is neither', async () => {
+    const engine = await openEngine()
+    const task = await engine.create({ name: 'a' })
+    expect((await engine.start(task.id)).status).toBe('working')
+    expect((await engine.pause(task)).status).toBe('paused')
+    await refusalOf(engine.resume(7 as never), 'INVALID_INPUT')
+    await refusalOf(async () => engine.get(undefined as never), 'INVALID_INPUT')
+  })
+})
+
+describe('an error of the engine', () => {
+  it('is one class with a code, and is known across copies of the package (S3-014)', async () => {
+    const engine = await openEngine()
+    const notFound = await refusalOf(engine.start('task-nobody'), 'NOT_FOUND')
+    const illegal = await refusalOf(engine.pause(await engine.create({ name: 'a' })), 'INVALID_TRANSITION')
+    for (const error of [notFound, illegal]) {
+      expect(error).toBeInstanceOf(ErrandError)
+      expect(error).toBeInstanceOf(Error)
+      expect(error.toJSON()).toEqual({ code: error.code, message: error.message, details: error.details })
+    }
+    const foreign = Object.assign(new Error('of another copy'), { [Symbol.for('errand.error')]: true, code: 'TIMEOUT' })
+    expect(ErrandError.isInstance(foreign)).toBe(true)
+    expect(ErrandError.isInstance(new Error('of nobody'))).toBe(false)
+    expect(new TaskFailedError('task-a', { code: 'X', message: 'm' })).toBeInstanceOf(ErrandError)
+  })
+})
+
+describe('a change', () => {
+  it('moves updatedAt, each one, and never createdAt (S3-018)', async () => {
+    let now = 1_000
+    const clock = { now: () => now, setTimeout: () => 0, clearTimeout: () => {} }
+    const engine = await openEngine({ clock, work: false })
+    let task = await engine.create({ name: 'a' })
+    expect(task).toMatchObject({ createdAt: 1_000, updatedAt: 1_000, completedAt: null })
+    const changes = [
+      () => engine.update(task, { name: 'b' }),
+      () => engine.update(task, { metadata: { a: 1 } }),
+      () => engine.start(task),
+      () => engine.pause(task),
+      () => engine.resume(task),
+      () => engine.complete(task),
+    ]
+    for (const change of changes) {
+      now += 10
+      task = await change()
+      expect(task).toMatchObject({ createdAt: 1_000, updatedAt: now })
+    }
+    expect(task.completedAt).toBe(now)
+    expect(typesOf(await history(engine, task.id))).toEqual([
+      'task.created',
+      'task.updated',
+      'task.updated',
+      'task.started',
+      'task.paused',
+      'task.started',
+      'task.completed',
+    ])
+  })
+})

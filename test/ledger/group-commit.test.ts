@@ -1,0 +1,125 @@
+// Group commit by itself: which steps share a group, what each caller is told, and how a busy ledger is tried again.
+import { expect, it } from 'vitest'
+import { ErrandError } from '../../src/errors.ts'
+import {
+  CommitFailed,
+  GroupCommit,
+  LedgerBusy,
+  type QueuedStep,
+  type StepOutcome,
+} from '../../src/ledger/group-commit.ts'
+import { writing } from '../../src/ledger/ledger.ts'
+import { SimulatedClock } from '../../src/testing/index.ts'
+
+/** `run` stands for the database: it answers for a group of step names, or throws. */
+function setup(run: (names: string[], time: number) => void = () => undefined) {
+  const clock = new SimulatedClock(0)
+  const groups: string[][] = []
+  const delays: number[] = []
+  const commits = new GroupCommit(
+    {
+      runGroup(group: readonly QueuedStep[]): StepOutcome[] {
+        const names = group.map((queued) => queued.step.name)
+        run(names, groups.push(names))
+        return names.map((value) => ({ ok: true, value }))
+      },
+      committed() {},
+    },
+    {
+      now: () => clock.now(),
+      setTimeout: (fn, ms) => (delays.push(ms), clock.setTimeout(fn, ms)),
+      clearTimeout: (id) => clock.clearTimeout(id),
+    },
+    () => 0.5,
+  )
+  const add = (name: string) => commits.add<string>(writing(name, function* () {} as never))
+  return { clock, groups, delays, commits, add }
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+it('steps of one turn of the event loop share a group, and those of the next have their own', async () => {
+  const { groups, add } = setup()
+  const first = [add('a'), add('b')]
+  await Promise.resolve()
+  first.push(add('c'))
+  expect(await Promise.all(first)).toEqual(['a', 'b', 'c'])
+  await add('d')
+  expect(groups).toEqual([['a', 'b', 'c'], ['d']])
+})
+
+it('no group is larger than a thousand steps', async () => {
+  const { groups, add } = setup()
+  await Promise.all(Array.from({ length: 2_500 }, (_, n) => add(String(n))))
+  expect(groups.map((group) => group.length)).toEqual([1_000, 1_000, 500])
+})
+
+it('a busy ledger is tried again after longer and longer rests, with jitter and never above 100 ms', async () => {
+  const { clock, groups, delays, add } = setup((_names, time) => {
+    if (time <= 6) throw new LedgerBusy()
+  })
+  const waiting = add('a')
+  await turn()
+  expect(groups.length).toBe(1)
+  // While it rests, later steps queue up behind it.
+  const later = add('b')
+  while (clock.pending > 0) {
+    clock.advance(100)
+    await turn()
+  }
+  expect([await waiting, await later]).toEqual(['a', 'b'])
+  expect(delays).toEqual([4, 8, 16, 32, 50, 50])
+  expect(groups.slice(0, 7)).toEqual(Array.from({ length: 7 }, () => ['a']))
+  expect(groups[7]).toEqual(['b'])
+})
+
+it('a ledger that stays busy for ten seconds is LEDGER_BUSY, and the next step has its own patience', async () => {
+  let busy = true
+  const { clock, add } = setup(() => {
+    if (busy) throw new LedgerBusy()
+  })
+  const refused = expect(add('a')).rejects.toMatchObject({ code: 'LEDGER_BUSY' })
+  await turn()
+  while (clock.pending > 0) {
+    clock.advance(100)
+    await turn()
+  }
+  await refused
+  expect(clock.now()).toBeGreaterThan(10_000)
+  busy = false
+  expect(await add('b')).toBe('b')
+})
+
+it('all of a group are told when its commit fails, and when its writes do', async () => {
+  const failures: Array<[Error, string]> = [
+    [new CommitFailed('disk I/O error'), 'OUTCOME_UNKNOWN'],
+    [new Error('disk full'), 'LEDGER_WRITE_FAILED'],
+    [new ErrandError('LEDGER_CORRUPT', 'damaged'), 'LEDGER_CORRUPT'],
+  ]
+  for (const [failure, code] of failures) {
+    let broken = true
+    const { add } = setup(() => {
+      if (broken) throw failure
+    })
+    const outcomes = await Promise.allSettled([add('a'), add('b')])
+    expect(outcomes).toMatchObject([{ reason: { code } }, { reason: { code } }])
+    broken = false
+    expect(await add('c')).toBe('c')
+  }
+})
+
+it('closing waits for a step that rests because the ledger is busy', async () => {
+  const { clock, commits, add } = setup((_names, time) => {
+    if (time === 1) throw new LedgerBusy()
+  })
+  const waiting = add('a')
+  await turn()
+  let closed = false
+  const closing = commits.close().then(() => (closed = true))
+  await turn()
+  expect(closed).toBe(false)
+  clock.advance(100)
+  expect(await waiting).toBe('a')
+  await closing
+  await expect(add('b')).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })
+})

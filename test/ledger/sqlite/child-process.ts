@@ -1,0 +1,50 @@
+// Other processes that have a ledger open: started by node itself, told over stdin what to do next, heard over stdout.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+export interface Child {
+  readonly process: ChildProcess
+  /** Resolves with the next line that it prints; rejects when it ends instead. */
+  nextLine(): Promise<string>
+  say(line: string): void
+  /** Ends it as a power cut would; resolves when it is gone. */
+  kill(): Promise<void>
+  /** Resolves with its exit code. */
+  ended(): Promise<number | null>
+}
+
+/** Starts `child-engine.ts` on a ledger. */
+export function startChild(...parameters: string[]): Child {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'child-engine.ts'), ...parameters], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  const lines: string[] = []
+  const waiting: Array<{ resolve(line: string): void; reject(error: Error): void }> = []
+  let complaints = ''
+  child.stderr.on('data', (chunk) => (complaints += String(chunk)))
+  createInterface(child.stdout).on('line', (line) => {
+    const next = waiting.shift()
+    if (next) next.resolve(line)
+    else lines.push(line)
+  })
+  const exit = once(child, 'close') as Promise<[number | null]>
+  void exit.then(() => {
+    for (const { reject } of waiting.splice(0)) reject(new Error(`the child has ended: ${complaints}`))
+  })
+  return {
+    process: child,
+    nextLine() {
+      const line = lines.shift()
+      if (line !== undefined) return Promise.resolve(line)
+      return new Promise((resolve, reject) => waiting.push({ resolve, reject }))
+    },
+    say: (line) => child.stdin.write(`${line}\n`),
+    async kill() {
+      child.kill('SIGKILL')
+      await exit
+    },
+    ended: async () => (await exit)[0],
+  }
+}

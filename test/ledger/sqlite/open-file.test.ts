@@ -1,0 +1,344 @@
+// Opening a ledger file: durable, private, migrated once however many open it, and refused, unchanged, when it is not ours.
+import { createHash } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { connect } from '../../../src/ledger/dialects/sqlite/connection.ts'
+import { sqliteDialect } from '../../../src/ledger/dialects/sqlite/dialect.ts'
+import { busyTimeoutMs, openFile } from '../../../src/ledger/dialects/sqlite/open-file.ts'
+import { applicationId, ledgerVersion, migrations, migrationTexts } from '../../../src/ledger/migrations/migrations.ts'
+import { messageRow, openLedger, taskRow, writing } from '../../../src/testing/index.ts'
+import { startChild } from './child-process.ts'
+
+function setup() {
+  const folder = mkdtempSync(join(tmpdir(), 'errand-open-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return { folder, file: join(folder, 'ledger.db') }
+}
+
+const add = (id: string) => writing('add', (tx) => tx.task.insert(taskRow({ id })))
+const open = (path: string) => openFile(path, systemClock, () => 0.5)
+
+async function makeLedger(file: string, messages = 40): Promise<void> {
+  const ledger = await openLedger(file)
+  await ledger.step(add('a'))
+  await ledger.step(
+    writing('talk', function* (tx) {
+      for (let n = 0; n < messages; n++) {
+        yield* tx.message.append(messageRow({ id: `m-${n}`, taskId: 'a', content: 'x'.repeat(3_000) }))
+      }
+    }),
+  )
+  await ledger.close()
+}
+
+/** Everything in a folder, by name and content. */
+const imageOf = (folder: string) =>
+  Object.fromEntries(
+    readdirSync(folder).map((name) => [
+      name,
+      createHash('sha256')
+        .update(readFileSync(join(folder, name)))
+        .digest('hex'),
+    ]),
+  )
+
+function schemaOf(file: string): unknown {
+  const connection = connect(file, { busyTimeoutMs, readonly: true })
+  try {
+    return {
+      version: connection.pragma('user_version'),
+      application: connection.pragma('application_id'),
+      schema: connection.run({
+        sql: 'select type, name, tbl_name, sql from sqlite_schema order by type, name',
+        parameters: [],
+        want: 'rows',
+      }),
+    }
+  } finally {
+    connection.close()
+  }
+}
+
+describe('an opened ledger file', () => {
+  it('is in WAL mode, synced fully, with foreign keys and a short busy timeout, on every connection (X-014)', async () => {
+    const { file } = setup()
+    // The second opening, too: none of these but WAL is remembered by the file.
+    for (let time = 0; time < 2; time++) {
+      const { connection } = await open(file)
+      connection.execute(`create table if not exists touched (x)`)
+      expect(connection.pragma('journal_mode')).toBe('wal')
+      expect(connection.pragma('synchronous')).toBe(2)
+      expect(connection.pragma('foreign_keys')).toBe(1)
+      expect(connection.pragma('busy_timeout')).toBe(busyTimeoutMs)
+      expect(connection.pragma('fullfsync')).toBe(1)
+      expect(connection.pragma('trusted_schema')).toBe(0)
+      expect(connection.pragma('cell_size_check')).toBe(1)
+      connection.close()
+    }
+    expect(busyTimeoutMs).toBeLessThanOrEqual(50)
+  })
+
+  it('would not be synced fully if nobody said so: the driver falls back to NORMAL', async () => {
+    const { file } = setup()
+    await makeLedger(file, 1)
+    const connection = connect(file, { busyTimeoutMs })
+    connection.execute('begin immediate')
+    connection.execute('commit')
+    expect(connection.pragma('synchronous')).toBe(1)
+    connection.close()
+  })
+
+  it('is private to its user, as are the files beside it and the folder that it made', async () => {
+    const { folder } = setup()
+    const file = join(folder, 'new', 'ledger.db')
+    const ledger = await openLedger(file)
+    await ledger.step(add('a'))
+    await ledger.enlist('engine-1')
+    const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
+    expect(modeOf(join(folder, 'new'))).toBe('700')
+    for (const name of ['ledger.db', 'ledger.db-wal', 'ledger.db-shm', 'ledger.db-engine-1']) {
+      expect([name, modeOf(join(folder, 'new', name))]).toEqual([name, '600'])
+    }
+    await ledger.close()
+  })
+
+  it('is one file when it is closed, free for anybody else (X-014)', async () => {
+    const { folder, file } = setup()
+    const ledger = await openLedger(file)
+    await ledger.enlist('engine-1')
+    await ledger.step(add('a'))
+    expect(existsSync(`${file}-wal`)).toBe(true)
+    await ledger.close()
+    await ledger.close()
+    expect(readdirSync(folder)).toEqual(['ledger.db'])
+    const other = connect(file, { busyTimeoutMs: 0 })
+    other.execute('begin exclusive')
+    other.execute('rollback')
+    other.close()
+  })
+
+  it('keeps what was written, and a ledger in memory keeps nothing (X-015)', async () => {
+    const { file } = setup()
+    for (const [name, kept] of [
+      [file, 1],
+      [':memory:', 0],
+    ] as const) {
+      const first = await openLedger(name)
+      await first.step(add('a'))
+      await first.close()
+      const second = await openLedger(name)
+      expect(await second.read((tx) => tx.task.count({}))).toBe(kept)
+      await second.close()
+    }
+    expect(existsSync(':memory:')).toBe(false)
+  })
+
+  it('is opened while another process has it open, and closing one leaves the other at work', async () => {
+    const { file } = setup()
+    const [first, second] = [await openLedger(file), await openLedger(file)]
+    await first.step(add('a'))
+    await first.close()
+    await second.step(add('b'))
+    expect(await second.read((tx) => tx.task.count({}))).toBe(2)
+    await second.close()
+  })
+})
+
+describe('migrations', () => {
+  it('of a new file run once, when ten processes open it at the same moment (X-013)', { timeout: 60_000 }, async () => {
+    const { folder, file } = setup()
+    const children = Array.from({ length: 10 }, (_, n) => startChild('open', file, `task-${n}`))
+    await Promise.all(children.map((child) => child.nextLine()))
+    for (const child of children) child.say('go')
+    expect(await Promise.all(children.map((child) => child.ended()))).toEqual(children.map(() => 0))
+    const ledger = await openLedger(file)
+    expect(await ledger.read((tx) => tx.task.count({}))).toBe(10)
+    await ledger.close()
+    expect(readdirSync(folder)).toEqual(['ledger.db'])
+  })
+
+  it('change nothing when the file is of the present version (X-013)', async () => {
+    const { file } = setup()
+    await makeLedger(file)
+    const before = schemaOf(file)
+    await (await openLedger(file)).close()
+    expect(schemaOf(file)).toEqual(before)
+    expect(before).toMatchObject({ version: ledgerVersion, application: applicationId })
+  })
+
+  // Version 0 is an empty database; with each migration that is added, one more older version stands here by itself.
+  it.each(migrations.map((_, version) => version))('bring version %i to the present one (X-013)', async (version) => {
+    const { folder, file } = setup()
+    const old = connect(file, { busyTimeoutMs })
+    const later = migrationTexts(sqliteDialect, version)
+    const all = migrationTexts(sqliteDialect, 0)
+    for (const text of all.slice(0, all.length - later.length)) old.execute(text)
+    if (version > 0) old.pragma(`application_id = ${applicationId}`)
+    old.pragma(`user_version = ${version}`)
+    old.close()
+    await (await openLedger(file)).close()
+    const fresh = join(folder, 'fresh.db')
+    await (await openLedger(fresh)).close()
+    expect(schemaOf(file)).toEqual(schemaOf(fresh))
+  })
+
+  it('leave nothing behind when they are cut off in the middle', async () => {
+    const { file } = setup()
+    const cutOff = connect(file, { busyTimeoutMs })
+    cutOff.execute('begin immediate')
+    for (const text of migrationTexts(sqliteDialect, 0).slice(0, 5)) cutOff.execute(text)
+    cutOff.close()
+    const ledger = await openLedger(file)
+    await ledger.step(add('a'))
+    await ledger.close()
+  })
+})
+
+describe('a file is refused, and left exactly as it was,', () => {
+  it('when it is not a database', async () => {
+    const { folder, file } = setup()
+    for (const garbage of ['not a database, but long enough to look like one', 'short', '\u0000'.repeat(8_192)]) {
+      writeFileSync(file, garbage)
+      const before = imageOf(folder)
+      await expect(openLedger(file)).rejects.toMatchObject({ code: 'LEDGER_FOREIGN', details: { path: file } })
+      expect(imageOf(folder)).toEqual(before)
+    }
+  })
+
+  it('when it is a folder', async () => {
+    const { folder, file } = setup()
+    mkdirSync(file)
+    await expect(openLedger(file)).rejects.toMatchObject({ code: 'LEDGER_FOREIGN' })
+    expect(readdirSync(folder)).toEqual(['ledger.db'])
+  })
+
+  it('when it is a database of another program, marked or not', async () => {
+    const { folder, file } = setup()
+    for (const pragma of ['user_version = 3', 'application_id = 252006673']) {
+      rmSync(file, { force: true })
+      const other = connect(file, { busyTimeoutMs })
+      other.execute('create table task (mine)')
+      other.pragma(pragma)
+      other.close()
+      const before = imageOf(folder)
+      await expect(openLedger(file)).rejects.toMatchObject({ code: 'LEDGER_FOREIGN' })
+      expect(imageOf(folder)).toEqual(before)
+    }
+  })
+
+  it('when a newer errand wrote it', async () => {
+    const { folder, file } = setup()
+    await makeLedger(file)
+    const newer = connect(file, { busyTimeoutMs })
+    newer.pragma(`user_version = ${ledgerVersion + 1}`)
+    newer.close()
+    const before = imageOf(folder)
+    await expect(openLedger(file)).rejects.toMatchObject({
+      code: 'LEDGER_NEWER',
+      details: { version: ledgerVersion + 1, known: ledgerVersion },
+    })
+    expect(imageOf(folder)).toEqual(before)
+  })
+
+  it('when it is cut short', async () => {
+    const { folder, file } = setup()
+    await makeLedger(file)
+    truncateSync(file, Math.floor(statSync(file).size / 2 / 4_096) * 4_096)
+    const before = imageOf(folder)
+    await expect(openLedger(file)).rejects.toMatchObject({ code: 'LEDGER_CORRUPT' })
+    expect(imageOf(folder)['ledger.db']).toEqual(before['ledger.db'])
+  })
+
+  it('when a page of it is overwritten, wherever it lies', async () => {
+    const { folder, file } = setup()
+    await makeLedger(file)
+    const sound = readFileSync(file)
+    const pages = sound.length / 4_096
+    for (const page of [1, 2, Math.floor(pages / 2), pages - 1]) {
+      writeFileSync(file, sound)
+      overwritePage(file, page)
+      const before = imageOf(folder)
+      await expect(openLedger(file)).rejects.toMatchObject({ code: 'LEDGER_CORRUPT' })
+      expect(imageOf(folder)['ledger.db']).toEqual(before['ledger.db'])
+    }
+    writeFileSync(file, sound)
+    await (await openLedger(file)).close()
+  })
+
+  it('when it may not be read or made', async () => {
+    const { folder } = setup()
+    writeFileSync(join(folder, 'plain'), '')
+    await expect(openLedger(join(folder, 'plain', 'ledger.db'))).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
+  })
+})
+
+describe('a file of more than 32 MB', () => {
+  async function makeLarge(file: string): Promise<void> {
+    const ledger = await openLedger(file)
+    await ledger.step(add('a'))
+    await ledger.step(
+      writing('talk', function* (tx) {
+        for (let n = 0; n < 34; n++) {
+          yield* tx.message.append(messageRow({ id: `m-${n}`, taskId: 'a', content: 'x'.repeat(1_000_000) }))
+        }
+      }),
+    )
+    await ledger.close()
+  }
+
+  it('is checked in a worker, and damage in it stops whoever works on it', { timeout: 60_000 }, async () => {
+    const { file } = setup()
+    await makeLarge(file)
+    overwritePage(file, 5_000)
+    const ledger = await openLedger(file)
+    const failure = new Promise((resolve) => {
+      ledger.observe({ committed() {}, stirred() {}, failed: resolve }, { watchOthers: false })
+    })
+    expect(await failure).toMatchObject({ code: 'LEDGER_CORRUPT', details: { path: file } })
+    await expect(ledger.step(add('b'))).rejects.toMatchObject({ code: 'LEDGER_CORRUPT' })
+    await ledger.close()
+  })
+
+  it('that is sound is worked on at once', { timeout: 60_000 }, async () => {
+    const { file } = setup()
+    await makeLarge(file)
+    const ledger = await openLedger(file)
+    await ledger.step(add('b'))
+    expect(await ledger.read((tx) => tx.task.count({}))).toBe(2)
+    await ledger.close()
+  })
+})
+
+describe('a name', () => {
+  it('of a PostgreSQL server is told that it is not offered yet, without its secrets', async () => {
+    const refused = openLedger('postgres://user:secret@host/db')
+    await expect(refused).rejects.toMatchObject({ code: 'NOT_OFFERED' })
+    await expect(refused).rejects.not.toThrow(/secret/)
+  })
+
+  it('of another URL is refused', async () => {
+    await expect(openLedger('https://host/ledger.db')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  })
+})
+
+function overwritePage(file: string, page: number): void {
+  const handle = openSync(file, 'r+')
+  writeSync(handle, Buffer.alloc(4_096, 0xff), 0, 4_096, page * 4_096)
+  closeSync(handle)
+}

@@ -1,0 +1,108 @@
+// What a ledger holds when it is opened again: everything that a step wrote, together, and machines that stand where they stood.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { isSettled, taskStatuses } from '../../../src/entities/task.ts'
+import { writing } from '../../../src/ledger/ledger.ts'
+import { restoreSnapshot, snapshotFault, writeSnapshot } from '../../../src/machines/task-snapshot.ts'
+import {
+  callRow,
+  edgeRow,
+  eventRow,
+  messageRow,
+  openLedger,
+  runRow,
+  someTime,
+  taskRow,
+} from '../../../src/testing/index.ts'
+
+function setup() {
+  const folder = mkdtempSync(join(tmpdir(), 'errand-reopen-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, 'ledger.db')
+}
+
+it('a snapshot, its calls, messages, run and events are written together, or not at all (X-008)', async () => {
+  const file = setup()
+  const task = taskRow({ id: 'a', status: 'working', run: 1, runOpen: true, snapshot: '' })
+  task.snapshot = writeSnapshot(task)
+  const whole = (id: string, end: () => void) =>
+    writing('whole', function* (tx) {
+      yield* tx.task.insert({ ...task, id })
+      yield* tx.run.insert(runRow({ taskId: id }))
+      yield* tx.call.insert(callRow({ id: `call-${id}`, taskId: id }))
+      yield* tx.message.append(messageRow({ id: `message-${id}`, taskId: id }))
+      yield* tx.event.append(eventRow({ taskId: id }))
+      end()
+    })
+  const before = await openLedger(file)
+  await Promise.allSettled([
+    before.step(whole('a', () => undefined)),
+    before.step(
+      whole('b', () => {
+        throw new Error('at the very end')
+      }),
+    ),
+  ])
+  await before.close()
+
+  const ledger = await openLedger(file)
+  const found = async (id: string) =>
+    ledger.read(function* (tx) {
+      return [
+        (yield* tx.task.get(id))?.snapshot,
+        (yield* tx.run.list(id)).length,
+        (yield* tx.call.list(id)).length,
+        (yield* tx.message.list(id)).length,
+        (yield* tx.event.after(0, 10, id)).length,
+      ]
+    })
+  expect(await found('a')).toEqual([task.snapshot, 1, 1, 1, 1])
+  expect(await found('b')).toEqual([undefined, 0, 0, 0, 0])
+  await ledger.close()
+})
+
+it.each(taskStatuses)(
+  'a %s task stands where it stood: state, context, family, edges, owner, priority (X-010)',
+  async (status) => {
+    const file = setup()
+    const before = taskRow({
+      id: 'a',
+      status,
+      name: 'A "name" of its own',
+      attempt: 2,
+      run: 3,
+      owner: 'ana',
+      priority: 7,
+      parentId: 'parent',
+      openBlockers: 1,
+      completedAt: isSettled(status) ? someTime : null,
+    })
+    before.snapshot = writeSnapshot(before)
+    const first = await openLedger(file)
+    await first.step(
+      writing('family', function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'parent' }))
+        yield* tx.task.insert(taskRow({ id: 'blocker' }))
+        yield* tx.task.insert(before)
+        for (const id of ['child-1', 'child-2']) yield* tx.task.insert(taskRow({ id, parentId: 'a' }))
+        yield* tx.dependency.insert(edgeRow({ taskId: 'a', blockerId: 'blocker' }))
+      }),
+    )
+    await first.close()
+
+    const ledger = await openLedger(file)
+    const task = await ledger.read((tx) => tx.task.get('a'))
+    if (task === undefined) throw new Error('the task is gone')
+    expect(task).toEqual({ ...before, seq: task.seq })
+    expect(snapshotFault(task)).toBe(null)
+    const restored = restoreSnapshot(task)
+    expect(restored.value).toBe(status)
+    expect(restored.context).toEqual({ taskId: 'a', name: before.name, attempt: 2, run: 3 })
+    expect((await ledger.read((tx) => tx.task.children('a'))).map((child) => child.id)).toEqual(['child-1', 'child-2'])
+    expect((await ledger.read((tx) => tx.task.ancestors('a'))).map((above) => above.id)).toEqual(['parent'])
+    expect(await ledger.read((tx) => tx.dependency.openBlockers('a'))).toEqual(['blocker'])
+    await ledger.close()
+  },
+)

@@ -1,0 +1,111 @@
+// What reaches a database: SQL that no user's text is part of, on either dialect (X-043).
+import { describe, expect, it } from 'vitest'
+import { postgresDialect } from '../../src/ledger/dialects/postgres/dialect.ts'
+import { sqliteDialect } from '../../src/ledger/dialects/sqlite/dialect.ts'
+import type { Op, Tx } from '../../src/ledger/ledger.ts'
+import { migrationTexts } from '../../src/ledger/migrations/migrations.ts'
+import type { Request } from '../../src/ledger/statement.ts'
+import { createTables } from '../../src/ledger/tables/tables.ts'
+import { callRow, edgeRow, eventRow, messageRow, runRow, taskRow } from '../../src/testing/index.ts'
+
+const poison = `x'); drop table task; --`
+
+/** The requests of an operation whose every reply is empty. */
+function requestsOf(op: Op<unknown>): Request[] {
+  const seen: Request[] = []
+  for (let next = op.next(); !next.done; ) {
+    const request = next.value as Request
+    seen.push(request)
+    next = op.next(request.want === 'rows' ? [] : 1)
+  }
+  return seen
+}
+
+const poisoned: Record<string, (tx: Tx) => Op<unknown>> = {
+  'task.get': (tx) => tx.task.get(poison),
+  'task.getByKey': (tx) => tx.task.getByKey(poison),
+  'task.findByPrefix': (tx) => tx.task.findByPrefix(poison, 1),
+  'task.ready': (tx) => tx.task.ready(poison, 1),
+  'task.anyAwake': (tx) => tx.task.anyAwake([poison]),
+  'task.list': (tx) =>
+    tx.task.list(
+      {
+        executor: poison,
+        parentId: poison,
+        keyPrefix: poison,
+        statuses: [poison as never],
+        metadata: { [poison]: poison },
+      },
+      1,
+    ),
+  'task.count': (tx) => tx.task.count({ metadata: { [poison]: poison } }),
+  'task.insert': (tx) =>
+    tx.task.insert(
+      taskRow({
+        id: poison,
+        key: poison,
+        name: poison,
+        goal: poison,
+        description: poison,
+        status: poison as never,
+        statusReason: poison,
+        executor: poison,
+        owner: poison,
+        parentId: poison,
+        snapshot: poison,
+        input: poison,
+        result: poison,
+        error: { code: poison, message: poison },
+        metadata: { [poison]: poison },
+        policy: { [poison]: poison } as never,
+      }),
+    ),
+  'task.children': (tx) => tx.task.children(poison),
+  'task.subtree': (tx) => tx.task.subtree(poison),
+  'task.ancestors': (tx) => tx.task.ancestors(poison),
+  'task.childFacts': (tx) => tx.task.childFacts(poison),
+  'dependency.insert': (tx) => tx.dependency.insert(edgeRow({ taskId: poison, blockerId: poison, callId: poison })),
+  'dependency.path': (tx) => tx.dependency.path([poison], 'end'),
+  'run.insert': (tx) => tx.run.insert(runRow({ taskId: poison, instanceId: poison })),
+  'call.insert': (tx) =>
+    tx.call.insert(callRow({ id: poison, taskId: poison, name: poison, ident: poison, params: { [poison]: poison } })),
+  'message.append': (tx) => tx.message.append(messageRow({ id: poison, taskId: poison, content: poison })),
+  'event.append': (tx) => tx.event.append(eventRow({ taskId: poison, instanceId: poison, data: { [poison]: poison } })),
+  'event.after': (tx) => tx.event.after(0, 1, poison),
+  'instance.insert': (tx) => tx.instance.insert({ id: poison, pid: 1, host: poison, startedAt: 0, endedAt: null }),
+}
+
+describe.each([sqliteDialect, postgresDialect])(
+  'on $kind, user text is a value and never part of a statement (X-043):',
+  (dialect) => {
+    it.each(Object.keys(poisoned))('%s', (name) => {
+      const requests = requestsOf((poisoned[name] as (tx: Tx) => Op<unknown>)(createTables(dialect, () => undefined)))
+      expect(requests.length).toBeGreaterThan(0)
+      for (const request of requests) expect(request.sql).not.toContain('drop table')
+      expect(requests.some((request) => request.parameters.some((value) => String(value).includes('drop table')))).toBe(
+        true,
+      )
+    })
+  },
+)
+
+it('a statement that user text is part of would be found', () => {
+  const [request] = requestsOf(
+    (function* (): Op<unknown> {
+      return yield {
+        sql: `select * from task where name = '${poison}'`,
+        parameters: [],
+        want: 'rows',
+      } satisfies Request
+    })(),
+  )
+  expect(request?.sql).toContain('drop table')
+})
+
+describe('the two dialects', () => {
+  it('have the same migrations, statement for statement up to the spelling', () => {
+    const names = (texts: string[]) =>
+      texts.flatMap((text) => /^create (?:table|unique index|index|trigger) "?(\w+)/.exec(text)?.[1] ?? [])
+    expect(names(migrationTexts(postgresDialect, 0))).toEqual(names(migrationTexts(sqliteDialect, 0)))
+  })
+})

@@ -1,0 +1,79 @@
+// The faulty ledger: it fails where it is told to, in the way that it is told, and nowhere else.
+import { expect, it, onTestFinished } from 'vitest'
+import { createFaultyLedger, openLedger, taskRow, writing } from '../../src/testing/index.ts'
+
+async function setup() {
+  const ledger = createFaultyLedger(await openLedger(':memory:'))
+  onTestFinished(() => ledger.close())
+  const ids = async () => (await ledger.read((tx) => tx.task.list({}, 99))).map((task) => task.id)
+  const add = (id: string, name = 'add') => ledger.step(writing(name, (tx) => tx.task.insert(taskRow({ id }))))
+  return { ledger, ids, add }
+}
+
+it('refuses a step with nothing kept, loses one, or keeps one, and its caller cannot tell the last two apart', async () => {
+  const { ledger, ids, add } = await setup()
+  ledger.fail(2, 'refused')
+  ledger.fail(3, 'lost')
+  ledger.fail(4, 'kept')
+  const outcomes = await Promise.allSettled(['a', 'b', 'c', 'd', 'e'].map((id) => add(id)))
+  expect(outcomes).toMatchObject([
+    { status: 'fulfilled' },
+    { reason: { code: 'LEDGER_WRITE_FAILED' } },
+    { reason: { code: 'OUTCOME_UNKNOWN' } },
+    { reason: { code: 'OUTCOME_UNKNOWN' } },
+    { status: 'fulfilled' },
+  ])
+  expect(await ids()).toEqual(['a', 'd', 'e'])
+  expect(ledger.steps).toEqual(['add', 'add', 'add', 'add', 'add'])
+})
+
+it('fails steps of a name once, or every time until it is mended', async () => {
+  const { ledger, ids, add } = await setup()
+  ledger.fail('pay', 'lost')
+  await add('a')
+  await expect(add('b', 'pay')).rejects.toMatchObject({ details: { step: 'pay', how: 'lost' } })
+  await add('c', 'pay')
+  ledger.fail((name) => name === 'pay', 'refused', { persistent: true })
+  for (const id of ['d', 'e']) await expect(add(id, 'pay')).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
+  ledger.mend()
+  await add('f', 'pay')
+  expect(await ids()).toEqual(['a', 'c', 'f'])
+})
+
+it('passes the refusal of a judge on, whatever was planted behind it', async () => {
+  const { ledger, ids } = await setup()
+  const refusal = new Error('no')
+  ledger.fail(1, 'kept')
+  const step = writing('add', (tx) => tx.task.insert(taskRow({ id: 'a' })))
+  const refused = {
+    ...step,
+    judge() {
+      throw refusal
+    },
+  }
+  await expect(ledger.step(refused)).rejects.toBe(refusal)
+  expect(await ids()).toEqual([])
+})
+
+it('holds a step back at a gate, while others overtake it', async () => {
+  const { ledger, ids, add } = await setup()
+  const gate = ledger.hold('slow')
+  const slow = add('slow', 'slow')
+  await gate.reached
+  await add('quick')
+  expect(await ids()).toEqual(['quick'])
+  gate.open()
+  await slow
+  await add('later', 'slow')
+  expect(await ids()).toEqual(['quick', 'slow', 'later'])
+})
+
+it('opens its gates when it is closed, so that nobody waits for ever', async () => {
+  const { ledger, add } = await setup()
+  const gate = ledger.hold(1)
+  const held = add('a')
+  await gate.reached
+  const closed = ledger.close()
+  await expect(held).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })
+  await closed
+})

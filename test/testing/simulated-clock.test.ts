@@ -1,0 +1,48 @@
+// Simulated time and sequential ids: what a test sees is decided by the test alone.
+import { expect, it } from 'vitest'
+import { createSequentialIds, SimulatedClock } from '../../src/testing/index.ts'
+
+it('time stands still until it is advanced, and timers fire in order, each at its own time', () => {
+  const clock = new SimulatedClock(1_000)
+  const fired: string[] = []
+  const at = (name: string) => () => fired.push(`${name} ${clock.now()}`)
+  clock.setTimeout(at('late'), 30)
+  clock.setTimeout(at('first'), 10)
+  clock.setTimeout(at('second'), 10)
+  clock.setTimeout(() => clock.setTimeout(at('nested'), 5), 10)
+  const gone = clock.setTimeout(at('never'), 5)
+  clock.clearTimeout(gone)
+  expect([fired, clock.now(), clock.pending]).toEqual([[], 1_000, 4])
+  clock.advance(9)
+  expect(fired).toEqual([])
+  clock.advance(11)
+  expect(fired).toEqual(['first 1010', 'second 1010', 'nested 1015'])
+  expect(clock.now()).toBe(1_020)
+  clock.advance(1_000)
+  expect(fired.at(-1)).toBe('late 1030')
+  expect([clock.now(), clock.pending]).toEqual([2_020, 0])
+})
+
+it('a jump of the wall clock fires nothing, and moves no timer', () => {
+  const clock = new SimulatedClock(1_000)
+  let fired = 0
+  clock.setTimeout(() => (fired += 1), 50)
+  clock.jumpTo(0)
+  expect([clock.now(), fired]).toEqual([0, 0])
+  clock.jumpTo(1_000_000)
+  clock.advance(49)
+  expect(fired).toBe(0)
+  clock.advance(1)
+  expect([fired, clock.now()]).toEqual([1, 1_000_050])
+})
+
+it('ids count, and chance repeats itself under the same seed', () => {
+  const [one, same, other] = [createSequentialIds(7), createSequentialIds(7), createSequentialIds(8)]
+  expect([one.next('task'), one.next('call'), one.next('task')]).toEqual(['task-1', 'call-2', 'task-3'])
+  const draw = (ids: typeof one) => Array.from({ length: 50 }, () => ids.random())
+  const drawn = draw(one)
+  expect(draw(same)).toEqual(drawn)
+  expect(draw(other)).not.toEqual(drawn)
+  expect(drawn.every((chance) => chance >= 0 && chance < 1)).toBe(true)
+  expect(new Set(drawn).size).toBe(50)
+})
