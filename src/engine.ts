@@ -31,6 +31,7 @@ import {
   deleteOptionsSchema,
   engineOptionsSchema,
   eventsOptionsSchema,
+  eventTypeSchema,
   failOptionsSchema,
   type ListOptions,
   listOptionsSchema,
@@ -64,7 +65,7 @@ import * as verbs from './steps/verbs.ts'
  * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT for bad options; UNSUPPORTED_RUNTIME; LEDGER_* and NOT_OFFERED for a ledger
  *   that cannot be opened.
  */
-export async function createEngine<const E extends Executors = Record<never, never>>(
+export async function createEngine<const E extends Executors = Executors>(
   options: EngineOptions<E> = {},
 ): Promise<Engine<E>> {
   requireRuntime()
@@ -418,7 +419,7 @@ class TaskEngine {
 
   subscribe(type: never, handler: never): () => void {
     this.#requireOpen()
-    return this.#subscriptions.subscribe(type, handler)
+    return this.#subscriptions.subscribe(parse(eventTypeSchema, type, 'subscribe'), handler)
   }
 
   async schedule(): Promise<Task[]> {

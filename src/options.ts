@@ -1,5 +1,6 @@
 // The doors of the library: every option and every create field, parsed with zod. An unknown key names its nearest neighbour.
 import { z } from 'zod'
+import { eventTypes } from './entities/event.ts'
 import { onInterruptPolicies, taskStatuses } from './entities/task.ts'
 import { ErrandError, nearestName } from './errors.ts'
 import { executorOptionsSchema, isExecutor } from './executor.ts'
@@ -102,6 +103,7 @@ export const eventsOptionsSchema = z.strictObject({
   follow: z.boolean().default(true),
   taskId: taskIdSchema.optional(),
 })
+export const eventTypeSchema = z.union([z.literal('*'), z.enum(eventTypes)])
 export const deleteOptionsSchema = z.strictObject({
   children: z.enum(['promote', 'cascade', 'refuse']).default('promote'),
 })

@@ -1,40 +1,42 @@
 // Hostile input at every door of the engine: kept as it was, or refused with a typed error before anything is written (X-037).
 import { expect, it, onTestFinished } from 'vitest'
-import { createEngine, type ErrandError } from '../src/index.ts'
+import { createEngine, type ErrandError, type ExecutorFunction } from '../src/index.ts'
 import { longestJson } from '../src/json.ts'
 
 const half = 'a\ud83d'
 const nul = 'a\u0000b'
 const kept = `'; drop table task; -- 👩‍👩‍👧 \u202e\u2028 "quoted" \\u0000 \u0001`
 
+const executors = {
+  echo: (task) => task.input,
+  call: (task, run) => run.call(String(task.input), null, () => 1),
+  key: (task, run) => run.call('one', null, () => 1, { key: String(task.input) }),
+  message: async (task, run) => {
+    await run.message('user', String(task.input))
+    return null
+  },
+  emit: (task, run) => {
+    run.emit(String(task.input))
+    return null
+  },
+  ask: (task, run) => run.ask(String(task.input), undefined, { timeoutMs: 1, default: 1 }),
+  half: () => half,
+  nulCall: (_task, run) => run.call(nul, null, () => 1),
+  nulKey: (_task, run) => run.call('one', null, () => 1, { key: nul }),
+  halfMessage: (_task, run) => run.message('user', half),
+  nulOutput: (_task, run) => run.emit(nul),
+  nulQuestion: (_task, run) => run.ask(nul),
+  halfResult: (_task, run) => run.call('one', null, () => half),
+  hugeResult: () => 'x'.repeat(longestJson),
+  throwing: () => {
+    throw new Error(nul + half)
+  },
+} satisfies Record<string, ExecutorFunction>
+
 async function setup() {
   const engine = await createEngine({
     ledger: ':memory:',
-    executors: {
-      echo: (task) => task.input,
-      call: (task, run) => run.call(String(task.input), null, () => 1),
-      key: (task, run) => run.call('one', null, () => 1, { key: String(task.input) }),
-      message: async (task, run) => {
-        await run.message('user', String(task.input))
-        return null
-      },
-      emit: (task, run) => {
-        run.emit(String(task.input))
-        return null
-      },
-      ask: (task, run) => run.ask(String(task.input), undefined, { timeoutMs: 1, default: 1 }),
-      half: () => half,
-      nulCall: (_task, run) => run.call(nul, null, () => 1),
-      nulKey: (_task, run) => run.call('one', null, () => 1, { key: nul }),
-      halfMessage: (_task, run) => run.message('user', half),
-      nulOutput: (_task, run) => run.emit(nul),
-      nulQuestion: (_task, run) => run.ask(nul),
-      halfResult: (_task, run) => run.call('one', null, () => half),
-      hugeResult: () => 'x'.repeat(longestJson),
-      throwing: () => {
-        throw new Error(nul + half)
-      },
-    },
+    executors,
   })
   onTestFinished(() => engine.close())
   return engine

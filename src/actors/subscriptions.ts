@@ -12,6 +12,8 @@ const pageSize = 200
 interface Subscription {
   type: EventType | '*'
   handler: EventHandler
+  /** Where the feed stood when it was made: it hears what comes after. */
+  after: number
 }
 
 export class Subscriptions {
@@ -32,7 +34,7 @@ export class Subscriptions {
 
   /** The same handler may subscribe more than once and then hears as often; each unsubscribe undoes one. */
   subscribe(type: EventType | '*', handler: EventHandler): () => void {
-    const subscription: Subscription = { type, handler }
+    const subscription: Subscription = { type, handler, after: this.#feed.cursor }
     if (this.#subscriptions.length === 0) {
       this.#cursor = this.#feed.cursor
       this.#kept = []
@@ -82,6 +84,7 @@ export class Subscriptions {
     // The list as it is now: who unsubscribes while an event is told is not told any more, who subscribes hears from the next on.
     const audience = this.#subscriptions
     for (const subscription of audience) {
+      if (event.seq <= subscription.after) continue
       if (subscription.type !== '*' && subscription.type !== event.type) continue
       if (!this.#subscriptions.includes(subscription)) continue
       try {

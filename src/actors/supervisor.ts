@@ -53,8 +53,6 @@ interface Slot {
 const recoverEveryMs = 200
 /** The longest pause before a ledger that refused is asked again. */
 const longestPauseMs = 10_000
-/** Timers are not fired more often than this, however many are due. */
-const leastTimerPauseMs = 5
 /** How long an executor gets to let go after the drain's time is over. */
 const lastMomentMs = 250
 
@@ -399,8 +397,7 @@ export class Supervisor {
       const next = await this.#step(
         fireTimers({ ...this.#options.host.moment(), retryOf: (task) => this.#knownRetryOf(task) }),
       )
-      // What is due and was left is the rest of a long list, or another engine's to fire.
-      if (next !== null) this.arm(Math.max(next, this.#options.clock.now() + leastTimerPauseMs))
+      if (next !== null) this.arm(next)
     } catch (error) {
       this.#options.report(error, { doing: 'fire timers' })
       this.arm(this.#options.clock.now() + recoverEveryMs)

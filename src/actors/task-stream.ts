@@ -36,6 +36,11 @@ export class LiveOutput {
   }
 }
 
+/** Live content with the position of the feed at which it came. */
+interface LivePiece extends LiveContent {
+  after: number
+}
+
 export interface StreamOptions {
   after: number
   signal: AbortSignal | undefined
@@ -49,7 +54,8 @@ export async function* streamTask(
   taskId: string,
   { after, signal }: StreamOptions,
 ): AsyncGenerator<StreamItem, void, void> {
-  const live: LiveContent[] = []
+  const live: LivePiece[] = []
+  let cursor = after
   let wake: () => void = () => {}
   let news = false
   const rouse = (): void => {
@@ -58,7 +64,7 @@ export async function* streamTask(
   }
   const unlisten = [
     output.listen(taskId, (content) => {
-      if (live.length < mostLive) live.push(content)
+      if (live.length < mostLive) live.push({ ...content, after: feed.cursor })
       rouse()
     }),
     feed.listen((event) => {
@@ -69,26 +75,34 @@ export async function* streamTask(
   signal?.addEventListener('abort', rouse)
   try {
     requireTask(await ledger.read((tx) => tx.task.get(taskId)), taskId)
-    let cursor = after
     while (!signal?.aborted) {
       news = false
       const pieces = live.splice(0)
       const page = await readPage(ledger, taskId, cursor)
-      // A piece belongs before the message that replaces it; one whose message stands in this page has been replaced.
+      // A piece belongs behind the events that came before it and before the message that replaces it; one whose message
+      // stands in this page has been replaced.
       const stored = new Set(
         page.events.filter((event) => event.type === 'message.appended').map((event) => event.data.messageId),
       )
-      for (const piece of pieces) {
-        if (piece.messageId === undefined || !stored.has(piece.messageId))
-          yield { type: 'content', taskId, seq: cursor, ...piece }
-      }
+      const pending = pieces.filter(({ messageId }) => messageId === undefined || !stored.has(messageId))
       for (const event of page.events) {
+        while (pending[0] !== undefined && pending[0].after < event.seq) yield contentOf(pending.shift())
         cursor = event.seq
         yield* itemsOf(event, page.messages)
         if (isEnd(event, page.revivedAt)) {
           yield { type: 'end', taskId, seq: event.seq, status: endStatus(event) }
           return
         }
+      }
+      if (page.events.length === pageSize) {
+        live.unshift(...pending)
+        continue
+      }
+      for (const piece of pending) yield contentOf(piece)
+      // Asked for what comes after its end, or nothing but its end was left.
+      if (page.events.length === 0 && page.settled !== undefined) {
+        yield { type: 'end', taskId, seq: cursor, status: page.settled }
+        return
       }
       if (page.events.length > 0 || news) continue
       if (feed.stopped) throw closedWhileOpen(taskId, cursor)
@@ -100,6 +114,11 @@ export async function* streamTask(
   } finally {
     signal?.removeEventListener('abort', rouse)
     for (const stop of unlisten) stop()
+  }
+
+  function contentOf(piece: LivePiece | undefined): StreamItem {
+    const { after: _after, ...content } = piece as LivePiece
+    return { type: 'content', taskId, seq: cursor, ...content }
   }
 }
 
@@ -116,7 +135,11 @@ interface Page {
   messages: Map<string, MessageRecord>
   /** Position of the latest retry: an end before it was none. */
   revivedAt: number
+  /** How the task stands, once it is settled. */
+  settled: EndStatus | undefined
 }
+
+type EndStatus = Extract<StreamItem, { type: 'end' }>['status']
 
 function readPage(ledger: Ledger, taskId: string, cursor: number): Promise<Page> {
   return ledger.read(function* (tx) {
@@ -129,7 +152,9 @@ function readPage(ledger: Ledger, taskId: string, cursor: number): Promise<Page>
         if (message) messages.set(message.id, message)
       } else if (event.type === 'task.failed') revivedAt = yield* tx.event.lastOf(taskId, 'task.retried')
     }
-    return { events, messages, revivedAt }
+    const status = (yield* tx.task.get(taskId))?.status
+    const settled = status !== undefined && isSettled(status) ? (status as EndStatus) : undefined
+    return { events, messages, revivedAt, settled }
   })
 }
 
@@ -140,9 +165,9 @@ function isEnd(event: TaskEvent, revivedAt: number): boolean {
   return event.type === 'task.deleted'
 }
 
-function endStatus(event: TaskEvent): 'completed' | 'failed' | 'canceled' {
+function endStatus(event: TaskEvent): EndStatus {
   const status = event.data.status as TaskStatus
-  return isSettled(status) ? (status as 'completed' | 'failed' | 'canceled') : 'canceled'
+  return isSettled(status) ? (status as EndStatus) : 'canceled'
 }
 
 function* itemsOf(event: TaskEvent, messages: ReadonlyMap<string, MessageRecord>): Generator<StreamItem> {

@@ -15,6 +15,8 @@ import { nextAttempt, publishOutcome } from './settle-run.ts'
 
 /** At most so many of each kind in one step: the rest follow in the next. */
 const batch = 200
+/** How long another engine gets to fire what is its own before it is looked at again. */
+const othersPauseMs = 20
 
 interface Due {
   tasks: TaskRecord[]
@@ -43,7 +45,11 @@ export function fireTimers(request: TimerRequest): Step<Due, Due, number | null>
       for (const task of due.tasks) yield* fireStart(tx, task, request)
       for (const call of due.calls) yield* fireEntry(tx, call, request)
       for (const run of due.runs) yield* timeOutRun(tx, run, request)
-      return yield* nextDue(tx)
+      const next = yield* nextDue(tx)
+      if (next === null || next > request.at) return next
+      // What is due and was left is the rest of a long list, or another engine's to fire.
+      const rest = [due.tasks, due.calls, due.runs].some((each) => each.length === batch)
+      return rest ? next : request.at + othersPauseMs
     },
   }
 }

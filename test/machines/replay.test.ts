@@ -31,6 +31,27 @@ describe('replayOf', () => {
   })
 })
 
+describe('A wait that a failed task ended', () => {
+  const wait = (attempt: number, statuses: string[]) => ({
+    status: 'completed' as const,
+    kind: 'wait' as const,
+    attempt,
+    error: null,
+    result: statuses.map((status) => ({ status })),
+  })
+
+  it('is waited again by a new attempt, which may find it tried again', () => {
+    expect(replayOf(wait(1, ['completed', 'failed']), 2, 'fail')).toBe('anew')
+    expect(replayOf(wait(1, ['canceled']), 2, 'fail')).toBe('anew')
+  })
+
+  it('is replayed within its attempt, and by any when all completed', () => {
+    expect(replayOf(wait(1, ['completed', 'failed']), 1, 'fail')).toBe('result')
+    expect(replayOf(wait(1, ['completed']), 2, 'fail')).toBe('result')
+    expect(replayOf({ ...wait(1, []), result: [null, { status: 'completed' }] }, 2, 'fail')).toBe('result')
+  })
+})
+
 describe('replayedError', () => {
   const thrown = (error: StoredError) => replayedError({ id: 'call-a', name: 'fetch', error } as CallRecord)
 
@@ -46,13 +67,19 @@ describe('replayedError', () => {
     expect(error.message).toContain("onInterrupt: 'rerun'")
   })
 
-  it('gives a time-out as one, and the rest as a failed call with what was recorded', () => {
+  it('gives a time-out as one, and what had no code as a failed call with what was recorded', () => {
     expect(thrown({ code: 'TIMEOUT', message: 'late' })).toMatchObject({ code: 'TIMEOUT', message: 'late' })
-    const error = { code: 'NO_MONEY', message: 'broke' }
+    const error = { code: 'CALL_FAILED', message: 'broke' }
     expect(thrown(error)).toMatchObject({
       code: 'CALL_FAILED',
       message: 'broke',
       details: { callId: 'call-a', call: 'fetch', error },
     })
+  })
+
+  it('keeps the code that whoever threw it gave it', () => {
+    const error = thrown({ code: 'NO_MONEY', message: 'broke', details: { balance: 0 } })
+    expect(error).toBeInstanceOf(Failure)
+    expect(error).toMatchObject({ code: 'NO_MONEY', message: 'broke', retry: true, details: { balance: 0 } })
   })
 })

@@ -1,9 +1,11 @@
 // How a run ends: quiet when it waits, at once when it is paused, canceled or timed out; what is pending then, what a call in
 // flight may still do, and that there are never two live runs of one task.
 import { describe, expect, it } from 'vitest'
-import type { Run } from '../../src/executor.ts'
+import { Failure } from '../../src/errors.ts'
+import { defineExecutor, type Run } from '../../src/executor.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createFaultyLedger } from '../../src/testing/faulty-ledger.ts'
+import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { aborted, codeOf, createWorld, gate } from './world.ts'
 
 describe('A run that waits', () => {
@@ -440,7 +442,6 @@ describe('A call', () => {
 
 describe('A failure', () => {
   it('that is final is not tried again, whatever the policy', async () => {
-    const { Failure } = await import('../../src/errors.ts')
     let runs = 0
     const world = await createWorld(async () => {
       runs++
@@ -452,7 +453,6 @@ describe('A failure', () => {
   })
 
   it('with retryAfterMs rests as long as it says, fractions included', async () => {
-    const { Failure } = await import('../../src/errors.ts')
     const at: number[] = []
     const world = await createWorld(async (_task, run) => {
       at.push(Date.now())
@@ -475,4 +475,52 @@ describe('Fractions of a millisecond', () => {
     expect(await world.engine.result(task)).toBe('so')
     expect(world.errors).toEqual([])
   })
+})
+
+it('A run that times out is told by the engine that knows its retry policy, not by whichever looks first', async () => {
+  const ledger = await openLedger(':memory:')
+  const [hisTime, myTime] = [new SimulatedClock(), new SimulatedClock()]
+  const running = gate()
+  const work = defineExecutor({
+    timeoutMs: 1_000,
+    retry: { maxAttempts: 2 },
+    run: async (_task, run) => {
+      if (run.attempt === 2) return 'second'
+      running.resolve()
+      return aborted(run.signal).then(() => 'first')
+    },
+  })
+  const owner = await createWorld(work, { clock: hisTime }, ledger)
+  const other = await createWorld(work, { clock: myTime, executors: { other: async () => 'other' } }, ledger)
+  const task = await owner.engine.create({ executor: 'work' })
+  await running.promise
+  myTime.advance(2_000)
+  await other.engine.result(await other.engine.create({ executor: 'other' }))
+  expect((await other.engine.get(task))?.status).toBe('working')
+  hisTime.advance(2_000)
+  expect(await owner.engine.result(task)).toBe('second')
+})
+
+describe('The one slot', () => {
+  it.each(['pause', 'ask', 'wait', 'sleep'])(
+    'is free for others while a task is stopped by %s, S3-061',
+    async (how) => {
+      const running = gate()
+      const world = await createWorld(
+        async (_task, run) => {
+          running.resolve()
+          if (how === 'ask') await run.ask('Well?')
+          if (how === 'wait') await run.wait(await run.spawn({ executor: 'other', autoStart: false }))
+          if (how === 'sleep') await run.sleep(3_600_000)
+          await aborted(run.signal)
+        },
+        { maxConcurrent: 1 },
+      )
+      const task = await world.engine.create({ executor: 'work' })
+      await running.promise
+      if (how === 'pause') await world.engine.pause(task)
+      expect(await world.engine.result(await world.engine.create({ executor: 'other' }))).toBe('other')
+      expect((await world.engine.get(task))?.status).toMatch(/paused|input_required|waiting/)
+    },
+  )
 })

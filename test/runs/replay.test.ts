@@ -381,3 +381,27 @@ it('An engine that closes lets go: that counts for no crash, and the next one go
   expect(await world.engine.result(task)).toBe('done')
   expect((await world.engine.runs(task)).map((run) => run.outcome)).toEqual([...Array(5).fill('released'), 'completed'])
 })
+
+it('A run that ended by itself between two deaths shows that its task is not what kills: it is not POISONED', async () => {
+  let started = gate<number>()
+  const work = async (_task: unknown, run: Run) => {
+    started.resolve(run.number)
+    // Every other run gets as far as its question; the others die before they have recorded anything.
+    if (run.number % 2 === 1) await new Promise(() => {})
+    for (let n = 1; n <= run.number / 2; n++) await run.ask(`Question ${n}?`)
+    return 'done'
+  }
+  let world = await createWorld(work, { maxCrashes: 2 })
+  const task = await world.engine.create({ executor: 'work' })
+  for (let turn = 1; turn <= 4; turn++) {
+    await started.promise
+    started = gate()
+    world.die()
+    world = await world.another()
+    await world.told(task.id, 'task.input_required', (event) => event.data['run'] === turn * 2)
+    started = gate()
+    await world.engine.answer(task, turn)
+  }
+  expect(await started.promise).toBe(9)
+  expect((await world.engine.get(task))?.status).toBe('working')
+})
