@@ -172,7 +172,7 @@ describe('Killed inside recovery', () => {
       await engine.close()
       expect(violations(place), `killed ${dieAt.when} step ${dieAt.step} of recovery`).toEqual([])
     })
-  }, 40_000)
+  }, 60_000)
 })
 
 describe('An engine that closes', () => {

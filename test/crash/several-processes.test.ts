@@ -6,7 +6,7 @@ import type { TaskRecord } from '../../src/entities/task.ts'
 import { isAlive, type ProcessGroup, processGroupOf } from '../../src/executors/process-group.ts'
 import type { AnyStep, Ledger, Op, Reads, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import { createOne, createPlace, effectsOf, openEngine, startEngine } from './child.ts'
+import { createOne, createPlace, drawSeed, effectsOf, openEngine, randomOf, startEngine } from './child.ts'
 import { violations } from './invariants.ts'
 
 /** A ledger that tells when a working engine has looked for the dead so many times. */
@@ -138,6 +138,36 @@ describe('Two engines on one file', () => {
     expect(await isAlive(group)).toBe(false)
   })
 })
+
+it('Two engines that are killed in turn at random moments lose nothing, do nothing twice silently, and leave nothing stuck', async () => {
+  const random = randomOf(drawSeed('two engines'))
+  const place = createPlace()
+  const create = Array.from({ length: 40 }, (_, index) => ({
+    executor: ['story', 'leaf', 'documents'][index % 3],
+    key: `task ${index}`,
+    input: { count: 5 },
+    onInterrupt: 'rerun',
+  }))
+  const start = () => startEngine(place, { create, leave: 'settled', maxConcurrent: 3, follow: true })
+  const engines = [start(), start()]
+  let killed = 0
+  for (let death = 0; death < 8; death++) {
+    const index = death % 2
+    const victim = engines[index] as ReturnType<typeof start>
+    const moment = 10 + Math.floor(random() * 60)
+    let told = 0
+    await victim.heard((line) => ('seq' in line && ++told >= moment) || 'steps' in line)
+    if ((await victim.kill()).signal === 'SIGKILL') killed++
+    engines[index] = start()
+  }
+  for (const { exited, lines } of engines) expect((await exited).code, JSON.stringify(lines.slice(-3))).toBe(0)
+  const engine = await openEngine(place, { work: false })
+  const { tasks, total } = await engine.list({ limit: 500 })
+  expect(total).toBeGreaterThanOrEqual(40)
+  expect(tasks.filter((task) => task.status !== 'completed')).toEqual([])
+  expect(violations(place)).toEqual([])
+  console.log(`${killed} kills of two engines, ${effectsOf(place).length} effects of ${total} tasks`)
+}, 60_000)
 
 describe('An owner that was taken for dead and is not', () => {
   it('can write nothing any more: its late result is refused by the number of its run, S3-051', async () => {

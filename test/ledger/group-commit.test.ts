@@ -27,7 +27,10 @@ function setup(run: (names: string[], time: number) => void = () => undefined) {
     },
     {
       now: () => clock.now(),
-      setTimeout: (fn, ms) => (delays.push(ms), clock.setTimeout(fn, ms)),
+      setTimeout(fn, ms) {
+        delays.push(ms)
+        return clock.setTimeout(fn, ms)
+      },
       clearTimeout: (id) => clock.clearTimeout(id),
     },
     () => 0.5,

@@ -12,12 +12,12 @@ export const feed: Theme = ({ describe, proves, expect }) => {
         for (const taskId of ['a', 'b', 'a', 'b', 'a']) appended.push(yield* tx.event.append(eventRow({ taskId })))
         return appended
       })
-      const after = async (seq: number, limit: number, taskId?: string) =>
+      const following = async (seq: number, limit: number, taskId?: string) =>
         (await ledger.read((tx) => tx.event.after(seq, limit, taskId))).map((event) => event.seq)
-      expect(await after(0, 10)).toEqual(seqs)
-      expect(await after(seqs[1] as number, 2)).toEqual([seqs[2], seqs[3]])
-      expect(await after(seqs[0] as number, 10, 'a')).toEqual([seqs[2], seqs[4]])
-      expect(await after(seqs[4] as number, 10)).toEqual([])
+      expect(await following(0, 10)).toEqual(seqs)
+      expect(await following(seqs[1] as number, 2)).toEqual([seqs[2], seqs[3]])
+      expect(await following(seqs[0] as number, 10, 'a')).toEqual([seqs[2], seqs[4]])
+      expect(await following(seqs[4] as number, 10)).toEqual([])
       expect(await ledger.read((tx) => tx.event.last())).toBe(seqs[4])
     })
 

@@ -189,9 +189,9 @@ describe('a ledger that another process is writing to', () => {
     child.say('go')
     await waiting
     expect(await child.ended()).toBe(0)
-    // An attempt blocks for the busy timeout of 50 ms; the rest is what two shared cores may add.
+    // An attempt blocks for the busy timeout of 50 ms; the rest is what a busy machine may add (the default would be 5,000).
     expect(longestStall).toBeGreaterThan(30)
-    expect(longestStall).toBeLessThan(250)
+    expect(longestStall).toBeLessThan(500)
     expect(await idsIn(ledger)).toEqual(['a'])
   })
 

@@ -14,7 +14,7 @@ import {
   type QueuedStep,
   type StepOutcome,
 } from '../../group-commit.ts'
-import type { Ledger, LedgerObserver, Op, Reads, Step, Tx } from '../../ledger.ts'
+import type { AnyStep, Ledger, LedgerObserver, Op, Reads, Step, Tx } from '../../ledger.ts'
 import { applicationId } from '../../migrations/migrations.ts'
 import type { Request } from '../../statement.ts'
 import { createTables } from '../../tables/tables.ts'
@@ -146,7 +146,7 @@ class PostgresLedger implements Ledger, GroupRunner {
   }
 
   /** Always inside a savepoint: after a failed statement PostgreSQL refuses the rest of a transaction. */
-  async #runStep(step: Step<any, any, any>): Promise<StepOutcome> {
+  async #runStep(step: AnyStep): Promise<StepOutcome> {
     const before = this.#appended.length
     await this.#request('savepoint step')
     try {
@@ -205,7 +205,7 @@ class PostgresLedger implements Ledger, GroupRunner {
   }
 }
 
-function refusal(step: Step<any, any, any>, error: StatementFailed): ErrandError {
+function refusal(step: AnyStep, error: StatementFailed): ErrandError {
   return new ErrandError(
     'LEDGER_WRITE_FAILED',
     `The ledger refused the step "${step.name}" (${error.message}). Nothing of it was kept.`,
