@@ -207,7 +207,7 @@ class TaskEngine {
       if (this.#failure === undefined) await this.#discharge()
       this.#ledger.discharge(instanceId)
     }
-    await this.#subscriptions.settled()
+    await this.#subscribersHeard()
     this.#feed.stop()
     this.#actors.stop()
     if (this.#parts.ownsLedger) await this.#ledger.close()
@@ -230,6 +230,17 @@ class TaskEngine {
     } catch (error) {
       this.#report(error, { doing: 'leave the ledger', instance: instanceId })
     }
+  }
+
+  /** For as long as runs are waited for, and no longer: the one who closes may be a subscriber. */
+  async #subscribersHeard(): Promise<void> {
+    const { clock, options } = this.#parts
+    let timer: unknown
+    const late = new Promise<void>((resolve) => {
+      timer = clock.setTimeout(() => resolve(), options.shutdownTimeoutMs)
+    })
+    await Promise.race([this.#subscriptions.settled(), late])
+    clock.clearTimeout(timer)
   }
 
   [Symbol.asyncDispose](): Promise<void> {

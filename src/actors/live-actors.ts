@@ -26,6 +26,22 @@ const taskActorLogic = Object.assign(
   },
 ) as unknown as typeof taskMachine
 
+/**
+ * The supervisor's chart, deaf to the end of its children: XState remembers for ever which transitions a state has for an
+ * event's type, and the type of a child's end holds the child's id, so every task would leave some hundred bytes behind.
+ */
+const supervisorLogic = Object.assign(
+  Object.create(Object.getPrototypeOf(supervisorMachine) as object) as object,
+  supervisorMachine,
+  {
+    transition(snapshot: never, event: { type: string }, scope: never) {
+      return event.type.startsWith('xstate.done.actor.')
+        ? snapshot
+        : supervisorMachine.transition(snapshot, event as never, scope)
+    },
+  },
+) as unknown as typeof supervisorMachine
+
 type RunSnapshot = Snapshot<undefined> & { value: RunStatus; context: { taskId: string; run: number } }
 type RunInput = { taskId: string; run: number }
 
@@ -64,7 +80,10 @@ export class LiveActors {
 
   constructor(report: Report, inspect?: (event: unknown) => void) {
     this.#report = report
-    this.supervisor = createActor(supervisorMachine, { systemId: 'supervisor', ...(inspect ? { inspect } : {}) })
+    this.supervisor = createActor(supervisorLogic, {
+      systemId: 'supervisor',
+      ...(inspect ? { inspect: (event: unknown) => this.#tell(inspect, event) } : {}),
+    })
     this.#watch(this.supervisor, { actor: 'supervisor' })
     this.supervisor.start()
   }
@@ -125,6 +144,15 @@ export class LiveActors {
     this.#watch(actor, { actor: systemId })
     actor.start()
     return actor
+  }
+
+  /** An inspector is told in the middle of a transition: one that throws must not break it off. */
+  #tell(inspect: (event: unknown) => void, event: unknown): void {
+    try {
+      inspect(event)
+    } catch (error) {
+      this.#report(error, { doing: 'tell the inspector' })
+    }
   }
 
   /** Without an observer an actor's error would be thrown in a timer and take the process down. */

@@ -146,9 +146,9 @@ it('Two engines that are killed in turn at random moments lose nothing, do nothi
     executor: ['story', 'leaf', 'documents'][index % 3],
     key: `task ${index}`,
     input: { count: 5 },
-    onInterrupt: 'rerun',
   }))
-  const start = () => startEngine(place, { create, leave: 'settled', maxConcurrent: 3, follow: true })
+  const start = () =>
+    startEngine(place, { create, leave: 'settled', maxConcurrent: 3, onInterrupt: 'rerun', follow: true })
   const engines = [start(), start()]
   let killed = 0
   for (let death = 0; death < 8; death++) {

@@ -26,7 +26,7 @@ async function setup() {
   return { engine, order }
 }
 
-async function childrenOf(engine: Engine<any>, task: Task): Promise<Record<string, Task>> {
+async function childrenOf(engine: Pick<Engine, 'children'>, task: Task): Promise<Record<string, Task>> {
   return Object.fromEntries((await engine.children(task)).map((child) => [child.name, child]))
 }
 

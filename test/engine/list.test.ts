@@ -1,6 +1,5 @@
 // Lists: order, filters, pages; children and subtrees, however deep or wide.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { openEngine, refusalOf } from './world.ts'
 
@@ -8,7 +7,10 @@ const names = (tasks: readonly Task[]) => tasks.map((task) => task.name)
 /** Nothing works here: what is created stays as it is. */
 const setup = () => openEngine({ work: false })
 
-async function create(engine: Engine<any>, ...specs: Array<[name: string, priority: number]>): Promise<void> {
+async function create(
+  engine: Awaited<ReturnType<typeof setup>>,
+  ...specs: Array<[name: string, priority: number]>
+): Promise<void> {
   for (const [name, priority] of specs) await engine.create({ name, priority })
 }
 

@@ -3,8 +3,8 @@
 // A failure prints its seed and path; ERRAND_SEED and ERRAND_PATH run it again.
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
-import { SimulatedClock } from 'xstate'
 import { afterAll, describe, expect, it } from 'vitest'
+import { SimulatedClock } from 'xstate'
 import { createEngine } from '../../src/engine.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import type { Task, TaskRecord, TaskStatus } from '../../src/entities/task.ts'
@@ -232,9 +232,11 @@ function doIt(handle: Handle, doing: Doing, count: number): void {
   const { run } = handle
   switch (doing) {
     case 'return':
-      return handle.return()
+      handle.return()
+      return
     case 'throw':
-      return handle.throw()
+      handle.throw()
+      return
     case 'ask':
       void run.ask('Go on?', null, { key: `ask ${count}` })
       return
@@ -382,12 +384,14 @@ describe('random sequences of commands', () => {
 
 // ── planted faults, through the port ──
 
-async function withStep(name: string, replace: (step: Step<any, any, any>) => Step<any, any, any>): Promise<World> {
+type AnyStep = Step<unknown, unknown, unknown>
+
+async function withStep(name: string, replace: (step: never) => AnyStep): Promise<World> {
   const ledger = await openLedger(':memory:')
   const faulty = new Proxy(ledger, {
     get(target, key) {
       if (key === 'step') {
-        return (step: Step<any, any, any>) => target.step(step.name === name ? replace(step) : step)
+        return (step: AnyStep) => target.step(step.name === name ? replace(step as never) : step)
       }
       const value: unknown = Reflect.get(target, key)
       return typeof value === 'function' ? (value.bind(target) as unknown) : value
@@ -396,7 +400,7 @@ async function withStep(name: string, replace: (step: Step<any, any, any>) => St
   return openWorld({ ledger: faulty })
 }
 
-function pausesTheSubmitted(step: Step<TaskRecord, any, unknown>): Step<TaskRecord, any, unknown> {
+function pausesTheSubmitted(step: Step<TaskRecord, TaskRecord, unknown>): Step<TaskRecord, TaskRecord, unknown> {
   return {
     ...step,
     judge(task) {
@@ -416,6 +420,6 @@ function pausesTheSubmitted(step: Step<TaskRecord, any, unknown>): Step<TaskReco
 }
 
 /** Says yes and does nothing. */
-function forgets(step: Step<any, any, unknown>): Step<any, any, unknown> {
+function forgets(step: AnyStep): AnyStep {
   return { ...step, *write() {} }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/engine.ts'
-import { defineExecutor } from '../../src/executor.ts'
+import { defineExecutor, type ExecutorTask, type Run } from '../../src/executor.ts'
 import { requireRuntime } from '../../src/runtime.ts'
 import { ledgerFile, openEngine, puppet, reached, refusalOf, untilAborted } from './world.ts'
 
@@ -149,7 +149,7 @@ describe('close', () => {
       ledger,
       shutdownTimeoutMs: 30,
       executors: {
-        calls: async (_task: unknown, run) => {
+        calls: async (_task: ExecutorTask, run: Run) => {
           const result = await run.call('slow', () => {
             called.resolve()
             return finish.promise
@@ -175,7 +175,7 @@ describe('close', () => {
     }
   })
 
-  it('may be asked for by a subscriber and by an executor', async () => {
+  it('may be asked for by a subscriber, whom it does not wait for in vain', async () => {
     const engine = await openEngine({ executors: { work: () => null }, shutdownTimeoutMs: 50 })
     const closed = Promise.withResolvers<void>()
     engine.subscribe('task.completed', async () => {

@@ -1,6 +1,7 @@
 // Questions: a run that asks ends, a person answers, the next run goes on with the answer.
-import { SimulatedClock } from 'xstate'
+
 import { describe, expect, it } from 'vitest'
+import { SimulatedClock } from 'xstate'
 import { z } from 'zod'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { history, openEngine, reached, refusalOf, typesOf } from './world.ts'

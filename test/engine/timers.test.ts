@@ -1,6 +1,7 @@
 // Time: time-outs, rests between attempts, earliest starts and sleeps, on a clock that only the test moves.
-import { SimulatedClock } from 'xstate'
+
 import { describe, expect, it } from 'vitest'
+import { SimulatedClock } from 'xstate'
 import type { EngineOptions, Executors } from '../../src/api.ts'
 import { Failure } from '../../src/errors.ts'
 import { defineExecutor, type ExecutorTask, type Run } from '../../src/executor.ts'

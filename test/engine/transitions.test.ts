@@ -1,7 +1,6 @@
 // The table as the engine keeps it: every pair of states asked for by name, every verb in every state, and that a refusal
 // leaves nothing behind.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
 import { type Task, type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
 import { ErrandError, TaskFailedError } from '../../src/errors.ts'
 import { acceptedEvents, eventBetween, type TaskEventName } from '../../src/machines/task-machine.ts'
@@ -19,7 +18,7 @@ const wayTo: Record<TaskStatus, TaskStatus[]> = {
   canceled: ['canceled'],
 }
 
-async function taskIn(engine: Engine<any>, status: TaskStatus): Promise<Task> {
+async function taskIn(engine: Awaited<ReturnType<typeof openEngine>>, status: TaskStatus): Promise<Task> {
   let task = await engine.create({ name: `a ${status} task` })
   for (const step of wayTo[status]) {
     task =

@@ -1,6 +1,7 @@
 // Waiting for other tasks: all, any, outcomes, time-outs; the waiter holds no slot, and what it spawned is spawned once.
-import { SimulatedClock } from 'xstate'
+
 import { describe, expect, it } from 'vitest'
+import { SimulatedClock } from 'xstate'
 import type { ExecutorTask, Run, WaitOptions } from '../../src/executor.ts'
 import { openEngine, reached, refusalOf } from './world.ts'
 

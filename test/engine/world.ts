@@ -103,7 +103,7 @@ export function untilAborted(_task: unknown, run: Run): Promise<never> {
 
 /** Resolves to the task once it is in this state. */
 export async function reached(
-  engine: Engine<any>,
+  engine: Pick<Engine, 'events' | 'get'>,
   task: string | { id: string },
   is: TaskStatus | ((task: Task) => boolean),
 ): Promise<Task> {
@@ -117,7 +117,7 @@ export async function reached(
 }
 
 /** Everything that has happened, to one task or to all. */
-export async function history(engine: Engine<any>, taskId?: string): Promise<TaskEvent[]> {
+export async function history(engine: Pick<Engine, 'events'>, taskId?: string): Promise<TaskEvent[]> {
   const found: TaskEvent[] = []
   const only = taskId === undefined ? {} : { taskId }
   for await (const event of engine.events({ follow: false, ...only })) found.push(event)

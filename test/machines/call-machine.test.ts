@@ -1,6 +1,7 @@
 // The call's table and the run's, cell by cell, and that the charts say the same.
-import { transition } from 'xstate'
+
 import { describe, expect, it } from 'vitest'
+import { transition } from 'xstate'
 import { callStatuses } from '../../src/entities/call.ts'
 import { runStatuses } from '../../src/entities/run.ts'
 import { callEvents, callMachine, nextCallStatus, openCallStatuses } from '../../src/machines/call-machine.ts'

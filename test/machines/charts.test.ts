@@ -1,6 +1,7 @@
 // The charts as data: what a Stately editor, a diagram and a newer XState are given.
-import { createMachine } from 'xstate'
+
 import { describe, expect, it } from 'vitest'
+import { createMachine } from 'xstate'
 import { taskStatuses } from '../../src/entities/task.ts'
 import { callMachine } from '../../src/machines/call-machine.ts'
 import { toMermaid } from '../../src/machines/diagram.ts'

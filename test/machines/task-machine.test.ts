@@ -1,7 +1,8 @@
 // The task's table, cell by cell: which of the 64 pairs of states are joined, which of the 88 pairs of state and event are
 // edges, and that the chart of XState says the same by itself.
-import { createActor, getInitialSnapshot, transition } from 'xstate'
+
 import { describe, expect, it, vi } from 'vitest'
+import { createActor, getInitialSnapshot, transition } from 'xstate'
 import { isSettled, isTerminal, type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
 import { ErrandError } from '../../src/errors.ts'
 import {

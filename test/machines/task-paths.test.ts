@@ -1,10 +1,11 @@
 // The chart walked by a machine: every path that xstate/graph finds from the start is run as commands against the real engine
 // on a file, with a new engine for every step, so that each edge is also taken after a restart.
-import { getShortestPaths } from 'xstate/graph'
+
 import { describe, expect, it } from 'vitest'
-import { taskStatuses, type TaskStatus } from '../../src/entities/task.ts'
+import { getShortestPaths } from 'xstate/graph'
+import { type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
 import { nextStatus, type TaskEventName, taskEvents, taskMachine } from '../../src/machines/task-machine.ts'
-import { history, type HeldRun, ledgerFile, openEngine, puppet, reached, typesOf } from '../engine/world.ts'
+import { type HeldRun, history, ledgerFile, openEngine, puppet, reached, typesOf } from '../engine/world.ts'
 
 interface Path {
   title: string

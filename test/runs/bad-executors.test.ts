@@ -71,13 +71,17 @@ describe('An executor that', () => {
   })
 
   it('returns a thenable that calls back twice has settled once', async () => {
-    const world = await createWorld(() => ({
-      // biome-ignore lint/suspicious/noThenProperty: the point of the test
-      then(resolve: (value: string) => void, reject: (error: unknown) => void) {
-        resolve('first')
-        reject(new Error('second'))
-      },
-    }))
+    const thenable = Object.fromEntries([
+      [
+        // oxlint-disable-next-line unicorn/no-thenable -- the point of the test
+        'then',
+        (resolve: (value: string) => void, reject: (error: unknown) => void) => {
+          resolve('first')
+          reject(new Error('second'))
+        },
+      ],
+    ])
+    const world = await createWorld(() => thenable)
     const task = await world.engine.create({ executor: 'work' })
     expect(await world.engine.result(task)).toBe('first')
   })

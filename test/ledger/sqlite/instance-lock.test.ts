@@ -1,7 +1,7 @@
 // The lock of an instance dies with its process, and only with it.
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openLedger } from '../../../src/testing/index.ts'
 import { startChild } from './child-process.ts'
@@ -46,6 +46,17 @@ it('two ledgers of one process on one file know of each other', async () => {
   await other.enlist('engine-2')
   expect(ledger.isAlive('engine-2')).toBe(true)
   await expect(ledger.enlist('engine-2')).rejects.toThrow()
+  expect(ledger.isAlive('engine-2')).toBe(true)
+  await other.close()
+  expect(ledger.isAlive('engine-2')).toBe(false)
+})
+
+it('an instance is alive whichever way leads to its file: a symbolic link too', async () => {
+  const { file, ledger } = await setup()
+  const link = join(dirname(file), 'link.db')
+  symlinkSync(file, link)
+  const other = await openLedger(link)
+  await other.enlist('engine-2')
   expect(ledger.isAlive('engine-2')).toBe(true)
   await other.close()
   expect(ledger.isAlive('engine-2')).toBe(false)

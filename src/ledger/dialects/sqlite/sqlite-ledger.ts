@@ -1,4 +1,5 @@
 // The ledger on SQLite: steps run synchronously inside one transaction per group; nothing is ever awaited in between.
+import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { type Clock, systemClock } from '../../../clock.ts'
@@ -32,7 +33,8 @@ export async function openSqliteLedger(path: string, clock: Clock = systemClock)
   const name = path === ':memory:' ? path : resolve(path)
   const { random } = createRandomIds()
   const { connection, checkLater } = await openFile(name, clock, random)
-  const ledger = new SqliteLedger(name, connection, clock, random)
+  // Two ways to one file (a symbolic link) must lead to the same instance locks.
+  const ledger = new SqliteLedger(name === ':memory:' ? name : realpathSync(name), connection, clock, random)
   if (checkLater) ledger.checkInBackground()
   return ledger
 }

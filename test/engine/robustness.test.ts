@@ -1,0 +1,148 @@
+// What the world throws at an engine: hostile values, clocks that lie, and ten thousand tasks.
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { describe, expect, it } from 'vitest'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
+import { collect, history, openEngine, refusalOf, turns } from './world.ts'
+
+const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
+
+describe('hostile input', () => {
+  it.each([
+    ['NUL', 'a\u0000b'],
+    ['half a surrogate pair', 'a\ud800b'],
+  ])('with %s is refused wherever it comes in, and nothing is stored (X-037)', async (_title, text) => {
+    const engine = await openEngine({
+      executors: { work: (_task: ExecutorTask, run: Run) => run.message('user', text) },
+    })
+    for (const options of [
+      { name: text },
+      { name: 'a', goal: text },
+      { name: 'a', description: text },
+      { name: 'a', key: text },
+      { name: 'a', metadata: { [text]: 1 } },
+      { name: 'a', input: { deep: [text] } },
+    ])
+      await refusalOf(engine.create(options), 'INVALID_INPUT')
+    await refusalOf(engine.get(text), 'INVALID_INPUT')
+    const task = await engine.create({ name: 'a' })
+    await refusalOf(engine.cancel(task, text), 'INVALID_INPUT')
+    await refusalOf(engine.update(task, { metadata: { a: text } }), 'INVALID_INPUT')
+    expect(await engine.settled(await engine.create({ executor: 'work' }))).toMatchObject({
+      error: { code: 'INVALID_INPUT' },
+    })
+    expect((await engine.list()).total).toBe(2)
+  })
+
+  it('that reaches for prototypes, is bottomless, endless or circular is refused (X-037)', async () => {
+    const engine = await openEngine()
+    const circle: Record<string, unknown> = {}
+    circle.self = circle
+    for (const input of [
+      JSON.parse('{"__proto__":{"polluted":true}}'),
+      JSON.parse('{"a":[{"constructor":1}]}'),
+      deep(100),
+      circle,
+      1n,
+      'x'.repeat(5_000_000),
+    ])
+      await refusalOf(engine.create({ name: 'a', input }), 'INVALID_INPUT')
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined()
+    expect((await engine.list()).total).toBe(0)
+  })
+
+  it('that is only odd is kept letter by letter, and told back as it was (X-037, X-043)', async () => {
+    const engine = await openEngine({ executors: { work: (task: ExecutorTask) => task.input } })
+    for (const text of [
+      '👩‍👩‍👧‍👦 ñ 漢字 \u202Eright to left',
+      `'; drop table task; -- " \\ \n\r\t`,
+      '${process.exit(1)} %s %00 \u2028',
+      '[[[[',
+      'x'.repeat(1_000_000),
+    ]) {
+      const input = { [text.slice(0, 100)]: text }
+      const task = await engine.create({
+        executor: 'work',
+        name: text.slice(0, 100).trim(),
+        input,
+        metadata: { text: text.slice(0, 100) },
+      })
+      expect(await engine.result(task)).toEqual(input)
+      const found = await engine.list({ metadata: { text: text.slice(0, 100) } })
+      expect(found.tasks.map(({ id }) => id)).toEqual([task.id])
+    }
+    expect((await engine.create({ name: 'deep', input: deep(60) })).input).toEqual(deep(60))
+  })
+})
+
+describe('a clock', () => {
+  it('that stands still or runs backwards does not change the order of anything (X-041)', async () => {
+    let now = 1_000_000
+    const clock = {
+      now: () => (now -= 7),
+      setTimeout: (fn: () => void, ms: number) => setTimeout(fn, ms),
+      clearTimeout: (id: unknown) => clearTimeout(id as NodeJS.Timeout),
+    }
+    const order: string[] = []
+    const engine = await openEngine({
+      clock,
+      maxConcurrent: 1,
+      executors: { work: (task: ExecutorTask) => void order.push(task.name) },
+    })
+    const names = Array.from({ length: 20 }, (_, index) => `${index}`)
+    await engine.create(names.map((name) => ({ executor: 'work', name })))
+    await engine.idle()
+    expect(order).toEqual(names)
+    const events = await history(engine)
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
+    expect((await engine.list()).tasks.map(({ name }) => name)).toEqual(names)
+  })
+})
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as () => void
+  gc()
+}
+
+describe('ten thousand tasks', () => {
+  it('leave no actor, no listener and no memory behind (X-040)', async () => {
+    const warnings: Error[] = []
+    const warn = (warning: Error) => warnings.push(warning)
+    process.on('warning', warn)
+    let systems: { getAll(): object } | undefined
+    const engine = await openEngine({
+      maxConcurrent: 100,
+      executors: { work: (task: ExecutorTask<number>, run: Run) => run.call('work', () => task.input) },
+      inspect: (event: { actorRef?: { system: { getAll(): object } } }) => {
+        systems = event.actorRef?.system
+      },
+    })
+    const lasting = new AbortController()
+    const following = collect(engine.events({ signal: lasting.signal, after: Number.MAX_SAFE_INTEGER }))
+    const round = async (count: number): Promise<number> => {
+      const tasks = await engine.create(Array.from({ length: count }, (_, input) => ({ executor: 'work', input })))
+      await Promise.all([
+        ...tasks.map((task) => engine.settled(task)),
+        ...tasks.slice(0, 200).map((task) => collect(engine.stream(task))),
+      ])
+      await engine.idle()
+      await turns()
+      collectGarbage()
+      return process.memoryUsage().heapUsed
+    }
+    await round(1_000)
+    const early = await round(1_000)
+    for (let index = 0; index < 7; index++) await round(1_000)
+    const late = await round(1_000)
+    expect((await engine.list({ status: 'completed', limit: 0 })).total).toBe(10_000)
+    expect(Object.keys(systems!.getAll())).toEqual(['supervisor'])
+    expect(engine.activity()).toMatchObject({ slots: 0, running: [] })
+    lasting.abort()
+    await following
+    process.off('warning', warn)
+    expect(warnings).toEqual([])
+    // 8,000 tasks later. SQLite's pages lie outside of this heap.
+    expect(late - early).toBeLessThan(2_000_000)
+  }, 60_000)
+})

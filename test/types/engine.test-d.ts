@@ -1,0 +1,95 @@
+// Types flow from an executor to create, result and settled; a wrong input does not compile. Checked by plain tsc: this file
+// is never run.
+import {
+  createEngine,
+  defineExecutor,
+  type Engine,
+  type ExecutorTask,
+  type InputOf,
+  type Outcome,
+  type ResultOf,
+  type Run,
+  type StreamItem,
+  type Task,
+  type TaskStatus,
+} from 'errand'
+import { expectTypeOf } from 'vitest'
+import { z } from 'zod'
+
+const resize = defineExecutor({
+  input: z.object({ dir: z.string(), width: z.number().default(800) }),
+  result: z.object({ count: z.number() }),
+  retry: { maxAttempts: 3, backoffMs: 1000 },
+  run: async (task, run) => {
+    expectTypeOf(task.input).toEqualTypeOf<{ dir: string; width: number }>()
+    expectTypeOf(run).toEqualTypeOf<Run>()
+    expectTypeOf(run.signal).toEqualTypeOf<AbortSignal>()
+    expectTypeOf(await run.call('shrink', { by: 2 }, ({ by }) => `${by}`)).toEqualTypeOf<string>()
+    expectTypeOf(await run.call('look', async () => 7)).toEqualTypeOf<number>()
+    expectTypeOf(await run.wait(['task-a'], { settled: true })).toEqualTypeOf<Outcome[]>()
+    expectTypeOf(await run.ask<boolean>('Go on?')).toEqualTypeOf<boolean>()
+    return { count: 1 }
+  },
+})
+const greet = (task: ExecutorTask<{ name: string }>) => `Hello ${task.input.name}`
+const free = () => Promise.resolve(7)
+
+expectTypeOf<InputOf<typeof resize>>().toEqualTypeOf<{ dir: string; width?: number | undefined }>()
+expectTypeOf<ResultOf<typeof resize>>().toEqualTypeOf<{ count: number }>()
+expectTypeOf<InputOf<typeof greet>>().toEqualTypeOf<{ name: string }>()
+expectTypeOf<ResultOf<typeof free>>().toEqualTypeOf<number>()
+
+const engine = await createEngine({ executors: { resize, greet, free }, limits: { resize: 2 } })
+
+const task = await engine.create({ executor: 'resize', input: { dir: 'photos' }, priority: 5 })
+expectTypeOf(task).toEqualTypeOf<Task<{ count: number }>>()
+expectTypeOf(task.status).toEqualTypeOf<TaskStatus>()
+expectTypeOf(await engine.result(task)).toEqualTypeOf<{ count: number }>()
+expectTypeOf(await engine.result(task.id)).toEqualTypeOf<{ count: number }>()
+expectTypeOf(await engine.get(task)).toEqualTypeOf<Task<{ count: number }> | null>()
+expectTypeOf(await engine.result('task-a')).toEqualTypeOf<unknown>()
+expectTypeOf(await engine.result<string>('task-a')).toEqualTypeOf<string>()
+
+const outcome = await engine.settled(task)
+if (outcome.status === 'completed') expectTypeOf(outcome.result).toEqualTypeOf<{ count: number }>()
+if (outcome.status === 'failed') expectTypeOf(outcome.error.code).toEqualTypeOf<string>()
+if (outcome.status === 'canceled') expectTypeOf(outcome.statusReason).toEqualTypeOf<string | null>()
+
+expectTypeOf(await engine.create({ executor: resize, input: { dir: 'photos' } })).toEqualTypeOf<
+  Task<{ count: number }>
+>()
+expectTypeOf(await engine.create({ executor: 'greet', input: { name: 'Ada' } })).toEqualTypeOf<Task<string>>()
+expectTypeOf(await engine.create({ executor: 'free' })).toEqualTypeOf<Task<number>>()
+expectTypeOf(await engine.create({ name: 'by hand' })).toEqualTypeOf<Task>()
+expectTypeOf(await engine.create([{ name: 'a' }, { executor: 'free' }])).toEqualTypeOf<Task[]>()
+
+for await (const item of engine.stream(task)) {
+  expectTypeOf(item).toEqualTypeOf<StreamItem>()
+  if (item.type === 'end') expectTypeOf(item.status).toEqualTypeOf<'completed' | 'failed' | 'canceled'>()
+  if (item.type === 'message') expectTypeOf(item.content).toEqualTypeOf<string>()
+}
+
+// @ts-expect-error: `dir` must be a string.
+await engine.create({ executor: 'resize', input: { dir: 7 } })
+// @ts-expect-error: there is no such executor.
+await engine.create({ executor: 'resise', input: { dir: 'photos' } })
+// @ts-expect-error: there is no such option.
+await engine.create({ name: 'a', prioritty: 3 })
+// @ts-expect-error: limits name executors of this engine.
+await createEngine({ executors: { free }, limits: { fre: 1 } })
+// @ts-expect-error: the result must fit what is declared.
+defineExecutor({ result: z.object({ count: z.number() }), run: () => ({ count: 'one' }) })
+// @ts-expect-error: there is no such event.
+engine.subscribe('task.exploded', () => {})
+// @ts-expect-error: there is no such status.
+await engine.list({ status: 'running' })
+// @ts-expect-error: parents do not change.
+await engine.update(task, { parentId: 'task-a' })
+
+// A producer has no executors of its own and may name any.
+const producer = await createEngine({ work: false })
+expectTypeOf((await producer.create({ executor: 'elsewhere', input: 7 })).status).toEqualTypeOf<TaskStatus>()
+
+// An engine of known executors is an engine of any.
+const some: Engine = engine as unknown as Engine
+expectTypeOf((await some.create({ executor: 'whatever' })).id).toExtend<string>()
