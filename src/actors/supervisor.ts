@@ -355,7 +355,8 @@ export class Supervisor {
   }
 
   #takeUpEarly(): void {
-    for (const [taskId, events] of [...this.#early]) {
+    const early = [...this.#early]
+    for (const [taskId, events] of early) {
       const task = this.#admitted.get(taskId)
       if (task?.run === events[0]?.data.run) this.#startRun(task as TaskRecord, events)
       else void this.#adopt(taskId)

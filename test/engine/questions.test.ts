@@ -14,7 +14,7 @@ const setup = async (work: (task: ExecutorTask, run: Run) => unknown) => {
 
 describe('a question', () => {
   it('puts the task to INPUT_REQUIRED and its answer back to work (S3-059, S3-061)', async () => {
-    const { engine, task } = await setup(async (_task, run) => `deploy: ${await run.ask('Deploy?')}`)
+    const { engine, task } = await setup(async (_task, run) => `deploy: ${await run.ask<string>('Deploy?')}`)
     const asking = await reached(engine, task, 'input_required')
     expect(asking.questions).toEqual([
       {

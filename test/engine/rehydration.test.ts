@@ -74,7 +74,7 @@ describe('a task of a closed engine', () => {
   it('goes on from there: answered, resumed, retried, woken (X-011)', async () => {
     const ledger = ledgerFile()
     const executors = {
-      asks: async (_task: ExecutorTask, run: Run) => `${await run.ask('Go on?')} in run ${run.number}`,
+      asks: async (_task: ExecutorTask, run: Run) => `${await run.ask<string>('Go on?')} in run ${run.number}`,
       breaks: (_task: ExecutorTask, run: Run) => {
         if (run.attempt === 1) throw new Error('broke')
         return 'mended'

@@ -113,7 +113,7 @@ export async function reached(
     const now = await engine.get(id)
     if (now !== null && fits(now)) return now
   }
-  throw new Error(`${id} never became ${is}`)
+  throw new Error(`${id} never became ${String(is)}`)
 }
 
 /** Everything that has happened, to one task or to all. */

@@ -18,7 +18,7 @@ import {
 
 type Row = Omit<TaskTableRow, 'seq'> & { seq: number }
 
-const settledStatuses = taskStatuses.filter(isSettled)
+const liveStatuses = taskStatuses.filter((status) => !isSettled(status))
 const brokenStatuses: TaskStatus[] = ['failed', 'canceled']
 
 function toRecord(stored: Row): TaskRecord {
@@ -187,19 +187,20 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .orderBy('task.priority', 'desc')
       .orderBy('task.seq', 'asc'),
   )
-  const existsChild = (statuses: readonly TaskStatus[] | undefined, not: boolean) =>
-    prepare((db, hole) => {
-      let query = db
+  // Named states, not "all but": so the index leads to the first match past any number of settled siblings.
+  const existsChild = (statuses: readonly TaskStatus[]) =>
+    prepare((db, hole) =>
+      db
         .selectFrom('task')
         .select('seq')
         .where('parent_id', '=', hole('parent'))
+        .where('status', 'in', [...statuses])
         .where('deleted_at', 'is', null)
-      if (statuses) query = query.where('status', not ? 'not in' : 'in', [...statuses])
-      return query.limit(1)
-    })
-  const anyChild = existsChild(undefined, false)
-  const liveChild = existsChild(settledStatuses, true)
-  const brokenChild = existsChild(brokenStatuses, false)
+        .limit(1),
+    )
+  const anyChild = existsChild(taskStatuses)
+  const liveChild = existsChild(liveStatuses)
+  const brokenChild = existsChild(brokenStatuses)
 
   const selectDue = prepare((db, hole) =>
     db
