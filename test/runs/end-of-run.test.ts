@@ -82,9 +82,9 @@ describe('A run that waits', () => {
     ['sleep', 'question'],
   ])('goes on when one of a race is over, asked as %s, %s', async (first) => {
     const world = await createWorld(async (_task, run) => {
-      const waits = [run.ask('Well?').then(() => 'answered'), run.sleep(5).then(() => 'slept')]
-      if (first === 'sleep') waits.reverse()
-      return Promise.race(waits)
+      const ask = () => run.ask('Well?').then(() => 'answered')
+      const sleep = () => run.sleep(5).then(() => 'slept')
+      return Promise.race(first === 'sleep' ? [sleep(), ask()] : [ask(), sleep()])
     })
     const tasks = await world.engine.create(Array.from({ length: 40 }, () => ({ executor: 'work' as const })))
     for (const task of tasks) expect(await world.engine.result(task, { timeoutMs: 5_000 })).toBe('slept')

@@ -50,7 +50,9 @@ describe.each(kinds)('When one step is %s', (how) => {
       const task = await world.engine.create({ executor: 'work', retry })
       const outcome = await world.engine.settled(task, { timeoutMs: 10_000 }).catch(async () => {
         const events = []
-        for await (const { type, data } of world.engine.events({ follow: false })) events.push(`${type} ${data['run']}`)
+        for await (const { type, data } of world.engine.events({ follow: false })) {
+          events.push(`${type} ${String(data['run'])}`)
+        }
         throw new Error(`stuck after ${ledger.steps[nth]}, step ${nth} (${how}): ${events.join(', ')}`)
       })
       expect(outcome, `step ${nth}`).toEqual({ status: 'completed', result: 'done' })
