@@ -61,7 +61,11 @@ export interface CreateOptions<In = unknown> {
   timeoutMs?: number
   /** Epoch milliseconds. */
   notBefore?: number
-  /** The same key returns the first task; with another input it is a `KEY_CONFLICT`. */
+  /**
+   * The same key returns the first task, whatever became of it. Compared are only the root's executor, goal, input, and whether
+   * it is a group: where one differs, or the first was deleted, it is a `KEY_CONFLICT`. Everything else is not compared and
+   * stays as it was: name, metadata, policy, dependencies, and the children in `tasks`, which may have changed by now.
+   */
   key?: string
   /** Children by local name; `after` names siblings. Without executor and goal this makes a group. */
   tasks?: Record<string, ChildOptions>

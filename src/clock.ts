@@ -15,3 +15,9 @@ export const systemClock: Clock = {
   setTimeout: (fn, timeoutMs) => setTimeout(fn, Math.min(Math.max(0, timeoutMs), longestDelayMs)),
   clearTimeout: (id) => clearTimeout(id as NodeJS.Timeout),
 }
+
+/** A time as people write it, for messages; beyond what a date can hold, the number. */
+export function isoTime(ms: number): string {
+  const date = new Date(ms)
+  return Number.isNaN(date.getTime()) ? `${ms} (epoch ms)` : date.toISOString()
+}

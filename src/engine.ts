@@ -35,13 +35,13 @@ import {
   failOptionsSchema,
   type ListOptions,
   listOptionsSchema,
-  parse,
   settleOptionsSchema,
   streamOptionsSchema,
   type TaskPatch,
   timeoutOptionsSchema,
   updateSchema,
 } from './options.ts'
+import { kindOf, parse, requireFunction, requireText } from './parse.ts'
 import { requireRuntime } from './runtime.ts'
 import { cancel } from './steps/cancel.ts'
 import { type CreateRequest, create } from './steps/create.ts'
@@ -266,7 +266,7 @@ class TaskEngine {
 
   /** A task by its id, by `#seq`, or by a prefix of its id that no other task shares (with or without `task-`). */
   async find(ref: string): Promise<Task | null> {
-    const record = await this.#read((tx) => findTask(tx, checkText(ref, 'the task reference')))
+    const record = await this.#read((tx) => findTask(tx, requireText(ref, 'the task reference')))
     return record === undefined ? null : ((await this.#views([record]))[0] as Task)
   }
 
@@ -362,7 +362,7 @@ class TaskEngine {
   }
 
   async cancel(ref: TaskRef, reason?: string): Promise<Task> {
-    const text = reason === undefined ? null : checkText(String(reason), 'the reason')
+    const text = reason === undefined ? null : requireText(reason, 'the reason')
     return this.#verb(ref, (id) => cancel(id, text, this.#moment()))
   }
 
@@ -378,7 +378,7 @@ class TaskEngine {
 
   async fail(ref: TaskRef, reason: string, options: unknown = {}): Promise<Task> {
     const { code } = parse(failOptionsSchema, options, 'fail')
-    const text = checkText(String(reason), 'the reason')
+    const text = requireText(reason, 'the reason')
     return this.#verb(ref, (id) => verbs.fail(id, text, code, this.#moment()))
   }
 
@@ -430,7 +430,10 @@ class TaskEngine {
 
   subscribe(type: never, handler: never): () => void {
     this.#requireOpen()
-    return this.#subscriptions.subscribe(parse(eventTypeSchema, type, 'subscribe'), handler)
+    return this.#subscriptions.subscribe(
+      parse(eventTypeSchema, type, 'subscribe'),
+      requireFunction(handler, 'the handler of subscribe'),
+    )
   }
 
   async schedule(): Promise<Task[]> {
@@ -461,15 +464,23 @@ class TaskEngine {
   }
 
   watch(listener: never): () => void {
-    return this.#supervisor.watch(listener)
+    return this.#supervisor.watch(requireFunction(listener, 'the listener of watch'))
   }
 
   // ── inside ──
 
   readonly #report = (error: unknown, context: Record<string, unknown>): void => {
     const { onError } = this.#parts.options
-    if (onError === undefined) console.error('errand:', error, context)
-    else onError(error, context)
+    if (onError !== undefined) {
+      try {
+        onError(error, context)
+        return
+      } catch (thrown) {
+        // A reporter that throws must not become the engine's own failure; both are told.
+        console.error('errand: onError threw', thrown)
+      }
+    }
+    console.error('errand:', error, context)
   }
 
   #fail(error: unknown): void {
@@ -559,7 +570,8 @@ class TaskEngine {
 function idOf(ref: TaskRef): string {
   const id = typeof ref === 'string' ? ref : ref?.id
   if (typeof id === 'string') return checkText(id, 'the task id')
-  throw new ErrandError('INVALID_INPUT', `Expected a task or its id, got ${typeof id}.`, {})
+  const given = kindOf(ref) === 'object' ? `an object whose id is ${kindOf(id)}` : kindOf(ref)
+  throw new ErrandError('INVALID_INPUT', `Expected a task or its id, got ${given}.`, {})
 }
 
 function readPosition(after: string): { priority: number; seq: number } {

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import type { MessageRole } from './entities/message.ts'
 import type { OnInterrupt, Outcome, RetryPolicy, Task } from './entities/task.ts'
+import { parse } from './parse.ts'
 
 /** The task as its executor sees it: `input` is parsed by the executor's schema. */
 export type ExecutorTask<Input = unknown> = Omit<Task, 'input'> & { input: Input }
@@ -183,7 +184,7 @@ const retrySchema = z
   })
   .partial()
 
-/** The door for definitions; `createEngine` checks plain objects with it too. */
+/** The door for definitions; `create` and `run.call` take their `retry` from it too. */
 export const executorOptionsSchema = z.strictObject({
   input: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'expected a zod schema').optional(),
   result: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'expected a zod schema').optional(),
@@ -203,12 +204,13 @@ export const executorOptionsSchema = z.strictObject({
  *   result: z.object({ text: z.string() }),
  *   run: (task) => ({ text: `Hello ${task.input.name}` }),
  * })
- * @throws ZodError for a definition that is not one (a programming error, so it is not wrapped).
+ * @throws ErrandError UNKNOWN_OPTION { option, nearest } for a key that is not offered, INVALID_INPUT { issues } for a definition
+ *   that is not one.
  */
 export function defineExecutor<I extends z.ZodType = z.ZodAny, R extends z.ZodType = z.ZodAny>(
   definition: ExecutorDefinition<I, R>,
 ): Executor<z.input<I>, z.output<R>> {
-  const checked = executorOptionsSchema.parse(definition)
+  const checked = parse(executorOptionsSchema, definition, 'defineExecutor')
   const executor: Executor = {
     input: checked.input,
     result: checked.result,

@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import { eventTypes } from './entities/event.ts'
 import { onInterruptPolicies, taskStatuses } from './entities/task.ts'
-import { ErrandError, nearestName } from './errors.ts'
 import { executorOptionsSchema, isExecutor } from './executor.ts'
 
 const name = z.string().trim().min(1).max(500)
@@ -111,6 +110,26 @@ export const settleOptionsSchema = z.strictObject({})
 export const failOptionsSchema = z.strictObject({ code: z.string().min(1).max(100).default('TASK_FAILED') })
 export const answerOptionsSchema = z.strictObject({ question: z.string().min(1).max(100).optional() })
 
+const key = z.string().optional()
+const waitingTime = milliseconds.optional()
+
+/** The options of `run.*`; those of `spawn`, `sleep` and `message` are a key alone. */
+export const keyOptionsSchema = z.strictObject({ key })
+export const emitOptionsSchema = z.strictObject({ store: z.boolean().optional() })
+export const callOptionsSchema = z.strictObject({
+  key,
+  onInterrupt: onInterrupt.optional(),
+  retry: retryOptionSchema.optional(),
+  timeoutMs: createFields.timeoutMs,
+})
+export const askOptionsSchema = z.strictObject({ key, timeoutMs: waitingTime, default: z.unknown().optional() })
+export const waitOptionsSchema = z.strictObject({
+  key,
+  mode: z.enum(['all', 'any']).optional(),
+  settled: z.boolean().optional(),
+  timeoutMs: waitingTime,
+})
+
 const functionSchema = <F>(expected: string) => z.custom<F>((value) => typeof value === 'function', expected)
 const objectWith = <T>(methods: string[], expected: string) =>
   z.custom<T>(
@@ -151,82 +170,3 @@ export const engineOptionsSchema = z.strictObject({
   clock: objectWith<object>(['now', 'setTimeout', 'clearTimeout'], 'expected a Clock').optional(),
   ids: objectWith<object>(['next', 'random'], 'expected Ids').optional(),
 })
-
-/**
- * Parses what came from outside.
- * @throws ErrandError UNKNOWN_OPTION { path, option, nearest } for a key that is not offered, INVALID_INPUT { issues } else.
- */
-export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
-  refusePrototypeKey(value, what)
-  const parsed = schema.safeParse(value)
-  if (parsed.success) return parsed.data
-  const issue = mostTelling(parsed.error.issues)
-  const path = issue.path.map(String).join('.')
-  if (issue.code === 'unrecognized_keys') {
-    const option = issue.keys[0] as string
-    const known = knownKeys(schema, issue.path)
-    const nearest = nearestName(option, known)
-    throw new ErrandError(
-      'UNKNOWN_OPTION',
-      `${what}${path ? ` (at ${path})` : ''} has no option "${option}".${nearest ? ` Did you mean "${nearest}"?` : ''}${
-        known.length > 0 ? ` It takes: ${known.join(', ')}.` : ''
-      }`,
-      { option, path, nearest, known },
-    )
-  }
-  throw new ErrandError(
-    'INVALID_INPUT',
-    `${what} is not valid: ${parsed.error.issues
-      .slice(0, 3)
-      .map((each) => `${each.path.length > 0 ? `${each.path.map(String).join('.')}: ` : ''}${each.message}`)
-      .join('; ')}.`,
-    { issues: parsed.error.issues.map((each) => ({ path: each.path.map(String).join('.'), message: each.message })) },
-  )
-}
-
-/** zod leaves a key `__proto__` out of a record without a word; nothing that was given may be lost like that. */
-function refusePrototypeKey(value: unknown, what: string): void {
-  if (typeof value !== 'object' || value === null) return
-  for (const field of ['metadata', 'tasks'] as const) {
-    const record = (value as Record<string, unknown>)[field]
-    if (typeof record !== 'object' || record === null) continue
-    if (Object.hasOwn(record, '__proto__')) {
-      throw new ErrandError(
-        'INVALID_INPUT',
-        `${what} is not valid: ${field} has the key "__proto__", which could reach an object's prototype.`,
-        { path: `${field}.__proto__` },
-      )
-    }
-    if (field === 'tasks') for (const child of Object.values(record)) refusePrototypeKey(child, what)
-  }
-}
-
-function mostTelling(issues: z.core.$ZodIssue[]): z.core.$ZodIssue {
-  return issues.find((issue) => issue.code === 'unrecognized_keys') ?? (issues[0] as z.core.$ZodIssue)
-}
-
-function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
-  let current: z.ZodType | undefined = schema
-  for (const step of path) {
-    current = unwrap(current)
-    if (current instanceof z.ZodObject) current = current.shape[String(step)] as z.ZodType | undefined
-    else if (current instanceof z.ZodRecord) current = current.valueType as z.ZodType
-    else if (current instanceof z.ZodArray) current = current.element as z.ZodType
-    else return []
-  }
-  current = unwrap(current)
-  return current instanceof z.ZodObject ? Object.keys(current.shape) : []
-}
-
-function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
-  let current = schema
-  while (
-    current instanceof z.ZodOptional ||
-    current instanceof z.ZodDefault ||
-    current instanceof z.ZodNullable ||
-    current instanceof z.ZodLazy
-  ) {
-    current = current.unwrap() as z.ZodType
-  }
-  return current
-}

@@ -10,6 +10,7 @@ const pageSize = 500
 export class Feed implements LedgerObserver {
   readonly #ledger: Ledger
   readonly #listeners = new Set<FeedListener>()
+  readonly #taskListeners = new Map<string, Set<FeedListener>>()
   readonly #report: (error: unknown, context: Record<string, unknown>) => void
   readonly #onFailed: (error: unknown) => void
   #cursor = 0
@@ -44,6 +45,7 @@ export class Feed implements LedgerObserver {
     this.#stop?.()
     this.#stop = undefined
     this.#listeners.clear()
+    this.#taskListeners.clear()
     for (const told of this.#onStop) told()
     this.#onStop.clear()
     this.#wakeWaiting()
@@ -57,6 +59,16 @@ export class Feed implements LedgerObserver {
   listen(listener: FeedListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  /** Hears the events of one task: thousands may wait for thousands of tasks, and each event costs one look-up. */
+  listenTo(taskId: string, listener: FeedListener): () => void {
+    const listeners = this.#taskListeners.get(taskId) ?? new Set()
+    this.#taskListeners.set(taskId, listeners.add(listener))
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0 && this.#taskListeners.get(taskId) === listeners) this.#taskListeners.delete(taskId)
+    }
   }
 
   /** Told once when the feed stops; at once when it has. */
@@ -120,15 +132,21 @@ export class Feed implements LedgerObserver {
   #publish(events: readonly TaskEvent[]): void {
     for (const event of events) {
       this.#cursor = event.seq
-      for (const listener of this.#listeners) {
-        try {
-          listener(event)
-        } catch (error) {
-          this.#report(error, { event: event.type, taskId: event.taskId })
-        }
-      }
+      this.#tell(this.#listeners, event)
+      const concerned = this.#taskListeners.get(event.taskId)
+      if (concerned !== undefined) this.#tell(concerned, event)
     }
     this.#wakeWaiting()
+  }
+
+  #tell(listeners: ReadonlySet<FeedListener>, event: TaskEvent): void {
+    for (const listener of listeners) {
+      try {
+        listener(event)
+      } catch (error) {
+        this.#report(error, { event: event.type, taskId: event.taskId })
+      }
+    }
   }
 
   #wakeWaiting(): void {

@@ -26,8 +26,8 @@ export async function awaitSettlement(
     wake()
   }
   // Listening first: what settles between the reading and the listening would be missed.
-  const stop = feed.listen((event) => {
-    if (event.taskId === taskId && mayHaveSettled(event)) hear('settled')
+  const stop = feed.listenTo(taskId, (event) => {
+    if (mayHaveSettled(event)) hear('settled')
   })
   const timer = timeoutMs === undefined ? undefined : clock.setTimeout(() => hear('late'), timeoutMs)
   const unlisten = feed.onStop(() => hear('closed'))

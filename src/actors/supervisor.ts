@@ -131,7 +131,13 @@ export class Supervisor {
   }
 
   watch(listener: (activity: EngineActivity) => void): () => void {
-    const subscription = this.#activity.subscribe(() => listener(this.activity()))
+    const subscription = this.#activity.subscribe(() => {
+      try {
+        listener(this.activity())
+      } catch (error) {
+        this.#options.report(error, { doing: 'tell a watcher' })
+      }
+    })
     return () => subscription.unsubscribe()
   }
 

@@ -67,9 +67,7 @@ export async function* streamTask(
       if (live.length < mostLive) live.push({ ...content, after: feed.cursor })
       rouse()
     }),
-    feed.listen((event) => {
-      if (event.taskId === taskId) rouse()
-    }),
+    feed.listenTo(taskId, rouse),
   ]
   unlisten.push(feed.onStop(rouse))
   signal?.addEventListener('abort', rouse)

@@ -1,5 +1,8 @@
-// One armed timer for the soonest of all timer rows. A delay longer than Node can wait is waited for in pieces.
-import { type Clock, longestDelayMs } from '../clock.ts'
+// One armed timer for the soonest of all timer rows. A long delay is waited for in pieces, looking at the clock after each: so it
+// follows a clock that was set, a machine that slept, and delays longer than Node can wait for.
+import type { Clock } from '../clock.ts'
+
+const longestPieceMs = 30_000
 
 export class SoonestTimer {
   readonly #clock: Clock
@@ -35,7 +38,7 @@ export class SoonestTimer {
         this.#dueAt = null
         this.#fire()
       },
-      Math.min(left, longestDelayMs),
+      Math.min(left, longestPieceMs),
     )
   }
 }

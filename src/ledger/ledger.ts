@@ -72,6 +72,7 @@ export interface Reads {
     /** Open edges that point at a blocker. */
     dependents(blockerId: string): Op<DependencyRecord[]>
     openWaits(callId: string): Op<DependencyRecord[]>
+    hasOpenWaits(callId: string): Op<boolean>
     /** Is `target` reachable from `from` over open edges and over parents that wait for children? The path, or undefined. */
     path(from: string[], target: string): Op<string[] | undefined>
   }

@@ -6,7 +6,7 @@ import type { Ledger } from './ledger.ts'
 
 /**
  * Opens the ledger at a path, or `:memory:`.
- * @throws ErrandError NOT_OFFERED for a PostgreSQL URL, and what `openSqliteLedger` throws.
+ * @throws ErrandError NOT_OFFERED for a PostgreSQL URL, INVALID_INPUT for any other URL, and what `openSqliteLedger` throws.
  */
 export async function openLedger(name: string, clock?: Clock): Promise<Ledger> {
   if (/^postgres(ql)?:\/\//i.test(name)) {
@@ -20,6 +20,13 @@ export async function openLedger(name: string, clock?: Clock): Promise<Ledger> {
     throw new ErrandError(
       'INVALID_INPUT',
       `A ledger is a file path or ":memory:", not a URL like "${name.split('://')[0]}://…".`,
+      {},
+    )
+  }
+  if (/^file:/i.test(name)) {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      'A ledger is a file path or ":memory:", not a "file:" URI: its options (like ?mode=ro) would become part of the file\'s name. Leave "file:" and what follows "?" out.',
       {},
     )
   }

@@ -50,6 +50,20 @@ export function isWaitOver(params: WaitParams, statuses: ReadonlyArray<TaskRecor
   return !params.settled && ended.some((status) => status !== 'completed')
 }
 
+/**
+ * Does the end of one awaited task end the wait? The same verdict as `isWaitOver`, from what is at hand when a task settles:
+ * how it ended, and whether others are still awaited.
+ */
+export function endsWait(
+  params: Pick<WaitParams, 'mode' | 'settled'>,
+  ended: TaskRecord['status'],
+  othersOpen: boolean,
+): boolean {
+  if (!othersOpen) return true
+  if (params.mode === 'any') return params.settled || ended === 'completed'
+  return !params.settled && ended !== 'completed'
+}
+
 /** Milliseconds before the next attempt, or undefined when there is none left. `attempt` is the one that failed. */
 export function retryDelay(policy: RetryPolicy, attempt: number, retryAfterMs?: number): number | undefined {
   if (attempt >= policy.maxAttempts) return undefined

@@ -43,6 +43,7 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
       name,
     })
   }
+  if (executor === null) refuseIdlePolicy(spec, name, group)
   const held = spec.autoStart === undefined ? (place.held ?? !context.autoStart) : !spec.autoStart
   const blockedBy = [...new Set([...(spec.blockedBy ?? []), ...place.blockedBy])]
   const root: TaskDraft = {
@@ -78,6 +79,19 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
       context,
     ),
   ]
+}
+
+/** An option that does nothing is not taken: whoever gave it counts on it. */
+function refuseIdlePolicy(spec: ChildSpec, name: string, group: boolean): void {
+  const idle = (['retry', 'timeoutMs'] as const).find((field) => spec[field] !== undefined)
+  if (idle === undefined) return
+  const why = group
+    ? 'it is a group and has no runs of its own. Give it to the tasks in the group'
+    : 'without an executor no run of it is ever made. Name an executor'
+  throw new ErrandError('INVALID_INPUT', `\`${idle}\` does nothing for "${name}": ${why}, or leave it out.`, {
+    name,
+    option: idle,
+  })
 }
 
 /** Siblings may name each other in any order, so their ids are drawn before their edges. */
@@ -119,26 +133,47 @@ export function siblingsOf(child: Pick<ChildSpec, 'after'>): string[] {
   return child.after === undefined ? [] : Array.isArray(child.after) ? child.after : [child.after]
 }
 
+/** Each edge once and on a stack of its own: there may be thousands, each after the next. */
 function refuseSiblingCycle(children: Record<string, ChildSpec>, where: string): void {
   const done = new Set<string>()
-  const visit = (local: string, path: string[]): void => {
-    if (path.includes(local))
-      throw cycleError(`"${local}" in "${where}" cannot come after itself`, [...path.slice(path.indexOf(local)), local])
-    if (done.has(local)) return
-    for (const sibling of siblingsOf(children[local] as ChildSpec)) {
-      if (!Object.hasOwn(children, sibling)) {
-        const nearest = nearestName(sibling, Object.keys(children))
-        throw new ErrandError(
-          'NOT_FOUND',
-          `"${local}" in "${where}" comes after "${sibling}", which is not among its siblings.${nearest ? ` Did you mean "${nearest}"?` : ''}`,
-          { name: local, after: sibling, nearest, siblings: Object.keys(children) },
-        )
+  /** From where it began to where it stands. */
+  const path = new Set<string>()
+  for (const start of Object.keys(children)) {
+    const rest = [{ local: start, leaving: false }]
+    for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+      const { local, leaving } = next
+      if (leaving) {
+        path.delete(local)
+        done.add(local)
+        continue
       }
-      visit(sibling, [...path, local])
+      if (path.has(local)) {
+        const round = [...path]
+        throw cycleError(`"${local}" in "${where}" cannot come after itself`, [
+          ...round.slice(round.indexOf(local)),
+          local,
+        ])
+      }
+      if (done.has(local)) continue
+      path.add(local)
+      rest.push({ local, leaving: true })
+      for (const sibling of siblingsOf(children[local] as ChildSpec).toReversed()) {
+        requireSibling(sibling, local, children, where)
+        rest.push({ local: sibling, leaving: false })
+      }
     }
-    done.add(local)
   }
-  for (const local of Object.keys(children)) visit(local, [])
+}
+
+function requireSibling(sibling: string, local: string, children: Record<string, ChildSpec>, where: string): void {
+  if (Object.hasOwn(children, sibling)) return
+  const siblings = Object.keys(children)
+  const nearest = nearestName(sibling, siblings)
+  throw new ErrandError(
+    'NOT_FOUND',
+    `"${local}" in "${where}" comes after "${sibling}", which is not among its siblings.${nearest ? ` Did you mean "${nearest}"?` : ''}`,
+    { name: local, after: sibling, nearest, siblings },
+  )
 }
 
 /**

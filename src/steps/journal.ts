@@ -27,8 +27,6 @@ export function* loadLive(tx: Reads, ref: RunRef): Op<TaskRecord> {
   return task
 }
 
-const eventTypeOf = { call: 'call.started', ask: 'question.asked' } as const
-
 /** Records an entry before it acts. */
 export function beginEntry(entry: NewCall, moment: Moment): Step<TaskRecord, TaskRecord, void> {
   return {
@@ -37,25 +35,16 @@ export function beginEntry(entry: NewCall, moment: Moment): Step<TaskRecord, Tas
     judge: (task) => task,
     *write(tx, task): Op<void> {
       yield* tx.call.insert(entry)
-      if (entry.kind === 'call') {
-        yield* tx.event.append(
-          eventOf(moment, eventTypeOf.call, task, {
-            callId: entry.id,
-            tool: entry.name,
-            args: entry.params,
-            run: entry.run,
-          }),
-        )
-      } else if (entry.kind === 'ask') {
-        yield* tx.event.append(
-          eventOf(moment, eventTypeOf.ask, task, {
-            questionId: entry.id,
-            ...(entry.params as object),
-            run: entry.run,
-            ...(entry.dueAt === null ? {} : { dueAt: entry.dueAt }),
-          }),
-        )
-      }
+      // A question is published when the run has ended for it (suspend.ts): before that nobody could answer it.
+      if (entry.kind !== 'call') return
+      yield* tx.event.append(
+        eventOf(moment, 'call.started', task, {
+          callId: entry.id,
+          tool: entry.name,
+          args: entry.params,
+          run: entry.run,
+        }),
+      )
     },
   }
 }

@@ -3,7 +3,7 @@
 import type { DependencyRecord } from '../entities/dependency.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import { isWaitOver, parentVerdict, type WaitParams } from '../machines/family.ts'
+import { endsWait, parentVerdict, type WaitParams } from '../machines/family.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
 import { moved, touched } from '../machines/task-transition.ts'
 import { eventOf, type Moment } from './moment.ts'
@@ -29,10 +29,7 @@ export function* releaseEdge(tx: Tx, edge: DependencyRecord, blocker: TaskRecord
   const call = yield* tx.call.get(edge.callId)
   const waiter = yield* tx.task.get(edge.taskId)
   if (!call || !waiter || call.status !== 'pending') return
-  const params = call.params as WaitParams
-  const statuses: Array<TaskRecord['status']> = []
-  for (const id of params.tasks) statuses.push((yield* tx.task.get(id))?.status ?? 'canceled')
-  if (!isWaitOver(params, statuses)) return
+  if (!endsWait(call.params as WaitParams, blocker.status, yield* tx.dependency.hasOpenWaits(edge.callId))) return
   yield* tx.call.save({ ...call, details: { over: true }, updatedAt: moment.at })
   yield* wake(tx, waiter, call.id, moment)
 }

@@ -49,7 +49,22 @@ export function suspend(request: SuspendRequest): Step<Loaded, Verdict, boolean>
           waits: waits.map((entry) => ({ callId: entry.id, kind: entry.kind })),
         }),
       )
+      for (const entry of waits) if (entry.kind === 'ask') yield* publishQuestion(tx, task, entry, request)
       return true
     },
   }
+}
+
+/** Once for each question, when it can be answered. */
+function* publishQuestion(tx: Tx, task: TaskRecord, question: CallRecord, request: SuspendRequest): Op<void> {
+  if ((question.details as { published?: boolean } | null)?.published) return
+  yield* tx.call.save({ ...question, details: { published: true }, updatedAt: request.at })
+  yield* tx.event.append(
+    eventOf(request, 'question.asked', task, {
+      questionId: question.id,
+      ...(question.params as object),
+      run: request.run,
+      ...(question.dueAt === null ? {} : { dueAt: question.dueAt }),
+    }),
+  )
 }

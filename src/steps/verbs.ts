@@ -244,7 +244,16 @@ function chooseQuestion(
   questionId: string | undefined,
 ): CallRecord | null {
   if (questionId === undefined) {
-    if (questions.length <= 1) return questions[0] ?? null
+    if (questions.length === 1) return questions[0] as CallRecord
+    // A task that is worked on by hand asks by its state alone.
+    if (questions.length === 0 && task.executor === null) return null
+    if (questions.length === 0) {
+      throw new ErrandError(
+        'NO_QUESTION',
+        `${task.id} has been answered already and goes on as soon as a slot is free.`,
+        { taskId: task.id, questions: [] },
+      )
+    }
     throw new ErrandError(
       'NO_QUESTION',
       `${task.id} has ${questions.length} open questions. Name one with { question: id }: ${questions.map((each) => `${each.id} ("${(each.params as QuestionParams).question}")`).join(', ')}.`,

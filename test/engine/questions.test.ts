@@ -35,12 +35,26 @@ describe('a question', () => {
     expect(typesOf(await history(engine, task.id)).filter((type) => type !== 'run.closed')).toEqual([
       'task.created',
       'task.started',
-      'question.asked',
       'task.input_required',
+      'question.asked',
       'task.answered',
       'task.started',
       'task.completed',
     ])
+  })
+
+  it('is published when it can be answered, so that whoever hears of it may answer at once', async () => {
+    const { engine, task } = await setup((_task, run) => run.ask('Deploy?'))
+    engine.subscribe('question.asked', (event) => engine.answer(event.taskId, 'yes'))
+    expect(await engine.result(task)).toBe('yes')
+  })
+
+  it('is answered once: a second answer is refused and not silently lost', async () => {
+    const { engine, task } = await setup((_task, run) => run.ask('Which?'))
+    await reached(engine, task, 'input_required')
+    const answers = await Promise.allSettled([engine.answer(task, 'A'), engine.answer(task, 'B')])
+    expect(answers.map((each) => each.status)).toEqual(['fulfilled', 'rejected'])
+    expect(await engine.result(task)).toBe('A')
   })
 
   it('takes only an answer that fits, and stays open otherwise', async () => {

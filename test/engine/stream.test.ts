@@ -128,13 +128,13 @@ describe('a stream', () => {
     expect(shown(items)).toEqual([
       'start',
       'state working',
-      'question',
       'state input_required',
+      'question',
       'state working',
       'state completed',
       'end',
     ]) // prettier-ignore
-    expect(items[2]).toMatchObject({
+    expect(items[3]).toMatchObject({
       questionId: questions[0]?.id,
       question: 'Go?',
       schema: { type: 'boolean' },

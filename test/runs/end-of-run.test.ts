@@ -32,7 +32,7 @@ describe('A run that waits', () => {
     })
     const task = await world.engine.create({ executor: 'work' })
     await asked.promise
-    await world.told(task.id, 'question.asked')
+    await world.told(task.id, 'call.started')
     expect((await world.engine.get(task))?.status).toBe('working')
     slow.resolve('done')
     await world.told(task.id, 'task.input_required')

@@ -99,6 +99,7 @@ function dependencyTable({ db, integer, strict }: Spelling): Compilable[] {
         .addPrimaryKeyConstraint('dependency_key', ['task_id', 'blocker_id', 'call_id'])
         .addCheckConstraint('dependency_is_not_itself', sql`task_id <> blocker_id`),
     ),
+    schema.createIndex('dependency_in_order').on('dependency').columns(['task_id', 'position']),
     schema
       .createIndex('dependency_open')
       .on('dependency')

@@ -46,6 +46,15 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
       .where('call_id', '=', hole('call'))
       .where('satisfied_at', 'is', null),
   )
+  const selectAnyOpenWait = prepare((db, hole) =>
+    db
+      .selectFrom('dependency')
+      .select('task_id')
+      .where(aWait)
+      .where('call_id', '=', hole('call'))
+      .where('satisfied_at', 'is', null)
+      .limit(1),
+  )
   const selectWaitedFor = prepare((db, hole) =>
     db
       .selectFrom('dependency')
@@ -72,7 +81,7 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
       blocker_id: hole('blocker'),
       kind: hole('kind'),
       call_id: hole('call'),
-      position: sql`(select count(*) from dependency where task_id = ${hole('task')})`,
+      position: sql`(select coalesce(max(position), -1) + 1 from dependency where task_id = ${hole('task')})`,
       satisfied_at: hole('satisfied'),
       created_at: hole('created'),
     } as never),
@@ -114,6 +123,9 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
     },
     *openWaits(call) {
       return (yield* rows<DependencyTableRow>(selectOpenWaits, { call })).map(toRecord)
+    },
+    *hasOpenWaits(call) {
+      return (yield* rows(selectAnyOpenWait, { call })).length > 0
     },
     *path(from, target) {
       // Breadth first, one indexed look-up a task: shared sub-graphs are walked once, and nothing is scanned.

@@ -1,0 +1,47 @@
+// Who watches the engine from the same process can be wrong without stopping it.
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createEngine } from '../../src/index.ts'
+
+const setup = async (onError: (error: unknown) => void) => {
+  const engine = await createEngine({ executors: { work: () => 'done' }, maxConcurrent: 1, onError })
+  const tasks = await engine.create(Array.from({ length: 5 }, () => ({ executor: 'work' as const })))
+  return { engine, tasks }
+}
+
+afterEach(() => vi.restoreAllMocks())
+
+describe('a watcher', () => {
+  it('hears of each change, with what runs now', async () => {
+    const { engine } = await setup(() => {})
+    const slots = new Set<number>()
+    const stop = engine.watch((activity) => slots.add(activity.slots))
+    await engine.idle()
+    stop()
+    expect([...slots].sort()).toEqual([0, 1])
+    await engine.close()
+  })
+
+  it('that throws is reported, and every task runs all the same', async () => {
+    const reported: unknown[] = []
+    const { engine, tasks } = await setup((error) => reported.push(error))
+    engine.watch(() => {
+      throw new Error('bad watcher')
+    })
+    for (const task of tasks) expect(await engine.result(task, { timeoutMs: 5_000 })).toBe('done')
+    expect(reported.length).toBeGreaterThan(0)
+    await engine.close()
+  })
+
+  it('of errors that throws itself is told of on the console, and the engine goes on and closes', async () => {
+    const told = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { engine, tasks } = await setup(() => {
+      throw new Error('bad reporter')
+    })
+    engine.subscribe('task.completed', () => {
+      throw new Error('bad subscriber')
+    })
+    for (const task of tasks) expect(await engine.result(task, { timeoutMs: 5_000 })).toBe('done')
+    await engine.close()
+    expect(told).toHaveBeenCalled()
+  })
+})
