@@ -57,7 +57,9 @@ export interface CreateOptions<In = unknown> {
   /** Ids of tasks that must be completed before this one starts. */
   blockedBy?: string[]
   metadata?: Record<string, unknown>
+  /** Only with an executor; the same holds for `timeoutMs`: without one it would do nothing, and is refused. */
   retry?: Partial<RetryPolicy>
+  /** Longest run in milliseconds. */
   timeoutMs?: number
   /** Epoch milliseconds. */
   notBefore?: number
@@ -67,7 +69,7 @@ export interface CreateOptions<In = unknown> {
    * stays as it was: name, metadata, policy, dependencies, and the children in `tasks`, which may have changed by now.
    */
   key?: string
-  /** Children by local name; `after` names siblings. Without executor and goal this makes a group. */
+  /** Children by local name; `after` names siblings. Without executor and goal this makes a group. At most 128 levels at once. */
   tasks?: Record<string, ChildOptions>
   autoStart?: boolean
   autoComplete?: boolean
@@ -90,7 +92,7 @@ export interface Why {
   /**
    * `slot`: queued behind others; `blocked`: dependencies are open; `timer`: not before a time; `answer`: a question is open;
    * `executor`: no engine that works here has its executor, or it has none; `held`: somebody must start or resume it;
-   * `children`: it waits for other tasks; `closing`: its last run is settling; `running`; `settled`.
+   * `children`: it waits for other tasks, or is a group none of whose tasks runs now; `closing`: its last run is settling; `running`; `settled`.
    */
   reason: 'slot' | 'blocked' | 'timer' | 'answer' | 'executor' | 'held' | 'children' | 'closing' | 'running' | 'settled'
   /** The same for people, with what would help. */

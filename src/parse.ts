@@ -2,7 +2,7 @@
 // says where, and for an unknown key which one was probably meant.
 import { z } from 'zod'
 import { ErrandError, nearestName } from './errors.ts'
-import { checkText, deepestJson } from './json.ts'
+import { checkText } from './json.ts'
 
 /**
  * Parses what came from outside.
@@ -36,8 +36,8 @@ export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T 
   )
 }
 
-/** Deepest nesting of `tasks`, the root included: as deep as a value may be. */
-const deepestTasks = deepestJson
+/** Deepest nesting of `tasks`, the root included: far from where the recursion that parses them ends. */
+export const deepestTasks = 128
 
 /**
  * What zod must not be given: `tasks` so deep that the recursion would not come back. And what it would leave out of a record

@@ -20,6 +20,8 @@ import { checkText, fromJson, toJson } from '../json.ts'
 import type { NewCall, Op, Reads, Step } from '../ledger/ledger.ts'
 import { resultsOf, type WaitParams } from '../machines/family.ts'
 import { replayedError, replayOf } from '../machines/replay.ts'
+import { askOptionsSchema, emitOptionsSchema, keyOptionsSchema, waitOptionsSchema } from '../options.ts'
+import { requireText } from '../parse.ts'
 import { toAnswerSchema } from '../steps/answer-schema.ts'
 import type { CreateRequest } from '../steps/create.ts'
 import { dependenciesOf } from '../steps/explain.ts'
@@ -39,6 +41,7 @@ import { suspend } from '../steps/suspend.ts'
 import { beginWait, takeWait, type WaitState } from '../steps/wait.ts'
 import { invokeExecutor } from './invoke-executor.ts'
 import { type CallFunction, type CallPerformance, performCall } from './perform-call.ts'
+import { awaitedIds, callArguments, checkDuration, checkFraction, checkMessage, checkOptions } from './run-arguments.ts'
 import { RunJournal } from './run-journal.ts'
 import { type DraftMessage, writeRunMessage } from './run-message.ts'
 import { RunOutput } from './run-output.ts'
@@ -176,21 +179,22 @@ export class LiveRun implements Run {
   // ── what the executor calls ──
 
   call(name: string, ...rest: any[]): Promise<any> {
-    const [params, fn, options] = typeof rest[0] === 'function' ? [undefined, rest[0], rest[1]] : rest
     return this.#guard(() => {
-      const given = (options ?? {}) as CallOptions
+      const { params, fn, options } = callArguments(name, rest)
       const image = fromJson(toJson(params, `the params of call "${name}"`))
-      return this.#call(this.#describe('call', name, image, given.key), params, fn, given)
+      return this.#call(this.#describe('call', name, image, options.key), params, fn, options)
     })
   }
 
   message(
     role: MessageRole,
     content: string | AsyncIterable<string> | Iterable<string>,
-    options: { key?: string } = {},
+    options?: { key?: string },
   ): Promise<string> {
-    return this.#guard(() =>
-      this.#busy(() =>
+    return this.#guard(() => {
+      checkMessage(role, content)
+      const { key } = checkOptions(keyOptionsSchema, options, 'run.message')
+      return this.#busy(() =>
         writeRunMessage(
           {
             journal: this.#journal,
@@ -201,23 +205,25 @@ export class LiveRun implements Run {
           },
           role,
           content,
-          options.key,
+          key,
         ),
-      ),
-    )
+      )
+    })
   }
 
-  emit(chunk: string, options: { store?: boolean } = {}): void {
+  emit(chunk: string, options?: { store?: boolean }): void {
     if (this.#ended) return
+    const { store } = checkOptions(emitOptionsSchema, options, 'run.emit')
     const text = checkText(String(chunk), 'the output')
-    if (options.store) this.#output.add(text)
+    if (store) this.#output.add(text)
     else this.#host.live(this.taskId, text)
   }
 
-  ask<T = unknown>(question: string, schema?: AnswerSchema | null, options: AskOptions = {}): Promise<T> {
+  ask<T = unknown>(question: string, schema?: AnswerSchema | null, given?: AskOptions): Promise<T> {
     return this.#guard(async () => {
+      const options = checkOptions(askOptionsSchema, given, 'run.ask')
       const params: QuestionParams = {
-        question: checkText(question, 'the question'),
+        question: requireText(question, 'the question'),
         schema: toAnswerSchema(schema),
         ...('default' in options ? { default: fromJson(toJson(options.default, 'the default answer')) } : {}),
       }
@@ -227,14 +233,15 @@ export class LiveRun implements Run {
     })
   }
 
-  spawn(specs: SpawnSpec | SpawnSpec[], options: { key?: string } = {}): Promise<any> {
+  spawn(specs: SpawnSpec | SpawnSpec[], options?: { key?: string }): Promise<any> {
     return this.#guard(() => {
+      const { key } = checkOptions(keyOptionsSchema, options, 'run.spawn')
       const list = Array.isArray(specs) ? specs : [specs]
       const trees = this.#host.draft(list, this.taskId)
       const image = trees.map((tree) =>
         tree.map(({ id: _id, parentId: _parent, blockedBy, ...draft }) => ({ ...draft, after: blockedBy.length })),
       )
-      const entry = this.#describe('spawn', 'spawn', fromJson(toJson(image, 'the tasks to spawn')), options.key)
+      const entry = this.#describe('spawn', 'spawn', fromJson(toJson(image, 'the tasks to spawn')), key)
       return this.#busy(async () => {
         const children = await this.#spawn(entry, trees)
         return Array.isArray(specs) ? children : children[0]
@@ -242,14 +249,10 @@ export class LiveRun implements Run {
     })
   }
 
-  wait(
-    tasks: string | { id: string } | ReadonlyArray<string | { id: string }>,
-    options: WaitOptions = {},
-  ): Promise<any> {
+  wait(tasks: string | { id: string } | ReadonlyArray<string | { id: string }>, given?: WaitOptions): Promise<any> {
     return this.#guard(async () => {
-      const ids = (Array.isArray(tasks) ? tasks : [tasks]).map((each: string | { id: string }) =>
-        typeof each === 'string' ? each : each.id,
-      )
+      const options = checkOptions(waitOptionsSchema, given, 'run.wait')
+      const ids = awaitedIds(tasks)
       const params: WaitParams = { tasks: ids, mode: options.mode ?? 'all', settled: options.settled ?? false }
       const entry = this.#describe('wait', 'wait', params, options.key)
       const outcomes = await this.#wait(entry, options.timeoutMs, (record) =>
@@ -259,26 +262,19 @@ export class LiveRun implements Run {
     })
   }
 
-  sleep(ms: number, options: { key?: string } = {}): Promise<void> {
+  sleep(ms: number, options?: { key?: string }): Promise<void> {
     return this.#guard(async () => {
-      if (!Number.isFinite(ms) || ms < 0) {
-        throw new ErrandError(
-          'INVALID_INPUT',
-          `Cannot sleep for ${ms} ms: expected a number of milliseconds, 0 or more.`,
-          { ms },
-        )
-      }
-      const entry = this.#describe('sleep', 'sleep', { ms }, options.key)
+      checkDuration(ms)
+      const { key } = checkOptions(keyOptionsSchema, options, 'run.sleep')
+      const entry = this.#describe('sleep', 'sleep', { ms }, key)
       await this.#wait(entry, ms, (record) => this.#begin(record))
     })
   }
 
   progress(fraction: number, note?: string): Promise<void> {
     return this.#guard(() => {
-      if (!(fraction >= 0 && fraction <= 1)) {
-        throw new ErrandError('INVALID_INPUT', `Progress is a fraction between 0 and 1, not ${fraction}.`, { fraction })
-      }
-      const text = note === undefined ? null : checkText(note, 'the note')
+      checkFraction(fraction)
+      const text = note === undefined ? null : requireText(note, 'the note')
       return this.#busy(() => this.#step(reportProgress(this.#ref, fraction, text, this.#host.moment())))
     })
   }

@@ -1,7 +1,8 @@
 // Why a task does not run, in a word for programs and a sentence for people. A read: nothing is judged or written.
 import type { Why } from '../api.ts'
+import { isoTime } from '../clock.ts'
 import { type Question, toQuestion } from '../entities/question.ts'
-import type { TaskRecord } from '../entities/task.ts'
+import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { obstacleOf } from '../machines/readiness.ts'
 import { requireTask } from './moment.ts'
@@ -10,41 +11,41 @@ import { requireTask } from './moment.ts'
 export function* explain(tx: Reads, id: string, executors: string[] | null): Op<Why> {
   const task = requireTask(yield* tx.task.get(id), id)
   const base = { taskId: id, status: task.status, tasks: [] as string[], at: null as number | null }
-  const obstacle = obstacleOf(task)
-  switch (obstacle) {
+  switch (obstacleOf(task)) {
     case 'settled':
       return { ...base, reason: 'settled', message: `${task.name} is ${task.status}.` }
     case 'running':
+      if (task.group) return yield* explainGroup(tx, task, base)
       return {
         ...base,
         reason: 'running',
         message: `${task.name} is running${task.run > 0 ? ` (run ${task.run})` : ' by hand'}.`,
       }
-    case 'no-executor': {
-      if (task.openBlockers > 0) break
-      const hint = task.group
-        ? 'It is a group: it starts with its first child.'
-        : 'It has no executor: `start` begins it by hand.'
-      return { ...base, reason: 'executor', message: hint }
-    }
-    case 'held': {
-      const verb = task.status === 'paused' ? 'resume' : 'start'
-      return { ...base, reason: 'held', message: `${task.name} is ${task.status} and waits for \`${verb}\`.` }
-    }
+    case 'no-executor':
+      if (task.status !== 'submitted') return yield* explainByHand(tx, task, base)
+      if (task.openBlockers > 0) return yield* explainBlockers(tx, task, base)
+      return {
+        ...base,
+        reason: 'executor',
+        message: task.group
+          ? 'It is a group: it starts with its first child, and none has started yet.'
+          : 'It has no executor: `start` begins it by hand.',
+      }
+    case 'held':
+      return explainHeld(task, base)
     case 'closing':
       return { ...base, reason: 'closing', message: `Its last run (${task.run}) is still settling.` }
     case 'blocked':
-      break
+      return yield* explainBlockers(tx, task, base)
     case 'timer':
-      return { ...base, reason: 'timer', at: task.notBefore, message: `It may start at ${task.notBefore} (epoch ms).` }
-    case 'answer': {
-      const questions = yield* openQuestions(tx, id)
       return {
         ...base,
-        reason: 'answer',
-        message: `It asks: ${questions.map((question) => `"${question.question}"`).join(', ') || 'for an answer'}. \`answer\` goes on.`,
+        reason: 'timer',
+        at: task.notBefore,
+        message: `It may start at ${isoTime(task.notBefore as number)}.`,
       }
-    }
+    case 'answer':
+      return yield* explainQuestions(tx, task, base)
     case 'children':
       return yield* explainWaits(tx, task, base)
     case null:
@@ -64,16 +65,88 @@ export function* explain(tx: Reads, id: string, executors: string[] | null): Op<
             : 'It is ready and waits for a free slot.',
       }
   }
-  const blockers = yield* tx.dependency.openBlockers(id)
+}
+
+type Base = Omit<Why, 'reason' | 'message'>
+
+function explainHeld(task: TaskRecord, base: Base): Why {
+  const verb = task.status === 'paused' ? 'resume' : 'start'
+  return { ...base, reason: 'held', message: `${task.name} is ${task.status} and waits for \`${verb}\`.` }
+}
+
+function* explainQuestions(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
+  const questions = yield* openQuestions(tx, task.id)
   return {
     ...base,
-    reason: 'blocked',
-    tasks: blockers,
-    message: `It comes after ${blockers.join(', ')}, not yet completed.`,
+    reason: 'answer',
+    message: `It asks: ${questions.map((question) => `"${question.question}"`).join(', ') || 'for an answer'}. \`answer\` goes on.`,
   }
 }
 
-function* explainWaits(tx: Reads, task: TaskRecord, base: Omit<Why, 'reason' | 'message'>): Op<Why> {
+/** It has begun without an executor, and somebody put it where it stands. */
+function* explainByHand(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
+  if (task.status === 'paused') return explainHeld(task, base)
+  if (task.status === 'input_required') return yield* explainQuestions(tx, task, base)
+  const message = `${task.name} was put into waiting by hand: \`update({ status: 'working' })\` goes on.`
+  return { ...base, reason: 'children', message }
+}
+
+/** A group has no work of its own: it goes on for as long as a task in it, however deep, is not settled. */
+function* explainGroup(tx: Reads, group: TaskRecord, base: Base): Op<Why> {
+  const open = (yield* tx.task.subtree(group.id)).filter(
+    (each) => !each.group && each.deletedAt === null && !isSettled(each.status),
+  )
+  const running = open.filter((each) => each.status === 'working')
+  if (running.length > 0) {
+    return {
+      ...base,
+      reason: 'running',
+      tasks: running.map((each) => each.id),
+      message: `${group.name} is a group and ends with its last task: ${listOf(running.map(nameOf))} ${running.length === 1 ? 'is' : 'are'} running, ${open.length - running.length} more to come.`,
+    }
+  }
+  return {
+    ...base,
+    reason: 'children',
+    tasks: open.map((each) => each.id),
+    message: `${group.name} is a group that has begun, but none of its tasks runs now. It waits for ${
+      listOf(
+        open.map((each) => `${nameOf(each)}, ${each.ready ? 'queued' : each.status}`),
+        '; ',
+      ) || 'its tasks'
+    }. \`why\` of each says what it waits for.`,
+  }
+}
+
+/** What it comes after, and for what will not complete by itself what would help. */
+function* explainBlockers(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
+  const ids = yield* tx.dependency.openBlockers(task.id)
+  const by = { open: [] as string[], failed: [] as string[], canceled: [] as string[] }
+  for (const id of ids) {
+    const status = (yield* tx.task.get(id))?.status
+    by[status === 'failed' || status === 'canceled' ? status : 'open'].push(id)
+  }
+  const sentences = [
+    by.open.length > 0 && `It comes after ${listOf(by.open)}, not yet completed.`,
+    by.failed.length > 0 &&
+      `It comes after ${listOf(by.failed)}, which failed: \`retry\` there gives a new attempt, or \`cancel\` this task.`,
+    by.canceled.length > 0 &&
+      `It comes after ${listOf(by.canceled)}, which was canceled and will never complete: \`cancel\` this task, or name others with \`update({ blockedBy })\`.`,
+  ]
+  return { ...base, reason: 'blocked', tasks: ids, message: sentences.filter(Boolean).join(' ') }
+}
+
+const nameOf = (task: TaskRecord): string => `${task.name} (${task.id})`
+
+/** A sentence holds only so many. */
+const mostListed = 5
+
+function listOf(items: readonly string[], between = ', '): string {
+  const listed = items.slice(0, mostListed).join(between)
+  return items.length > mostListed ? `${listed} and ${items.length - mostListed} more` : listed
+}
+
+function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   const open = yield* tx.call.open(task.id)
   const awaited: string[] = []
   for (const entry of open) {
@@ -81,7 +154,12 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Omit<Why, 'reason' | '
   }
   const sleep = open.find((entry) => entry.kind === 'sleep')
   if (awaited.length === 0 && sleep) {
-    return { ...base, reason: 'timer', at: sleep.dueAt, message: `It sleeps until ${sleep.dueAt} (epoch ms).` }
+    return {
+      ...base,
+      reason: 'timer',
+      at: sleep.dueAt,
+      message: `It sleeps until ${isoTime(sleep.dueAt as number)}.`,
+    }
   }
   return {
     ...base,

@@ -1,14 +1,21 @@
 // Follows a round until nothing of it goes on any more. Nothing is polled: the feed says when something happened, by
-// whichever process, and only when it looks as if all were quiet is the ledger asked whether they are.
+// whichever process, and only when it looks as if all were quiet is the ledger asked whether they are. One look answers for
+// all that happened before it, and a wide round is not looked at more often than it can bear.
 import type { Engine } from '../../api.ts'
+import { type Clock, systemClock } from '../../clock.ts'
 import type { TaskEvent } from '../../entities/event.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
+import { resolvesWithin } from '../../executors/timed-wait.ts'
 import type { KnownRound } from './plan-round.ts'
 import { readRound } from './prepare-round.ts'
 import type { Reporter } from './reporter.ts'
 import type { RunView } from './run-view.ts'
-import { isGoingOn } from './verdict.ts'
+import { isGoingOn, isUnclear } from './verdict.ts'
+
+/** After a look at the whole round at least so many times its own length passes until the next one. */
+const restPerLook = 4
+const longestRestMs = 1_000
 
 /** Collects the feed from before a round is made, since the ids of its tasks are known only afterwards. */
 export class RoundFeed {
@@ -46,11 +53,12 @@ export interface FollowOptions {
   signal: AbortSignal
   /** Rung by whoever knows a reason to look again. */
   bell: Bell
+  clock?: Clock
 }
 
 /** Resolves when the round is quiet, or at once when the user wants to stop. */
 export async function followRound(options: FollowOptions): Promise<void> {
-  const { engine, feed, view, reporter, signal, bell } = options
+  const { engine, feed, view, reporter, signal, bell, clock = systemClock } = options
   feed.open((event) => {
     const row = view.apply(event)
     if (row !== undefined) reporter.event(event, row)
@@ -60,7 +68,15 @@ export async function followRound(options: FollowOptions): Promise<void> {
   const onAbort = () => bell.ring()
   signal.addEventListener('abort', onAbort)
   try {
-    while (!signal.aborted && (await goesOn(options))) await bell.rung()
+    while (!signal.aborted) {
+      const begunAt = clock.now()
+      const quiet = !(await goesOn(options))
+      // A round is read page by page: what happened meanwhile may stand in none of them.
+      if (quiet && !bell.heard) return
+      const restMs = Math.min((clock.now() - begunAt) * restPerLook, longestRestMs)
+      await bell.rung()
+      await rest(clock, restMs, signal)
+    }
   } finally {
     signal.removeEventListener('abort', onAbort)
     unwatch()
@@ -79,13 +95,18 @@ async function goesOn({ engine, round, view }: FollowOptions): Promise<boolean> 
   view.refresh(tasksOf(known))
   const open = tasksOf(known).filter((task) => task.executor !== null && !isSettled(task.status))
   if (open.some((task) => isGoingOn(task, undefined))) return true
-  for (const task of open) if (!isBlocked(task) && isGoingOn(task, await engine.why(task.id))) return true
+  for (const task of open) if (isUnclear(task) && isGoingOn(task, await engine.why(task.id))) return true
   return false
 }
 
-/** Nothing but other tasks can set it going, and those are looked at themselves. */
-function isBlocked(task: Task): boolean {
-  return task.status === 'submitted' && task.blockedBy.length > 0
+/** Resolves after so many milliseconds, or when the user wants to stop. */
+async function rest(clock: Clock, restMs: number, signal: AbortSignal): Promise<void> {
+  if (restMs <= 0 || signal.aborted) return
+  const stopped = Promise.withResolvers<void>()
+  const stop = () => stopped.resolve()
+  signal.addEventListener('abort', stop)
+  await resolvesWithin(clock, restMs, stopped.promise)
+  signal.removeEventListener('abort', stop)
 }
 
 export function tasksOf(known: KnownRound): Task[] {
@@ -96,6 +117,11 @@ export function tasksOf(known: KnownRound): Task[] {
 export class Bell {
   #heard = false
   #wake: (() => void) | undefined
+
+  /** It was rung since the last wait. */
+  get heard(): boolean {
+    return this.#heard
+  }
 
   ring(): void {
     this.#heard = true

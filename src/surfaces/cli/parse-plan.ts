@@ -38,6 +38,8 @@ export function parsePlan(source: PlanSource, path: string): Plan {
     autoStart: true,
   }
   const tasks = parseLevel(root, raw.tasks, ['tasks'], null)
+  const byPath = new Map(flatten(tasks).map((task) => [task.path, task]))
+  for (const task of byPath.values()) checkResultNames(source, task, byPath)
   return {
     file: path,
     folder,
@@ -45,7 +47,7 @@ export function parsePlan(source: PlanSource, path: string): Plan {
     description: raw.description,
     concurrency: raw.concurrency,
     tasks,
-    byPath: new Map(flatten(tasks).map((task) => [task.path, task])),
+    byPath,
   }
 }
 
@@ -288,6 +290,31 @@ function missingBlocker(
   return source.error(at, `The task "${task.path}" comes after "${name}", but there is no such task ${where}.${help}`, {
     details: { task: task.path, missing: name, nearest },
   })
+}
+
+/** A command finds the results of what it comes after in variables, by their names: two must not share one. */
+function checkResultNames(source: PlanSource, task: PlanTask, byPath: ReadonlyMap<string, PlanTask>): void {
+  if (task.spec.executor !== 'shell') return
+  const owners = new Map<string, string>()
+  for (const path of task.comesAfter) {
+    const variable = resultVariable((byPath.get(path) as PlanTask).spec.name ?? '')
+    if (variable === undefined) continue
+    const owner = owners.get(variable)
+    if (owner !== undefined) {
+      throw source.error(
+        [...task.path.split('/').flatMap((name) => ['tasks', name]), 'after'],
+        `The task "${task.path}" comes after "${owner}" and "${path}", and the results of both would be its $${variable}. Give one of them another name`,
+        { details: { task: task.path, variable, candidates: [owner, path] } },
+      )
+    }
+    owners.set(variable, path)
+  }
+}
+
+/** As the executor names it (executors/command-environment.ts); undefined when nothing of the name would be left in it. */
+function resultVariable(name: string): string | undefined {
+  if (/\P{ASCII}/u.test(name) && !/[A-Za-z]/.test(name)) return undefined
+  return `ERRAND_RESULT_${name.replaceAll(/[^A-Za-z0-9_]/g, '_')}`
 }
 
 function refuseKeys(source: PlanSource, value: unknown, at: PlanPath, path: string): void {

@@ -1,12 +1,29 @@
 // A plan file as it was read: its value, and where in the file each part of it stands, so that every complaint can name
 // a line and a column. JSON is read by the YAML parser too: it is a subset, and the parser knows positions and
 // duplicate keys.
+import { isUtf8 } from 'node:buffer'
 import { readFile, realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, visit } from 'yaml'
+import {
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  visit,
+  type YAMLParseError,
+} from 'yaml'
 import { ErrandError } from '../../errors.ts'
 
 export type PlanPath = ReadonlyArray<string | number>
+
+/** How many mappings and lists may stand inside each other, the plan itself included. */
+const mostLevels = 64
+const tooDeep = `The plan is nested too deep: at most ${mostLevels} mappings and lists may stand inside each other`
 
 export interface PlanSource {
   /** As the user named it, for messages. */
@@ -21,20 +38,42 @@ export interface PlanSource {
  * @throws ErrandError NOT_FOUND when it cannot be read, INVALID_PLAN { file, line, column } when it is neither YAML nor JSON.
  */
 export async function readPlanSource(file: string, cwd: string): Promise<PlanSource & { path: string }> {
-  let text: string
+  let bytes: Buffer
   let path: string
   try {
     path = await realpath(resolve(cwd, file))
-    text = await readFile(path, 'utf8')
+    bytes = await readFile(path)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new ErrandError('NOT_FOUND', `Cannot read the plan ${file}: ${reason}.`, { file }, error)
   }
-  return { ...parsePlanSource(text, file), path }
+  return { ...parsePlanSource(decode(bytes, file), file), path }
+}
+
+function decode(bytes: Buffer, file: string): string {
+  const text = bytes.toString('utf8')
+  if (isUtf8(bytes) && !text.includes('\0')) return text
+  const bad = text.search(/[\ufffd\0]/)
+  throw invalidPlan(
+    file,
+    { line: text.slice(0, bad).split('\n').length, col: bad - text.lastIndexOf('\n', bad) },
+    'The file is not UTF-8 text. Save it as UTF-8',
+    {},
+  )
 }
 
 /** Parses the text of a plan. */
 export function parsePlanSource(text: string, file: string): PlanSource {
+  try {
+    return parseSource(text, file)
+  } catch (error) {
+    // Whoever walks the nodes calls himself once for each level.
+    if (error instanceof RangeError && isOverflow(error.message)) throw invalidPlan(file, undefined, tooDeep, {})
+    throw error
+  }
+}
+
+function parseSource(text: string, file: string): PlanSource {
   const lines = new LineCounter()
   const document = parseDocument(text.replace(/^\ufeff/, ''), {
     lineCounter: lines,
@@ -45,16 +84,19 @@ export function parsePlanSource(text: string, file: string): PlanSource {
     invalidPlan(file, offset === undefined ? undefined : lines.linePos(offset), message, details)
 
   const first = document.errors[0]
-  if (first !== undefined) throw refuse(first.pos[0], inOtherWords(first.code, text, first.pos) ?? first.message)
+  if (first !== undefined) throw refuse(first.pos[0], inOtherWords(first, text) ?? first.message)
   visit(document, {
     Alias(_key, alias) {
       if (alias.resolve(document) === undefined)
         throw refuse(alias.range?.[0], `The alias *${alias.source} has no anchor before it`)
     },
   })
+  const value = toValue(document, refuse)
+  const deep = pathBelow(value, mostLevels)
+  if (deep !== undefined) throw refuse(offsetOf(document.contents, deep), tooDeep)
   return {
     file,
-    value: toValue(document, refuse),
+    value,
     error: (path, message, options) =>
       refuse(offsetOf(document.contents, path, options?.at), message, options?.details),
   }
@@ -67,16 +109,22 @@ function toValue(
   try {
     return document.toJS({ maxAliasCount: 1_000 })
   } catch (error) {
+    if (error instanceof RangeError) throw error
     throw refuse(0, error instanceof Error ? error.message : String(error))
   }
 }
 
 /** The parser's complaints that need other words here. */
-function inOtherWords(code: string, text: string, [start, end]: readonly [number, number]): string | undefined {
+function inOtherWords({ code, message, pos: [start, end] }: YAMLParseError, text: string): string | undefined {
+  if (isOverflow(message)) return tooDeep
   if (code === 'MULTIPLE_DOCS') return 'A plan is one document, and a second one begins here'
   if (code !== 'DUPLICATE_KEY') return undefined
   const key = /^[^\n:]*/.exec(text.slice(start, Math.max(end, start + 80)))?.[0].trim()
   return `The name ${key} is given twice: each may stand once in its mapping`
+}
+
+function isOverflow(message: string): boolean {
+  return /call stack/.test(message)
 }
 
 function invalidPlan(
@@ -89,6 +137,33 @@ function invalidPlan(
   if (position === undefined) return new ErrandError('INVALID_PLAN', `${file}: ${sentence}`, { file, ...details })
   const { line, col: column } = position
   return new ErrandError('INVALID_PLAN', `${file}:${line}:${column}: ${sentence}`, { file, line, column, ...details })
+}
+
+interface Placed {
+  value: object
+  path: PlanPath
+}
+
+/** Path of the first mapping or list that stands inside more than so many others; undefined when none does. */
+function pathBelow(root: unknown, levels: number): PlanPath | undefined {
+  let level = placedIn({ root }, [])
+  for (let depth = 0; level.length > 0; depth++) {
+    const [first] = level
+    if (depth === levels) return first?.path.slice(1)
+    // An alias is the same value at several places, and looked into at one of them.
+    const next = new Map<object, Placed>()
+    for (const { value, path } of level) {
+      for (const inner of placedIn(value, path)) if (!next.has(inner.value)) next.set(inner.value, inner)
+    }
+    level = [...next.values()]
+  }
+  return undefined
+}
+
+function placedIn(value: object, path: PlanPath): Placed[] {
+  return Object.entries(value).flatMap(([key, inner]: [string, unknown]) =>
+    typeof inner === 'object' && inner !== null ? [{ value: inner, path: [...path, key] }] : [],
+  )
 }
 
 /** Where the part at a path stands; of a path that does not exist, where the part stands that should hold it. */

@@ -4,8 +4,13 @@ import type { KnownTask } from './plan-mark.ts'
 import type { Decision } from './plan-round.ts'
 import { shellCommand } from './shell-words.ts'
 
-export function notesOn(decisions: readonly Decision[], left: readonly KnownTask[]): string[] {
-  return [...decisions.flatMap(noteOn), ...left.map(noteOnLeftover)]
+/** @param ledgerFlag `--ledger FILE` for the commands that are shown, when the user had to give it. */
+export function notesOn(
+  decisions: readonly Decision[],
+  left: readonly KnownTask[],
+  ledgerFlag: readonly string[],
+): string[] {
+  return [...decisions.flatMap(noteOn), ...left.map((known) => noteOnLeftover(known, ledgerFlag))]
 }
 
 function noteOn({ task, known, action, changed, needed }: Decision): string[] {
@@ -25,6 +30,7 @@ function noteOn({ task, known, action, changed, needed }: Decision): string[] {
   }
 }
 
-function noteOnLeftover({ task, mark }: KnownTask): string {
-  return `"${mark.path}" is no longer in the plan but still ${task.status}; "${shellCommand('errand', 'cancel', task.id)}" drops it.`
+function noteOnLeftover({ task, mark }: KnownTask, ledgerFlag: readonly string[]): string {
+  const command = shellCommand('errand', 'cancel', task.id, ...ledgerFlag)
+  return `"${mark.path}" is no longer in the plan but still ${task.status}; "${command}" drops it.`
 }

@@ -1,20 +1,26 @@
-// How a run is stopped: the first interrupt asks it to let go of what runs, the second ends the process at once. One
+// How a run is stopped: the first interrupt asks it to let go of what runs, the second ends it and the process at once. One
 // press of Ctrl-C may arrive twice (from the terminal and, under npm, forwarded by it), so echoes of the first do not
 // count.
 import { type Clock, systemClock } from '../../clock.ts'
+import { resolvesWithin } from '../../executors/timed-wait.ts'
 import { exitCodes } from './exit-code.ts'
 import type { CommandIo } from './io.ts'
 
 /** A person does not press twice within this time and mean it. */
 const echoMs = 250
+/** "At once" may take this long: to end what runs. */
+const longestExitMs = 300
 
 export class StopListener {
   /** What must be put right before the process ends at once. */
   beforeExit: () => void = () => {}
+  /** Ends what runs, before the process ends at once. */
+  endCommands: () => Promise<void> = async () => {}
   readonly #controller = new AbortController()
   readonly #unlisten: () => void
   readonly #clock: Clock
   #askedAt = 0
+  #exiting = false
 
   constructor(io: CommandIo, clock: Clock = systemClock) {
     this.#clock = clock
@@ -34,9 +40,19 @@ export class StopListener {
     if (!this.signal.aborted) {
       this.#askedAt = this.#clock.now()
       this.#controller.abort()
-    } else if (this.#clock.now() - this.#askedAt > echoMs) {
-      this.beforeExit()
-      io.exit(exitCodes.interrupted)
+    } else if (this.#clock.now() - this.#askedAt > echoMs && !this.#exiting) {
+      this.#exiting = true
+      void this.#exit(io)
     }
+  }
+
+  async #exit(io: CommandIo): Promise<void> {
+    this.beforeExit()
+    try {
+      await resolvesWithin(this.#clock, longestExitMs, this.endCommands())
+    } catch {
+      // A ledger that cannot be read tells no more than one that takes too long: the process ends all the same.
+    }
+    io.exit(exitCodes.interrupted)
   }
 }

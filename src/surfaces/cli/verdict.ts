@@ -26,6 +26,7 @@ export interface Verdict {
 /** A run of it is open, or it will have one without anybody's help: it is ready, on a timer, or closing. */
 export function isGoingOn(task: Task, why: Pick<Why, 'reason' | 'at'> | undefined): boolean {
   if (task.status === 'working' || task.ready) return true
+  if (task.questions.some((question) => question.dueAt !== null)) return true
   if (why === undefined) return false
   switch (why.reason) {
     case 'running':
@@ -35,11 +36,30 @@ export function isGoingOn(task: Task, why: Pick<Why, 'reason' | 'at'> | undefine
       return true
     case 'answer':
     case 'children':
-      return why.at !== null || task.questions.some((question) => question.dueAt !== null)
+      return why.at !== null
     case 'blocked':
     case 'executor':
     case 'held':
     case 'settled':
+      return false
+  }
+}
+
+/** An open task that does not tell by itself what it rests for: only `why` knows whether it goes on without help. */
+export function isUnclear(task: Task): boolean {
+  switch (task.status) {
+    case 'submitted':
+      // Nothing but other tasks can set a blocked one going, and those are looked at themselves.
+      return task.blockedBy.length === 0
+    case 'input_required':
+      return task.questions.length === 0 || task.notBefore !== null
+    case 'paused':
+    case 'waiting':
+      return true
+    case 'working':
+    case 'completed':
+    case 'failed':
+    case 'canceled':
       return false
   }
 }

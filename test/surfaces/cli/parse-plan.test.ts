@@ -223,6 +223,13 @@ describe('a plan is refused with line and column', () => {
     ['an empty group', 'tasks:\n  g: { tasks: {} }', 2, 6, /The group "g" has no tasks/],
     ['no tasks', 'tasks: {}', 1, 1, /The plan has no tasks/],
     ['a list for tasks', 'tasks: [a]', 1, 8, /tasks by name/],
+    [
+      'two results under one name',
+      'tasks:\n  a b: { run: x }\n  a_b: { run: x }\n  g: { after: a b, tasks: { c: { run: x }, d: { run: y } } }\n  e: { run: y, after: [a b, a_b] }',
+      5,
+      23,
+      /"e" comes after "a b" and "a_b".* \$ERRAND_RESULT_a_b/,
+    ],
     ['a task that is no mapping', 'tasks:\n  a: make', 2, 6, /must be a mapping/],
     ['a plan that is no mapping', '- a', 1, 1, /must be a mapping.*a list/],
   ])('%s', (_what, text, line, column, message) => {
@@ -233,9 +240,32 @@ describe('a plan is refused with line and column', () => {
     expect(error.details).toMatchObject({ file: 'plan.yaml', line, column })
   })
 
+  test('nested too deep, with the limit', () => {
+    const nested = (levels: number) => `tasks: { a: { run: x, input: ${'['.repeat(levels)}${']'.repeat(levels)} } }`
+    // The plan, its tasks and the task itself are three.
+    expect(planOf(nested(61)).byPath.size).toBe(1)
+    const itself = 'tasks: { a: { run: x, metadata: &m { a: *m } } }'
+    const block = Array.from({ length: 20_000 }, (_, level) => `${' '.repeat(Math.min(level, 900))}a:`).join('\n')
+    for (const text of [nested(62), nested(5_000), nested(200_000), itself, block.slice(0, 400_000)]) {
+      const error = refusalOf(text)
+      expect(error.code).toBe('INVALID_PLAN')
+      expect(error.message).toMatch(/^plan\.yaml:.* nested too deep: at most 64 /)
+    }
+    expect(refusalOf(nested(62)).message).toMatch(/^plan\.yaml:1:91: /)
+  })
+
   test('an empty file, which has no place to point at', () => {
     expect(refusalOf('').message).toMatch(/^plan\.yaml: The plan must be a mapping.*nothing/)
   })
+})
+
+test('results under one name are no matter where no command reads both', () => {
+  const texts = [
+    'tasks: { a b: { run: x }, a_b: { run: x }, c: { run: x, after: a_b } }',
+    'tasks: { a b: { run: x }, a_b: { run: x }, c: { ask: x, after: [a b, a_b] } }',
+    'tasks: { 构建: { run: x }, 测试: { run: x }, c: { run: x, after: [构建, 测试] } }',
+  ]
+  for (const text of texts) expect(planOf(text).byPath.size).toBe(3)
 })
 
 describe('a plan file', () => {
@@ -244,6 +274,23 @@ describe('a plan file', () => {
       code: 'NOT_FOUND',
       message: /missing\.yaml/,
     })
+  })
+
+  test.each([
+    ['Latin-1', Buffer.from('tasks:\n  a: { run: caf\u00e9 }', 'latin1'), 2, 16],
+    ['UTF-16', Buffer.from('\ufefftasks: { a: { run: x } }', 'utf16le'), 1, 1],
+    ['UTF-16 without a mark', Buffer.from('tasks: { a: { run: x } }', 'utf16le'), 1, 2],
+  ])('in %s is told that it is not UTF-8', async (_what, bytes, line, column) => {
+    const folder = await mkdtemp(join(tmpdir(), 'errand-plan-'))
+    try {
+      await writeFile(join(folder, 'bad.yaml'), bytes)
+      await expect(readPlan('bad.yaml', folder)).rejects.toMatchObject({
+        code: 'INVALID_PLAN',
+        message: `bad.yaml:${line}:${column}: The file is not UTF-8 text. Save it as UTF-8.`,
+      })
+    } finally {
+      await rm(folder, { recursive: true })
+    }
   })
 
   test('is named in complaints as the user named it', async () => {

@@ -1,6 +1,11 @@
 // `errand run` as its users meet it: a process, a plan, a ledger.
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { systemProcessTable } from '../../../src/executors/process-table.ts'
 import { Workplace } from './workplace.ts'
+
+async function isAlive(pid: number): Promise<boolean> {
+  return (await systemProcessTable.get(pid))?.zombie === false
+}
 
 /** A command that says when it runs and then waits until a file appears. */
 const untilFile = (file: string) => `echo waiting; while [ ! -e ${file} ]; do sleep 0.02; done`
@@ -252,6 +257,48 @@ tasks:
     expect(await place.task('a')).toMatchObject({ status: 'waiting', statusReason: 'released' })
     place.write('go', '')
     expect((await place.errand('run', 'plan.yaml')).code).toBe(0)
+  })
+
+  test('ends the commands that run when it is told to stop at once, and runs them anew', async () => {
+    await using place = new Workplace()
+    // \`timeout\` puts its command into a process group of its own.
+    place.write(
+      'plan.yaml',
+      `tasks: { a: { run: "echo $$ >> pids; [ -e go ] && exit; timeout 60 sh -c 'echo $$ >> pids; echo waiting; sleep 60'" } }`,
+    )
+    const first = place.start('run', 'plan.yaml')
+    await first.printed(/a +\| waiting/)
+    first.kill('SIGINT')
+    await first.printed(/Stopping/)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    first.kill('SIGINT')
+    expect((await first.ended).code).toBe(130)
+    const pids = place.lines('pids').map(Number)
+    expect(pids).toHaveLength(2)
+    await vi.waitFor(async () => expect(await Promise.all(pids.map(isAlive))).toEqual([false, false]))
+    expect((await place.task('a')).status).toBe('working')
+    place.write('go', '')
+    expect((await place.errand('run', 'plan.yaml')).code).toBe(0)
+  })
+
+  test.each([
+    ['deleted', 'rm ledger.db*', /was deleted or moved/],
+    ['replaced', 'cp ledger.db other; rm ledger.db; mv other ledger.db', /was replaced by another file/],
+  ])('ends with 1 and no word of success when its ledger was %s meanwhile', async (_what, run, message) => {
+    await using place = new Workplace()
+    place.write('plan.yaml', JSON.stringify({ tasks: { a: { run } } }))
+    const { code, out, err } = await place.errand('run', 'plan.yaml')
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringMatching(message) })
+    expect(out).not.toContain('✓')
+  })
+
+  test('names its ledger in the command that drops what has left the plan', async () => {
+    await using place = new Workplace()
+    place.write('plan.yaml', 'tasks: { a: { run: exit 1 }, b: { run: "true", after: a } }')
+    await place.errand('run', 'plan.yaml', '--ledger', 'my own.db')
+    place.write('plan.yaml', 'tasks: { a: { run: "true" } }')
+    const { err } = await place.errand('run', 'plan.yaml', '--ledger', 'my own.db')
+    expect(err).toMatch(/"b" is no longer in the plan.*errand cancel task-\S+ --ledger 'my own\.db'" drops it/)
   })
 
   test('twice at once never runs one task twice, and both end well', async () => {

@@ -50,7 +50,8 @@ describe('off a terminal', () => {
     tell('task.started', 'lines', 400, { status: 'working', from: 'submitted', attempt: 2 })
     tell('task.completed', 'lines', 650, { status: 'completed' })
     tell('task.started', 'elsewhere', 0, { status: 'working' })
-    tell('question.asked', 'g/in', 0, { status: 'working', question: 'Which?' })
+    tell('task.input_required', 'g/in', 0, { status: 'input_required', from: 'working' })
+    tell('question.asked', 'g/in', 0, { status: 'input_required', questionId: 'q', question: 'Which?' })
     tell('task.canceled', 'g/in', 0, { status: 'canceled', reason: 'enough' })
     expect(io.out().split('\n')).toEqual([
       'lines started',

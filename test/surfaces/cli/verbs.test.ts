@@ -45,6 +45,23 @@ describe('from a second process', () => {
     expect(place.lines('runs')).toEqual(['start', 'start', 'end', 'next'])
   })
 
+  test('answer refuses a question that was answered already', async () => {
+    await using place = new Workplace()
+    place.write('plan.yaml', 'tasks: { which: { ask: Which? } }')
+    expect((await place.errand('run', 'plan.yaml')).code).toBe(3)
+    const { id } = await place.task('which')
+    expect((await place.errand('answer', id, 'x')).code).toBe(0)
+    expect(await place.errand('answer', id, 'y')).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringMatching(/^errand: .*answered already.*\n$/),
+    })
+    const { err } = await place.errand('answer', id, 'y', '--json')
+    expect(JSON.parse(err)).toMatchObject({ error: { code: 'NO_QUESTION' } })
+    expect((await place.errand('run', 'plan.yaml')).code).toBe(0)
+    expect((await place.task('which')).result).toBe('x')
+  })
+
   test('answer lets the first go on', async () => {
     await using place = new Workplace()
     place.write(

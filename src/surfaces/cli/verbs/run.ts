@@ -7,11 +7,13 @@ import { createRandomIds } from '../../../ids.ts'
 import { AnswerPrompt } from '../answer-prompt.ts'
 import { decisionJson, describeDecisions } from '../dry-run.ts'
 import { formatDuration } from '../duration.ts'
+import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
 import { Bell, type FollowOptions, followRound, RoundFeed, tasksOf } from '../follow-round.ts'
 import { HeldNotes } from '../held-notes.ts'
 import { type CommandIo, hasColor, isLiveTerminal, note, print, printJson, printPainted } from '../io.ts'
 import { createJsonLines } from '../json-lines.ts'
+import { LedgerFile } from '../ledger-file.ts'
 import { isLedgerFile, ledgerExists, makeLedgerFolder } from '../ledger-path.ts'
 import { createLiveTree } from '../live-tree.ts'
 import { createPaint } from '../paint.ts'
@@ -73,20 +75,37 @@ async function peek(request: RunPlan, flags: RunFlags): Promise<KnownRound> {
 }
 
 async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promise<number> {
+  makeLedgerFolder(request.ledger)
+  const { openLedger } = await import('../../../ledger/open-ledger.ts')
+  // Not the engine's own, so that it can still be read while the engine closes.
+  const ledger = await openLedger(request.ledger)
+  try {
+    const file = new LedgerFile(request.ledger)
+    const conclude = await runRound(io, request, flags, ledger)
+    file.requireSame()
+    return conclude()
+  } finally {
+    await ledger.close()
+  }
+}
+
+/** Resolves to what says how the round ended, and gives the exit code. */
+async function runRound(io: CommandIo, request: RunPlan, flags: RunFlags, ledger: object): Promise<() => number> {
   const stop = new StopListener(io)
   const notes = new HeldNotes(io)
   const bell = new Bell()
-  const engine = await openEngine(io, request, (error) => {
+  const engine = await openEngine(io, request, ledger, (error) => {
     notes.add(`errand: ${error instanceof Error ? error.message : String(error)}`)
     bell.ring()
   })
+  stop.endCommands = () => endCommands(engine)
   const feed = new RoundFeed(engine)
   try {
     const round = await chooseRound(request, flags, engine)
     const startedAt = systemClock.now()
     const invocation = createRandomIds().next('run')
     const { decisions, known } = await prepareRound(engine, { ...request, round, invocation })
-    for (const line of notesOn(decisions, leftovers(request.plan, known))) notes.add(line)
+    for (const line of notesOn(decisions, leftovers(request.plan, known), ledgerFlagOf(flags))) notes.add(line)
     const work = needsWork(known) && !stop.signal.aborted
     if (work) {
       const view = new RunView(request.plan, known)
@@ -94,11 +113,12 @@ async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promis
       await watch({ engine, round, feed, view, reporter, bell, signal: stop.signal }, stop, notes)
     }
     if (stop.signal.aborted) return await drain(io, engine)
-    return conclude(io, request, flags, {
+    const ending: Ending = {
       known: await readRound(engine, round),
       before: new Set(decisions.flatMap(completedBefore)),
       duration: work ? formatDuration(systemClock.now() - startedAt) : undefined,
-    })
+    }
+    return () => conclude(io, request, flags, ending)
   } finally {
     feed.close()
     await engine.close()
@@ -121,15 +141,19 @@ async function watch(options: FollowOptions, stop: StopListener, notes: HeldNote
   }
 }
 
-async function openEngine(io: CommandIo, request: RunPlan, onError: (error: unknown) => void): Promise<Engine> {
-  makeLedgerFolder(request.ledger)
+async function openEngine(
+  io: CommandIo,
+  request: RunPlan,
+  ledger: object,
+  onError: (error: unknown) => void,
+): Promise<Engine> {
   const [{ createEngine }, { createShell }, { createAsk }] = await Promise.all([
     import('../../../index.ts'),
     import('../../../executors/shell.ts'),
     import('../../../executors/ask.ts'),
   ])
   return await createEngine({
-    ledger: request.ledger,
+    ledger,
     work: false,
     maxConcurrent: request.maxConcurrent,
     executors: {
@@ -166,10 +190,10 @@ function completedBefore({ known, action }: Decision): string[] {
   return known?.task.status === 'completed' && action === 'keep' ? [known.task.id] : []
 }
 
-async function drain(io: CommandIo, engine: Engine): Promise<number> {
+async function drain(io: CommandIo, engine: Engine): Promise<() => number> {
   note(io, 'Stopping: what runs is let go, and the next run goes on with it. Once more to stop at once.')
   await engine.close()
-  return exitCodes.interrupted
+  return () => exitCodes.interrupted
 }
 
 interface Ending {
@@ -185,9 +209,13 @@ function conclude(io: CommandIo, request: RunPlan, flags: RunFlags, ending: Endi
   const say = flags.json ? note : printPainted
   if (!flags.json) for (const line of resultsOf(io, request, ending)) print(io, line)
   const paint = createPaint(!flags.json && hasColor(io))
-  const ledgerFlag = flags.ledger === undefined ? [] : ['--ledger', flags.ledger]
-  for (const line of summarize(verdict, { paint, ledgerFlag, ...ending })) say(io, line)
+  for (const line of summarize(verdict, { paint, ledgerFlag: ledgerFlagOf(flags), ...ending })) say(io, line)
   return verdict.code
+}
+
+/** For the commands that are shown: what the user had to give will be needed there, too. */
+function ledgerFlagOf({ ledger }: RunFlags): string[] {
+  return ledger === undefined ? [] : ['--ledger', ledger]
 }
 
 /** A plan that ends in more tasks than this has no last words: they would be a list of everything. */

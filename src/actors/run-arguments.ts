@@ -1,0 +1,88 @@
+// The doors of a run: what an executor hands to `run.*` is checked before anything of it is recorded. Calls are many and most
+// come without options, so these cost nothing when there are none.
+import type { z } from 'zod'
+import { messageRoles } from '../entities/message.ts'
+import { ErrandError, nearestName } from '../errors.ts'
+import type { CallOptions } from '../executor.ts'
+import { checkText } from '../json.ts'
+import { callOptionsSchema } from '../options.ts'
+import { kindOf, parse, requireText } from '../parse.ts'
+import type { CallFunction } from './perform-call.ts'
+
+const none = Object.freeze({})
+
+/**
+ * Options as they were given: what they leave out is told from what they set to undefined.
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT.
+ */
+export function checkOptions<T extends object>(schema: z.ZodType, options: T | undefined, what: string): T {
+  if (options === undefined) return none as T
+  parse(schema, options, what)
+  return options
+}
+
+export interface CallArguments {
+  params: unknown
+  fn: CallFunction
+  options: CallOptions
+}
+
+/** What follows the name: params may be left out. */
+export function callArguments(name: unknown, rest: readonly unknown[]): CallArguments {
+  requireText(name, 'the name of a call')
+  const [params, fn, options] = typeof rest[0] === 'function' ? [undefined, ...rest] : rest
+  if (typeof fn !== 'function') {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `run.call("${String(name)}") has no function to call, but ${kindOf(fn)}: it takes (name, fn, options?) or (name, params, fn, options?).`,
+      { name },
+    )
+  }
+  return {
+    params,
+    fn: fn as CallFunction,
+    options: checkOptions(callOptionsSchema, options as CallOptions | undefined, 'run.call'),
+  }
+}
+
+/** The ids of the tasks that a run would wait for. */
+export function awaitedIds(tasks: unknown): string[] {
+  return (Array.isArray(tasks) ? (tasks as unknown[]) : [tasks]).map((each) => {
+    const id = typeof each === 'string' ? each : (each as { id?: unknown } | null | undefined)?.id
+    if (typeof id === 'string') return checkText(id, 'the task id')
+    throw new ErrandError('INVALID_INPUT', `run.wait takes tasks or their ids, got ${kindOf(each)}.`, {})
+  })
+}
+
+export function checkMessage(role: unknown, content: unknown): void {
+  if (!(messageRoles as readonly unknown[]).includes(role)) {
+    const nearest = typeof role === 'string' ? nearestName(role, messageRoles) : undefined
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `A message has no role ${JSON.stringify(role) ?? kindOf(role)}.${nearest ? ` Did you mean "${nearest}"?` : ''} The roles are: ${messageRoles.join(', ')}.`,
+      { role, nearest, known: [...messageRoles] },
+    )
+  }
+  if (typeof content === 'string') return
+  const { [Symbol.asyncIterator]: tokens, [Symbol.iterator]: texts } = Object(content) as Record<symbol, unknown>
+  if (typeof tokens === 'function' || typeof texts === 'function') return
+  throw new ErrandError('INVALID_INPUT', `A message is a text or its tokens one by one, not ${kindOf(content)}.`, {})
+}
+
+export function checkDuration(ms: unknown): void {
+  if (typeof ms === 'number' && Number.isFinite(ms) && ms >= 0) return
+  throw new ErrandError(
+    'INVALID_INPUT',
+    `Cannot sleep for ${typeof ms === 'number' ? ms : kindOf(ms)} ms: expected a number of milliseconds, 0 or more.`,
+    { ms },
+  )
+}
+
+export function checkFraction(fraction: unknown): void {
+  if (typeof fraction === 'number' && fraction >= 0 && fraction <= 1) return
+  throw new ErrandError(
+    'INVALID_INPUT',
+    `Progress is a fraction between 0 and 1, not ${typeof fraction === 'number' ? fraction : kindOf(fraction)}.`,
+    { fraction },
+  )
+}

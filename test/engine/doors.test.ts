@@ -1,0 +1,137 @@
+// What is thrown at the doors of the engine and is not what they take: each refusal is typed, says what was given, and comes
+// before anything is written.
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { defineExecutor } from '../../src/executor.ts'
+import { deepestTasks } from '../../src/parse.ts'
+import { openEngine, refusalOf } from './world.ts'
+
+const noop = (): null => null
+
+/** Groups in each other, so many levels of tasks in all. */
+function nested(levels: number): Record<string, unknown> {
+  let tree: Record<string, unknown> = { name: 'innermost' }
+  for (let level = 1; level < levels; level++) tree = { name: `level ${level}`, tasks: { inner: tree } }
+  return tree
+}
+
+describe('a tree', () => {
+  it('may be 128 levels deep, and a deeper one is refused before anything looks into it', async () => {
+    const engine = await openEngine()
+    await engine.create(nested(deepestTasks) as never)
+    for (const levels of [deepestTasks + 1, 500, 100_000]) {
+      const refusal = await refusalOf(engine.create(nested(levels) as never), 'INVALID_INPUT')
+      expect(refusal.message).toContain('deeper than 128 levels')
+    }
+    const round: Record<string, unknown> = { name: 'round' }
+    round['tasks'] = { a: round, b: round }
+    await refusalOf(engine.create(round as never), 'INVALID_INPUT')
+    expect((await engine.list()).total).toBe(deepestTasks)
+  })
+
+  it('may be a chain of 10,000 siblings, each after the next', async () => {
+    const engine = await openEngine({ executors: { work: () => null }, autoStart: false })
+    const last = 10_000
+    const tasks = Object.fromEntries(
+      Array.from({ length: last }, (_, n) => [
+        `t${n}`,
+        n === last - 1 ? { executor: 'work' } : { executor: 'work', after: `t${n + 1}` },
+      ]),
+    )
+    const group = await engine.create({ name: 'chain', tasks })
+    expect((await engine.list({ parentId: group.id, limit: 1 })).total).toBe(last)
+  })
+
+  it('is refused with the path of its cycle, however long the way there is', async () => {
+    const engine = await openEngine({ executors: { work: () => null } })
+    const tasks = Object.fromEntries(
+      Array.from({ length: 10_000 }, (_, n) => [`t${n}`, { executor: 'work', after: `t${n + 1}` }]),
+    )
+    const cycle = { x: { name: 'x', after: ['y'] }, y: { name: 'y', after: ['t0', 'x'] } }
+    for (const end of [{ t10000: { name: 'end', after: 't9998' } }, { t10000: { name: 'end' }, ...cycle }]) {
+      const refusal = await refusalOf(engine.create({ name: 'round', tasks: { ...tasks, ...end } }), 'CYCLE')
+      const path = refusal.details['path']
+      expect(path).toEqual('x' in end ? ['x', 'y', 'x'] : ['t9998', 't9999', 't10000', 't9998'])
+    }
+    expect((await engine.list()).total).toBe(0)
+  })
+})
+
+describe('an option that would do nothing', () => {
+  it.each([
+    [{ name: 'by hand', timeoutMs: 5 }, 'timeoutMs', 'Name an executor'],
+    [{ goal: 'tidy up', retry: { maxAttempts: 2 } }, 'retry', 'Name an executor'],
+    [{ name: 'all', timeoutMs: 5, tasks: { a: { executor: 'work' } } }, 'timeoutMs', 'tasks in the group'],
+    [{ name: 'all', tasks: { a: { name: 'by hand', retry: { maxAttempts: 2 } } } }, 'retry', 'Name an executor'],
+  ])('is refused where the task has no executor: %j', async (spec, option, hint) => {
+    const engine = await openEngine({ executors: { work: () => null } })
+    const refusal = await refusalOf(engine.create(spec as never), 'INVALID_INPUT')
+    expect(refusal.details).toMatchObject({ option })
+    expect(refusal.message).toContain(hint)
+    expect((await engine.list()).total).toBe(0)
+  })
+})
+
+describe('a definition of an executor', () => {
+  it('is refused with the nearest name of an unknown option', async () => {
+    const wrong = { run: noop, retyr: { maxAttempts: 2 } } as never
+    expect((await refusalOf(() => defineExecutor(wrong), 'UNKNOWN_OPTION')).details).toMatchObject({
+      option: 'retyr',
+      nearest: 'retry',
+    })
+    const inside = { run: noop, retry: { maxAttemps: 2 } } as never
+    expect((await refusalOf(() => defineExecutor(inside), 'UNKNOWN_OPTION')).details['nearest']).toBe('maxAttempts')
+  })
+
+  it.each([
+    [{ run: 'shell' }, 'run'],
+    [{ run: noop, input: {} }, 'input'],
+    [{ run: noop, result: z.object({}), timeoutMs: -1 }, 'timeoutMs'],
+    [null, ''],
+  ])('is refused with where it is wrong: %j', async (definition, path) => {
+    const refusal = await refusalOf(() => defineExecutor(definition as never), 'INVALID_INPUT')
+    expect((refusal.details['issues'] as Array<{ path: string }>)[0]?.path).toBe(path)
+  })
+})
+
+describe('a verb', () => {
+  it('takes a reason that is a text, and nothing else', async () => {
+    const engine = await openEngine()
+    const task = await engine.create({ name: 'a' })
+    await engine.start(task)
+    const refusal = await refusalOf(engine.cancel(task, { reason: 'x' } as never), 'INVALID_INPUT')
+    expect(refusal.message).toBe('Expected the reason to be a string, got object.')
+    await refusalOf(engine.cancel(task, null as never), 'INVALID_INPUT')
+    await refusalOf(engine.fail(task, 5 as never), 'INVALID_INPUT')
+    await refusalOf(engine.fail(task, undefined as never), 'INVALID_INPUT')
+    expect((await engine.get(task))?.status).toBe('working')
+  })
+
+  it('says what it was given in place of a task', async () => {
+    const engine = await openEngine()
+    const given = async (ref: unknown) => (await refusalOf(engine.get(ref as never), 'INVALID_INPUT')).message
+    expect(await given(5)).toBe('Expected a task or its id, got number.')
+    expect(await given(null)).toBe('Expected a task or its id, got null.')
+    expect(await given(undefined)).toBe('Expected a task or its id, got undefined.')
+    expect(await given({ id: 5 })).toBe('Expected a task or its id, got an object whose id is number.')
+    for (const ref of [null, undefined, 5, {}]) await refusalOf(engine.find(ref as never), 'INVALID_INPUT')
+  })
+})
+
+describe('a listener', () => {
+  it('must be a function', async () => {
+    const engine = await openEngine()
+    for (const listener of [5, null, undefined, {}]) {
+      await refusalOf(() => engine.subscribe('*', listener as never), 'INVALID_INPUT')
+      await refusalOf(() => engine.watch(listener as never), 'INVALID_INPUT')
+    }
+  })
+})
+
+describe('a ledger', () => {
+  it('is no "file:" URI, whose options would become part of a file name', async () => {
+    for (const ledger of ['file:x.db?mode=ro', 'FILE:x.db', 'file:///tmp/x.db']) {
+      await refusalOf(openEngine({ ledger }), 'INVALID_INPUT')
+    }
+  })
+})

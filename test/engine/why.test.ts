@@ -1,0 +1,96 @@
+// `why` in sentences for people: what a group's state means, who will never complete and what would help, and times as times.
+import { expect, it } from 'vitest'
+import { SimulatedClock } from 'xstate'
+import { isoTime } from '../../src/clock.ts'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
+import { openEngine, puppet, reached, turns } from './world.ts'
+
+it('says of a group which of its tasks run, and how many are to come', async () => {
+  const hands = puppet()
+  const engine = await openEngine({ executors: { work: hands.executor } })
+  const group = await engine.create({
+    name: 'plan',
+    tasks: { first: { executor: 'work' }, later: { tasks: { inner: { executor: 'work' } }, after: 'first' } },
+  })
+  await hands.started(0)
+  const [first] = await engine.children(group)
+  const why = await engine.why(group)
+  expect(why).toMatchObject({ reason: 'running', tasks: [first!.id] })
+  expect(why.message).toBe(
+    `plan is a group and ends with its last task: first (${first!.id}) is running, 1 more to come.`,
+  )
+})
+
+it('says of a group none of whose tasks runs what it waits for', async () => {
+  const hands = puppet()
+  const engine = await openEngine({ executors: { work: hands.executor } })
+  const group = await engine.create({
+    name: 'plan',
+    tasks: { first: { executor: 'work' }, later: { executor: 'work', after: 'first' }, other: { name: 'by hand' } },
+  })
+  expect((await engine.why(group)).message).toContain('starts with its first child')
+  ;(await hands.started(0)).end.reject(new Error('broke'))
+  const [first, later, other] = await engine.children(group)
+  await reached(engine, first!, 'failed')
+  const why = await engine.why(group)
+  expect(why).toMatchObject({ reason: 'children', status: 'working', tasks: [later!.id, other!.id] })
+  expect(why.message).toContain(`later (${later!.id}), submitted; by hand (${other!.id}), submitted`)
+  expect(why.message).not.toContain('by hand.')
+})
+
+it('names those that failed or were canceled among the tasks that it comes after, and what would help', async () => {
+  const engine = await openEngine()
+  const [open, failed, canceled] = await engine.create([{ name: 'open' }, { name: 'failed' }, { name: 'canceled' }])
+  await engine.start(failed!)
+  await engine.fail(failed!, 'broke')
+  await engine.cancel(canceled!)
+  const ids = [open!.id, failed!.id, canceled!.id]
+  const why = await engine.why(await engine.create({ name: 'last', blockedBy: ids }))
+  expect(why).toMatchObject({ reason: 'blocked', tasks: ids })
+  expect(why.message).toBe(
+    [
+      `It comes after ${ids[0]}, not yet completed.`,
+      `It comes after ${ids[1]}, which failed: \`retry\` there gives a new attempt, or \`cancel\` this task.`,
+      `It comes after ${ids[2]}, which was canceled and will never complete: \`cancel\` this task, or name others with \`update({ blockedBy })\`.`,
+    ].join(' '),
+  )
+})
+
+it('names a few of many, and counts the others', async () => {
+  const engine = await openEngine()
+  const many = await engine.create(Array.from({ length: 8 }, (_, n) => ({ name: `n${n}` })))
+  const why = await engine.why(await engine.create({ name: 'last', blockedBy: many.map(({ id }) => id) }))
+  expect(why.tasks).toHaveLength(8)
+  expect(why.message).toContain(`${many[4]!.id} and 3 more`)
+})
+
+it('tells times as times', async () => {
+  const clock = new SimulatedClock()
+  const engine = await openEngine({ clock, executors: { naps: (_task: ExecutorTask, run: Run) => run.sleep(5_000) } })
+  const later = await engine.create({ executor: 'naps', notBefore: 60_000 })
+  expect(await engine.why(later)).toMatchObject({ at: 60_000, message: 'It may start at 1970-01-01T00:01:00.000Z.' })
+  const asleep = await engine.create({ executor: 'naps' })
+  await reached(engine, asleep, 'waiting')
+  await turns()
+  expect((await engine.why(asleep)).message).toBe('It sleeps until 1970-01-01T00:00:05.000Z.')
+  expect(isoTime(8.64e15)).toBe('+275760-09-13T00:00:00.000Z')
+  expect(isoTime(8.65e15)).toBe('8650000000000000 (epoch ms)')
+})
+
+it('says of a task that is worked on by hand which verb goes on', async () => {
+  const engine = await openEngine()
+  const task = await engine.create({ name: 'mine' })
+  expect((await engine.why(task)).message).toContain('`start`')
+  await engine.start(task)
+  expect((await engine.why(task)).message).toBe('mine is running by hand.')
+  await engine.pause(task)
+  expect(await engine.why(task)).toMatchObject({ reason: 'held', message: 'mine is paused and waits for `resume`.' })
+  await engine.resume(task)
+  await engine.update(task, { status: 'input_required' })
+  expect(await engine.why(task)).toMatchObject({ reason: 'answer' })
+  await engine.answer(task, 'yes')
+  await engine.update(task, { status: 'waiting' })
+  expect((await engine.why(task)).message).toContain("update({ status: 'working' })")
+  await engine.update(task, { status: 'working' })
+  expect((await engine.get(task))?.status).toBe('working')
+})
