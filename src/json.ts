@@ -19,6 +19,7 @@ export function toJson(value: unknown, what: string): string {
   try {
     text = JSON.stringify(value)
   } catch (error) {
+    if (error instanceof RangeError) throw refuse(what, `it is nested deeper than ${deepestJson} levels`, error)
     throw refuse(what, error instanceof Error ? error.message : 'it cannot be turned into JSON', error)
   }
   if (text === undefined) throw refuse(what, `a ${typeof value} has no JSON image`)

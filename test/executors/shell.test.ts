@@ -75,6 +75,15 @@ async function failureOf(promise: Promise<unknown>): Promise<Failure> {
   return thrown as Failure
 }
 
+/** The process may end between the listing and the reading. */
+function statOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
 async function isRunning(pid: number): Promise<boolean> {
   const entry = await systemProcessTable.get(pid)
   return entry !== undefined && !entry.zombie
@@ -353,7 +362,7 @@ describe('what a command leaves running', () => {
 
   function zombiesOf(parent: number): string[] {
     const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-    const stats = pids.map((pid) => (existsSync(`/proc/${pid}/stat`) ? readFileSync(`/proc/${pid}/stat`, 'utf8') : ''))
+    const stats = pids.map(statOf)
     return stats.filter((stat) => new RegExp(`\\) Z ${parent} `).test(stat))
   }
 })
