@@ -54,7 +54,7 @@ const mostQuotedLines = 3
  *
  * @example
  * const engine = await createEngine({ executors: { shell: createShell({ killGraceMs: 10_000 }) } })
- * const task = await engine.create({ executor: 'shell', input: { run: 'git ls-files | wc -l', cwd: '/work/project' } })
+ * const task = await engine.create({ executor: 'shell', input: { run: 'git ls-files | wc -l', cwd: '/srv/project' } })
  */
 export function createShell(options: ShellOptions = {}): Executor<ShellInput, ShellResult> {
   return defineExecutor({

@@ -7,7 +7,7 @@ import { outcomeOf, toTask } from '../../src/entities/task.ts'
 import { taskOf } from '../machines/task-of.ts'
 
 describe('a task', () => {
-  it('is shown with the fields of the seed and of issue 2, and with nothing of the machinery (S3-015)', () => {
+  it('is shown with the fields people know, and with nothing of the machinery (S3-015)', () => {
     expect(toTask(taskOf(), ['task-b'], [])).toEqual({
       id: 'task-a',
       seq: 1,

@@ -19,13 +19,13 @@ describe('the environment of a command', () => {
     vi.stubEnv('FROM_PROCESS', 'process')
     vi.stubEnv('FROM_BOTH', 'process')
     const own = { FROM_BOTH: 'task', FROM_TASK: 'task', ERRAND_TASK_ID: 'task-forged' }
-    expect(commandEnvironment(own, { ...identity, ledger: '/work/errand.db' }, [])).toMatchObject({
+    expect(commandEnvironment(own, { ...identity, ledger: '/srv/errand.db' }, [])).toMatchObject({
       FROM_PROCESS: 'process',
       FROM_BOTH: 'task',
       FROM_TASK: 'task',
       ERRAND_TASK_ID: 'task-1',
       ERRAND_CALL_ID: 'call-1',
-      ERRAND_LEDGER: '/work/errand.db',
+      ERRAND_LEDGER: '/srv/errand.db',
     })
   })
 

@@ -181,7 +181,7 @@ describe('a command', () => {
 
   it('finds its task and the results it comes after in its environment', async () => {
     const { execute, context } = setup({
-      ledger: '/work/errand.db',
+      ledger: '/srv/errand.db',
       dependencies: [
         { name: 'line count', result: { exitCode: 0, stdout: '42\n' } },
         { name: 'choice', result: { colour: 'green' } },
@@ -190,7 +190,7 @@ describe('a command', () => {
     const variables =
       'echo "$ERRAND_TASK_ID $ERRAND_CALL_ID $ERRAND_LEDGER $ERRAND_RESULT_line_count $ERRAND_RESULT_choice $MINE"'
     const { stdout } = await execute({ run: variables, env: { MINE: 'mine' }, shell: '/bin/sh' })
-    expect(stdout).toBe(`task-1 ${context.callId} /work/errand.db 42 {"colour":"green"} mine\n`)
+    expect(stdout).toBe(`task-1 ${context.callId} /srv/errand.db 42 {"colour":"green"} mine\n`)
   })
 
   it('may come after much', async () => {
