@@ -111,7 +111,7 @@ describe('the scheduler', () => {
     expect(order).toEqual(['urgent', 'early', 'late'])
   })
 
-  it('heeds the limit of each executor, and lets others pass one that is full', async () => {
+  it('heeds the limit of each executor, and lets others pass one that is full (S3-049)', async () => {
     const narrow = puppet()
     const { executor, seen } = recorder()
     const engine = await openEngine({

@@ -11,7 +11,7 @@ let opened = 0
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 ledgerContract(
-  'a SQLite file (X-015)',
+  'a SQLite file (X-015, X-017)',
   async () => {
     opened += 1
     const ledger = await openLedger(join(folder, `${opened}.db`))
@@ -21,7 +21,7 @@ ledgerContract(
 )
 
 ledgerContract(
-  'SQLite in memory (X-015)',
+  'SQLite in memory (X-015, X-017)',
   async () => {
     const ledger = await openLedger(':memory:')
     return { ledger, close: () => ledger.close() }

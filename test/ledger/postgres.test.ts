@@ -30,7 +30,7 @@ afterAll(async () => {
 })
 
 ledgerContract(
-  'PostgreSQL (PGlite)',
+  'PostgreSQL (PGlite, X-017)',
   async () => {
     const { client, drop } = await openSchema()
     const ledger = await openPostgresLedger(client)

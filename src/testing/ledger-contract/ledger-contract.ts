@@ -27,7 +27,7 @@ const themes = { steps, rows, lists, families, dependencies, runsAndCalls, feed,
  */
 export function ledgerContract(name: string, open: () => Promise<OpenedLedger>, words: TestWords): void {
   const world = contractWorld(open, words)
-  words.describe(`the ledger contract (X-017) on ${name}`, () => {
+  words.describe(`the ledger contract on ${name}`, () => {
     for (const theme of Object.values(themes)) theme(world)
   })
 }
