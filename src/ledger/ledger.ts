@@ -127,6 +127,8 @@ export interface Tx extends Reads {
     insert(edge: DependencyRecord): Op<void>
     /** Closes one open edge. */
     satisfy(edge: DependencyRecord, at: number): Op<void>
+    /** A task that had settled is open again: who still waits for it waits again. Edges of waits only. */
+    reopenWaits(blockerId: string): Op<void>
     /** Closes every open edge of one journal entry. */
     satisfyWaits(callId: string, at: number): Op<void>
     remove(taskId: string, blockerId: string): Op<void>

@@ -113,6 +113,7 @@ export function* reviveGroupsAbove(tx: Tx, child: TaskRecord, moment: Moment): O
     if (!parent?.group || parent.status !== 'failed') return
     const revived = moved(parent, 'retry', moment.at, { attempt: parent.attempt + 1, error: null })
     yield* tx.task.save(revived)
+    yield* tx.dependency.reopenWaits(revived.id)
     yield* tx.event.append(eventOf(moment, 'task.retried', revived, { from: 'failed', attempt: revived.attempt }))
     id = parent.parentId
   }

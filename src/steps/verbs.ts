@@ -180,6 +180,7 @@ function retried(task: TaskRecord, moment: Moment): TaskRecord {
 
 function* writeRetried(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
   yield* tx.task.save(task)
+  yield* tx.dependency.reopenWaits(task.id)
   yield* tx.event.append(eventOf(moment, 'task.retried', task, { from: 'failed', attempt: task.attempt, by: 'verb' }))
 }
 

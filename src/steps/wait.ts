@@ -76,13 +76,12 @@ export function takeWait(
       if (call?.status !== 'pending') return { open: true }
       const params = call.params as WaitParams
       const awaited = yield* awaitedOf(tx, params)
-      if (
-        !isWaitOver(
-          params,
-          awaited.map((each) => each?.status ?? 'canceled'),
-        )
-      )
+      const statuses = awaited.map((each) => each?.status ?? 'canceled')
+      if (!isWaitOver(params, statuses)) {
+        // It was over, and one of its tasks has been tried again since: the edge is open anew, and so is the wait.
+        if (call.details !== null) yield* tx.call.save({ ...call, details: null, updatedAt: moment.at })
         return { open: true }
+      }
       const outcomes = awaited.map((each) => (each ? (outcomeOf(each) ?? null) : null))
       yield* tx.call.save({ ...call, status: 'completed', result: outcomes, dueAt: null, updatedAt: moment.at })
       yield* tx.dependency.satisfyWaits(callId, moment.at)

@@ -37,6 +37,23 @@ describe('a wait', () => {
     expect(await engine.result(waiter)).toEqual([1, 2])
   })
 
+  it('waits on for a task that failed and was tried again meanwhile', async () => {
+    const { engine, one, two, waiter, end } = await setup({ settled: true })
+    await engine.start(one.id)
+    await engine.fail(one.id, 'first try')
+    await engine.retry(one.id)
+    await end(two, 2)
+    await engine.idle()
+    expect(await engine.get(waiter)).toMatchObject({ status: 'waiting', ready: false })
+    expect((await engine.why(waiter)).tasks).toEqual([one.id])
+    await end(one, 1)
+    expect(await engine.result(waiter, { timeoutMs: 5_000 })).toEqual([
+      { status: 'completed', result: 1 },
+      { status: 'completed', result: 2 },
+    ])
+    expect((await engine.runs(waiter)).length).toBeLessThan(5)
+  })
+
   it('for all fails with the first that does not complete', async () => {
     const { engine, two, waiter } = await setup()
     await engine.cancel(two.id, 'not needed')

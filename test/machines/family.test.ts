@@ -4,6 +4,7 @@ import type { Outcome, TaskRecord } from '../../src/entities/task.ts'
 import { ErrandError } from '../../src/errors.ts'
 import {
   awaitsChildren,
+  endsWait,
   isWaitOver,
   parentVerdict,
   resolveRetry,
@@ -147,5 +148,31 @@ describe('a retry', () => {
       backoffMs: 0,
       backoff: 'fixed',
     })
+  })
+})
+
+describe('the end of one awaited task', () => {
+  const states = ['working', 'completed', 'failed', 'canceled'] as const
+
+  it('ends the wait exactly when the whole wait is over by it, whatever the others are', () => {
+    let weighed = 0
+    for (const mode of ['all', 'any'] as const) {
+      for (const settled of [true, false]) {
+        for (const others of states.flatMap((a) => states.map((b) => [a, b]))) {
+          const params = { tasks: ['a', 'b', 'c'], mode, settled }
+          // A wait that was over before is not asked again.
+          if (isWaitOver(params, [...others, 'working'])) continue
+          for (const ended of ['completed', 'failed', 'canceled'] as const) {
+            const over = isWaitOver(params, [...others, ended])
+            expect(
+              endsWait(params, ended, others.includes('working')),
+              `${mode} ${String(settled)} ${others.join(' ')} ${ended}`,
+            ).toBe(over)
+            weighed += 1
+          }
+        }
+      }
+    }
+    expect(weighed).toBeGreaterThan(50)
   })
 })

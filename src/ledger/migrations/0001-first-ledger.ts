@@ -105,6 +105,11 @@ function dependencyTable({ db, integer, strict }: Spelling): Compilable[] {
       .on('dependency')
       .columns(['blocker_id', 'task_id'])
       .where(sql.ref('satisfied_at'), 'is', null),
+    schema
+      .createIndex('dependency_awaited')
+      .on('dependency')
+      .column('blocker_id')
+      .where(sql.ref('kind'), '=', sql`'wait'`),
     schema.createIndex('dependency_wait').on('dependency').column('call_id').where(sql.ref('kind'), '=', sql`'wait'`),
   ]
 }

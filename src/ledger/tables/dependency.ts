@@ -103,6 +103,21 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
       .where('call_id', '=', hole('call'))
       .where('satisfied_at', 'is', null),
   )
+  // Only for waits that nobody has taken up: a closed entry waits for nothing any more.
+  const updateReopened = prepare((db, hole) =>
+    db
+      .updateTable('dependency')
+      .set({ satisfied_at: null })
+      .where(aWait)
+      .where('blocker_id', '=', hole('blocker'))
+      .where('call_id', 'in', (waits) =>
+        waits
+          .selectFrom('call')
+          .select('call.id')
+          .where('call.status', '=', 'pending')
+          .whereRef('call.id', '=', 'dependency.call_id'),
+      ),
+  )
   const deleteEdge = prepare((db, hole) =>
     db
       .deleteFrom('dependency')
@@ -158,6 +173,9 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
     },
     *satisfyWaits(call, at) {
       yield* change(updateSatisfiedWaits, { call, at })
+    },
+    *reopenWaits(blocker) {
+      yield* change(updateReopened, { blocker })
     },
     *remove(task, blocker) {
       yield* change(deleteEdge, { task, blocker })

@@ -1,7 +1,7 @@
 // Dependencies: open edges, satisfied ones, waits of a journal entry, and the search for a cycle.
 
 import type { Ledger } from '../../ledger/ledger.ts'
-import { edgeRow, someTime, taskRow } from '../factories.ts'
+import { callRow, edgeRow, someTime, taskRow } from '../factories.ts'
 import { type Theme, write } from './contract-world.ts'
 
 const insertTasks = (ledger: Ledger, ...ids: string[]) =>
@@ -40,6 +40,26 @@ export const dependencies: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.dependency.openBlockers('a'))).toEqual(['b'])
       expect((await ledger.read((tx) => tx.dependency.dependents('b'))).length).toBe(2)
     })
+
+    proves(
+      'of an open wait are open again when what they wait for is; those of a wait that is over are not',
+      async (ledger) => {
+        await insertTasks(ledger, 'a', 'b')
+        await write(ledger, function* (tx) {
+          for (const [id, status] of [
+            ['call-open', 'pending'],
+            ['call-over', 'completed'],
+          ] as const) {
+            yield* tx.call.insert(callRow({ id, taskId: 'a', kind: 'wait', status }))
+            const edge = edgeRow({ taskId: 'a', blockerId: 'b', kind: 'wait', callId: id, satisfiedAt: someTime })
+            yield* tx.dependency.insert(edge)
+          }
+          yield* tx.dependency.reopenWaits('b')
+        })
+        expect(await ledger.read((tx) => tx.dependency.hasOpenWaits('call-open'))).toBe(true)
+        expect(await ledger.read((tx) => tx.dependency.hasOpenWaits('call-over'))).toBe(false)
+      },
+    )
 
     proves('lead somewhere along open edges and along parents that wait for children', async (ledger) => {
       await write(ledger, function* (tx) {
