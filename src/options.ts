@@ -170,3 +170,4 @@ export const engineOptionsSchema = z.strictObject({
   clock: objectWith<object>(['now', 'setTimeout', 'clearTimeout'], 'expected a Clock').optional(),
   ids: objectWith<object>(['next', 'random'], 'expected Ids').optional(),
 })
+export type ParsedEngineOptions = z.output<typeof engineOptionsSchema>

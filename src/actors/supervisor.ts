@@ -6,7 +6,6 @@ import type { Clock } from '../clock.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { OnInterrupt, RetryPolicy, TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import { type AnyExecutor, isExecutor } from '../executor.ts'
 import type { Ledger, Step } from '../ledger/ledger.ts'
 import { resolveRetry } from '../machines/family.ts'
@@ -464,13 +463,4 @@ export class Supervisor {
   #changed(): void {
     this.#activity.trigger.changed({ slots: this.#slots.size, working: this.isWorking })
   }
-}
-
-/** What a closed engine says. */
-export function engineClosed(): ErrandError {
-  return new ErrandError(
-    'ENGINE_CLOSED',
-    'The engine is closed. Create a new one on the same ledger; nothing is lost.',
-    {},
-  )
 }

@@ -2,8 +2,10 @@
 // bad one is refused before any transaction begins.
 import { ErrandError, nearestName } from '../errors.ts'
 import { type AnyExecutor, isExecutor } from '../executor.ts'
+import type { Ids } from '../ids.ts'
 import { checkText, fromJson, toJson } from '../json.ts'
-import type { ChildSpec, CreateSpec } from '../options.ts'
+import { type ChildSpec, type CreateSpec, createSpecSchema, type ParsedEngineOptions } from '../options.ts'
+import { parse } from '../parse.ts'
 import type { TaskDraft } from './create.ts'
 import { cycleError } from './wait.ts'
 
@@ -21,6 +23,34 @@ interface Place {
   /** What the groups around it come after: so does everything in them. */
   blockedBy: readonly string[]
   held: boolean | undefined
+}
+
+/** From what a caller gives to drafts, as one engine sees it. */
+export interface Drafter {
+  readonly context: DraftContext
+  /** @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT, UNKNOWN_EXECUTOR, NOT_FOUND, CYCLE; `what` names the door. */
+  draft(given: unknown, what: string, parentId?: string): TaskDraft[]
+}
+
+export function createDrafter(
+  options: ParsedEngineOptions,
+  executors: ReadonlyMap<string, AnyExecutor>,
+  ids: Ids,
+): Drafter {
+  const context: DraftContext = {
+    nextId: (prefix) => ids.next(prefix),
+    executors,
+    anyExecutor: !options.work,
+    autoStart: options.autoStart,
+    autoComplete: options.autoComplete,
+  }
+  return {
+    context,
+    draft(given, what, parentId) {
+      const spec = parse(createSpecSchema, given as CreateSpec, what)
+      return toDrafts(parentId === undefined ? spec : { ...spec, parentId }, context)
+    },
+  }
 }
 
 const longestDefaultName = 80

@@ -1,0 +1,235 @@
+// An engine's life: it opens, works, drains and closes; or its ledger fails under it. Feed, actors, supervisor and subscribers
+// are introduced to each other here, and whoever steps or reads does it through here, so that nothing outlives `close`.
+import { hostname } from 'node:os'
+import type { Clock } from '../clock.ts'
+import type { CallRecord } from '../entities/call.ts'
+import type { Task, TaskRecord } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import type { AnyExecutor } from '../executor.ts'
+import type { Ids } from '../ids.ts'
+import type { Ledger, Op, Reads, Step } from '../ledger/ledger.ts'
+import { writing } from '../ledger/ledger.ts'
+import type { ParsedEngineOptions } from '../options.ts'
+import type { Moment } from '../steps/moment.ts'
+import { recover } from '../steps/recover.ts'
+import { viewsOf } from '../steps/views.ts'
+import { Feed } from './feed.ts'
+import { LiveActors } from './live-actors.ts'
+import type { RunHost } from './live-run.ts'
+import { Subscriptions } from './subscriptions.ts'
+import { Supervisor } from './supervisor.ts'
+import { LiveOutput } from './task-stream.ts'
+
+export interface LifecycleParts {
+  ledger: Ledger
+  /** Opened for this engine: closed with it. */
+  ownsLedger: boolean
+  clock: Clock
+  ids: Ids
+  executors: ReadonlyMap<string, AnyExecutor>
+  options: ParsedEngineOptions
+  draft: RunHost['draft']
+  /** Ends what a call in progress left running outside of a dead process. */
+  reclaim(call: CallRecord): Promise<'ended' | 'unproven'>
+}
+
+export class Lifecycle {
+  readonly instanceId: string
+  readonly feed: Feed
+  readonly output = new LiveOutput()
+  readonly subscriptions: Subscriptions
+  readonly supervisor: Supervisor
+  readonly #parts: LifecycleParts
+  readonly #ledger: Ledger
+  readonly #actors: LiveActors
+  #working: Promise<void> | undefined
+  #closing: Promise<void> | undefined
+  #failure: unknown
+
+  constructor(parts: LifecycleParts) {
+    const { ledger, clock, ids, executors, options } = parts
+    this.#parts = parts
+    this.#ledger = ledger
+    this.instanceId = ids.next('instance')
+    this.feed = new Feed(ledger, this.report, (error) => this.#fail(error))
+    this.#actors = new LiveActors(this.report, options.inspect)
+    this.subscriptions = new Subscriptions(this.feed, ledger, this.report)
+    const host: Omit<RunHost, 'arm'> = {
+      clock,
+      onInterrupt: options.onInterrupt,
+      nextId: (prefix) => ids.next(prefix),
+      moment: () => this.moment(),
+      step: (step) => ledger.step(step),
+      read: (query) => ledger.read(query),
+      draft: parts.draft,
+      live: (taskId, content, messageId) =>
+        this.output.publish(taskId, { content, ...(messageId === undefined ? {} : { messageId }) }),
+      views: (records) => this.views(records),
+      report: this.report,
+    }
+    this.supervisor = new Supervisor({
+      ledger,
+      feed: this.feed,
+      actors: this.#actors,
+      clock,
+      instanceId: this.instanceId,
+      executors,
+      maxConcurrent: options.maxConcurrent,
+      limits: options.limits,
+      onInterrupt: options.onInterrupt,
+      maxCrashes: options.maxCrashes,
+      abortGraceMs: options.abortGraceMs,
+      shutdownTimeoutMs: options.shutdownTimeoutMs,
+      host,
+      reclaim: (call) => this.#reclaim(call),
+      report: this.report,
+    })
+  }
+
+  get ledger(): Ledger {
+    return this.#ledger
+  }
+
+  get clock(): Clock {
+    return this.#parts.clock
+  }
+
+  async open(): Promise<void> {
+    await this.feed.start()
+  }
+
+  work(): Promise<void> {
+    this.requireOpen()
+    this.#working ??= this.#beginWork()
+    return this.#working
+  }
+
+  async #beginWork(): Promise<void> {
+    const { instanceId } = this
+    await this.#ledger.enlist(instanceId)
+    const { at } = this.moment()
+    await this.#ledger.step(
+      writing('enlist', function* (tx) {
+        yield* tx.instance.insert({ id: instanceId, pid: process.pid, host: hostname(), startedAt: at, endedAt: null })
+      }),
+    )
+    await this.supervisor.work()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const { instanceId } = this
+    if (this.#working) {
+      await this.#working.catch(() => {})
+      await this.supervisor.drain()
+      if (this.#failure === undefined) await this.#discharge()
+      this.#ledger.discharge(instanceId)
+    }
+    await this.#subscribersHeard()
+    this.feed.stop()
+    this.#actors.stop()
+    if (this.#parts.ownsLedger) await this.#ledger.close()
+  }
+
+  /** Whatever is still open of ours by now is let go. When this cannot be written, others take it for a death. */
+  async #discharge(): Promise<void> {
+    const { instanceId } = this
+    const { options, ids } = this.#parts
+    try {
+      await this.#ledger.step(
+        recover({
+          ...this.moment(),
+          by: instanceId,
+          maxCrashes: options.maxCrashes,
+          reason: 'released',
+          nextId: (prefix) => ids.next(prefix),
+        }),
+      )
+    } catch (error) {
+      this.report(error, { doing: 'leave the ledger', instance: instanceId })
+    }
+  }
+
+  /** For as long as runs are waited for, and no longer: the one who closes may be a subscriber. */
+  async #subscribersHeard(): Promise<void> {
+    const { clock, options } = this.#parts
+    let timer: unknown
+    const late = new Promise<void>((resolve) => {
+      timer = clock.setTimeout(() => resolve(), options.shutdownTimeoutMs)
+    })
+    await Promise.race([this.subscriptions.settled(), late])
+    clock.clearTimeout(timer)
+  }
+
+  /** Resolves when the step is durable. @throws ErrandError ENGINE_CLOSED, what the step refused, what failed the ledger. */
+  async step<L, D, R>(step: Step<L, D, R>): Promise<R> {
+    this.requireOpen()
+    return this.#ledger.step(step)
+  }
+
+  read<R>(query: (tx: Reads) => Op<R>): Promise<R> {
+    if (this.#closing && this.#parts.ownsLedger) return Promise.reject(engineClosed())
+    return this.#ledger.read(query)
+  }
+
+  /** Tasks as people see them. */
+  views(records: readonly TaskRecord[]): Promise<Task[]> {
+    return this.#ledger.read((tx) => viewsOf(tx, records))
+  }
+
+  moment(): Moment {
+    return { at: this.#parts.clock.now(), instanceId: this.instanceId }
+  }
+
+  requireOpen(): void {
+    if (this.#failure !== undefined) throw this.#failure
+    if (this.#closing) throw engineClosed()
+  }
+
+  /** What whoever waits is told when the feed has stopped. */
+  whyStopped(): unknown {
+    return this.#failure ?? engineClosed()
+  }
+
+  readonly report = (error: unknown, context: Record<string, unknown>): void => {
+    const { onError } = this.#parts.options
+    if (onError !== undefined) {
+      try {
+        onError(error, context)
+        return
+      } catch (thrown) {
+        // A reporter that throws must not become the engine's own failure; both are told.
+        console.error('errand: onError threw', thrown)
+      }
+    }
+    console.error('errand:', error, context)
+  }
+
+  #fail(error: unknown): void {
+    this.#failure = error
+    this.supervisor.abort()
+    this.report(error, { doing: 'use the ledger' })
+    this.feed.stop()
+  }
+
+  async #reclaim(call: CallRecord): Promise<void> {
+    if ((await this.#parts.reclaim(call)) === 'ended') return
+    this.report(
+      new Error(`A process group of call ${call.id} may still be running: it could not be told from a foreign one.`),
+      { callId: call.id, taskId: call.taskId },
+    )
+  }
+}
+
+/** What a closed engine says. */
+export function engineClosed(): ErrandError {
+  return new ErrandError(
+    'ENGINE_CLOSED',
+    'The engine is closed. Create a new one on the same ledger; nothing is lost.',
+    {},
+  )
+}

@@ -1,0 +1,313 @@
+// The engine's methods: each parses what it is given, runs a step or a read, and returns what people see. No rule of the engine
+// is written here.
+import { followEvents } from './actors/event-stream.ts'
+import type { Lifecycle } from './actors/lifecycle.ts'
+import { awaitSettlement } from './actors/settlement.ts'
+import { streamTask } from './actors/task-stream.ts'
+import type { TaskRef, Why } from './api.ts'
+import { toCall } from './entities/call.ts'
+import type { TaskEvent } from './entities/event.ts'
+import { toMessage } from './entities/message.ts'
+import type { Outcome, Task, TaskRecord } from './entities/task.ts'
+import { ErrandError, TaskCanceledError, TaskFailedError } from './errors.ts'
+import { checkText, fromJson, toJson } from './json.ts'
+import type { AnyStep, Op, Reads } from './ledger/ledger.ts'
+import {
+  answerOptionsSchema,
+  deleteOptionsSchema,
+  eventsOptionsSchema,
+  eventTypeSchema,
+  failOptionsSchema,
+  type ListOptions,
+  listOptionsSchema,
+  settleOptionsSchema,
+  streamOptionsSchema,
+  type TaskPatch,
+  timeoutOptionsSchema,
+  updateSchema,
+} from './options.ts'
+import { kindOf, parse, requireFunction, requireText } from './parse.ts'
+import { cancel } from './steps/cancel.ts'
+import { create } from './steps/create.ts'
+import { deleteTask } from './steps/delete.ts'
+import { checkedInput, type Drafter, executorName } from './steps/draft.ts'
+import { dependenciesOf, explain } from './steps/explain.ts'
+import { findTask } from './steps/find-task.ts'
+import { requireTask } from './steps/moment.ts'
+import { update } from './steps/update.ts'
+import * as verbs from './steps/verbs.ts'
+
+export class TaskEngine {
+  readonly #life: Lifecycle
+  readonly #drafter: Drafter
+
+  constructor(life: Lifecycle, drafter: Drafter) {
+    this.#life = life
+    this.#drafter = drafter
+  }
+
+  get instanceId(): string {
+    return this.#life.instanceId
+  }
+
+  work(): Promise<void> {
+    return this.#life.work()
+  }
+
+  close(): Promise<void> {
+    return this.#life.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  // ── creating and reading ──
+
+  async create(given: unknown): Promise<unknown> {
+    this.#life.requireOpen()
+    const many = Array.isArray(given)
+    const trees = (many ? given : [given]).map((each: unknown) => this.#drafter.draft(each, 'create'))
+    const roots = trees.length === 0 ? [] : await this.#life.step(create({ ...this.#life.moment(), trees }))
+    const views = await this.#life.views(roots)
+    return many ? views : views[0]
+  }
+
+  async get(ref: TaskRef): Promise<Task | null> {
+    const id = idOf(ref)
+    const record = await this.#life.read((tx) => tx.task.get(id))
+    return record === undefined || record.deletedAt !== null ? null : ((await this.#life.views([record]))[0] as Task)
+  }
+
+  /** A task by its id, by `#seq`, or by a prefix of its id that no other task shares (with or without `task-`). */
+  async find(ref: string): Promise<Task | null> {
+    const record = await this.#life.read((tx) => findTask(tx, requireText(ref, 'the task reference')))
+    return record === undefined ? null : ((await this.#life.views([record]))[0] as Task)
+  }
+
+  async list(options: ListOptions = {}): Promise<{ tasks: Task[]; total: number; next: string | null }> {
+    const { limit, after, status, ...rest } = parse(listOptionsSchema, options, 'list')
+    const filter = {
+      ...(status === undefined ? {} : { statuses: Array.isArray(status) ? status : [status] }),
+      ...(Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) as object),
+    }
+    const position = after === undefined ? undefined : readPosition(after)
+    const { found, total } = await this.#life.read(function* (tx) {
+      return { found: yield* tx.task.list(filter, limit + 1, position), total: yield* tx.task.count(filter) }
+    })
+    const page = found.slice(0, limit)
+    const last = page.at(-1)
+    return {
+      tasks: await this.#life.views(page),
+      total,
+      next: found.length > limit && last !== undefined ? `${last.priority}:${last.seq}` : null,
+    }
+  }
+
+  async children(ref: TaskRef): Promise<Task[]> {
+    return this.#life.views(await this.#of(ref, (tx, id) => tx.task.children(id)))
+  }
+
+  async subtree(ref: TaskRef): Promise<Task[]> {
+    return this.#life.views(await this.#of(ref, (tx, id) => tx.task.subtree(id)))
+  }
+
+  async dependencies(ref: TaskRef): Promise<Task[]> {
+    return this.#life.views(await this.#of(ref, dependenciesOf))
+  }
+
+  async calls(ref: TaskRef): Promise<unknown[]> {
+    return (await this.#of(ref, (tx, id) => tx.call.list(id, ['call']))).map(toCall)
+  }
+
+  async messages(ref: TaskRef): Promise<unknown[]> {
+    return (await this.#of(ref, (tx, id) => tx.message.list(id))).map(toMessage)
+  }
+
+  runs(ref: TaskRef): Promise<unknown[]> {
+    return this.#of(ref, (tx, id) => tx.run.list(id))
+  }
+
+  // ── verbs ──
+
+  async update(ref: TaskRef, patch: TaskPatch): Promise<Task> {
+    const parsed = parse(updateSchema, patch, 'update')
+    const texts = Object.fromEntries(
+      (['name', 'goal', 'description'] as const).flatMap((field) => {
+        const text = parsed[field]
+        return typeof text === 'string' ? [[field, checkText(text, `the ${field}`)]] : []
+      }),
+    )
+    const metadata =
+      parsed.metadata === undefined
+        ? {}
+        : { metadata: fromJson<Record<string, unknown>>(toJson(parsed.metadata, 'the metadata')) }
+    if (parsed.executor !== undefined) executorName(parsed.executor, this.#drafter.context)
+    const input =
+      'input' in parsed && parsed.input !== undefined ? { input: await this.#updatedInput(ref, parsed) } : {}
+    return this.#verb(ref, (id) => update(id, { ...parsed, ...texts, ...metadata, ...input }, this.#life.moment()))
+  }
+
+  async #updatedInput(ref: TaskRef, patch: TaskPatch): Promise<unknown> {
+    const task = await this.get(ref)
+    return checkedInput(
+      patch.executor ?? task?.executor ?? null,
+      patch.input,
+      task?.name ?? idOf(ref),
+      this.#drafter.context,
+    )
+  }
+
+  delete(ref: TaskRef, options: unknown = {}): Promise<boolean> {
+    this.#life.requireOpen()
+    const { children } = parse(deleteOptionsSchema, options, 'delete')
+    return this.#life.step(deleteTask(idOf(ref), children, this.#life.moment()))
+  }
+
+  start(ref: TaskRef): Promise<Task> {
+    return this.#verb(ref, (id) => verbs.start(id, this.#life.moment()))
+  }
+
+  pause(ref: TaskRef): Promise<Task> {
+    return this.#verb(ref, (id) => verbs.pause(id, this.#life.moment()))
+  }
+
+  resume(ref: TaskRef): Promise<Task> {
+    return this.#verb(ref, (id) => verbs.resume(id, this.#life.moment()))
+  }
+
+  async cancel(ref: TaskRef, reason?: string): Promise<Task> {
+    const text = reason === undefined ? null : requireText(reason, 'the reason')
+    return this.#verb(ref, (id) => cancel(id, text, this.#life.moment()))
+  }
+
+  retry(ref: TaskRef): Promise<Task> {
+    return this.#verb(ref, (id) => verbs.retry(id, this.#life.moment()))
+  }
+
+  async complete(ref: TaskRef, result?: unknown, options: unknown = {}): Promise<Task> {
+    parse(settleOptionsSchema, options, 'complete')
+    const image = fromJson(toJson(result, 'the result'))
+    return this.#verb(ref, (id) => verbs.complete(id, image, this.#life.moment()))
+  }
+
+  async fail(ref: TaskRef, reason: string, options: unknown = {}): Promise<Task> {
+    const { code } = parse(failOptionsSchema, options, 'fail')
+    const text = requireText(reason, 'the reason')
+    return this.#verb(ref, (id) => verbs.fail(id, text, code, this.#life.moment()))
+  }
+
+  async answer(ref: TaskRef, value?: unknown, options: unknown = {}): Promise<Task> {
+    const { question } = parse(answerOptionsSchema, options, 'answer')
+    const given = value === undefined ? {} : { value: { given: fromJson(toJson(value, 'the answer')) } }
+    return this.#verb(ref, (taskId) => verbs.answer({ ...this.#life.moment(), taskId, questionId: question, ...given }))
+  }
+
+  async why(ref: TaskRef): Promise<Why> {
+    const id = idOf(ref)
+    const known = [...this.#drafter.context.executors.keys()]
+    return this.#life.read((tx) => explain(tx, id, this.#life.supervisor.isWorking ? known : null))
+  }
+
+  // ── following ──
+
+  async result(ref: TaskRef, options: unknown = {}): Promise<unknown> {
+    const id = idOf(ref)
+    const outcome = await this.settled(ref, options)
+    if (outcome.status === 'failed') throw new TaskFailedError(id, outcome.error)
+    if (outcome.status === 'canceled') throw new TaskCanceledError(id, outcome.statusReason)
+    return outcome.result
+  }
+
+  async settled(ref: TaskRef, options: unknown = {}): Promise<Outcome> {
+    this.#life.requireOpen()
+    const { timeoutMs } = parse(timeoutOptionsSchema, options, 'settled')
+    return awaitSettlement(this.#life.ledger, this.#life.feed, this.#life.clock, idOf(ref), timeoutMs, () =>
+      this.#life.whyStopped(),
+    )
+  }
+
+  stream(ref: TaskRef, options: unknown = {}): AsyncGenerator<unknown, void, void> {
+    this.#life.requireOpen()
+    const { after, signal } = parse(streamOptionsSchema, options, 'stream')
+    return streamTask(this.#life.ledger, this.#life.feed, this.#life.output, idOf(ref), { after, signal })
+  }
+
+  events(options: unknown = {}): AsyncGenerator<TaskEvent, void, void> {
+    this.#life.requireOpen()
+    return followEvents(this.#life.ledger, this.#life.feed, parse(eventsOptionsSchema, options, 'events'))
+  }
+
+  subscribe(type: never, handler: never): () => void {
+    this.#life.requireOpen()
+    return this.#life.subscriptions.subscribe(
+      parse(eventTypeSchema, type, 'subscribe'),
+      requireFunction(handler, 'the handler of subscribe'),
+    )
+  }
+
+  async schedule(): Promise<Task[]> {
+    this.#life.requireOpen()
+    const ids = await this.#life.step(verbs.startHeld([...this.#drafter.context.executors.keys()], this.#life.moment()))
+    await this.idle()
+    return this.#life.views(
+      await this.#life.read(function* (tx) {
+        const found: TaskRecord[] = []
+        for (const id of ids) found.push((yield* tx.task.get(id)) as TaskRecord)
+        return found
+      }),
+    )
+  }
+
+  async idle(): Promise<void> {
+    const executors = [...this.#drafter.context.executors.keys()]
+    for (;;) {
+      this.#life.requireOpen()
+      const moved = this.#life.feed.moved()
+      if (!(await this.#life.read((tx) => tx.task.anyAwake(executors)))) return
+      await moved
+    }
+  }
+
+  activity(): unknown {
+    return this.#life.supervisor.activity()
+  }
+
+  watch(listener: never): () => void {
+    return this.#life.supervisor.watch(requireFunction(listener, 'the listener of watch'))
+  }
+
+  // ── inside ──
+
+  // ── inside ──
+
+  async #verb(ref: TaskRef, stepOf: (id: string) => AnyStep): Promise<Task> {
+    const id = idOf(ref)
+    await this.#life.step(stepOf(id))
+    const record = await this.#life.ledger.read((tx) => tx.task.get(id))
+    return (await this.#life.views([record as TaskRecord]))[0] as Task
+  }
+
+  #of<R>(ref: TaskRef, query: (tx: Reads, id: string) => Op<R>): Promise<R> {
+    const id = idOf(ref)
+    return this.#life.read(function* (tx) {
+      requireTask(yield* tx.task.get(id), id)
+      return yield* query(tx, id)
+    })
+  }
+}
+
+function idOf(ref: TaskRef): string {
+  const id = typeof ref === 'string' ? ref : ref?.id
+  if (typeof id === 'string') return checkText(id, 'the task id')
+  const given = kindOf(ref) === 'object' ? `an object whose id is ${kindOf(id)}` : kindOf(ref)
+  throw new ErrandError('INVALID_INPUT', `Expected a task or its id, got ${given}.`, {})
+}
+
+function readPosition(after: string): { priority: number; seq: number } {
+  const match = /^(-?\d+):(\d+)$/.exec(after)
+  if (match) return { priority: Number(match[1]), seq: Number(match[2]) }
+  throw new ErrandError('INVALID_INPUT', `"${after}" is not a position: pass the \`next\` of the page before.`, {
+    after,
+  })
+}
