@@ -3,12 +3,22 @@
 import type { Clock } from './clock.ts'
 import type { Call } from './entities/call.ts'
 import type { EventType, TaskEvent } from './entities/event.ts'
+import type { SharedLimits } from './entities/limits.ts'
 import type { Message } from './entities/message.ts'
 import type { RunRecord } from './entities/run.ts'
-import type { OnInterrupt, Outcome, RetryPolicy, Task, TaskId, TaskStatus } from './entities/task.ts'
+import type {
+  OnChildFailure,
+  OnDependencyFailure,
+  OnInterrupt,
+  Outcome,
+  RetryPolicy,
+  Task,
+  TaskId,
+  TaskStatus,
+} from './entities/task.ts'
 import type { AnyExecutor, Executor, InputOf, ResultOf } from './executor.ts'
 import type { Ids } from './ids.ts'
-import type { ListOptions, TaskPatch } from './options.ts'
+import type { ClaimOptions, LimitsPatch, ListOptions, SharedLimitsPatch, TaskPatch } from './options.ts'
 
 export type Executors = Record<string, AnyExecutor>
 
@@ -28,6 +38,18 @@ export interface EngineOptions<E extends Executors = Executors> {
   autoComplete?: boolean
   /** What a call interrupted by a crash means for the next run. Default `fail`. */
   onInterrupt?: OnInterrupt
+  /** What the final failure of a child means for its parent. Default `ignore`. */
+  onChildFailure?: OnChildFailure
+  /** What a dependency that failed or was canceled means for who comes after it. Default `block`. */
+  onDependencyFailure?: OnDependencyFailure
+  /** Levels below a root that a task may be created at. Default 10,000. */
+  maxDepth?: number
+  /** Children that one task may be given, deleted ones included. Default 1,000,000. */
+  maxChildren?: number
+  /** Families that have been settled for so many milliseconds leave the ledger. Default: nothing ever does. */
+  retentionMs?: number
+  /** An engine that gives no sign of life for so long is taken for lost and its runs go to others, in milliseconds. Default 30,000. */
+  leaseMs?: number
   /** Runs in a row that may die with nothing recorded before the task fails as `POISONED`. Default 3. */
   maxCrashes?: number
   /** How long an executor may ignore its aborted signal before it loses its slot, in milliseconds. Default 5000. */
@@ -61,8 +83,12 @@ export interface CreateOptions<In = unknown> {
   retry?: Partial<RetryPolicy>
   /** Longest run in milliseconds. */
   timeoutMs?: number
+  /** Epoch milliseconds: when it fails for good, with `TIMEOUT`, unless it has settled. A group takes its tasks along. */
+  deadline?: number
   /** Epoch milliseconds. */
   notBefore?: number
+  /** How many of its children (executor runs of its direct children) may be open at once, in all engines. Default: no limit. */
+  concurrency?: number
   /**
    * The same key returns the first task, whatever became of it. Compared are only the root's executor, goal, input, and whether
    * it is a group: where one differs, or the first was deleted, it is a `KEY_CONFLICT`. Everything else is not compared and
@@ -74,6 +100,13 @@ export interface CreateOptions<In = unknown> {
   autoStart?: boolean
   autoComplete?: boolean
   onInterrupt?: OnInterrupt
+  /** What the final failure of a child means for this task. Default: the engine's (`ignore`). */
+  onChildFailure?: OnChildFailure
+  /** What becomes of this task when one that it comes after fails for good or is canceled. Default: the engine's (`block`). */
+  onDependencyFailure?: OnDependencyFailure
+  /** Without an executor: only claims of this role get it. */
+  role?: string
+  tags?: string[]
 }
 
 export interface ChildOptions extends Omit<CreateOptions, 'tasks' | 'parentId'> {
@@ -91,10 +124,21 @@ export interface Why {
   status: TaskStatus
   /**
    * `slot`: queued behind others; `blocked`: dependencies are open; `timer`: not before a time; `answer`: a question is open;
-   * `executor`: no engine that works here has its executor, or it has none; `held`: somebody must start or resume it;
+   * `executor`: no engine that works here has its executor; `claim`: it has none, and waits for somebody to claim it; `held`: somebody must start or resume it;
    * `children`: it waits for other tasks, or is a group none of whose tasks runs now; `closing`: its last run is settling; `running`; `settled`.
    */
-  reason: 'slot' | 'blocked' | 'timer' | 'answer' | 'executor' | 'held' | 'children' | 'closing' | 'running' | 'settled'
+  reason:
+    | 'slot'
+    | 'claim'
+    | 'blocked'
+    | 'timer'
+    | 'answer'
+    | 'executor'
+    | 'held'
+    | 'children'
+    | 'closing'
+    | 'running'
+    | 'settled'
   /** The same for people, with what would help. */
   message: string
   /** Ids of the tasks that block it or that it waits for. */
@@ -134,13 +178,67 @@ export interface TaskPage {
   next: string | null
 }
 
-/** What runs now, for whoever watches in the same process. */
-export interface EngineActivity {
-  /** Open executor runs. */
-  slots: number
-  maxConcurrent: number
-  running: Array<{ taskId: string; name: string; executor: string; run: number; since: number }>
+/** An open executor run of this engine. */
+export interface RunningTask {
+  taskId: string
+  name: string
+  executor: string
+  run: number
+  /** Epoch milliseconds. */
+  since: number
+}
+
+/** What `engine.status` holds: a read model of the whole ledger and of this engine's slots. */
+export interface EngineStatus {
+  /** False until the tasks have been counted for the first time, a moment after the first look. */
+  counted: boolean
+  /** Tasks by state, deleted ones excluded. What another process purges stays counted here until the next `purge` of our own. */
+  tasks: Record<TaskStatus, number>
+  /** Tasks that are ready for a slot, and tasks that may be claimed. Counted at most every 50 ms. */
+  queued: number
+  claimable: number
+  /** This engine admits tasks. */
   working: boolean
+  /** Slots of this engine: a slot is an open executor run. */
+  slots: { used: number; free: number; maxConcurrent: number }
+  /** What runs in this engine now. */
+  running: RunningTask[]
+  /** The latest durable event of the ledger since the first look; null before one. */
+  lastEvent: TaskEvent | null
+}
+
+/** A value that changes and can be watched. */
+export interface Watched<T> {
+  get(): T
+  /** Told of each change; returns how to stop. */
+  subscribe(listener: (value: T) => void): { unsubscribe(): void }
+}
+
+/** An `@xstate/store` store, as far as embedders need one. */
+export interface StatusStore extends Watched<{ context: EngineStatus }> {
+  /** Watches a part: told only when what the selector picks has changed. */
+  select<T>(selector: (status: EngineStatus) => T, equal?: (a: T, b: T) => boolean): Watched<T>
+}
+
+/** Limits of this engine, and those that all engines on the ledger share. */
+export interface Limits {
+  engine: { maxConcurrent: number; limits: Readonly<Record<string, number>> }
+  shared: SharedLimits
+}
+
+/** Which open tasks can be worked off in which order. */
+export interface TaskGraph {
+  /** Open tasks, each after all that it comes after; among those that are free at once by priority, then age. */
+  order: Task[]
+  /** Tasks that come after nobody and hold up others, most first, with how many come after each, directly or by others. */
+  critical: Array<{ taskId: string; holdsUp: number }>
+}
+
+/** Who writes to a claimed task. Passing the task that `claim` returned says the same. */
+export interface Quoted {
+  owner?: string
+  /** Number of the claim; required with a lease. */
+  fence?: number
 }
 
 /**
@@ -192,11 +290,33 @@ export interface Engine<E extends Executors = Executors> {
   cancel(task: TaskRef, reason?: string): Promise<Task>
   /** FAILED only: a new attempt. */
   retry(task: TaskRef): Promise<Task>
-  complete(task: TaskRef, result?: unknown, options?: SettleOptions): Promise<Task>
-  fail(task: TaskRef, reason: string, options?: SettleOptions & { code?: string }): Promise<Task>
+  /** WORKING only; a claimed task by its owner only. Live children stay as they are. */
+  complete(task: TaskRef, result?: unknown, options?: Quoted): Promise<Task>
+  /** Like `complete`. `code` is what retry policies and programs see; default `TASK_FAILED`. Final: no policy tries it again. */
+  fail(task: TaskRef, reason: string, options?: Quoted & { code?: string }): Promise<Task>
   /** INPUT_REQUIRED only. Without a value: the question's default. */
   answer(task: TaskRef, value?: unknown, options?: { question?: string }): Promise<Task>
   why(task: TaskRef): Promise<Why>
+
+  /**
+   * Work from outside: takes a task without an executor, in one transaction. With null the best that may be claimed (highest
+   * priority, then oldest; of a parent, role and tags), or null when there is none. With `leaseMs` the claim lapses unless its
+   * owner writes in time; every write then quotes the fence, which the returned task does by itself.
+   * @throws ErrandError BLOCKED { blockedBy }, NOT_CLAIMABLE { reason, status, owner } for a given task.
+   */
+  claim(task: null, options: ClaimOptions): Promise<Task | null>
+  claim(task: TaskRef, options: ClaimOptions): Promise<Task>
+  /** A sign of life of the owner: its lease begins anew. @throws ErrandError STALE_CLAIM, NOT_OWNER, NOT_CLAIMABLE */
+  heartbeat(task: TaskRef, options?: Quoted): Promise<Task>
+  /** The owner lets go: the task is WAITING, `released`, and may be claimed again. */
+  release(task: TaskRef, options?: Quoted & { reason?: string }): Promise<Task>
+
+  /** The task comes after these too. While it does not work; a group passes it on to what it holds. @throws ErrandError CYCLE */
+  block(task: TaskRef, blockers: TaskRef | readonly TaskRef[]): Promise<Task>
+  /** The task no longer comes after these. */
+  unblock(task: TaskRef, blockers: TaskRef | readonly TaskRef[]): Promise<Task>
+  /** The open tasks (below a parent, or all) in an order in which they can be worked off, and which of them hold up the most. */
+  graph(options?: { parentId?: string }): Promise<TaskGraph>
 
   /** The result; throws TaskFailedError, TaskCanceledError, or TIMEOUT. */
   result<R = unknown>(task: TaskId<R> | { id: TaskId<R> }, options?: { timeoutMs?: number }): Promise<R>
@@ -222,13 +342,19 @@ export interface Engine<E extends Executors = Executors> {
   idle(): Promise<void>
   /** Lets a producer (`work: false`) begin to work. */
   work(): Promise<void>
-  /** What runs now. `watch` is told of each change. */
-  activity(): EngineActivity
-  watch(listener: (activity: EngineActivity) => void): () => void
+  /** The read model: counts by state, slots, what runs now, the queue, the last event. Counts from the first look on. */
+  readonly status: StatusStore
+  /** Other limits for this engine, from now on; nothing that runs is ended. null takes an executor's limit away. */
+  setLimits(limits: LimitsPatch): Promise<Limits>
+  /** Limits for all engines on this ledger together, beside their own; null takes one away. */
+  setSharedLimits(limits: SharedLimitsPatch): Promise<Limits>
+  limits(): Promise<Limits>
+  /**
+   * Removes families (a root and all below it) that have been settled since before a time, in epoch milliseconds, and that no
+   * open task still comes after. Their part of the feed goes with them: an older cursor gets `CURSOR_TOO_OLD`.
+   */
+  purge(options: { before: number }): Promise<{ tasks: number; families: number; events: number }>
   /** Stops admitting, aborts open runs, waits for them (at most `shutdownTimeoutMs`), lets go of the rest. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
-
-/** Options of an explicit settlement. Owners and fences of claimed tasks will be quoted here. */
-export type SettleOptions = Record<never, never>

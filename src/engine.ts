@@ -3,7 +3,6 @@ import { Lifecycle } from './actors/lifecycle.ts'
 import type { Engine, EngineOptions, Executors } from './api.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { CallRecord } from './entities/call.ts'
-import { ErrandError, nearestName } from './errors.ts'
 import { processGroupOf, reclaim } from './executors/process-group.ts'
 import { createRandomIds, type Ids } from './ids.ts'
 import type { Ledger } from './ledger/ledger.ts'
@@ -11,7 +10,7 @@ import { openLedger } from './ledger/open-ledger.ts'
 import { engineOptionsSchema } from './options.ts'
 import { parse } from './parse.ts'
 import { requireRuntime } from './runtime.ts'
-import { createDrafter } from './steps/draft.ts'
+import { createDrafter, requireExecutors } from './steps/draft.ts'
 import { TaskEngine } from './task-engine.ts'
 
 /**
@@ -30,7 +29,7 @@ export async function createEngine<const E extends Executors = Executors>(
 ): Promise<Engine<E>> {
   requireRuntime()
   const parsed = parse(engineOptionsSchema, options, 'createEngine')
-  refuseUnknownLimits(parsed.limits, Object.keys(parsed.executors))
+  requireExecutors(Object.keys(parsed.limits), Object.keys(parsed.executors), 'limits')
   const ownsLedger = typeof parsed.ledger === 'string'
   const ledger = ownsLedger ? await openLedger(parsed.ledger as string) : (parsed.ledger as Ledger)
   const executors = new Map(Object.entries(parsed.executors as Executors))
@@ -43,6 +42,7 @@ export async function createEngine<const E extends Executors = Executors>(
     ids,
     executors,
     options: parsed,
+    treeLimits: drafter.treeLimits,
     draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
     reclaim: reclaimProcesses,
   })
@@ -54,22 +54,6 @@ export async function createEngine<const E extends Executors = Executors>(
     throw error
   }
   return new TaskEngine(life, drafter) as unknown as Engine<E>
-}
-
-function refuseUnknownLimits(limits: Record<string, number>, executors: string[]): void {
-  for (const name of Object.keys(limits)) {
-    if (executors.includes(name)) continue
-    const nearest = nearestName(name, executors)
-    throw new ErrandError(
-      'UNKNOWN_EXECUTOR',
-      `limits names "${name}", which is no executor of this engine.${nearest ? ` Did you mean "${nearest}"?` : ''}`,
-      {
-        executor: name,
-        nearest,
-        known: executors,
-      },
-    )
-  }
 }
 
 /** Ends the commands that a call in progress left running when its process died. */

@@ -14,6 +14,11 @@ export type ErrorCode =
   | 'CYCLE'
   | 'HAS_CHILDREN'
   | 'HAS_EXECUTOR'
+  | 'NOT_OWNER'
+  | 'STALE_CLAIM'
+  | 'NOT_CLAIMABLE'
+  | 'LIMIT_EXCEEDED'
+  | 'CURSOR_TOO_OLD'
   | 'RUN_ENDED'
   | 'NO_QUESTION'
   | 'INVALID_ANSWER'
@@ -156,7 +161,14 @@ export function toStoredError(thrown: unknown, fallback: ErrorCode = 'TASK_FAILE
   } catch {
     text = 'an object that has no text'
   }
-  return { code: fallback, message: text }
+  return { code: systemCode(thrown) ?? fallback, message: text }
+}
+
+/** The word that Node and many libraries put beside an error's text (`ECONNRESET`, `ERR_INVALID_URL`): a policy may name it. */
+function systemCode(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error)) return undefined
+  const { code } = thrown as { code?: unknown }
+  return typeof code === 'string' && /^E[A-Z][A-Z0-9_]{1,60}$/.test(code) ? code : undefined
 }
 
 /** Details are for people: what has no JSON image is told in words instead of failing the failure. */

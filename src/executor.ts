@@ -181,6 +181,9 @@ const retrySchema = z
     maxAttempts: z.int().min(1).max(1_000_000),
     backoffMs: z.number().min(0),
     backoff: z.enum(['fixed', 'exponential']),
+    maxBackoffMs: z.number().min(0),
+    jitter: z.number().min(0).max(1),
+    on: z.array(z.string().min(1).max(100)).min(1).max(100),
   })
   .partial()
 

@@ -3,26 +3,34 @@ export type {
   ChildOptions,
   CreateOptions,
   Engine,
-  EngineActivity,
   EngineOptions,
+  EngineStatus,
   EventHandler,
   Executors,
-  SettleOptions,
+  Limits,
+  Quoted,
+  RunningTask,
+  StatusStore,
   StreamItem,
+  TaskGraph,
   TaskPage,
   TaskRef,
+  Watched,
   Why,
 } from './api.ts'
 export type { Clock } from './clock.ts'
 export { createEngine } from './engine.ts'
 export type { Call, CallStatus } from './entities/call.ts'
 export type { EventType, TaskEvent } from './entities/event.ts'
+export type { SharedLimits } from './entities/limits.ts'
 export type { Message, MessageRole } from './entities/message.ts'
 export type { Question } from './entities/question.ts'
 export type { RunOutcome, RunRecord, RunStatus } from './entities/run.ts'
 export {
   isSettled,
   isTerminal,
+  type OnChildFailure,
+  type OnDependencyFailure,
   type OnInterrupt,
   type Outcome,
   type Progress,
@@ -51,4 +59,4 @@ export {
 export { ask, createAsk } from './executors/ask.ts'
 export { createShell, shell } from './executors/shell.ts'
 export type { Ids } from './ids.ts'
-export type { ListOptions, TaskPatch } from './options.ts'
+export type { ClaimOptions, LimitsPatch, ListOptions, SharedLimitsPatch, TaskPatch } from './options.ts'

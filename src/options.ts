@@ -1,12 +1,16 @@
 // The doors of the library: every option and every create field, parsed with zod. An unknown key names its nearest neighbour.
 import { z } from 'zod'
 import { eventTypes } from './entities/event.ts'
-import { onInterruptPolicies, taskStatuses } from './entities/task.ts'
+import { childFailurePolicies, dependencyFailurePolicies, onInterruptPolicies, taskStatuses } from './entities/task.ts'
 import { executorOptionsSchema, isExecutor } from './executor.ts'
 
 const name = z.string().trim().min(1).max(500)
 const taskIdSchema = z.string().min(1).max(100)
 const onInterrupt = z.enum(onInterruptPolicies)
+const onChildFailure = z.enum(childFailurePolicies)
+const onDependencyFailure = z.enum(dependencyFailurePolicies)
+const word = z.string().trim().min(1).max(100)
+const tags = z.array(word).max(100)
 const milliseconds = z.number().min(0).max(8.64e15)
 
 export const retryOptionSchema = executorOptionsSchema.shape.retry.unwrap()
@@ -31,11 +35,17 @@ const createFields = {
   metadata: z.record(z.string(), z.unknown()).optional(),
   retry: retryOptionSchema.optional(),
   timeoutMs: z.number().positive().max(8.64e15).optional(),
+  deadline: milliseconds.optional(),
   notBefore: milliseconds.optional(),
+  concurrency: z.int().min(1).max(1_000_000).optional(),
   key: z.string().min(1).max(500).optional(),
   autoStart: z.boolean().optional(),
   autoComplete: z.boolean().optional(),
   onInterrupt: onInterrupt.optional(),
+  onChildFailure: onChildFailure.optional(),
+  onDependencyFailure: onDependencyFailure.optional(),
+  role: word.optional(),
+  tags: tags.optional(),
 }
 
 /** A child inside `tasks`: it comes after its siblings by their local names. */
@@ -75,7 +85,14 @@ export const updateSchema = z.strictObject({
   retry: retryOptionSchema.nullable().optional(),
   timeoutMs: z.number().positive().nullable().optional(),
   onInterrupt: onInterrupt.nullable().optional(),
+  autoComplete: z.boolean().optional(),
+  onChildFailure: onChildFailure.nullable().optional(),
+  onDependencyFailure: onDependencyFailure.nullable().optional(),
   notBefore: milliseconds.nullable().optional(),
+  deadline: milliseconds.nullable().optional(),
+  concurrency: z.int().min(1).max(1_000_000).nullable().optional(),
+  role: word.nullable().optional(),
+  tags: tags.optional(),
   status: z.enum(taskStatuses).optional(),
 })
 export type TaskPatch = z.input<typeof updateSchema>
@@ -86,6 +103,9 @@ export const listOptionsSchema = z.strictObject({
   executor: name.optional(),
   metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
   keyPrefix: z.string().min(1).max(500).optional(),
+  owner: word.optional(),
+  tags: tags.optional(),
+  ready: z.boolean().optional(),
   limit: z.int().min(0).max(1_000).default(100),
   after: z.string().min(1).max(200).optional(),
 })
@@ -106,8 +126,35 @@ export const eventTypeSchema = z.union([z.literal('*'), z.enum(eventTypes)])
 export const deleteOptionsSchema = z.strictObject({
   children: z.enum(['promote', 'cascade', 'refuse']).default('promote'),
 })
-export const settleOptionsSchema = z.strictObject({})
-export const failOptionsSchema = z.strictObject({ code: z.string().min(1).max(100).default('TASK_FAILED') })
+/** Who writes to a claimed task: its owner, and with a lease the number of the claim. */
+const quote = { owner: word.optional(), fence: z.int().min(1).optional() }
+export const quoteOptionsSchema = z.strictObject(quote)
+export const failOptionsSchema = z.strictObject({ ...quote, code: z.string().min(1).max(100).default('TASK_FAILED') })
+export const releaseOptionsSchema = z.strictObject({ ...quote, reason: z.string().min(1).max(500).optional() })
+export const claimOptionsSchema = z.strictObject({
+  owner: word,
+  leaseMs: z.number().min(1).max(8.64e15).optional(),
+  parentId: taskIdSchema.optional(),
+  role: word.optional(),
+  tags: tags.optional(),
+  source: word.default('library'),
+})
+export type ClaimOptions = z.input<typeof claimOptionsSchema>
+
+export const taskIdsSchema = z.union([taskIdSchema.transform((id) => [id]), z.array(taskIdSchema).min(1).max(10_000)])
+export const purgeOptionsSchema = z.strictObject({ before: milliseconds })
+export const graphOptionsSchema = z.strictObject({ parentId: taskIdSchema.optional() })
+const limit = z.int().min(1).max(1_000_000)
+export const limitsSchema = z.strictObject({
+  maxConcurrent: limit.optional(),
+  limits: z.record(name, limit.nullable()).optional(),
+})
+export const sharedLimitsSchema = z.strictObject({
+  maxConcurrent: limit.nullable().optional(),
+  limits: z.record(name, limit.nullable()).optional(),
+})
+export type LimitsPatch = z.input<typeof limitsSchema>
+export type SharedLimitsPatch = z.input<typeof sharedLimitsSchema>
 export const answerOptionsSchema = z.strictObject({ question: z.string().min(1).max(100).optional() })
 
 const key = z.string().optional()
@@ -159,6 +206,12 @@ export const engineOptionsSchema = z.strictObject({
   autoStart: z.boolean().default(true),
   autoComplete: z.boolean().default(false),
   onInterrupt: onInterrupt.default('fail'),
+  onChildFailure: onChildFailure.default('ignore'),
+  onDependencyFailure: onDependencyFailure.default('block'),
+  maxDepth: z.int().min(1).default(10_000),
+  maxChildren: z.int().min(1).default(1_000_000),
+  retentionMs: milliseconds.optional(),
+  leaseMs: z.number().min(100).max(86_400_000).default(30_000),
   maxCrashes: z.int().min(1).default(3),
   abortGraceMs: z.number().min(0).default(5_000),
   shutdownTimeoutMs: z.number().min(0).default(5_000),

@@ -4,36 +4,53 @@ import { followEvents } from './actors/event-stream.ts'
 import type { Lifecycle } from './actors/lifecycle.ts'
 import { awaitSettlement } from './actors/settlement.ts'
 import { streamTask } from './actors/task-stream.ts'
-import type { TaskRef, Why } from './api.ts'
+import type { Limits, StatusStore, TaskGraph, TaskRef, Why } from './api.ts'
 import { toCall } from './entities/call.ts'
 import type { TaskEvent } from './entities/event.ts'
+import { noSharedLimits } from './entities/limits.ts'
 import { toMessage } from './entities/message.ts'
 import type { Outcome, Task, TaskRecord } from './entities/task.ts'
 import { ErrandError, TaskCanceledError, TaskFailedError } from './errors.ts'
 import { checkText, fromJson, toJson } from './json.ts'
-import type { AnyStep, Op, Reads } from './ledger/ledger.ts'
+import type { AnyStep, Op, PurgePosition, Reads } from './ledger/ledger.ts'
+import type { Quote } from './machines/ownership.ts'
 import {
   answerOptionsSchema,
+  type ClaimOptions,
+  claimOptionsSchema,
   deleteOptionsSchema,
   eventsOptionsSchema,
   eventTypeSchema,
   failOptionsSchema,
+  graphOptionsSchema,
+  type LimitsPatch,
   type ListOptions,
+  limitsSchema,
   listOptionsSchema,
-  settleOptionsSchema,
+  purgeOptionsSchema,
+  quoteOptionsSchema,
+  releaseOptionsSchema,
+  type SharedLimitsPatch,
+  sharedLimitsSchema,
   streamOptionsSchema,
   type TaskPatch,
+  taskIdsSchema,
   timeoutOptionsSchema,
   updateSchema,
 } from './options.ts'
 import { kindOf, parse, requireFunction, requireText } from './parse.ts'
 import { cancel } from './steps/cancel.ts'
+import { claim, heartbeat, release } from './steps/claim.ts'
 import { create } from './steps/create.ts'
 import { deleteTask } from './steps/delete.ts'
-import { checkedInput, type Drafter, executorName } from './steps/draft.ts'
+import { checkedInput, type Drafter, executorName, requireExecutors } from './steps/draft.ts'
+import { block, unblock } from './steps/edges.ts'
 import { dependenciesOf, explain } from './steps/explain.ts'
 import { findTask } from './steps/find-task.ts'
+import { graphOf } from './steps/graph.ts'
+import { loadSharedLimits, setSharedLimits } from './steps/limits.ts'
 import { requireTask } from './steps/moment.ts'
+import { purge } from './steps/purge.ts'
 import { update } from './steps/update.ts'
 import * as verbs from './steps/verbs.ts'
 
@@ -68,7 +85,10 @@ export class TaskEngine {
     this.#life.requireOpen()
     const many = Array.isArray(given)
     const trees = (many ? given : [given]).map((each: unknown) => this.#drafter.draft(each, 'create'))
-    const roots = trees.length === 0 ? [] : await this.#life.step(create({ ...this.#life.moment(), trees }))
+    const roots =
+      trees.length === 0
+        ? []
+        : await this.#life.step(create({ ...this.#life.moment(), trees, treeLimits: this.#drafter.treeLimits }))
     const views = await this.#life.views(roots)
     return many ? views : views[0]
   }
@@ -145,7 +165,10 @@ export class TaskEngine {
     if (parsed.executor !== undefined) executorName(parsed.executor, this.#drafter.context)
     const input =
       'input' in parsed && parsed.input !== undefined ? { input: await this.#updatedInput(ref, parsed) } : {}
-    return this.#verb(ref, (id) => update(id, { ...parsed, ...texts, ...metadata, ...input }, this.#life.moment()))
+    const quote = quoteOf(ref)
+    return this.#verb(ref, (id) =>
+      update(id, { ...parsed, ...texts, ...metadata, ...input }, quote, this.#life.moment()),
+    )
   }
 
   async #updatedInput(ref: TaskRef, patch: TaskPatch): Promise<unknown> {
@@ -186,15 +209,16 @@ export class TaskEngine {
   }
 
   async complete(ref: TaskRef, result?: unknown, options: unknown = {}): Promise<Task> {
-    parse(settleOptionsSchema, options, 'complete')
+    const quote = quoteOf(ref, parse(quoteOptionsSchema, options, 'complete'))
     const image = fromJson(toJson(result, 'the result'))
-    return this.#verb(ref, (id) => verbs.complete(id, image, this.#life.moment()))
+    return this.#verb(ref, (id) => verbs.complete(id, image, quote, this.#life.moment()))
   }
 
   async fail(ref: TaskRef, reason: string, options: unknown = {}): Promise<Task> {
-    const { code } = parse(failOptionsSchema, options, 'fail')
+    const { code, ...who } = parse(failOptionsSchema, options, 'fail')
+    const quote = quoteOf(ref, who)
     const text = requireText(reason, 'the reason')
-    return this.#verb(ref, (id) => verbs.fail(id, text, code, this.#life.moment()))
+    return this.#verb(ref, (id) => verbs.fail(id, { reason: text, code }, quote, this.#life.moment()))
   }
 
   async answer(ref: TaskRef, value?: unknown, options: unknown = {}): Promise<Task> {
@@ -207,6 +231,78 @@ export class TaskEngine {
     const id = idOf(ref)
     const known = [...this.#drafter.context.executors.keys()]
     return this.#life.read((tx) => explain(tx, id, this.#life.supervisor.isWorking ? known : null))
+  }
+
+  // ── work from outside ──
+
+  async claim(ref: TaskRef | null, options: ClaimOptions): Promise<Task | null> {
+    const { leaseMs, ...claimed } = parse(claimOptionsSchema, options, 'claim')
+    const taskId = ref === null ? null : idOf(ref)
+    const id = await this.#life.step(claim({ ...this.#life.moment(), ...claimed, taskId, leaseMs }))
+    return id === null ? null : this.get(id)
+  }
+
+  async heartbeat(ref: TaskRef, options: unknown = {}): Promise<Task> {
+    const quote = quoteOf(ref, parse(quoteOptionsSchema, options, 'heartbeat'))
+    return this.#verb(ref, (id) => heartbeat(id, quote, this.#life.moment()))
+  }
+
+  async release(ref: TaskRef, options: unknown = {}): Promise<Task> {
+    const { reason = null, ...who } = parse(releaseOptionsSchema, options, 'release')
+    const quote = quoteOf(ref, who)
+    return this.#verb(ref, (id) => release(id, reason, quote, this.#life.moment()))
+  }
+
+  async block(ref: TaskRef, blockers: TaskRef | readonly TaskRef[]): Promise<Task> {
+    const ids = idsOf(blockers)
+    return this.#verb(ref, (id) => block(id, ids, this.#life.moment()))
+  }
+
+  async unblock(ref: TaskRef, blockers: TaskRef | readonly TaskRef[]): Promise<Task> {
+    const ids = idsOf(blockers)
+    return this.#verb(ref, (id) => unblock(id, ids, this.#life.moment()))
+  }
+
+  async graph(options: unknown = {}): Promise<TaskGraph> {
+    const { parentId } = parse(graphOptionsSchema, options, 'graph')
+    const found = await this.#life.read((tx) => graphOf(tx, parentId))
+    return { order: await this.#life.views(found.order), critical: found.critical }
+  }
+
+  // ── limits and retention ──
+
+  async limits(): Promise<Limits> {
+    const shared = await this.#life.read(loadSharedLimits)
+    return { engine: this.#life.supervisor.limits, shared: shared ?? noSharedLimits }
+  }
+
+  async setLimits(given: LimitsPatch): Promise<Limits> {
+    this.#life.requireOpen()
+    const { maxConcurrent, limits = {} } = parse(limitsSchema, given, 'setLimits')
+    requireExecutors(Object.keys(limits), [...this.#drafter.context.executors.keys()], 'setLimits')
+    this.#life.supervisor.setLimits(maxConcurrent, limits)
+    return this.limits()
+  }
+
+  async setSharedLimits(given: SharedLimitsPatch): Promise<Limits> {
+    await this.#life.step(setSharedLimits(parse(sharedLimitsSchema, given, 'setSharedLimits')))
+    this.#life.supervisor.lookForWork()
+    return this.limits()
+  }
+
+  async purge(options: unknown): Promise<{ tasks: number; families: number; events: number }> {
+    const { before } = parse(purgeOptionsSchema, options, 'purge')
+    const sum = { tasks: 0, families: 0, events: 0 }
+    for (let after: PurgePosition | undefined; ; ) {
+      const purged = await this.#life.step(purge(before, after))
+      sum.tasks += purged.tasks
+      sum.families += purged.families
+      sum.events += purged.events
+      if (purged.next === undefined) break
+      after = purged.next
+    }
+    await this.#life.status.count()
+    return sum
   }
 
   // ── following ──
@@ -269,12 +365,8 @@ export class TaskEngine {
     }
   }
 
-  activity(): unknown {
-    return this.#life.supervisor.activity()
-  }
-
-  watch(listener: never): () => void {
-    return this.#life.supervisor.watch(requireFunction(listener, 'the listener of watch'))
+  get status(): StatusStore {
+    return this.#life.status.look()
   }
 
   // ── inside ──
@@ -310,4 +402,25 @@ function readPosition(after: string): { priority: number; seq: number } {
   throw new ErrandError('INVALID_INPUT', `"${after}" is not a position: pass the \`next\` of the page before.`, {
     after,
   })
+}
+
+/** Who writes: said in the options, or by the claimed task itself. */
+function quoteOf(
+  ref: TaskRef,
+  said: { owner?: string | undefined; fence?: number | undefined } = {},
+): Quote | undefined {
+  const task = (typeof ref === 'string' ? {} : ref) as { owner?: unknown; fence?: unknown }
+  if (said.owner === undefined) {
+    if (said.fence !== undefined) {
+      throw new ErrandError('INVALID_INPUT', 'A `fence` is quoted together with its `owner`.', { fence: said.fence })
+    }
+    if (typeof task.owner !== 'string') return undefined
+    return { owner: task.owner, ...(typeof task.fence === 'number' ? { fence: task.fence } : {}) }
+  }
+  const fence = said.fence ?? (task.owner === said.owner && typeof task.fence === 'number' ? task.fence : undefined)
+  return { owner: said.owner, ...(fence === undefined ? {} : { fence }) }
+}
+
+function idsOf(refs: TaskRef | readonly TaskRef[]): string[] {
+  return parse(taskIdsSchema, (Array.isArray(refs) ? refs : [refs]).map(idOf), 'the blockers')
 }

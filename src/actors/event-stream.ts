@@ -1,6 +1,7 @@
 // The durable feed as an iterator: from a cursor on, in pages, then live.
 import type { TaskEvent } from '../entities/event.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { requireCursor } from '../steps/purge.ts'
 import type { Feed } from './feed.ts'
 
 const pageSize = 500
@@ -13,6 +14,7 @@ export interface EventStreamOptions {
   taskId?: string | undefined
 }
 
+/** @throws ErrandError CURSOR_TOO_OLD for a position after which events have left the ledger; those of one task leave with it. */
 export async function* followEvents(
   ledger: Ledger,
   feed: Feed,
@@ -22,7 +24,10 @@ export async function* followEvents(
   while (!signal?.aborted) {
     const moved = feed.moved(signal)
     const from = cursor
-    const page = await ledger.read((tx) => tx.event.after(from, pageSize, taskId))
+    const page = await ledger.read(function* (tx) {
+      if (taskId === undefined) yield* requireCursor(tx, from)
+      return yield* tx.event.after(from, pageSize, taskId)
+    })
     for (const event of page) {
       cursor = event.seq
       yield event

@@ -10,12 +10,13 @@ import type { Ids } from '../ids.ts'
 import type { Ledger, Op, Reads, Step } from '../ledger/ledger.ts'
 import { writing } from '../ledger/ledger.ts'
 import type { ParsedEngineOptions } from '../options.ts'
-import type { Moment } from '../steps/moment.ts'
+import { dueAfter, type Moment } from '../steps/moment.ts'
 import { recover } from '../steps/recover.ts'
 import { viewsOf } from '../steps/views.ts'
 import { Feed } from './feed.ts'
 import { LiveActors } from './live-actors.ts'
 import type { RunHost } from './live-run.ts'
+import { StatusModel } from './status.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Supervisor } from './supervisor.ts'
 import { LiveOutput } from './task-stream.ts'
@@ -29,6 +30,7 @@ export interface LifecycleParts {
   executors: ReadonlyMap<string, AnyExecutor>
   options: ParsedEngineOptions
   draft: RunHost['draft']
+  treeLimits: RunHost['treeLimits']
   /** Ends what a call in progress left running outside of a dead process. */
   reclaim(call: CallRecord): Promise<'ended' | 'unproven'>
 }
@@ -38,6 +40,7 @@ export class Lifecycle {
   readonly feed: Feed
   readonly output = new LiveOutput()
   readonly subscriptions: Subscriptions
+  readonly status: StatusModel
   readonly supervisor: Supervisor
   readonly #parts: LifecycleParts
   readonly #ledger: Ledger
@@ -54,10 +57,13 @@ export class Lifecycle {
     this.feed = new Feed(ledger, this.report, (error) => this.#fail(error))
     this.#actors = new LiveActors(this.report, options.inspect)
     this.subscriptions = new Subscriptions(this.feed, ledger, this.report)
+    this.status = new StatusModel(ledger, this.feed, clock, this.report)
     const host: Omit<RunHost, 'arm'> = {
       clock,
       onInterrupt: options.onInterrupt,
       nextId: (prefix) => ids.next(prefix),
+      chance: () => ids.random(),
+      treeLimits: parts.treeLimits,
       moment: () => this.moment(),
       step: (step) => ledger.step(step),
       read: (query) => ledger.read(query),
@@ -71,6 +77,7 @@ export class Lifecycle {
       ledger,
       feed: this.feed,
       actors: this.#actors,
+      status: this.status,
       clock,
       instanceId: this.instanceId,
       executors,
@@ -80,6 +87,8 @@ export class Lifecycle {
       maxCrashes: options.maxCrashes,
       abortGraceMs: options.abortGraceMs,
       shutdownTimeoutMs: options.shutdownTimeoutMs,
+      leaseMs: options.leaseMs,
+      retentionMs: options.retentionMs,
       host,
       reclaim: (call) => this.#reclaim(call),
       report: this.report,
@@ -108,9 +117,11 @@ export class Lifecycle {
     const { instanceId } = this
     await this.#ledger.enlist(instanceId)
     const { at } = this.moment()
+    const leaseUntil = dueAfter(at, this.#parts.options.leaseMs)
     await this.#ledger.step(
       writing('enlist', function* (tx) {
-        yield* tx.instance.insert({ id: instanceId, pid: process.pid, host: hostname(), startedAt: at, endedAt: null })
+        const where = { pid: process.pid, host: hostname() }
+        yield* tx.instance.insert({ id: instanceId, ...where, startedAt: at, leaseUntil, endedAt: null })
       }),
     )
     await this.supervisor.work()
@@ -131,6 +142,7 @@ export class Lifecycle {
     }
     await this.#subscribersHeard()
     this.feed.stop()
+    this.status.stop()
     this.#actors.stop()
     if (this.#parts.ownsLedger) await this.#ledger.close()
   }
@@ -146,6 +158,7 @@ export class Lifecycle {
           by: instanceId,
           maxCrashes: options.maxCrashes,
           reason: 'released',
+          onlyIfSilent: false,
           nextId: (prefix) => ids.next(prefix),
         }),
       )

@@ -23,7 +23,7 @@ import { replayedError, replayOf } from '../machines/replay.ts'
 import { askOptionsSchema, emitOptionsSchema, keyOptionsSchema, waitOptionsSchema } from '../options.ts'
 import { requireText } from '../parse.ts'
 import { toAnswerSchema } from '../steps/answer-schema.ts'
-import type { CreateRequest } from '../steps/create.ts'
+import type { CreateRequest, TreeLimits } from '../steps/create.ts'
 import { dependenciesOf } from '../steps/explain.ts'
 import {
   appendMessage,
@@ -51,6 +51,9 @@ export interface RunHost {
   readonly clock: Clock
   readonly onInterrupt: OnInterrupt
   nextId(prefix: string): string
+  /** A random number from 0 to 1. */
+  chance(): number
+  readonly treeLimits: TreeLimits
   moment(): Moment
   step<L, D, R>(step: Step<L, D, R>): Promise<R>
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>
@@ -347,6 +350,7 @@ export class LiveRun implements Run {
   #performing(record: NewCall): CallPerformance {
     return {
       clock: this.#host.clock,
+      chance: () => this.#host.chance(),
       callId: record.id,
       name: record.name,
       signal: this.signal,
@@ -483,7 +487,8 @@ export class LiveRun implements Run {
       })
       return this.#host.views(records)
     }
-    const request: CreateRequest = { ...this.#host.moment(), trees }
+    const { treeLimits } = this.#host
+    const request: CreateRequest = { ...this.#host.moment(), trees, treeLimits }
     const children = found?.status === 'completed' ? (found.result as string[]) : []
     return this.#host.views(await this.#step(spawn(this.#entryOf(entry), request, children)))
   }

@@ -1,6 +1,6 @@
 // The function of a recorded call: attempted as often as its own policy allows, never longer than it may take.
 import type { Clock } from '../clock.ts'
-import { ErrandError, Failure } from '../errors.ts'
+import { ErrandError, Failure, toStoredError } from '../errors.ts'
 import type { CallContext, CallOptions } from '../executor.ts'
 import { resolveRetry, retryDelay } from '../machines/family.ts'
 
@@ -10,6 +10,8 @@ export interface CallPerformance {
   clock: Clock
   callId: string
   name: string
+  /** From 0 to 1, drawn anew for each rest. */
+  chance(): number
   /** Of the run. */
   signal: AbortSignal
   note(details: unknown): Promise<void>
@@ -27,9 +29,10 @@ export async function performCall(
     try {
       return await performOnce(call, params, fn, options.timeoutMs)
     } catch (error) {
-      const delay = retryDelay(policy, attempt, error instanceof Failure ? error.retryAfterMs : undefined)
-      const final = error instanceof Failure && !error.retry
-      if (delay === undefined || final || call.signal.aborted) throw error
+      const { code } = toStoredError(error, 'CALL_FAILED')
+      const said = error instanceof Failure ? { final: !error.retry, retryAfterMs: error.retryAfterMs } : {}
+      const delay = retryDelay(policy, { attempt, code, ...said }, call.chance())
+      if (delay === undefined || call.signal.aborted) throw error
       await rest(call, delay)
       if (call.signal.aborted) throw error
     }

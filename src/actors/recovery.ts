@@ -1,11 +1,13 @@
-// Taking up what dead engines left. A dead one on this host is known by the lock that died with it; one that is alive, however
-// slow, is never touched. Commands that outlived their engine are ended, and awaited, before anything runs again.
+// Taking up what lost engines left. A dead one on this host is known at once by the lock that died with it; one that hangs, or
+// runs on another host, by its lease: its runs are closed, and whatever it still writes is refused. Commands that outlived their engine are ended, and awaited, before anything runs again.
 import type { CallRecord } from '../entities/call.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Moment } from '../steps/moment.ts'
 import { recover } from '../steps/recover.ts'
 
 export interface RecoveryHost {
+  /** False when this engine itself was away for a while: others may have been too, and get the chance to show up first. */
+  readonly mayJudgeLeases: boolean
   readonly ledger: Ledger
   readonly instanceId: string
   readonly maxCrashes: number
@@ -20,22 +22,26 @@ export interface RecoveryHost {
 export async function recoverDead(host: RecoveryHost): Promise<number> {
   const instances = await host.ledger.read((tx) => tx.instance.open())
   let closed = 0
-  for (const { id } of instances) {
-    if (id === host.instanceId || host.ledger.isAlive(id)) continue
+  for (const { id, leaseUntil } of instances) {
+    if (id === host.instanceId) continue
+    const alive = host.ledger.isAlive(id)
+    const { at } = host.moment()
+    if (alive && !(host.mayJudgeLeases && leaseUntil <= at)) continue
     try {
       await reclaimAll(host, id)
-      const { at } = host.moment()
       const tasks = await host.ledger.step(
         recover({
-          at,
+          at: host.moment().at,
           instanceId: id,
           by: host.instanceId,
           maxCrashes: host.maxCrashes,
           reason: 'interrupted',
+          onlyIfSilent: alive,
           nextId: (prefix) => host.nextId(prefix),
         }),
       )
-      host.ledger.discharge(id)
+      // The lock of one that hangs stays its own: it may come back, and must be known to live.
+      if (!alive) host.ledger.discharge(id)
       closed += tasks.length
     } catch (error) {
       // Left as it is: nothing of it runs again until it can be recovered.

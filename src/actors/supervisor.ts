@@ -1,28 +1,27 @@
 // The supervisor: it holds the slots, admits by priority then age, recovers what the dead left, fires timers and drains. It
 // acts only on what is durable: a run starts or is ended when the feed says so, never before.
-import { createStore } from '@xstate/store'
-import type { EngineActivity } from '../api.ts'
+import type { RunningTask } from '../api.ts'
 import type { Clock } from '../clock.ts'
-import type { CallRecord } from '../entities/call.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { OnInterrupt, RetryPolicy, TaskRecord } from '../entities/task.ts'
 import { type AnyExecutor, isExecutor } from '../executor.ts'
 import type { Ledger, Step } from '../ledger/ledger.ts'
 import { resolveRetry } from '../machines/family.ts'
-import { admit } from '../steps/admit.ts'
+import { type Admission, admit } from '../steps/admit.ts'
 import { runEnded } from '../steps/journal.ts'
+import { dueAfter } from '../steps/moment.ts'
 import { type ExecutorOutcome, settleRun } from '../steps/settle-run.ts'
-import { fireTimers, nextDue } from '../steps/timers.ts'
+import { Caretaker, type CaretakerOptions } from './caretaker.ts'
 import type { Feed } from './feed.ts'
 import type { LiveActors } from './live-actors.ts'
 import { LiveRun, type RunHost } from './live-run.ts'
-import { recoverDead } from './recovery.ts'
-import { SoonestTimer } from './timers.ts'
+import type { StatusModel } from './status.ts'
 
 export interface SupervisorOptions {
   ledger: Ledger
   feed: Feed
   actors: LiveActors
+  status: StatusModel
   clock: Clock
   instanceId: string
   executors: ReadonlyMap<string, AnyExecutor>
@@ -32,8 +31,10 @@ export interface SupervisorOptions {
   maxCrashes: number
   abortGraceMs: number
   shutdownTimeoutMs: number
+  leaseMs: number
+  retentionMs: number | undefined
   host: Omit<RunHost, 'arm'>
-  reclaim(call: CallRecord): Promise<void>
+  reclaim: CaretakerOptions['reclaim']
   report(error: unknown, context: Record<string, unknown>): void
 }
 
@@ -48,8 +49,8 @@ interface Slot {
   closed: Promise<void>
 }
 
-/** How often the dead are looked for. */
-const recoverEveryMs = 200
+/** How long a ledger that refused is left alone before it is asked again. */
+const pauseMs = 200
 /** The longest pause before a ledger that refused is asked again. */
 const longestPauseMs = 10_000
 /** How long an executor gets to let go after the drain's time is over. */
@@ -72,28 +73,30 @@ export class Supervisor {
   readonly #slots = new Map<string, Slot>()
   readonly #perExecutor = new Map<string, number>()
   readonly #admitted = new Map<string, TaskRecord>()
-  readonly #timer: SoonestTimer
-  readonly #activity = createStore({
-    context: { slots: 0, working: false },
-    on: {
-      changed: (_context, event: { slots: number; working: boolean }) => ({
-        slots: event.slots,
-        working: event.working,
-      }),
-    },
-  })
+  readonly #caretaker: Caretaker
+  #maxConcurrent: number
+  #limits: Readonly<Record<string, number>>
   #admitting: Promise<void> | undefined
   /** What the feed told of runs of ours before their admission had: by task, from its `task.started` on. */
   readonly #early = new Map<string, TaskEvent[]>()
   #hungry = true
+  /** Something is ready that only a limit shared with others holds back: their ends are ours to hear. */
+  #heldBack = false
   #aborted = false
-  #recovering: Promise<number> | undefined
-  #recoveryTimer: unknown
   #unlisten: (() => void) | undefined
 
   constructor(options: SupervisorOptions) {
     this.#options = options
-    this.#timer = new SoonestTimer(options.clock, () => void this.#fireTimers())
+    this.#maxConcurrent = options.maxConcurrent
+    this.#limits = options.limits
+    this.#caretaker = new Caretaker({
+      ...options,
+      moment: options.host.moment,
+      nextId: options.host.nextId,
+      chance: options.host.chance,
+      retryOf: (task) => this.#knownRetryOf(task),
+      looked: () => this.#lookAgain(),
+    })
   }
 
   get isWorking(): boolean {
@@ -102,56 +105,46 @@ export class Supervisor {
 
   /** Recovers the dead, then admits. */
   async work(): Promise<void> {
-    const { actors, feed, ledger } = this.#options
+    const { actors, feed } = this.#options
     actors.supervisor.send({ type: 'work' })
     this.#unlisten = feed.listen((event) => this.#onEvent(event))
-    await this.#recover()
-    this.#recoverAgainLater()
-    const due = await ledger.read(nextDue)
-    if (due !== null) this.#timer.arm(due)
+    await this.#caretaker.begin()
     this.#changed()
     this.#pump()
   }
 
-  /** What runs now. */
-  activity(): EngineActivity {
-    return {
-      slots: this.#slots.size,
-      maxConcurrent: this.#options.maxConcurrent,
-      working: this.isWorking,
-      running: [...this.#slots.values()].map(({ task, live, since }) => ({
-        taskId: task.id,
-        name: task.name,
-        executor: task.executor as string,
-        run: live.number,
-        since,
-      })),
-    }
+  /** Other limits from now on. Nothing that runs is ended: lower ones are reached as runs end by themselves. */
+  setLimits(maxConcurrent: number | undefined, limits: Readonly<Record<string, number | null>>): void {
+    this.#maxConcurrent = maxConcurrent ?? this.#maxConcurrent
+    const merged = { ...this.#limits, ...limits }
+    this.#limits = Object.fromEntries(Object.entries(merged).filter(([, limit]) => limit !== null)) as Record<
+      string,
+      number
+    >
+    this.#changed()
+    this.lookForWork()
   }
 
-  watch(listener: (activity: EngineActivity) => void): () => void {
-    const subscription = this.#activity.subscribe(() => {
-      try {
-        listener(this.activity())
-      } catch (error) {
-        this.#options.report(error, { doing: 'tell a watcher' })
-      }
-    })
-    return () => subscription.unsubscribe()
+  get limits(): { maxConcurrent: number; limits: Readonly<Record<string, number>> } {
+    return { maxConcurrent: this.#maxConcurrent, limits: this.#limits }
+  }
+
+  /** Something may have become possible that no event tells of. */
+  lookForWork(): void {
+    this.#hungry = true
+    this.#pump()
   }
 
   arm(dueAt: number): void {
-    if (this.isWorking) this.#timer.arm(dueAt)
+    this.#caretaker.arm(dueAt)
   }
 
   /** Stops admitting, aborts every run at its next safe point, waits, and lets go of the rest. */
   async drain(): Promise<void> {
     if (!this.isWorking) return
-    const { actors, clock, shutdownTimeoutMs } = this.#options
+    const { actors, shutdownTimeoutMs } = this.#options
     actors.supervisor.send({ type: 'drain' })
-    clock.clearTimeout(this.#recoveryTimer)
-    this.#timer.disarm()
-    await this.#recovering
+    await this.#caretaker.stop()
     await this.#admitting
     for (const slot of this.#slots.values()) slot.live.drain()
     await this.#slotsClosed(shutdownTimeoutMs)
@@ -159,6 +152,7 @@ export class Supervisor {
       slot.live.end(runEnded({ taskId: slot.task.id, run: slot.live.number }, 'the engine is closing'))
     await this.#slotsClosed(lastMomentMs)
     await Promise.all([...this.#slots.values()].map((slot) => this.#giveUp(slot)))
+    this.#caretaker.end()
     this.#unlisten?.()
     this.#changed()
   }
@@ -166,8 +160,7 @@ export class Supervisor {
   /** The ledger can no longer be trusted: nothing is written any more. */
   abort(): void {
     this.#aborted = true
-    this.#timer.disarm()
-    this.#options.clock.clearTimeout(this.#recoveryTimer)
+    this.#caretaker.end()
     this.#unlisten?.()
     for (const slot of this.#slots.values()) slot.live.end()
   }
@@ -186,11 +179,13 @@ export class Supervisor {
     }
     const slot = this.#slots.get(taskId)
     if (slot) this.#followSlot(slot, event)
-    if (typeof data.dueAt === 'number') this.#timer.arm(data.dueAt)
-    if (data.ready === true) {
-      this.#hungry = true
-      this.#pump()
-    }
+    if (typeof data.dueAt === 'number') this.arm(data.dueAt)
+    if (data.ready === true) this.lookForWork()
+    else if (this.#heldBack && endings.has(event.type)) this.lookForWork()
+  }
+
+  #lookAgain(): void {
+    if (this.#heldBack) this.lookForWork()
   }
 
   #followSlot(slot: Slot, event: TaskEvent): void {
@@ -274,7 +269,7 @@ export class Supervisor {
   async #record(slot: Slot, outcome: ExecutorOutcome, callsOpen: boolean): Promise<void> {
     const { live, task } = slot
     slot.settling = true
-    for (let pauseMs = recoverEveryMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    for (let restMs = pauseMs; ; restMs = Math.min(restMs * 2, longestPauseMs)) {
       try {
         await this.#step(
           settleRun({
@@ -283,6 +278,7 @@ export class Supervisor {
             run: live.number,
             outcome,
             retry: this.#retryOf(task),
+            chance: this.#options.host.chance(),
             diverged: outcome.kind === 'ignored' ? [] : live.diverged,
             journaled: live.journaled,
             callsOpen,
@@ -293,7 +289,7 @@ export class Supervisor {
         this.#options.report(error, { taskId: task.id, run: live.number, doing: 'settle run' })
         // What an engine that closes could not write, it lets go of as a whole at the end, or its death does.
         if (!this.isWorking || this.#aborted) break
-        await new Promise<void>((resume) => this.#options.clock.setTimeout(() => resume(), pauseMs))
+        await new Promise<void>((resume) => this.#options.clock.setTimeout(() => resume(), restMs))
       }
     }
     slot.settling = false
@@ -320,6 +316,8 @@ export class Supervisor {
     this.#slots.delete(slot.task.id)
     this.#count(slot.task.executor as string, -1)
     this.#options.actors.closeRun(slot.task.id)
+    // An admission that is on its way counted this slot as taken.
+    if (this.#admitting) this.#hungry = true
     this.#changed()
     this.#pump()
   }
@@ -328,25 +326,28 @@ export class Supervisor {
 
   #pump(): void {
     if (!this.#hungry || this.#admitting || !this.isWorking) return
-    const free = this.#options.maxConcurrent - this.#slots.size - this.#admitted.size
+    const free = this.#maxConcurrent - this.#slots.size - this.#admitted.size
     if (free <= 0) return
     this.#hungry = false
-    const request = { ...this.#options.host.moment(), free, executors: this.#freeExecutors() }
+    const moment = this.#options.host.moment()
+    const leaseUntil = dueAfter(moment.at, this.#options.leaseMs)
+    const request = { ...moment, free, executors: this.#freeExecutors(), leaseUntil }
     this.#admitting = this.#step(admit(request)).then(
-      (started) => this.#onAdmitted(started, free),
+      (admission) => this.#onAdmitted(admission, free),
       (error: unknown) => {
         this.#admitting = undefined
         this.#hungry = true
         this.#options.report(error, { doing: 'admit' })
         this.#takeUpEarly()
         // Not lost: what is ready stays ready, and is tried again.
-        this.#options.clock.setTimeout(() => this.#pump(), recoverEveryMs)
+        this.#options.clock.setTimeout(() => this.#pump(), pauseMs)
       },
     )
   }
 
-  #onAdmitted(started: readonly TaskRecord[], free: number): void {
+  #onAdmitted({ started, heldBack }: Admission, free: number): void {
     this.#admitting = undefined
+    this.#heldBack = heldBack
     for (const task of started) {
       this.#admitted.set(task.id, task)
       this.#count(task.executor as string, 1)
@@ -373,10 +374,10 @@ export class Supervisor {
   }
 
   #freeExecutors(): Array<{ name: string; free: number; timeoutMs: number | undefined }> {
-    const { executors, limits, maxConcurrent } = this.#options
+    const { executors } = this.#options
     return [...executors].map(([name, executor]) => {
       const defined = isExecutor(executor) ? executor : undefined
-      const limit = limits[name] ?? defined?.concurrency ?? maxConcurrent
+      const limit = this.#limits[name] ?? defined?.concurrency ?? this.#maxConcurrent
       return { name, free: limit - (this.#perExecutor.get(name) ?? 0), timeoutMs: defined?.timeoutMs }
     })
   }
@@ -393,54 +394,6 @@ export class Supervisor {
   #knownRetryOf(task: TaskRecord): RetryPolicy | undefined {
     const known = task.policy.retry !== undefined || this.#options.executors.has(task.executor as string)
     return known ? this.#retryOf(task) : undefined
-  }
-
-  // ── timers and recovery ──
-
-  async #fireTimers(): Promise<void> {
-    if (!this.isWorking) return
-    try {
-      const next = await this.#step(
-        fireTimers({ ...this.#options.host.moment(), retryOf: (task) => this.#knownRetryOf(task) }),
-      )
-      if (next !== null) this.arm(next)
-    } catch (error) {
-      this.#options.report(error, { doing: 'fire timers' })
-      this.arm(this.#options.clock.now() + recoverEveryMs)
-    }
-  }
-
-  async #recover(): Promise<void> {
-    const { ledger, instanceId, maxCrashes, host, reclaim, report } = this.#options
-    this.#recovering ??= recoverDead({
-      ledger,
-      instanceId,
-      maxCrashes,
-      moment: host.moment,
-      nextId: host.nextId,
-      reclaim,
-      report,
-    })
-    try {
-      const closed = await this.#recovering
-      if (closed > 0) {
-        const due = await ledger.read(nextDue)
-        if (due !== null) this.arm(due)
-      }
-    } catch (error) {
-      report(error, { doing: 'recover' })
-    } finally {
-      this.#recovering = undefined
-    }
-  }
-
-  #recoverAgainLater(): void {
-    this.#recoveryTimer = this.#options.clock.setTimeout(() => {
-      if (!this.isWorking) return
-      void this.#recover().then(() => {
-        if (this.isWorking) this.#recoverAgainLater()
-      })
-    }, recoverEveryMs)
   }
 
   // ── inside ──
@@ -461,6 +414,16 @@ export class Supervisor {
   }
 
   #changed(): void {
-    this.#activity.trigger.changed({ slots: this.#slots.size, working: this.isWorking })
+    this.#options.status.slots(this.#slots.size, this.#maxConcurrent, this.isWorking, () => this.#running())
+  }
+
+  #running(): RunningTask[] {
+    return [...this.#slots.values()].map(({ task, live, since }) => ({
+      taskId: task.id,
+      name: task.name,
+      executor: task.executor as string,
+      run: live.number,
+      since,
+    }))
   }
 }

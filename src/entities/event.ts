@@ -14,6 +14,8 @@ export const eventTypes = [
   'task.failed',
   'task.retried',
   'task.canceled',
+  'task.claimed',
+  'task.released',
   'task.updated',
   'task.promoted',
   'task.deleted',

@@ -5,6 +5,8 @@ export interface InstanceRecord {
   pid: number
   host: string
   startedAt: number
+  /** Until when it counts as working without a sign of life. */
+  leaseUntil: number
   /** When it was closed, or found dead and recovered; null while it may be alive. */
   endedAt: number | null
 }

@@ -25,9 +25,20 @@ export function isSettled(status: TaskStatus): boolean {
   return isTerminal(status) || status === 'failed'
 }
 
+/** The states in which the work has ended. */
+export const settledStatuses: readonly TaskStatus[] = taskStatuses.filter(isSettled)
+
 /** What a call that a crash interrupted means for the next run: an error in it, a repetition, or a question to a person. */
 export const onInterruptPolicies = ['fail', 'rerun', 'ask'] as const
 export type OnInterrupt = (typeof onInterruptPolicies)[number]
+
+/** What the final failure of a child means for its parent: nothing, its failure too, or the end of the siblings. */
+export const childFailurePolicies = ['ignore', 'fail', 'cancel-siblings'] as const
+export type OnChildFailure = (typeof childFailurePolicies)[number]
+
+/** What a dependency that failed or was canceled means for who comes after it: it stays blocked, is canceled, or goes on. */
+export const dependencyFailurePolicies = ['block', 'cancel', 'ignore'] as const
+export type OnDependencyFailure = (typeof dependencyFailurePolicies)[number]
 
 /** How often a task may be attempted, and how long it rests in between. */
 export interface RetryPolicy {
@@ -37,6 +48,12 @@ export interface RetryPolicy {
   backoffMs: number
   /** `fixed` rests equally long each time, `exponential` twice as long as before. Default fixed. */
   backoff: 'fixed' | 'exponential'
+  /** The longest rest that `exponential` comes to, in milliseconds. Default: none. */
+  maxBackoffMs: number
+  /** Which part of each rest is random, 0 to 1: it is shortened by up to that part, so that many do not return at once. Default 0. */
+  jitter: number
+  /** Codes of the errors that are tried again (`TIMEOUT`, `ECONNRESET`, those of a `Failure`); any other is final. Default: all. */
+  on: string[]
 }
 
 /** What a task was told at its creation and the engine consults at each turn; stored with it as JSON. */
@@ -47,6 +64,10 @@ export interface TaskPolicy {
   onInterrupt?: OnInterrupt
   /** Completed by its children once its own work is done. */
   autoComplete?: boolean
+  onChildFailure?: OnChildFailure
+  onDependencyFailure?: OnDependencyFailure
+  /** How many of its children run at once. */
+  concurrency?: number
 }
 
 /**
@@ -67,6 +88,8 @@ export interface TaskRecord {
   group: boolean
   /** Competes for a slot now. Derived by `machines/readiness`, stored because it is indexed. */
   ready: boolean
+  /** May be claimed now: it has no executor, and nothing stands in the way. Derived like `ready`. */
+  claimable: boolean
   /** Somebody must act before it may run: `autoStart: false` not yet started, or paused and not yet resumed. */
   held: boolean
   /** Name of the executor that runs it; null when it is worked on from outside or is a group. */
@@ -78,8 +101,24 @@ export interface TaskRecord {
   /** Higher runs first. */
   priority: number
   parentId: string | null
-  /** Who works on it from outside; null when nobody has claimed it. */
+  /** The parent, if that limits how many of its children run at once; else empty. Admission takes each lane's first. */
+  lane: string
+  /** Ancestors above it. */
+  depth: number
+  /** Children it was given so far, deleted ones included. */
+  childCount: number
+  /** Who works on it from outside, or completed it; null when nobody has claimed it. */
   owner: string | null
+  /** Counts the claims: what a former owner still quotes is an older number. */
+  fence: number
+  /** How long the owner may be silent; null for a claim without a lease. */
+  leaseMs: number | null
+  /** When the claim lapses; null while it is not WORKING, or without a lease. */
+  leaseUntil: number | null
+  /** Only owners of this role may claim it; null for anybody. */
+  role: string | null
+  /** Words to claim and list by. */
+  tags: string[]
   /** Counts from 1; a retry adds one. */
   attempt: number
   /** Number of the latest run; 0 before the first. A fence: only that run may write. */
@@ -94,6 +133,8 @@ export interface TaskRecord {
   crashes: number
   /** May not start before this time; null when it may at once. */
   notBefore: number | null
+  /** Must be settled by this time, else it fails for good; null for no limit. */
+  deadline: number | null
   policy: TaskPolicy
   metadata: Record<string, unknown>
   progress: Progress | null
@@ -129,7 +170,7 @@ export interface Task<R = unknown> {
   goal: string | null
   description: string
   status: TaskStatus
-  /** Competes for a slot (shown as *queued*). */
+  /** Competes for a slot, or without an executor for somebody who claims it (shown as *queued*). */
   ready: boolean
   /** Why it is in this state: the reason given to `cancel` or `fail`, `interrupted`, `released`; null otherwise. */
   statusReason: string | null
@@ -139,15 +180,29 @@ export interface Task<R = unknown> {
   input: unknown
   result: R | null
   error: StoredError | null
+  /** Who works on it from outside, or has completed it. */
   owner: string | null
+  /** Number of its latest claim; a claimed task quotes it with every write. 0 before the first. */
+  fence: number
+  /** When the claim lapses unless its owner writes; null without a lease, or while it is not WORKING. */
+  leaseUntil: number | null
+  /** Only owners of this role may claim it; null for anybody. */
+  role: string | null
+  tags: string[]
+  /** It has no work of its own: it starts with its first child and ends with its last. */
+  group: boolean
   /** Ids of the dependencies that are still open. */
   blockedBy: string[]
   /** Questions that wait for an answer. */
   questions: Question[]
   progress: Progress | null
   attempt: number
+  /** Number of its latest run; 0 before the first. */
+  run: number
   /** Earliest start; null when none was set or it has passed into history. */
   notBefore: number | null
+  /** When it fails unless it has settled; null for never. */
+  deadline: number | null
   key: string | null
   metadata: Record<string, unknown>
   createdAt: number
@@ -184,7 +239,7 @@ export function toTask(record: TaskRecord, blockedBy: string[], questions: Quest
     goal: record.goal,
     description: record.description,
     status: record.status,
-    ready: record.ready,
+    ready: record.ready || record.claimable,
     statusReason: record.statusReason,
     priority: record.priority,
     parentId: record.parentId,
@@ -193,11 +248,18 @@ export function toTask(record: TaskRecord, blockedBy: string[], questions: Quest
     result: record.result,
     error: record.error,
     owner: record.owner,
+    fence: record.fence,
+    leaseUntil: record.leaseUntil,
+    role: record.role,
+    tags: record.tags,
+    group: record.group,
     blockedBy,
     questions,
     progress: record.progress,
     attempt: record.attempt,
+    run: record.run,
     notBefore: record.notBefore,
+    deadline: record.deadline,
     key: record.key,
     metadata: record.metadata,
     createdAt: record.createdAt,

@@ -38,6 +38,27 @@ export interface TaskFilter {
   executor?: string
   metadata?: Record<string, string | number | boolean | null>
   keyPrefix?: string
+  owner?: string
+  /** All of them. */
+  tags?: string[]
+  /** Competes for a slot or a claim, or does not. */
+  ready?: boolean
+}
+
+/** Which task somebody is looking for. */
+export interface ClaimFilter {
+  parentId?: string | undefined
+  /** Tasks for this role and for nobody in particular; without it only the latter. */
+  role?: string | undefined
+  /** All of them. */
+  tags?: string[] | undefined
+}
+
+/** What a set statement canceled or hid: the positions of its events, which are the list of it. */
+export interface Cascade {
+  type: EventType
+  first: number
+  last: number
 }
 
 export interface Reads {
@@ -47,8 +68,21 @@ export interface Reads {
     getByKey(key: string): Op<TaskRecord | undefined>
     /** At most `limit` tasks whose id begins with `prefix`. */
     findByPrefix(prefix: string, limit: number): Op<TaskRecord[]>
-    /** Ready tasks of one executor, highest priority first, then oldest. */
-    ready(executor: string, limit: number): Op<TaskRecord[]>
+    /** Ready tasks of one executor in one lane ('' for no lane), highest priority first, then oldest. */
+    ready(executor: string, lane: string, limit: number): Op<TaskRecord[]>
+    /** Lanes in which an executor has ready tasks. */
+    lanes(executor: string): Op<string[]>
+    /** Open runs in a lane. */
+    openInLane(lane: string): Op<number>
+    /** The best task that may be claimed: highest priority, then oldest. */
+    claimable(claim: ClaimFilter): Op<TaskRecord | undefined>
+    /** Tasks whose lease is over at `now`. */
+    lapsed(now: number, limit: number): Op<TaskRecord[]>
+    /** Tasks that are not settled and whose deadline is over at `now`. */
+    late(now: number, limit: number): Op<TaskRecord[]>
+    /** Of the tasks that are not deleted. Reads all of them: for a read model that begins, not for a step. */
+    countByStatus(): Op<Record<TaskStatus, number>>
+    countQueued(): Op<{ ready: number; claimable: number }>
     /** Is any task of these executors ready or on a timer, or has an open run? */
     anyAwake(executors: string[]): Op<boolean>
     list(filter: TaskFilter, limit: number, after?: { priority: number; seq: number }): Op<TaskRecord[]>
@@ -62,6 +96,7 @@ export interface Reads {
     childFacts(parentId: string): Op<{ any: boolean; live: boolean; broken: boolean }>
     /** Tasks whose timer is due at `now`, soonest first. */
     due(now: number, limit: number): Op<TaskRecord[]>
+    /** The soonest timer, lease or deadline. */
     nextDue(): Op<number | undefined>
   }
   readonly dependency: {
@@ -73,13 +108,15 @@ export interface Reads {
     dependents(blockerId: string): Op<DependencyRecord[]>
     openWaits(callId: string): Op<DependencyRecord[]>
     hasOpenWaits(callId: string): Op<boolean>
-    /** Is `target` reachable from `from` over open edges and over parents that wait for children? The path, or undefined. */
-    path(from: string[], target: string): Op<string[] | undefined>
+    /** Is one of the targets reachable from `from` over open edges and over parents that wait for children? The path to it. */
+    path(from: readonly string[], targets: ReadonlySet<string>): Op<string[] | undefined>
   }
   readonly run: {
     get(taskId: string, number: number): Op<RunRecord | undefined>
     list(taskId: string): Op<RunRecord[]>
     openOf(instanceId: string): Op<RunRecord[]>
+    /** Open runs of all engines, by executor. */
+    countOpen(): Op<Map<string, number>>
     due(now: number, limit: number): Op<RunRecord[]>
     nextDue(): Op<number | undefined>
   }
@@ -105,7 +142,34 @@ export interface Reads {
   }
   readonly instance: {
     open(): Op<InstanceRecord[]>
+    get(id: string): Op<InstanceRecord | undefined>
   }
+  /** What the ledger itself was told, as JSON by name. */
+  readonly setting: {
+    get(name: string): Op<unknown>
+  }
+}
+
+export interface CascadeOrder {
+  root: string
+  at: number
+  instanceId: string
+}
+
+/** What left the ledger. */
+export interface Purged {
+  families: number
+  tasks: number
+  events: number
+  /** Position of the latest event that left; 0 when none did. */
+  through: number
+  /** Where to go on; undefined when all were looked at. */
+  next: PurgePosition | undefined
+}
+
+export interface PurgePosition {
+  completedAt: number
+  seq: number
 }
 
 export type NewTask = Omit<TaskRecord, 'seq'>
@@ -122,6 +186,12 @@ export interface Tx extends Reads {
     /** Writes what a task was told to be: name, input, policy, parent, deletion. */
     saveDefinition(task: TaskRecord): Op<void>
     saveProgress(task: TaskRecord): Op<void>
+    /** Counts children that a stored task was given. */
+    addChildren(id: string, added: number): Op<void>
+    /** Puts the children of a parent that have executors into a lane, or with '' out of it. */
+    setLanes(parentId: string, lane: string): Op<void>
+    /** Everything below a task is so many levels nearer to its root. */
+    raise(rootId: string, by: number): Op<void>
   }
   readonly dependency: Reads['dependency'] & {
     insert(edge: DependencyRecord): Op<void>
@@ -150,7 +220,25 @@ export interface Tx extends Reads {
   }
   readonly instance: Reads['instance'] & {
     insert(instance: InstanceRecord): Op<void>
+    /** A sign of life: it is open (again) until then. */
+    renew(id: string, leaseUntil: number): Op<void>
     end(id: string, at: number): Op<void>
+  }
+  readonly setting: Reads['setting'] & {
+    put(name: string, value: unknown): Op<void>
+  }
+  /** Set statements over whole families, however large. */
+  readonly cascade: {
+    /** Cancels every live descendant of a task, below settled ones too, each with its event; undefined when there is none. */
+    cancel(order: CascadeOrder & { reason: string | null }): Op<Cascade | undefined>
+    /** Marks everything below a task as deleted, each with its event; undefined when there is nothing. */
+    hide(order: CascadeOrder): Op<Cascade | undefined>
+    /** Journal entries that canceled tasks left open, and whether the run of each is open. */
+    openEntries(of: Cascade): Op<Array<{ call: CallRecord; runOpen: boolean }>>
+    /** Open edges that lead out of a cascade: from its tasks to others that come after them or wait for them. */
+    edgesOut(of: Cascade): Op<DependencyRecord[]>
+    /** Looks at so many roots that settled before a time, and removes those whose whole family did, with all that belongs to it. */
+    purge(before: number, limit: number, after?: PurgePosition): Op<Purged>
   }
 }
 

@@ -14,6 +14,7 @@ export interface TaskTableRow {
   status_reason: string | null
   is_group: Flag
   ready: Flag
+  claimable: Flag
   held: Flag
   executor: string | null
   input: string
@@ -21,7 +22,15 @@ export interface TaskTableRow {
   error: string | null
   priority: number
   parent_id: string | null
+  lane: string
+  depth: number
+  child_count: number
   owner: string | null
+  fence: number
+  lease_ms: number | null
+  lease_until: number | null
+  role: string | null
+  tags: string
   attempt: number
   run: number
   run_open: Flag
@@ -29,6 +38,7 @@ export interface TaskTableRow {
   wakes: number
   crashes: number
   not_before: number | null
+  deadline: number | null
   policy: string
   metadata: string
   progress: string | null
@@ -112,7 +122,13 @@ export interface InstanceTableRow {
   pid: number
   host: string
   started_at: number
+  lease_until: number
   ended_at: number | null
+}
+
+export interface SettingTableRow {
+  name: string
+  value: string
 }
 
 export interface Database {
@@ -123,4 +139,5 @@ export interface Database {
   message: MessageTableRow
   event: EventTableRow
   instance: InstanceTableRow
+  setting: SettingTableRow
 }

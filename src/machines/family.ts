@@ -26,6 +26,32 @@ export function parentVerdict(parent: TaskRecord, children: ChildFacts): 'comple
   return waitsByHand || awaitsChildren(parent) ? 'complete' : null
 }
 
+/** It will never be completed by itself. */
+export function isBroken(status: TaskRecord['status']): boolean {
+  return status === 'failed' || status === 'canceled'
+}
+
+/**
+ * What the end of a dependency means for who comes after it (conformance C-52): its edge is satisfied, it is canceled, or
+ * nothing changes.
+ */
+export function dependencyVerdict(
+  dependent: Pick<TaskRecord, 'status' | 'policy'>,
+  ended: Pick<TaskRecord, 'status' | 'deletedAt'>,
+): 'satisfy' | 'cancel' | null {
+  if (ended.status === 'completed' || ended.deletedAt !== null) return 'satisfy'
+  if (!isBroken(ended.status) || isSettled(dependent.status)) return null
+  const policy = dependent.policy.onDependencyFailure ?? 'block'
+  return policy === 'ignore' ? 'satisfy' : policy === 'cancel' ? 'cancel' : null
+}
+
+/** What the final failure of a child sets off in its parent (conformance Q-06). */
+export function childFailureVerdict(parent: TaskRecord): 'fail' | 'cancel-siblings' | null {
+  if (isSettled(parent.status) || parent.deletedAt !== null) return null
+  const policy = parent.policy.onChildFailure ?? 'ignore'
+  return policy === 'ignore' ? null : policy
+}
+
 /** Its own work is done and its result kept; only its children are missing. */
 export function awaitsChildren(task: Pick<TaskRecord, 'status' | 'statusReason'>): boolean {
   return task.status === 'waiting' && task.statusReason === 'children'
@@ -64,17 +90,43 @@ export function endsWait(
   return !params.settled && ended !== 'completed'
 }
 
-/** Milliseconds before the next attempt, or undefined when there is none left. `attempt` is the one that failed. */
-export function retryDelay(policy: RetryPolicy, attempt: number, retryAfterMs?: number): number | undefined {
-  if (attempt >= policy.maxAttempts) return undefined
-  if (retryAfterMs !== undefined && retryAfterMs >= 0) return retryAfterMs
-  return policy.backoff === 'exponential' ? policy.backoffMs * 2 ** Math.min(attempt - 1, 30) : policy.backoffMs
+/** How an attempt failed, as far as its repetition is concerned. */
+export interface FailedAttempt {
+  /** Counts from 1. */
+  attempt: number
+  code: string
+  /** Its `Failure` said `retry: false`. */
+  final?: boolean
+  /** Its `Failure` said when. */
+  retryAfterMs?: number | undefined
 }
 
-/** A policy with its defaults: one attempt, no rest. Later arguments yield to earlier ones. */
+/**
+ * Milliseconds before the next attempt, or undefined when there is none. `chance` is a number from 0 to 1, drawn by the caller:
+ * judging has no randomness of its own.
+ */
+export function retryDelay(policy: RetryPolicy, failed: FailedAttempt, chance: number): number | undefined {
+  if (failed.final || failed.attempt >= policy.maxAttempts) return undefined
+  if (policy.on.length > 0 && !policy.on.includes(failed.code)) return undefined
+  if (failed.retryAfterMs !== undefined && failed.retryAfterMs >= 0) return failed.retryAfterMs
+  const grown =
+    policy.backoff === 'exponential'
+      ? Math.min(policy.backoffMs * 2 ** Math.min(failed.attempt - 1, 30), policy.maxBackoffMs)
+      : policy.backoffMs
+  return grown * (1 - policy.jitter * chance)
+}
+
+/** A policy with its defaults: one attempt, no rest, any error. Later arguments yield to earlier ones. */
 export function resolveRetry(...policies: Array<Partial<RetryPolicy> | undefined | null>): RetryPolicy {
   const found = policies.find((policy) => policy !== undefined && policy !== null)
-  return { maxAttempts: found?.maxAttempts ?? 1, backoffMs: found?.backoffMs ?? 0, backoff: found?.backoff ?? 'fixed' }
+  return {
+    maxAttempts: found?.maxAttempts ?? 1,
+    backoffMs: found?.backoffMs ?? 0,
+    backoff: found?.backoff ?? 'fixed',
+    maxBackoffMs: found?.maxBackoffMs ?? Number.POSITIVE_INFINITY,
+    jitter: found?.jitter ?? 0,
+    on: found?.on ?? [],
+  }
 }
 
 /** What `wait` gives: outcomes, or results where the first failure is thrown. */

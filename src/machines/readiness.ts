@@ -16,11 +16,16 @@ export type ReadinessInput = Pick<
   | 'statusReason'
 >
 
-/** What stands between a task and its next run, or null when nothing does but a slot. */
+/** Worked on from outside: no executor runs it, and it is more than the sum of its children. */
+export function isByHand(task: Pick<TaskRecord, 'executor' | 'group'>): boolean {
+  return task.executor === null && !task.group
+}
+
+/** What stands between a task and its next run, or null when nothing does but a slot (or somebody who claims it). */
 export type Obstacle =
   | 'settled'
   | 'running'
-  | 'no-executor'
+  | 'group'
   | 'held'
   | 'closing'
   | 'blocked'
@@ -48,7 +53,7 @@ export function obstacleOf(task: ReadinessInput): Obstacle | null {
     case 'input_required':
     case 'waiting':
   }
-  if (task.executor === null) return 'no-executor'
+  if (task.group) return 'group'
   if (task.held) return 'held'
   if (task.runOpen) return 'closing'
   if (task.openBlockers > 0) return 'blocked'
@@ -60,7 +65,12 @@ export function obstacleOf(task: ReadinessInput): Obstacle | null {
 
 /** Ready: nothing but a free slot is missing. */
 export function isReady(task: ReadinessInput): boolean {
-  return obstacleOf(task) === null
+  return task.executor !== null && obstacleOf(task) === null
+}
+
+/** Claimable: nothing but somebody who works on it is missing. */
+export function isClaimable(task: ReadinessInput): boolean {
+  return task.executor === null && obstacleOf(task) === null
 }
 
 /** Its holder was lost or let go: it waits for nothing but another holder. */

@@ -4,21 +4,37 @@ import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
 import { snapshotFault } from '../machines/task-snapshot.ts'
 import { moved } from '../machines/task-transition.ts'
+import { loadSharedLimits } from './limits.ts'
 import { dueAfter, eventOf, type Moment } from './moment.ts'
-import { startGroupsAbove } from './settle-family.ts'
+import { startGroupsAbove, wayToWorking } from './settle-family.ts'
 
 export interface AdmitRequest extends Moment {
-  /** Free slots in all. */
+  /** Free slots of this engine in all. */
   free: number
   /** Executors that this instance has, with their free slots. */
   executors: ReadonlyArray<{ name: string; free: number; timeoutMs: number | undefined }>
+  /** Until when this instance counts as alive from now on: whoever owns runs must. */
+  leaseUntil: number
 }
 
-const wayIn: Partial<Record<TaskRecord['status'], TaskEventName>> = {
-  submitted: 'start',
-  paused: 'resume',
-  input_required: 'answer',
-  waiting: 'unblock',
+interface Loaded {
+  heads: TaskRecord[]
+  room: Room
+}
+
+/** What may still be started, counted inside the transaction: two engines never fill one place twice. */
+interface Room {
+  total: number
+  perExecutor: Map<string, number>
+  perLane: Map<string, number>
+  /** A limit of the ledger leaves less than this engine has: where nothing may start, what waits there must be known. */
+  isShared: boolean
+}
+
+/** What was started, and whether something stays ready that only a shared limit holds back. */
+export interface Admission {
+  started: TaskRecord[]
+  heldBack: boolean
 }
 
 interface Admitted {
@@ -28,35 +44,19 @@ interface Admitted {
   fault: string | null
 }
 
-/** Starts what may start; resolves to the tasks as they are then, WORKING, each with its new run. */
-export function admit(request: AdmitRequest): Step<TaskRecord[], Admitted[], TaskRecord[]> {
+interface Verdict {
+  admitted: Admitted[]
+  heldBack: boolean
+}
+
+/** Starts what may start; the tasks as they are then, WORKING, each with its new run. */
+export function admit(request: AdmitRequest): Step<Loaded, Verdict, Admission> {
   return {
     name: 'admit',
-    *load(tx: Reads): Op<TaskRecord[]> {
-      const heads: TaskRecord[] = []
-      for (const executor of request.executors) {
-        const limit = Math.min(request.free, executor.free)
-        if (limit > 0) heads.push(...(yield* tx.task.ready(executor.name, limit)))
-      }
-      return heads
-    },
-    judge(heads) {
-      const chosen =
-        request.executors.length > 1
-          ? heads.sort((a, b) => b.priority - a.priority || a.seq - b.seq).slice(0, request.free)
-          : heads
-      return chosen.map((task) => ({
-        from: task.status,
-        fault: snapshotFault(task),
-        task: moved(task, wayIn[task.status] as TaskEventName, request.at, {
-          run: task.run + 1,
-          runOpen: true,
-          held: false,
-          wakes: 0,
-        }),
-      }))
-    },
-    *write(tx: Tx, admitted): Op<TaskRecord[]> {
+    load: (tx) => loadHeads(tx, request),
+    judge: ({ heads, room }) => choose(heads, room, request),
+    *write(tx: Tx, { admitted, heldBack }): Op<Admission> {
+      if (admitted.length > 0) yield* tx.instance.renew(request.instanceId, request.leaseUntil)
       for (const { from, task, fault } of admitted) {
         if (fault !== null) yield* tx.event.append(eventOf(request, 'task.repaired', task, { fault }))
         const timeoutMs =
@@ -86,7 +86,80 @@ export function admit(request: AdmitRequest): Step<TaskRecord[], Admitted[], Tas
         )
         if (task.parentId !== null) yield* startGroupsAbove(tx, task, request)
       }
-      return admitted.map(({ task }) => task)
+      return { started: admitted.map(({ task }) => task), heldBack }
     },
   }
+}
+
+/** The first of each executor and lane, as many as might be started; no more is read, however much waits behind them. */
+function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
+  const room = yield* loadRoom(tx, request)
+  const heads: TaskRecord[] = []
+  for (const { name } of request.executors) {
+    const limit = Math.max(Math.min(room.total, room.perExecutor.get(name) as number), room.isShared ? 1 : 0)
+    if (limit <= 0) continue
+    heads.push(...(yield* tx.task.ready(name, '', limit)))
+    for (const lane of yield* tx.task.lanes(name)) {
+      if (!room.perLane.has(lane)) {
+        const concurrency = (yield* tx.task.get(lane))?.policy.concurrency ?? request.free
+        room.perLane.set(lane, concurrency - (yield* tx.task.openInLane(lane)))
+      }
+      const places = Math.min(limit, room.perLane.get(lane) as number)
+      heads.push(...(yield* tx.task.ready(name, lane, Math.max(places, 1))))
+    }
+  }
+  return { heads, room }
+}
+
+function* loadRoom(tx: Reads, request: AdmitRequest): Op<Room> {
+  const room: Room = {
+    total: request.free,
+    perExecutor: new Map(request.executors.map(({ name, free }) => [name, free])),
+    perLane: new Map(),
+    isShared: false,
+  }
+  const shared = yield* loadSharedLimits(tx)
+  if (shared === undefined) return room
+  room.isShared = true
+  const open = yield* tx.run.countOpen()
+  if (shared.maxConcurrent !== null) {
+    let running = 0
+    for (const runs of open.values()) running += runs
+    room.total = Math.min(room.total, shared.maxConcurrent - running)
+  }
+  for (const [name, limit] of Object.entries(shared.limits)) {
+    const free = room.perExecutor.get(name)
+    if (free !== undefined) room.perExecutor.set(name, Math.min(free, limit - (open.get(name) ?? 0)))
+  }
+  return room
+}
+
+function choose(heads: TaskRecord[], room: Room, request: AdmitRequest): Verdict {
+  const left: Room = { ...room, perExecutor: new Map(room.perExecutor), perLane: new Map(room.perLane) }
+  const admitted: Admitted[] = []
+  let heldBack = false
+  for (const task of heads.sort((a, b) => b.priority - a.priority || a.seq - b.seq)) {
+    const executor = task.executor as string
+    const inExecutor = left.perExecutor.get(executor) as number
+    const inLane = task.lane === '' ? 1 : (left.perLane.get(task.lane) as number)
+    if (left.total <= 0 || inExecutor <= 0 || inLane <= 0) {
+      // What only this engine's own slots hold back is taken up when one of them is free.
+      heldBack ||= room.isShared || inLane <= 0
+      continue
+    }
+    left.total--
+    left.perExecutor.set(executor, inExecutor - 1)
+    if (task.lane !== '') left.perLane.set(task.lane, inLane - 1)
+    admitted.push({
+      from: task.status,
+      fault: snapshotFault(task),
+      task: moved(task, wayToWorking[task.status] as TaskEventName, request.at, {
+        run: task.run + 1,
+        runOpen: true,
+        held: false,
+        wakes: 0,
+      }),
+    })
+  }
+  return { admitted, heldBack }
 }

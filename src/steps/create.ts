@@ -3,11 +3,12 @@ import type { TaskPolicy, TaskRecord, TaskStatus } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
 import type { NewTask, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
-import { isReady } from '../machines/readiness.ts'
+import { isBroken } from '../machines/family.ts'
+import { isClaimable, isReady } from '../machines/readiness.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
 import { writeSnapshot } from '../machines/task-snapshot.ts'
-import { dueAfter, eventOf, type Moment, requireTask } from './moment.ts'
-import { reviveGroupsAbove } from './settle-family.ts'
+import { dueAfter, eventOf, type Moment, requireTask, soonest } from './moment.ts'
+import { reviveGroupsAbove, settleEdge } from './settle-family.ts'
 import { cycleError } from './wait.ts'
 
 /** A task to be made, its id drawn already. Parents come before their children. */
@@ -26,8 +27,19 @@ export interface TaskDraft {
   group: boolean
   held: boolean
   notBefore: number | null
+  deadline: number | null
+  role: string | null
+  tags: string[]
   policy: TaskPolicy
   metadata: Record<string, unknown>
+}
+
+/** How large a tree may grow. */
+export interface TreeLimits {
+  /** Levels below a root. */
+  maxDepth: number
+  /** Children that one task may be given. */
+  maxChildren: number
 }
 
 interface Loaded {
@@ -43,6 +55,7 @@ interface Loaded {
 /** Drafts in trees: the first of each is its root. */
 export interface CreateRequest extends Moment {
   trees: ReadonlyArray<readonly TaskDraft[]>
+  treeLimits: TreeLimits
 }
 
 /** Resolves to one task for each tree: its root, made or found. */
@@ -57,12 +70,13 @@ export function create(request: CreateRequest): Step<Loaded, Newborn[], TaskReco
     judge(loaded) {
       const newborns: Newborn[] = []
       for (const tree of request.trees) {
-        for (const newborn of judgeTree(tree, own, loaded, request.at)) {
+        for (const newborn of judgeTree(tree, own, loaded, request)) {
           newborns.push(newborn)
           // A tree that comes later in the same creation may name the same key.
           if (newborn.task.key !== null) loaded.keyed.set(newborn.task.key, newborn.task)
         }
       }
+      requireRoom(newborns, loaded, request.treeLimits)
       return newborns
     },
     *write(tx, newborns): Op<TaskRecord[]> {
@@ -71,6 +85,13 @@ export function create(request: CreateRequest): Step<Loaded, Newborn[], TaskReco
       // Edges and events only now: a task may come after a sibling that was inserted later.
       for (const newborn of newborns)
         yield* announce(tx, made.get(newborn.task.id) as TaskRecord, newborn.edges, request)
+      for (const [parentId, children] of addedChildren(newborns)) {
+        if (!made.has(parentId)) yield* tx.task.addChildren(parentId, children)
+      }
+      // A dependency that had failed by now counts as if it failed now.
+      for (const { task, edges } of newborns) {
+        for (const { blockerId, broken } of edges) if (broken) yield* settleEdge(tx, task.id, blockerId, request)
+      }
       const roots: TaskRecord[] = []
       for (const [root] of request.trees) {
         const found = made.get((root as TaskDraft).id) ?? (yield* tx.task.getByKey((root as TaskDraft).key as string))
@@ -84,7 +105,7 @@ export function create(request: CreateRequest): Step<Loaded, Newborn[], TaskReco
 /** A task to insert, with what it comes after. */
 interface Newborn {
   task: NewTask
-  edges: Array<{ blockerId: string; open: boolean }>
+  edges: Array<{ blockerId: string; open: boolean; broken: boolean }>
 }
 
 function* loadRelatives(tx: Reads, drafts: readonly TaskDraft[], own: ReadonlySet<string>): Op<Loaded> {
@@ -104,7 +125,7 @@ function* loadRelatives(tx: Reads, drafts: readonly TaskDraft[], own: ReadonlySe
     const waiter = yield* placeOf(tx, draft, places, loaded)
     if (waiter === undefined || loaded.cycle) continue
     const outside = draft.blockedBy.filter((id) => !own.has(id))
-    const path = yield* tx.dependency.path(outside, waiter)
+    const path = yield* tx.dependency.path(outside, new Set([waiter]))
     if (path) loaded.cycle = { draft, path }
   }
   return loaded
@@ -146,7 +167,12 @@ function* openBlockersOf(tx: Reads, groupId: string, loaded: Loaded): Op<string[
   return ids
 }
 
-function judgeTree(tree: readonly TaskDraft[], own: ReadonlySet<string>, loaded: Loaded, at: number): Newborn[] {
+function judgeTree(
+  tree: readonly TaskDraft[],
+  own: ReadonlySet<string>,
+  loaded: Loaded,
+  request: CreateRequest,
+): Newborn[] {
   const root = tree[0] as TaskDraft
   const existing = root.key === null ? undefined : loaded.keyed.get(root.key)
   if (existing) {
@@ -154,6 +180,7 @@ function judgeTree(tree: readonly TaskDraft[], own: ReadonlySet<string>, loaded:
     return []
   }
   const keys = new Set<string>()
+  const born = new Map<string, NewTask>()
   return tree.map((draft) => {
     const taken = draft.key === null ? undefined : loaded.keyed.get(draft.key)
     if (draft.key !== null && keys.has(draft.key)) throw keyConflict(draft, root, 'it stands twice in this tree')
@@ -165,8 +192,43 @@ function judgeTree(tree: readonly TaskDraft[], own: ReadonlySet<string>, loaded:
       throw cycleError(`${draft.name} cannot come after ${path[0]}`, [...path, draft.id])
     }
     const edges = edgesOf(draft, own, loaded)
-    return { task: newTask(draft, edges.filter((edge) => edge.open).length, at), edges }
+    const parent = draft.parentId === null ? undefined : (born.get(draft.parentId) ?? loaded.stored.get(draft.parentId))
+    if (parent !== undefined && parent.depth >= request.treeLimits.maxDepth) throw tooDeep(draft, parent, request)
+    const task = newTask(draft, parent, edges.filter((edge) => edge.open).length, request.at)
+    born.set(task.id, task)
+    return { task, edges }
   })
+}
+
+function tooDeep(draft: TaskDraft, parent: NewTask, { treeLimits: { maxDepth } }: CreateRequest): ErrandError {
+  return new ErrandError(
+    'LIMIT_EXCEEDED',
+    `Cannot add "${draft.name}" below ${parent.id}: that is ${parent.depth} levels deep, and \`maxDepth\` is ${maxDepth}. Add it further up, or raise \`maxDepth\` in createEngine.`,
+    { limit: 'maxDepth', value: maxDepth, parentId: parent.id },
+  )
+}
+
+function addedChildren(newborns: readonly Newborn[]): Map<string, number> {
+  const added = new Map<string, number>()
+  for (const { task } of newborns) {
+    if (task.parentId !== null) added.set(task.parentId, (added.get(task.parentId) ?? 0) + 1)
+  }
+  return added
+}
+
+/** Counts what each parent gets; a new parent is born with its count. */
+function requireRoom(newborns: readonly Newborn[], loaded: Loaded, { maxChildren }: TreeLimits): void {
+  const added = addedChildren(newborns)
+  for (const { task } of newborns) task.childCount = added.get(task.id) ?? 0
+  for (const [parentId, children] of added) {
+    const before = loaded.stored.get(parentId)?.childCount ?? 0
+    if (before + children <= maxChildren) continue
+    throw new ErrandError(
+      'LIMIT_EXCEEDED',
+      `Cannot add ${children} children to ${parentId}: it has had ${before}, and \`maxChildren\` is ${maxChildren}. Group them, or raise \`maxChildren\` in createEngine.`,
+      { limit: 'maxChildren', value: maxChildren, parentId, children: before },
+    )
+  }
 }
 
 function requireSameDefinition(draft: TaskDraft, existing: NewTask): void {
@@ -199,24 +261,32 @@ function requireOpenParent(parentId: string, loaded: Loaded): void {
 function edgesOf(draft: TaskDraft, own: ReadonlySet<string>, loaded: Loaded): Newborn['edges'] {
   const inherited = loaded.inherited.get(draft.id) ?? []
   const named = new Set([...draft.blockedBy, ...inherited])
-  return [...named].map((blockerId) => ({
-    blockerId,
-    open: own.has(blockerId) || requireTask(loaded.stored.get(blockerId), blockerId).status !== 'completed',
-  }))
+  return [...named].map((blockerId) => {
+    if (own.has(blockerId)) return { blockerId, open: true, broken: false }
+    const { status } = requireTask(loaded.stored.get(blockerId), blockerId)
+    return { blockerId, open: status !== 'completed', broken: isBroken(status) }
+  })
 }
 
 const submitted: TaskStatus = 'submitted'
 
-function newTask(draft: TaskDraft, openBlockers: number, at: number): NewTask {
+function newTask(draft: TaskDraft, parent: NewTask | undefined, openBlockers: number, at: number): NewTask {
   const { blockedBy: _blockedBy, ...fields } = draft
   const task: NewTask = {
     ...fields,
     status: submitted,
     statusReason: null,
     ready: false,
+    claimable: false,
     result: null,
     error: null,
+    lane: draft.executor !== null && parent?.policy.concurrency !== undefined ? parent.id : '',
+    depth: parent === undefined ? 0 : parent.depth + 1,
+    childCount: 0,
     owner: null,
+    fence: 0,
+    leaseMs: null,
+    leaseUntil: null,
     attempt: 1,
     run: 0,
     runOpen: false,
@@ -233,6 +303,7 @@ function newTask(draft: TaskDraft, openBlockers: number, at: number): NewTask {
     deletedAt: null,
   }
   task.ready = isReady(task)
+  task.claimable = isClaimable(task)
   task.snapshot = writeSnapshot(task)
   return task
 }
@@ -253,7 +324,7 @@ function* announce(tx: Tx, task: TaskRecord, edges: Newborn['edges'], moment: Mo
       ...(task.parentId === null ? {} : { parentId: task.parentId }),
       ...(task.goal === null ? {} : { goal: task.goal }),
       ...(task.executor === null ? {} : { executor: task.executor }),
-      ...(task.notBefore === null ? {} : { dueAt: task.notBefore }),
+      ...soonest(task.notBefore, task.deadline),
     }),
   )
   // A child of a failed group opens it again.

@@ -4,9 +4,8 @@ import { ErrandError } from '../errors.ts'
 import type { Op, Step, Tx } from '../ledger/ledger.ts'
 import { nextStatus } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
-import { cancelAll } from './cancel.ts'
 import { eventOf, type Moment } from './moment.ts'
-import { releaseEdge, settleByChildren } from './settle-family.ts'
+import { cancelBelow, cancelFamily, type Ended, settleAll, settleByChildren } from './settle-family.ts'
 
 export type ChildrenPolicy = 'promote' | 'cascade' | 'refuse'
 
@@ -20,7 +19,7 @@ export function deleteTask(id: string, policy: ChildrenPolicy, moment: Moment): 
   return {
     name: 'delete',
     *load(tx): Op<Loaded> {
-      return { task: yield* tx.task.get(id), children: yield* tx.task.children(id) }
+      return { task: yield* tx.task.get(id), children: policy === 'cascade' ? [] : yield* tx.task.children(id) }
     },
     judge(loaded) {
       if (policy === 'refuse' && loaded.task?.deletedAt === null && loaded.children.length > 0) {
@@ -34,9 +33,8 @@ export function deleteTask(id: string, policy: ChildrenPolicy, moment: Moment): 
     },
     *write(tx, { task, children }): Op<boolean> {
       if (!task || task.deletedAt !== null) return false
-      const gone = policy === 'cascade' ? [task, ...(yield* tx.task.subtree(id))] : [task]
-      if (policy !== 'cascade') for (const child of children) yield* promote(tx, child, moment)
-      yield* hide(tx, gone, id, moment)
+      for (const child of children) yield* promote(tx, child, moment)
+      yield* hide(tx, task, moment)
       if (task.parentId !== null) yield* settleByChildren(tx, task.parentId, moment)
       return true
     },
@@ -44,20 +42,26 @@ export function deleteTask(id: string, policy: ChildrenPolicy, moment: Moment): 
 }
 
 function* promote(tx: Tx, child: TaskRecord, moment: Moment): Op<void> {
-  const root = touched(child, moment.at, { parentId: null })
+  const root = touched(child, moment.at, { parentId: null, lane: '', depth: 0 })
   yield* tx.task.saveDefinition(root)
+  if (child.childCount > 0) yield* tx.task.raise(child.id, child.depth)
   yield* tx.event.append(eventOf(moment, 'task.promoted', root, { from: child.parentId }))
 }
 
-function* hide(tx: Tx, tasks: readonly TaskRecord[], root: string, moment: Moment): Op<void> {
-  // All are hidden before one is canceled: a child that goes along is no reason for its group to end.
-  const hidden = tasks.map((task) => touched(task, moment.at, { deletedAt: moment.at }))
-  for (const task of hidden) yield* tx.task.saveDefinition(task)
-  const live = hidden.filter((task) => nextStatus(task.status, 'cancel') !== undefined)
-  yield* cancelAll(tx, live, 'deleted', root, moment)
-  for (const { id, status } of hidden) {
-    const task = (yield* tx.task.get(id)) as TaskRecord
-    yield* tx.event.append(eventOf(moment, 'task.deleted', task, { settled: isSettled(status), run: task.run }))
-    for (const edge of yield* tx.dependency.dependents(id)) yield* releaseEdge(tx, edge, task, moment)
-  }
+/** Hides a task and what is still below it, all of it canceled first. */
+function* hide(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
+  // Hidden before it is canceled: a child that goes is no reason for its group to fail.
+  const hidden = touched(task, moment.at, { deletedAt: moment.at })
+  yield* tx.task.saveDefinition(hidden)
+  const live = nextStatus(task.status, 'cancel') !== undefined
+  const ended: Ended[] = live
+    ? yield* cancelFamily(tx, hidden, 'deleted', moment)
+    : yield* cancelBelow(tx, hidden, 'deleted', moment)
+  const gone = (yield* tx.task.get(task.id)) as TaskRecord
+  yield* tx.event.append(eventOf(moment, 'task.deleted', gone, { settled: isSettled(task.status), run: gone.run }))
+  const below = yield* tx.cascade.hide({ root: task.id, ...moment })
+  // Only now that all are hidden: who comes after one of them is free, whatever became of it.
+  yield* settleAll(tx, ended, moment)
+  yield* settleAll(tx, [{ task: gone, edges: yield* tx.dependency.dependents(task.id) }], moment)
+  if (below) yield* settleAll(tx, [{ task: gone, edges: yield* tx.cascade.edgesOut(below) }], moment)
 }

@@ -1,12 +1,13 @@
 // From what `create`, `spawn` and plan files say to the rows that are to be made: names, defaults, executors, trees. Pure, so a
 // bad one is refused before any transaction begins.
+import type { OnChildFailure, OnDependencyFailure } from '../entities/task.ts'
 import { ErrandError, nearestName } from '../errors.ts'
 import { type AnyExecutor, isExecutor } from '../executor.ts'
 import type { Ids } from '../ids.ts'
 import { checkText, fromJson, toJson } from '../json.ts'
 import { type ChildSpec, type CreateSpec, createSpecSchema, type ParsedEngineOptions } from '../options.ts'
 import { parse } from '../parse.ts'
-import type { TaskDraft } from './create.ts'
+import type { TaskDraft, TreeLimits } from './create.ts'
 import { cycleError } from './wait.ts'
 
 export interface DraftContext {
@@ -16,6 +17,8 @@ export interface DraftContext {
   anyExecutor: boolean
   autoStart: boolean
   autoComplete: boolean
+  onChildFailure: OnChildFailure
+  onDependencyFailure: OnDependencyFailure
 }
 
 interface Place {
@@ -28,6 +31,7 @@ interface Place {
 /** From what a caller gives to drafts, as one engine sees it. */
 export interface Drafter {
   readonly context: DraftContext
+  readonly treeLimits: TreeLimits
   /** @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT, UNKNOWN_EXECUTOR, NOT_FOUND, CYCLE; `what` names the door. */
   draft(given: unknown, what: string, parentId?: string): TaskDraft[]
 }
@@ -43,9 +47,12 @@ export function createDrafter(
     anyExecutor: !options.work,
     autoStart: options.autoStart,
     autoComplete: options.autoComplete,
+    onChildFailure: options.onChildFailure,
+    onDependencyFailure: options.onDependencyFailure,
   }
   return {
     context,
+    treeLimits: { maxDepth: options.maxDepth, maxChildren: options.maxChildren },
     draft(given, what, parentId) {
       const spec = parse(createSpecSchema, given as CreateSpec, what)
       return toDrafts(parentId === undefined ? spec : { ...spec, parentId }, context)
@@ -73,8 +80,10 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
       name,
     })
   }
-  if (executor === null) refuseIdlePolicy(spec, name, group)
-  const held = spec.autoStart === undefined ? (place.held ?? !context.autoStart) : !spec.autoStart
+  refuseIdlePolicy(spec, name, executor, group)
+  // A task that is worked on from outside never starts by itself, so nothing holds it back from whoever claims it.
+  const byHand = executor === null && !group
+  const held = !byHand && (spec.autoStart === undefined ? (place.held ?? !context.autoStart) : !spec.autoStart)
   const blockedBy = [...new Set([...(spec.blockedBy ?? []), ...place.blockedBy])]
   const root: TaskDraft = {
     id: context.nextId('task'),
@@ -90,11 +99,17 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
     group,
     held,
     notBefore: spec.notBefore ?? null,
+    deadline: spec.deadline ?? null,
+    role: spec.role ?? null,
+    tags: [...new Set(spec.tags ?? [])],
     policy: {
       ...(spec.retry === undefined ? {} : { retry: spec.retry as never }),
       ...(spec.timeoutMs === undefined ? {} : { timeoutMs: spec.timeoutMs }),
       ...(spec.onInterrupt === undefined ? {} : { onInterrupt: spec.onInterrupt }),
       ...((spec.autoComplete ?? context.autoComplete) ? { autoComplete: true } : {}),
+      ...unlessDefault('onChildFailure', spec.onChildFailure ?? context.onChildFailure, 'ignore'),
+      ...unlessDefault('onDependencyFailure', spec.onDependencyFailure ?? context.onDependencyFailure, 'block'),
+      ...(spec.concurrency === undefined ? {} : { concurrency: spec.concurrency }),
     },
     metadata: fromJson(toJson(spec.metadata ?? {}, 'the metadata')),
   }
@@ -111,16 +126,27 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
   ]
 }
 
+/** Rows are read for each decision: what everybody does anyway is not written into each of them. */
+function unlessDefault<K extends string, V>(field: K, value: V, usual: V): Partial<Record<K, V>> {
+  return value === usual ? {} : ({ [field]: value } as Record<K, V>)
+}
+
 /** An option that does nothing is not taken: whoever gave it counts on it. */
-function refuseIdlePolicy(spec: ChildSpec, name: string, group: boolean): void {
-  const idle = (['retry', 'timeoutMs'] as const).find((field) => spec[field] !== undefined)
-  if (idle === undefined) return
+function refuseIdlePolicy(spec: ChildSpec, name: string, executor: string | null, group: boolean): void {
+  const byHand = executor === null && !group
+  const idle = (byHand ? ['retry', 'timeoutMs'] : group ? ['retry', 'timeoutMs', 'role'] : ['role']) as Array<
+    'retry' | 'timeoutMs' | 'role'
+  >
+  const option = idle.find((field) => spec[field] !== undefined)
+  if (option === undefined) return
   const why = group
-    ? 'it is a group and has no runs of its own. Give it to the tasks in the group'
-    : 'without an executor no run of it is ever made. Name an executor'
-  throw new ErrandError('INVALID_INPUT', `\`${idle}\` does nothing for "${name}": ${why}, or leave it out.`, {
+    ? 'it is a group and is not worked on itself. Give it to the tasks in the group'
+    : byHand
+      ? 'without an executor no run of it is ever made. Name an executor'
+      : 'its executor runs it, and nobody claims it. Leave the executor out'
+  throw new ErrandError('INVALID_INPUT', `\`${option}\` does nothing for "${name}": ${why}, or leave it out.`, {
     name,
-    option: idle,
+    option,
   })
 }
 
@@ -231,6 +257,19 @@ export function executorName(
     `There is no executor "${executor}".${nearest ? ` Did you mean "${nearest}"?` : ''} This engine has: ${known.join(', ') || 'none'}.`,
     { executor, nearest, known },
   )
+}
+
+/** @throws ErrandError UNKNOWN_EXECUTOR for a limit on an executor that this engine does not have. */
+export function requireExecutors(named: readonly string[], known: readonly string[], where: string): void {
+  for (const name of named) {
+    if (known.includes(name)) continue
+    const nearest = nearestName(name, known)
+    throw new ErrandError(
+      'UNKNOWN_EXECUTOR',
+      `${where} names "${name}", which is no executor of this engine.${nearest ? ` Did you mean "${nearest}"?` : ''}`,
+      { executor: name, nearest, known: [...known] },
+    )
+  }
 }
 
 /** The JSON image of an input; with a schema at hand it is checked, and stored as it was given: defaults belong to the run. */

@@ -19,17 +19,15 @@ export function* explain(tx: Reads, id: string, executors: string[] | null): Op<
       return {
         ...base,
         reason: 'running',
-        message: `${task.name} is running${task.run > 0 ? ` (run ${task.run})` : ' by hand'}.`,
+        message: `${task.name} is ${whoWorks(task)}.`,
       }
-    case 'no-executor':
+    case 'group':
       if (task.status !== 'submitted') return yield* explainByHand(tx, task, base)
       if (task.openBlockers > 0) return yield* explainBlockers(tx, task, base)
       return {
         ...base,
         reason: 'executor',
-        message: task.group
-          ? 'It is a group: it starts with its first child, and none has started yet.'
-          : 'It has no executor: `start` begins it by hand.',
+        message: 'It is a group: it starts with its first child, and none has started yet.',
       }
     case 'held':
       return explainHeld(task, base)
@@ -47,8 +45,9 @@ export function* explain(tx: Reads, id: string, executors: string[] | null): Op<
     case 'answer':
       return yield* explainQuestions(tx, task, base)
     case 'children':
-      return yield* explainWaits(tx, task, base)
+      return task.executor === null ? yield* explainByHand(tx, task, base) : yield* explainWaits(tx, task, base)
     case null:
+      if (task.executor === null) return { ...base, reason: 'claim', message: claimableMessage(task) }
       if (executors !== null && !executors.includes(task.executor as string)) {
         return {
           ...base,
@@ -67,11 +66,31 @@ export function* explain(tx: Reads, id: string, executors: string[] | null): Op<
   }
 }
 
+function whoWorks(task: TaskRecord): string {
+  if (task.owner !== null) {
+    const until = task.leaseUntil === null ? '' : `, whose lease ends at ${isoTime(task.leaseUntil)}`
+    return `worked on by ${task.owner} (claim ${task.fence})${until}`
+  }
+  return `running${task.run > 0 ? ` (run ${task.run})` : ' by hand'}`
+}
+
+function claimableMessage(task: TaskRecord): string {
+  const past =
+    task.statusReason === 'interrupted'
+      ? ' Its owner gave no sign of life.'
+      : task.statusReason === 'released'
+        ? ' Its owner let go of it.'
+        : ''
+  const who = task.role === null ? 'anybody' : `the role ${task.role}`
+  return `It has no executor and waits for ${who} to \`claim\` it${task.status === 'submitted' ? ', or for `start` by hand' : ''}.${past}`
+}
+
 type Base = Omit<Why, 'reason' | 'message'>
 
 function explainHeld(task: TaskRecord, base: Base): Why {
   const verb = task.status === 'paused' ? 'resume' : 'start'
-  return { ...base, reason: 'held', message: `${task.name} is ${task.status} and waits for \`${verb}\`.` }
+  const owned = task.owner === null ? '' : ` It is ${task.owner}'s.`
+  return { ...base, reason: 'held', message: `${task.name} is ${task.status} and waits for \`${verb}\`.${owned}` }
 }
 
 function* explainQuestions(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
@@ -129,9 +148,9 @@ function* explainBlockers(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   const sentences = [
     by.open.length > 0 && `It comes after ${listOf(by.open)}, not yet completed.`,
     by.failed.length > 0 &&
-      `It comes after ${listOf(by.failed)}, which failed: \`retry\` there gives a new attempt, or \`cancel\` this task.`,
+      `It comes after ${listOf(by.failed)}, which failed: \`retry\` there gives a new attempt, \`unblock\` goes on without, \`cancel\` ends this task.`,
     by.canceled.length > 0 &&
-      `It comes after ${listOf(by.canceled)}, which was canceled and will never complete: \`cancel\` this task, or name others with \`update({ blockedBy })\`.`,
+      `It comes after ${listOf(by.canceled)}, which was canceled and will never complete: \`unblock\` goes on without, \`cancel\` ends this task.`,
   ]
   return { ...base, reason: 'blocked', tasks: ids, message: sentences.filter(Boolean).join(' ') }
 }

@@ -16,15 +16,26 @@ export function* closeEntries(
   const closed: CallRecord[] = []
   for (const call of yield* tx.call.open(task.id)) {
     if (!kinds.includes(call.kind)) continue
-    const error = errorOf(call)
-    yield* tx.call.save({ ...call, status: 'failed', error, dueAt: null, updatedAt: moment.at })
-    if (call.kind === 'wait') yield* tx.dependency.satisfyWaits(call.id, moment.at)
-    if (call.kind === 'call') {
-      yield* tx.event.append(eventOf(moment, 'call.failed', task, { callId: call.id, tool: call.name, error }))
-    }
+    yield* closeEntry(tx, task, call, () => errorOf(call), moment)
     closed.push(call)
   }
   return closed
+}
+
+/** Fails one open entry of a task. */
+export function* closeEntry(
+  tx: Tx,
+  task: TaskRecord,
+  call: CallRecord,
+  errorOf: (task: TaskRecord) => StoredError,
+  moment: Moment,
+): Op<void> {
+  const error = errorOf(task)
+  yield* tx.call.save({ ...call, status: 'failed', error, dueAt: null, updatedAt: moment.at })
+  if (call.kind === 'wait') yield* tx.dependency.satisfyWaits(call.id, moment.at)
+  if (call.kind === 'call') {
+    yield* tx.event.append(eventOf(moment, 'call.failed', task, { callId: call.id, tool: call.name, error }))
+  }
 }
 
 export const waitKinds: readonly CallKind[] = ['ask', 'wait', 'sleep']

@@ -2,6 +2,7 @@
 // closed, and their tasks compete for a slot again. Closing the runs raises the fence against an owner that was only slow.
 
 import { interruptedError } from '../entities/call.ts'
+import type { InstanceRecord } from '../entities/instance.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Step, Tx } from '../ledger/ledger.ts'
@@ -19,17 +20,31 @@ export interface RecoverRequest extends Moment {
   maxCrashes: number
   /** `interrupted`: it died. `released`: it let go (its own close), which counts for no crash. */
   reason: 'interrupted' | 'released'
+  /** The instance may still be alive, and is only taken over if it has given no sign of life until now. */
+  onlyIfSilent: boolean
   nextId: (prefix: string) => string
 }
 
+interface Loaded {
+  instance: InstanceRecord | undefined
+  runs: RunRecord[]
+}
+
 /** Resolves to the ids of the tasks whose runs were closed. */
-export function recover(request: RecoverRequest): Step<RunRecord[], RunRecord[], string[]> {
+export function recover(request: RecoverRequest): Step<Loaded, RunRecord[] | null, string[]> {
   const moment: Moment = { at: request.at, instanceId: request.by }
   return {
     name: 'recover',
-    load: (tx) => tx.run.openOf(request.instanceId),
-    judge: (runs) => runs,
+    *load(tx): Op<Loaded> {
+      const instance = yield* tx.instance.get(request.instanceId)
+      return { instance, runs: yield* tx.run.openOf(request.instanceId) }
+    },
+    judge({ instance, runs }) {
+      const showsUp = request.onlyIfSilent && instance !== undefined && instance.leaseUntil > request.at
+      return showsUp ? null : runs
+    },
     *write(tx, runs): Op<string[]> {
+      if (runs === null) return []
       for (const run of runs) yield* recoverRun(tx, run, request, moment)
       yield* tx.instance.end(request.instanceId, request.at)
       return runs.map((run) => run.taskId)

@@ -1,30 +1,73 @@
-// What a settlement sets off, in the same transaction: dependents are unblocked, waits end, parents end with their last child,
-// and theirs in turn. Each turn of the loop loads, asks a pure verdict, and writes.
+// What a settlement sets off, in the same transaction: dependents are unblocked or canceled, waits end, parents end with their
+// last child or fail with one, and theirs in turn. Each turn of the loop loads, asks a pure verdict, and writes.
 import type { DependencyRecord } from '../entities/dependency.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
+import type { StoredError } from '../errors.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import { endsWait, parentVerdict, type WaitParams } from '../machines/family.ts'
+import { childFailureVerdict, dependencyVerdict, endsWait, parentVerdict, type WaitParams } from '../machines/family.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
 import { moved, touched } from '../machines/task-transition.ts'
+import { endRun } from './end-run.ts'
+import { closeEntries, closeEntry, endedWith, waitKinds } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
+
+/** Something has ended: one task, or with `edges` a whole cascade, of which only the edges that lead out of it are left. */
+export interface Ended {
+  task: TaskRecord
+  edges?: readonly DependencyRecord[]
+}
 
 /** Settles the relatives of tasks that have just been written as settled. */
 export function* settleFamily(tx: Tx, settled: readonly TaskRecord[], moment: Moment): Op<void> {
-  const queue = [...settled]
-  for (let task = queue.shift(); task !== undefined; task = queue.shift()) {
-    for (const edge of yield* tx.dependency.dependents(task.id)) yield* releaseEdge(tx, edge, task, moment)
-    const parent = task.parentId === null ? undefined : yield* settleParent(tx, task.parentId, moment)
-    if (parent) queue.push(parent)
+  yield* settleAll(
+    tx,
+    settled.map((task) => ({ task })),
+    moment,
+  )
+}
+
+/** The same for what has ended in any way. */
+export function* settleAll(tx: Tx, ended: readonly Ended[], moment: Moment): Op<void> {
+  const queue = [...ended]
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    const { task } = next
+    for (const edge of next.edges ?? (yield* tx.dependency.dependents(task.id))) {
+      const blocker = edge.blockerId === task.id ? task : yield* tx.task.get(edge.blockerId)
+      if (blocker) queue.push(...(yield* endEdge(tx, edge, blocker, moment)))
+    }
+    if (next.edges !== undefined || task.parentId === null) continue
+    if (task.status === 'failed') queue.push(...(yield* childFailed(tx, task.parentId, task, moment)))
+    const parent = yield* settleParent(tx, task.parentId, moment)
+    if (parent) queue.push({ task: parent })
   }
 }
 
-/** Closes one edge that points at a settled (or deleted) task, if that satisfies it. */
-export function* releaseEdge(tx: Tx, edge: DependencyRecord, blocker: TaskRecord, moment: Moment): Op<void> {
-  const gone = blocker.deletedAt !== null
-  if (edge.kind === 'after') {
-    if (blocker.status === 'completed' || gone) yield* unblock(tx, edge, moment)
-    return
+/** A task was deleted, or named as a dependency after its end: its edge to one that comes after it is judged now. */
+export function* settleEdge(tx: Tx, taskId: string, blockerId: string, moment: Moment): Op<void> {
+  const blocker = yield* tx.task.get(blockerId)
+  if (!blocker) return
+  const edges = (yield* tx.dependency.dependents(blockerId)).filter((edge) => edge.taskId === taskId)
+  yield* settleAll(tx, [{ task: blocker, edges }], moment)
+}
+
+/** Closes one edge that points at a settled (or deleted) task, if that satisfies it; what else ended by that. */
+function* endEdge(tx: Tx, edge: DependencyRecord, blocker: TaskRecord, moment: Moment): Op<Ended[]> {
+  if (edge.kind === 'wait') {
+    yield* endWaitEdge(tx, edge, blocker, moment)
+    return []
   }
+  const dependent = yield* tx.task.get(edge.taskId)
+  const verdict = dependent && dependencyVerdict(dependent, blocker)
+  if (verdict === 'satisfy') yield* satisfyDependency(tx, edge, moment)
+  if (verdict !== 'cancel') return []
+  return yield* cancelFamily(tx, dependent as TaskRecord, `dependency ${blocker.id} ${howEnded(blocker)}`, moment)
+}
+
+function howEnded(task: TaskRecord): string {
+  return task.status === 'failed' ? 'failed' : 'was canceled'
+}
+
+function* endWaitEdge(tx: Tx, edge: DependencyRecord, blocker: TaskRecord, moment: Moment): Op<void> {
   yield* tx.dependency.satisfy(edge, moment.at)
   const call = yield* tx.call.get(edge.callId)
   const waiter = yield* tx.task.get(edge.taskId)
@@ -32,6 +75,58 @@ export function* releaseEdge(tx: Tx, edge: DependencyRecord, blocker: TaskRecord
   if (!endsWait(call.params as WaitParams, blocker.status, yield* tx.dependency.hasOpenWaits(edge.callId))) return
   yield* tx.call.save({ ...call, details: { over: true }, updatedAt: moment.at })
   yield* wake(tx, waiter, call.id, moment)
+}
+
+/**
+ * Cancels a task and everything live below it, below settled ones too (conformance C-42); what ended by that. The task itself
+ * is one row, what is below it one set statement.
+ */
+export function* cancelFamily(tx: Tx, task: TaskRecord, reason: string | null, moment: Moment): Op<Ended[]> {
+  const next = moved(task, 'cancel', moment.at, { statusReason: reason })
+  yield* endRun(tx, task, 'canceled', moment)
+  yield* closeEntries(tx, next, task.runOpen ? waitKinds : ['call', ...waitKinds], () => endedWith(next), moment)
+  yield* tx.task.save(next)
+  yield* tx.event.append(eventOf(moment, 'task.canceled', next, { from: task.status, run: task.run, reason }))
+  return [{ task: next }, ...(yield* cancelBelow(tx, next, reason, moment))]
+}
+
+/** Cancels everything live below a task, and not the task. */
+export function* cancelBelow(tx: Tx, root: TaskRecord, reason: string | null, moment: Moment): Op<Ended[]> {
+  const canceled = yield* tx.cascade.cancel({ root: root.id, reason, ...moment })
+  if (canceled === undefined) return []
+  for (const { call, runOpen } of yield* tx.cascade.openEntries(canceled)) {
+    if (call.kind === 'call' && runOpen) continue
+    yield* closeEntry(tx, (yield* tx.task.get(call.taskId)) as TaskRecord, call, endedWith, moment)
+  }
+  return [{ task: root, edges: yield* tx.cascade.edgesOut(canceled) }]
+}
+
+/** What the parent's policy makes of a child that failed for good. */
+function* childFailed(tx: Tx, parentId: string, child: TaskRecord, moment: Moment): Op<Ended[]> {
+  const parent = yield* tx.task.get(parentId)
+  const verdict = parent && childFailureVerdict(parent)
+  if (!parent || !verdict) return []
+  const why = `child ${child.id} failed`
+  if (verdict === 'cancel-siblings') return yield* cancelBelow(tx, parent, why, moment)
+  const error = {
+    code: 'CHILD_FAILED',
+    message: `Child ${child.id} (${child.name}) failed: ${child.error?.message ?? 'for no stated reason'}`,
+    details: { child: child.id },
+  }
+  return [{ task: yield* failWhereItStands(tx, parent, error, moment) }]
+}
+
+/** Fails a task from whatever live state it is in: it walks to WORKING if it must, and its run, if it has one, ends. */
+export function* failWhereItStands(tx: Tx, task: TaskRecord, error: StoredError, moment: Moment): Op<TaskRecord> {
+  const working = yield* walkToWorking(tx, task, moment)
+  const failed = moved(working, 'fail', moment.at, { error })
+  yield* endRun(tx, failed, 'failed', moment, error)
+  yield* closeEntries(tx, failed, waitKinds, () => endedWith(failed), moment)
+  yield* tx.task.save(failed)
+  yield* tx.event.append(
+    eventOf(moment, 'task.failed', failed, { from: 'working', run: failed.run, error, willRetry: false }),
+  )
+  return failed
 }
 
 /** One of a task's waits is over: it may run again, or its live run goes on. */
@@ -42,7 +137,7 @@ export function* wake(tx: Tx, waiter: TaskRecord, callId: string, moment: Moment
   return woken
 }
 
-function* unblock(tx: Tx, edge: DependencyRecord, moment: Moment): Op<void> {
+function* satisfyDependency(tx: Tx, edge: DependencyRecord, moment: Moment): Op<void> {
   yield* tx.dependency.satisfy(edge, moment.at)
   const dependent = yield* tx.task.get(edge.taskId)
   if (!dependent) return
@@ -79,7 +174,8 @@ export function* settleByChildren(tx: Tx, taskId: string, moment: Moment): Op<vo
   if (ended) yield* settleFamily(tx, [ended], moment)
 }
 
-const wayToWorking: Partial<Record<TaskRecord['status'], TaskEventName>> = {
+/** The event that leads a task back to WORKING. */
+export const wayToWorking: Partial<Record<TaskRecord['status'], TaskEventName>> = {
   submitted: 'start',
   paused: 'resume',
   waiting: 'unblock',

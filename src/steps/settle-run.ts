@@ -23,6 +23,8 @@ export interface SettleRunRequest extends Moment {
   run: number
   outcome: ExecutorOutcome
   retry: RetryPolicy
+  /** From 0 to 1, for the jitter of the next attempt. */
+  chance: number
   /** Journal entries of this attempt that the run did not ask for again. */
   diverged: string[]
   /** The run has made journal entries that may still be open. */
@@ -83,7 +85,9 @@ function judge(request: SettleRunRequest, { task, childrenOpen }: Loaded): Verdi
     }
   }
   const failed = moved(task, 'fail', request.at, { ...ended, error: outcome.error })
-  const delay = outcome.final ? undefined : retryDelay(request.retry, task.attempt, outcome.retryAfterMs)
+  const { final, retryAfterMs } = outcome
+  const attempt = { attempt: task.attempt, code: outcome.error.code, final, retryAfterMs }
+  const delay = retryDelay(request.retry, attempt, request.chance)
   return {
     kind: 'settle',
     outcome: 'failed',

@@ -1,4 +1,5 @@
 // Timers: rows with a due time. A timer flips what it stands on by an event, so it fires after any restart and at any distance.
+import { isoTime } from '../clock.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { QuestionParams } from '../entities/question.ts'
 import type { RunRecord } from '../entities/run.ts'
@@ -7,10 +8,11 @@ import type { StoredError } from '../errors.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { retryDelay } from '../machines/family.ts'
 import { moved, touched } from '../machines/task-transition.ts'
+import { lapse, writeLapse } from './claim.ts'
 import { endRun } from './end-run.ts'
 import { closeEntries, endedWith, waitKinds } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
-import { wake } from './settle-family.ts'
+import { cancelBelow, type Ended, failWhereItStands, settleAll, wake } from './settle-family.ts'
 import { nextAttempt, publishOutcome } from './settle-run.ts'
 
 /** At most so many of each kind in one step: the rest follow in the next. */
@@ -20,11 +22,15 @@ const othersPauseMs = 20
 
 interface Due {
   tasks: TaskRecord[]
+  lapsed: TaskRecord[]
+  late: TaskRecord[]
   calls: CallRecord[]
   runs: RunRecord[]
 }
 
 export interface TimerRequest extends Moment {
+  /** From 0 to 1, for the jitter of next attempts. */
+  chance: number
   /** Undefined when only another engine has the executor, and with it the policy: then the time-out is that one's to tell. */
   retryOf(task: TaskRecord): RetryPolicy | undefined
 }
@@ -36,6 +42,8 @@ export function fireTimers(request: TimerRequest): Step<Due, Due, number | null>
     *load(tx): Op<Due> {
       return {
         tasks: yield* tx.task.due(request.at, batch),
+        lapsed: yield* tx.task.lapsed(request.at, batch),
+        late: yield* tx.task.late(request.at, batch),
         calls: yield* tx.call.due(request.at, batch),
         runs: yield* tx.run.due(request.at, batch),
       }
@@ -45,10 +53,12 @@ export function fireTimers(request: TimerRequest): Step<Due, Due, number | null>
       for (const task of due.tasks) yield* fireStart(tx, task, request)
       for (const call of due.calls) yield* fireEntry(tx, call, request)
       for (const run of due.runs) yield* timeOutRun(tx, run, request)
+      for (const task of due.lapsed) yield* writeLapse(tx, lapse(task, request.at), request)
+      for (const task of due.late) yield* missDeadline(tx, task.id, request)
       const next = yield* nextDue(tx)
       if (next === null || next > request.at) return next
       // What is due and was left is the rest of a long list, or another engine's to fire.
-      const rest = [due.tasks, due.calls, due.runs].some((each) => each.length === batch)
+      const rest = Object.values(due).some((each: unknown[]) => each.length === batch)
       return rest ? next : request.at + othersPauseMs
     },
   }
@@ -105,10 +115,24 @@ function* timeOutRun(tx: Tx, run: RunRecord, request: TimerRequest): Op<void> {
   const failed = moved(task, 'fail', request.at, { error })
   yield* endRun(tx, task, 'failed', request, error)
   yield* closeEntries(tx, failed, waitKinds, () => endedWith(failed), request)
-  const delay = retryDelay(policy, task.attempt)
+  const delay = retryDelay(policy, { attempt: task.attempt, code: error.code }, request.chance)
   yield* publishOutcome(
     tx,
     { task: failed, error, retried: delay === undefined ? null : nextAttempt(failed, request.at, delay) },
     request,
   )
+}
+
+/** A task that has not settled by its deadline fails for good, from whatever state; what a group holds is canceled with it. */
+function* missDeadline(tx: Tx, taskId: string, request: TimerRequest): Op<void> {
+  const task = yield* tx.task.get(taskId)
+  if (!task || task.completedAt !== null) return
+  const error: StoredError = {
+    code: 'TIMEOUT',
+    message: `It was not done by its deadline, ${isoTime(task.deadline as number)}`,
+    details: { deadline: task.deadline },
+  }
+  const ended: Ended[] = task.group ? yield* cancelBelow(tx, task, 'the deadline of its group is over', request) : []
+  ended.push({ task: yield* failWhereItStands(tx, task, error, request) })
+  yield* settleAll(tx, ended, request)
 }

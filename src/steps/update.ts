@@ -4,13 +4,15 @@ import type { TaskRecord } from '../entities/task.ts'
 import { isTerminal } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { AnyStep, Op, Step, Tx } from '../ledger/ledger.ts'
+import { type Quote, requireOwner } from '../machines/ownership.ts'
+import { isByHand } from '../machines/readiness.ts'
 import { eventBetween, refuseTransition, type TaskEventName } from '../machines/task-machine.ts'
-import { moved, touched } from '../machines/task-transition.ts'
+import { moved, renewed, touched } from '../machines/task-transition.ts'
 import type { TaskPatch } from '../options.ts'
 import { cancel } from './cancel.ts'
-import { eventOf, type Moment, requireTask } from './moment.ts'
-import { answer, complete, fail, pause, resume, retry, start } from './verbs.ts'
-import { cycleError } from './wait.ts'
+import { loadRewiring, type Rewiring, writeRewiring } from './edges.ts'
+import { eventOf, type Moment, requireTask, soonest } from './moment.ts'
+import { answer, complete, fail, pause, refuseBlocked, resume, retry, start } from './verbs.ts'
 
 /** What a task must not be told anew while it works, or once it is over. */
 const definingFields = [
@@ -22,68 +24,105 @@ const definingFields = [
   'onInterrupt',
   'notBefore',
   'goal',
+  'role',
+] as const
+
+/** What is stored with the task as its policy. */
+const policyFields = [
+  'retry',
+  'timeoutMs',
+  'onInterrupt',
+  'autoComplete',
+  'onChildFailure',
+  'onDependencyFailure',
+  'concurrency',
 ] as const
 
 interface Loaded {
   task: TaskRecord
-  blockers: string[]
-  newBlockers: TaskRecord[]
-  cycle: string[] | undefined
+  /** Asked for when the task gets an executor: it may limit how many of its children run. */
+  parent: TaskRecord | undefined
+  /** Undefined when the edges stay. */
+  rewiring: Rewiring | undefined
 }
 
-interface Verdict {
-  task: TaskRecord
+interface Verdict extends Loaded {
   verb: AnyStep | null
-  removed: string[]
-  added: TaskRecord[]
   changed: string[]
 }
 
-export function update(id: string, patch: TaskPatch, moment: Moment): Step<Loaded, Verdict, void> {
+/** `quote`: who writes, when it is about the state of a claimed task. */
+export function update(
+  id: string,
+  patch: TaskPatch,
+  quote: Quote | undefined,
+  moment: Moment,
+): Step<Loaded, Verdict, void> {
   return {
     name: 'update',
     *load(tx): Op<Loaded> {
       const task = requireTask(yield* tx.task.get(id), id)
-      if (patch.blockedBy === undefined) return { task, blockers: [], newBlockers: [], cycle: undefined }
-      const blockers = yield* tx.dependency.blockers(id)
-      const newBlockers: TaskRecord[] = []
-      for (const blocker of new Set(patch.blockedBy)) {
-        if (!blockers.includes(blocker)) newBlockers.push(requireTask(yield* tx.task.get(blocker), blocker))
-      }
-      const cycle = yield* tx.dependency.path(
-        newBlockers.map((each) => each.id),
-        id,
-      )
-      return { task, blockers, newBlockers, cycle }
+      const parent =
+        patch.executor === undefined || task.parentId === null ? undefined : yield* tx.task.get(task.parentId)
+      if (patch.blockedBy === undefined) return { task, parent, rewiring: undefined }
+      refuseLateChange(task, patch)
+      const before = yield* tx.dependency.blockers(id)
+      const after = patch.blockedBy
+      const rewiring = yield* loadRewiring(tx, task, {
+        add: after.filter((blocker) => !before.includes(blocker)),
+        remove: before.filter((blocker) => !after.includes(blocker)),
+      })
+      return { task, parent, rewiring }
     },
-    judge: (loaded) => judge(loaded, patch, moment),
+    judge: (loaded) => judge(loaded, patch, quote, moment),
     write: (tx, verdict) => write(tx, verdict, moment),
   }
 }
 
-function judge({ task, blockers, newBlockers, cycle }: Loaded, patch: TaskPatch, moment: Moment): Verdict {
+function judge(
+  { task, parent, rewiring }: Loaded,
+  patch: TaskPatch,
+  quote: Quote | undefined,
+  moment: Moment,
+): Verdict {
   refuseLateChange(task, patch)
-  if (cycle) throw cycleError(`${task.id} cannot come after ${cycle[0]}`, [task.id, ...cycle])
-  const { status, blockedBy, retry: retryPolicy, timeoutMs, onInterrupt, ...plain } = patch
+  const { status, blockedBy: _blockedBy, ...rest } = patch
   const policy = { ...task.policy }
-  assignOrDelete(policy, 'retry', retryPolicy)
-  assignOrDelete(policy, 'timeoutMs', timeoutMs)
-  assignOrDelete(policy, 'onInterrupt', onInterrupt)
-  const removed = blockedBy === undefined ? [] : blockers.filter((blocker) => !blockedBy.includes(blocker))
-  const defined = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined))
+  for (const field of policyFields) assignOrDelete(policy, field, patch[field])
+  const plain = Object.entries(rest).filter(
+    ([field, value]) => value !== undefined && !(policyFields as readonly string[]).includes(field),
+  )
   const notBefore =
     patch.notBefore === undefined
       ? task.notBefore
       : patch.notBefore !== null && patch.notBefore > moment.at
         ? patch.notBefore
         : null
+  const changed = Object.keys(patch).filter((field) => field !== 'status' && field !== 'blockedBy')
+  const lane = patch.executor === undefined ? {} : { lane: laneBelow(task, parent) }
+  const next = touched(task, moment.at, { ...Object.fromEntries(plain), ...lane, policy, notBefore })
   return {
-    task: touched(task, moment.at, { ...defined, policy, notBefore }),
-    verb: status === undefined ? null : verbTo(task, status, moment),
-    removed,
-    added: newBlockers,
-    changed: Object.keys(patch).filter((field) => field !== 'status'),
+    // What its owner writes is a sign of life; what anybody else may write is none.
+    task: quote !== undefined && quote.owner === task.owner ? renewed(next, moment.at) : next,
+    parent,
+    rewiring,
+    verb: status === undefined ? null : verbTo(task, status, quote, moment),
+    changed,
   }
+}
+
+/** @throws ErrandError INVALID_INPUT for a group: what it holds is run, not it. */
+function laneBelow(task: TaskRecord, parent: TaskRecord | undefined): string {
+  if (task.group) {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `${task.id} is a group and cannot have an executor. Give one to its tasks.`,
+      {
+        taskId: task.id,
+      },
+    )
+  }
+  return parent?.policy.concurrency === undefined ? '' : parent.id
 }
 
 function refuseLateChange(task: TaskRecord, patch: TaskPatch): void {
@@ -104,7 +143,7 @@ function assignOrDelete(policy: Record<string, unknown>, field: string, value: u
 }
 
 /** The verb whose edge leads to a status. @throws ErrandError INVALID_TRANSITION where there is none. */
-function verbTo(task: TaskRecord, status: TaskRecord['status'], moment: Moment): AnyStep {
+function verbTo(task: TaskRecord, status: TaskRecord['status'], quote: Quote | undefined, moment: Moment): AnyStep {
   const { id } = task
   switch (eventBetween(task.status, status)) {
     case 'start':
@@ -114,9 +153,9 @@ function verbTo(task: TaskRecord, status: TaskRecord['status'], moment: Moment):
     case 'resume':
       return resume(id, moment)
     case 'complete':
-      return complete(id, null, moment)
+      return complete(id, null, quote, moment)
     case 'fail':
-      return fail(id, 'failed by update', 'TASK_FAILED', moment)
+      return fail(id, { reason: 'failed by update', code: 'TASK_FAILED' }, quote, moment)
     case 'cancel':
       return cancel(id, null, moment)
     case 'retry':
@@ -124,11 +163,11 @@ function verbTo(task: TaskRecord, status: TaskRecord['status'], moment: Moment):
     case 'answer':
       return answer({ ...moment, taskId: id, questionId: undefined })
     case 'ask':
-      return walkByHand(task, 'ask', 'task.input_required', moment)
+      return walkByHand(task, 'ask', 'task.input_required', quote, moment)
     case 'wait':
-      return walkByHand(task, 'wait', 'task.waiting', moment)
+      return walkByHand(task, 'wait', 'task.waiting', quote, moment)
     case 'unblock':
-      return walkByHand(task, 'unblock', 'task.started', moment)
+      return walkByHand(task, 'unblock', 'task.started', quote, moment)
     case undefined:
       return refuseTransition(task, 'update', status)
   }
@@ -139,15 +178,21 @@ function walkByHand(
   task: TaskRecord,
   event: TaskEventName,
   type: EventType,
+  quote: Quote | undefined,
   moment: Moment,
 ): Step<TaskRecord, TaskRecord, void> {
   return {
     name: event,
     *load(tx) {
-      return requireTask(yield* tx.task.get(task.id), task.id)
+      const current = requireTask(yield* tx.task.get(task.id), task.id)
+      yield* refuseBlocked(tx, current, event)
+      return current
     },
     judge(current) {
-      if (current.executor === null && !current.group) return moved(current, event, moment.at)
+      if (isByHand(current)) {
+        requireOwner(current, quote)
+        return moved(current, event, moment.at)
+      }
       throw new ErrandError(
         'HAS_EXECUTOR',
         `Cannot ${event} ${task.id} by hand: ${current.executor === null ? 'it is a group' : `its executor ${current.executor} decides that`}.`,
@@ -161,41 +206,20 @@ function walkByHand(
   }
 }
 
-function* write(tx: Tx, { task, verb, removed, added, changed }: Verdict, moment: Moment): Op<void> {
-  const blockerDelta = yield* rewire(tx, task, removed, added, moment)
-  const next = touched(task, moment.at, { openBlockers: task.openBlockers + blockerDelta })
+function* write(tx: Tx, { task, rewiring, verb, changed }: Verdict, moment: Moment): Op<void> {
   // Readiness rests on columns of both statements, so it is told by the second alone.
-  yield* tx.task.saveDefinition({ ...next, ready: false })
-  yield* tx.task.save(next)
+  yield* tx.task.saveDefinition({ ...task, ready: false, claimable: false })
+  yield* tx.task.save(task)
   if (changed.length > 0) {
+    if (changed.includes('concurrency')) {
+      yield* tx.task.setLanes(task.id, task.policy.concurrency === undefined ? '' : task.id)
+    }
     yield* tx.event.append(
-      eventOf(moment, 'task.updated', next, { changed, ...(next.notBefore === null ? {} : { dueAt: next.notBefore }) }),
+      eventOf(moment, 'task.updated', task, { changed, ...soonest(task.notBefore, task.deadline) }),
     )
   }
+  if (rewiring !== undefined) yield* writeRewiring(tx, rewiring, moment)
   if (verb === null) return
   const loaded: unknown = yield* verb.load(tx)
   yield* verb.write(tx, verb.judge(loaded))
-}
-
-/** Changes the edges; by how much the number of open ones has changed. */
-function* rewire(tx: Tx, task: TaskRecord, removed: string[], added: TaskRecord[], moment: Moment): Op<number> {
-  let delta = 0
-  const open = removed.length > 0 ? yield* tx.dependency.openBlockers(task.id) : []
-  for (const blocker of removed) {
-    if (open.includes(blocker)) delta--
-    yield* tx.dependency.remove(task.id, blocker)
-  }
-  for (const blocker of added) {
-    const satisfied = blocker.status === 'completed'
-    if (!satisfied) delta++
-    yield* tx.dependency.insert({
-      taskId: task.id,
-      blockerId: blocker.id,
-      kind: 'after',
-      callId: '',
-      satisfiedAt: satisfied ? moment.at : null,
-      createdAt: moment.at,
-    })
-  }
-  return delta
 }

@@ -4,12 +4,14 @@ import type { QuestionParams } from '../entities/question.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
-import { requireTransition } from '../machines/task-machine.ts'
+import { type Quote, requireOwner } from '../machines/ownership.ts'
+import { isByHand } from '../machines/readiness.ts'
+import { nextStatus, requireTransition, type TaskEventName } from '../machines/task-machine.ts'
 import { moved, touched } from '../machines/task-transition.ts'
 import { checkAnswer } from './answer-schema.ts'
 import { endRun } from './end-run.ts'
 import { closeEntries, endedWith, waitKinds } from './journal-closing.ts'
-import { eventOf, type Moment, requireTask } from './moment.ts'
+import { eventOf, type Moment, requireTask, soonest } from './moment.ts'
 import { reviveGroupsAbove, settleByChildren, settleFamily, startGroupsAbove } from './settle-family.ts'
 
 function* loadTask(tx: Reads, id: string): Op<TaskRecord> {
@@ -20,7 +22,7 @@ function* loadTask(tx: Reads, id: string): Op<TaskRecord> {
 export function start(id: string, moment: Moment): Step<TaskRecord, TaskRecord, void> {
   return {
     name: 'start',
-    load: (tx) => loadTask(tx, id),
+    load: (tx) => loadFree(tx, id, 'start'),
     judge(task) {
       requireTransition(task, 'start')
       return task
@@ -34,17 +36,6 @@ export function start(id: string, moment: Moment): Step<TaskRecord, TaskRecord, 
         return
       }
       if (task.executor !== null) return yield* release(tx, task, moment)
-      if (task.openBlockers > 0) {
-        const blockers = yield* tx.dependency.openBlockers(id)
-        throw new ErrandError(
-          'BLOCKED',
-          `Cannot start ${id}: it comes after ${blockers.join(', ')}, which must be completed first.`,
-          {
-            taskId: id,
-            blockedBy: blockers,
-          },
-        )
-      }
       const working = moved(task, 'start', moment.at, { held: false, notBefore: null })
       yield* tx.task.save(working)
       yield* tx.event.append(eventOf(moment, 'task.started', working, { from: task.status, attempt: task.attempt }))
@@ -52,6 +43,24 @@ export function start(id: string, moment: Moment): Step<TaskRecord, TaskRecord, 
       yield* settleByChildren(tx, id, moment)
     },
   }
+}
+
+/** @throws ErrandError BLOCKED { blockedBy } for a task that is worked on by hand and would go on by this event. */
+export function* refuseBlocked(tx: Reads, task: TaskRecord, event: TaskEventName): Op<void> {
+  if (task.openBlockers === 0 || !isByHand(task) || nextStatus(task.status, event) === undefined) return
+  const blockedBy = yield* tx.dependency.openBlockers(task.id)
+  throw new ErrandError(
+    'BLOCKED',
+    `Cannot ${event} ${task.id}: it comes after ${blockedBy.join(', ')}, which must be completed first.`,
+    { taskId: task.id, blockedBy },
+  )
+}
+
+/** Loads a task that an event moves on by hand, if nothing is in its way. */
+function* loadFree(tx: Reads, id: string, event: TaskEventName): Op<TaskRecord> {
+  const task = yield* loadTask(tx, id)
+  yield* refuseBlocked(tx, task, event)
+  return task
 }
 
 function* release(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
@@ -80,15 +89,28 @@ export function startHeld(executors: readonly string[], moment: Moment): Step<Ta
   }
 }
 
-export function pause(id: string, moment: Moment): Step<TaskRecord, TaskRecord, void> {
+/** WORKING: its run ends. PAUSED and resumed, but not running yet: the resume is withdrawn. */
+export function pause(
+  id: string,
+  moment: Moment,
+): Step<TaskRecord, { from: TaskRecord['status']; task: TaskRecord }, void> {
   return {
     name: 'pause',
     load: (tx) => loadTask(tx, id),
-    judge: (task) => moved(task, 'pause', moment.at, { held: true }),
-    *write(tx, task): Op<void> {
-      yield* endRun(tx, task, 'paused', moment)
+    judge(task) {
+      // Resumed and still queued: no edge is walked, the resume is withdrawn.
+      if (task.status === 'paused' && !task.held)
+        return { from: task.status, task: touched(task, moment.at, { held: true }) }
+      return { from: task.status, task: moved(task, 'pause', moment.at, { held: true }) }
+    },
+    *write(tx, { from, task }): Op<void> {
+      if (from === 'working') yield* endRun(tx, task, 'paused', moment)
       yield* tx.task.save(task)
-      yield* tx.event.append(eventOf(moment, 'task.paused', task, { from: 'working', run: task.run }))
+      yield* tx.event.append(
+        from === 'working'
+          ? eventOf(moment, 'task.paused', task, { from, run: task.run })
+          : eventOf(moment, 'task.paused', task, { from, withdrawn: 'resume' }),
+      )
     },
   }
 }
@@ -97,44 +119,71 @@ export function pause(id: string, moment: Moment): Step<TaskRecord, TaskRecord, 
 export function resume(id: string, moment: Moment): Step<TaskRecord, TaskRecord, void> {
   return {
     name: 'resume',
-    load: (tx) => loadTask(tx, id),
+    load: (tx) => loadFree(tx, id, 'resume'),
     judge(task) {
       requireTransition(task, 'resume')
-      return task.executor === null
-        ? moved(task, 'resume', moment.at, { held: false })
-        : touched(task, moment.at, { held: false })
+      if (task.executor !== null) {
+        if (!task.held) throw resumedAlready(task)
+        return touched(task, moment.at, { held: false })
+      }
+      return moved(task, 'resume', moment.at, { held: false })
     },
     *write(tx, task): Op<void> {
       yield* tx.task.save(task)
       if (task.status === 'working') {
-        yield* tx.event.append(eventOf(moment, 'task.started', task, { from: 'paused', attempt: task.attempt }))
+        yield* tx.event.append(
+          eventOf(moment, 'task.started', task, {
+            from: 'paused',
+            attempt: task.attempt,
+            ...soonest(task.leaseUntil),
+          }),
+        )
         yield* settleByChildren(tx, id, moment)
       } else yield* tx.event.append(eventOf(moment, 'task.resumed', task))
     },
   }
 }
 
-export function complete(id: string, result: unknown, moment: Moment): Step<TaskRecord, TaskRecord, void> {
+/** By the owner, where there is one. */
+export function complete(
+  id: string,
+  result: unknown,
+  quote: Quote | undefined,
+  moment: Moment,
+): Step<TaskRecord, TaskRecord, void> {
   return {
     name: 'complete',
     load: (tx) => loadTask(tx, id),
-    judge: (task) => moved(task, 'complete', moment.at, { result, error: null }),
+    judge(task) {
+      requireOwner(task, quote)
+      return moved(task, 'complete', moment.at, { result, error: null })
+    },
     *write(tx, task): Op<void> {
       yield* endRun(tx, task, 'completed', moment)
       yield* closeEntries(tx, task, waitKinds, () => endedWith(task), moment)
       yield* tx.task.save(task)
-      yield* tx.event.append(eventOf(moment, 'task.completed', task, { from: 'working', run: task.run, by: 'verb' }))
+      yield* tx.event.append(
+        eventOf(moment, 'task.completed', task, { from: 'working', run: task.run, by: task.owner ?? 'verb' }),
+      )
       yield* settleFamily(tx, [task], moment)
     },
   }
 }
 
-/** An explicit failure is final: no retry policy is asked. */
-export function fail(id: string, reason: string, code: string, moment: Moment): Step<TaskRecord, TaskRecord, void> {
+/** An explicit failure is final: no retry policy is asked. By the owner, where there is one. */
+export function fail(
+  id: string,
+  { reason, code }: { reason: string; code: string },
+  quote: Quote | undefined,
+  moment: Moment,
+): Step<TaskRecord, TaskRecord, void> {
   return {
     name: 'fail',
     load: (tx) => loadTask(tx, id),
-    judge: (task) => moved(task, 'fail', moment.at, { statusReason: reason, error: { code, message: reason } }),
+    judge(task) {
+      requireOwner(task, quote)
+      return moved(task, 'fail', moment.at, { statusReason: reason, error: { code, message: reason } })
+    },
     *write(tx, task): Op<void> {
       yield* endRun(tx, task, 'failed', moment, task.error)
       yield* closeEntries(tx, task, waitKinds, () => endedWith(task), moment)
@@ -175,13 +224,24 @@ function retried(task: TaskRecord, moment: Moment): TaskRecord {
     crashes: 0,
     held: false,
     notBefore: null,
+    // A new attempt is anybody's, and a deadline that has passed must not end it at once.
+    owner: null,
+    leaseMs: null,
+    deadline: task.deadline !== null && task.deadline <= moment.at ? null : task.deadline,
   })
 }
 
 function* writeRetried(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
   yield* tx.task.save(task)
   yield* tx.dependency.reopenWaits(task.id)
-  yield* tx.event.append(eventOf(moment, 'task.retried', task, { from: 'failed', attempt: task.attempt, by: 'verb' }))
+  yield* tx.event.append(
+    eventOf(moment, 'task.retried', task, {
+      from: 'failed',
+      attempt: task.attempt,
+      by: 'verb',
+      ...soonest(task.deadline),
+    }),
+  )
 }
 
 export interface AnswerRequest extends Moment {
@@ -207,7 +267,7 @@ export function answer(request: AnswerRequest): Step<AnswerLoaded, AnswerVerdict
   return {
     name: 'answer',
     *load(tx): Op<AnswerLoaded> {
-      const task = yield* loadTask(tx, request.taskId)
+      const task = yield* loadFree(tx, request.taskId, 'answer')
       return { task, questions: (yield* tx.call.open(task.id)).filter((entry) => entry.kind === 'ask') }
     },
     judge({ task, questions }) {
@@ -215,7 +275,9 @@ export function answer(request: AnswerRequest): Step<AnswerLoaded, AnswerVerdict
       const question = chooseQuestion(task, questions, request.questionId)
       const value = valueFor(task, question, request.value)
       const left = questions.length - (question === null ? 0 : 1)
-      if (task.executor === null && left === 0) return { task: moved(task, 'answer', request.at), question, value }
+      if (task.executor === null && left === 0) {
+        return { task: moved(task, 'answer', request.at), question, value }
+      }
       return { task: touched(task, request.at, left === 0 ? { wakes: task.wakes + 1 } : {}), question, value }
     },
     *write(tx, { task, question, value }): Op<void> {
@@ -231,7 +293,11 @@ export function answer(request: AnswerRequest): Step<AnswerLoaded, AnswerVerdict
       )
       if (task.status === 'working') {
         yield* tx.event.append(
-          eventOf(request, 'task.started', task, { from: 'input_required', attempt: task.attempt }),
+          eventOf(request, 'task.started', task, {
+            from: 'input_required',
+            attempt: task.attempt,
+            ...soonest(task.leaseUntil),
+          }),
         )
         yield* settleByChildren(tx, task.id, request)
       }
@@ -280,4 +346,13 @@ function valueFor(task: TaskRecord, question: CallRecord | null, value: AnswerRe
   }
   if (params?.schema !== undefined && params.schema !== null) checkAnswer(task.id, params, value.given)
   return value.given
+}
+
+/** A second resume would be lost on whoever gave it: the first is still on its way to a slot. */
+function resumedAlready(task: TaskRecord): ErrandError {
+  return new ErrandError(
+    'INVALID_TRANSITION',
+    `Cannot resume ${task.id}: it has been resumed already and is queued. \`pause\` withdraws that.`,
+    { taskId: task.id, from: 'paused', event: 'resume', allowed: ['pause', 'cancel'] },
+  )
 }

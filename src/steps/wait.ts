@@ -28,7 +28,8 @@ export function beginWait(entry: NewCall, moment: Moment): Step<Loaded, Loaded, 
       const ancestors = (yield* tx.task.ancestors(entry.taskId)).map((each) => each.id)
       const above = params.tasks.find((id) => ancestors.includes(id))
       const open = awaited.filter((each) => !isSettled(each.status)).map((each) => each.id)
-      const cycle = above === undefined ? yield* tx.dependency.path(open, entry.taskId) : [above, entry.taskId]
+      const cycle =
+        above === undefined ? yield* tx.dependency.path(open, new Set([entry.taskId])) : [above, entry.taskId]
       return { awaited, cycle }
     },
     judge(loaded) {

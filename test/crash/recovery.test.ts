@@ -220,6 +220,6 @@ it('Details come from the ledger: a process that has just started knows as much 
   expect((await engine.calls(task)).map((each) => each.name)).toEqual(['one', 'two'])
   expect(await engine.messages(task)).toHaveLength(1)
   expect(await engine.children(task)).toHaveLength(1)
-  expect(engine.activity()).toMatchObject({ slots: 0, running: [] })
+  expect(engine.status.get().context).toMatchObject({ slots: { used: 0 }, running: [] })
   expect(spawnSync('ls', [place.folder]).stdout.toString()).not.toContain('instance')
 })

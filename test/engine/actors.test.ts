@@ -84,7 +84,7 @@ describe('an inspector', () => {
     })
     expect(await engine.result(await engine.create({ executor: 'work' }))).toBe('done')
     await engine.idle()
-    expect(engine.activity().slots).toBe(0)
+    expect(engine.status.get().context.slots.used).toBe(0)
     expect(new Set(reported)).toEqual(new Set(['inspector broke']))
   })
 })

@@ -44,7 +44,12 @@ async function meet(from: 'working' | 'paused' | 'failed', ...names: ActName[]) 
     at = data.status as TaskStatus
   }
   const won = names.filter((_name, index) => answers[index]?.status === 'fulfilled')
-  return { won, status: (await engine.get(task))?.status ?? at, runs: hands.runs.length, live: engine.activity().slots }
+  return {
+    won,
+    status: (await engine.get(task))?.status ?? at,
+    runs: hands.runs.length,
+    live: engine.status.get().context.slots.used,
+  }
 }
 
 describe('two commands at once', () => {

@@ -123,7 +123,7 @@ describe('a listener', () => {
     const engine = await openEngine()
     for (const listener of [5, null, undefined, {}]) {
       await refusalOf(() => engine.subscribe('*', listener as never), 'INVALID_INPUT')
-      await refusalOf(() => engine.watch(listener as never), 'INVALID_INPUT')
+      await refusalOf(() => engine.status.subscribe(listener as never), 'INVALID_INPUT')
     }
   })
 })

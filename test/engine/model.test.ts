@@ -259,7 +259,7 @@ async function finish({ engine, handles }: World, tasks: readonly Task[]): Promi
       await engine.cancel(id, 'the end').catch(() => {})
   }
   // A run that was admitted a moment ago has yet to hear of its end.
-  for (let turn = 0; engine.activity().slots > 0; turn++) {
+  for (let turn = 0; engine.status.get().context.slots.used > 0; turn++) {
     // Whoever is not told to stop, against the third law, must not stop the test.
     for (const handle of handles.values()) if (handle.aborted || turn > 100) handle.return()
     await setImmediate()

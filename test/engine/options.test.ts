@@ -78,7 +78,7 @@ describe('a producer', () => {
     await engine.update(task, { priority: 2 })
     await new Promise(setImmediate)
     expect(hands.runs).toEqual([])
-    expect(engine.activity().working).toBe(false)
+    expect(engine.status.get().context.working).toBe(false)
     expect(await engine.why(task)).toMatchObject({ reason: 'slot' })
     await engine.work()
     ;(await hands.started(0)).end.resolve('done')

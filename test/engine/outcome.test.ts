@@ -125,7 +125,7 @@ describe('why', () => {
       ['blocked', [running.id], null],
       ['timer', [], at],
       ['held', [], null],
-      ['executor', [], null],
+      ['claim', [], null],
       ['executor', [], null],
     ])
     for (const why of reasons) expect(why.message).not.toBe('')

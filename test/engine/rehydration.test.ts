@@ -25,7 +25,7 @@ async function taskIn(
   if (status === 'input_required') void held.run.ask('Go on?', { type: 'boolean' }, { default: true })
   if (status === 'waiting') void held.run.sleep(3_600_000)
   const there = await reached(engine, task, status)
-  while (status !== 'working' && engine.activity().slots > 0) await turns(1)
+  while (status !== 'working' && engine.status.get().context.slots.used > 0) await turns(1)
   return there
 }
 

@@ -137,7 +137,7 @@ describe('ten thousand tasks', () => {
     const late = await round(1_000)
     expect((await engine.list({ status: 'completed', limit: 0 })).total).toBe(10_000)
     expect(Object.keys(systems!.getAll())).toEqual(['supervisor'])
-    expect(engine.activity()).toMatchObject({ slots: 0, running: [] })
+    expect(engine.status.get().context).toMatchObject({ slots: { used: 0 }, running: [] })
     lasting.abort()
     await following
     process.off('warning', warn)

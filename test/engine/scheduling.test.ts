@@ -200,7 +200,7 @@ describe('the scheduler', () => {
     await engine.start(await engine.create({ name: 'by hand' }))
     const group = await engine.create({ name: 'group', tasks: { a: { executor: 'work' }, b: { executor: 'work' } } })
     expect((await engine.settled(group)).status).toBe('completed')
-    expect(engine.activity().slots).toBe(0)
+    expect(engine.status.get().context.slots.used).toBe(0)
   })
 
   it('refuses a limit that is none (S3-046)', async () => {
@@ -230,21 +230,25 @@ describe('schedule', () => {
   })
 })
 
-describe('activity', () => {
+describe('the status', () => {
   it('tells what runs now, and of each change', async () => {
     const hands = puppet()
     const engine = await openEngine({ maxConcurrent: 2, executors: { work: hands.executor } })
     const told: number[] = []
-    const unwatch = engine.watch(({ slots }) => told.push(slots))
-    expect(engine.activity()).toEqual({ slots: 0, maxConcurrent: 2, running: [], working: true })
+    const watching = engine.status.select(({ slots }) => slots.used).subscribe((used) => told.push(used))
+    expect(engine.status.get().context).toMatchObject({
+      slots: { used: 0, free: 2, maxConcurrent: 2 },
+      running: [],
+      working: true,
+    })
     const task = await engine.create({ executor: 'work', name: 'a' })
     await hands.started(0)
-    expect(engine.activity().running).toEqual([
+    expect(engine.status.get().context.running).toEqual([
       { taskId: task.id, name: 'a', executor: 'work', run: 1, since: expect.any(Number) as number },
     ])
     hands.runs[0]?.end.resolve(null)
     await engine.idle()
-    unwatch()
+    watching.unsubscribe()
     expect(told).toEqual(expect.arrayContaining([1, 0]))
     expect(told.at(-1)).toBe(0)
   })

@@ -14,9 +14,9 @@ describe('a watcher', () => {
   it('hears of each change, with what runs now', async () => {
     const { engine } = await setup(() => {})
     const slots = new Set<number>()
-    const stop = engine.watch((activity) => slots.add(activity.slots))
+    const watching = engine.status.subscribe(({ context }) => slots.add(context.slots.used))
     await engine.idle()
-    stop()
+    watching.unsubscribe()
     expect(slots).toEqual(new Set([0, 1]))
     await engine.close()
   })
@@ -24,7 +24,7 @@ describe('a watcher', () => {
   it('that throws is reported, and every task runs all the same', async () => {
     const reported: unknown[] = []
     const { engine, tasks } = await setup((error) => reported.push(error))
-    engine.watch(() => {
+    engine.status.subscribe(() => {
       throw new Error('bad watcher')
     })
     for (const task of tasks) expect(await engine.result(task, { timeoutMs: 5_000 })).toBe('done')

@@ -50,8 +50,8 @@ it('names those that failed or were canceled among the tasks that it comes after
   expect(why.message).toBe(
     [
       `It comes after ${ids[0]}, not yet completed.`,
-      `It comes after ${ids[1]}, which failed: \`retry\` there gives a new attempt, or \`cancel\` this task.`,
-      `It comes after ${ids[2]}, which was canceled and will never complete: \`cancel\` this task, or name others with \`update({ blockedBy })\`.`,
+      `It comes after ${ids[1]}, which failed: \`retry\` there gives a new attempt, \`unblock\` goes on without, \`cancel\` ends this task.`,
+      `It comes after ${ids[2]}, which was canceled and will never complete: \`unblock\` goes on without, \`cancel\` ends this task.`,
     ].join(' '),
   )
 })

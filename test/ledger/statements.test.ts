@@ -25,7 +25,7 @@ const poisoned: Record<string, (tx: Tx) => Op<unknown>> = {
   'task.get': (tx) => tx.task.get(poison),
   'task.getByKey': (tx) => tx.task.getByKey(poison),
   'task.findByPrefix': (tx) => tx.task.findByPrefix(poison, 1),
-  'task.ready': (tx) => tx.task.ready(poison, 1),
+  'task.ready': (tx) => tx.task.ready(poison, poison, 1),
   'task.anyAwake': (tx) => tx.task.anyAwake([poison]),
   'task.list': (tx) =>
     tx.task.list(
@@ -65,14 +65,22 @@ const poisoned: Record<string, (tx: Tx) => Op<unknown>> = {
   'task.ancestors': (tx) => tx.task.ancestors(poison),
   'task.childFacts': (tx) => tx.task.childFacts(poison),
   'dependency.insert': (tx) => tx.dependency.insert(edgeRow({ taskId: poison, blockerId: poison, callId: poison })),
-  'dependency.path': (tx) => tx.dependency.path([poison], 'end'),
+  'dependency.path': (tx) => tx.dependency.path([poison], new Set(['end'])),
   'run.insert': (tx) => tx.run.insert(runRow({ taskId: poison, instanceId: poison })),
   'call.insert': (tx) =>
     tx.call.insert(callRow({ id: poison, taskId: poison, name: poison, ident: poison, params: { [poison]: poison } })),
   'message.append': (tx) => tx.message.append(messageRow({ id: poison, taskId: poison, content: poison })),
   'event.append': (tx) => tx.event.append(eventRow({ taskId: poison, instanceId: poison, data: { [poison]: poison } })),
   'event.after': (tx) => tx.event.after(0, 1, poison),
-  'instance.insert': (tx) => tx.instance.insert({ id: poison, pid: 1, host: poison, startedAt: 0, endedAt: null }),
+  'instance.insert': (tx) =>
+    tx.instance.insert({ id: poison, pid: 1, host: poison, startedAt: 0, leaseUntil: 0, endedAt: null }),
+  'task.claimable': (tx) => tx.task.claimable({ role: poison, parentId: poison, tags: [poison] }),
+  'task.lanes': (tx) => tx.task.lanes(poison),
+  'task.openInLane': (tx) => tx.task.openInLane(poison),
+  'setting.put': (tx) => tx.setting.put(poison, poison),
+  'cascade.cancel': (tx) => tx.cascade.cancel({ root: poison, reason: poison, at: 0, instanceId: poison }),
+  'cascade.hide': (tx) => tx.cascade.hide({ root: poison, at: 0, instanceId: poison }),
+  'cascade.edgesOut': (tx) => tx.cascade.edgesOut({ type: poison as never, first: 0, last: 0 }),
 }
 
 describe.each([sqliteDialect, postgresDialect])(

@@ -123,27 +123,35 @@ describe('a wait', () => {
 })
 
 describe('a retry', () => {
+  const failedAt = (attempt: number, code = 'TASK_FAILED') => ({ attempt, code })
+
   it('rests equally long each time, or twice as long as before (S3-058)', () => {
     const fixed = resolveRetry({ maxAttempts: 4, backoffMs: 100 })
-    expect([1, 2, 3, 4].map((attempt) => retryDelay(fixed, attempt))).toEqual([100, 100, 100, undefined])
+    expect([1, 2, 3, 4].map((attempt) => retryDelay(fixed, failedAt(attempt), 0))).toEqual([100, 100, 100, undefined])
     const doubling = resolveRetry({ maxAttempts: 5, backoffMs: 100, backoff: 'exponential' })
-    expect([1, 2, 3, 4, 5].map((attempt) => retryDelay(doubling, attempt))).toEqual([100, 200, 400, 800, undefined])
+    expect([1, 2, 3, 4, 5].map((attempt) => retryDelay(doubling, failedAt(attempt), 0))).toEqual([
+      100,
+      200,
+      400,
+      800,
+      undefined,
+    ])
   })
 
   it('stays finite after very many attempts', () => {
     const endless = resolveRetry({ maxAttempts: 1_000_000, backoffMs: 1, backoff: 'exponential' })
-    expect(retryDelay(endless, 5_000)).toBe(2 ** 30)
+    expect(retryDelay(endless, failedAt(5_000), 0)).toBe(2 ** 30)
   })
 
   it('rests as long as the failure asks, if there is an attempt left', () => {
     const policy = resolveRetry({ maxAttempts: 2, backoffMs: 100 })
-    expect(retryDelay(policy, 1, 7)).toBe(7)
-    expect(retryDelay(policy, 2, 7)).toBeUndefined()
+    expect(retryDelay(policy, { ...failedAt(1), retryAfterMs: 7 }, 0)).toBe(7)
+    expect(retryDelay(policy, { ...failedAt(2), retryAfterMs: 7 }, 0)).toBeUndefined()
   })
 
   it('is by default none, and the nearest policy decides alone', () => {
-    expect(resolveRetry()).toEqual({ maxAttempts: 1, backoffMs: 0, backoff: 'fixed' })
-    expect(resolveRetry(undefined, null, { maxAttempts: 3 }, { maxAttempts: 9, backoffMs: 9 })).toEqual({
+    expect(resolveRetry()).toMatchObject({ maxAttempts: 1, backoffMs: 0, backoff: 'fixed', jitter: 0, on: [] })
+    expect(resolveRetry(undefined, null, { maxAttempts: 3 }, { maxAttempts: 9, backoffMs: 9 })).toMatchObject({
       maxAttempts: 3,
       backoffMs: 0,
       backoff: 'fixed',

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { taskStatuses } from '../../src/entities/task.ts'
 import { ErrandError } from '../../src/errors.ts'
-import { isLetGo, isReady, obstacleOf } from '../../src/machines/readiness.ts'
+import { isClaimable, isLetGo, isReady, obstacleOf } from '../../src/machines/readiness.ts'
 import { acceptedEvents, nextStatus } from '../../src/machines/task-machine.ts'
 import { moved, touched } from '../../src/machines/task-transition.ts'
 import { taskOf } from './task-of.ts'
@@ -15,7 +15,12 @@ describe('obstacleOf', () => {
     [{ status: 'failed' }, 'settled'],
     [{ status: 'canceled' }, 'settled'],
     [{ status: 'working' }, 'running'],
-    [{ status: 'submitted', executor: null }, 'no-executor'],
+    [{ status: 'submitted', executor: null }, null],
+    [{ status: 'submitted', executor: null, group: true }, 'group'],
+    [{ status: 'submitted', executor: null, openBlockers: 1 }, 'blocked'],
+    [{ status: 'working', executor: null }, 'running'],
+    [{ status: 'waiting', executor: null }, 'children'],
+    [{ status: 'waiting', executor: null, statusReason: 'released' }, null],
     [{ status: 'submitted', held: true }, 'held'],
     [{ status: 'submitted', runOpen: true }, 'closing'],
     [{ status: 'submitted', openBlockers: 1 }, 'blocked'],
@@ -33,7 +38,9 @@ describe('obstacleOf', () => {
     [{ status: 'waiting', statusReason: 'interrupted', runOpen: true }, 'closing'],
   ] as const)('of %j is %s', (changes, obstacle) => {
     expect(obstacleOf(taskOf(changes))).toBe(obstacle)
-    expect(isReady(taskOf(changes))).toBe(obstacle === null)
+    const task = taskOf(changes)
+    expect(isReady(task)).toBe(obstacle === null && task.executor !== null)
+    expect(isClaimable(task)).toBe(obstacle === null && task.executor === null)
   })
 
   it('tells of the one that a person would want to hear first', () => {

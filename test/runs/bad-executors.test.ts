@@ -104,7 +104,7 @@ describe('An executor that', () => {
     fail.resolve()
     await fail.promise
     expect(await world.engine.get(task)).toMatchObject({ status: 'canceled', error: null })
-    expect(world.engine.activity().slots).toBe(0)
+    expect(world.engine.status.get().context.slots.used).toBe(0)
     expect(world.errors).toEqual([])
   })
 

@@ -250,7 +250,7 @@ describe('A run that is ended at once', () => {
       await world.engine.cancel(task)
     }
     await world.engine.idle()
-    expect(world.engine.activity().slots).toBe(0)
+    expect(world.engine.status.get().context.slots.used).toBe(0)
     expect(runs).toBeLessThanOrEqual(20)
     expect(world.errors).toEqual([])
   })
@@ -331,7 +331,7 @@ describe('An executor that settles while its calls are in flight', () => {
     expect(await world.engine.result(task)).toBe('done')
     await stopping.promise
     expect((await world.engine.calls(task))[0]?.status).toBe('in_progress')
-    expect(world.engine.activity().slots).toBe(1)
+    expect(world.engine.status.get().context.slots.used).toBe(1)
     settle.resolve('recorded')
     await world.told(task.id, 'run.closed')
     expect((await world.engine.calls(task))[0]).toMatchObject({ status: 'completed', result: 'recorded' })

@@ -99,11 +99,11 @@ it('An engine that closes while its ledger refuses leaves its tasks to the next 
 function slotsFree({ engine }: World): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {
-      if (engine.activity().slots > 0) return
-      stop()
+      if (engine.status.get().context.slots.used > 0) return
+      watching.unsubscribe()
       resolve()
     }
-    const stop = engine.watch(look)
+    const watching = engine.status.subscribe(look)
     look()
   })
 }

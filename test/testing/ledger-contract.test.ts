@@ -85,8 +85,8 @@ const faults: Record<string, (ledger: Ledger) => Partial<Ledger>> = {
   }),
   'takes everybody for alive': () => ({ isAlive: () => true }),
   'forgets the order of age': reading('task', (tx) => ({
-    *ready(executor, limit) {
-      return (yield* tx.task.ready(executor, limit)).sort((a, b) => b.priority - a.priority || b.seq - a.seq)
+    *ready(executor, lane, limit) {
+      return (yield* tx.task.ready(executor, lane, limit)).sort((a, b) => b.priority - a.priority || b.seq - a.seq)
     },
   })),
   'orders events by their clocks': reading('event', (tx) => ({

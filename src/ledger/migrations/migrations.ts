@@ -3,9 +3,10 @@ import type { ColumnDefinitionBuilder } from 'kysely'
 import { sql } from 'kysely'
 import type { Dialect } from '../statement.ts'
 import { firstLedger } from './0001-first-ledger.ts'
+import { ownersAndPolicies } from './0002-owners-and-policies.ts'
 import type { Migration, Spelling } from './migration.ts'
 
-export const migrations: readonly Migration[] = [firstLedger]
+export const migrations: readonly Migration[] = [firstLedger, ownersAndPolicies]
 
 export const ledgerVersion = migrations.length
 

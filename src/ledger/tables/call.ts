@@ -9,7 +9,7 @@ import { change, row, rows, type StatementCompiler, sql } from '../statement.ts'
 
 type Row = Omit<CallTableRow, 'seq'> & { seq: number }
 
-const toRecord = (stored: Row): CallRecord => ({
+export const toCallRecord = (stored: Row): CallRecord => ({
   seq: stored.seq,
   id: stored.id,
   taskId: stored.task_id,
@@ -104,17 +104,17 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
   return {
     *get(id) {
       const found = yield* row<Row>(selectById, { id })
-      return found && toRecord(found)
+      return found && toCallRecord(found)
     },
     *list(task, kinds) {
-      const found = (yield* rows<Row>(selectOfTask, { task })).map(toRecord)
+      const found = (yield* rows<Row>(selectOfTask, { task })).map(toCallRecord)
       return kinds ? found.filter((call) => kinds.includes(call.kind)) : found
     },
     *open(task) {
-      return (yield* rows<Row>(selectOpen, { task })).map(toRecord)
+      return (yield* rows<Row>(selectOpen, { task })).map(toCallRecord)
     },
     *due(now, limit) {
-      return (yield* rows<Row>(selectDue, { now, limit })).map(toRecord)
+      return (yield* rows<Row>(selectDue, { now, limit })).map(toCallRecord)
     },
     *nextDue() {
       return (yield* row<{ at: number | null }>(selectNextDue))?.at ?? undefined

@@ -4,7 +4,7 @@ import type { Tx } from '../ledger.ts'
 import type { DependencyTableRow } from '../schema.ts'
 import { change, rows, type StatementCompiler, sql } from '../statement.ts'
 
-const toRecord = (stored: DependencyTableRow): DependencyRecord => ({
+export const toDependencyRecord = (stored: DependencyTableRow): DependencyRecord => ({
   taskId: stored.task_id,
   blockerId: stored.blocker_id,
   kind: stored.kind as DependencyKind,
@@ -134,20 +134,20 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
       return (yield* rows<{ blocker_id: string }>(selectBlockers, { task })).map((edge) => edge.blocker_id)
     },
     *dependents(blocker) {
-      return (yield* rows<DependencyTableRow>(selectDependents, { blocker })).map(toRecord)
+      return (yield* rows<DependencyTableRow>(selectDependents, { blocker })).map(toDependencyRecord)
     },
     *openWaits(call) {
-      return (yield* rows<DependencyTableRow>(selectOpenWaits, { call })).map(toRecord)
+      return (yield* rows<DependencyTableRow>(selectOpenWaits, { call })).map(toDependencyRecord)
     },
     *hasOpenWaits(call) {
       return (yield* rows(selectAnyOpenWait, { call })).length > 0
     },
-    *path(from, target) {
+    *path(from, targets) {
       // Breadth first, one indexed look-up a task: shared sub-graphs are walked once, and nothing is scanned.
       const cameFrom = new Map<string, string | null>(from.map((id) => [id, null]))
       const queue = [...cameFrom.keys()]
       for (let id = queue.shift(); id !== undefined; id = queue.shift()) {
-        if (id === target) return trace(cameFrom, id)
+        if (targets.has(id)) return trace(cameFrom, id)
         const blockers = yield* rows<{ id: string }>(selectWaitedFor, { task: id })
         const children = yield* rows<{ id: string }>(selectWaitedChildren, { task: id })
         for (const reached of [...blockers, ...children]) {

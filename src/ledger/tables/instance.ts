@@ -2,13 +2,14 @@
 import type { InstanceRecord } from '../../entities/instance.ts'
 import type { Tx } from '../ledger.ts'
 import type { InstanceTableRow } from '../schema.ts'
-import { change, rows, type StatementCompiler, sql } from '../statement.ts'
+import { change, row, rows, type StatementCompiler, sql } from '../statement.ts'
 
 const toRecord = (stored: InstanceTableRow): InstanceRecord => ({
   id: stored.id,
   pid: stored.pid,
   host: stored.host,
   startedAt: stored.started_at,
+  leaseUntil: stored.lease_until,
   endedAt: stored.ended_at,
 })
 
@@ -17,12 +18,20 @@ export function createInstanceTable(compiler: StatementCompiler): Tx['instance']
   const selectOpen = prepare((db) =>
     db.selectFrom('instance').selectAll().where(sql<boolean>`ended_at is null`).orderBy('started_at', 'asc'),
   )
+  const selectOne = prepare((db, hole) => db.selectFrom('instance').selectAll().where('id', '=', hole('id')))
+  const updateLease = prepare((db, hole) =>
+    db
+      .updateTable('instance')
+      .set({ lease_until: hole('lease'), ended_at: null })
+      .where('id', '=', hole('id')),
+  )
   const insertInstance = prepare((db, hole) =>
     db.insertInto('instance').values({
       id: hole('id'),
       pid: hole('pid'),
       host: hole('host'),
       started_at: hole('started'),
+      lease_until: hole('lease'),
       ended_at: null,
     }),
   )
@@ -38,12 +47,20 @@ export function createInstanceTable(compiler: StatementCompiler): Tx['instance']
     *open() {
       return (yield* rows<InstanceTableRow>(selectOpen)).map(toRecord)
     },
+    *get(id) {
+      const found = yield* row<InstanceTableRow>(selectOne, { id })
+      return found && toRecord(found)
+    },
+    *renew(id, lease) {
+      yield* change(updateLease, { id, lease })
+    },
     *insert(instance) {
       yield* change(insertInstance, {
         id: instance.id,
         pid: instance.pid,
         host: instance.host,
         started: instance.startedAt,
+        lease: instance.leaseUntil,
       })
     },
     *end(id, at) {

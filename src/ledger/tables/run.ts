@@ -51,6 +51,14 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
       .select((query) => query.fn.min('due_at').as('at'))
       .where(sql<boolean>`status = 'live' and due_at is not null`),
   )
+  const countOpen = prepare((db) =>
+    db
+      .selectFrom('run')
+      .innerJoin('task', 'task.id', 'run.task_id')
+      .select(['task.executor as executor', (query) => query.fn.countAll<number>().as('open')])
+      .where(sql<boolean>`run.status <> 'closed'`)
+      .groupBy('task.executor'),
+  )
   const insertRun = prepare((db, hole) =>
     db.insertInto('run').values({
       task_id: hole('task'),
@@ -90,6 +98,10 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
     },
     *openOf(instance) {
       return (yield* rows<RunTableRow>(selectOpenOf, { instance })).map(toRecord)
+    },
+    *countOpen() {
+      const counted = yield* rows<{ executor: string; open: number }>(countOpen)
+      return new Map(counted.map(({ executor, open }) => [executor, Number(open)]))
     },
     *due(now, limit) {
       return (yield* rows<RunTableRow>(selectDue, { now, limit })).map(toRecord)

@@ -3,14 +3,17 @@ import type { TaskEvent } from '../../entities/event.ts'
 import type { Tx } from '../ledger.ts'
 import { createCompiler, type Dialect } from '../statement.ts'
 import { createCallTable } from './call.ts'
+import { createCascadeTable } from './cascade.ts'
 import { createDependencyTable } from './dependency.ts'
 import { createEventTable } from './event.ts'
 import { createInstanceTable } from './instance.ts'
 import { createMessageTable } from './message.ts'
 import { createRunTable } from './run.ts'
+import { createSettingTable } from './setting.ts'
 import { createTaskTable } from './task.ts'
 
-export function createTables(dialect: Dialect, appended: (event: TaskEvent) => void): Tx {
+/** `appended` hears of each event as it is written, and of undefined where a set statement wrote some unseen. */
+export function createTables(dialect: Dialect, appended: (event: TaskEvent | undefined) => void): Tx {
   const compiler = createCompiler(dialect)
   return {
     task: createTaskTable(compiler),
@@ -20,5 +23,7 @@ export function createTables(dialect: Dialect, appended: (event: TaskEvent) => v
     message: createMessageTable(compiler),
     event: createEventTable(compiler, appended),
     instance: createInstanceTable(compiler),
+    setting: createSettingTable(compiler),
+    cascade: createCascadeTable(compiler, () => appended(undefined)),
   }
 }

@@ -33,6 +33,7 @@ function toRecord(stored: Row): TaskRecord {
     statusReason: stored.status_reason,
     group: stored.is_group === 1,
     ready: stored.ready === 1,
+    claimable: stored.claimable === 1,
     held: stored.held === 1,
     executor: stored.executor,
     input: fromJson(stored.input),
@@ -40,7 +41,15 @@ function toRecord(stored: Row): TaskRecord {
     error: stored.error === null ? null : fromJson<StoredError>(stored.error),
     priority: stored.priority,
     parentId: stored.parent_id,
+    lane: stored.lane,
+    depth: stored.depth,
+    childCount: stored.child_count,
     owner: stored.owner,
+    fence: stored.fence,
+    leaseMs: stored.lease_ms,
+    leaseUntil: stored.lease_until,
+    role: stored.role,
+    tags: fromJson<string[]>(stored.tags),
     attempt: stored.attempt,
     run: stored.run,
     runOpen: stored.run_open === 1,
@@ -48,6 +57,7 @@ function toRecord(stored: Row): TaskRecord {
     wakes: stored.wakes,
     crashes: stored.crashes,
     notBefore: stored.not_before,
+    deadline: stored.deadline,
     policy: fromJson<TaskPolicy>(stored.policy),
     metadata: fromJson(stored.metadata),
     progress: stored.progress === null ? null : fromJson(stored.progress),
@@ -69,10 +79,14 @@ const stateColumns = (task: NewTask | TaskRecord) => ({
   status: task.status,
   status_reason: task.statusReason,
   ready: task.ready ? 1 : 0,
+  claimable: task.claimable ? 1 : 0,
   held: task.held ? 1 : 0,
   result: json(task.result),
   error: jsonOrNull(task.error),
   owner: task.owner,
+  fence: task.fence,
+  lease_ms: task.leaseMs,
+  lease_until: task.leaseUntil,
   attempt: task.attempt,
   run: task.run,
   run_open: task.runOpen ? 1 : 0,
@@ -80,6 +94,7 @@ const stateColumns = (task: NewTask | TaskRecord) => ({
   wakes: task.wakes,
   crashes: task.crashes,
   not_before: task.notBefore,
+  deadline: task.deadline,
   snapshot: task.snapshot,
   updated_at: task.updatedAt,
   completed_at: task.completedAt,
@@ -94,6 +109,10 @@ const definitionColumns = (task: NewTask | TaskRecord) => ({
   input: json(task.input),
   priority: task.priority,
   parent_id: task.parentId,
+  lane: task.lane,
+  depth: task.depth,
+  role: task.role,
+  tags: json(task.tags),
   policy: json(task.policy),
   metadata: json(task.metadata),
   deleted_at: task.deletedAt,
@@ -103,10 +122,14 @@ const stateNames = [
   'status',
   'status_reason',
   'ready',
+  'claimable',
   'held',
   'result',
   'error',
   'owner',
+  'fence',
+  'lease_ms',
+  'lease_until',
   'attempt',
   'run',
   'run_open',
@@ -114,6 +137,7 @@ const stateNames = [
   'wakes',
   'crashes',
   'not_before',
+  'deadline',
   'snapshot',
   'updated_at',
   'completed_at',
@@ -126,11 +150,15 @@ const definitionNames = [
   'input',
   'priority',
   'parent_id',
+  'lane',
+  'depth',
+  'role',
+  'tags',
   'policy',
   'metadata',
   'deleted_at',
 ] as const // prettier-ignore
-const birthNames = ['id', 'key', 'is_group', 'progress', 'version', 'created_at'] as const
+const birthNames = ['id', 'key', 'is_group', 'child_count', 'progress', 'version', 'created_at'] as const
 
 export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   const { prepare, dialect } = compiler
@@ -155,9 +183,105 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .selectAll()
       .where(sql<boolean>`ready = 1`)
       .where('executor', '=', hole('executor'))
+      .where('lane', '=', hole('lane'))
       .orderBy('priority', 'desc')
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
+  )
+  // Leaps from one lane's first entry to the next: as many look-ups as there are lanes, however many tasks wait in them.
+  const selectNextLane = prepare((db, hole) =>
+    db
+      .selectFrom('task')
+      .select('lane')
+      .where(sql<boolean>`ready = 1`)
+      .where('executor', '=', hole('executor'))
+      .where('lane', '>', hole('after'))
+      .orderBy('lane', 'asc')
+      .limit(1),
+  )
+  const countInLane = prepare((db, hole) =>
+    db
+      .selectFrom('task')
+      .select((query) => query.fn.countAll<number>().as('open'))
+      .where('lane', '=', hole('lane'))
+      .where(sql<boolean>`run_open = 1 and lane <> ''`),
+  )
+  const selectLapsed = prepare((db, hole) =>
+    db
+      .selectFrom('task')
+      .selectAll()
+      .where('lease_until', 'is not', null)
+      .where('lease_until', '<=', hole('now'))
+      .orderBy('lease_until', 'asc')
+      .limit(hole('limit')),
+  )
+  const selectLate = prepare((db, hole) =>
+    db
+      .selectFrom('task')
+      .selectAll()
+      .where(sql<boolean>`deadline is not null and completed_at is null`)
+      .where('deadline', '<=', hole('now'))
+      .orderBy('deadline', 'asc')
+      .limit(hole('limit')),
+  )
+  const selectNextLapse = prepare((db) =>
+    db
+      .selectFrom('task')
+      .select((query) => query.fn.min('lease_until').as('at'))
+      .where('lease_until', 'is not', null),
+  )
+  const selectNextDeadline = prepare((db) =>
+    db
+      .selectFrom('task')
+      .select((query) => query.fn.min('deadline').as('at'))
+      .where(sql<boolean>`deadline is not null and completed_at is null`),
+  )
+  const countByStatus = prepare((db) =>
+    db
+      .selectFrom('task')
+      .select(['status', (query) => query.fn.countAll<number>().as('tasks')])
+      .where('deleted_at', 'is', null)
+      .groupBy('status'),
+  )
+  const countReady = prepare((db) =>
+    db
+      .selectFrom('task')
+      .select((query) => query.fn.countAll<number>().as('tasks'))
+      .where(sql<boolean>`ready = 1`),
+  )
+  const countClaimable = prepare((db) =>
+    db
+      .selectFrom('task')
+      .select((query) => query.fn.countAll<number>().as('tasks'))
+      .where(sql<boolean>`claimable = 1`),
+  )
+  const updateChildCount = prepare((db, hole) =>
+    db
+      .updateTable('task')
+      .set({ child_count: sql<number>`child_count + ${hole('added')}` })
+      .where('id', '=', hole('id')),
+  )
+  const updateLanes = prepare((db, hole) =>
+    db
+      .updateTable('task')
+      .set({ lane: hole('lane') })
+      .where('parent_id', '=', hole('parent'))
+      .where('executor', 'is not', null),
+  )
+  const updateDepthBelow = prepare((db, hole) =>
+    db
+      .withRecursive('below', (inner) =>
+        inner
+          .selectFrom('task')
+          .select('id')
+          .where('parent_id', '=', hole('root'))
+          .union((again) =>
+            again.selectFrom('task').innerJoin('below', 'task.parent_id', 'below.id').select('task.id'),
+          ),
+      )
+      .updateTable('task')
+      .set({ depth: sql<number>`depth - ${hole('by')}` })
+      .where('id', 'in', (query) => query.selectFrom('below').select('id')),
   )
   const selectChildren = prepare((db, hole) =>
     db
@@ -231,7 +355,10 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   const updateDefinition = prepare((db, hole) =>
     db
       .updateTable('task')
-      .set({ ...holes([...definitionNames, 'ready', 'updated_at'], hole), version: sql<number>`version + 1` })
+      .set({
+        ...holes([...definitionNames, 'ready', 'claimable', 'updated_at'], hole),
+        version: sql<number>`version + 1`,
+      })
       .where('id', '=', hole('id')),
   )
   const updateProgress = prepare((db, hole) =>
@@ -275,7 +402,20 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       query = query.where('key', '>=', filter.keyPrefix).where('key', '<', `${filter.keyPrefix}\u{10ffff}`)
     }
     for (const [name, value] of Object.entries(filter.metadata ?? {})) query = query.where(metadataEquals(name, value))
+    for (const tag of filter.tags ?? []) query = query.where(hasTag(tag))
+    if (filter.owner !== undefined) query = query.where('owner', '=', filter.owner)
+    if (filter.ready !== undefined) {
+      query = query.where(
+        filter.ready ? sql<boolean>`(ready = 1 or claimable = 1)` : sql<boolean>`(ready = 0 and claimable = 0)`,
+      )
+    }
     return query
+  }
+
+  function hasTag(tag: string) {
+    return dialect.kind === 'postgres'
+      ? sql<boolean>`(tags::jsonb ? ${tag})`
+      : sql<boolean>`exists (select 1 from json_each(tags) as entry where entry.value = ${tag})`
   }
 
   /** The name is a bound value in both databases, never part of the text. */
@@ -301,8 +441,49 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     *findByPrefix(prefix, limit) {
       return (yield* rows<Row>(selectByPrefix, { from: prefix, to: `${prefix}\u{10ffff}`, limit })).map(toRecord)
     },
-    *ready(executor, limit) {
-      return (yield* rows<Row>(selectReady, { executor, limit })).map(toRecord)
+    *ready(executor, lane, limit) {
+      return (yield* rows<Row>(selectReady, { executor, lane, limit })).map(toRecord)
+    },
+    *lanes(executor) {
+      const found: string[] = []
+      for (let after = ''; ; ) {
+        const next = yield* row<{ lane: string }>(selectNextLane, { executor, after })
+        if (next === undefined) return found
+        found.push(next.lane)
+        after = next.lane
+      }
+    },
+    *openInLane(lane) {
+      return Number((yield* row<{ open: number }>(countInLane, { lane }))?.open ?? 0)
+    },
+    *claimable(claim) {
+      let query = dialect.db.selectFrom('task').selectAll().where(sql<boolean>`claimable = 1`)
+      query =
+        claim.role === undefined
+          ? query.where('role', 'is', null)
+          : query.where((where) => where.or([where('role', 'is', null), where('role', '=', claim.role as string)]))
+      if (claim.parentId !== undefined) query = query.where('parent_id', '=', claim.parentId)
+      for (const tag of claim.tags ?? []) query = query.where(hasTag(tag))
+      const [found] = yield* queryRows<Row>(query.orderBy('priority', 'desc').orderBy('seq', 'asc').limit(1).compile())
+      return found && toRecord(found)
+    },
+    *lapsed(now, limit) {
+      return (yield* rows<Row>(selectLapsed, { now, limit })).map(toRecord)
+    },
+    *late(now, limit) {
+      return (yield* rows<Row>(selectLate, { now, limit })).map(toRecord)
+    },
+    *countByStatus() {
+      const counts = Object.fromEntries(taskStatuses.map((status) => [status, 0])) as Record<TaskStatus, number>
+      for (const { status, tasks } of yield* rows<{ status: TaskStatus; tasks: number }>(countByStatus)) {
+        counts[status] = Number(tasks)
+      }
+      return counts
+    },
+    *countQueued() {
+      const ready = yield* row<{ tasks: number }>(countReady)
+      const claimable = yield* row<{ tasks: number }>(countClaimable)
+      return { ready: Number(ready?.tasks ?? 0), claimable: Number(claimable?.tasks ?? 0) }
     },
     *anyAwake(executors) {
       if (executors.length === 0) return false
@@ -359,13 +540,19 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       return (yield* rows<Row>(selectDue, { now, limit })).map(toRecord)
     },
     *nextDue() {
-      return (yield* row<{ at: number | null }>(selectNextDue))?.at ?? undefined
+      const times: number[] = []
+      for (const statement of [selectNextDue, selectNextLapse, selectNextDeadline]) {
+        const at = (yield* row<{ at: number | null }>(statement))?.at ?? null
+        if (at !== null) times.push(at)
+      }
+      return times.length === 0 ? undefined : Math.min(...times)
     },
     *insert(task) {
       return yield* insertSeq(insertTask, {
         id: task.id,
         key: task.key,
         is_group: task.group ? 1 : 0,
+        child_count: task.childCount,
         progress: null,
         version: task.version,
         created_at: task.createdAt,
@@ -376,10 +563,20 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     *save(task) {
       yield* change(updateState, { id: task.id, ...stateColumns(task) })
     },
+    *addChildren(id, added) {
+      yield* change(updateChildCount, { id, added })
+    },
+    *setLanes(parent, lane) {
+      yield* change(updateLanes, { parent, lane })
+    },
+    *raise(root, by) {
+      yield* change(updateDepthBelow, { root, by })
+    },
     *saveDefinition(task) {
       yield* change(updateDefinition, {
         id: task.id,
         ready: task.ready ? 1 : 0,
+        claimable: task.claimable ? 1 : 0,
         updated_at: task.updatedAt,
         ...definitionColumns(task),
       })

@@ -10,7 +10,7 @@ import { type ProcessEntry, type ProcessTable, systemProcessTable } from '../../
  * take the deaths for failures.
  */
 export async function endCommands(engine: Engine, processTable: ProcessTable = systemProcessTable): Promise<void> {
-  const running = engine.activity().running
+  const running = engine.status.get().context.running
   const calls = (await Promise.all(running.map(({ taskId }) => engine.calls(taskId)))).flat()
   const groups = calls.flatMap((call) => (call.status === 'in_progress' ? (processGroupOf(call.details) ?? []) : []))
   if (groups.length === 0) return

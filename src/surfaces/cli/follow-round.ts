@@ -64,7 +64,7 @@ export async function followRound(options: FollowOptions): Promise<void> {
     if (row !== undefined) reporter.event(event, row)
     if (view.looksIdle) bell.ring()
   })
-  const unwatch = engine.watch(() => bell.ring())
+  const watching = engine.status.subscribe(() => bell.ring())
   const onAbort = () => bell.ring()
   signal.addEventListener('abort', onAbort)
   try {
@@ -79,18 +79,18 @@ export async function followRound(options: FollowOptions): Promise<void> {
     }
   } finally {
     signal.removeEventListener('abort', onAbort)
-    unwatch()
+    watching.unsubscribe()
   }
 }
 
 async function goesOn({ engine, round, view }: FollowOptions): Promise<boolean> {
-  if (!engine.activity().working) {
+  if (!engine.status.get().context.working) {
     throw new ErrandError(
       'ENGINE_CLOSED',
       'The engine has stopped in the middle of the run. What is durable stays; run again.',
     )
   }
-  if (engine.activity().running.some(({ taskId }) => view.row(taskId) !== undefined)) return true
+  if (engine.status.get().context.running.some(({ taskId }) => view.row(taskId) !== undefined)) return true
   const known = await readRound(engine, round)
   view.refresh(tasksOf(known))
   const open = tasksOf(known).filter((task) => task.executor !== null && !isSettled(task.status))

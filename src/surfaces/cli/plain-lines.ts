@@ -29,6 +29,8 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
     case 'task.started':
       if (event.data['from'] !== 'submitted') return ['goes on']
       return [row.attempt > 1 ? `started, attempt ${row.attempt}` : 'started']
+    case 'task.claimed':
+      return [`claimed by ${textOf(event, 'owner')}`]
     case 'task.resumed':
       return ['resumed']
     case 'task.answered':
@@ -54,6 +56,7 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
     case 'task.created':
     case 'task.input_required':
     case 'task.retried':
+    case 'task.released':
     case 'task.unblocked':
     case 'task.updated':
     case 'task.promoted':

@@ -25,7 +25,7 @@ export interface Verdict {
 
 /** A run of it is open, or it will have one without anybody's help: it is ready, on a timer, or closing. */
 export function isGoingOn(task: Task, why: Pick<Why, 'reason' | 'at'> | undefined): boolean {
-  if (task.status === 'working' || task.ready) return true
+  if (task.status === 'working' || (task.ready && task.executor !== null)) return true
   if (task.questions.some((question) => question.dueAt !== null)) return true
   if (why === undefined) return false
   switch (why.reason) {
@@ -39,6 +39,7 @@ export function isGoingOn(task: Task, why: Pick<Why, 'reason' | 'at'> | undefine
       return why.at !== null
     case 'blocked':
     case 'executor':
+    case 'claim':
     case 'held':
     case 'settled':
       return false

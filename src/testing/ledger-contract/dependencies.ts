@@ -76,7 +76,7 @@ export const dependencies: Theme = ({ describe, proves, expect }) => {
         yield* tx.task.insert(taskRow({ id: 'past' }))
         yield* tx.dependency.insert(edgeRow({ taskId: 'past', blockerId: 'end', satisfiedAt: someTime }))
       })
-      const path = (...from: string[]) => ledger.read((tx) => tx.dependency.path(from, 'end'))
+      const path = (...from: string[]) => ledger.read((tx) => tx.dependency.path(from, new Set(['end'])))
       expect(await path('group')).toEqual(['group', 'child', 'end'])
       expect(await path('auto')).toEqual(['auto', 'below-auto', 'end'])
       expect(await path('plain')).toBe(undefined)
@@ -93,8 +93,8 @@ export const dependencies: Theme = ({ describe, proves, expect }) => {
           yield* tx.dependency.insert(edgeRow({ taskId, blockerId }))
         }
       })
-      expect(await ledger.read((tx) => tx.dependency.path(['a'], 'elsewhere'))).toBe(undefined)
-      expect(await ledger.read((tx) => tx.dependency.path(['a'], 'c'))).toEqual(['a', 'b', 'c'])
+      expect(await ledger.read((tx) => tx.dependency.path(['a'], new Set(['elsewhere'])))).toBe(undefined)
+      expect(await ledger.read((tx) => tx.dependency.path(['a'], new Set(['c'])))).toEqual(['a', 'b', 'c'])
     })
   })
 }

@@ -51,7 +51,7 @@ export const feed: Theme = ({ describe, proves, expect }) => {
       const expected = times.map((_, n) => `task-${n}`)
       expect((await ledger.read((tx) => tx.event.after(0, 10))).map((event) => event.taskId)).toEqual(expected)
       expect((await ledger.read((tx) => tx.task.list({}, 10))).map((task) => task.id)).toEqual(expected)
-      expect((await ledger.read((tx) => tx.task.ready('x', 10))).map((task) => task.id)).toEqual(expected)
+      expect((await ledger.read((tx) => tx.task.ready('x', '', 10))).map((task) => task.id)).toEqual(expected)
       const messages = await ledger.read((tx) => tx.message.list('task-0'))
       expect(messages.map((message) => message.timestamp)).toEqual(times)
     })

@@ -5,7 +5,14 @@ import { write } from './contract-world.ts'
 export const instances: Theme = ({ describe, proves, expect }) => {
   describe('an instance', () => {
     proves('is listed from its beginning to its end, oldest first', async (ledger) => {
-      const instance = (id: string, startedAt: number) => ({ id, pid: 7, host: 'here', startedAt, endedAt: null })
+      const instance = (id: string, startedAt: number) => ({
+        id,
+        pid: 7,
+        host: 'here',
+        startedAt,
+        leaseUntil: 50,
+        endedAt: null,
+      })
       await write(ledger, function* (tx) {
         yield* tx.instance.insert(instance('engine-1', 2))
         yield* tx.instance.insert(instance('engine-2', 1))

@@ -15,7 +15,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
         yield* tx.task.insert(ready('young', 5))
         yield* tx.task.insert(ready('urgent', 6))
       })
-      const heads = (limit: number) => ledger.read((tx) => tx.task.ready('x', limit))
+      const heads = (limit: number) => ledger.read((tx) => tx.task.ready('x', '', limit))
       expect((await heads(10)).map((task) => task.id)).toEqual(['urgent', 'old', 'young', 'low'])
       expect((await heads(2)).map((task) => task.id)).toEqual(['urgent', 'old'])
     })

@@ -33,9 +33,11 @@ function setup(fields: Partial<Task>) {
   const tasks = ['a', 'b'].map((path) => taskOf({ name: path, metadata: withMark({}, { ...mark, path }), ...fields }))
   const bell = new Bell()
   const engine = {
-    activity: () => ({ working: true, running: [] }),
+    status: {
+      get: () => ({ context: { working: true, running: [] } }),
+      subscribe: () => ({ unsubscribe: () => {} }),
+    },
     subscribe: () => () => {},
-    watch: () => () => {},
     async list({ keyPrefix }: { keyPrefix: string }) {
       if (keyPrefix.endsWith('+')) return { tasks: [], total: 0, next: null }
       looks.push(now)

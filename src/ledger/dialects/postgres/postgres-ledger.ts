@@ -44,7 +44,7 @@ class PostgresLedger implements Ledger, GroupRunner {
   readonly #commits: GroupCommit
   readonly #alive = new Set<string>()
   readonly #observers = new Set<LedgerObserver>()
-  #appended: TaskEvent[] = []
+  #appended: Array<TaskEvent | undefined> = []
   /** A commit failed, so its events may be in the ledger all the same. */
   #inDoubt = false
   #turn: Promise<unknown> = Promise.resolve()
@@ -140,9 +140,13 @@ class PostgresLedger implements Ledger, GroupRunner {
       for (const observer of this.#observers) observer.stirred()
     }
     if (this.#appended.length === 0) return
-    const events = this.#appended
+    const events = this.#appended.filter((event) => event !== undefined)
+    const seen = events.length === this.#appended.length
     this.#appended = []
-    for (const observer of this.#observers) observer.committed(events)
+    for (const observer of this.#observers) {
+      if (seen) observer.committed(events)
+      else observer.stirred()
+    }
   }
 
   /** Always inside a savepoint: after a failed statement PostgreSQL refuses the rest of a transaction. */

@@ -47,7 +47,8 @@ class SqliteLedger implements Ledger, GroupRunner {
   readonly #commits: GroupCommit
   readonly #locks: InstanceLocks
   readonly #observers = new Map<LedgerObserver, { watchOthers: boolean }>()
-  #appended: TaskEvent[] = []
+  /** Undefined where a set statement wrote events that have not been seen: they are read from the table. */
+  #appended: Array<TaskEvent | undefined> = []
   /** A commit failed, so its events may be in the ledger all the same. */
   #inDoubt = false
   #dataVersion: unknown
@@ -144,9 +145,13 @@ class SqliteLedger implements Ledger, GroupRunner {
       for (const observer of this.#observers.keys()) observer.stirred()
     }
     if (this.#appended.length === 0) return
-    const events = this.#appended
+    const events = this.#appended.filter((event) => event !== undefined)
+    const seen = events.length === this.#appended.length
     this.#appended = []
-    for (const observer of this.#observers.keys()) observer.committed(events)
+    for (const observer of this.#observers.keys()) {
+      if (seen) observer.committed(events)
+      else observer.stirred()
+    }
   }
 
   #tryGroup(group: readonly QueuedStep[], savepoints: boolean): StepOutcome[] | undefined {

@@ -1,0 +1,308 @@
+// The door and the life of a service with an engine inside: HTTP requests become verbs of the engine, its refusals become
+// statuses, and closing drains both. What a report is, and the process around it, are in main.ts.
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { constants } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createEngine, type Engine, ErrandError, type ErrorCode, type Executor, type Task } from 'errand'
+import { z } from 'zod'
+
+/** What POST /reports takes, and what the executor finds in its task. */
+export const reportRequest = z.strictObject({
+  title: z.string().trim().min(1).max(200),
+  documents: z
+    .array(z.strictObject({ name: z.string().min(1).max(200), text: z.string() }))
+    .min(1)
+    .max(1_000),
+})
+
+export interface ServiceOptions {
+  /** Does the work of one report. */
+  report: Executor<z.input<typeof reportRequest>>
+  /** Path of the ledger. Whatever is open in it goes on when the service starts. */
+  ledger: string
+  /** 0 takes any that is free. */
+  port: number
+  /** How long runs may take to come to a safe point when the service closes, in milliseconds. */
+  shutdownTimeoutMs: number
+}
+
+export interface Service {
+  url: string
+  /** Takes no more requests, ends the streams, drains the engine. What was running goes on at the next start. */
+  close(): Promise<void>
+}
+
+const maxBodyBytes = 1_000_000
+/** How long requests that are under way when the service closes get for their answers. */
+const requestGraceMs = 1_000
+/** Silent streams are cut by proxies; a comment now and then keeps them open. */
+const heartbeatMs = 15_000
+
+/** The one table from the engine's codes to HTTP's. A code that is missing here is a fault of ours: 500. */
+const statusOf: Partial<Record<ErrorCode, number>> = {
+  INVALID_INPUT: 400,
+  NOT_FOUND: 404,
+  INVALID_TRANSITION: 409,
+  KEY_CONFLICT: 409,
+  TASK_DELETED: 410,
+  ENGINE_CLOSED: 503,
+  LEDGER_BUSY: 503,
+  LEDGER_UNAVAILABLE: 503,
+  LEDGER_WRITE_FAILED: 503,
+  // It may have happened. The same request with the same Idempotency-Key is safe, as it is with every other 503.
+  OUTCOME_UNKNOWN: 503,
+}
+
+/** A refusal that only HTTP knows. */
+class RequestError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly headers: Record<string, string>
+
+  constructor(status: number, code: string, message: string, headers: Record<string, string> = {}) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.headers = headers
+  }
+}
+
+export async function startService({ report, ledger, port, shutdownTimeoutMs }: ServiceOptions): Promise<Service> {
+  const engine = await createEngine({ ledger, executors: { report }, shutdownTimeoutMs })
+  try {
+    const service = new ReportService(engine)
+    await service.listen(port)
+    return service
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+}
+
+/**
+ * Closes the service on SIGTERM and SIGINT, and then ends the process, which an executor that ignores its signal would keep
+ * alive. A second signal, or a drain that takes longer than `limitMs`, ends it at once: for the ledger that is `kill -9`, and
+ * nothing is lost by it. The library itself listens to no signals; this belongs to whoever owns the process.
+ */
+export function closeOnSignals(service: Pick<Service, 'close'>, limitMs: number): void {
+  let leaving = false
+  const leave = (signal: 'SIGTERM' | 'SIGINT'): void => {
+    if (leaving) process.exit(128 + constants.signals[signal])
+    leaving = true
+    const closed = service.close()
+    console.log(`${signal}: draining`)
+    setTimeout(() => {
+      console.error(`Not drained after ${limitMs} ms.`)
+      process.exit(1)
+    }, limitMs)
+    closed.then(
+      () => process.exit(0),
+      (error: unknown) => {
+        console.error(error)
+        process.exit(1)
+      },
+    )
+  }
+  process.on('SIGTERM', leave)
+  process.on('SIGINT', leave)
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse, id: string) => Promise<void>
+
+class ReportService implements Service {
+  readonly #engine: Engine<{ report: ServiceOptions['report'] }>
+  readonly #server: Server
+  readonly #streams = new Set<AbortController>()
+  #closing: Promise<void> | undefined
+
+  readonly #routes: ReadonlyArray<{ path: RegExp; methods: Record<string, Handler> }> = [
+    { path: /^\/reports$/, methods: { POST: (request, response) => this.#create(request, response) } },
+    {
+      path: /^\/reports\/([\w-]+)$/,
+      methods: {
+        GET: (_request, response, id) => this.#show(response, id),
+        DELETE: (_request, response, id) => this.#cancel(response, id),
+      },
+    },
+    { path: /^\/reports\/([\w-]+)\/stream$/, methods: { GET: (...given) => this.#stream(...given) } },
+    { path: /^\/health$/, methods: { GET: (_request, response) => this.#health(response) } },
+  ]
+
+  constructor(engine: Engine<{ report: ServiceOptions['report'] }>) {
+    this.#engine = engine
+    this.#server = createServer((request, response) => void this.#handle(request, response))
+  }
+
+  async listen(port: number): Promise<void> {
+    this.#server.listen(port, '127.0.0.1')
+    await once(this.#server, 'listening')
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    for (const stream of this.#streams) stream.abort()
+    // The engine comes second, so that requests that are under way are still answered by it.
+    await Promise.race([closed, delay(requestGraceMs, undefined, { ref: false })])
+    await this.#engine.close()
+    this.#server.closeAllConnections()
+    await closed
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      await this.#route(request, response)
+    } catch (error) {
+      if (request.socket.destroyed) return
+      if (!response.headersSent) return this.#refuse(response, error)
+      // In the middle of an answer there is no telling any more: the client sees it cut.
+      console.error(error)
+      response.destroy()
+    }
+  }
+
+  async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.#closing) throw new ErrandError('ENGINE_CLOSED', 'This service is closing. Ask again in a moment.')
+    const path = request.url?.split('?', 1)[0] ?? ''
+    for (const { path: pattern, methods } of this.#routes) {
+      const match = pattern.exec(path)
+      if (!match) continue
+      const method = request.method ?? ''
+      const handler = Object.hasOwn(methods, method) ? methods[method] : undefined
+      if (handler) return handler(request, response, match[1] ?? '')
+      const allow = Object.keys(methods).join(', ')
+      throw new RequestError(405, 'METHOD_NOT_ALLOWED', `${path} takes ${allow}, not ${method}.`, { allow })
+    }
+    throw new ErrandError('NOT_FOUND', `There is nothing at ${path}.`, { path })
+  }
+
+  #refuse(response: ServerResponse, error: unknown): void {
+    if (error instanceof RequestError) {
+      const { status, code, message, headers } = error
+      this.#answer(response, status, { error: { code, message } }, headers)
+      return
+    }
+    const refusal = ErrandError.isInstance(error) ? error : undefined
+    const status = (refusal && statusOf[refusal.code]) ?? 500
+    if (refusal && status < 500) {
+      this.#answer(response, status, { error: { ...refusal.toJSON() } })
+      return
+    }
+    // What went wrong inside is for the log; outside, the code must do.
+    if (!this.#closing) console.error(error)
+    const code = refusal?.code ?? 'INTERNAL'
+    const message = status === 503 ? 'Ask again in a moment.' : 'Something went wrong here.'
+    this.#answer(response, status, { error: { code, message } }, status === 503 ? { 'retry-after': '1' } : {})
+  }
+
+  #answer(response: ServerResponse, status: number, body: object, headers: Record<string, string> = {}): void {
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      // A connection that is kept would outlive a service that is closing.
+      ...(this.#closing ? { connection: 'close' } : {}),
+      ...headers,
+    })
+    response.end(JSON.stringify(body))
+  }
+
+  async #create(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const input = parseReport(await readJson(request))
+    const key = request.headers['idempotency-key']
+    const task = await this.#engine.create({ executor: 'report', name: input.title, input, key: key?.toString() })
+    this.#answer(response, 202, toView(task), { location: `/reports/${task.id}` })
+  }
+
+  async #show(response: ServerResponse, id: string): Promise<void> {
+    this.#answer(response, 200, toView(await this.#require(id)))
+  }
+
+  async #cancel(response: ServerResponse, id: string): Promise<void> {
+    const task = await this.#require(id)
+    this.#answer(response, 200, toView(await this.#engine.cancel(task, 'canceled by a client')))
+  }
+
+  async #health(response: ServerResponse): Promise<void> {
+    // A look-up of nothing fails when every other would: the ledger is the one thing that this service cannot do without.
+    await this.#engine.get('health')
+    const { used, maxConcurrent } = this.#engine.status.get().context.slots
+    this.#answer(response, 200, { status: 'ok', running: used, maxConcurrent })
+  }
+
+  /**
+   * Server-sent events. Each is one item of the stream with its position as `id`, so that a client that was cut off says
+   * `Last-Event-ID` and misses nothing. None has an `event` line: one named "error" would be a broken connection to EventSource.
+   */
+  async #stream(request: IncomingMessage, response: ServerResponse, id: string): Promise<void> {
+    const task = await this.#require(id)
+    const left = new AbortController()
+    const after = Number(request.headers['last-event-id'] ?? 0)
+    const items = this.#engine.stream(task, { after, signal: left.signal })
+    const heartbeat = setInterval(() => response.write(': still here\n\n'), heartbeatMs)
+    this.#streams.add(left)
+    response.once('close', () => left.abort())
+    try {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', connection: 'close' })
+      response.flushHeaders()
+      for await (const item of items) {
+        const roomLeft = response.write(`id: ${item.seq}\ndata: ${JSON.stringify(item)}\n\n`)
+        // The stream keeps a position and no queue: a slow reader costs nothing as long as it is waited for.
+        if (!roomLeft) await once(response, 'drain', { signal: left.signal })
+      }
+      response.end()
+    } catch (error) {
+      if (!left.signal.aborted) throw error
+      response.end()
+    } finally {
+      clearInterval(heartbeat)
+      this.#streams.delete(left)
+    }
+  }
+
+  /** A task that is no report is none of this service's clients' business. */
+  async #require(id: string): Promise<Task> {
+    const task = await this.#engine.get(id)
+    if (task?.executor === 'report') return task
+    throw new ErrandError('NOT_FOUND', `There is no report ${id}.`, { id })
+  }
+}
+
+function parseReport(body: unknown): z.output<typeof reportRequest> {
+  const parsed = reportRequest.safeParse(body)
+  if (parsed.success) return parsed.data
+  const issues = parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }))
+  throw new ErrandError('INVALID_INPUT', `This is no report: ${z.prettifyError(parsed.error)}`, { issues })
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = []
+  let size = 0
+  // The rest of a body that is too long is read and thrown away: a client that is still sending would not hear the answer.
+  // How long that may last is up to the server's requestTimeout.
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size <= maxBodyBytes) chunks.push(chunk)
+  }
+  if (size > maxBodyBytes) {
+    throw new RequestError(413, 'BODY_TOO_LARGE', `A body may have ${maxBodyBytes} bytes, this one has ${size}.`)
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString()) as unknown
+  } catch (cause) {
+    throw new ErrandError('INVALID_INPUT', `The body is no JSON: ${(cause as Error).message}`, {}, cause)
+  }
+}
+
+/** What clients see of a task: not its input, which they know, nor what only the engine needs. */
+function toView({ id, name, status, statusReason, progress, result, error, createdAt, completedAt }: Task): object {
+  return { id, title: name, status, statusReason, progress, result, error, createdAt, completedAt }
+}

@@ -1,0 +1,180 @@
+// What a working engine does for the whole ledger, beside its own runs: it gives signs of life, takes up what lost engines left,
+// fires timers, and removes what is older than the retention.
+import type { Clock } from '../clock.ts'
+import type { CallRecord } from '../entities/call.ts'
+import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
+import type { Ledger, PurgePosition } from '../ledger/ledger.ts'
+import { writing } from '../ledger/ledger.ts'
+import { dueAfter, type Moment } from '../steps/moment.ts'
+import { purge } from '../steps/purge.ts'
+import { fireTimers, nextDue } from '../steps/timers.ts'
+import { recoverDead } from './recovery.ts'
+import { SoonestTimer } from './timers.ts'
+
+export interface CaretakerOptions {
+  ledger: Ledger
+  clock: Clock
+  instanceId: string
+  maxCrashes: number
+  leaseMs: number
+  /** Undefined: nothing ever leaves the ledger. */
+  retentionMs: number | undefined
+  moment(): Moment
+  nextId(prefix: string): string
+  chance(): number
+  /** Undefined where only another engine has the executor, and with it the policy. */
+  retryOf(task: TaskRecord): RetryPolicy | undefined
+  reclaim(call: CallRecord): Promise<void>
+  /** Called at each look around: what others may have set free is taken up at the latest now. */
+  looked(): void
+  report(error: unknown, context: Record<string, unknown>): void
+}
+
+/** How often the dead are looked for. */
+const lookEveryMs = 200
+/** A look that comes later than this was held up, and so perhaps was everybody else: leases are not judged at it. */
+const heldUpMs = 3 * lookEveryMs
+/** How often old families are looked for, at most. */
+const purgeEveryMs = 60_000
+
+export class Caretaker {
+  readonly #options: CaretakerOptions
+  readonly #timer: SoonestTimer
+  #working = false
+  #looking: Promise<void> | undefined
+  #lookTimer: unknown
+  #lookDueAt = 0
+  #beatTimer: unknown
+  #purgeTimer: unknown
+
+  constructor(options: CaretakerOptions) {
+    this.#options = options
+    this.#timer = new SoonestTimer(options.clock, () => void this.#fireTimers())
+  }
+
+  /** Takes up what is there, then watches. */
+  async begin(): Promise<void> {
+    this.#working = true
+    await this.#look(true)
+    this.#lookAgainLater()
+    this.#beatLater()
+    if (this.#options.retentionMs !== undefined) this.#purgeLater(0)
+    await this.#armNext()
+  }
+
+  arm(dueAt: number): void {
+    if (this.#working) this.#timer.arm(dueAt)
+  }
+
+  /** Stops looking around; the signs of life go on until `end`, because runs may still be open. */
+  async stop(): Promise<void> {
+    this.#working = false
+    this.#timer.disarm()
+    this.#options.clock.clearTimeout(this.#lookTimer)
+    this.#options.clock.clearTimeout(this.#purgeTimer)
+    await this.#looking
+  }
+
+  /** Nothing more is written. */
+  end(): void {
+    this.#working = false
+    this.#timer.disarm()
+    for (const timer of [this.#lookTimer, this.#beatTimer, this.#purgeTimer]) this.#options.clock.clearTimeout(timer)
+  }
+
+  // ── signs of life ──
+
+  #beatLater(): void {
+    const { clock, leaseMs } = this.#options
+    this.#beatTimer = clock.setTimeout(() => {
+      this.#beatLater()
+      void this.#beat()
+    }, leaseMs / 3)
+  }
+
+  async #beat(): Promise<void> {
+    const { ledger, instanceId, leaseMs, moment, report } = this.#options
+    const until = dueAfter(moment().at, leaseMs)
+    try {
+      await ledger.step(writing('sign of life', (tx) => tx.instance.renew(instanceId, until)))
+    } catch (error) {
+      report(error, { doing: 'give a sign of life', instance: instanceId })
+    }
+  }
+
+  // ── recovery ──
+
+  #lookAgainLater(): void {
+    const { clock, looked } = this.#options
+    this.#lookDueAt = clock.now() + lookEveryMs
+    this.#lookTimer = clock.setTimeout(() => {
+      if (!this.#working) return
+      void this.#look(clock.now() - this.#lookDueAt < heldUpMs).then(() => {
+        if (!this.#working) return
+        looked()
+        this.#lookAgainLater()
+      })
+    }, lookEveryMs)
+  }
+
+  #look(mayJudgeLeases: boolean): Promise<void> {
+    this.#looking ??= this.#recover(mayJudgeLeases).finally(() => {
+      this.#looking = undefined
+    })
+    return this.#looking
+  }
+
+  async #recover(mayJudgeLeases: boolean): Promise<void> {
+    try {
+      const closed = await recoverDead({ ...this.#options, mayJudgeLeases })
+      if (closed > 0) await this.#armNext()
+    } catch (error) {
+      this.#options.report(error, { doing: 'recover' })
+    }
+  }
+
+  // ── timers ──
+
+  async #armNext(): Promise<void> {
+    const due = await this.#options.ledger.read(nextDue)
+    if (due !== null) this.arm(due)
+  }
+
+  async #fireTimers(): Promise<void> {
+    if (!this.#working) return
+    const { ledger, moment, chance, retryOf, report, clock } = this.#options
+    try {
+      const next = await ledger.step(fireTimers({ ...moment(), chance: chance(), retryOf }))
+      if (next !== null) this.arm(next)
+    } catch (error) {
+      report(error, { doing: 'fire timers' })
+      this.arm(clock.now() + lookEveryMs)
+    }
+  }
+
+  // ── retention ──
+
+  #purgeLater(inMs: number): void {
+    const { clock, retentionMs } = this.#options
+    this.#purgeTimer = clock.setTimeout(() => {
+      void this.#purgeOld().then(() => {
+        if (this.#working) this.#purgeLater(Math.min(purgeEveryMs, Math.max(lookEveryMs, retentionMs as number)))
+      })
+    }, inMs)
+  }
+
+  async #purgeOld(): Promise<void> {
+    const { ledger, clock, retentionMs, report } = this.#options
+    const before = clock.now() - (retentionMs as number)
+    if (before <= 0) return
+    try {
+      for (let after: PurgePosition | undefined; this.#working; ) {
+        const purged = await ledger.step(purge(before, after))
+        if (purged.next === undefined) return
+        after = purged.next
+      }
+    } catch (error) {
+      report(error, { doing: 'purge what is older than the retention' })
+    }
+  }
+}

@@ -1,0 +1,169 @@
+// The read model of one engine: how many tasks are in which state, what waits, what runs here. It follows the feed, so it also
+// tells of what other processes do; it is counted when somebody first looks, so it costs nothing while nobody does.
+import { createStore } from '@xstate/store'
+import type { EngineStatus, RunningTask, StatusStore } from '../api.ts'
+import type { Clock } from '../clock.ts'
+import type { TaskEvent } from '../entities/event.ts'
+import { type TaskStatus, taskStatuses } from '../entities/task.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { requireFunction } from '../parse.ts'
+import type { Feed } from './feed.ts'
+
+/** The queue is counted anew at most so often: it changes with every event. */
+const countEveryMs = 50
+
+export class StatusModel {
+  readonly #ledger: Ledger
+  readonly #feed: Feed
+  readonly #clock: Clock
+  readonly #report: (error: unknown, context: Record<string, unknown>) => void
+  readonly #store
+  readonly #view: StatusStore
+  #running: () => RunningTask[] = () => []
+  #following = false
+  #counted = 0
+  #recount: unknown
+
+  constructor(
+    ledger: Ledger,
+    feed: Feed,
+    clock: Clock,
+    report: (error: unknown, context: Record<string, unknown>) => void,
+  ) {
+    this.#ledger = ledger
+    this.#feed = feed
+    this.#clock = clock
+    this.#report = report
+    const initial: EngineStatus = {
+      counted: false,
+      tasks: Object.fromEntries(taskStatuses.map((status) => [status, 0])) as Record<TaskStatus, number>,
+      queued: 0,
+      claimable: 0,
+      working: false,
+      slots: { used: 0, free: 0, maxConcurrent: 0 },
+      running: [],
+      lastEvent: null,
+    }
+    const store = createStore({
+      context: initial,
+      on: { changed: (context, event: { change: Partial<EngineStatus> }) => ({ ...context, ...event.change }) },
+    })
+    this.#store = store
+    const viewed = ({ context }: { context: EngineStatus }) => ({ context })
+    this.#view = {
+      get: () => viewed(store.getSnapshot()),
+      subscribe: (listener) =>
+        store.subscribe(this.#guarded(listener, (snapshot: { context: EngineStatus }) => viewed(snapshot))),
+      select: (selector, equal) => {
+        const selected = store.select(selector, equal)
+        return { get: () => selected.get(), subscribe: (listener) => selected.subscribe(this.#guarded(listener)) }
+      },
+    }
+  }
+
+  /** The store; from the first look on it counts. */
+  look(): StatusStore {
+    if (!this.#following) {
+      this.#following = true
+      this.#change({ running: this.#running() })
+      this.#feed.listen((event) => this.#follow(event))
+      void this.count()
+    }
+    return this.#view
+  }
+
+  /** A watcher that throws is reported: the store would throw it again in a timer, and take the process down. */
+  #guarded<T, G = T>(
+    given: (value: T) => void,
+    viewed: (value: G) => T = (value) => value as never,
+  ): (value: G) => void {
+    const listener = requireFunction<(value: T) => void>(given, 'the listener of status')
+    return (value) => {
+      try {
+        listener(viewed(value))
+      } catch (error) {
+        this.#report(error, { doing: 'tell a watcher' })
+      }
+    }
+  }
+
+  /** What the supervisor has to tell; the list of what runs is made only for somebody who looks. */
+  slots(used: number, maxConcurrent: number, working: boolean, running: () => RunningTask[]): void {
+    this.#running = running
+    const slots = { used, free: working ? Math.max(0, maxConcurrent - used) : 0, maxConcurrent }
+    this.#change({ slots, working, ...(this.#following ? { running: running() } : {}) })
+  }
+
+  /** Counts all tasks anew. */
+  async count(): Promise<void> {
+    if (!this.#following) return
+    try {
+      const found = await this.#ledger.read(function* (tx) {
+        return {
+          tasks: yield* tx.task.countByStatus(),
+          queue: yield* tx.task.countQueued(),
+          at: yield* tx.event.last(),
+        }
+      })
+      this.#counted = found.at
+      this.#change({ counted: true, tasks: found.tasks, queued: found.queue.ready, claimable: found.queue.claimable })
+    } catch (error) {
+      this.#report(error, { doing: 'count the tasks' })
+    }
+  }
+
+  stop(): void {
+    this.#clock.clearTimeout(this.#recount)
+  }
+
+  #follow(event: TaskEvent): void {
+    const change: Partial<EngineStatus> = { lastEvent: event }
+    if (event.seq > this.#counted && this.#store.getSnapshot().context.counted) {
+      const tasks = counted(this.#store.getSnapshot().context.tasks, event)
+      if (tasks !== undefined) change.tasks = tasks
+    }
+    this.#change(change)
+    this.#recount ??= this.#clock.setTimeout(() => {
+      this.#recount = undefined
+      void this.#countQueue()
+    }, countEveryMs)
+  }
+
+  async #countQueue(): Promise<void> {
+    if (this.#feed.stopped) return
+    try {
+      const { ready, claimable } = await this.#ledger.read((tx) => tx.task.countQueued())
+      const { queued, claimable: before } = this.#store.getSnapshot().context
+      if (ready !== queued || claimable !== before) this.#change({ queued: ready, claimable })
+    } catch (error) {
+      this.#report(error, { doing: 'count the queue' })
+    }
+  }
+
+  #change(change: Partial<EngineStatus>): void {
+    this.#store.trigger.changed({ change })
+  }
+}
+
+/** The states after an event, or undefined when it changed none. */
+function counted(tasks: Record<TaskStatus, number>, { type, data }: TaskEvent): Record<TaskStatus, number> | undefined {
+  const status = data.status as TaskStatus
+  if (type === 'task.created') return { ...tasks, [status]: tasks[status] + 1 }
+  if (type === 'task.deleted') return { ...tasks, [status]: tasks[status] - 1 }
+  const to = entered[type]
+  const from = data.from as TaskStatus | undefined
+  if (to === undefined || from === undefined || from === to) return undefined
+  return { ...tasks, [from]: tasks[from] - 1, [to]: tasks[to] + 1 }
+}
+
+/** The state that an event tells of entering. Told by its type: `status` is that of the row, which may be further on. */
+const entered: Partial<Record<TaskEvent['type'], TaskStatus>> = {
+  'task.started': 'working',
+  'task.paused': 'paused',
+  'task.input_required': 'input_required',
+  'task.waiting': 'waiting',
+  'task.completed': 'completed',
+  'task.failed': 'failed',
+  'task.canceled': 'canceled',
+  'task.retried': 'submitted',
+}

@@ -1,0 +1,114 @@
+// What happens to whole families at once: set statements, so that a tree of a hundred thousand tasks is canceled in one commit.
+// The events of a cascade come first: their rows are the list that the other statements go by.
+import { settledStatuses } from '../../entities/task.ts'
+import { statesAccepting } from '../../machines/task-machine.ts'
+import type { Cascade, Tx } from '../ledger.ts'
+import type { CallTableRow, DependencyTableRow } from '../schema.ts'
+import { change, type Holes, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { toCallRecord } from './call.ts'
+import { toDependencyRecord } from './dependency.ts'
+import { createPurge } from './purge.ts'
+
+const cancelable = sql.join(statesAccepting('cancel').map((status) => sql.lit(status)))
+const settled = sql.join(settledStatuses.map((status) => sql.lit(status)))
+
+/** `unheard` is told of events that the caller of a step has not seen row by row. */
+export function createCascadeTable(compiler: StatementCompiler, unheard: () => void): Tx['cascade'] {
+  const { dialect } = compiler
+  const prepare = (build: (hole: Holes) => ReturnType<typeof sql>) =>
+    compiler.prepare((db, hole) => ({ compile: () => build(hole).compile(db) }))
+  const object = sql.raw(dialect.kind === 'postgres' ? 'json_build_object' : 'json_object')
+
+  // UNION, not UNION ALL: a cycle in the parents, which nothing should ever have written, ends instead of looping.
+  const below = (hole: Holes) => sql`with recursive below(id) as (
+      select id from task where parent_id = ${hole('root')}
+      union
+      select task.id from task join below on task.parent_id = below.id
+    )`
+  const listed = (hole: Holes) =>
+    sql`select task_id from event where seq between ${hole('first')} and ${hole('last')} and type = ${hole('type')}`
+
+  const insertCanceled = prepare(
+    (hole) => sql`insert into event (type, task_id, at, instance_id, data)
+      ${below(hole)}
+      select 'task.canceled', task.id, ${hole('at')}, ${hole('instance')},
+        cast(${object}('name', task.name, 'status', 'canceled', 'from', task.status, 'run', task.run,
+          'reason', cast(${hole('reason')} as text), 'cascadedFrom', cast(${hole('from')} as text)) as text)
+      from below join task on task.id = below.id
+      where task.status in (${cancelable})
+      order by task.seq`,
+  )
+  // A snapshot is our own text with its state at a known place (machines/task-snapshot); the row wins where it is damaged.
+  const updateCanceled = prepare(
+    (hole) => sql`update task set
+        status = 'canceled', status_reason = ${hole('reason')}, ready = 0, claimable = 0, not_before = null,
+        lease_until = null, completed_at = ${hole('at')}, updated_at = ${hole('at')}, version = version + 1,
+        snapshot = replace(snapshot, '"value":"' || status || '"', '"value":"canceled"')
+      where id in (${listed(hole)})`,
+  )
+  const endRuns = prepare(
+    (hole) => sql`update run set status = 'ending', outcome = 'canceled', ended_at = ${hole('at')}
+      where status = 'live' and task_id in (${listed(hole)})`,
+  )
+  const selectOpenEntries = prepare(
+    (hole) => sql`select call.*, task.run_open as run_open from call join task on task.id = call.task_id
+      where call.status in ('pending', 'in_progress') and call.task_id in (${listed(hole)})
+      order by call.seq`,
+  )
+  const selectEdgesOut = prepare(
+    (hole) => sql`select edge.* from dependency as edge join task on task.id = edge.task_id
+      where edge.satisfied_at is null and edge.blocker_id in (${listed(hole)})
+        and task.status not in (${settled}) and task.deleted_at is null`,
+  )
+  const insertDeleted = prepare(
+    (hole) => sql`insert into event (type, task_id, at, instance_id, data)
+      ${below(hole)}
+      select 'task.deleted', task.id, ${hole('at')}, ${hole('instance')},
+        cast(${object}('name', task.name, 'status', task.status, 'run', task.run,
+          'cascadedFrom', cast(${hole('root')} as text)) as text)
+      from below join task on task.id = below.id
+      where task.deleted_at is null
+      order by task.seq`,
+  )
+  const updateDeleted = prepare(
+    (hole) => sql`update task set
+        deleted_at = ${hole('at')}, ready = 0, claimable = 0, updated_at = ${hole('at')}, version = version + 1
+      where id in (${listed(hole)})`,
+  )
+  const selectBounds = prepare(
+    (hole) => sql`select min(seq) as first, max(seq) as last from event where seq > ${hole('after')}`,
+  )
+  const selectLast = prepare(() => sql`select max(seq) as last from event`)
+
+  function* list(insert: typeof insertCanceled, values: Record<string, unknown>, type: Cascade['type']) {
+    const before = (yield* row<{ last: number | null }>(selectLast))?.last ?? 0
+    if ((yield* change(insert, values)) === 0) return undefined
+    unheard()
+    const bounds = yield* row<{ first: number; last: number }>(selectBounds, { after: before })
+    return { type, first: Number(bounds?.first), last: Number(bounds?.last) } satisfies Cascade
+  }
+
+  return {
+    *cancel({ root, reason, at, instanceId }) {
+      const values = { root, reason, at, instance: instanceId, from: root }
+      const found = yield* list(insertCanceled, values, 'task.canceled')
+      if (found === undefined) return undefined
+      yield* change(updateCanceled, { ...found, reason, at })
+      yield* change(endRuns, { ...found, at })
+      return found
+    },
+    *hide({ root, at, instanceId }) {
+      const found = yield* list(insertDeleted, { root, at, instance: instanceId }, 'task.deleted')
+      if (found !== undefined) yield* change(updateDeleted, { ...found, at })
+      return found
+    },
+    *openEntries(of) {
+      const found = yield* rows<CallTableRow & { seq: number; run_open: number }>(selectOpenEntries, { ...of })
+      return found.map((each) => ({ call: toCallRecord(each), runOpen: each.run_open === 1 }))
+    },
+    *edgesOut(of) {
+      return (yield* rows<DependencyTableRow>(selectEdgesOut, { ...of })).map(toDependencyRecord)
+    },
+    purge: createPurge(compiler),
+  }
+}

@@ -1,0 +1,73 @@
+// Purging: rows leave the ledger in whole families, all of them settled for long enough and nobody still coming after one.
+import { settledStatuses } from '../../entities/task.ts'
+import type { Purged, PurgePosition, Tx } from '../ledger.ts'
+import { change, type Holes, row, rows, type StatementCompiler, sql } from '../statement.ts'
+
+const settled = sql.join(settledStatuses.map((status) => sql.lit(status)))
+
+export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge'] {
+  const prepare = (build: (hole: Holes) => ReturnType<typeof sql>) =>
+    compiler.prepare((db, hole) => ({ compile: () => build(hole).compile(db) }))
+  const family = (hole: Holes) => sql`with recursive family(id) as (
+      select id from task where id = ${hole('root')}
+      union
+      select task.id from task join family on task.parent_id = family.id
+    )`
+  const members = sql`select id from family`
+
+  const selectRoots = prepare(
+    (hole) => sql`select id, completed_at, seq from task
+      where parent_id is null and completed_at is not null and completed_at < ${hole('before')}
+        and (completed_at, seq) > (${hole('completedAt')}, ${hole('seq')})
+      order by completed_at, seq limit ${hole('limit')}`,
+  )
+  const selectObstacle = prepare(
+    (hole) => sql`${family(hole)}
+      select 1 from task join family on family.id = task.id
+        where task.completed_at is null or task.completed_at >= ${hole('before')}
+      union all
+      select 1 from dependency as edge join family on family.id = edge.blocker_id join task on task.id = edge.task_id
+        where edge.satisfied_at is null and task.status not in (${settled}) and task.deleted_at is null
+      limit 1`,
+  )
+  const selectSize = prepare(
+    (hole) => sql`${family(hole)}
+      select (select count(*) from family) as tasks,
+        (select count(*) from event where task_id in (${members})) as events,
+        (select max(seq) from event where task_id in (${members})) as through`,
+  )
+  const removals = [
+    (hole: Holes) => sql`${family(hole)} delete from dependency
+      where task_id in (${members}) or blocker_id in (${members})`,
+    (hole: Holes) => sql`${family(hole)} delete from "call" where task_id in (${members})`,
+    (hole: Holes) => sql`${family(hole)} delete from message where task_id in (${members})`,
+    (hole: Holes) => sql`${family(hole)} delete from event where task_id in (${members})`,
+    (hole: Holes) => sql`${family(hole)} delete from run where task_id in (${members})`,
+    // Last: the family is found by its parents.
+    (hole: Holes) => sql`${family(hole)} delete from task where id in (${members})`,
+  ].map(prepare)
+
+  return function* (before, limit, after: PurgePosition = { completedAt: -1, seq: 0 }) {
+    const purged: Purged = { families: 0, tasks: 0, events: 0, through: 0, next: undefined }
+    const roots = yield* rows<{ id: string; completed_at: number; seq: number }>(selectRoots, {
+      before,
+      limit,
+      ...after,
+    })
+    for (const { id: root } of roots) {
+      if ((yield* row(selectObstacle, { root, before })) !== undefined) continue
+      const size =
+        (yield* row<Record<'tasks' | 'events' | 'through', number | null>>(selectSize, { root })) ?? undefined
+      for (const removal of removals) yield* change(removal, { root })
+      purged.families++
+      purged.tasks += Number(size?.tasks ?? 0)
+      purged.events += Number(size?.events ?? 0)
+      purged.through = Math.max(purged.through, Number(size?.through ?? 0))
+    }
+    const last = roots.at(-1)
+    if (last !== undefined && roots.length === limit) {
+      purged.next = { completedAt: Number(last.completed_at), seq: Number(last.seq) }
+    }
+    return purged
+  }
+}

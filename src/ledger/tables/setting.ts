@@ -1,0 +1,25 @@
+// The setting table: what the ledger itself was told, for every engine that opens it.
+import { fromJson } from '../../json.ts'
+import type { Tx } from '../ledger.ts'
+import type { SettingTableRow } from '../schema.ts'
+import { change, row, type StatementCompiler } from '../statement.ts'
+
+export function createSettingTable(compiler: StatementCompiler): Tx['setting'] {
+  const { prepare } = compiler
+  const selectOne = prepare((db, hole) => db.selectFrom('setting').selectAll().where('name', '=', hole('name')))
+  const upsert = prepare((db, hole) =>
+    db
+      .insertInto('setting')
+      .values({ name: hole('name'), value: hole('value') })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: (query) => query.ref('excluded.value') })),
+  )
+  return {
+    *get(name) {
+      const found = yield* row<SettingTableRow>(selectOne, { name })
+      return found === undefined ? undefined : fromJson(found.value)
+    },
+    *put(name, value) {
+      yield* change(upsert, { name, value: JSON.stringify(value) })
+    },
+  }
+}

@@ -1,0 +1,50 @@
+// Whose task is it? Pure verdicts over a claim: who may write, and who has been left behind. The number of the claim is the
+// fence: time only says when somebody else may take over, never that a late write is refused.
+import { isSettled, type TaskRecord } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+
+/** What a writer says of itself: who it is, and with a lease the number of its claim. */
+export interface Quote {
+  owner: string
+  fence?: number | undefined
+}
+
+type Claimed = Pick<TaskRecord, 'id' | 'status' | 'owner' | 'fence' | 'leaseMs'>
+
+/**
+ * Lets the owner of a task write, and anybody where nobody owns it.
+ * @throws ErrandError NOT_OWNER { owner } for somebody else's task; STALE_CLAIM { fence } for a claim that has ended, and for a
+ *   write under a lease that does not quote its fence.
+ */
+export function requireOwner(task: Claimed, quote: Quote | undefined): void {
+  if (quote?.fence !== undefined && quote.fence !== task.fence)
+    throw staleClaim(task, quote, 'it has been claimed since')
+  if (task.owner === null) {
+    if (quote !== undefined) throw staleClaim(task, quote, 'it was released or its lease is over')
+    return
+  }
+  if (quote?.owner !== task.owner) {
+    // Over is over for everybody: the table says so better.
+    if (quote === undefined && isSettled(task.status)) return
+    throw notOwner(task, quote)
+  }
+  if (task.leaseMs !== null && quote.fence === undefined && !isSettled(task.status)) {
+    throw staleClaim(task, quote, 'a claim with a lease is quoted with its fence')
+  }
+}
+
+function notOwner(task: Claimed, quote: Quote | undefined): ErrandError {
+  return new ErrandError(
+    'NOT_OWNER',
+    `${task.id} is worked on by ${task.owner}, ${quote === undefined ? 'and this write does not say who it is from' : `not by ${quote.owner}`}. Pass { owner }, or the task as \`claim\` returned it; \`cancel\` and \`pause\` are anybody's.`,
+    { taskId: task.id, owner: task.owner, ...(quote === undefined ? {} : { by: quote.owner }) },
+  )
+}
+
+function staleClaim(task: Claimed, quote: Quote, why: string): ErrandError {
+  return new ErrandError(
+    'STALE_CLAIM',
+    `The claim of ${quote.owner}${quote.fence === undefined ? '' : ` (number ${quote.fence})`} on ${task.id} does not hold: ${why}. ${task.owner === null ? 'Nobody owns it now' : `${task.owner} owns it now (number ${task.fence})`}; \`claim\` it anew, or pass the task as \`claim\` returned it.`,
+    { taskId: task.id, owner: task.owner, fence: task.fence, quoted: quote.fence ?? null },
+  )
+}

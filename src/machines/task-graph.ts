@@ -1,0 +1,112 @@
+// The graph of what comes after what, as pure functions: in which order the open tasks can be worked off, and which of them hold
+// up the most others.
+
+export interface GraphNode {
+  id: string
+  priority: number
+  seq: number
+  /** What it comes after and is not completed. Ids that are no node of the graph are kept, and count for nothing here. */
+  blockedBy: readonly string[]
+}
+
+/** Every task after all that it comes after; among those that are free at once by priority, then age. */
+export function topologicalOrder(nodes: readonly GraphNode[]): string[] {
+  const { left, dependents, byId } = linked(nodes)
+  const free = new Heap(nodes.filter((node) => left.get(node.id) === 0))
+  const order: string[] = []
+  for (let node = free.pop(); node !== undefined; node = free.pop()) {
+    order.push(node.id)
+    for (const id of dependents.get(node.id) ?? []) {
+      const open = (left.get(id) as number) - 1
+      left.set(id, open)
+      if (open === 0) free.push(byId.get(id) as GraphNode)
+    }
+  }
+  return order
+}
+
+/**
+ * The tasks that come after nobody and hold up others, with how many come after each, directly or by others; most first. One that
+ * is held up itself is no place to begin.
+ */
+export function criticalBlockers(nodes: readonly GraphNode[]): Array<{ id: string; holdsUp: number }> {
+  const { dependents, left } = linked(nodes)
+  const found: Array<{ id: string; holdsUp: number; priority: number; seq: number }> = []
+  for (const { id, priority, seq } of nodes) {
+    if (left.get(id) !== 0) continue
+    const reached = new Set<string>()
+    const queue = [...(dependents.get(id) ?? [])]
+    for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+      if (reached.has(next)) continue
+      reached.add(next)
+      queue.push(...(dependents.get(next) ?? []))
+    }
+    if (reached.size > 0) found.push({ id, holdsUp: reached.size, priority, seq })
+  }
+  return found
+    .sort((a, b) => b.holdsUp - a.holdsUp || b.priority - a.priority || a.seq - b.seq)
+    .map(({ id, holdsUp }) => ({ id, holdsUp }))
+}
+
+function linked(nodes: readonly GraphNode[]) {
+  const byId = new Map(nodes.map((node) => [node.id, node]))
+  const dependents = new Map<string, string[]>()
+  const left = new Map<string, number>()
+  for (const { id, blockedBy } of nodes) {
+    const inside = blockedBy.filter((blocker) => byId.has(blocker))
+    left.set(id, inside.length)
+    for (const blocker of inside) {
+      const list = dependents.get(blocker)
+      if (list) list.push(id)
+      else dependents.set(blocker, [id])
+    }
+  }
+  return { byId, dependents, left }
+}
+
+/** A binary heap of what is free: the best first. */
+class Heap {
+  readonly #nodes: GraphNode[] = []
+
+  constructor(nodes: readonly GraphNode[]) {
+    for (const node of nodes) this.push(node)
+  }
+
+  push(node: GraphNode): void {
+    const nodes = this.#nodes
+    let at = nodes.push(node) - 1
+    while (at > 0) {
+      const above = (at - 1) >> 1
+      if (!isBefore(nodes[at] as GraphNode, nodes[above] as GraphNode)) return
+      swap(nodes, at, above)
+      at = above
+    }
+  }
+
+  pop(): GraphNode | undefined {
+    const nodes = this.#nodes
+    const best = nodes[0]
+    const last = nodes.pop()
+    if (best === undefined || last === undefined || nodes.length === 0) return best
+    nodes[0] = last
+    for (let at = 0; ; ) {
+      let next = at
+      for (const child of [2 * at + 1, 2 * at + 2]) {
+        if (child < nodes.length && isBefore(nodes[child] as GraphNode, nodes[next] as GraphNode)) next = child
+      }
+      if (next === at) return best
+      swap(nodes, at, next)
+      at = next
+    }
+  }
+}
+
+function isBefore(a: GraphNode, b: GraphNode): boolean {
+  return a.priority > b.priority || (a.priority === b.priority && a.seq < b.seq)
+}
+
+function swap(nodes: GraphNode[], a: number, b: number): void {
+  const kept = nodes[a] as GraphNode
+  nodes[a] = nodes[b] as GraphNode
+  nodes[b] = kept
+}

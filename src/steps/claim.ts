@@ -1,0 +1,245 @@
+// Work done outside of the engine: a task without an executor is claimed, kept alive, and let go. One claim is one transaction,
+// so of any number of claimers exactly one wins; a claim whose lease is over is closed by whoever comes next.
+import type { TaskRecord } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import type { ClaimFilter, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { type Quote, requireOwner } from '../machines/ownership.ts'
+import { isByHand, obstacleOf } from '../machines/readiness.ts'
+import { requireTransition } from '../machines/task-machine.ts'
+import { moved, renewed, touched } from '../machines/task-transition.ts'
+import { eventOf, type Moment, requireTask, soonest } from './moment.ts'
+import { startGroupsAbove, wayToWorking } from './settle-family.ts'
+
+export interface ClaimRequest extends Moment, ClaimFilter {
+  /** Null: the best that may be claimed. */
+  taskId: string | null
+  owner: string
+  leaseMs: number | undefined
+  /** Which surface the claim came by. */
+  source: string
+}
+
+/** Leases that are closed on the way, at most: the rest falls to the next claim, or to a working engine's timer. */
+const mostLapsed = 200
+
+interface Loaded {
+  lapsed: TaskRecord[]
+  candidate: TaskRecord | undefined
+  blockers: string[]
+}
+
+interface Verdict {
+  lapsed: Lapse[]
+  /** As it is before; undefined when there is none to claim. */
+  from: TaskRecord | undefined
+  task: TaskRecord | undefined
+}
+
+/** Resolves to the id of the claimed task, or null when none may be claimed. */
+export function claim(request: ClaimRequest): Step<Loaded, Verdict, string | null> {
+  return {
+    name: 'claim',
+    *load(tx): Op<Loaded> {
+      const lapsed = yield* tx.task.lapsed(request.at, mostLapsed)
+      const { taskId } = request
+      if (taskId === null) return { lapsed, candidate: yield* tx.task.claimable(request), blockers: [] }
+      const candidate = requireTask(yield* tx.task.get(taskId), taskId)
+      const blockers = candidate.openBlockers === 0 ? [] : yield* tx.dependency.openBlockers(taskId)
+      return { lapsed, candidate, blockers }
+    },
+    judge: (loaded) => judgeClaim(loaded, request),
+    *write(tx, { lapsed, from, task }): Op<string | null> {
+      for (const each of lapsed) yield* writeLapse(tx, each, request)
+      if (from === undefined || task === undefined) return null
+      yield* tx.task.save(task)
+      yield* tx.event.append(eventOf(request, 'task.claimed', task, claimData(task, request)))
+      yield* tx.event.append(
+        eventOf(request, 'task.started', task, {
+          from: from.status,
+          attempt: task.attempt,
+          owner: task.owner,
+          ...soonest(task.leaseUntil),
+        }),
+      )
+      yield* startGroupsAbove(tx, task, request)
+      return task.id
+    },
+  }
+}
+
+function judgeClaim({ lapsed, candidate, blockers }: Loaded, request: ClaimRequest): Verdict {
+  const lapses = lapsed.map((task) => lapse(task, request.at))
+  const freed = lapses.map(({ after }) => after)
+  let from: TaskRecord | undefined
+  if (request.taskId === null) {
+    const mine = freed.filter((task) => task.claimable && meets(task, request))
+    from = [...(candidate ? [candidate] : []), ...mine].sort((a, b) => b.priority - a.priority || a.seq - b.seq)[0]
+  } else {
+    from = freed.find((task) => task.id === request.taskId) ?? candidate
+    requireClaimable(from as TaskRecord, blockers, request)
+  }
+  if (from === undefined) return { lapsed: lapses, from, task: undefined }
+  const task = moved(from, wayToWorking[from.status] as 'start' | 'unblock', request.at, {
+    owner: request.owner,
+    fence: from.fence + 1,
+    leaseMs: request.leaseMs ?? null,
+    held: false,
+    wakes: 0,
+  })
+  return { lapsed: lapses, from, task }
+}
+
+function meets(task: TaskRecord, claim: ClaimFilter): boolean {
+  return (
+    (task.role === null || task.role === claim.role) &&
+    (claim.parentId === undefined || task.parentId === claim.parentId) &&
+    (claim.tags ?? []).every((tag) => task.tags.includes(tag))
+  )
+}
+
+function claimData(task: TaskRecord, request: ClaimRequest): Record<string, unknown> {
+  return {
+    owner: request.owner,
+    role: request.role ?? null,
+    source: request.source,
+    fence: task.fence,
+    leaseUntil: task.leaseUntil,
+    ...soonest(task.leaseUntil),
+  }
+}
+
+/** @throws ErrandError BLOCKED, NOT_CLAIMABLE, with what stands in the way and what would help. */
+function requireClaimable(task: TaskRecord, blockers: readonly string[], request: ClaimRequest): void {
+  if (!isByHand(task)) {
+    throw new ErrandError(
+      'NOT_CLAIMABLE',
+      `Cannot claim ${task.id}: ${task.group ? 'it is a group; claim one of its tasks' : `its executor ${task.executor} runs it`}.`,
+      { taskId: task.id, reason: task.group ? 'group' : 'executor', status: task.status, owner: null },
+    )
+  }
+  const obstacle = obstacleOf(task)
+  if (obstacle === 'blocked') {
+    throw new ErrandError(
+      'BLOCKED',
+      `Cannot claim ${task.id}: it comes after ${blockers.join(', ')}, which must be completed first.`,
+      { taskId: task.id, status: task.status, blockedBy: [...blockers] },
+    )
+  }
+  const missed = obstacle === null && !meets(task, request) ? unmet(task, request) : undefined
+  if (obstacle === null && missed === undefined) return
+  const what = missed ?? reasonOf(task)
+  throw new ErrandError('NOT_CLAIMABLE', `Cannot claim ${task.id}: ${what}.`, {
+    taskId: task.id,
+    reason: missed === undefined ? obstacle : 'role',
+    status: task.status,
+    owner: task.owner,
+  })
+}
+
+function reasonOf(task: TaskRecord): string {
+  const by = task.owner === null ? '' : ` by ${task.owner}`
+  switch (task.status) {
+    case 'working':
+      return task.owner === null ? 'it is being worked on by hand (`pause` or `fail` it first)' : `it is worked on${by}`
+    case 'submitted':
+      return 'its time has not come; `why` says when'
+    case 'completed':
+      return `it is completed${by}`
+    case 'failed':
+      return `it has failed${by}; \`retry\` opens it again`
+    case 'canceled':
+      return 'it was canceled'
+    default:
+      return `it is ${task.status}${by}; \`why\` says what it waits for`
+  }
+}
+
+function unmet(task: TaskRecord, claim: ClaimFilter): string {
+  if (task.role !== null && task.role !== claim.role)
+    return `it is for the role ${task.role}, and this claim is ${claim.role === undefined ? 'for none' : `for ${claim.role}`}`
+  return `it is not what this claim is for (${claim.parentId === undefined ? '' : `below ${claim.parentId}; `}tags ${(claim.tags ?? []).join(', ') || 'any'})`
+}
+
+/** A sign of life of the owner. */
+export function heartbeat(id: string, quote: Quote | undefined, moment: Moment): Step<TaskRecord, TaskRecord, void> {
+  return {
+    name: 'heartbeat',
+    load: (tx) => loadTask(tx, id),
+    judge(task) {
+      requireClaimed(task, 'keep alive')
+      requireOwner(task, quote)
+      return renewed(task, moment.at)
+    },
+    *write(tx, task): Op<void> {
+      yield* tx.task.save(task)
+    },
+  }
+}
+
+/** The owner lets go: WORKING → WAITING, and anybody may claim it; a task that rests (paused, say) stays as it is, unowned. */
+export function release(
+  id: string,
+  reason: string | null,
+  quote: Quote | undefined,
+  moment: Moment,
+): Step<TaskRecord, Lapse, void> {
+  return {
+    name: 'release',
+    load: (tx) => loadTask(tx, id),
+    judge(task) {
+      requireClaimed(task, 'release')
+      requireOwner(task, quote)
+      return letGo(task, 'released', moment.at)
+    },
+    write: (tx, lapse) => writeLetGo(tx, lapse, { reason }, moment),
+  }
+}
+
+function requireClaimed(task: TaskRecord, what: string): void {
+  if (task.owner !== null && task.completedAt === null) return
+  if (task.completedAt !== null) requireTransition(task, 'wait')
+  if (task.fence > 0) return
+  throw new ErrandError('NOT_CLAIMABLE', `Cannot ${what} ${task.id}: nobody has claimed it. \`claim\` it first.`, {
+    taskId: task.id,
+    reason: 'unclaimed',
+    status: task.status,
+    owner: null,
+  })
+}
+
+/** A claim that ends without an outcome: the task as it was and as it is. */
+export interface Lapse {
+  before: TaskRecord
+  after: TaskRecord
+}
+
+/** The owner gave no sign of life for the length of its lease. */
+export function lapse(task: TaskRecord, at: number): Lapse {
+  return letGo(task, 'interrupted', at)
+}
+
+function letGo(task: TaskRecord, why: 'released' | 'interrupted', at: number): Lapse {
+  const nobody = { owner: null, leaseMs: null }
+  const after =
+    task.status === 'working'
+      ? moved(task, 'wait', at, { ...nobody, statusReason: why, wakes: 0 })
+      : touched(task, at, nobody)
+  return { before: task, after }
+}
+
+export function* writeLapse(tx: Tx, lapse: Lapse, moment: Moment): Op<void> {
+  yield* writeLetGo(tx, lapse, { reason: 'the lease is over', lapsed: true }, moment)
+}
+
+function* writeLetGo(tx: Tx, { before, after }: Lapse, data: Record<string, unknown>, moment: Moment): Op<void> {
+  yield* tx.task.save(after)
+  yield* tx.event.append(eventOf(moment, 'task.released', after, { owner: before.owner, fence: before.fence, ...data }))
+  if (before.status !== 'working') return
+  yield* tx.event.append(
+    eventOf(moment, 'task.waiting', after, { from: 'working', run: after.run, reason: after.statusReason }),
+  )
+}
+
+function* loadTask(tx: Reads, id: string): Op<TaskRecord> {
+  return requireTask(yield* tx.task.get(id), id)
+}

@@ -1,0 +1,125 @@
+// Dependencies that are added and taken away while tasks live: the one place that rewires `after` edges. A group passes them on
+// to what it holds, as it does at creation.
+import { isTerminal, type TaskRecord } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { touched } from '../machines/task-transition.ts'
+import { eventOf, type Moment, requireTask } from './moment.ts'
+import { settleEdge } from './settle-family.ts'
+import { cycleError } from './wait.ts'
+
+/** What is to change, loaded and free of cycles. */
+export interface Rewiring {
+  /** The task, and below a group everything in it that may still be told. */
+  tasks: TaskRecord[]
+  added: TaskRecord[]
+  removed: string[]
+}
+
+/**
+ * @throws ErrandError NOT_FOUND for a blocker that is not there; CYCLE { path } for one that would never end;
+ *   INVALID_TRANSITION for a task that works or is over.
+ */
+export function* loadRewiring(
+  tx: Reads,
+  task: TaskRecord,
+  change: { add: readonly string[]; remove: readonly string[] },
+): Op<Rewiring> {
+  const added: TaskRecord[] = []
+  for (const id of new Set(change.add)) added.push(requireTask(yield* tx.task.get(id), id))
+  const inGroup = task.group ? (yield* tx.task.subtree(task.id)).filter(mayBeTold) : []
+  const ids = added.map((each) => each.id)
+  if (ids.length > 0) {
+    const targets = new Set([task, ...inGroup].map((each) => each.id))
+    const cycle = yield* tx.dependency.path(ids, targets)
+    if (cycle) throw cycleError(`${task.id} cannot come after ${cycle[0]}`, [task.id, ...cycle])
+  }
+  return { tasks: [task, ...inGroup], added, removed: [...change.remove] }
+}
+
+/** Neither at work nor over: its next start may still be made to wait. */
+function mayBeTold(task: TaskRecord): boolean {
+  return task.status !== 'working' && !isTerminal(task.status)
+}
+
+/** Rewires each task of the list; resolves to the first as it is then. */
+export function* writeRewiring(tx: Tx, { tasks, added, removed }: Rewiring, moment: Moment): Op<TaskRecord> {
+  for (const task of tasks) yield* rewire(tx, task, added, removed, moment)
+  const [first] = tasks as [TaskRecord]
+  // One that has failed by now means what it would have meant then.
+  for (const task of tasks) for (const blocker of added) yield* settleEdge(tx, task.id, blocker.id, moment)
+  return (yield* tx.task.get(first.id)) as TaskRecord
+}
+
+function* rewire(tx: Tx, task: TaskRecord, added: TaskRecord[], removed: string[], moment: Moment): Op<void> {
+  const known = yield* tx.dependency.blockers(task.id)
+  const open = yield* tx.dependency.openBlockers(task.id)
+  let delta = 0
+  for (const blocker of removed) {
+    if (open.includes(blocker)) delta--
+    yield* tx.dependency.remove(task.id, blocker)
+  }
+  for (const blocker of added) {
+    if (known.includes(blocker.id) && !removed.includes(blocker.id)) continue
+    const satisfied = blocker.status === 'completed'
+    if (!satisfied) delta++
+    yield* tx.dependency.insert({
+      taskId: task.id,
+      blockerId: blocker.id,
+      kind: 'after',
+      callId: '',
+      satisfiedAt: satisfied ? moment.at : null,
+      createdAt: moment.at,
+    })
+  }
+  const current = (yield* tx.task.get(task.id)) as TaskRecord
+  const next = touched(current, moment.at, { openBlockers: current.openBlockers + delta })
+  yield* tx.task.save(next)
+  yield* tx.event.append(eventOf(moment, 'task.updated', next, { changed: ['blockedBy'] }))
+  if (current.openBlockers > 0 && next.openBlockers === 0) {
+    yield* tx.event.append(eventOf(moment, 'task.unblocked', next, { removed }))
+  }
+}
+
+/** The task comes after these too; what it comes after already stays as it is. */
+export function block(id: string, blockers: readonly string[], moment: Moment): Step<Rewiring, Rewiring, void> {
+  return rewiring('block', id, { add: blockers, remove: [] }, moment)
+}
+
+/** The task no longer comes after these; one that it did not come after is no error. */
+export function unblock(id: string, blockers: readonly string[], moment: Moment): Step<Rewiring, Rewiring, void> {
+  return rewiring('unblock', id, { add: [], remove: blockers }, moment)
+}
+
+function rewiring(
+  name: 'block' | 'unblock',
+  id: string,
+  change: { add: readonly string[]; remove: readonly string[] },
+  moment: Moment,
+): Step<Rewiring, Rewiring, void> {
+  return {
+    name,
+    *load(tx) {
+      return yield* loadRewiring(tx, requireTask(yield* tx.task.get(id), id), change)
+    },
+    judge(loaded) {
+      requireTellable(loaded.tasks[0] as TaskRecord, name)
+      return loaded
+    },
+    *write(tx, loaded): Op<void> {
+      yield* writeRewiring(tx, loaded, moment)
+    },
+  }
+}
+
+/** A working group has no run of its own: what it holds and has not begun may still be told to wait. */
+function requireTellable(task: TaskRecord, verb: 'block' | 'unblock'): void {
+  if (mayBeTold(task) || (task.group && task.status === 'working')) return
+  throw new ErrandError(
+    'INVALID_TRANSITION',
+    `Cannot ${verb} ${task.id}: it is ${task.status}. ${
+      isTerminal(task.status) ? 'Create a new task' : 'Pause it first'
+    }: dependencies change while a task does not work.`,
+    { taskId: task.id, from: task.status, event: verb, allowed: [] },
+  )
+}

@@ -1,0 +1,38 @@
+// Purge: settled families leave the ledger, whole, and with them the part of the feed that told of them.
+
+import { ErrandError } from '../errors.ts'
+import type { Op, Purged, PurgePosition, Reads, Step } from '../ledger/ledger.ts'
+
+const setting = 'purgedThrough'
+
+/** Families looked at in one transaction: many short ones, so that others may write in between. */
+const batch = 200
+
+/** Removes a batch; `next` says where to go on. */
+export function purge(before: number, after?: PurgePosition): Step<number, number, Purged> {
+  return {
+    name: 'purge',
+    load: (tx) => purgedThrough(tx),
+    judge: (through) => through,
+    *write(tx, through): Op<Purged> {
+      const purged = yield* tx.cascade.purge(before, batch, after)
+      if (purged.through > through) yield* tx.setting.put(setting, purged.through)
+      return purged
+    },
+  }
+}
+
+export function* purgedThrough(tx: Reads): Op<number> {
+  return ((yield* tx.setting.get(setting)) as number | undefined) ?? 0
+}
+
+/** @throws ErrandError CURSOR_TOO_OLD for a position after which events have left the ledger. 0 is the oldest that is kept. */
+export function* requireCursor(tx: Reads, after: number): Op<void> {
+  const through = yield* purgedThrough(tx)
+  if (after === 0 || after >= through) return
+  throw new ErrandError(
+    'CURSOR_TOO_OLD',
+    `Events after position ${after} have left the ledger with their tasks (up to ${through}). Begin anew: read the state with \`list\`, and follow from 0 or from the present.`,
+    { after, oldest: through },
+  )
+}

@@ -1,0 +1,19 @@
+// The public entry `errand/exo`: Exo's task controller under its own names, over one engine. Only words are translated here;
+// states, slots, cascades and events are the engine's. What Exo left open is said at each method.
+export { createExoExecutor, exoExecutorName, type TaskExecutor } from './exo/exo-executor.ts'
+export { type Task, TaskStatus } from './exo/task.ts'
+export { InvalidTransitionError, TaskError, TaskNotFoundError } from './exo/task-error.ts'
+export {
+  type TaskEvent,
+  TaskEventBus,
+  type TaskEventBusOptions,
+  type TaskEventHandler,
+  type TaskEventType,
+} from './exo/task-event-bus.ts'
+export {
+  type CreateTaskOptions,
+  TaskManager,
+  type TaskManagerOptions,
+  type UpdateTaskOptions,
+} from './exo/task-manager.ts'
+export { TaskScheduler, type TaskSchedulerOptions } from './exo/task-scheduler.ts'

@@ -1,0 +1,212 @@
+// Exo's TaskManager: creating, reading and changing tasks. Each method is one request to the engine behind it.
+import { z } from 'zod'
+import type { Engine, EngineOptions } from '../../api.ts'
+import { type Task as EngineTask, taskStatuses } from '../../entities/task.ts'
+import { ErrandError } from '../../errors.ts'
+import { type Executor, isExecutor } from '../../executor.ts'
+import { updateSchema } from '../../options.ts'
+import { kindOf, parse, requireText } from '../../parse.ts'
+import { askEngine, Backing, backManager } from './backing.ts'
+import { workOf } from './exo-executor.ts'
+import { defined, listAll, promptKey, promptOf, type Task, type TaskStatus, toStored, viewOf, viewsOf } from './task.ts'
+import { inExoWords, inExoWordsAtOnce } from './task-error.ts'
+import type { TaskEventBus } from './task-event-bus.ts'
+
+export interface TaskManagerOptions {
+  /** Gets every `task.*` event, in the order of the ledger and never before it is durable. Default: none. */
+  eventBus?: TaskEventBus
+  /** Default: one of the manager's own, opened with its first use and closed with the manager. */
+  engine?: Engine
+  /** With `engine` only: the executor that it knows as `exo`. Without it nothing can be scheduled. */
+  executor?: Executor
+  /** Where an engine of its own keeps its tasks: a path, `:memory:` (default), or a Ledger. */
+  ledger?: string | object
+  /** New tasks are completed by their children once their own work is done. Default: as the engine does, which is false. */
+  autoComplete?: boolean
+  /** Gets errors of an engine of its own that have no caller. Default: `console.error`. */
+  onError?: (error: unknown, context: Record<string, unknown>) => void
+}
+
+const functionSchema = <F>(expected: string) => z.custom<F>((value) => typeof value === 'function', expected)
+
+const objectWith = <T>(methods: string[], expected: string) =>
+  z.custom<T>((value) => methods.every((method) => typeof (value as never)?.[method] === 'function'), expected)
+
+const managerOptionsSchema = z
+  .strictObject({
+    eventBus: objectWith<TaskEventBus>(['emit'], 'expected a TaskEventBus').optional(),
+    engine: objectWith<Engine>(['create', 'update', 'subscribe'], 'expected what createEngine resolves to').optional(),
+    executor: z
+      .custom<Executor>((value) => isExecutor(value) && workOf.has(value), 'expected what createExoExecutor returns')
+      .optional(),
+    ledger: z.union([z.string().min(1), z.custom<object>((value) => kindOf(value) === 'object')]).optional(),
+    autoComplete: z.boolean().optional(),
+    onError: functionSchema<NonNullable<EngineOptions['onError']>>('expected a function (error, context)').optional(),
+  })
+  .refine(
+    ({ engine, ledger }) => !engine || ledger === undefined,
+    'an engine has its ledger already: give one of the two',
+  )
+  .refine(({ engine, executor }) => engine || !executor, 'an executor is for an engine that you give as well')
+
+export interface CreateTaskOptions {
+  description?: string
+  /** Higher runs first. Default 0. */
+  priority?: number
+  parentId?: string | null
+  metadata?: Record<string, unknown>
+}
+
+export interface UpdateTaskOptions {
+  /** Walks the one edge that leads there, or is refused. */
+  status?: TaskStatus
+  name?: string
+  description?: string
+  priority?: number
+  /** Replaces what was there. */
+  metadata?: Record<string, unknown>
+}
+
+const { name, description, priority, metadata, status } = updateSchema.shape
+const createTaskSchema = z.strictObject({ description, priority, metadata, parentId: z.string().nullable().optional() })
+const updateTaskSchema = z.strictObject({ status, name, description, priority, metadata })
+const listTasksSchema = z.strictObject({ status: z.enum(taskStatuses).optional() })
+
+/**
+ * Creates, reads and changes tasks. A task that no scheduler has picked is worked on by hand, by `update({ status })`.
+ *
+ * @example
+ * await using manager = new TaskManager({ ledger: 'tasks.db' })
+ * const task = await manager.create('Research competitors', { priority: 5 })
+ * await manager.update(task.id, { status: TaskStatus.WORKING })
+ */
+export class TaskManager {
+  readonly #backing: Backing
+
+  /** @throws TaskError UNKNOWN_OPTION, INVALID_INPUT. */
+  constructor(options: TaskManagerOptions = {}) {
+    this.#backing = inExoWordsAtOnce(() => new Backing(parse(managerOptionsSchema, options, 'new TaskManager')))
+    backManager(this, this.#backing)
+  }
+
+  /** @throws TaskNotFoundError for an unknown parent; nothing is stored then. TaskError INVALID_INPUT, PARENT_CLOSED. */
+  create(taskName: string, options: CreateTaskOptions = {}): Promise<Task> {
+    return this.#ask(async (engine) => {
+      const { parentId, metadata: given, ...rest } = parse(createTaskSchema, options, 'create')
+      const { autoComplete } = this.#backing
+      return engine.create({
+        name: requireText(taskName, 'the name'),
+        ...defined(rest),
+        autoStart: true,
+        ...(typeof parentId === 'string' ? { parentId } : {}),
+        ...(given === undefined ? {} : { metadata: toStored(given) }),
+        ...(autoComplete === undefined ? {} : { autoComplete }),
+      })
+    })
+  }
+
+  /** Null for an unknown id, and for a task that was deleted. */
+  get(id: string): Promise<Task | null> {
+    return inExoWords(async () => {
+      const engine = await this.#backing.engine()
+      const task = await engine.get(id)
+      return task === null ? null : viewOf(engine, task)
+    })
+  }
+
+  /**
+   * New values, a new status, or both: all of it or nothing.
+   * @throws TaskNotFoundError, InvalidTransitionError; TaskError HAS_EXECUTOR where only the run of a task may decide.
+   */
+  update(id: string, patch: UpdateTaskOptions): Promise<Task> {
+    return this.#ask(async (engine) => {
+      const { metadata: given, ...rest } = parse(updateTaskSchema, patch, 'update')
+      const current = given !== undefined || rest.status === 'working' ? await engine.get(id) : null
+      const wanted = {
+        ...defined(rest),
+        ...(given === undefined ? {} : { metadata: { ...toStored(given), ...promptOf(current) } }),
+      }
+      if (rest.status !== 'working' || current?.status !== 'input_required') return engine.update(id, wanted)
+      // The engine's own update gives no answer, and this edge is taken by one.
+      const { status: _status, ...fields } = wanted
+      if (Object.keys(fields).length > 0) await engine.update(id, fields)
+      return engine.answer(id, null)
+    })
+  }
+
+  /** True if there was such a task. It is canceled first if it is live; its children become roots. */
+  delete(id: string): Promise<boolean> {
+    return inExoWords(async () => (await this.#backing.engine()).delete(id))
+  }
+
+  /** All tasks, or all in one state: by priority, the highest first, then the oldest first. */
+  list(options: { status?: TaskStatus } = {}): Promise<Task[]> {
+    return inExoWords(async () => {
+      const filter = parse(listTasksSchema, options, 'list')
+      const engine = await this.#backing.engine()
+      return viewsOf(engine, await listAll(engine, filter))
+    })
+  }
+
+  /** Direct children only, sorted like `list`. @throws TaskNotFoundError for an unknown parent. */
+  getChildren(id: string): Promise<Task[]> {
+    return inExoWords(async () => {
+      const engine = await this.#backing.engine()
+      return viewsOf(engine, await engine.children(id))
+    })
+  }
+
+  /** All descendants without the root, flat, sorted like `list`. @throws TaskNotFoundError for an unknown root. */
+  getSubtree(id: string): Promise<Task[]> {
+    return inExoWords(async () => {
+      const engine = await this.#backing.engine()
+      return viewsOf(engine, await engine.subtree(id))
+    })
+  }
+
+  /**
+   * WORKING → INPUT_REQUIRED; `prompt` is what the task shows meanwhile.
+   *
+   * A run of this manager ends by it, as if its executor had said `run.ask(prompt)`; with these words the next run gets the
+   * answer. Resolves to the task as it is then: still WORKING if this very question was answered before.
+   * @throws TaskNotFoundError, InvalidTransitionError; TaskError HAS_EXECUTOR when another process runs it.
+   */
+  requireInput(id: string, prompt: string): Promise<Task> {
+    return this.#ask(async (engine) => {
+      const text = requireText(prompt, 'the prompt')
+      const run = this.#backing.worker.runs.get(id)
+      if (run && !run.signal.aborted) {
+        await run.ask(text).catch(ignoreEndOfRun)
+        return (await engine.get(id)) as EngineTask
+      }
+      const current = await engine.get(id)
+      return engine.update(id, { status: 'input_required', metadata: { ...current?.metadata, [promptKey]: text } })
+    })
+  }
+
+  /**
+   * INPUT_REQUIRED → WORKING: at once by hand, as soon as a slot is free for a task with an executor.
+   * `data` is JSON; left out, it is null.
+   * @throws TaskNotFoundError, InvalidTransitionError; TaskError INVALID_ANSWER, or NO_QUESTION when several are open.
+   */
+  provideInput(id: string, data: unknown = null): Promise<Task> {
+    return this.#ask((engine) => engine.answer(id, data))
+  }
+
+  /** Closes an engine of its own, whose runs are let go; a given engine stays open. */
+  close(): Promise<void> {
+    return inExoWords(() => this.#backing.close())
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  #ask(work: (engine: Engine) => Promise<EngineTask>): Promise<Task> {
+    return askEngine(this.#backing, work)
+  }
+}
+
+function ignoreEndOfRun(error: unknown): void {
+  if (!ErrandError.isInstance(error) || error.code !== 'RUN_ENDED') throw error
+}

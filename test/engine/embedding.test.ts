@@ -1,0 +1,274 @@
+// The engine as a guest in somebody else's process: it shares it with other engines, takes nothing that is not its own (globals,
+// signals, the exit), and is gone when it is closed.
+import { type ExecFileException, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
+import { deferred, history, ledgerFile, openEngine, puppet, reached, refusalOf, untilAborted } from './world.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+/** Runs a module in a process of its own, until it ends by itself. */
+function runProgram(program: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    const args = ['--input-type=module', '-e', program]
+    const options = { cwd: root, timeout: 15_000, killSignal: 'SIGKILL' } as const
+    execFile(process.execPath, args, options, (error: ExecFileException | null, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : null, stdout, stderr })
+    })
+  })
+}
+
+/** Whatever a promise of this process was rejected with and nobody heard, until the end of the test. */
+function unheardRejections(): unknown[] {
+  const unheard: unknown[] = []
+  const note = (reason: unknown) => void unheard.push(reason)
+  process.on('unhandledRejection', note)
+  onTestFinished(() => void process.off('unhandledRejection', note))
+  return unheard
+}
+
+describe('Several engines in one process', () => {
+  it('with ledgers of their own know nothing of each other (X-029)', async () => {
+    const ledgers = [':memory:', ':memory:', ledgerFile(), ledgerFile()]
+    const engines = await Promise.all(
+      ledgers.map((ledger, index) => openEngine({ ledger, executors: { which: () => index } })),
+    )
+    const heard: string[][] = engines.map(() => [])
+    engines.forEach((engine, index) => void engine.subscribe('*', ({ taskId }) => void heard[index]?.push(taskId)))
+    // The same executor's name and the same key in each of them.
+    const tasks = await Promise.all(engines.map((engine) => engine.create({ executor: 'which', key: 'the same' })))
+    expect(await Promise.all(engines.map((engine, index) => engine.result(tasks[index]!)))).toEqual([0, 1, 2, 3])
+    expect(new Set(engines.map((engine) => engine.instanceId)).size).toBe(4)
+    await Promise.all(engines.map((engine) => engine.idle()))
+    for (const [index, engine] of engines.entries()) {
+      expect((await engine.list()).tasks.map(({ id }) => id)).toEqual([tasks[index]?.id])
+      expect(await engine.get(tasks[(index + 1) % 4]!)).toBeNull()
+      expect(new Set(heard[index])).toEqual(new Set([tasks[index]?.id]))
+    }
+  })
+
+  it('have slots of their own, and the end of one is not the end of another (X-029)', async () => {
+    const ends = [puppet(), puppet()]
+    const [first, second] = await Promise.all(
+      ends.map(({ executor }) => openEngine({ executors: { work: executor }, maxConcurrent: 1 })),
+    )
+    const [, task] = await Promise.all([first!, second!].map((engine) => engine.create({ executor: 'work' })))
+    const [lost, kept] = await Promise.all(ends.map((each) => each.started(0)))
+    await first!.close()
+    await lost!.aborted
+    await refusalOf(first!.list(), 'ENGINE_CLOSED')
+    expect(kept!.run.signal.aborted).toBe(false)
+    expect(second!.status.get().context).toMatchObject({ slots: { used: 1 }, working: true })
+    kept!.end.resolve('untouched')
+    expect(await second!.result(task!)).toBe('untouched')
+  })
+})
+
+describe('Two engines on one file in one process', () => {
+  it('run each task once, and both know of all (X-029)', async () => {
+    const ledger = ledgerFile()
+    const runs: string[] = []
+    const executors = { work: (task: ExecutorTask, run: Run) => run.call('work', () => void runs.push(task.id)) }
+    const engines = await Promise.all([openEngine({ ledger, executors }), openEngine({ ledger, executors })])
+    const tasks = (
+      await Promise.all(
+        engines.flatMap((engine) => Array.from({ length: 25 }, () => engine.create({ executor: 'work' }))),
+      )
+    ).map(({ id }) => id)
+    for (const engine of engines) for (const id of tasks) await engine.result(id)
+    expect(runs.toSorted()).toEqual(tasks.toSorted())
+    // One key, asked of both at the same time: one task.
+    const twins = await Promise.all(engines.map((engine) => engine.create({ executor: 'work', key: 'once' })))
+    expect(twins[0]?.id).toBe(twins[1]?.id)
+    await Promise.all(engines.map((engine) => engine.settled(twins[0]!)))
+    expect(runs).toHaveLength(51)
+    expect(await history(engines[0])).toEqual(await history(engines[1]))
+  })
+
+  it('obey what the other is told, and take over what a closed one let go (X-029, X-020)', async () => {
+    const ledger = ledgerFile()
+    const works = [puppet(), puppet()]
+    const first = await openEngine({ ledger, executors: { work: works[0]!.executor } })
+    const canceled = await first.create({ executor: 'work' })
+    const released = await first.create({ executor: 'work' })
+    const runs = [await works[0]!.started(0), await works[0]!.started(1)]
+    const second = await openEngine({ ledger, executors: { work: works[1]!.executor } })
+    await second.cancel(canceled, 'from next door')
+    const run = runs.find(({ task }) => task.id === canceled.id)
+    await run?.aborted
+    expect(await first.settled(canceled)).toEqual({ status: 'canceled', statusReason: 'from next door' })
+    // The living are not robbed: which process an engine is in does not tell whether it is alive.
+    expect(await second.runs(released)).toMatchObject([{ status: 'live', instanceId: first.instanceId }])
+
+    await first.close()
+    const taken = await works[1]!.started(0)
+    expect(taken.task.id).toBe(released.id)
+    taken.end.resolve('taken over')
+    expect(await second.result(released)).toBe('taken over')
+    expect((await second.runs(released)).map(({ outcome, instanceId }) => [outcome, instanceId])).toEqual([
+      ['released', first.instanceId],
+      ['completed', second.instanceId],
+    ])
+  })
+
+  it('may be closed and opened again and again while the other works on (X-029)', async () => {
+    const ledger = ledgerFile()
+    const work = puppet()
+    const lasting = await openEngine({ ledger, executors: { work: work.executor } })
+    const task = await lasting.create({ executor: 'work' })
+    const held = await work.started(0)
+    for (let round = 0; round < 5; round++) {
+      const guest = await openEngine({ ledger, executors: { greet: () => 'hello' } })
+      expect(await guest.result(await guest.create({ executor: 'greet' }))).toBe('hello')
+      await guest.close()
+    }
+    expect(held.run.signal.aborted).toBe(false)
+    held.end.resolve('done')
+    expect(await lasting.result(task)).toBe('done')
+    expect(await lasting.runs(task)).toHaveLength(1)
+  })
+})
+
+describe('The process around an engine', () => {
+  it('has no new globals, no listeners of ours and no other working directory (X-029, X-031)', async () => {
+    // Two globals are zod's own, and any copy of it brings them; an embedder has it already.
+    const program = `
+      const { z } = await import('zod')
+      const stand = () => Object.entries({
+        globals: Reflect.ownKeys(globalThis).map(String).sort(),
+        listeners: process.eventNames().map((name) => [String(name), process.listenerCount(name)]).sort(),
+        cwd: process.cwd(),
+        env: process.env,
+        umask: process.umask(),
+        exitCode: process.exitCode,
+      }).map(([what, value]) => what + ' ' + JSON.stringify(value))
+      const changed = () => stand().filter((line) => !before.includes(line)).map((line) => line.split(' ')[0])
+      const before = stand()
+      const { createEngine } = await import('errand')
+      const engines = [await createEngine({ executors: { work: () => 1 } }), await createEngine()]
+      await engines[0].result(await engines[0].create({ executor: 'work' }))
+      const during = changed()
+      for (const engine of engines) await engine.close()
+      console.log(JSON.stringify([during, changed()]))
+    `
+    expect(await runProgram(program)).toEqual({ code: 0, stdout: '[[],[]]\n', stderr: '' })
+  })
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'ends by %s as it would without one: the library listens to no signal (X-031)',
+    async (signal) => {
+      const program = `
+      import { createEngine } from 'errand'
+      const engine = await createEngine({ executors: { work: () => new Promise(() => {}) } })
+      engine.subscribe('task.started', () => console.log('started'))
+      await engine.create({ executor: 'work' })
+    `
+      const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+        cwd: root,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      onTestFinished(() => void child.kill('SIGKILL'))
+      const exited = once(child, 'exit')
+      await Promise.race([once(child.stdout, 'data'), exited])
+      child.kill(signal)
+      expect(await exited).toEqual([null, signal])
+    },
+  )
+
+  it('hears of no rejection that nobody handles, whatever executors and listeners do (X-029)', async () => {
+    const unheard = unheardRejections()
+    const reported: unknown[] = []
+    const late = deferred<never>()
+    const stubborn = deferred()
+    const engine = await openEngine({
+      abortGraceMs: 0,
+      shutdownTimeoutMs: 0,
+      onError: (error) => reported.push(error),
+      executors: {
+        throws: () => {
+          throw new Error('on purpose')
+        },
+        forgets: (_task: ExecutorTask, run: Run) => {
+          // Nobody waits for these: their run ends before they can come to anything.
+          void run.call('forgotten', () => Promise.reject(new Error('nobody hears this')))
+          void run.sleep(3_600_000)
+          void run.ask('Anybody?')
+          throw new Error('gone')
+        },
+        obeys: untilAborted,
+        rejectsLate: () => {
+          stubborn.resolve()
+          return late.promise
+        },
+      },
+    })
+    engine.subscribe('task.created', () => Promise.reject(new Error('a handler')))
+    engine.status.subscribe(() => {
+      throw new Error('a watcher')
+    })
+    const failing = await engine.create([{ executor: 'throws' }, { executor: 'forgets' }])
+    for (const task of failing) expect(await engine.settled(task)).toMatchObject({ status: 'failed' })
+    const canceled = await engine.create({ executor: 'obeys' })
+    await reached(engine, canceled, 'working')
+    await engine.cancel(canceled)
+    const left = engine.stream(await engine.create({ executor: 'rejectsLate' }))
+    await left.next()
+    await stubborn.promise
+    const waiting = engine.idle()
+    // Handled, but only after the engine is gone.
+    const refused = refusalOf(waiting, 'ENGINE_CLOSED')
+    await Promise.all([engine.close(), engine.close()])
+    late.reject(new Error('too late'))
+    await refused
+    // A rejection is told of after the microtasks of its turn; it has had several turns by then.
+    for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
+    expect(unheard).toEqual([])
+    expect(reported.map(String)).toContain('Error: a handler')
+    expect(reported.map(String)).toContain('Error: a watcher')
+  })
+
+  it('ends by itself once its engines are closed, however far their timers were (X-029)', async () => {
+    const program = `
+      import { createEngine } from 'errand'
+      import { mkdtempSync, rmSync } from 'node:fs'
+      import { tmpdir } from 'node:os'
+      import { join } from 'node:path'
+      const hour = 3_600_000
+      const folder = mkdtempSync(join(tmpdir(), 'errand-embedded-'))
+      const executors = {
+        sleeps: (task, run) => run.sleep(hour),
+        asks: (task, run) => run.ask('Well?', null, { timeoutMs: hour, default: 1 }),
+        calls: (task, run) => run.call('long', (params, { signal }) =>
+          new Promise((resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))), { timeoutMs: hour }),
+        fails: () => { throw new Error('once more, in an hour') },
+      }
+      const refusals = []
+      for (const ledger of [':memory:', join(folder, 'errand.db')]) {
+        const engine = await createEngine({ ledger, executors, shutdownTimeoutMs: 0 })
+        const under = Object.keys(executors).map((name) => engine.create({ executor: name, timeoutMs: hour }))
+        const [sleeps, asks, calls] = await Promise.all(under)
+        const fails = await engine.create({ executor: 'fails', retry: { maxAttempts: 2, backoffMs: hour } })
+        await engine.create({ executor: 'sleeps', notBefore: Date.now() + hour })
+        const working = new Set()
+        for await (const { type, taskId } of engine.events()) {
+          if (['task.waiting', 'task.input_required', 'call.started', 'task.failed'].includes(type)) working.add(taskId)
+          if ([sleeps, asks, calls, fails].every(({ id }) => working.has(id))) break
+        }
+        engine.subscribe('*', () => {})
+        engine.status.subscribe(() => {})
+        void engine.stream(sleeps).next()
+        engine.settled(sleeps, { timeoutMs: hour }).catch(({ code }) => refusals.push(code))
+        await engine.close()
+      }
+      rmSync(folder, { recursive: true })
+      process.on('beforeExit', () => console.log('nothing is left', refusals.join()))
+    `
+    expect(await runProgram(program)).toEqual({
+      code: 0,
+      stdout: 'nothing is left ENGINE_CLOSED,ENGINE_CLOSED\n',
+      stderr: '',
+    })
+  })
+})

@@ -1,0 +1,131 @@
+// Exo's vocabulary as a whole: families that are scheduled, an engine that somebody else made, and a restart.
+import { describe, expect, it } from 'vitest'
+import { createEngine } from '../../src/engine.ts'
+import { createExoExecutor, type Task, TaskError, TaskManager, TaskScheduler } from '../../src/vocabularies/exo.ts'
+import { ledgerFile, openEngine, turns } from '../engine/world.ts'
+import { createIn, hands, namesOf, openExo, recorder } from './exo-world.ts'
+
+describe('a family that is scheduled', () => {
+  it('shares the work out to its agents, never too many at once, and its head completes (S3-074, S3-084, S3-110)', async () => {
+    const { manager, scheduler, heard } = openExo({ scheduler: { maxConcurrent: 2, autoComplete: true } })
+    const head = await manager.create('Analyze the quarter')
+    for (const agent of ['collector', 'analyst', 'writer']) {
+      await manager.create(`work of ${agent}`, { parentId: head.id, metadata: { agent } })
+    }
+    await manager.update(head.id, { status: 'working' })
+    const busy = { now: 0, most: 0 }
+    const agents: Record<string, (task: Task) => string> = {
+      collector: () => 'numbers',
+      analyst: () => 'trends',
+      writer: () => 'summary',
+    }
+    const handled = await scheduler.schedule(async (task) => {
+      busy.most = Math.max(busy.most, ++busy.now)
+      await turns(3)
+      busy.now--
+      return agents[task.metadata['agent'] as string]?.(task)
+    })
+    expect(handled.map((task) => task.result)).toEqual(['numbers', 'trends', 'summary'])
+    expect(busy.most).toBe(2)
+    expect((await manager.get(head.id))?.status).toBe('completed')
+    expect((await heard('task.completed', head)).data).toMatchObject({ status: 'completed' })
+  })
+
+  it('whose head is scheduled too waits with its completion for its children (S3-084, S3-086)', async () => {
+    const { manager, scheduler } = openExo({ autoComplete: true, scheduler: { maxConcurrent: 1 } })
+    const root = await manager.create('root', { priority: 2 })
+    const parent = await manager.create('parent', { parentId: root.id, priority: 1 })
+    await manager.create('child', { parentId: parent.id })
+    const { executor, order } = recorder()
+    await scheduler.schedule(executor)
+    expect(order).toEqual(['root', 'parent', 'child'])
+    expect((await manager.list()).map((task) => [task.status, task.result])).toEqual([
+      ['completed', 'root'],
+      ['completed', 'parent'],
+      ['completed', 'child'],
+    ])
+  })
+
+  it('goes on when a child fails (S3-091)', async () => {
+    const { manager, scheduler } = openExo({ autoComplete: true })
+    const head = await createIn(manager, 'working', 'head')
+    await manager.create('bad', { parentId: head.id })
+    await manager.create('good', { parentId: head.id })
+    await scheduler.schedule((task) => {
+      if (task.name === 'bad') throw new Error('broke')
+    })
+    expect((await manager.get(head.id))?.status).toBe('working')
+    expect((await manager.getChildren(head.id)).map((task) => task.status)).toEqual(['failed', 'completed'])
+  })
+})
+
+describe('an engine of somebody’s own', () => {
+  it.each([
+    ['within its limit', 2, 5],
+    ['within the limit of the scheduler', 5, 2],
+  ] as const)(
+    'runs Exo’s tasks beside its others, %s (S3-035, S3-039, S3-108)',
+    async (_which, ofEngine, ofScheduler) => {
+      const exo = createExoExecutor()
+      const engine = await openEngine({ executors: { exo, other: () => 'other' }, maxConcurrent: ofEngine })
+      const { manager, scheduler } = openExo({ engine, executor: exo, scheduler: { maxConcurrent: ofScheduler } })
+      const other = await engine.create({ executor: 'other' })
+      for (let index = 0; index < 6; index++) await manager.create(`${index}`)
+      const { executor, seen } = recorder()
+      expect((await scheduler.schedule(executor)).length).toBe(6)
+      expect(seen.most).toBe(2)
+      expect(await engine.result(other)).toBe('other')
+    },
+  )
+
+  it('that does not know the executor cannot schedule, and says so', async () => {
+    const engine = await openEngine()
+    const { manager, scheduler } = openExo({ engine })
+    await manager.create('a')
+    await expect(scheduler.schedule(() => null)).rejects.toMatchObject({ name: 'TaskError', code: 'UNKNOWN_EXECUTOR' })
+    expect(() => new TaskManager({ engine, executor: {} as never })).toThrow(TaskError)
+    expect(() => new TaskManager({ executor: createExoExecutor() })).toThrow(TaskError)
+  })
+})
+
+describe('a restart', () => {
+  it('finds what was under way, and the next schedule goes on with it (S3-054, S3-108)', async () => {
+    const ledger = ledgerFile()
+    const work = hands()
+    {
+      await using manager = new TaskManager({ ledger })
+      const scheduler = new TaskScheduler(manager, { maxConcurrent: 1 })
+      await manager.create('a')
+      await manager.create('b')
+      void scheduler.schedule(work.executor).catch(() => {})
+      await work.started(0)
+    }
+    await using manager = new TaskManager({ ledger })
+    expect((await manager.list()).map(({ name, status }) => [name, status])).toEqual([
+      ['a', 'waiting'],
+      ['b', 'submitted'],
+    ])
+    const handled = await new TaskScheduler(manager).schedule((task) => `${task.name} again`)
+    expect(handled.map((task) => String(task.result)).toSorted()).toEqual(['a again', 'b again'])
+  })
+
+  it('of an engine of somebody’s own holds them until the next schedule says with what to go on (S3-054)', async () => {
+    const ledger = ledgerFile()
+    const work = hands()
+    {
+      const exo = createExoExecutor()
+      await using engine = await createEngine({ ledger, executors: { exo } })
+      await using manager = new TaskManager({ engine, executor: exo })
+      await manager.create('a')
+      void new TaskScheduler(manager).schedule(work.executor).catch(() => {})
+      await work.started(0)
+    }
+    const exo = createExoExecutor()
+    const engine = await openEngine({ ledger, executors: { exo } })
+    await using manager = new TaskManager({ engine, executor: exo })
+    await turns()
+    const handled = await new TaskScheduler(manager).schedule(() => 'again')
+    expect((await manager.list()).map(({ status, result }) => [status, result])).toEqual([['completed', 'again']])
+    expect(namesOf(handled)).toEqual(['a'])
+  })
+})

@@ -1,0 +1,215 @@
+// Exo's TaskEventBus: who hears what, in which order, whoever throws; and what a manager puts on it.
+import { describe, expect, it, vi } from 'vitest'
+import { TaskError, type TaskEvent, TaskEventBus, TaskManager } from '../../src/vocabularies/exo.ts'
+import { openExo } from './exo-world.ts'
+
+const event = (eventType = 'task.created', id = 'task-1'): TaskEvent => ({
+  event_type: eventType,
+  task_id: id,
+  data: { name: 'a', status: 'submitted' },
+  timestamp: 1,
+})
+
+describe('a bus', () => {
+  it('tells the handlers of a type in the order of their subscription, each awaited before the next (S3-068, S3-069, S3-071)', async () => {
+    const bus = new TaskEventBus()
+    const heard: string[] = []
+    bus.subscribe('task.created', async ({ task_id }) => {
+      heard.push(`first ${task_id}`)
+      await new Promise(setImmediate)
+      heard.push(`first done`)
+    })
+    bus.subscribe('task.failed', () => heard.push('of another type'))
+    bus.subscribe('*', ({ event_type }) => heard.push(`any ${event_type}`))
+    bus.subscribe('task.created', () => heard.push('last'))
+    await bus.emit(event())
+    expect(heard).toEqual(['first task-1', 'first done', 'any task.created', 'last'])
+    await bus.emit(event('my.own'))
+    expect(heard.slice(4)).toEqual(['any my.own'])
+  })
+
+  it('does nothing for an unknown handler, nor without subscribers (S3-070)', async () => {
+    const bus = new TaskEventBus()
+    bus.unsubscribe('task.created', () => {})
+    await bus.emit(event())
+    const heard: string[] = []
+    const handler = () => heard.push('heard')
+    bus.subscribe('task.created', handler)
+    bus.unsubscribe('task.failed', handler)
+    await bus.emit(event())
+    bus.unsubscribe('task.created', handler)
+    await bus.emit(event())
+    expect(heard).toEqual(['heard'])
+  })
+
+  it('reports a handler that throws and goes on to the others (S3-072)', async () => {
+    const reported: unknown[] = []
+    const bus = new TaskEventBus({
+      onError: (error, { task_id }) => reported.push([(error as Error).message, task_id]),
+    })
+    const heard: string[] = []
+    bus.subscribe('*', () => {
+      throw new Error('at once')
+    })
+    bus.subscribe('*', () => Promise.reject(new Error('later')))
+    bus.subscribe('*', () => heard.push('after them'))
+    await bus.emit(event())
+    expect(reported).toEqual([
+      ['at once', 'task-1'],
+      ['later', 'task-1'],
+    ])
+    expect(heard).toEqual(['after them'])
+  })
+
+  it('reports on the console when nobody else listens, or who does throws (S3-072)', async () => {
+    const told = vi.spyOn(console, 'error').mockImplementation(() => {})
+    try {
+      for (const options of [
+        {},
+        {
+          onError: () => {
+            throw new Error('no better')
+          },
+        },
+      ]) {
+        const bus = new TaskEventBus(options)
+        bus.subscribe('*', () => {
+          throw new Error('broke')
+        })
+        await bus.emit(event())
+      }
+      expect(told.mock.calls.flat().filter((each) => each instanceof Error)).toEqual([
+        new Error('broke'),
+        new Error('no better'),
+        new Error('broke'),
+      ])
+    } finally {
+      told.mockRestore()
+    }
+  })
+
+  it('tells the same handler as often as it subscribed; each unsubscribe undoes one (S3-076)', async () => {
+    const bus = new TaskEventBus()
+    let heard = 0
+    const handler = () => heard++
+    bus.subscribe('task.created', handler)
+    bus.subscribe('task.created', handler)
+    await bus.emit(event())
+    expect(heard).toBe(2)
+    bus.unsubscribe('task.created', handler)
+    await bus.emit(event())
+    expect(heard).toBe(3)
+  })
+
+  it('does not tell who unsubscribes meanwhile, and who subscribes only from the next event on (S3-076)', async () => {
+    const bus = new TaskEventBus()
+    const heard: string[] = []
+    const gone = () => heard.push('gone')
+    const late = () => heard.push('late')
+    bus.subscribe('*', () => {
+      heard.push('first')
+      bus.unsubscribe('*', gone)
+      if (heard.length === 1) bus.subscribe('*', late)
+    })
+    bus.subscribe('*', gone)
+    await bus.emit(event())
+    expect(heard).toEqual(['first'])
+    await bus.emit(event())
+    expect(heard).toEqual(['first', 'first', 'late'])
+  })
+
+  it('gives each handler a copy, and takes nothing that is no event (S3-063)', async () => {
+    const bus = new TaskEventBus()
+    const seen: TaskEvent[] = []
+    bus.subscribe('*', (each) => {
+      seen.push(each)
+      each.data['name'] = 'changed'
+    })
+    bus.subscribe('*', (each) => seen.push(each))
+    await bus.emit(event())
+    expect(seen[1]).toEqual(event())
+    await expect(bus.emit({ event_type: 'x' } as never)).rejects.toThrow(TaskError)
+    await expect(bus.emit(event('*'))).rejects.toThrow(TaskError)
+    expect(() => bus.subscribe('x', null as never)).toThrow(TaskError)
+    expect(() => new TaskEventBus({ onErorr: () => {} } as never)).toThrow(/onError/)
+  })
+})
+
+describe('a manager with a bus', () => {
+  it('tells of a life in its order, with name, status and time (S3-063, S3-064, S3-065, S3-066, S3-067, S3-073)', async () => {
+    const { manager, events } = openExo()
+    const task = await manager.create('a')
+    for (const status of ['working', 'paused', 'working', 'completed'] as const) {
+      await manager.update(task.id, { status })
+    }
+    const failing = await manager.create('b')
+    for (const status of ['working', 'failed'] as const) await manager.update(failing.id, { status })
+    const canceled = await manager.create('c')
+    await manager.update(canceled.id, { status: 'canceled' })
+    await manager.close()
+    for (const each of events) {
+      expect(each).toEqual({
+        event_type: expect.stringMatching(/^task\./) as string,
+        task_id: expect.stringMatching(/^task-/) as string,
+        data: expect.objectContaining({
+          name: expect.any(String) as string,
+          status: expect.any(String) as string,
+        }) as object,
+        timestamp: expect.any(Number) as number,
+      })
+    }
+    expect(events.map(({ event_type, data }) => [event_type, data['name'], data['status']])).toEqual([
+      ['task.created', 'a', 'submitted'],
+      ['task.started', 'a', 'working'],
+      ['task.paused', 'a', 'paused'],
+      ['task.started', 'a', 'working'],
+      ['task.completed', 'a', 'completed'],
+      ['task.created', 'b', 'submitted'],
+      ['task.started', 'b', 'working'],
+      ['task.failed', 'b', 'failed'],
+      ['task.created', 'c', 'submitted'],
+      ['task.canceled', 'c', 'canceled'],
+    ])
+  })
+
+  it('tells where Exo is silent: input, waiting, answers, retries, deletions, and from where a task started (S3-065, S3-075)', async () => {
+    const { manager, events } = openExo()
+    const task = await manager.create('a')
+    await manager.update(task.id, { status: 'working' })
+    await manager.requireInput(task.id, 'Go on?')
+    await manager.provideInput(task.id, 'yes')
+    for (const status of ['waiting', 'working', 'failed', 'submitted'] as const) {
+      await manager.update(task.id, { status })
+    }
+    await manager.delete(task.id)
+    await manager.close()
+    expect(events.map(({ event_type }) => event_type)).toEqual(
+      expect.arrayContaining(['task.input_required', 'task.answered', 'task.waiting', 'task.retried', 'task.deleted']),
+    )
+    const starts = events.filter(({ event_type }) => event_type === 'task.started')
+    expect(starts.map(({ data }) => data['from'])).toEqual(['submitted', 'input_required', 'waiting'])
+  })
+
+  it('tells only what is stored, and a handler that throws stops neither the change nor the others (S3-072, S3-077)', async () => {
+    const reported: unknown[] = []
+    const eventBus = new TaskEventBus({ onError: (error) => reported.push((error as Error).message) })
+    eventBus.subscribe('*', () => {
+      throw new Error('broke')
+    })
+    const stored: unknown[] = []
+    eventBus.subscribe('*', async ({ task_id }) => stored.push((await manager.get(task_id))?.status))
+    const { manager, heard } = openExo({ eventBus })
+    const task = await manager.create('a')
+    await heard('task.created', task)
+    expect((await manager.update(task.id, { status: 'working' })).status).toBe('working')
+    await heard('task.started', task)
+    expect(reported).toEqual(['broke', 'broke'])
+    expect(stored).toEqual([expect.any(String), 'working'])
+  })
+
+  it('does nothing when nobody subscribes (S3-070, S3-078)', async () => {
+    await using manager = new TaskManager({ eventBus: new TaskEventBus() })
+    const task = await manager.create('a')
+    expect((await manager.update(task.id, { status: 'working' })).status).toBe('working')
+  })
+})
