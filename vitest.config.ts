@@ -10,6 +10,7 @@ export default defineConfig({
     alias: [
       { find: /^errand$/, replacement: pathOf('src/index.ts') },
       { find: /^errand\/testing$/, replacement: pathOf('src/testing/index.ts') },
+      { find: /^errand\/exo$/, replacement: pathOf('src/vocabularies/exo.ts') },
     ],
   },
   test: {

@@ -55,16 +55,14 @@ import { update } from './steps/update.ts'
 import * as verbs from './steps/verbs.ts'
 
 export class TaskEngine {
+  readonly instanceId: string
   readonly #life: Lifecycle
   readonly #drafter: Drafter
 
   constructor(life: Lifecycle, drafter: Drafter) {
+    this.instanceId = life.instanceId
     this.#life = life
     this.#drafter = drafter
-  }
-
-  get instanceId(): string {
-    return this.#life.instanceId
   }
 
   work(): Promise<void> {
