@@ -121,6 +121,6 @@ export function backingOf(manager: object): Backing {
 export function askEngine(backing: Backing, work: (engine: Engine) => Promise<EngineTask>): Promise<Task> {
   return inExoWords(async () => {
     const engine = await backing.engine()
-    return viewOf(engine, await work(engine))
+    return viewOf(await work(engine))
   })
 }

@@ -1,7 +1,7 @@
 // The one executor that an engine has for Exo's tasks. What it does is said later, by `schedule`: an engine must know its
 // executors before it begins, and a scheduler may be given another function each time.
 import { defineExecutor, type Executor, type ExecutorTask, type Run } from '../../executor.ts'
-import { type Task, toView } from './task.ts'
+import { type Task, viewOf } from './task.ts'
 
 /**
  * Does the work of one task. A run that is paused or canceled aborts `signal`, and what it returns is ignored. `run` is
@@ -35,7 +35,7 @@ export class Work {
       const executor = this.picked.get(task.id) ?? this.latest ?? (await this.#offered(run.signal))
       for (const round of this.rounds) round.add(task.id)
       this.picked.delete(task.id)
-      return await executor(toView(task, run.number), run.signal, run)
+      return await executor(viewOf(task), run.signal, run)
     } finally {
       if (this.runs.get(task.id) === run) this.runs.delete(task.id)
     }

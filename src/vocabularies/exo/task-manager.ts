@@ -8,7 +8,7 @@ import { updateSchema } from '../../options.ts'
 import { kindOf, parse, requireText } from '../../parse.ts'
 import { askEngine, Backing, backManager } from './backing.ts'
 import { workOf } from './exo-executor.ts'
-import { defined, listAll, promptKey, promptOf, type Task, type TaskStatus, toStored, viewOf, viewsOf } from './task.ts'
+import { defined, listAll, promptKey, promptOf, type Task, type TaskStatus, toStored, viewOf } from './task.ts'
 import { inExoWords, inExoWordsAtOnce } from './task-error.ts'
 import type { TaskEventBus } from './task-event-bus.ts'
 
@@ -110,7 +110,7 @@ export class TaskManager {
     return inExoWords(async () => {
       const engine = await this.#backing.engine()
       const task = await engine.get(id)
-      return task === null ? null : viewOf(engine, task)
+      return task === null ? null : viewOf(task)
     })
   }
 
@@ -144,7 +144,7 @@ export class TaskManager {
     return inExoWords(async () => {
       const filter = parse(listTasksSchema, options, 'list')
       const engine = await this.#backing.engine()
-      return viewsOf(engine, await listAll(engine, filter))
+      return (await listAll(engine, filter)).map(viewOf)
     })
   }
 
@@ -152,7 +152,7 @@ export class TaskManager {
   getChildren(id: string): Promise<Task[]> {
     return inExoWords(async () => {
       const engine = await this.#backing.engine()
-      return viewsOf(engine, await engine.children(id))
+      return (await engine.children(id)).map(viewOf)
     })
   }
 
@@ -160,7 +160,7 @@ export class TaskManager {
   getSubtree(id: string): Promise<Task[]> {
     return inExoWords(async () => {
       const engine = await this.#backing.engine()
-      return viewsOf(engine, await engine.subtree(id))
+      return (await engine.subtree(id)).map(viewOf)
     })
   }
 

@@ -8,7 +8,7 @@ import { retryOptionSchema } from '../../options.ts'
 import { parse, requireFunction } from '../../parse.ts'
 import { askEngine, type Backing, backingOf } from './backing.ts'
 import { exoExecutorName, type TaskExecutor } from './exo-executor.ts'
-import { defined, listAll, type Task, viewsOf } from './task.ts'
+import { defined, listAll, type Task, viewOf } from './task.ts'
 import { inExoWords, inExoWordsAtOnce } from './task-error.ts'
 import type { TaskManager } from './task-manager.ts'
 
@@ -109,10 +109,7 @@ export class TaskScheduler {
         for (const id of ours) worker.picked.delete(id)
       }
       const handled = await Promise.all([...round].map((id) => engine.get(id)))
-      return viewsOf(
-        engine,
-        handled.filter((task) => task !== null),
-      )
+      return handled.filter((task) => task !== null).map(viewOf)
     })
   }
 
@@ -151,7 +148,8 @@ export class TaskScheduler {
     const { picked } = this.#backing.worker
     const given = await Promise.all(
       tasks
-        .filter((task) => task.executor === null)
+        // Groups have no work of their own, and what is claimed is its owner's.
+        .filter((task) => task.executor === null && !task.group && task.owner === null)
         .map(async ({ id }) => {
           picked.set(id, executor)
           try {

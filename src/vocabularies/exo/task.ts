@@ -65,17 +65,7 @@ export async function listAll(engine: Engine, filter: { status?: TaskStatus | un
   return found
 }
 
-export function viewsOf(engine: Engine, tasks: readonly EngineTask[]): Promise<Task[]> {
-  return Promise.all(tasks.map((task) => viewOf(engine, task)))
-}
-
-export async function viewOf(engine: Engine, task: EngineTask): Promise<Task> {
-  // Who has no executor has no runs, and a task waits in SUBMITTED only before its first run or after a retry.
-  const mayHaveRuns = task.executor !== null && (task.status !== 'submitted' || task.attempt > 1)
-  return toView(task, mayHaveRuns ? (await engine.runs(task.id)).at(-1)?.number : undefined)
-}
-
-export function toView(task: EngineTask | ExecutorTask, run: number | undefined): Task {
+export function viewOf(task: EngineTask | ExecutorTask): Task {
   const { [promptKey]: prompt, ...shown } = task.metadata
   return {
     id: task.id,
@@ -84,7 +74,7 @@ export function toView(task: EngineTask | ExecutorTask, run: number | undefined)
     status: task.status,
     priority: task.priority,
     parentId: task.parentId,
-    metadata: run === undefined ? shown : { run_id: `${task.id}/run-${run}`, ...shown },
+    metadata: task.run === 0 ? shown : { run_id: `${task.id}/run-${task.run}`, ...shown },
     createdAt: new Date(task.createdAt),
     updatedAt: new Date(task.updatedAt),
     result: task.result,
