@@ -32,7 +32,7 @@ export interface CaretakerOptions {
 
 /** How often the dead are looked for. */
 const lookEveryMs = 200
-/** A look that comes later than this was held up, and so perhaps was everybody else: leases are not judged at it. */
+/** A look that comes later than this was held up, and so perhaps was everybody else: leases are not judged for a while. */
 const heldUpMs = 3 * lookEveryMs
 /** How often old families are looked for, at most. */
 const purgeEveryMs = 60_000
@@ -44,6 +44,8 @@ export class Caretaker {
   #looking: Promise<void> | undefined
   #lookTimer: unknown
   #lookDueAt = 0
+  /** Until then whoever was held up with this engine (the machine slept, the clock was set) has the time to show up. */
+  #judgeLeasesFrom = 0
   #beatTimer: unknown
   #purgeTimer: unknown
 
@@ -55,7 +57,7 @@ export class Caretaker {
   /** Takes up what is there, then watches. */
   async begin(): Promise<void> {
     this.#working = true
-    await this.#look(true)
+    await this.#look()
     this.#lookAgainLater()
     this.#beatLater()
     if (this.#options.retentionMs !== undefined) this.#purgeLater(0)
@@ -109,7 +111,8 @@ export class Caretaker {
     this.#lookDueAt = clock.now() + lookEveryMs
     this.#lookTimer = clock.setTimeout(() => {
       if (!this.#working) return
-      void this.#look(clock.now() - this.#lookDueAt < heldUpMs).then(() => {
+      if (clock.now() - this.#lookDueAt >= heldUpMs) this.#showUp()
+      void this.#look().then(() => {
         if (!this.#working) return
         looked()
         this.#lookAgainLater()
@@ -117,15 +120,23 @@ export class Caretaker {
     }, lookEveryMs)
   }
 
-  #look(mayJudgeLeases: boolean): Promise<void> {
-    this.#looking ??= this.#recover(mayJudgeLeases).finally(() => {
+  /** Held up, and awake again: tells so at once, and gives everybody else as long as a sign of life takes at most. */
+  #showUp(): void {
+    const { clock, leaseMs } = this.#options
+    this.#judgeLeasesFrom = clock.now() + leaseMs / 3 + lookEveryMs
+    void this.#beat()
+  }
+
+  #look(): Promise<void> {
+    this.#looking ??= this.#recover().finally(() => {
       this.#looking = undefined
     })
     return this.#looking
   }
 
-  async #recover(mayJudgeLeases: boolean): Promise<void> {
+  async #recover(): Promise<void> {
     try {
+      const mayJudgeLeases = this.#options.clock.now() >= this.#judgeLeasesFrom
       const closed = await recoverDead({ ...this.#options, mayJudgeLeases })
       if (closed > 0) await this.#armNext()
     } catch (error) {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../src/errors.ts'
 import { defineExecutor, type ExecutorTask, type Run } from '../../src/executor.ts'
-import { history, openEngine, puppet, reached, refusalOf, untilAborted } from './world.ts'
+import { history, openEngine, puppet, reached, refusalOf, turns, untilAborted } from './world.ts'
 
 /** An executor that notes the order of its runs and how many there are at once. */
 function recorder() {
@@ -227,6 +227,21 @@ describe('schedule', () => {
       [two?.id, 'completed'],
     ])
     expect(await engine.schedule()).toEqual([])
+  })
+})
+
+describe('a limit below the length of the queue', () => {
+  it('never leaves a slot empty that was freed while an admission was on its way', async () => {
+    const open = { now: 0, most: 0 }
+    const work = async () => {
+      open.most = Math.max(open.most, ++open.now)
+      await turns(1)
+      open.now--
+    }
+    const engine = await openEngine({ maxConcurrent: 100, limits: { work: 3 }, executors: { work } })
+    const tasks = await engine.create(Array.from({ length: 40 }, () => ({ executor: 'work' as const })))
+    for (const task of tasks) await engine.result(task, { timeoutMs: 10_000 })
+    expect(open).toEqual({ now: 0, most: 3 })
   })
 })
 
