@@ -123,12 +123,15 @@ export interface Why {
   taskId: string
   status: TaskStatus
   /**
-   * `slot`: queued behind others; `blocked`: dependencies are open; `timer`: not before a time; `answer`: a question is open;
+   * `slot`: queued behind others; `lane`: its parent has as many children running as it lets; `limit`: a limit that all engines
+   * on the ledger share is reached; `blocked`: dependencies are open; `timer`: not before a time; `answer`: a question is open;
    * `executor`: no engine that works here has its executor; `claim`: it has none, and waits for somebody to claim it; `held`: somebody must start or resume it;
    * `children`: it waits for other tasks, or is a group none of whose tasks runs now; `closing`: its last run is settling; `running`; `settled`.
    */
   reason:
     | 'slot'
+    | 'lane'
+    | 'limit'
     | 'claim'
     | 'blocked'
     | 'timer'
@@ -141,7 +144,7 @@ export interface Why {
     | 'settled'
   /** The same for people, with what would help. */
   message: string
-  /** Ids of the tasks that block it or that it waits for. */
+  /** Ids of the tasks that block it, that it waits for, or that take its place. */
   tasks: string[]
   /** When the timer fires, in epoch milliseconds; null without one. */
   at: number | null

@@ -5,6 +5,9 @@ import { type Question, toQuestion } from '../entities/question.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { obstacleOf } from '../machines/readiness.ts'
+import { familyWords } from './explain-family.ts'
+import { explainPlace } from './explain-place.ts'
+import { listOf, nameOf } from './explain-words.ts'
 import { requireTask } from './moment.ts'
 
 /** Why a task does not run; `executors` are those of this engine if it works, null if it only commands. */
@@ -19,7 +22,7 @@ export function* explain(tx: Reads, id: string, executors: string[] | null): Op<
       return {
         ...base,
         reason: 'running',
-        message: `${task.name} is ${whoWorks(task)}.`,
+        message: `${task.name} is ${yield* whoWorks(tx, task)}.${yield* familyWords(tx, task)}`,
       }
     case 'group':
       if (task.status !== 'submitted') return yield* explainByHand(tx, task, base)
@@ -55,23 +58,31 @@ export function* explain(tx: Reads, id: string, executors: string[] | null): Op<
           message: `This engine has no executor "${task.executor}"; one that has it will run it.`,
         }
       }
-      return {
-        ...base,
-        reason: 'slot',
-        message:
-          executors === null
-            ? 'It is ready: the next free slot of a working engine is its.'
-            : 'It is ready and waits for a free slot.',
-      }
+      return yield* explainQueue(tx, task, executors, base)
   }
 }
 
-function whoWorks(task: TaskRecord): string {
-  if (task.owner !== null) {
-    const until = task.leaseUntil === null ? '' : `, whose lease ends at ${isoTime(task.leaseUntil)}`
-    return `worked on by ${task.owner} (claim ${task.fence})${until}`
-  }
-  return `running${task.run > 0 ? ` (run ${task.run})` : ' by hand'}`
+function* explainQueue(tx: Reads, task: TaskRecord, executors: string[] | null, base: Base): Op<Why> {
+  const place = yield* explainPlace(tx, task)
+  if (place !== undefined) return { ...base, ...place }
+  const message =
+    executors === null
+      ? 'It is ready: the next free slot of a working engine is its.'
+      : 'It is ready and waits for a free slot.'
+  return { ...base, reason: 'slot', message }
+}
+
+function* whoWorks(tx: Reads, task: TaskRecord): Op<string> {
+  if (task.owner === null) return `running${task.run > 0 ? ` (run ${task.run})` : ' by hand'}`
+  const until = task.leaseUntil === null ? '' : `, whose lease ends at ${isoTime(task.leaseUntil)}`
+  return `worked on by ${task.owner} (claim ${task.fence})${yield* claimedSince(tx, task.id)}${until}`
+}
+
+function* claimedSince(tx: Reads, taskId: string): Op<string> {
+  const position = yield* tx.event.lastOf(taskId, 'task.claimed')
+  if (position === 0) return ''
+  const [claimed] = yield* tx.event.after(position - 1, 1, taskId)
+  return claimed === undefined ? '' : ` since ${isoTime(claimed.at)}`
 }
 
 function claimableMessage(task: TaskRecord): string {
@@ -121,7 +132,7 @@ function* explainGroup(tx: Reads, group: TaskRecord, base: Base): Op<Why> {
       ...base,
       reason: 'running',
       tasks: running.map((each) => each.id),
-      message: `${group.name} is a group and ends with its last task: ${listOf(running.map(nameOf))} ${running.length === 1 ? 'is' : 'are'} running, ${open.length - running.length} more to come.`,
+      message: `${group.name} is a group and ends with its last task: ${listOf(running.map(nameOf))} ${running.length === 1 ? 'is' : 'are'} running, ${open.length - running.length} more to come.${yield* familyWords(tx, group)}`,
     }
   }
   return {
@@ -133,7 +144,7 @@ function* explainGroup(tx: Reads, group: TaskRecord, base: Base): Op<Why> {
         open.map((each) => `${nameOf(each)}, ${each.ready ? 'queued' : each.status}`),
         '; ',
       ) || 'its tasks'
-    }. \`why\` of each says what it waits for.`,
+    }. \`why\` of each says what it waits for.${yield* familyWords(tx, group)}`,
   }
 }
 
@@ -155,16 +166,6 @@ function* explainBlockers(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   return { ...base, reason: 'blocked', tasks: ids, message: sentences.filter(Boolean).join(' ') }
 }
 
-const nameOf = (task: TaskRecord): string => `${task.name} (${task.id})`
-
-/** A sentence holds only so many. */
-const mostListed = 5
-
-function listOf(items: readonly string[], between = ', '): string {
-  const listed = items.slice(0, mostListed).join(between)
-  return items.length > mostListed ? `${listed} and ${items.length - mostListed} more` : listed
-}
-
 function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   const open = yield* tx.call.open(task.id)
   const awaited: string[] = []
@@ -180,12 +181,16 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
       message: `It sleeps until ${isoTime(sleep.dueAt as number)}.`,
     }
   }
+  const children = (yield* tx.task.children(task.id)).filter((child) => child.status !== 'completed')
   return {
     ...base,
     reason: 'children',
-    tasks: awaited,
+    tasks: awaited.length > 0 ? awaited : children.map((child) => child.id),
     at: sleep?.dueAt ?? null,
-    message: `It waits for ${awaited.join(', ') || 'its children'}.`,
+    message:
+      awaited.length > 0
+        ? `It waits for ${awaited.join(', ')}.`
+        : `It waits for its children.${yield* familyWords(tx, task)}`,
   }
 }
 

@@ -13,7 +13,7 @@ export const exitCodes = {
   interrupted: 130,
 } as const
 
-/** Errors that say the request was wrong, not the world. */
+/** Errors that say the request was wrong, not the world. A claim that somebody else has, or has by now, is the world's doing. */
 const badInput: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'INVALID_TRANSITION',
   'INVALID_INPUT',

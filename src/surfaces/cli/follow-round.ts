@@ -93,14 +93,14 @@ async function goesOn({ engine, round, view }: FollowOptions): Promise<boolean> 
   if (engine.status.get().context.running.some(({ taskId }) => view.row(taskId) !== undefined)) return true
   const known = await readRound(engine, round)
   view.refresh(tasksOf(known))
-  const open = tasksOf(known).filter((task) => task.executor !== null && !isSettled(task.status))
+  const open = tasksOf(known).filter((task) => !task.group && !isSettled(task.status))
   if (open.some((task) => isGoingOn(task, undefined))) return true
   for (const task of open) if (isUnclear(task) && isGoingOn(task, await engine.why(task.id))) return true
   return false
 }
 
 /** Resolves after so many milliseconds, or when the user wants to stop. */
-async function rest(clock: Clock, restMs: number, signal: AbortSignal): Promise<void> {
+export async function rest(clock: Clock, restMs: number, signal: AbortSignal): Promise<void> {
   if (restMs <= 0 || signal.aborted) return
   const stopped = Promise.withResolvers<void>()
   const stop = () => stopped.resolve()

@@ -111,27 +111,30 @@ function parseTask(scope: Scope, name: string, value: unknown, at: PlanPath, par
     comesAfter: inner.after,
     autoStart: inner.autoStart,
     spec: specOf(inner, raw, name, work),
+    deadline: raw.deadline,
     definitionHash: definitionHash(inner, raw, name, work),
     children,
   }
 }
 
-type Work = 'run' | 'ask' | 'tasks' | 'executor'
+/** What a task is can be told by one of these keys; with `role` it is worked on by whoever claims it. */
+const kinds = ['run', 'ask', 'tasks', 'executor', 'role'] as const
+type Work = (typeof kinds)[number]
 
 /** A task has one kind of work, and only the keys that go with it. */
 function kindOf(source: PlanSource, raw: RawPlanTask, at: PlanPath, path: string): Work {
-  const given = (['run', 'ask', 'tasks', 'executor'] as const).filter((key) => raw[key] !== undefined)
+  const given = kinds.filter((key) => raw[key] !== undefined)
   const [work, second] = given
   if (work === undefined) {
     throw source.error(
       at,
-      `The task "${path}" has nothing to do: give it \`run\` (a command), \`ask\` (a question), \`tasks\` (a group) or \`executor\``,
+      `The task "${path}" has nothing to do: give it \`run\` (a command), \`ask\` (a question), \`tasks\` (a group), \`executor\`, or \`role\` (who may claim it)`,
     )
   }
   if (second !== undefined) {
     throw source.error(
       [...at, second],
-      `The task "${path}" has both \`${work}\` and \`${second}\`: it can be only one of run, ask, tasks and executor`,
+      `The task "${path}" has both \`${work}\` and \`${second}\`: it can be only one of run, ask, tasks, executor and role`,
       {
         at: 'key',
       },
@@ -149,6 +152,13 @@ function kindOf(source: PlanSource, raw: RawPlanTask, at: PlanPath, path: string
     throw source.error(
       [...at, 'timeoutMs'],
       `The task "${path}" has both \`timeout\` and \`timeoutMs\`: they are the same thing, keep one`,
+      { at: 'key' },
+    )
+  }
+  if (raw.retry !== undefined && 'maxBackoff' in raw.retry && 'maxBackoffMs' in raw.retry) {
+    throw source.error(
+      [...at, 'retry', 'maxBackoffMs'],
+      `The task "${path}" has both \`maxBackoff\` and \`maxBackoffMs\`: they are the same thing, keep one`,
       { at: 'key' },
     )
   }
@@ -170,6 +180,7 @@ const foreignKeys: Readonly<Record<Work, ReadonlyArray<keyof RawPlanTask>>> = {
   ask: ['input', 'cwd', 'env', 'shell', 'onInterrupt'],
   tasks: ['input', 'retry', 'timeout', 'timeoutMs', 'notBefore', 'onInterrupt'],
   executor: ['cwd', 'env', 'shell'],
+  role: ['cwd', 'env', 'shell', 'retry', 'timeout', 'timeoutMs', 'onInterrupt', 'autoStart'],
 }
 
 function checkExecutor(source: PlanSource, executor: string, at: PlanPath, path: string): void {
@@ -190,13 +201,30 @@ function specOf(scope: Scope, raw: RawPlanTask, name: string, work: Work): PlanT
     ...workOf(raw, work, timeoutMs, placeOf(scope, resolve(scope.folder, scope.cwd))),
     ...(raw.blockedBy === undefined ? {} : { blockedBy: raw.blockedBy }),
     ...(raw.priority === undefined ? {} : { priority: raw.priority }),
-    ...(raw.retry === undefined ? {} : { retry: raw.retry as NonNullable<PlanTaskSpec['retry']> }),
+    ...(raw.retry === undefined ? {} : { retry: retryOf(raw.retry) }),
     ...(timeoutMs === undefined || work === 'ask' ? {} : { timeoutMs }),
     ...(raw.notBefore === undefined ? {} : { notBefore: raw.notBefore }),
     ...(raw.onInterrupt === undefined ? {} : { onInterrupt: raw.onInterrupt }),
+    ...familyOf(raw),
     ...(raw.metadata === undefined ? {} : { metadata: raw.metadata }),
   }
 }
+
+function familyOf(raw: RawPlanTask): PlanTaskSpec {
+  const { concurrency, onChildFailure, onDependencyFailure, role, tags } = raw
+  return {
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(onChildFailure === undefined ? {} : { onChildFailure }),
+    ...(onDependencyFailure === undefined ? {} : { onDependencyFailure }),
+    ...(role === undefined ? {} : { role }),
+    ...(tags === undefined ? {} : { tags }),
+  }
+}
+
+function retryOf({ maxBackoff, ...policy }: NonNullable<RawPlanTask['retry']> & { maxBackoff?: number }): Retry {
+  return { ...policy, ...(maxBackoff === undefined ? {} : { maxBackoffMs: maxBackoff }) } as Retry
+}
+type Retry = NonNullable<PlanTaskSpec['retry']>
 
 interface Place {
   cwd: string
@@ -225,6 +253,8 @@ function workOf(
       return { executor: 'ask', input: { ...raw.ask, ...(timeoutMs === undefined ? {} : { timeoutMs }) } }
     case 'executor':
       return { executor: raw.executor as string, ...(raw.input === undefined ? {} : { input: raw.input }) }
+    case 'role':
+      return raw.input === undefined ? {} : { input: raw.input }
     case 'tasks':
       return {}
   }

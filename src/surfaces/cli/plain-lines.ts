@@ -37,8 +37,13 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
       return ['answered']
     case 'task.paused':
       return ['paused']
+    case 'task.released':
+      return [`let go by ${textOf(event, 'owner')}${reasonOf(event)}`]
     case 'task.waiting':
-      return event.data['reason'] === 'interrupted' ? ['interrupted: the process that ran it died'] : []
+      // Of a task without runs it was the owner who was lost, and that line is told already.
+      return event.data['reason'] === 'interrupted' && event.data['run'] !== 0
+        ? ['interrupted: the process that ran it died']
+        : []
     case 'question.asked':
       return [`asks: ${firstLine(textOf(event, 'question'))}`]
     case 'output.written':
@@ -56,7 +61,6 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
     case 'task.created':
     case 'task.input_required':
     case 'task.retried':
-    case 'task.released':
     case 'task.unblocked':
     case 'task.updated':
     case 'task.promoted':

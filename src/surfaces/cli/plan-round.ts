@@ -5,7 +5,7 @@
 // Nothing is ever created twice, because nothing that exists is.
 import type { ChildOptions } from '../../api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
-import type { Plan, PlanTask } from './plan.ts'
+import { deadlineOf, type Plan, type PlanTask } from './plan.ts'
 import { inOrder, leavesOf } from './plan-graph.ts'
 import { type KnownTask, markOf, type PlanMark, withMark } from './plan-mark.ts'
 import { taskKey } from './round-key.ts'
@@ -98,7 +98,7 @@ export function newGeneration(
   plan: Plan,
   known: KnownRound,
   decisions: readonly Decision[],
-  options: { round: string; invocation: string },
+  options: { round: string; invocation: string; now: number },
 ): Generation | undefined {
   const creating = new Map(
     decisions.filter(({ action }) => action === 'create' || action === 'redo').map((each) => [each.task.path, each]),
@@ -113,6 +113,7 @@ export function newGeneration(
     if (decision === undefined && tasks === undefined) return undefined
     const { metadata, blockedBy = [], ...spec } = task.spec
     const held = decision?.needed === false
+    const deadline = deadlineOf(task, options.now)
     // The engine hands on to the children what their group comes after.
     const blockers = blockersOf(task.after, plan, known, (leaf) => creating.has(leaf.path))
     return {
@@ -121,6 +122,7 @@ export function newGeneration(
       metadata: withMark(metadata, { ...common, path: task.path, definition: task.definitionHash, held }),
       ...(blockers.after.length === 0 ? {} : { after: blockers.after }),
       ...(blockers.ids.length + blockedBy.length === 0 ? {} : { blockedBy: [...blockers.ids, ...blockedBy] }),
+      ...(deadline === undefined ? {} : { deadline }),
       ...(tasks === undefined ? {} : { tasks }),
       ...(held ? { autoStart: false } : {}),
     }
@@ -168,7 +170,6 @@ export function hasOldEdges(task: PlanTask, plan: Plan, known: KnownRound, mark:
 /** Tasks of the round that the plan no longer has, and that could still run. */
 export function leftovers(plan: Plan, known: KnownRound): KnownTask[] {
   return [...known.newest.values()].filter(
-    ({ task, mark }) =>
-      mark.path !== '' && !plan.byPath.has(mark.path) && task.executor !== null && !isSettled(task.status),
+    ({ task, mark }) => mark.path !== '' && !plan.byPath.has(mark.path) && !task.group && !isSettled(task.status),
   )
 }

@@ -1,9 +1,12 @@
 // What a plan may say: every key of the file with its type, in zod. What the keys mean together (one kind of work per
 // task, names that exist, no cycles) is judged in plan.ts.
 import { z } from 'zod'
-import { onInterruptPolicies } from '../../entities/task.ts'
+import { childFailurePolicies, dependencyFailurePolicies, onInterruptPolicies } from '../../entities/task.ts'
 import { retryOptionSchema } from '../../options.ts'
 import { durationForms, parseDuration } from './duration.ts'
+
+/** A moment, or so long after a run of the plan creates the task or gives it another attempt. */
+export type PlanDeadline = { at: number } | { afterMs: number }
 
 const text = z.string().trim().min(1, 'it must not be empty')
 
@@ -14,13 +17,26 @@ const env = z
   )
   .transform((variables) => Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, String(value)])))
 
-const timeout = z.unknown().transform((value, context) => {
+const duration = z.unknown().transform((value, context) => {
   const durationMs = typeof value === 'string' ? parseDuration(value) : undefined
   if (durationMs !== undefined) return durationMs
   const bare = typeof value === 'number' || (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value.trim()))
   const message = bare
     ? `${String(value)} has no unit, so it could mean seconds or milliseconds. Write ${String(value)}s, or one of ${durationForms}`
     : `expected a duration like ${durationForms}, got ${JSON.stringify(value)}`
+  context.addIssue({ code: 'custom', message })
+  return z.NEVER
+})
+
+const deadline = z.unknown().transform((value, context): PlanDeadline => {
+  const afterMs = typeof value === 'string' ? parseDuration(value) : undefined
+  if (afterMs !== undefined) return { afterMs }
+  const bare = typeof value === 'number' || (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value.trim()))
+  const at = typeof value === 'string' && !bare ? Date.parse(value) : Number.NaN
+  if (Number.isFinite(at) && at >= 0) return { at }
+  const message = bare
+    ? `${String(value)} has no unit, so it could be a duration or a time. Write ${String(value)}s, or one of ${durationForms}, or a time like "2030-01-31T08:00:00Z"`
+    : `expected a time like "2030-01-31T08:00:00Z" or a duration like ${durationForms}, got ${JSON.stringify(value)}`
   context.addIssue({ code: 'custom', message })
   return z.NEVER
 })
@@ -35,15 +51,21 @@ const notBefore = z.union([z.number(), z.string()]).transform((value, context) =
   return z.NEVER
 })
 
+const retryPolicy = z.strictObject({
+  ...retryOptionSchema.shape,
+  maxBackoff: duration.optional(),
+  on: z.union([text.transform((code) => [code]), retryOptionSchema.shape.on.unwrap()]).optional(),
+})
+
 const retry = z.union(
   [
     z
       .int()
       .min(1)
       .transform((maxAttempts) => ({ maxAttempts })),
-    retryOptionSchema,
+    retryPolicy,
   ],
-  'expected a number of attempts (retry: 3) or { maxAttempts, backoffMs, backoff: fixed | exponential }',
+  'expected a number of attempts (retry: 3) or { maxAttempts, backoffMs, backoff: fixed | exponential, maxBackoff: 5m, jitter: 0 to 1, on: [codes] }',
 )
 
 const question = z.strictObject({
@@ -76,9 +98,15 @@ export const planTaskSchema = z.strictObject({
   blockedBy: z.array(text).optional(),
   priority: z.int().min(-1_000_000_000).max(1_000_000_000).optional(),
   retry: retry.optional(),
-  timeout: timeout.optional(),
+  timeout: duration.optional(),
   timeoutMs: z.number().positive().optional(),
   notBefore: notBefore.optional(),
+  deadline: deadline.optional(),
+  concurrency: z.int('expected a number of tasks').min(1, 'at least one task must be able to run').optional(),
+  onChildFailure: z.enum(childFailurePolicies).optional(),
+  onDependencyFailure: z.enum(dependencyFailurePolicies).optional(),
+  role: text.max(100).optional(),
+  tags: z.array(text.max(100), 'expected a list of words').max(100).optional(),
   onInterrupt: z.enum(onInterruptPolicies).optional(),
   cwd: text.optional(),
   env: env.optional(),
@@ -104,7 +132,7 @@ export const planKeys = {
   plan: Object.keys(planSchema.shape),
   task: Object.keys(planTaskSchema.shape),
   ask: Object.keys(question.shape),
-  retry: Object.keys(retryOptionSchema.shape),
+  retry: Object.keys(retryPolicy.shape),
 } as const
 
 /** Keys that mean something elsewhere or will later; each with what to do instead. */

@@ -1,9 +1,10 @@
 // The plan: what a file says, as the rest of the command line knows it. parse-plan.ts makes one of a file,
 // plan-graph.ts answers questions about its order, plan-round.ts holds it against the ledger.
 import type { ChildOptions } from '../../api.ts'
+import type { PlanDeadline } from './plan-schema.ts'
 
 /** What a task of a plan is created with; its place (`after`, `tasks`, `key`) is added by the round. */
-export type PlanTaskSpec = Omit<ChildOptions, 'after' | 'tasks' | 'key' | 'autoStart' | 'executor'> & {
+export type PlanTaskSpec = Omit<ChildOptions, 'after' | 'tasks' | 'key' | 'autoStart' | 'executor' | 'deadline'> & {
   executor?: string
 }
 
@@ -22,6 +23,7 @@ export interface PlanTask {
   /** False: runs only when it is named as a target, or when such a task comes after it. */
   autoStart: boolean
   spec: PlanTaskSpec
+  deadline: PlanDeadline | undefined
   /** Of the definition, so that a later run sees that it was changed. The folder of the plan does not count. */
   definitionHash: string
   children: PlanTask[]
@@ -42,4 +44,10 @@ export interface Plan {
 /** All tasks of a level and below, each group before what it holds. */
 export function flatten(tasks: readonly PlanTask[]): PlanTask[] {
   return tasks.flatMap((task) => [task, ...flatten(task.children)])
+}
+
+/** When the task must have settled, if it is created or tried again now. */
+export function deadlineOf({ deadline }: Pick<PlanTask, 'deadline'>, now: number): number | undefined {
+  if (deadline === undefined) return undefined
+  return 'at' in deadline ? deadline.at : now + deadline.afterMs
 }

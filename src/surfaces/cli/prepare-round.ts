@@ -2,11 +2,12 @@
 // definition, failed ones a new attempt, and lets go of what was held. All before anything runs, and each step safe to
 // be repeated: killed anywhere in between, the next run judges anew and does what is left.
 import type { Engine } from '../../api.ts'
+import { systemClock } from '../../clock.ts'
 import type { Task } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import type { TaskPatch } from '../../options.ts'
 import { allTasks } from './each-task.ts'
-import { flatten, type Plan, type PlanTask } from './plan.ts'
+import { deadlineOf, flatten, type Plan, type PlanTask } from './plan.ts'
 import { type KnownTask, markOf, withMark } from './plan-mark.ts'
 import {
   blockersOf,
@@ -59,7 +60,7 @@ async function createMissing(engine: Engine, options: PrepareOptions): Promise<P
     const known: KnownRound = { ...before, nextGeneration: before.nextGeneration + lost }
     checkKinds(plan, known)
     const decisions = decide(plan, known, options)
-    const generation = newGeneration(plan, known, decisions, { round, invocation })
+    const generation = newGeneration(plan, known, decisions, { round, invocation, now: systemClock.now() })
     if (generation === undefined) return { decisions, known }
     if (await createGeneration(engine, options, generation)) return { decisions, known: await readRound(engine, round) }
   }
@@ -95,14 +96,20 @@ async function createGeneration(
 function checkKinds(plan: Plan, known: KnownRound): void {
   for (const task of plan.byPath.values()) {
     const found = known.newest.get(task.path)
-    if (found === undefined || (found.task.executor === null) === task.group) continue
-    const [was, is] = task.group ? ['a task', 'a group'] : ['a group', 'a task']
+    if (found === undefined) continue
+    const was = kindWords(found.task)
+    const is = kindWords({ group: task.group, executor: task.spec.executor ?? null })
+    if (was === is) continue
     throw new ErrandError(
       'INVALID_PLAN',
       `"${task.path}" was ${was} when this round began and is ${is} now. Give it another name, or start a new round with --again.`,
       { task: task.path },
     )
   }
+}
+
+function kindWords({ group, executor }: Pick<Task, 'group' | 'executor'>): string {
+  return group ? 'a group' : executor === null ? 'a task to be claimed' : 'a task'
 }
 
 /** New definitions and new dependencies, for whatever can still take them. */
@@ -120,8 +127,15 @@ async function alignDefinitions(engine: Engine, plan: Plan, known: KnownRound): 
 }
 
 /** The tasks in a group carry what it comes after, so nothing of it is left to be told. */
-function groupPatch({ spec, name, definitionHash }: PlanTask, { mark }: KnownTask): TaskPatch {
+function groupPatch(task: PlanTask, { mark }: KnownTask): TaskPatch {
+  const { spec, name, definitionHash } = task
   return {
+    // Where only what it comes after has changed, its time does not begin anew.
+    ...(mark.definition === definitionHash ? {} : { deadline: deadlineOf(task, systemClock.now()) ?? null }),
+    concurrency: spec.concurrency ?? null,
+    onChildFailure: spec.onChildFailure ?? null,
+    onDependencyFailure: spec.onDependencyFailure ?? null,
+    tags: spec.tags ?? [],
     name: spec.name ?? name,
     description: spec.description ?? '',
     priority: spec.priority ?? 0,
@@ -136,7 +150,7 @@ function taskPatch(task: PlanTask, plan: Plan, known: KnownRound, found: KnownTa
   return {
     ...groupPatch(task, { ...found, mark }),
     blockedBy: [...blockers.ids, ...(spec.blockedBy ?? [])],
-    executor: spec.executor as string,
+    ...(spec.executor === undefined ? { role: spec.role ?? null } : { executor: spec.executor }),
     input: spec.input ?? null,
     retry: spec.retry ?? null,
     timeoutMs: spec.timeoutMs ?? null,
@@ -147,14 +161,21 @@ function taskPatch(task: PlanTask, plan: Plan, known: KnownRound, found: KnownTa
 
 /** Failed tasks that are needed get a new attempt, held ones are let go. */
 async function release(engine: Engine, decisions: readonly Decision[]): Promise<void> {
-  for (const { known, action, needed } of decisions) {
+  for (const { task: planned, known, action, needed } of decisions) {
     if (known === undefined || !needed) continue
     const { task, mark } = known
-    if (action === 'retry') await unlessOvertaken(() => engine.retry(task.id))
+    if (action === 'retry') await unlessOvertaken(() => retry(engine, task, planned))
     else if (mark.held && task.status === 'submitted' && (await isHeld(engine, task))) {
       await unlessOvertaken(() => engine.start(task.id))
     }
   }
+}
+
+/** With the time for it begun anew, before the attempt: the old deadline must not end it. */
+async function retry(engine: Engine, task: Task, planned: PlanTask): Promise<void> {
+  if (planned.deadline !== undefined && 'afterMs' in planned.deadline)
+    await engine.update(task.id, { deadline: deadlineOf(planned, systemClock.now()) ?? null })
+  await engine.retry(task.id)
 }
 
 async function isHeld(engine: Engine, task: Task): Promise<boolean> {

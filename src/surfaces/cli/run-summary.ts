@@ -43,7 +43,14 @@ export function summarize(verdict: Verdict, { paint, ledgerFlag, duration, befor
       ]),
     ),
     ...verdict.paused.flatMap((task) => [paint.asking(`‖ ${planLabel(task)} is paused`), command('resume', task)]),
-    ...verdict.open.flatMap((task) => [`· ${planLabel(task)} is ${task.status}`, command('why', task)]),
+    ...verdict.open.flatMap((task) =>
+      task.ready && task.executor === null
+        ? [
+            `· ${planLabel(task)} waits for somebody who claims it`,
+            command('claim', task, '--as', 'NAME', ...(task.role === null ? [] : ['--role', task.role])),
+          ]
+        : [`· ${planLabel(task)} is ${task.status}`, command('why', task)],
+    ),
     lastLineOf(verdict, paint, duration, before),
   ]
 }

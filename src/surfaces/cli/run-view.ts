@@ -104,7 +104,7 @@ function rowOf(path: string, name: string, group: boolean, task: Task): Row {
 function stateOf(task: Task): Pick<Row, 'status' | 'ready' | 'attempt' | 'error' | 'question'> {
   return {
     status: task.status,
-    ready: task.ready,
+    ready: task.ready && task.executor !== null,
     attempt: task.attempt,
     error: firstLine(task.error?.message ?? ''),
     question: questionOf(task),

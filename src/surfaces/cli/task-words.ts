@@ -1,13 +1,15 @@
 // Words for tasks, as every verb uses them.
-import type { Task } from '../../entities/task.ts'
+import { isoTime, systemClock } from '../../clock.ts'
+import { isSettled, type Task } from '../../entities/task.ts'
+import { formatDuration } from './duration.ts'
 import { cleanLine, firstLine, fitWidth } from './terminal-text.ts'
 
 /**
- * The state for people: that of the ledger, but a task that waits for a slot is queued, and one that is blocked says
- * so.
+ * The state for people: that of the ledger, but a task that waits for a slot is queued, one that waits for somebody who works
+ * on it is claimable, and one that is blocked says so.
  */
-export function stateWord(task: Pick<Task, 'status' | 'ready' | 'blockedBy' | 'statusReason'>): string {
-  if (task.ready) return 'queued'
+export function stateWord(task: Pick<Task, 'status' | 'ready' | 'blockedBy' | 'statusReason' | 'executor'>): string {
+  if (task.ready) return task.executor === null ? 'claimable' : 'queued'
   if (task.status === 'submitted' && task.blockedBy.length > 0) return 'blocked'
   return task.status
 }
@@ -26,4 +28,23 @@ export function taskLabel(task: Pick<Task, 'seq' | 'name'>): string {
 export function endReason(task: Pick<Task, 'status' | 'error' | 'statusReason'>): string {
   const reason = task.status === 'failed' ? (task.error?.message ?? '') : (task.statusReason ?? '')
   return firstLine(reason)
+}
+
+/** Whose it is, by which claim and for how long: `ann's (claim 2), lease until 2030-01-31T08:00:00.000Z (4m59s left)`. */
+export function ownerWords(task: Pick<Task, 'owner' | 'fence' | 'leaseUntil'>, now = systemClock.now()): string {
+  if (task.owner === null) return "nobody's"
+  const lease =
+    task.leaseUntil === null ? '' : `, lease until ${isoTime(task.leaseUntil)} (${leaseWords(task.leaseUntil, now)})`
+  return `${cleanLine(task.owner)}'s (claim ${task.fence})${lease}`
+}
+
+/** The owner in a column, with what is left of the lease. */
+export function ownerCell(task: Pick<Task, 'owner' | 'leaseUntil' | 'status'>, now: number): string {
+  if (task.owner === null || isSettled(task.status)) return task.owner ?? ''
+  return task.leaseUntil === null ? task.owner : `${task.owner} (${leaseWords(task.leaseUntil, now)})`
+}
+
+/** A claim whose lease is over still holds until somebody else takes the task. */
+function leaseWords(leaseUntil: number, now: number): string {
+  return leaseUntil > now ? `${formatDuration(leaseUntil - now)} left` : 'lease over'
 }

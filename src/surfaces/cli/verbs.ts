@@ -32,6 +32,42 @@ export const verbs: Readonly<Record<string, Entry>> = {
     summary: 'answer the question of a task',
     load: async () => (await import('./verbs/answer.ts')).answerVerb,
   },
+  claim: {
+    summary: 'take a task that no executor runs',
+    load: async () => (await import('./verbs/claim.ts')).claimVerb,
+  },
+  heartbeat: {
+    summary: 'say that you still work on a claimed task',
+    load: async () => (await import('./verbs/heartbeat.ts')).heartbeatVerb,
+  },
+  release: {
+    summary: 'let go of a claimed task',
+    load: async () => (await import('./verbs/release.ts')).releaseVerb,
+  },
+  complete: {
+    summary: 'complete a task that is worked on from outside',
+    load: async () => (await import('./verbs/complete.ts')).completeVerb,
+  },
+  fail: {
+    summary: 'fail a task that is worked on from outside',
+    load: async () => (await import('./verbs/fail.ts')).failVerb,
+  },
+  block: {
+    summary: 'let a task come after others',
+    load: async () => (await import('./verbs/block.ts')).blockVerb,
+  },
+  unblock: {
+    summary: 'let a task go on without others',
+    load: async () => (await import('./verbs/unblock.ts')).unblockVerb,
+  },
+  limit: {
+    summary: 'how many tasks may run at once, in all processes',
+    load: async () => (await import('./verbs/limit.ts')).limitVerb,
+  },
+  purge: {
+    summary: 'remove what has been settled for long',
+    load: async () => (await import('./verbs/purge.ts')).purgeVerb,
+  },
   rm: { summary: 'delete tasks', load: async () => (await import('./verbs/rm.ts')).rmVerb },
   graph: {
     summary: 'a Mermaid diagram of tasks, a plan, or a lifecycle',

@@ -31,6 +31,8 @@ export function isGoingOn(task: Task, why: Pick<Why, 'reason' | 'at'> | undefine
   switch (why.reason) {
     case 'running':
     case 'slot':
+    case 'lane':
+    case 'limit':
     case 'timer':
     case 'closing':
       return true

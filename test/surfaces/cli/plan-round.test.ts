@@ -45,6 +45,7 @@ function stored(of: Plan, statuses: Record<string, TaskStatus>, generation = 0):
       name: path,
       status,
       executor: planned?.group || path === '' ? null : 'shell',
+      group: planned?.group === true || path === '',
       metadata: { plan: mark },
     })
   })
@@ -59,6 +60,7 @@ describe('a round', () => {
     const generation = newGeneration(plan, known, decide(plan, known, request()), {
       round: 'plan:p#1',
       invocation: 'run-1',
+      now: 0,
     })
     expect(generation?.mark).toMatchObject({ path: '', generation: 0 })
     const { a, g, d } = generation?.tasks ?? {}
@@ -83,6 +85,7 @@ describe('a round', () => {
     const generation = newGeneration(plan, known, decide(plan, known, request({ needed })), {
       round: 'r',
       invocation: 'i',
+      now: 0,
     })
     expect(generation?.tasks['a']).not.toHaveProperty('autoStart')
     expect(generation?.tasks['d']).toMatchObject({ autoStart: false })
@@ -101,7 +104,9 @@ describe('a round', () => {
         d: 'submitted',
       }),
     )
-    expect(newGeneration(plan, known, decide(plan, known, request()), { round: 'r', invocation: 'i' })).toBeUndefined()
+    expect(
+      newGeneration(plan, known, decide(plan, known, request()), { round: 'r', invocation: 'i', now: 0 }),
+    ).toBeUndefined()
   })
 
   test('keeps what completed and what was canceled, and tries again what failed', () => {
@@ -140,7 +145,7 @@ describe('a round', () => {
       }),
     )
     const decisions = decide(grown, known, { needed: everything, redo: new Set(['g/c', 'd']) })
-    const generation = newGeneration(grown, known, decisions, { round: 'r', invocation: 'i' })
+    const generation = newGeneration(grown, known, decisions, { round: 'r', invocation: 'i', now: 0 })
     expect(Object.keys(generation?.tasks ?? {})).toEqual(['g', 'd', 'e'])
     expect(generation?.tasks['g']).toMatchObject({ key: 'r+1/g', blockedBy: ['task-a0'] })
     expect(Object.keys(generation?.tasks['g']?.tasks ?? {})).toEqual(['c'])

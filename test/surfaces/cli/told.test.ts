@@ -35,6 +35,20 @@ function setup() {
 }
 
 describe('off a terminal', () => {
+  test('who claims a task and who lets it go is a line', () => {
+    const { io, tell } = setup()
+    tell('task.claimed', 'lines', 0, { status: 'working', owner: 'ann' })
+    tell('task.released', 'lines', 0, { status: 'waiting', owner: 'ann', reason: 'the lease is over', lapsed: true })
+    tell('task.waiting', 'lines', 0, { status: 'waiting', run: 0, reason: 'interrupted' })
+    tell('task.waiting', 'g/in', 0, { status: 'waiting', run: 1, reason: 'interrupted' })
+    expect(io.out().split('\n')).toEqual([
+      'lines claimed by ann',
+      'lines let go by ann: the lease is over',
+      'g/in  interrupted: the process that ran it died',
+      '',
+    ])
+  })
+
   test('each start, line of output and end is a line of its own, groups and foreign tasks left out', () => {
     const { io, tell } = setup()
     tell('task.created', 'lines', 0, { status: 'submitted', ready: true })

@@ -1,23 +1,30 @@
 // `errand add`: one task from the command line. It runs wherever an engine with its executor works on the ledger.
 import type { CreateOptions } from '../../../api.ts'
-import { systemClock } from '../../../clock.ts'
-import { misuse, wholeNumber } from '../arguments.ts'
-import { parseDuration } from '../duration.ts'
+import { childFailurePolicies, dependencyFailurePolicies } from '../../../entities/task.ts'
+import { misuse, oneOf, wholeNumber } from '../arguments.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, print, printJson } from '../io.ts'
+import { jsonOption } from '../json-option.ts'
 import { withLedger } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'
+import { timeOption } from '../time-options.ts'
 import { defineVerb } from '../verb.ts'
 
 export const addVerb = defineVerb({
   usage: 'add [NAME] [--run CMD | --executor X [--input JSON]]',
   help: [
-    'Creates a task and prints its id. With --run it is a shell command, to be run here; without an executor it is worked on from outside.',
+    'Creates a task and prints its id. With --run it is a shell command, to be run here; without an executor it is worked on by whoever claims it ("errand claim").',
     '  --after ID       only after this task has completed; may be given several times',
     '  --parent ID      inside this task',
     '  --priority N     higher runs first',
     '  --key K          the same key returns the first task instead of making a second one',
     '  --not-before T   an ISO time, or how long from now: 90s, 5m, 2h',
+    '  --deadline T     likewise: it fails unless it has settled by then',
+    '  --role R         only claims of this role get it (without an executor)',
+    '  --tag T          a word to claim and list by; may be given several times',
+    '  --concurrency N  of its children so many may run at once',
+    `  --on-child-failure P       what the failure of a child means for it: ${childFailurePolicies.join(', ')}; default ignore`,
+    `  --on-dependency-failure P  what becomes of it when one that it comes after fails or is canceled: ${dependencyFailurePolicies.join(', ')}; default block`,
   ].join('\n'),
   options: {
     name: { type: 'string' },
@@ -30,6 +37,12 @@ export const addVerb = defineVerb({
     parent: { type: 'string' },
     description: { type: 'string' },
     'not-before': { type: 'string' },
+    deadline: { type: 'string' },
+    role: { type: 'string' },
+    tag: { type: 'string', multiple: true },
+    concurrency: { type: 'string' },
+    'on-child-failure': { type: 'string' },
+    'on-dependency-failure': { type: 'string' },
   },
   positionals: { max: 1 },
   async run(io, { values, positionals: [name] }) {
@@ -66,6 +79,12 @@ interface AddFlags {
   key?: string | undefined
   description?: string | undefined
   'not-before'?: string | undefined
+  deadline?: string | undefined
+  role?: string | undefined
+  tag?: string[] | undefined
+  concurrency?: string | undefined
+  'on-child-failure'?: string | undefined
+  'on-dependency-failure'?: string | undefined
 }
 
 /** What the task does. */
@@ -79,7 +98,7 @@ function workOf(io: CommandIo, { run, executor, input }: AddFlags): { executor?:
     throw misuse('--input needs --executor: without one nobody would read it.')
   return {
     ...(executor === undefined ? {} : { executor }),
-    ...(input === undefined ? {} : { input: parseInput(input) }),
+    ...(input === undefined ? {} : { input: jsonOption('input', input, '{"run": "make"}') }),
   }
 }
 
@@ -95,26 +114,30 @@ function fieldsOf(flags: AddFlags, name: string | undefined): CreateOptions {
     ...(priority === undefined ? {} : { priority: wholeNumber('priority', priority, Number.MIN_SAFE_INTEGER) }),
     ...(key === undefined ? {} : { key }),
     ...(description === undefined ? {} : { description }),
-    ...(notBefore === undefined ? {} : { notBefore: parseTime(notBefore) }),
+    ...(notBefore === undefined ? {} : { notBefore: timeOption('not-before', notBefore) }),
+    ...policyOf(flags),
   }
 }
 
-function parseInput(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw misuse(
-      `--input takes JSON, like '{"run": "make"}': ${error instanceof Error ? error.message : String(error)}.`,
-      { input: text },
-    )
+function policyOf(flags: AddFlags): CreateOptions {
+  const {
+    deadline,
+    role,
+    tag: tags,
+    concurrency,
+    'on-child-failure': onChildFailure,
+    'on-dependency-failure': onDependencyFailure,
+  } = flags
+  return {
+    ...(deadline === undefined ? {} : { deadline: timeOption('deadline', deadline) }),
+    ...(role === undefined ? {} : { role }),
+    ...(tags === undefined ? {} : { tags }),
+    ...(concurrency === undefined ? {} : { concurrency: wholeNumber('concurrency', concurrency, 1) }),
+    ...(onChildFailure === undefined
+      ? {}
+      : { onChildFailure: oneOf('on-child-failure', onChildFailure, childFailurePolicies) }),
+    ...(onDependencyFailure === undefined
+      ? {}
+      : { onDependencyFailure: oneOf('on-dependency-failure', onDependencyFailure, dependencyFailurePolicies) }),
   }
-}
-
-function parseTime(text: string): number {
-  const durationMs = parseDuration(text)
-  const at = durationMs === undefined ? Date.parse(text) : systemClock.now() + durationMs
-  if (Number.isFinite(at)) return at
-  throw misuse(`--not-before takes a time like 2030-01-31T08:00:00Z, or a duration like 5m, got "${text}".`, {
-    value: text,
-  })
 }

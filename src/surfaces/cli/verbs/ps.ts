@@ -1,48 +1,56 @@
-// `errand ps`: tasks as a table, or one JSON object a line.
+// `errand ps`: tasks as a table, or one JSON object a line; with --watch for as long as somebody looks.
 import { systemClock } from '../../../clock.ts'
 import { isSettled, type Task, taskStatuses } from '../../../entities/task.ts'
 import { oneOf } from '../arguments.ts'
-import { formatDuration } from '../duration.ts'
 import { eachTask } from '../each-task.ts'
 import { exitCodes } from '../exit-code.ts'
 import { print, printJson } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
-import { formatTable } from '../table.ts'
-import { shortId, stateWord } from '../task-words.ts'
+import type { TaskChoice } from '../task-choice.ts'
+import { taskTable } from '../task-table.ts'
 import { defineVerb } from '../verb.ts'
 
 const openStatuses = taskStatuses.filter((status) => !isSettled(status))
 
 export const psVerb = defineVerb({
-  usage: 'ps [--all] [--status S]…',
-  help: `Lists the tasks that are not settled; --all lists every one, --status those in one state (${taskStatuses.join(', ')}). --json gives one task a line.`,
-  options: { all: { type: 'boolean', short: 'a' }, status: { type: 'string', multiple: true } },
+  usage: 'ps [--all] [--status S]… [--ready] [--owner NAME] [--tag T]… [--watch]',
+  help: [
+    `Lists the tasks that are not settled; --all lists every one, --status those in one state (${taskStatuses.join(', ')}). --json gives one task a line.`,
+    '  --ready       only what waits for nothing but a slot (queued) or somebody who claims it (claimable)',
+    '  --owner NAME  only what this owner has claimed',
+    '  --tag T       only tasks with this tag; with several, with all of them',
+    '  --watch       goes on until Ctrl-C: on a terminal the table is redrawn, elsewhere each change is a line',
+  ].join('\n'),
+  options: {
+    all: { type: 'boolean', short: 'a' },
+    status: { type: 'string', multiple: true },
+    ready: { type: 'boolean' },
+    owner: { type: 'string' },
+    tag: { type: 'string', multiple: true },
+    watch: { type: 'boolean', short: 'w' },
+  },
   positionals: { max: 0 },
   async run(io, { values }) {
-    const wanted =
+    const statuses =
       values.status?.map((status) => oneOf('status', status, taskStatuses)) ?? (values.all ? undefined : openStatuses)
-    const filter = wanted === undefined ? {} : { status: wanted }
+    const choice: TaskChoice = {
+      ...(statuses === undefined ? {} : { status: statuses }),
+      ...(values.ready ? { ready: true } : {}),
+      ...(values.owner === undefined ? {} : { owner: values.owner }),
+      ...(values.tag === undefined ? {} : { tags: values.tag }),
+    }
     return await withLedger(io, values, async (engine) => {
-      const rows: string[][] = []
-      for await (const task of eachTask(engine, filter)) {
-        if (values.json) printJson(io, task)
-        else rows.push(cellsOf(task, systemClock.now()))
+      if (values.watch) {
+        const { watchTasks } = await import('../watch-tasks.ts')
+        return await watchTasks(io, engine, { choice, json: values.json === true })
       }
-      if (!values.json) for (const line of formatTable(header, rows, io.stdout.columns)) print(io, line)
+      const tasks: Task[] = []
+      for await (const task of eachTask(engine, choice)) {
+        if (values.json) printJson(io, task)
+        else tasks.push(task)
+      }
+      if (!values.json) for (const line of taskTable(tasks, systemClock.now(), io.stdout.columns)) print(io, line)
       return exitCodes.done
     })
   },
 })
-
-const header = ['#', 'id', 'status', 'age', 'attempt', 'name']
-
-function cellsOf(task: Task, now: number): string[] {
-  return [
-    `${task.seq}`,
-    shortId(task.id),
-    stateWord(task),
-    formatDuration(now - task.createdAt),
-    `${task.attempt}`,
-    task.name,
-  ]
-}

@@ -183,7 +183,7 @@ function createPrompt(io: CommandIo, engine: Engine): AnswerPrompt | undefined {
 
 /** Something of the plan is not settled: even what only waits for an answer may have been answered by now. */
 function needsWork(known: KnownRound): boolean {
-  return tasksOf(known).some((task) => task.executor !== null && !isSettled(task.status))
+  return tasksOf(known).some((task) => !task.group && !isSettled(task.status))
 }
 
 function completedBefore({ known, action }: Decision): string[] {

@@ -1,5 +1,6 @@
 // `errand show`: all that the ledger knows of one task, for people or as one JSON object.
 import type { Engine, Why } from '../../../api.ts'
+import { isoTime } from '../../../clock.ts'
 import type { Call } from '../../../entities/call.ts'
 import type { RunRecord } from '../../../entities/run.ts'
 import type { Task } from '../../../entities/task.ts'
@@ -9,11 +10,12 @@ import { print, printJson } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { formatTable } from '../table.ts'
 import { findTask } from '../task-ref.ts'
-import { stateWord, taskLabel } from '../task-words.ts'
+import { ownerWords, stateWord, taskLabel } from '../task-words.ts'
 import { cleanLine, cleanText, firstLine, fitWidth } from '../terminal-text.ts'
 import { defineVerb } from '../verb.ts'
 
 const longestValue = 2_000
+const timeFields: ReadonlySet<string> = new Set(['notBefore', 'deadline', 'leaseUntil'] satisfies Array<keyof Task>)
 
 export const showVerb = defineVerb({
   usage: 'show ID',
@@ -44,7 +46,7 @@ async function takePicture(engine: Engine, task: Task): Promise<Picture> {
 
 function describe({ task, why, runs, calls }: Picture, columns: number | undefined): string[] {
   return [
-    `${taskLabel(task)}: ${stateWord(task)}`,
+    `${taskLabel(task)}: ${stateWord(task)}${task.owner === null ? '' : `, ${ownerWords(task)}`}`,
     `  ${cleanText(why.message)}`,
     '',
     ...formatFields(task),
@@ -56,7 +58,7 @@ function describe({ task, why, runs, calls }: Picture, columns: number | undefin
 /** The fields that say something; those that are empty or stand elsewhere in the picture are left out. */
 function formatFields(task: Task): string[] {
   const { seq: _seq, name: _name, ready: _ready, ...fields } = task
-  const told = Object.entries(fields).filter(([, value]) => !isEmpty(value))
+  const told = Object.entries(fields).filter(([field, value]) => !isEmpty(value) && (field !== 'fence' || value !== 0))
   const width = Math.max(...told.map(([field]) => field.length))
   return told.flatMap(([field, value]) => {
     const [first, ...rest] = formatValue(field, value).split('\n')
@@ -65,7 +67,7 @@ function formatFields(task: Task): string[] {
 }
 
 function formatValue(field: string, value: unknown): string {
-  if (typeof value === 'number' && (field.endsWith('At') || field === 'notBefore')) return formatTime(value)
+  if (typeof value === 'number' && (field.endsWith('At') || timeFields.has(field))) return isoTime(value)
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
   return text.length > longestValue
     ? `${text.slice(0, longestValue)}… (${text.length} characters; --json shows all)`
@@ -89,7 +91,7 @@ function runCells(run: RunRecord): string[] {
     `${run.number}`,
     `${run.attempt}`,
     run.outcome ?? run.status,
-    formatTime(run.startedAt),
+    isoTime(run.startedAt),
     took,
     firstLine(run.error?.message ?? ''),
   ]
@@ -97,8 +99,4 @@ function runCells(run: RunRecord): string[] {
 
 function callCells(call: Call): string[] {
   return [fitWidth(cleanLine(call.name), 40), `${call.run}`, call.status, firstLine(call.error?.message ?? '')]
-}
-
-function formatTime(at: number): string {
-  return new Date(at).toISOString()
 }

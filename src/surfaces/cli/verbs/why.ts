@@ -8,7 +8,7 @@ import { defineVerb } from '../verb.ts'
 
 export const whyVerb = defineVerb({
   usage: 'why ID',
-  help: 'Says why a task does not run: it waits for a slot, for other tasks, a time, an answer or a person, or has ended.',
+  help: 'Says why a task does not run: it waits for a slot, for a place among its siblings or under a limit, for other tasks, a time, an answer or a person, or has ended. Of one that runs: who works on it since when, and what its children mean for it.',
   options: {},
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [ref] }) {
@@ -19,6 +19,7 @@ export const whyVerb = defineVerb({
         return exitCodes.done
       }
       print(io, why.message)
+      if (why.reason === 'limit') print(io, '    errand limit')
       for (const id of why.tasks) {
         const task = await engine.get(id)
         if (task !== null) print(io, `  ${taskLabel(task)} ${stateWord(task)} ${endReason(task)}`.trimEnd())

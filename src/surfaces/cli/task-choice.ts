@@ -1,0 +1,20 @@
+// Which tasks a list is of: what the ledger is asked for, and the same asked of one task that has changed.
+import type { Task, TaskStatus } from '../../entities/task.ts'
+
+/** A part of what `engine.list` takes. */
+export interface TaskChoice {
+  status?: TaskStatus[]
+  ready?: boolean
+  owner?: string
+  /** All of them. */
+  tags?: string[]
+}
+
+export function isChosen(task: Task, { status, ready, owner, tags = [] }: TaskChoice): boolean {
+  return (
+    (status === undefined || status.includes(task.status)) &&
+    (ready === undefined || task.ready === ready) &&
+    (owner === undefined || task.owner === owner) &&
+    tags.every((tag) => task.tags.includes(tag))
+  )
+}

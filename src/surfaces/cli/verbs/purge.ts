@@ -1,0 +1,38 @@
+// `errand purge`: what has been over for long leaves the ledger, for good.
+import { systemClock } from '../../../clock.ts'
+import { misuse } from '../arguments.ts'
+import { exitCodes } from '../exit-code.ts'
+import { print, printJson } from '../io.ts'
+import { withLedger } from '../open-ledger.ts'
+import { durationOption } from '../time-options.ts'
+import { defineVerb } from '../verb.ts'
+
+export const purgeVerb = defineVerb({
+  usage: 'purge --older-than DURATION',
+  help: 'Removes tasks that have been settled for longer than this (90s, 2h, 30d), with all that belongs to them, for good: whole families only, and none that an open task still comes after.',
+  options: { 'older-than': { type: 'string' } },
+  positionals: { max: 0 },
+  async run(io, { values }) {
+    const text = values['older-than']
+    if (text === undefined)
+      throw misuse('Say how long tasks must have been settled: "errand purge --older-than 30d" keeps the last 30 days.')
+    const before = Math.max(0, systemClock.now() - durationOption('older-than', text))
+    return await withLedger(io, values, async (engine) => {
+      const purged = await engine.purge({ before })
+      const { total: left } = await engine.list({ limit: 0 })
+      if (values.json) printJson(io, { ...purged, left })
+      else {
+        const gone =
+          purged.tasks === 0
+            ? 'Nothing was old enough to leave'
+            : `${counted(purged.tasks, 'task')} in ${counted(purged.families, 'family', 'families')} left the ledger, with ${counted(purged.events, 'event')}`
+        print(io, `${gone}; ${counted(left, 'task')} ${left === 1 ? 'remains' : 'remain'}.`)
+      }
+      return exitCodes.done
+    })
+  },
+})
+
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}

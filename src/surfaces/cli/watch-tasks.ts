@@ -1,0 +1,176 @@
+// `errand ps --watch`: tasks for as long as somebody looks. The feed says when something changed, in whichever process, and
+// only then is the ledger read; on a terminal no more often than a person can see, and only as many tasks as fit.
+import type { Engine, TaskPage } from '../../api.ts'
+import { type Clock, systemClock } from '../../clock.ts'
+import type { TaskEvent } from '../../entities/event.ts'
+import type { Task } from '../../entities/task.ts'
+import { eachTask } from './each-task.ts'
+import { exitCodes } from './exit-code.ts'
+import { Bell, rest } from './follow-round.ts'
+import { type CommandIo, isLiveTerminal, print, printJson } from './io.ts'
+import { LiveScreen } from './live-screen.ts'
+import { isChosen, type TaskChoice } from './task-choice.ts'
+import { taskTable } from './task-table.ts'
+import { ownerWords, shortId, stateWord, taskLabel } from './task-words.ts'
+import { fitWidth } from './terminal-text.ts'
+
+/** Between two looks at the ledger; a look that takes long is given more. */
+const shortestRestMs = 100
+const longestRestMs = 1_000
+const restPerLook = 4
+/** Ages and leases are redrawn so often; nothing is read for it. */
+const tickMs = 1_000
+/** Lines that are not tasks: the header, the count, and the one that the cursor stands on. */
+const otherLines = 3
+const longestPage = 1_000
+
+export interface WatchOptions {
+  choice: TaskChoice
+  json: boolean
+  clock?: Clock
+}
+
+/** Resolves when the user wants to stop. */
+export async function watchTasks(io: CommandIo, engine: Engine, options: WatchOptions): Promise<number> {
+  const stop = new AbortController()
+  const unlisten = io.onInterrupt(() => stop.abort())
+  try {
+    if (isLiveTerminal(io) && !options.json) await watchOnScreen(io, engine, options, stop.signal)
+    else await watchAsLines(io, engine, options, stop.signal)
+    return exitCodes.interrupted
+  } finally {
+    unlisten()
+  }
+}
+
+async function watchOnScreen(
+  io: CommandIo,
+  engine: Engine,
+  { choice, clock = systemClock }: WatchOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const screen = new LiveScreen(io.stdout)
+  const bell = new Bell()
+  let timer: unknown
+  const draw = (page: TaskPage) => {
+    clock.clearTimeout(timer)
+    screen.draw(drawPage(page, clock.now(), io.stdout))
+    timer = clock.setTimeout(() => draw(page), tickMs)
+  }
+  const unsubscribe = engine.subscribe('*', () => bell.ring())
+  const onAbort = () => bell.ring()
+  signal.addEventListener('abort', onAbort)
+  try {
+    while (!signal.aborted) {
+      const begunAt = clock.now()
+      draw(await engine.list({ ...choice, limit: Math.min(roomIn(io.stdout), longestPage) }))
+      const restMs = Math.min(Math.max((clock.now() - begunAt) * restPerLook, shortestRestMs), longestRestMs)
+      await bell.rung()
+      await rest(clock, restMs, signal)
+    }
+  } finally {
+    clock.clearTimeout(timer)
+    signal.removeEventListener('abort', onAbort)
+    unsubscribe()
+    screen.end()
+  }
+}
+
+interface Size {
+  columns?: number | undefined
+  rows?: number | undefined
+}
+
+/** A terminal that does not know its size says 0. */
+function roomIn({ rows }: Size): number {
+  return Math.max(1, (rows || 24) - otherLines)
+}
+
+/** One picture: no wider and no higher than the terminal, whatever it has become since the tasks were read. */
+export function drawPage({ tasks, total }: TaskPage, now: number, size: Size): string[] {
+  const columns = (size.columns || 80) - 1
+  const shown = tasks.slice(0, roomIn(size))
+  const more = total > shown.length ? `, ${total - shown.length} not shown` : ''
+  const count = total === 0 ? 'No tasks' : `${total} ${total === 1 ? 'task' : 'tasks'}${more}`
+  return [...taskTable(shown, now, columns), fitWidth(count, columns)]
+}
+
+async function watchAsLines(
+  io: CommandIo,
+  engine: Engine,
+  { choice, json }: WatchOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const bell = new Bell()
+  const lines = new ChangeLines(io, choice, json)
+  const changed = new Set<string>()
+  const unsubscribe = engine.subscribe('*', (event) => {
+    if (!mayShow(event)) return
+    changed.add(event.taskId)
+    bell.ring()
+  })
+  const onAbort = () => bell.ring()
+  signal.addEventListener('abort', onAbort)
+  try {
+    for await (const task of eachTask(engine, choice)) lines.tell(task)
+    while (!signal.aborted) {
+      await bell.rung()
+      for (const taskId of changed) {
+        if (signal.aborted) return
+        changed.delete(taskId)
+        const task = await engine.get(taskId)
+        if (task === null) lines.tellDeleted(taskId)
+        else lines.tell(task)
+      }
+    }
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    unsubscribe()
+  }
+}
+
+/** What runs write while they run changes nothing that a line tells. */
+function mayShow({ type }: TaskEvent): boolean {
+  return type.startsWith('task.') || type.startsWith('timer.')
+}
+
+/** One line a change. What no longer belongs to the choice is told once more, as what it has become. */
+class ChangeLines {
+  readonly #io: CommandIo
+  readonly #choice: TaskChoice
+  readonly #json: boolean
+  /** What was told last, of the tasks that belong to the choice. */
+  readonly #told = new Map<string, { words: string; label: string }>()
+
+  constructor(io: CommandIo, choice: TaskChoice, json: boolean) {
+    this.#io = io
+    this.#choice = choice
+    this.#json = json
+  }
+
+  tell(task: Task): void {
+    const chosen = isChosen(task, this.#choice)
+    const before = this.#told.get(task.id)
+    if (!chosen && before === undefined) return
+    const label = `${taskLabel(task)} (${shortId(task.id)})`
+    const words = `${stateWord(task)}${task.owner === null ? '' : `, ${claimWords(task)}`}`
+    if (chosen) this.#told.set(task.id, { words, label })
+    else this.#told.delete(task.id)
+    if (before?.words === words) return
+    if (this.#json) printJson(this.#io, task)
+    else print(this.#io, `${label} ${words}`)
+  }
+
+  tellDeleted(taskId: string): void {
+    const before = this.#told.get(taskId)
+    if (before === undefined) return
+    this.#told.delete(taskId)
+    if (this.#json) printJson(this.#io, { id: taskId, deleted: true })
+    else print(this.#io, `${before.label} deleted`)
+  }
+}
+
+/** Without the lease: a sign of life is no change. */
+function claimWords(task: Task): string {
+  return ownerWords({ ...task, leaseUntil: null })
+}

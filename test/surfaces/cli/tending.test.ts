@@ -1,0 +1,204 @@
+// The verbs that tend a ledger: limits that all processes share, dependencies at run time, what leaves the ledger, and what a
+// task is told when it is added.
+import { describe, expect, test } from 'vitest'
+import { createEngine } from '../../../src/index.ts'
+import { SimulatedClock } from '../../../src/testing/index.ts'
+import { Workplace } from './workplace.ts'
+
+const json = ({ out }: { out: string }) => JSON.parse(out)
+
+describe('limit', () => {
+  test('says that there is none, sets one, shows it, and takes it away', async () => {
+    await using place = new Workplace()
+    await place.errand('add', 'one')
+    const none = { code: 0, out: expect.stringContaining('There are no shared limits'), err: '' }
+    expect(await place.errand('limit')).toEqual(none)
+    expect(await place.errand('limit', '4')).toEqual({ code: 0, out: 'all tasks: 4 at once\n', err: '' })
+    expect((await place.errand('limit', '--executor', 'shell', '2')).out).toBe('shell: 2 at once\n')
+    expect((await place.errand('limit')).out).toBe('all tasks: 4 at once\nshell: 2 at once\n')
+    expect(json(await place.errand('limit', '--json'))).toEqual({ maxConcurrent: 4, limits: { shell: 2 } })
+    expect((await place.errand('limit', '--executor', 'ask')).out).toBe('There is no shared limit for ask.\n')
+    expect((await place.errand('limit', 'none')).out).toBe('shell: 2 at once\n')
+    expect((await place.errand('limit', 'none', '--executor', 'shell')).out).toBe(
+      'There is no shared limit for shell.\n',
+    )
+    expect(await place.errand('limit')).toEqual(none)
+  })
+
+  test('holds for a run in another process, and why says so', async () => {
+    await using place = new Workplace()
+    const untilGo = 'echo up; while [ ! -e go ]; do sleep 0.02; done'
+    place.write('plan.yaml', `tasks: { a: { run: "${untilGo}" }, b: { run: "${untilGo}" } }`)
+    await place.errand('add', 'other')
+    await place.errand('limit', '--executor', 'shell', '1')
+    const run = place.start('run', 'plan.yaml')
+    await run.printed(/[ab] +\| up/)
+    const waiting = (await place.tasks()).find((task) => task.ready && task.executor === 'shell')
+    expect(json(await place.errand('why', waiting?.id ?? '', '--json'))).toMatchObject({ reason: 'limit' })
+    expect((await place.errand('why', waiting?.id ?? '')).out).toMatch(
+      /only 1 open run of the executor shell[^\n]*\n {4}errand limit\n$/,
+    )
+    place.write('go', '')
+    expect((await run.ended).code).toBe(0)
+  })
+
+  test.each([
+    [['many'], /whole number of at least 1, or "none", got "many"/],
+    [['0'], /whole number of at least 1, or "none", got "0"/],
+    [['4', '5'], /"5" is too much/],
+    [['--executor', ''], /--executor takes the name of an executor/],
+  ])('refuses %j', async (args, words) => {
+    await using place = new Workplace()
+    await place.errand('add', 'one')
+    expect(await place.errand('limit', ...args)).toMatchObject({ code: 2, out: '', err: expect.stringMatching(words) })
+  })
+})
+
+describe('block and unblock', () => {
+  test('let a task come after others, and go on without them', async () => {
+    await using place = new Workplace()
+    for (const name of ['a', 'b', 'c']) await place.errand('add', name)
+    expect(await place.errand('block', '#3', '#1', '#2')).toEqual({
+      code: 0,
+      out: '#3 c blocked, after #1 a, #2 b\n',
+      err: '',
+    })
+    expect((await place.errand('unblock', '#3', '#1')).out).toBe('#3 c blocked, after #2 b\n')
+    expect(json(await place.errand('unblock', '#3', '#2', '--json'))).toMatchObject({
+      name: 'c',
+      blockedBy: [],
+      ready: true,
+    })
+    expect((await place.errand('unblock', '#3', '#2')).out).toBe('#3 c claimable, held up by nothing\n')
+  })
+
+  test('refuse a circle, a task that works and one that is not there, and change nothing', async () => {
+    await using place = new Workplace()
+    for (const name of ['a', 'b']) await place.errand('add', name)
+    await place.errand('block', '#2', '#1')
+    expect(JSON.parse((await place.errand('block', '#1', '#2', '--json')).err)).toMatchObject({
+      error: { code: 'CYCLE' },
+    })
+    expect(await place.errand('block', '#1', '#9')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('no task #9'),
+    })
+    expect(await place.errand('block', '#1')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('Usage: errand block'),
+    })
+    await place.errand('claim', '#1', '--as', 'ann')
+    expect(await place.errand('unblock', '#1', '#2')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('it is working'),
+    })
+    expect((await place.task('a')).blockedBy).toEqual([])
+  })
+})
+
+describe('purge', () => {
+  test('removes what was settled before, and says how much is left', async () => {
+    await using place = new Workplace()
+    {
+      const clock = new SimulatedClock(0)
+      await using engine = await createEngine({ ledger: `${place.folder}/ledger.db`, work: false, clock })
+      await engine.cancel(await engine.create({ name: 'old' }))
+    }
+    for (const name of ['done', 'open']) await place.errand('add', name)
+    await place.errand('cancel', '#2')
+    expect((await place.errand('purge', '--older-than', '1d')).out).toMatch(
+      /^1 task in 1 family left the ledger, with \d+ events; 2 tasks remain\.\n$/,
+    )
+    expect((await place.errand('purge', '--older-than', '1d')).out).toBe(
+      'Nothing was old enough to leave; 2 tasks remain.\n',
+    )
+    expect(json(await place.errand('purge', '--older-than', '1d', '--json'))).toEqual({
+      tasks: 0,
+      families: 0,
+      events: 0,
+      left: 2,
+    })
+    expect((await place.tasks()).map((task) => task.name)).toEqual(['done', 'open'])
+  })
+
+  test('must be told how old', async () => {
+    await using place = new Workplace()
+    await place.errand('add', 'one')
+    expect(await place.errand('purge')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('errand purge --older-than 30d'),
+    })
+    expect(await place.errand('purge', '--older-than', '30')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--older-than takes a duration like'),
+    })
+  })
+})
+
+describe('add', () => {
+  test('takes role, tags, deadline, policies and how many children run at once', async () => {
+    await using place = new Workplace()
+    const before = Date.now()
+    const flags =
+      '--role reviewer --tag a --tag b --deadline 2h --concurrency 2 --on-child-failure fail --on-dependency-failure cancel'
+    const { out } = await place.errand('add', 'one', ...flags.split(' '), '--json')
+    const task = JSON.parse(out)
+    expect(task).toMatchObject({ role: 'reviewer', tags: ['a', 'b'] })
+    expect(task.deadline).toBeGreaterThanOrEqual(before + 7_200_000)
+    expect(json(await place.errand('add', 'two', '--deadline', '2030-01-31T08:00:00Z', '--json')).deadline).toBe(
+      Date.UTC(2030, 0, 31, 8),
+    )
+    await place.errand('add', 'child', '--parent', '#1', '--run', 'true')
+    await place.errand('add', 'after', '--after', '#2', '--on-dependency-failure', 'cancel')
+    await place.errand('cancel', '#2')
+    expect((await place.task('after')).status).toBe('canceled')
+    await place.errand('claim', '#1', '--as', 'ann', '--role', 'reviewer')
+    await using engine = await createEngine({ ledger: `${place.folder}/ledger.db`, work: false })
+    expect((await engine.why(task.id)).message).toContain('It fails with the first child that fails')
+  })
+
+  test.each([
+    [['--deadline', 'soon'], /--deadline takes a time like .* or a duration like 5m, got "soon"/],
+    [['--deadline', '90'], /--deadline takes a time like .* got "90"/],
+    [['--not-before', '5'], /--not-before takes a time/],
+    [['--on-child-failure', 'cancel'], /--on-child-failure takes one of ignore, fail, cancel-siblings, got "cancel"/],
+    [['--on-dependency-failure', 'blok'], /Did you mean "block"\?/],
+    [['--concurrency', '0'], /--concurrency takes a whole number of at least 1/],
+    [['--role', 'x', '--run', 'true'], /`role` does nothing for/],
+    [['--roll', 'x'], /Did you mean "--role"\?/],
+  ])('refuses %j', async (args, words) => {
+    await using place = new Workplace()
+    expect(await place.errand('add', 'one', ...args)).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringMatching(words),
+    })
+  })
+})
+
+test('help names every verb, and each says what it takes', async () => {
+  await using place = new Workplace()
+  const { out } = await place.errand('help')
+  for (const verb of ['claim', 'heartbeat', 'release', 'complete', 'fail', 'block', 'unblock', 'limit', 'purge']) {
+    expect(out).toMatch(new RegExp(`^  ${verb} +\\w`, 'm'))
+    const help = await place.errand('help', verb)
+    expect(help).toMatchObject({ code: 0, out: expect.stringMatching(new RegExp(`^Usage: errand ${verb}`)) })
+    expect((await place.errand(verb, '--help')).out).toBe(help.out)
+  }
+})
+
+test('the verbs want a ledger that is there', async () => {
+  await using place = new Workplace()
+  for (const args of [
+    ['claim', '--as', 'a'],
+    ['complete', '#1'],
+    ['limit'],
+    ['purge', '--older-than', '1d'],
+    ['ps', '--watch'],
+  ]) {
+    expect(await place.errand(...args)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('There is no ledger at'),
+    })
+  }
+})
