@@ -1,4 +1,6 @@
 // All benchmarks in one run: `npm run bench`. Ratios hold between machines, absolute figures do not.
+import { cancel } from './cancel.ts'
+import { claims } from './claims.ts'
 import { heap } from './heap.ts'
 import { startup } from './startup.ts'
 import { throughput } from './throughput.ts'
@@ -6,3 +8,5 @@ import { throughput } from './throughput.ts'
 await throughput()
 await heap()
 await startup()
+await cancel()
+await claims()

@@ -27,6 +27,8 @@ export interface CaretakerOptions {
   reclaim(call: CallRecord): Promise<void>
   /** Called at each look around: what others may have set free is taken up at the latest now. */
   looked(): void
+  /** Called when families have left the ledger by the retention: no event tells of it. */
+  purged(): void
   report(error: unknown, context: Record<string, unknown>): void
 }
 
@@ -47,6 +49,8 @@ export class Caretaker {
   /** Until then whoever was held up with this engine (the machine slept, the clock was set) has the time to show up. */
   #judgeLeasesFrom = 0
   #beatTimer: unknown
+  #beating = false
+  #beatDue = false
   #purgeTimer: unknown
 
   constructor(options: CaretakerOptions) {
@@ -80,6 +84,7 @@ export class Caretaker {
   /** Nothing more is written. */
   end(): void {
     this.#working = false
+    this.#beatDue = false
     this.#timer.disarm()
     for (const timer of [this.#lookTimer, this.#beatTimer, this.#purgeTimer]) this.#options.clock.clearTimeout(timer)
   }
@@ -94,14 +99,22 @@ export class Caretaker {
     }, leaseMs / 3)
   }
 
+  /** One at a time: what falls due meanwhile is one more sign afterwards, however long the clock was ahead. */
   async #beat(): Promise<void> {
+    this.#beatDue = true
+    if (this.#beating) return
+    this.#beating = true
     const { ledger, instanceId, leaseMs, moment, report } = this.#options
-    const until = dueAfter(moment().at, leaseMs)
-    try {
-      await ledger.step(writing('sign of life', (tx) => tx.instance.renew(instanceId, until)))
-    } catch (error) {
-      report(error, { doing: 'give a sign of life', instance: instanceId })
+    while (this.#beatDue) {
+      this.#beatDue = false
+      const until = dueAfter(moment().at, leaseMs)
+      try {
+        await ledger.step(writing('sign of life', (tx) => tx.instance.renew(instanceId, until)))
+      } catch (error) {
+        report(error, { doing: 'give a sign of life', instance: instanceId })
+      }
     }
+    this.#beating = false
   }
 
   // ── recovery ──
@@ -178,12 +191,15 @@ export class Caretaker {
     const { ledger, clock, retentionMs, report } = this.#options
     const before = clock.now() - (retentionMs as number)
     if (before <= 0) return
+    let tasks = 0
     try {
       for (let after: PurgePosition | undefined; this.#working; ) {
         const purged = await ledger.step(purge(before, after))
-        if (purged.next === undefined) return
+        tasks += purged.tasks
+        if (purged.next === undefined) break
         after = purged.next
       }
+      if (tasks > 0) this.#options.purged()
     } catch (error) {
       report(error, { doing: 'purge what is older than the retention' })
     }

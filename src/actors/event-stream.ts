@@ -1,7 +1,7 @@
 // The durable feed as an iterator: from a cursor on, in pages, then live.
 import type { TaskEvent } from '../entities/event.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { requireCursor } from '../steps/purge.ts'
+import { purgedThrough, requireCursor } from '../steps/purge.ts'
 import type { Feed } from './feed.ts'
 
 const pageSize = 500
@@ -21,11 +21,15 @@ export async function* followEvents(
   { after, signal, follow, taskId }: EventStreamOptions,
 ): AsyncGenerator<TaskEvent, void, void> {
   let cursor = after
+  /** Up to where events had left the ledger at the last read: only what leaves later can be missed. */
+  let known: number | undefined
   while (!signal?.aborted) {
     const moved = feed.moved(signal)
     const from = cursor
     const page = await ledger.read(function* (tx) {
-      if (taskId === undefined) yield* requireCursor(tx, from)
+      const through = taskId === undefined ? yield* purgedThrough(tx) : undefined
+      if (through !== known) yield* requireCursor(tx, from)
+      known = through
       return yield* tx.event.after(from, pageSize, taskId)
     })
     for (const event of page) {

@@ -116,6 +116,11 @@ export class Feed implements LedgerObserver {
       })
   }
 
+  /** Resolves when everything that is durable by now has been told. */
+  async caughtUp(): Promise<void> {
+    while (this.#catchingUp) await this.#catchingUp
+  }
+
   failed(error: unknown): void {
     this.#onFailed(error)
   }
@@ -126,6 +131,8 @@ export class Feed implements LedgerObserver {
       const page = await this.#ledger.read((tx) => tx.event.after(cursor, pageSize))
       if (page.length === 0) return
       this.#publish(page)
+      // A cascade may have left a hundred thousand: timers, signals and other steps get their turn between its pages.
+      if (page.length === pageSize) await new Promise<void>((resume) => setImmediate(resume))
     }
   }
 

@@ -158,7 +158,7 @@ export class Lifecycle {
           by: instanceId,
           maxCrashes: options.maxCrashes,
           reason: 'released',
-          onlyIfSilent: false,
+          onlyIfSilentAt: null,
           nextId: (prefix) => ids.next(prefix),
         }),
       )
@@ -174,7 +174,7 @@ export class Lifecycle {
     const late = new Promise<void>((resolve) => {
       timer = clock.setTimeout(() => resolve(), options.shutdownTimeoutMs)
     })
-    await Promise.race([this.subscriptions.settled(), late])
+    await Promise.race([this.feed.caughtUp().then(() => this.subscriptions.settled()), late])
     clock.clearTimeout(timer)
   }
 
@@ -194,8 +194,9 @@ export class Lifecycle {
     return this.#ledger.read((tx) => viewsOf(tx, records))
   }
 
+  /** Whole milliseconds, as the tables keep them: a clock may tell fractions. */
   moment(): Moment {
-    return { at: this.#parts.clock.now(), instanceId: this.instanceId }
+    return { at: Math.floor(this.#parts.clock.now()), instanceId: this.instanceId }
   }
 
   requireOpen(): void {

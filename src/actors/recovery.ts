@@ -20,12 +20,13 @@ export interface RecoveryHost {
 
 /** Recovers every instance that is dead; resolves to the number of runs that were closed. */
 export async function recoverDead(host: RecoveryHost): Promise<number> {
+  // Leases are judged as of the moment the look began: if this engine is held up in the middle of it, so are perhaps the others.
+  const { at } = host.moment()
   const instances = await host.ledger.read((tx) => tx.instance.open())
   let closed = 0
   for (const { id, leaseUntil } of instances) {
     if (id === host.instanceId) continue
     const alive = host.ledger.isAlive(id)
-    const { at } = host.moment()
     if (alive && !(host.mayJudgeLeases && leaseUntil <= at)) continue
     try {
       await reclaimAll(host, id)
@@ -36,7 +37,7 @@ export async function recoverDead(host: RecoveryHost): Promise<number> {
           by: host.instanceId,
           maxCrashes: host.maxCrashes,
           reason: 'interrupted',
-          onlyIfSilent: alive,
+          onlyIfSilentAt: alive ? at : null,
           nextId: (prefix) => host.nextId(prefix),
         }),
       )

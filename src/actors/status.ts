@@ -22,6 +22,8 @@ export class StatusModel {
   #running: () => RunningTask[] = () => []
   #following = false
   #counted = 0
+  /** What the feed tells while tasks are being counted, for each count that is on its way. */
+  readonly #meanwhile = new Set<TaskEvent[]>()
   #recount: unknown
 
   constructor(
@@ -96,7 +98,9 @@ export class StatusModel {
 
   /** Counts all tasks anew. */
   async count(): Promise<void> {
-    if (!this.#following) return
+    if (!this.#following || this.#feed.stopped) return
+    const meanwhile: TaskEvent[] = []
+    this.#meanwhile.add(meanwhile)
     try {
       const found = await this.#ledger.read(function* (tx) {
         return {
@@ -106,9 +110,14 @@ export class StatusModel {
         }
       })
       this.#counted = found.at
-      this.#change({ counted: true, tasks: found.tasks, queued: found.queue.ready, claimable: found.queue.claimable })
+      // A database that answers later has counted less than the feed has told by then.
+      const later = meanwhile.filter((event) => event.seq > found.at)
+      const tasks = later.reduce((sum, event) => counted(sum, event) ?? sum, found.tasks)
+      this.#change({ counted: true, tasks, queued: found.queue.ready, claimable: found.queue.claimable })
     } catch (error) {
-      this.#report(error, { doing: 'count the tasks' })
+      if (!this.#feed.stopped) this.#report(error, { doing: 'count the tasks' })
+    } finally {
+      this.#meanwhile.delete(meanwhile)
     }
   }
 
@@ -117,6 +126,7 @@ export class StatusModel {
   }
 
   #follow(event: TaskEvent): void {
+    for (const heard of this.#meanwhile) heard.push(event)
     const change: Partial<EngineStatus> = { lastEvent: event }
     if (event.seq > this.#counted && this.#store.getSnapshot().context.counted) {
       const tasks = counted(this.#store.getSnapshot().context.tasks, event)
@@ -136,7 +146,7 @@ export class StatusModel {
       const { queued, claimable: before } = this.#store.getSnapshot().context
       if (ready !== queued || claimable !== before) this.#change({ queued: ready, claimable })
     } catch (error) {
-      this.#report(error, { doing: 'count the queue' })
+      if (!this.#feed.stopped) this.#report(error, { doing: 'count the queue' })
     }
   }
 

@@ -56,6 +56,9 @@ const longestPauseMs = 10_000
 /** How long an executor gets to let go after the drain's time is over. */
 const lastMomentMs = 250
 
+/** What may make room under a limit that holds something back, besides ends of runs: wider lanes, children that leave theirs. */
+const loosenings = new Set(['task.updated', 'task.promoted'])
+
 /** Events by which a task leaves WORKING, or its run is closed by somebody else. */
 const endings = new Set([
   'task.paused',
@@ -96,7 +99,9 @@ export class Supervisor {
       chance: options.host.chance,
       retryOf: (task) => this.#knownRetryOf(task),
       looked: () => this.#lookAgain(),
+      purged: () => void options.status.count(),
     })
+    this.#changed()
   }
 
   get isWorking(): boolean {
@@ -181,7 +186,7 @@ export class Supervisor {
     if (slot) this.#followSlot(slot, event)
     if (typeof data.dueAt === 'number') this.arm(data.dueAt)
     if (data.ready === true) this.lookForWork()
-    else if (this.#heldBack && endings.has(event.type)) this.lookForWork()
+    else if (this.#heldBack && (endings.has(event.type) || loosenings.has(event.type))) this.lookForWork()
   }
 
   #lookAgain(): void {
@@ -210,6 +215,7 @@ export class Supervisor {
   #startRun(task: TaskRecord, events: readonly TaskEvent[]): void {
     this.#admitted.delete(task.id)
     this.#early.delete(task.id)
+    const former = this.#replaceSlot(task.id)
     const { actors, executors, host } = this.#options
     actors.awaken(task)
     const executor = executors.get(task.executor as string) as AnyExecutor
@@ -221,9 +227,32 @@ export class Supervisor {
       actors.follow(event)
       this.#followSlot(slot, event)
     }
-    slot.closed = this.#follow(slot)
+    slot.closed = this.#follow(slot, former)
     if (!this.isWorking) live.drain()
     this.#changed()
+    if (former === undefined) return
+    if (this.#admitting) this.#hungry = true
+    this.#pump()
+  }
+
+  /**
+   * A run of ours that others have closed, because this engine hung, still has its slot when the task comes back to us: the slot
+   * passes to the new run, which begins when the old executor has let go or its grace is over. Undefined where there is none.
+   */
+  #replaceSlot(taskId: string): Promise<void> | undefined {
+    const { clock, abortGraceMs, actors } = this.#options
+    const former = this.#slots.get(taskId)
+    if (former === undefined) return undefined
+    clock.clearTimeout(former.grace)
+    former.live.end()
+    this.#slots.delete(taskId)
+    this.#count(former.task.executor as string, -1)
+    actors.closeRun(taskId)
+    let timer: unknown
+    const late = new Promise<void>((resolve) => {
+      timer = clock.setTimeout(() => resolve(), abortGraceMs)
+    })
+    return Promise.race([former.closed, late]).finally(() => clock.clearTimeout(timer))
   }
 
   /** A run of ours that no admission has told us of: the outcome of its commit was unknown, and now the feed tells it. */
@@ -242,8 +271,9 @@ export class Supervisor {
   }
 
   /** From the executor's first line to the closed run. */
-  async #follow(slot: Slot): Promise<void> {
+  async #follow(slot: Slot, former?: Promise<void>): Promise<void> {
     const { live } = slot
+    if (former) await former
     const outcome = await live.execute()
     if (this.#isGone(slot)) return
     if (live.callsInFlight === 0) return this.#settle(slot, outcome)

@@ -237,6 +237,8 @@ function* itemsOf(event: TaskEvent, messages: ReadonlyMap<string, MessageRecord>
         error: data.error as { code: string; message: string },
       }
       return
+    case 'task.claimed':
+    case 'task.released':
     case 'task.resumed':
     case 'task.answered':
     case 'task.unblocked':

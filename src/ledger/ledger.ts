@@ -70,7 +70,7 @@ export interface Reads {
     findByPrefix(prefix: string, limit: number): Op<TaskRecord[]>
     /** Ready tasks of one executor in one lane ('' for no lane), highest priority first, then oldest. */
     ready(executor: string, lane: string, limit: number): Op<TaskRecord[]>
-    /** Lanes in which an executor has ready tasks. */
+    /** Lanes in which an executor has ready tasks; that with the best of them first, by priority, then age. */
     lanes(executor: string): Op<string[]>
     /** Open runs in a lane. */
     openInLane(lane: string): Op<number>

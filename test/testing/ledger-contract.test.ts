@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { Ledger, Op, Reads, Step, Tx } from '../../src/testing/index.ts'
 import { ledgerContract, openLedger, writing } from '../../src/testing/index.ts'
 
-/** Runs the contract outside of any runner; the titles of the tests that failed. */
-async function failuresOf(spoil: (ledger: Ledger) => Partial<Ledger>): Promise<string[]> {
+/** Runs the contract outside of any runner, up to the first test that fails; its title, or null when none does. */
+async function firstFailure(spoil: (ledger: Ledger) => Partial<Ledger>): Promise<string | null> {
   const tests: Array<{ title: string; body: () => Promise<void> }> = []
   ledgerContract(
     'a spoiled ledger',
@@ -19,16 +19,15 @@ async function failuresOf(spoil: (ledger: Ledger) => Partial<Ledger>): Promise<s
       expect,
     },
   )
-  const failed: string[] = []
+  expect(tests.length).toBeGreaterThan(120)
   for (const { title, body } of tests) {
     try {
       await body()
     } catch {
-      failed.push(title)
+      return title
     }
   }
-  expect(tests.length).toBeGreaterThan(90)
-  return failed
+  return null
 }
 
 function spoiled(ledger: Ledger, changes: Partial<Ledger>): Ledger {
@@ -61,6 +60,9 @@ const writingThrough =
   })
 
 function* nothing(): Op<void> {}
+
+const canceled = ({ at, reason }: { at: number; reason: string | null }) =>
+  ({ status: 'canceled', statusReason: reason, completedAt: at, updatedAt: at }) as const
 
 const faults: Record<string, (ledger: Ledger) => Partial<Ledger>> = {
   'writes before it judges': (ledger) => ({
@@ -112,6 +114,157 @@ const faults: Record<string, (ledger: Ledger) => Partial<Ledger>> = {
       return (yield* tx.message.append(message)) - 1
     },
   })),
+  'cancels nothing below a task': writingThrough('cascade', () => ({
+    *cancel() {
+      return undefined
+    },
+  })),
+  'cancels the children and forgets theirs': writingThrough('cascade', (tx) => ({
+    *cancel(order) {
+      const children = yield* tx.task.children(order.root)
+      for (const child of children)
+        if (child.completedAt === null) yield* tx.task.save({ ...child, ...canceled(order) })
+      return yield* tx.cascade.cancel({ ...order, root: 'nobody' })
+    },
+  })),
+  'leaves the lease of what it canceled': writingThrough('cascade', (tx) => ({
+    *cancel(order) {
+      const found = yield* tx.cascade.cancel(order)
+      for (const { taskId } of found ? yield* tx.event.after(found.first - 1, 99) : []) {
+        const task = yield* tx.task.get(taskId)
+        if (task) yield* tx.task.save({ ...task, leaseUntil: 1 })
+      }
+      return found
+    },
+  })),
+  'counts a cascade from the event before it': writingThrough('cascade', (tx) => ({
+    *cancel(order) {
+      const found = yield* tx.cascade.cancel(order)
+      return found && { ...found, first: found.first - 1 }
+    },
+  })),
+  'hides the root as well': writingThrough('cascade', (tx) => ({
+    *hide(order) {
+      const found = yield* tx.cascade.hide(order)
+      const root = yield* tx.task.get(order.root)
+      if (root) yield* tx.task.saveDefinition({ ...root, deletedAt: order.at })
+      return found
+    },
+  })),
+  'hides without a word': writingThrough('cascade', (tx) => ({
+    *hide({ root, at }) {
+      const below = yield* tx.task.subtree(root)
+      for (const task of below) yield* tx.task.saveDefinition({ ...task, deletedAt: at })
+      return undefined
+    },
+  })),
+  'takes every run for closed': writingThrough('cascade', (tx) => ({
+    *openEntries(of) {
+      return (yield* tx.cascade.openEntries(of)).map(({ call }) => ({ call, runOpen: false }))
+    },
+  })),
+  'forgets the waits that lead out of a cascade': writingThrough('cascade', (tx) => ({
+    *edgesOut(of) {
+      return (yield* tx.cascade.edgesOut(of)).filter((edge) => edge.kind === 'after')
+    },
+  })),
+  'purges what is not old enough': writingThrough('cascade', (tx) => ({
+    purge: (before, limit, after) => tx.cascade.purge(before + 1, limit, after),
+  })),
+  'purges without an end': writingThrough('cascade', (tx) => ({
+    purge: (before, _limit, after) => tx.cascade.purge(before, 1_000, after),
+  })),
+  'begins each purge anew': writingThrough('cascade', (tx) => ({
+    purge: (before, limit) => tx.cascade.purge(before, limit),
+  })),
+  'gives tasks to any role': reading('task', (tx) => ({
+    *claimable(claim) {
+      const others = yield* tx.task.claimable({ ...claim, role: 'critic' })
+      return others ?? (yield* tx.task.claimable(claim))
+    },
+  })),
+  'asks for one tag of several': reading('task', (tx) => ({
+    claimable: (claim) => tx.task.claimable({ ...claim, tags: claim.tags?.slice(0, 1) }),
+  })),
+  'takes a lease for over before it is': reading('task', (tx) => ({
+    lapsed: (now, limit) => tx.task.lapsed(now + 1, limit),
+  })),
+  'takes a deadline for over before it is': reading('task', (tx) => ({
+    late: (now, limit) => tx.task.late(now + 1, limit),
+  })),
+  'wakes up for timers only': reading('task', (tx) => ({
+    *nextDue() {
+      return (yield* tx.task.due(Number.MAX_SAFE_INTEGER, 1))[0]?.notBefore ?? undefined
+    },
+  })),
+  'sees no lanes': reading('task', () => ({
+    *lanes() {
+      return []
+    },
+  })),
+  'takes lanes by their names': reading('task', (tx) => ({
+    *lanes(executor) {
+      return (yield* tx.task.lanes(executor)).sort()
+    },
+  })),
+  'counts the runs of a lane that still work': reading('task', (tx) => ({
+    *openInLane(lane) {
+      return (yield* tx.task.openInLane(lane)) && 1
+    },
+  })),
+  'leaves lanes as they are': writingThrough('task', () => ({ setLanes: nothing })),
+  'counts children once': writingThrough('task', (tx) => ({
+    *addChildren(id, added) {
+      if ((yield* tx.task.get(id))?.childCount === 0) yield* tx.task.addChildren(id, added)
+    },
+  })),
+  'raises the children and forgets theirs': writingThrough('task', (tx) => ({
+    *raise(id, by) {
+      const children = yield* tx.task.children(id)
+      for (const child of children) yield* tx.task.saveDefinition({ ...child, depth: child.depth - by })
+    },
+  })),
+  'counts the deleted': reading('task', (tx) => ({
+    *countByStatus() {
+      const counts = yield* tx.task.countByStatus()
+      return { ...counts, completed: counts.completed + 1 }
+    },
+  })),
+  'counts only what is ready for a slot': reading('task', (tx) => ({
+    *countQueued() {
+      return { ready: (yield* tx.task.countQueued()).ready, claimable: 0 }
+    },
+  })),
+  'counts the runs of one engine': reading('run', (tx) => ({
+    *countOpen() {
+      const counts = new Map<string, number>()
+      const runs = yield* tx.run.openOf('engine-1')
+      for (const { taskId } of runs) {
+        const executor = (yield* tx.task.get(taskId))?.executor as string
+        counts.set(executor, (counts.get(executor) ?? 0) + 1)
+      }
+      return counts
+    },
+  })),
+  'buries an instance for ever': writingThrough('instance', (tx) => ({
+    *renew(id, leaseUntil) {
+      if ((yield* tx.instance.get(id))?.endedAt === null) yield* tx.instance.renew(id, leaseUntil)
+    },
+  })),
+  'hears no sign of life': writingThrough('instance', () => ({ renew: nothing })),
+  'keeps the first setting': writingThrough('setting', (tx) => ({
+    *put(name, value) {
+      if ((yield* tx.setting.get(name)) === undefined) yield* tx.setting.put(name, value)
+    },
+  })),
+  'takes a setting that is null for none': reading('setting', (tx) => ({
+    *get(name) {
+      return (yield* tx.setting.get(name)) ?? undefined
+    },
+  })),
+  'looks for one target only': reading('dependency', (tx) => ({
+    path: (from, targets) => tx.dependency.path(from, new Set([...targets].slice(0, 1))),
+  })),
   'revives the dead': writingThrough('task', (tx) => ({
     *save(task) {
       const stored = yield* tx.task.get(task.id)
@@ -123,10 +276,10 @@ const faults: Record<string, (ledger: Ledger) => Partial<Ledger>> = {
 
 describe('the contract finds a ledger that', () => {
   it.each(Object.keys(faults))('%s', { timeout: 60_000 }, async (title) => {
-    expect(await failuresOf(faults[title] as (ledger: Ledger) => Partial<Ledger>)).not.toEqual([])
+    expect(await firstFailure(faults[title] as (ledger: Ledger) => Partial<Ledger>)).not.toBe(null)
   })
 
   it('has no fault: nothing is found in a sound one', { timeout: 60_000 }, async () => {
-    expect(await failuresOf(() => ({}))).toEqual([])
+    expect(await firstFailure(() => ({}))).toBe(null)
   })
 })

@@ -62,14 +62,14 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
       .where('task_id', '=', hole('task'))
       .where('satisfied_at', 'is', null),
   )
-  // A parent waits for its children when it is a group, or when they complete it.
+  // A parent waits for its children when it is a group, or when they complete it; for a failed one from its retry on.
   const selectWaitedChildren = prepare((db, hole) =>
     db
       .selectFrom('task as child')
       .innerJoin('task as parent', 'parent.id', 'child.parent_id')
       .select('child.id as id')
       .where('child.parent_id', '=', hole('task'))
-      .where('child.completed_at', 'is', null)
+      .where((where) => where.or([where('child.completed_at', 'is', null), where('child.status', '=', 'failed')]))
       .where('child.deleted_at', 'is', null)
       .where((where) =>
         where.or([where('parent.is_group', '=', 1), where('parent.policy', 'like', '%"autoComplete":true%')]),

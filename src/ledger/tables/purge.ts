@@ -21,13 +21,17 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
         and (completed_at, seq) > (${hole('completedAt')}, ${hole('seq')})
       order by completed_at, seq limit ${hole('limit')}`,
   )
+  // Satisfied edges too: an open task still reads the results of what it came after, and of what it waited for.
   const selectObstacle = prepare(
     (hole) => sql`${family(hole)}
       select 1 from task join family on family.id = task.id
-        where task.completed_at is null or task.completed_at >= ${hole('before')}
+        where task.completed_at is null or task.completed_at >= ${hole('before')} or task.run_open = 1
       union all
       select 1 from dependency as edge join family on family.id = edge.blocker_id join task on task.id = edge.task_id
-        where edge.satisfied_at is null and task.status not in (${settled}) and task.deleted_at is null
+        left join "call" as wait on wait.id = edge.call_id
+        where task.status not in (${settled}) and task.deleted_at is null
+          and (edge.kind = 'after' or edge.satisfied_at is null or wait.status = 'pending')
+          and edge.task_id not in (${members})
       limit 1`,
   )
   const selectSize = prepare(

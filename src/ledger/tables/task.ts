@@ -188,15 +188,15 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
   )
-  // Leaps from one lane's first entry to the next: as many look-ups as there are lanes, however many tasks wait in them.
+  // Leaps from one lane's head to the next: as many look-ups as there are lanes, however many tasks wait in them.
   const selectNextLane = prepare((db, hole) =>
     db
       .selectFrom('task')
-      .select('lane')
+      .select(['lane', 'priority', 'seq'])
       .where(sql<boolean>`ready = 1`)
       .where('executor', '=', hole('executor'))
       .where('lane', '>', hole('after'))
-      .orderBy('lane', 'asc')
+      .orderBy(sql`lane asc, priority desc, seq asc`)
       .limit(1),
   )
   const countInLane = prepare((db, hole) =>
@@ -445,13 +445,14 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       return (yield* rows<Row>(selectReady, { executor, lane, limit })).map(toRecord)
     },
     *lanes(executor) {
-      const found: string[] = []
-      for (let after = ''; ; ) {
-        const next = yield* row<{ lane: string }>(selectNextLane, { executor, after })
-        if (next === undefined) return found
-        found.push(next.lane)
-        after = next.lane
+      const found: Array<{ lane: string; priority: number; seq: number }> = []
+      for (let after = ''; ; after = (found.at(-1) as { lane: string }).lane) {
+        const next = yield* row<{ lane: string; priority: number; seq: number }>(selectNextLane, { executor, after })
+        if (next === undefined) break
+        found.push(next)
       }
+      found.sort((a, b) => b.priority - a.priority || Number(a.seq) - Number(b.seq))
+      return found.map((each) => each.lane)
     },
     *openInLane(lane) {
       return Number((yield* row<{ open: number }>(countInLane, { lane }))?.open ?? 0)

@@ -1,4 +1,6 @@
 // The contract: what the engine relies on, whatever database lies below. One suite, run on every ledger.
+import { cascades } from './cascades.ts'
+import { claims } from './claims.ts'
 import { contractWorld, type OpenedLedger, type TestWords } from './contract-world.ts'
 import { dependencies } from './dependencies.ts'
 import { families } from './families.ts'
@@ -6,12 +8,27 @@ import { feed } from './feed.ts'
 import { guards } from './guards.ts'
 import { instances } from './instances.ts'
 import { lists } from './lists.ts'
+import { purging } from './purging.ts'
 import { rows } from './rows.ts'
 import { runsAndCalls } from './runs-and-calls.ts'
 import { steps } from './steps.ts'
 import { strings } from './strings.ts'
 
-const themes = { steps, rows, lists, families, dependencies, runsAndCalls, feed, guards, strings, instances }
+const themes = {
+  steps,
+  rows,
+  lists,
+  families,
+  dependencies,
+  cascades,
+  purging,
+  claims,
+  runsAndCalls,
+  feed,
+  guards,
+  strings,
+  instances,
+}
 
 /**
  * Registers the contract's tests for one kind of ledger.

@@ -1,0 +1,230 @@
+// Claims, leases and deadlines, lanes and limits: what admission and owners go by.
+import { edgeRow, runRow, someTime, taskRow } from '../factories.ts'
+import { type Theme, write } from './contract-world.ts'
+
+const settled = { completedAt: someTime }
+
+export const claims: Theme = ({ describe, proves, expect }) => {
+  describe('what may be claimed', () => {
+    proves('is given by priority, then age, to whom it is for: its role, its tags, its parent', async (ledger) => {
+      await write(ledger, function* (tx) {
+        const add = (id: string, more = {}) => tx.task.insert(taskRow({ id, claimable: true, ...more }))
+        yield* add('young', { tags: ['a', 'b'] })
+        yield* add('parent', { claimable: false })
+        yield* add('child', { parentId: 'parent', tags: ['a'] })
+        yield* add('urgent', { priority: 5, role: 'critic' })
+        yield* add('taken', { priority: 9, claimable: false })
+        yield* add('odd', { priority: -1, tags: [`it's "b"`, 'c%'], role: 'odd' })
+      })
+      const best = async (filter: object) => (await ledger.read((tx) => tx.task.claimable(filter)))?.id
+      expect(await best({})).toBe('young')
+      expect(await best({ role: 'critic' })).toBe('urgent')
+      expect(await best({ role: 'writer' })).toBe('young')
+      expect(await best({ parentId: 'parent' })).toBe('child')
+      expect(await best({ tags: ['a'] })).toBe('young')
+      expect(await best({ tags: ['b', 'a'] })).toBe('young')
+      expect(await best({ tags: ['a', 'c%'] })).toBe(undefined)
+      expect(await best({ tags: ['c%', `it's "b"`], role: 'odd' })).toBe('odd')
+      expect(await best({ tags: ['c'], role: 'odd' })).toBe(undefined)
+      expect(await best({ parentId: 'parent', tags: ['b'] })).toBe(undefined)
+      expect(await ledger.read((tx) => tx.task.countQueued())).toEqual({ ready: 0, claimable: 4 })
+    })
+
+    proves('keeps its owner, fence and lease, and says when the lease is over', async (ledger) => {
+      const claim = { owner: 'ann', fence: 2, leaseMs: 100 }
+      await write(ledger, function* (tx) {
+        for (const [id, leaseUntil] of [
+          ['late', 30],
+          ['later', 40],
+          ['soon', 20],
+          ['open', null],
+        ] as const) {
+          const seq = yield* tx.task.insert(taskRow({ id, claimable: true }))
+          yield* tx.task.save({ ...taskRow({ id, status: 'working', ...claim, leaseUntil }), seq })
+        }
+      })
+      expect(await ledger.read((tx) => tx.task.get('late'))).toMatchObject({
+        ...claim,
+        leaseUntil: 30,
+        claimable: false,
+      })
+      const ids = async (now: number, limit = 9) =>
+        (await ledger.read((tx) => tx.task.lapsed(now, limit))).map((task) => task.id)
+      expect(await ids(19)).toEqual([])
+      expect(await ids(30)).toEqual(['soon', 'late'])
+      expect(await ids(99, 1)).toEqual(['soon'])
+      expect(await ledger.read((tx) => tx.task.nextDue())).toBe(20)
+    })
+  })
+
+  describe('a deadline', () => {
+    proves('is over for tasks that have not settled', async (ledger) => {
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'b', deadline: 20 }))
+        yield* tx.task.insert(taskRow({ id: 'a', deadline: 10, status: 'paused' }))
+        yield* tx.task.insert(taskRow({ id: 'over', deadline: 5, status: 'failed', ...settled }))
+        yield* tx.task.insert(taskRow({ id: 'none' }))
+      })
+      const ids = async (now: number, limit = 9) =>
+        (await ledger.read((tx) => tx.task.late(now, limit))).map((task) => task.id)
+      expect(await ids(9)).toEqual([])
+      expect(await ids(20)).toEqual(['a', 'b'])
+      expect(await ids(20, 1)).toEqual(['a'])
+      expect(await ledger.read((tx) => tx.task.nextDue())).toBe(10)
+    })
+
+    proves('competes with timers and leases for what is due next', async (ledger) => {
+      const next = () => ledger.read((tx) => tx.task.nextDue())
+      expect(await next()).toBe(undefined)
+      await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'deadline', deadline: 30 })))
+      expect(await next()).toBe(30)
+      await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'timer', notBefore: 20 })))
+      expect(await next()).toBe(20)
+      await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'lease', leaseUntil: 10, status: 'working' })))
+      expect(await next()).toBe(10)
+    })
+  })
+
+  describe('lanes', () => {
+    proves('are told apart: who is ready in which, and how many run in it', async (ledger) => {
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'lane-1', group: true }))
+        yield* tx.task.insert(taskRow({ id: 'lane-2', group: true }))
+        const add = (id: string, lane: string, more = {}) =>
+          tx.task.insert(taskRow({ id, lane, executor: 'x', ready: true, ...more }))
+        yield* add('free', '')
+        yield* add('a', 'lane-1')
+        yield* add('b', 'lane-1', { priority: 3 })
+        yield* add('c', 'lane-2', { executor: 'y' })
+        yield* add('d', 'lane-2', { ready: false, runOpen: true, status: 'working' })
+        yield* add('e', 'lane-2', { ready: false, runOpen: true, status: 'canceled', ...settled })
+        yield* add('f', 'lane-2', { executor: 'w' })
+        yield* add('g', 'lane-1', { executor: 'w' })
+        yield* add('h', 'free-lane', { executor: 'w', priority: 1 })
+      })
+      const ready = async (executor: string, lane: string, limit = 9) =>
+        (await ledger.read((tx) => tx.task.ready(executor, lane, limit))).map((task) => task.id)
+      expect(await ready('x', '')).toEqual(['free'])
+      expect(await ready('x', 'lane-1')).toEqual(['b', 'a'])
+      expect(await ready('x', 'lane-1', 1)).toEqual(['b'])
+      expect(await ready('x', 'lane-2')).toEqual([])
+      expect(await ledger.read((tx) => tx.task.lanes('x'))).toEqual(['lane-1'])
+      expect(await ledger.read((tx) => tx.task.lanes('y'))).toEqual(['lane-2'])
+      expect(await ledger.read((tx) => tx.task.lanes('z'))).toEqual([])
+      // That with the best of them first: by priority, then age.
+      expect(await ledger.read((tx) => tx.task.lanes('w'))).toEqual(['free-lane', 'lane-2', 'lane-1'])
+      expect(await ledger.read((tx) => tx.task.openInLane('lane-2'))).toBe(2)
+      expect(await ledger.read((tx) => tx.task.openInLane('lane-1'))).toBe(0)
+    })
+
+    proves('are given to the children that have an executor, and taken from them', async (ledger) => {
+      const lanes = async () =>
+        (await ledger.read((tx) => tx.task.list({}, 9))).map((task) => [task.id, task.lane] as const)
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'parent' }))
+        yield* tx.task.insert(taskRow({ id: 'run', parentId: 'parent', executor: 'x' }))
+        yield* tx.task.insert(taskRow({ id: 'by-hand', parentId: 'parent' }))
+        yield* tx.task.insert(taskRow({ id: 'below', parentId: 'run', executor: 'x' }))
+        yield* tx.task.setLanes('parent', 'parent')
+      })
+      expect(await lanes()).toEqual([
+        ['parent', ''],
+        ['run', 'parent'],
+        ['by-hand', ''],
+        ['below', ''],
+      ])
+      await write(ledger, (tx) => tx.task.setLanes('parent', ''))
+      expect((await lanes())[1]).toEqual(['run', ''])
+    })
+  })
+
+  describe('numbers of a tree', () => {
+    proves('follow what is added and what is raised, however deep', async (ledger) => {
+      await write(ledger, function* (tx) {
+        for (let n = 0; n < 5; n++) {
+          yield* tx.task.insert(taskRow({ id: `t${n}`, depth: n, parentId: n === 0 ? null : `t${n - 1}` }))
+        }
+        yield* tx.task.insert(taskRow({ id: 'beside', depth: 2, parentId: 't1' }))
+        yield* tx.task.insert(taskRow({ id: 'hidden', depth: 4, parentId: 't3', deletedAt: 1 }))
+        yield* tx.task.addChildren('t1', 2)
+        yield* tx.task.addChildren('t1', 3)
+        yield* tx.task.raise('t2', 2)
+      })
+      const depths = []
+      for (const id of ['t0', 't1', 't2', 't3', 't4', 'beside', 'hidden']) {
+        depths.push((await ledger.read((tx) => tx.task.get(id)))?.depth)
+      }
+      expect(depths).toEqual([0, 1, 2, 1, 2, 2, 2])
+      expect((await ledger.read((tx) => tx.task.get('t1')))?.childCount).toBe(5)
+      expect((await ledger.read((tx) => tx.task.get('t0')))?.childCount).toBe(0)
+    })
+  })
+
+  describe('counts', () => {
+    proves('are of all tasks by state but the deleted, and of what waits', async (ledger) => {
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'a', executor: 'x', ready: true }))
+        yield* tx.task.insert(taskRow({ id: 'b', claimable: true }))
+        yield* tx.task.insert(taskRow({ id: 'c', status: 'input_required', claimable: true }))
+        yield* tx.task.insert(taskRow({ id: 'd', status: 'completed', ...settled }))
+        yield* tx.task.insert(taskRow({ id: 'e', status: 'completed', ...settled, deletedAt: 1 }))
+      })
+      const none = { working: 0, paused: 0, waiting: 0, failed: 0, canceled: 0 }
+      const counted = await ledger.read((tx) => tx.task.countByStatus())
+      expect(counted).toEqual({ ...none, submitted: 2, input_required: 1, completed: 1 })
+      expect(await ledger.read((tx) => tx.task.countQueued())).toEqual({ ready: 1, claimable: 2 })
+    })
+
+    proves('of open runs are by executor, whichever engine has them', async (ledger) => {
+      await write(ledger, function* (tx) {
+        for (const [id, executor, instanceId] of [
+          ['a', 'x', 'engine-1'],
+          ['b', 'x', 'engine-2'],
+          ['c', 'y', 'engine-1'],
+          ['d', 'x', 'engine-1'],
+        ] as const) {
+          yield* tx.task.insert(taskRow({ id, executor }))
+          yield* tx.run.insert(runRow({ taskId: id, instanceId }))
+        }
+        const ended = { ...runRow({ taskId: 'b' }), outcome: 'paused' as const, endedAt: 1 }
+        yield* tx.run.save({ ...ended, status: 'ending' })
+        yield* tx.run.save({ ...ended, taskId: 'd', status: 'closed', closedAt: 2 })
+      })
+      expect(Object.fromEntries(await ledger.read((tx) => tx.run.countOpen()))).toEqual({ x: 2, y: 1 })
+    })
+  })
+
+  describe('a setting', () => {
+    proves('is kept by name, whatever JSON it is, and replaced by the next', async (ledger) => {
+      const get = (name: string) => ledger.read((tx) => tx.setting.get(name))
+      expect(await get('limits')).toBe(undefined)
+      for (const value of [{ deep: [1, { a: null }] }, 7, null, 'text', false]) {
+        await write(ledger, (tx) => tx.setting.put('limits', value))
+        expect(await get('limits')).toEqual(value)
+      }
+      expect(await get('limit')).toBe(undefined)
+    })
+  })
+
+  describe('a path', () => {
+    proves('is the shortest to the nearest of several targets', async (ledger) => {
+      await write(ledger, function* (tx) {
+        for (const id of ['a', 'b', 'c', 'd', 'near']) yield* tx.task.insert(taskRow({ id }))
+        for (const [taskId, blockerId] of [
+          ['a', 'b'],
+          ['b', 'c'],
+          ['c', 'd'],
+          ['a', 'near'],
+        ] as const) {
+          yield* tx.dependency.insert(edgeRow({ taskId, blockerId }))
+        }
+      })
+      const path = (...targets: string[]) => ledger.read((tx) => tx.dependency.path(['a'], new Set(targets)))
+      expect(await path('d')).toEqual(['a', 'b', 'c', 'd'])
+      expect(await path('d', 'near')).toEqual(['a', 'near'])
+      expect(await path('d', 'c', 'nobody')).toEqual(['a', 'b', 'c'])
+      expect(await path('nobody', 'else')).toBe(undefined)
+      expect(await path()).toBe(undefined)
+    })
+  })
+}

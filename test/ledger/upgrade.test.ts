@@ -1,0 +1,147 @@
+// A ledger of version 1, with a row of every kind in it, is brought to the present one: nothing is lost, the new columns hold
+// what they would if they had always been there, and an engine works on it.
+import { PGlite } from '@electric-sql/pglite'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createEngine } from '../../src/engine.ts'
+import { postgresDialect } from '../../src/ledger/dialects/postgres/dialect.ts'
+import { connect } from '../../src/ledger/dialects/sqlite/connection.ts'
+import { sqliteDialect } from '../../src/ledger/dialects/sqlite/dialect.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { applicationId, ledgerVersion, migrationTexts } from '../../src/ledger/migrations/migrations.ts'
+import { isClaimable } from '../../src/machines/readiness.ts'
+import { openLedger, openPostgresLedger } from '../../src/testing/index.ts'
+import { ledgerFile } from '../engine/world.ts'
+import { firstVersionRows, upgradedNumbers } from './first-version.ts'
+
+type Rows = Array<Record<string, unknown>>
+
+const tables = ['task', 'dependency', 'run', 'call', 'message', 'event', 'instance']
+
+function withFile<R>(file: string, work: (connection: ReturnType<typeof connect>) => R): R {
+  const connection = connect(file, { busyTimeoutMs: 50 })
+  try {
+    return work(connection)
+  } finally {
+    connection.close()
+  }
+}
+
+const rowsIn = (file: string, sql: string): Rows =>
+  withFile(file, (connection) => connection.run({ sql, parameters: [], want: 'rows' }) as Rows)
+
+const contentOf = (file: string): Rows[] => tables.map((table) => rowsIn(file, `select * from "${table}"`))
+
+/** A file as the first version left it. */
+function firstVersionFile(): string {
+  const file = ledgerFile()
+  withFile(file, (old) => {
+    const first = migrationTexts(sqliteDialect, 0)
+    for (const text of first.slice(0, first.length - migrationTexts(sqliteDialect, 1).length)) old.execute(text)
+    for (const text of firstVersionRows) old.execute(text)
+    old.pragma(`application_id = ${applicationId}`)
+    old.pragma('user_version = 1')
+  })
+  return file
+}
+
+async function numbersOf(ledger: Ledger) {
+  const found: Record<string, unknown> = {}
+  for (const id of Object.keys(upgradedNumbers)) {
+    const task = await ledger.read((tx) => tx.task.get(id))
+    found[id] = task && [task.depth, task.childCount, task.claimable]
+    // What the statement says is what the code would say, or the next write would change it.
+    expect([id, task?.claimable]).toEqual([id, task && isClaimable(task)])
+  }
+  return found
+}
+
+describe('a ledger of version 1', () => {
+  it('keeps every row with all that was in it, and its columns and indexes are those of a new one (X-013)', async () => {
+    const file = firstVersionFile()
+    const before = contentOf(file)
+    await (await openLedger(file)).close()
+    expect(contentOf(file)).toMatchObject(before)
+    expect(contentOf(file).map((rows) => rows.length)).toEqual(before.map((rows) => rows.length))
+    const fresh = ledgerFile()
+    await (await openLedger(fresh)).close()
+    const shape = (path: string) => ({
+      columns: [...tables, 'setting'].map((table) => [
+        table,
+        rowsIn(path, `select name, type, "notnull", dflt_value, pk from pragma_table_info('${table}') order by name`),
+      ]),
+      others: rowsIn(path, `select type, name, tbl_name, sql from sqlite_schema where type <> 'table' order by name`),
+    })
+    expect(shape(file)).toEqual(shape(fresh))
+    expect(rowsIn(file, 'pragma user_version')).toEqual([{ user_version: ledgerVersion }])
+    expect(rowsIn(file, 'pragma foreign_key_check')).toEqual([])
+    expect(rowsIn(file, 'pragma integrity_check')).toEqual([{ integrity_check: 'ok' }])
+  })
+
+  it('counts depths, children and what may be claimed as if it had always done so (X-013)', async () => {
+    const ledger = await openLedger(firstVersionFile())
+    onTestFinished(() => ledger.close())
+    expect(await numbersOf(ledger)).toEqual(upgradedNumbers)
+    expect(await ledger.read((tx) => tx.task.countQueued())).toEqual({ ready: 1, claimable: 2 })
+    expect(await ledger.read((tx) => tx.task.get('task-child'))).toMatchObject({
+      fence: 0,
+      leaseMs: null,
+      leaseUntil: null,
+      role: null,
+      tags: [],
+      deadline: null,
+      lane: '',
+    })
+  })
+
+  it('does so on PostgreSQL too (X-013)', async () => {
+    const client = await PGlite.create()
+    onTestFinished(() => client.close())
+    const first = migrationTexts(postgresDialect, 0)
+    const texts = first.slice(0, first.length - migrationTexts(postgresDialect, 1).length)
+    for (const text of [...texts, ...firstVersionRows]) await client.query(text)
+    await client.query('create table ledger_version (version bigint not null)')
+    await client.query('insert into ledger_version (version) values (1)')
+    const ledger = await openPostgresLedger(client)
+    expect(await numbersOf(ledger)).toEqual(upgradedNumbers)
+    expect((await ledger.read((tx) => tx.message.list('task-child'))).length).toBe(2)
+    expect((await ledger.read((tx) => tx.instance.open())).map((instance) => instance.leaseUntil)).toEqual([0])
+    await ledger.close()
+  })
+
+  it('is worked on: its runs are recovered, its waits end, its tasks are claimed, run and canceled (X-013)', async () => {
+    const reported: unknown[] = []
+    const engine = await createEngine({
+      ledger: firstVersionFile(),
+      executors: { work: () => 'worked' },
+      onError: (error, context) => reported.push([error, context]),
+    })
+    onTestFinished(() => engine.close())
+    expect(await engine.result('task-child')).toBe('worked')
+    expect(await engine.result('task-running')).toBe('worked')
+    expect((await engine.runs('task-running'))[0]).toMatchObject({ status: 'closed', outcome: 'interrupted' })
+    expect((await engine.messages('task-child')).map((message) => message.content)).toEqual(['hello', 'good day'])
+    expect((await engine.calls('task-sibling'))[0]).toMatchObject({ id: 'call-done', status: 'completed' })
+    expect((await engine.create({ executor: 'work', input: { deep: [1, null] } as never, key: 'the-key' })).id).toBe(
+      'task-child',
+    )
+
+    await engine.complete('task-byhand', { by: 'hand' })
+    expect((await engine.get('task-blocked'))?.blockedBy).toEqual([])
+    expect((await engine.settled('task-waiting')).status).toBe('completed')
+
+    const claimed = []
+    for (let task = await engine.claim(null, { owner: 'ann', leaseMs: 60_000 }); task !== null; ) {
+      claimed.push(task)
+      task = await engine.claim(null, { owner: 'ann', leaseMs: 60_000 })
+    }
+    expect(claimed.map((task) => task.id)).toEqual(['task-grandchild', 'task-blocked', 'task-letgo'])
+    expect(await engine.complete(claimed[0] as never)).toMatchObject({ status: 'completed', owner: 'ann' })
+
+    // The group has ended with the last of its own; a family that is still open takes a child and goes with it.
+    expect((await engine.get('task-root'))?.status).toBe('completed')
+    const child = await engine.create({ name: 'new', parentId: 'task-letgo' })
+    await engine.cancel('task-letgo')
+    expect((await engine.get(child.id))?.status).toBe('canceled')
+    expect(reported).toEqual([])
+  })
+})
