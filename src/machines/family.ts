@@ -21,7 +21,8 @@ export function parentVerdict(parent: TaskRecord, children: ChildFacts): 'comple
   if (isSettled(parent.status) || parent.deletedAt !== null || !children.any || children.live) return null
   if (parent.group) return children.broken ? 'fail' : 'complete'
   if (parent.policy.autoComplete !== true || children.broken) return null
-  if (parent.status === 'working') return parent.runOpen ? null : 'complete'
+  // Its owner is still at work: it is completed when that one says so.
+  if (parent.status === 'working') return parent.runOpen || parent.owner !== null ? null : 'complete'
   const waitsByHand = parent.status === 'waiting' && parent.executor === null
   return waitsByHand || awaitsChildren(parent) ? 'complete' : null
 }

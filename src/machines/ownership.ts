@@ -33,6 +33,12 @@ export function requireOwner(task: Claimed, quote: Quote | undefined): void {
   }
 }
 
+/** It is the owner that writes, under the claim that holds: where anybody may write, only this is a sign of life. */
+export function isOwner(task: Claimed, quote: Quote | undefined): boolean {
+  if (quote === undefined || quote.owner !== task.owner) return false
+  return quote.fence === undefined ? task.leaseMs === null : quote.fence === task.fence
+}
+
 function notOwner(task: Claimed, quote: Quote | undefined): ErrandError {
   return new ErrandError(
     'NOT_OWNER',

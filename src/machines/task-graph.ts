@@ -7,6 +7,8 @@ export interface GraphNode {
   seq: number
   /** What it comes after and is not completed. Ids that are no node of the graph are kept, and count for nothing here. */
   blockedBy: readonly string[]
+  /** No work of its own: where others meet (a group, the end of a parent's children). Passed at once, listed and counted nowhere. */
+  joint?: boolean
 }
 
 /** Every task after all that it comes after; among those that are free at once by priority, then age. */
@@ -15,7 +17,7 @@ export function topologicalOrder(nodes: readonly GraphNode[]): string[] {
   const free = new Heap(nodes.filter((node) => left.get(node.id) === 0))
   const order: string[] = []
   for (let node = free.pop(); node !== undefined; node = free.pop()) {
-    order.push(node.id)
+    if (!node.joint) order.push(node.id)
     for (const id of dependents.get(node.id) ?? []) {
       const open = (left.get(id) as number) - 1
       left.set(id, open)
@@ -30,18 +32,20 @@ export function topologicalOrder(nodes: readonly GraphNode[]): string[] {
  * is held up itself is no place to begin.
  */
 export function criticalBlockers(nodes: readonly GraphNode[]): Array<{ id: string; holdsUp: number }> {
-  const { dependents, left } = linked(nodes)
+  const { dependents, left, byId } = linked(nodes)
   const found: Array<{ id: string; holdsUp: number; priority: number; seq: number }> = []
-  for (const { id, priority, seq } of nodes) {
-    if (left.get(id) !== 0) continue
+  for (const { id, priority, seq, joint } of nodes) {
+    if (joint || left.get(id) !== 0) continue
+    let holdsUp = 0
     const reached = new Set<string>()
     const queue = [...(dependents.get(id) ?? [])]
     for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
       if (reached.has(next)) continue
       reached.add(next)
+      if (!byId.get(next)?.joint) holdsUp++
       queue.push(...(dependents.get(next) ?? []))
     }
-    if (reached.size > 0) found.push({ id, holdsUp: reached.size, priority, seq })
+    if (holdsUp > 0) found.push({ id, holdsUp, priority, seq })
   }
   return found
     .sort((a, b) => b.holdsUp - a.holdsUp || b.priority - a.priority || a.seq - b.seq)
@@ -102,6 +106,7 @@ class Heap {
 }
 
 function isBefore(a: GraphNode, b: GraphNode): boolean {
+  if (a.joint !== b.joint && (a.joint || b.joint)) return a.joint === true
   return a.priority > b.priority || (a.priority === b.priority && a.seq < b.seq)
 }
 

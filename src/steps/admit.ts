@@ -91,21 +91,28 @@ export function admit(request: AdmitRequest): Step<Loaded, Verdict, Admission> {
   }
 }
 
-/** The first of each executor and lane, as many as might be started; no more is read, however much waits behind them. */
+/**
+ * The first of each executor and lane, as many as might be started, and one behind them where a limit that others share stands in
+ * the way: whether something is held back must be known. No more is read, however much waits.
+ */
 function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
   const room = yield* loadRoom(tx, request)
   const heads: TaskRecord[] = []
   for (const { name } of request.executors) {
     const limit = Math.max(Math.min(room.total, room.perExecutor.get(name) as number), room.isShared ? 1 : 0)
     if (limit <= 0) continue
-    heads.push(...(yield* tx.task.ready(name, '', limit)))
+    heads.push(...(yield* tx.task.ready(name, '', limit + (room.isShared ? 1 : 0))))
+    // By their heads, and no more lanes with places than there are slots: there may be thousands of lanes.
+    let lanesWanted = Math.max(room.total, 1) + 1
     for (const lane of yield* tx.task.lanes(name)) {
+      if (lanesWanted === 0) break
       if (!room.perLane.has(lane)) {
         const concurrency = (yield* tx.task.get(lane))?.policy.concurrency ?? request.free
         room.perLane.set(lane, concurrency - (yield* tx.task.openInLane(lane)))
       }
       const places = Math.min(limit, room.perLane.get(lane) as number)
-      heads.push(...(yield* tx.task.ready(name, lane, Math.max(places, 1))))
+      if (places > 0) lanesWanted--
+      heads.push(...(yield* tx.task.ready(name, lane, Math.max(places, 0) + 1)))
     }
   }
   return { heads, room }

@@ -19,17 +19,20 @@ export interface ClaimRequest extends Moment, ClaimFilter {
   source: string
 }
 
-/** Leases that are closed on the way, at most: the rest falls to the next claim, or to a working engine's timer. */
-const mostLapsed = 200
+/** Leases and timers that are closed on the way, at most: the rest falls to the next claim, or to a working engine's timer. */
+const mostOverdue = 200
 
 interface Loaded {
   lapsed: TaskRecord[]
+  /** Their `notBefore` has passed, and no engine that works has told them so. */
+  due: TaskRecord[]
   candidate: TaskRecord | undefined
   blockers: string[]
 }
 
 interface Verdict {
   lapsed: Lapse[]
+  begun: TaskRecord[]
   /** As it is before; undefined when there is none to claim. */
   from: TaskRecord | undefined
   task: TaskRecord | undefined
@@ -40,16 +43,25 @@ export function claim(request: ClaimRequest): Step<Loaded, Verdict, string | nul
   return {
     name: 'claim',
     *load(tx): Op<Loaded> {
-      const lapsed = yield* tx.task.lapsed(request.at, mostLapsed)
-      const { taskId } = request
-      if (taskId === null) return { lapsed, candidate: yield* tx.task.claimable(request), blockers: [] }
+      const { at, taskId } = request
+      const lapsed = yield* tx.task.lapsed(at, mostOverdue)
+      const due = (yield* tx.task.due(at, mostOverdue)).filter((task) => isByHand(task) && task.leaseUntil === null)
+      if (taskId === null) return { lapsed, due, candidate: yield* tx.task.claimable(request), blockers: [] }
       const candidate = requireTask(yield* tx.task.get(taskId), taskId)
+      // The one that is asked for is judged in any case, however many are overdue before it.
+      if (isOverdue(candidate.leaseUntil, at) && !has(lapsed, candidate)) lapsed.push(candidate)
+      if (isOverdue(candidate.notBefore, at) && isByHand(candidate) && !has([...due, ...lapsed], candidate))
+        due.push(candidate)
       const blockers = candidate.openBlockers === 0 ? [] : yield* tx.dependency.openBlockers(taskId)
-      return { lapsed, candidate, blockers }
+      return { lapsed, due, candidate, blockers }
     },
     judge: (loaded) => judgeClaim(loaded, request),
-    *write(tx, { lapsed, from, task }): Op<string | null> {
+    *write(tx, { lapsed, begun, from, task }): Op<string | null> {
       for (const each of lapsed) yield* writeLapse(tx, each, request)
+      for (const each of begun) {
+        yield* tx.task.save(each)
+        if (each.completedAt === null) yield* tx.event.append(eventOf(request, 'timer.fired', each))
+      }
       if (from === undefined || task === undefined) return null
       yield* tx.task.save(task)
       yield* tx.event.append(eventOf(request, 'task.claimed', task, claimData(task, request)))
@@ -67,9 +79,18 @@ export function claim(request: ClaimRequest): Step<Loaded, Verdict, string | nul
   }
 }
 
-function judgeClaim({ lapsed, candidate, blockers }: Loaded, request: ClaimRequest): Verdict {
+function isOverdue(time: number | null, at: number): boolean {
+  return time !== null && time <= at
+}
+
+function has(tasks: readonly TaskRecord[], task: TaskRecord): boolean {
+  return tasks.some((each) => each.id === task.id)
+}
+
+function judgeClaim({ lapsed, due, candidate, blockers }: Loaded, request: ClaimRequest): Verdict {
   const lapses = lapsed.map((task) => lapse(task, request.at))
-  const freed = lapses.map(({ after }) => after)
+  const begun = due.map((task) => touched(task, request.at, { notBefore: null }))
+  const freed = [...lapses.map(({ after }) => after), ...begun]
   let from: TaskRecord | undefined
   if (request.taskId === null) {
     const mine = freed.filter((task) => task.claimable && meets(task, request))
@@ -78,7 +99,7 @@ function judgeClaim({ lapsed, candidate, blockers }: Loaded, request: ClaimReque
     from = freed.find((task) => task.id === request.taskId) ?? candidate
     requireClaimable(from as TaskRecord, blockers, request)
   }
-  if (from === undefined) return { lapsed: lapses, from, task: undefined }
+  if (from === undefined) return { lapsed: lapses, begun, from, task: undefined }
   const task = moved(from, wayToWorking[from.status] as 'start' | 'unblock', request.at, {
     owner: request.owner,
     fence: from.fence + 1,
@@ -86,7 +107,7 @@ function judgeClaim({ lapsed, candidate, blockers }: Loaded, request: ClaimReque
     held: false,
     wakes: 0,
   })
-  return { lapsed: lapses, from, task }
+  return { lapsed: lapses, begun, from, task }
 }
 
 function meets(task: TaskRecord, claim: ClaimFilter): boolean {
@@ -166,8 +187,7 @@ export function heartbeat(id: string, quote: Quote | undefined, moment: Moment):
     name: 'heartbeat',
     load: (tx) => loadTask(tx, id),
     judge(task) {
-      requireClaimed(task, 'keep alive')
-      requireOwner(task, quote)
+      requireClaim(task, quote, 'keep alive')
       return renewed(task, moment.at)
     },
     *write(tx, task): Op<void> {
@@ -187,18 +207,18 @@ export function release(
     name: 'release',
     load: (tx) => loadTask(tx, id),
     judge(task) {
-      requireClaimed(task, 'release')
-      requireOwner(task, quote)
+      requireClaim(task, quote, 'release')
       return letGo(task, 'released', moment.at)
     },
     write: (tx, lapse) => writeLetGo(tx, lapse, { reason }, moment),
   }
 }
 
-function requireClaimed(task: TaskRecord, what: string): void {
-  if (task.owner !== null && task.completedAt === null) return
+/** A claim that holds, quoted by its owner. One who has lost it hears that first, whatever has become of the task since. */
+function requireClaim(task: TaskRecord, quote: Quote | undefined, what: string): void {
+  if (task.fence > 0) requireOwner(task, quote)
   if (task.completedAt !== null) requireTransition(task, 'wait')
-  if (task.fence > 0) return
+  if (task.owner !== null) return
   throw new ErrandError('NOT_CLAIMABLE', `Cannot ${what} ${task.id}: nobody has claimed it. \`claim\` it first.`, {
     taskId: task.id,
     reason: 'unclaimed',

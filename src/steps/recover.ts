@@ -20,8 +20,8 @@ export interface RecoverRequest extends Moment {
   maxCrashes: number
   /** `interrupted`: it died. `released`: it let go (its own close), which counts for no crash. */
   reason: 'interrupted' | 'released'
-  /** The instance may still be alive, and is only taken over if it has given no sign of life until now. */
-  onlyIfSilent: boolean
+  /** The instance may still be alive, and is only taken over if its lease was over at this time; null for one that is gone. */
+  onlyIfSilentAt: number | null
   nextId: (prefix: string) => string
 }
 
@@ -40,7 +40,8 @@ export function recover(request: RecoverRequest): Step<Loaded, RunRecord[] | nul
       return { instance, runs: yield* tx.run.openOf(request.instanceId) }
     },
     judge({ instance, runs }) {
-      const showsUp = request.onlyIfSilent && instance !== undefined && instance.leaseUntil > request.at
+      const { onlyIfSilentAt } = request
+      const showsUp = onlyIfSilentAt !== null && instance !== undefined && instance.leaseUntil > onlyIfSilentAt
       return showsUp ? null : runs
     },
     *write(tx, runs): Op<string[]> {

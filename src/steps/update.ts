@@ -3,8 +3,8 @@ import type { EventType } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { isTerminal } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { AnyStep, Op, Step, Tx } from '../ledger/ledger.ts'
-import { type Quote, requireOwner } from '../machines/ownership.ts'
+import type { AnyStep, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { isOwner, type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand } from '../machines/readiness.ts'
 import { eventBetween, refuseTransition, type TaskEventName } from '../machines/task-machine.ts'
 import { moved, renewed, touched } from '../machines/task-transition.ts'
@@ -13,6 +13,7 @@ import { cancel } from './cancel.ts'
 import { loadRewiring, type Rewiring, writeRewiring } from './edges.ts'
 import { eventOf, type Moment, requireTask, soonest } from './moment.ts'
 import { answer, complete, fail, pause, refuseBlocked, resume, retry, start } from './verbs.ts'
+import { cycleError } from './wait.ts'
 
 /** What a task must not be told anew while it works, or once it is over. */
 const definingFields = [
@@ -62,6 +63,7 @@ export function update(
     name: 'update',
     *load(tx): Op<Loaded> {
       const task = requireTask(yield* tx.task.get(id), id)
+      if (patch.autoComplete === true && task.policy.autoComplete !== true) yield* requireEndingChildren(tx, id)
       const parent =
         patch.executor === undefined || task.parentId === null ? undefined : yield* tx.task.get(task.parentId)
       if (patch.blockedBy === undefined) return { task, parent, rewiring: undefined }
@@ -103,12 +105,22 @@ function judge(
   const next = touched(task, moment.at, { ...Object.fromEntries(plain), ...lane, policy, notBefore })
   return {
     // What its owner writes is a sign of life; what anybody else may write is none.
-    task: quote !== undefined && quote.owner === task.owner ? renewed(next, moment.at) : next,
+    task: isOwner(task, quote) ? renewed(next, moment.at) : next,
     parent,
     rewiring,
     verb: status === undefined ? null : verbTo(task, status, quote, moment),
     changed,
   }
+}
+
+/** @throws ErrandError CYCLE for a parent that is to be completed by a child that comes after it. */
+function* requireEndingChildren(tx: Reads, id: string): Op<void> {
+  const children = (yield* tx.task.children(id)).filter((child) => !isTerminal(child.status))
+  const path = yield* tx.dependency.path(
+    children.map((child) => child.id),
+    new Set([id]),
+  )
+  if (path) throw cycleError(`${id} cannot be completed by its children`, [id, ...path])
 }
 
 /** @throws ErrandError INVALID_INPUT for a group: what it holds is run, not it. */

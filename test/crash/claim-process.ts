@@ -1,0 +1,41 @@
+// One of many processes that work off a board: it claims the best task and completes it, until there is none, and tells what it
+// got and how long each claim and each completion took. It begins when it is told to, so that all begin together.
+import { once } from 'node:events'
+import { createEngine } from '../../src/engine.ts'
+
+export interface ClaimReport {
+  owner: string
+  claimed: string[]
+  claimMs: number[]
+  completeMs: number[]
+  refusals: string[]
+}
+
+const [ledger, owner] = process.argv.slice(2) as [string, string]
+const report: ClaimReport = { owner, claimed: [], claimMs: [], completeMs: [], refusals: [] }
+const engine = await createEngine({ ledger, work: false, onError: (error) => report.refusals.push(String(error)) })
+process.stdout.write(`${JSON.stringify({ ready: owner })}\n`)
+await once(process.stdin, 'data')
+
+async function timed<T>(into: number[], work: () => Promise<T>): Promise<T> {
+  const since = performance.now()
+  try {
+    return await work()
+  } finally {
+    into.push(performance.now() - since)
+  }
+}
+
+try {
+  for (;;) {
+    const task = await timed(report.claimMs, () => engine.claim(null, { owner, leaseMs: 60_000 }))
+    if (task === null) break
+    report.claimed.push(task.id)
+    await timed(report.completeMs, () => engine.complete(task, owner))
+  }
+  await engine.close()
+} catch (error) {
+  report.refusals.push(String(error))
+}
+process.stdout.write(`${JSON.stringify(report)}\n`)
+process.stdin.destroy()

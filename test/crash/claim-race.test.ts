@@ -1,0 +1,87 @@
+// Many processes on one board: each task is claimed once, none is left, and nobody hears that the ledger was busy.
+import { spawn } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import Database from 'better-sqlite3'
+import { expect, it, onTestFinished } from 'vitest'
+import { createEngine } from '../../src/engine.ts'
+import { createPlace } from './child.ts'
+import type { ClaimReport } from './claim-process.ts'
+import { violations } from './invariants.ts'
+
+const tasks = 3_000
+const processes = 8
+
+/** A process that waits for `go`, works the board off, and tells how it went. */
+function startClaimer(ledger: string, owner: string) {
+  const script = join(import.meta.dirname, 'claim-process.ts')
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ledger, owner], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-crash-compile-cache') },
+  })
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  const next = async () => JSON.parse((await lines.next()).value as string) as unknown
+  return {
+    ready: next(),
+    async go(): Promise<ClaimReport> {
+      child.stdin.write('go\n')
+      return (await next()) as ClaimReport
+    },
+  }
+}
+
+it(`${processes} processes that claim ${tasks} tasks get each once and leave none (S4-054, X-038)`, async () => {
+  const place = createPlace()
+  const engine = await createEngine({ ledger: place.ledger, work: false })
+  onTestFinished(() => engine.close())
+  await engine.create(Array.from({ length: tasks }, (_, index) => ({ name: `task ${index}`, priority: index % 5 })))
+  const claimers = Array.from({ length: processes }, (_, index) => startClaimer(place.ledger, `owner-${index}`))
+  await Promise.all(claimers.map((claimer) => claimer.ready))
+  const since = Date.now()
+  const reports = await Promise.all(claimers.map((claimer) => claimer.go()))
+  const tookMs = Date.now() - since
+
+  expect(reports.flatMap((report) => report.refusals)).toEqual([])
+  const claimed = reports.flatMap((report) => report.claimed.map((id) => [id, report.owner] as const))
+  expect(claimed).toHaveLength(tasks)
+  expect(new Set(claimed.map(([id]) => id)).size).toBe(tasks)
+  expect(violations(place)).toEqual([])
+
+  const database = new Database(place.ledger, { readonly: true })
+  const rows = database.prepare('select id, owner, status, fence, result from task').all()
+  const log = database
+    .prepare(`select type, count(*) as times from event where type like 'task.%' group by type order by type`)
+    .all()
+  database.close()
+  const owners = new Map(claimed)
+  for (const row of rows as Array<{ id: string }>) {
+    const owner = owners.get(row.id)
+    expect(row).toEqual({ id: row.id, owner, status: 'completed', fence: 1, result: JSON.stringify(owner) })
+  }
+  expect(log).toEqual(
+    ['claimed', 'completed', 'created', 'started'].map((type) => ({ type: `task.${type}`, times: tasks })),
+  )
+  const told = (what: string, ms: number[]) => {
+    const sorted = ms.sort((a, b) => a - b)
+    const at = (part: number) =>
+      (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] as number).toFixed(1)
+    return `${what} ${at(0.5)} ms (median), ${at(0.99)} ms (p99), ${at(1)} ms (most)`
+  }
+  console.log(
+    `${tasks} tasks by ${processes} processes in ${tookMs} ms: ${told(
+      'a claim took',
+      reports.flatMap((each) => each.claimMs),
+    )}, ` +
+      `${told(
+        'a completion',
+        reports.flatMap((each) => each.completeMs),
+      )}; ` +
+      `each got ${reports.map((each) => each.claimed.length).join(', ')}`,
+  )
+}, 120_000)

@@ -1,0 +1,471 @@
+// Work from outside: who gets a task, who is refused and why, and what a claim is worth once it has ended.
+import { describe, expect, it } from 'vitest'
+import type { Engine } from '../../src/api.ts'
+import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
+import { history, openEngine, puppet, reached, refusalOf, turns, typesOf } from './world.ts'
+
+const ada = { owner: 'ada' }
+const bob = { owner: 'bob' }
+
+/** An engine without executors: a board. */
+const board = () => openEngine({ work: false })
+
+describe('A task without an executor', () => {
+  it('has no owner until it is claimed: then it is WORKING, its owner’s, and one claim old (S4-050, S4-051, C-54)', async () => {
+    const engine = await board()
+    const task = await engine.create({ name: 'write it' })
+    expect(task).toMatchObject({ status: 'submitted', owner: null, fence: 0, ready: true, leaseUntil: null })
+    const claimed = await engine.claim(task, ada)
+    expect(claimed).toMatchObject({ status: 'working', owner: 'ada', fence: 1, leaseUntil: null, ready: false, run: 0 })
+    expect(await engine.get(task)).toEqual(claimed)
+    expect((await engine.list({ owner: 'ada' })).tasks).toEqual([claimed])
+  })
+
+  it('is claimed once: the second is told its status and its owner (S4-052)', async () => {
+    const engine = await board()
+    const task = await engine.create({ name: 'write it' })
+    const claimed = await engine.claim(task, ada)
+    const refusal = await refusalOf(engine.claim(task, bob), 'NOT_CLAIMABLE')
+    expect(refusal.details).toEqual({ taskId: task.id, reason: 'running', status: 'working', owner: 'ada' })
+    expect(refusal.message).toContain('it is worked on by ada')
+    await refusalOf(engine.claim(task, ada), 'NOT_CLAIMABLE')
+    expect(await engine.get(task)).toEqual(claimed)
+  })
+
+  it('is refused with the list of what it comes after, until that is completed (S4-053)', async () => {
+    const engine = await board()
+    const [first, second] = await engine.create([{ name: 'first' }, { name: 'second' }])
+    const last = await engine.create({ name: 'last', blockedBy: [first?.id as string, second?.id as string] })
+    const refusal = await refusalOf(engine.claim(last, ada), 'BLOCKED')
+    expect(refusal.details).toMatchObject({ blockedBy: [first?.id, second?.id] })
+    expect(refusal.message).toContain(`${first?.id}, ${second?.id}`)
+    await engine.complete(await engine.claim(first?.id as string, ada))
+    expect((await refusalOf(engine.claim(last, ada), 'BLOCKED')).details).toMatchObject({ blockedBy: [second?.id] })
+    await engine.complete(await engine.claim(second?.id as string, ada))
+    expect((await engine.claim(last, ada)).owner).toBe('ada')
+  })
+
+  it.each([
+    ['by hand', 'running', 'working', (engine: Engine, id: string) => engine.start(id), 'worked on by hand'],
+    ['paused', 'held', 'paused', async (engine: Engine, id: string) => engine.pause(await engine.start(id)), 'paused'],
+    [
+      'completed',
+      'settled',
+      'completed',
+      async (engine: Engine, id: string) => engine.complete(await engine.claim(id, ada)),
+      'completed by ada',
+    ],
+    [
+      'failed',
+      'settled',
+      'failed',
+      async (engine: Engine, id: string) => engine.fail(await engine.claim(id, ada), 'no'),
+      '`retry` opens it again',
+    ],
+    ['canceled', 'settled', 'canceled', (engine: Engine, id: string) => engine.cancel(id), 'it was canceled'],
+    [
+      'on a timer',
+      'timer',
+      'submitted',
+      (engine: Engine, id: string) => engine.update(id, { notBefore: 9e12 }),
+      'its time has not come',
+    ],
+    [
+      'asking',
+      'answer',
+      'input_required',
+      async (engine: Engine, id: string) => engine.update(await engine.start(id), { status: 'input_required' }),
+      'input_required',
+    ],
+  ] as const)(
+    'that is %s is refused, with what stands in the way: %s (S4-052)',
+    async (_what, reason, status, prepare, words) => {
+      const engine = await board()
+      const { id } = await engine.create({ name: 'write it' })
+      await prepare(engine, id)
+      const refusal = await refusalOf(engine.claim(id, bob), 'NOT_CLAIMABLE')
+      expect(refusal.details).toMatchObject({ taskId: id, reason, status })
+      expect(refusal.message).toContain(words)
+      expect(await engine.claim(null, bob)).toBeNull()
+    },
+  )
+
+  it('with an executor, or that is a group, is nobody’s to claim', async () => {
+    const engine = await openEngine({ executors: { work: async () => null }, work: false })
+    const run = await engine.create({ executor: 'work' })
+    const group = await engine.create({ name: 'all', tasks: { one: { name: 'one' } } })
+    expect((await refusalOf(engine.claim(run, ada), 'NOT_CLAIMABLE')).details).toMatchObject({ reason: 'executor' })
+    const refusal = await refusalOf(engine.claim(group, ada), 'NOT_CLAIMABLE')
+    expect(refusal.details).toMatchObject({ reason: 'group' })
+    expect(refusal.message).toContain('claim one of its tasks')
+    expect((await engine.claim(null, ada))?.name).toBe('one')
+    expect((await engine.get(group))?.status).toBe('working')
+    await refusalOf(engine.claim('task-unknown', ada), 'NOT_FOUND')
+  })
+
+  it('that was moved on by hand has no owner, and its way is anybody’s', async () => {
+    const engine = await board()
+    const task = await engine.start(await engine.create({ name: 'write it' }))
+    expect(task.owner).toBeNull()
+    await refusalOf(engine.heartbeat(task), 'NOT_CLAIMABLE')
+    await refusalOf(engine.release(task), 'NOT_CLAIMABLE')
+    await refusalOf(engine.heartbeat(task.id, ada), 'NOT_CLAIMABLE')
+    expect((await engine.complete(task, 1)).owner).toBeNull()
+  })
+})
+
+describe('The next task to claim', () => {
+  it('is the one of the highest priority, then the oldest; none is null (S4-044, S4-058)', async () => {
+    const engine = await board()
+    for (const [name, priority] of [
+      ['low', -1],
+      ['old', 0],
+      ['young', 0],
+      ['high', 5],
+    ] as const) {
+      await engine.create({ name, priority })
+    }
+    const order = ['high', 'old', 'young', 'low']
+    expect((await engine.list({ ready: true })).tasks.map((task) => task.name)).toEqual(order)
+    const names: Array<string | undefined> = []
+    for (let turn = 0; turn < 5; turn++) names.push((await engine.claim(null, ada))?.name)
+    expect(names).toEqual([...order, undefined])
+    expect((await engine.list({ ready: true })).tasks).toEqual([])
+  })
+
+  it('is not one that comes after others, is somebody’s, or is another role’s (S4-044, S4-058)', async () => {
+    const engine = await board()
+    const first = await engine.create({ name: 'first', priority: 3 })
+    await engine.create({ name: 'after', priority: 9, blockedBy: [first.id] })
+    await engine.create({ name: 'for writers', priority: 5, role: 'writer' })
+    await engine.create({ name: 'for testers', priority: 4, role: 'tester' })
+    expect((await engine.claim(null, { owner: 'ada', role: 'tester' }))?.name).toBe('for testers')
+    expect((await engine.claim(null, ada))?.name).toBe('first')
+    expect(await engine.claim(null, ada)).toBeNull()
+    await engine.complete(first.id, null, { owner: 'ada' })
+    expect((await engine.claim(null, { owner: 'bob', role: 'writer' }))?.name).toBe('after')
+    expect((await engine.claim(null, { owner: 'bob', role: 'writer' }))?.name).toBe('for writers')
+  })
+
+  it('is one below the parent and with all the tags that are asked for', async () => {
+    const engine = await board()
+    const parent = await engine.create({ name: 'parent', priority: -5 })
+    await engine.create({ name: 'elsewhere', priority: 9, tags: ['ui', 'small'] })
+    await engine.create({ name: 'below', parentId: parent.id, tags: ['ui'] })
+    await engine.create({ name: 'small one below', parentId: parent.id, tags: ['small', 'ui'] })
+    const below = { owner: 'ada', parentId: parent.id }
+    expect((await engine.claim(null, { ...below, tags: ['ui', 'small'] }))?.name).toBe('small one below')
+    expect(await engine.claim(null, { ...below, tags: ['small'] })).toBeNull()
+    expect((await engine.claim(null, below))?.name).toBe('below')
+    expect(await engine.claim(null, below)).toBeNull()
+  })
+
+  it('may be named, and then must be what the claim is for (S4-058)', async () => {
+    const engine = await board()
+    const task = await engine.create({ name: 'write it', role: 'writer', tags: ['ui'] })
+    const wrong = await refusalOf(engine.claim(task, { owner: 'ada', role: 'tester' }), 'NOT_CLAIMABLE')
+    expect(wrong.details).toMatchObject({ reason: 'role', status: 'submitted', owner: null })
+    expect(wrong.message).toContain('for the role writer, and this claim is for tester')
+    expect((await refusalOf(engine.claim(task, ada), 'NOT_CLAIMABLE')).message).toContain('is for none')
+    const other = await refusalOf(engine.claim(task, { owner: 'ada', role: 'writer', tags: ['api'] }), 'NOT_CLAIMABLE')
+    expect(other.message).toContain('tags api')
+    expect((await engine.claim(task, { owner: 'ada', role: 'writer', tags: ['ui'] })).owner).toBe('ada')
+  })
+
+  it('is not one whose time has not come; once it has, the next claim finds it, also where no engine works', async () => {
+    const clock = new SimulatedClock()
+    const engine = await openEngine({ work: false, clock })
+    const later = await engine.create({ name: 'later', notBefore: clock.now() + 100 })
+    await engine.create({ name: 'sooner', notBefore: clock.now() + 50 })
+    expect(await engine.claim(null, ada)).toBeNull()
+    expect((await refusalOf(engine.claim(later, ada), 'NOT_CLAIMABLE')).details).toMatchObject({ reason: 'timer' })
+    clock.advance(50)
+    expect((await engine.claim(null, ada))?.name).toBe('sooner')
+    expect(await engine.claim(null, ada)).toBeNull()
+    clock.advance(50)
+    expect(await engine.claim(later, ada)).toMatchObject({ owner: 'ada', notBefore: null })
+    expect(typesOf(await history(engine, later.id))).toEqual([
+      'task.created',
+      'timer.fired',
+      'task.claimed',
+      'task.started',
+    ])
+  })
+})
+
+describe('An owner', () => {
+  it('completes its task and stays its owner; others may not, whoever they are (S4-055, S4-056)', async () => {
+    const engine = await board()
+    const task = await engine.create({ name: 'write it' })
+    await refusalOf(engine.complete(task, 'early'), 'INVALID_TRANSITION')
+    await engine.claim(task, ada)
+    for (const write of [
+      () => engine.complete(task.id, 'mine'),
+      () => engine.complete(task.id, 'mine', bob),
+      () => engine.fail(task.id, 'mine', bob),
+      () => engine.heartbeat(task.id, bob),
+      () => engine.release(task.id, bob),
+      () => engine.update(task.id, { status: 'completed' }),
+      () => engine.update({ id: task.id, owner: 'bob' } as { id: string }, { status: 'failed' }),
+    ]) {
+      const refusal = await refusalOf(write, 'NOT_OWNER')
+      expect(refusal.details).toMatchObject({ taskId: task.id, owner: 'ada' })
+      expect(refusal.message).toContain('ada')
+    }
+    const done = await engine.complete(task.id, { words: 3 }, ada)
+    expect(done).toMatchObject({ status: 'completed', owner: 'ada', result: { words: 3 } })
+    await refusalOf(engine.complete(done, 'again'), 'INVALID_TRANSITION')
+  })
+
+  it('fails its task with its own code and stays its owner; a retry is anybody’s (S4-055)', async () => {
+    const engine = await board()
+    const task = await engine.claim(await engine.create({ name: 'write it' }), ada)
+    const failed = await engine.fail(task, 'no paper', { code: 'NO_PAPER' })
+    expect(failed).toMatchObject({ status: 'failed', owner: 'ada', error: { code: 'NO_PAPER', message: 'no paper' } })
+    expect(await engine.retry(task.id)).toMatchObject({ status: 'submitted', owner: null, fence: 1, ready: true })
+    expect(await engine.claim(null, bob)).toMatchObject({ owner: 'bob', fence: 2, attempt: 2 })
+    await refusalOf(engine.complete(task, 'late'), 'STALE_CLAIM')
+  })
+
+  it('lets go: the task is WAITING, released, without an owner, and may be claimed again (S4-057, C-54)', async () => {
+    const engine = await board()
+    const task = await engine.create({ name: 'write it' })
+    const mine = await engine.claim(task, ada)
+    const free = await engine.release(mine, { reason: 'lunch' })
+    expect(free).toMatchObject({ status: 'waiting', statusReason: 'released', owner: null, ready: true, fence: 1 })
+    expect((await engine.why(task)).reason).toBe('claim')
+    for (const write of [() => engine.heartbeat(task.id), () => engine.release(task.id)]) {
+      expect((await refusalOf(write, 'NOT_CLAIMABLE')).details).toMatchObject({ reason: 'unclaimed', owner: null })
+    }
+    expect(await engine.claim(null, bob)).toMatchObject({ id: task.id, owner: 'bob', fence: 2, statusReason: null })
+  })
+
+  it('that has let go can write nothing any more, whatever it writes and whoever has the task now (C-54)', async () => {
+    const engine = await board()
+    const mine = await engine.claim(await engine.create({ name: 'write it' }), ada)
+    await engine.release(mine)
+    const writes = [
+      () => engine.complete(mine, 'late'),
+      () => engine.fail(mine, 'late'),
+      () => engine.heartbeat(mine),
+      () => engine.release(mine),
+      () => engine.complete(mine.id, 'late', { owner: 'ada', fence: mine.fence }),
+    ]
+    for (const write of writes) await refusalOf(write, 'STALE_CLAIM')
+    const states = ['completed', 'failed', 'input_required', 'waiting'] as const
+    const next = await engine.claim(mine.id, bob)
+    for (const write of writes) {
+      expect((await refusalOf(write, 'STALE_CLAIM')).details).toMatchObject({ owner: 'bob', fence: 2, quoted: 1 })
+    }
+    for (const status of states) await refusalOf(engine.update(mine, { status }), 'STALE_CLAIM')
+    // The same name again is another claim all the same.
+    await engine.release(next)
+    const again = await engine.claim(mine.id, ada)
+    for (const write of writes) await refusalOf(write, 'STALE_CLAIM')
+    expect(await engine.get(mine.id)).toEqual(again)
+    expect((await engine.complete(again, 'mine')).result).toBe('mine')
+  })
+
+  it('steers like anybody: pause, resume, priority and name are not the owner’s alone', async () => {
+    const engine = await board()
+    const mine = await engine.claim(await engine.create({ name: 'write it' }), ada)
+    expect(await engine.update(mine.id, { priority: 3, name: 'write it well' })).toMatchObject({ owner: 'ada' })
+    expect(await engine.pause(mine.id)).toMatchObject({ status: 'paused', owner: 'ada', ready: false })
+    expect(await engine.resume(mine.id)).toMatchObject({ status: 'working', owner: 'ada', fence: 1 })
+    await engine.pause(mine.id)
+    // Who lets go of what rests leaves it resting.
+    expect(await engine.release(mine)).toMatchObject({ status: 'paused', owner: null })
+    expect(await engine.resume(mine.id)).toMatchObject({ status: 'working', owner: null })
+  })
+
+  it('is told of a cancel by its next write', async () => {
+    const engine = await board()
+    const mine = await engine.claim(await engine.create({ name: 'write it' }), ada)
+    expect(await engine.cancel(mine.id, 'not needed')).toMatchObject({ status: 'canceled', owner: 'ada' })
+    for (const write of [() => engine.complete(mine), () => engine.heartbeat(mine), () => engine.release(mine)]) {
+      expect((await refusalOf(write, 'INVALID_TRANSITION')).details).toMatchObject({ from: 'canceled' })
+    }
+  })
+
+  it('unblocks with its completion exactly those that come after it alone, and ends what was waiting for it (S4-045)', async () => {
+    const engine = await openEngine()
+    const [a, b] = await engine.create([{ name: 'a' }, { name: 'b' }])
+    const [one, both] = await engine.create([
+      { name: 'one', blockedBy: [a?.id as string] },
+      { name: 'both', blockedBy: [a?.id as string, b?.id as string] },
+    ])
+    await engine.complete(await engine.claim(a?.id as string, ada))
+    const unblocked = (await history(engine)).filter((event) => event.type === 'task.unblocked')
+    expect(unblocked.map((event) => [event.taskId, event.data['by']])).toEqual([[one?.id, a?.id]])
+    expect(await engine.get(one?.id as string)).toMatchObject({ ready: true, blockedBy: [] })
+    expect(await engine.get(both?.id as string)).toMatchObject({ ready: false, blockedBy: [b?.id] })
+  })
+
+  it('completes with the last child a group, and a parent with autoComplete whose own work is done', async () => {
+    const engine = await board()
+    const group = await engine.create({ name: 'group', tasks: { one: { name: 'one' }, two: { name: 'two' } } })
+    for (const turn of [1, 2]) {
+      const mine = await engine.claim(null, { owner: 'ada', parentId: group.id })
+      expect((await engine.get(group))?.status, `turn ${turn}`).toBe('working')
+      await engine.complete(mine as NonNullable<typeof mine>)
+    }
+    expect((await engine.get(group))?.status).toBe('completed')
+    const parent = await engine.start(await engine.create({ name: 'parent', autoComplete: true }))
+    await engine.create({ name: 'child', parentId: parent.id })
+    const child = await engine.claim(null, { owner: 'ada', parentId: parent.id })
+    await engine.complete(child as NonNullable<typeof child>)
+    expect((await engine.get(parent))?.status).toBe('completed')
+  })
+
+  it('holds no slot: with one slot in all, an executor runs beside any number of claimed tasks', async () => {
+    const hands = puppet()
+    const engine = await openEngine({ executors: { work: hands.executor }, maxConcurrent: 1 })
+    await engine.create([{ name: 'one' }, { name: 'two' }])
+    const first = await engine.claim(null, ada)
+    await engine.claim(null, bob)
+    const run = await engine.create({ executor: 'work' })
+    const held = await hands.started(0)
+    expect(engine.status.get().context.slots).toMatchObject({ used: 1, free: 0 })
+    expect((await engine.complete(first as NonNullable<typeof first>)).status).toBe('completed')
+    held.end.resolve('ran')
+    expect(await engine.result(run)).toBe('ran')
+  })
+})
+
+describe('The log of claims', () => {
+  it('tells who claimed what when, in which role, by which surface, under which number, and who let go (S4-059)', async () => {
+    const clock = new SimulatedClock()
+    const engine = await openEngine({ work: false, clock })
+    const task = await engine.create({ name: 'write it', role: 'writer' })
+    const at = clock.now()
+    const mine = await engine.claim(task, { owner: 'ada', role: 'writer', source: 'board' })
+    clock.advance(5)
+    await engine.release(mine, { reason: 'lunch' })
+    clock.advance(5)
+    await engine.complete(await engine.claim(task, { owner: 'bob', role: 'writer', leaseMs: 50 }), 'done')
+    const log = (await history(engine, task.id)).filter(
+      ({ type }) => type === 'task.claimed' || type === 'task.released',
+    )
+    expect(log.map((event) => [event.type, event.at, event.data])).toMatchObject([
+      ['task.claimed', at, { owner: 'ada', role: 'writer', source: 'board', fence: 1, leaseUntil: null }],
+      ['task.released', at + 5, { owner: 'ada', fence: 1, reason: 'lunch' }],
+      ['task.claimed', at + 10, { owner: 'bob', role: 'writer', source: 'library', fence: 2, leaseUntil: at + 60 }],
+    ])
+    const [done] = (await history(engine, task.id)).filter(({ type }) => type === 'task.completed')
+    expect(done?.data).toMatchObject({ by: 'bob' })
+  })
+
+  it('has no entry of a claim that was refused', async () => {
+    const engine = await board()
+    const task = await engine.claim(await engine.create({ name: 'write it' }), ada)
+    const before = await history(engine)
+    await refusalOf(engine.claim(task, bob), 'NOT_CLAIMABLE')
+    await refusalOf(engine.complete(task.id, null, bob), 'NOT_OWNER')
+    expect(await engine.claim(null, bob)).toBeNull()
+    expect(await history(engine)).toEqual(before)
+  })
+})
+
+describe('Together', () => {
+  it('any number of claims of one task in one turn have exactly one winner (S4-054)', async () => {
+    const engine = await board()
+    const task = await engine.create({ name: 'write it' })
+    const owners = Array.from({ length: 50 }, (_, index) => `owner-${index}`)
+    const claims = await Promise.allSettled(owners.map((owner) => engine.claim(task, { owner })))
+    const won = claims.filter((claim) => claim.status === 'fulfilled')
+    expect(won).toHaveLength(1)
+    expect(await engine.get(task)).toMatchObject({ owner: won[0]?.value.owner, fence: 1 })
+  })
+
+  it('any number of claims of the best in one turn each get another, and those that come too late get none (S4-054)', async () => {
+    const engine = await board()
+    await engine.create(Array.from({ length: 30 }, (_, index) => ({ name: `task ${index}` })))
+    const claims = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => engine.claim(null, { owner: `o${index}` })),
+    )
+    const ids = claims.flatMap((task) => (task === null ? [] : [task.id]))
+    expect(new Set(ids).size).toBe(30)
+    expect(claims.filter((task) => task === null)).toHaveLength(10)
+  })
+
+  it.each([
+    ['claim', 'cancel'],
+    ['cancel', 'claim'],
+    ['complete', 'release'],
+    ['release', 'complete'],
+    ['complete', 'pause'],
+    ['pause', 'complete'],
+    ['complete', 'cancel'],
+    ['release', 'cancel'],
+    ['fail', 'complete'],
+  ] as const)(
+    '%s and %s in one turn end in one legal state, and each is told how it went (X-038)',
+    async (one, other) => {
+      const engine = await board()
+      const task = await engine.create({ name: 'write it' })
+      const mine = one === 'claim' || other === 'claim' ? task : await engine.claim(task, ada)
+      const verbs = {
+        claim: () => engine.claim(task, ada),
+        cancel: () => engine.cancel(mine),
+        complete: () => engine.complete(mine),
+        fail: () => engine.fail(mine, 'no'),
+        release: () => engine.release(mine),
+        pause: () => engine.pause(mine),
+      }
+      const [first, second] = await Promise.allSettled([verbs[one](), verbs[other]()])
+      expect(first.status).toBe('fulfilled')
+      const outcomes = {
+        claim: 'working',
+        cancel: 'canceled',
+        complete: 'completed',
+        fail: 'failed',
+        release: 'waiting',
+        pause: 'paused',
+      } as const
+      const last = second.status === 'fulfilled' ? other : one
+      expect((await engine.get(task))?.status).toBe(outcomes[last])
+      const told = (await history(engine, task.id)).at(-1)
+      expect(told?.data['status']).toBe(outcomes[last])
+    },
+  )
+})
+
+describe('A task that was resumed or answered and waits for a slot', () => {
+  it('is shown as queued; pausing it withdraws the resume, and a second resume is refused', async () => {
+    const hands = puppet()
+    const engine = await openEngine({ executors: { work: hands.executor }, maxConcurrent: 1 })
+    const task = await engine.create({ executor: 'work' })
+    await hands.started(0)
+    expect(await engine.pause(task)).toMatchObject({ status: 'paused', ready: false })
+    await reached(engine, task, (each) => each.status === 'paused')
+    await engine.create({ executor: 'work' })
+    const other = await hands.started(1)
+    expect(await engine.resume(task)).toMatchObject({ status: 'paused', ready: true })
+    expect((await engine.why(task)).reason).toBe('slot')
+    await refusalOf(engine.resume(task), 'INVALID_TRANSITION')
+    expect(await engine.pause(task)).toMatchObject({ status: 'paused', ready: false })
+    other.end.resolve(null)
+    await turns()
+    expect(hands.runs).toHaveLength(2)
+    await engine.resume(task)
+    ;(await hands.started(2)).end.resolve('in the end')
+    expect(await engine.result(task)).toBe('in the end')
+  })
+
+  it('is shown as queued once it is answered, and a second answer is refused', async () => {
+    const hands = puppet()
+    const executors = {
+      ask: async (_task: unknown, run: { ask(question: string): Promise<unknown> }) => run.ask('Well?'),
+      work: hands.executor,
+    }
+    const engine = await openEngine({ executors, maxConcurrent: 1 })
+    const task = await engine.create({ executor: 'ask' })
+    await reached(engine, task, 'input_required')
+    await engine.create({ executor: 'work' })
+    const held = await hands.started(0)
+    expect(await engine.answer(task, 'yes')).toMatchObject({ status: 'input_required', ready: true, questions: [] })
+    expect((await refusalOf(engine.answer(task, 'no'), 'NO_QUESTION')).message).toContain('answered already')
+    held.end.resolve(null)
+    expect(await engine.result(task)).toBe('yes')
+  })
+})

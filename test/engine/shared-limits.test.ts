@@ -1,0 +1,226 @@
+// Limits that change at run time: those of one engine, and those that all engines on one ledger share, whichever of them frees a
+// place and whichever takes it.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Task } from '../../src/entities/task.ts'
+import { deferred, ledgerFile, openEngine, puppet, refusalOf, turns } from './world.ts'
+
+/** Counts what is open at once, over all engines that are given this executor. */
+function counted() {
+  const count = { open: 0, most: 0, engines: new Set<string>() }
+  const executorOf = (engine: string) => async () => {
+    count.engines.add(engine)
+    count.most = Math.max(count.most, ++count.open)
+    await turns(3)
+    count.open--
+  }
+  return { count, executorOf }
+}
+
+const many = (length: number, executor = 'work') => Array.from({ length }, () => ({ executor }) as never)
+
+describe('The limits of one engine', () => {
+  it('are lowered without ending anything, and raised with what waits starting at once (S3-047)', async () => {
+    const hands = puppet()
+    const engine = await openEngine({ executors: { work: hands.executor }, maxConcurrent: 3 })
+    await engine.create(many(8))
+    await hands.started(2)
+    expect((await engine.setLimits({ maxConcurrent: 1 })).engine).toEqual({ maxConcurrent: 1, limits: {} })
+    expect(hands.runs.map(({ run }) => run.signal.aborted)).toEqual([false, false, false])
+    expect(engine.status.get().context.slots).toMatchObject({ used: 3, maxConcurrent: 1, free: 0 })
+    for (const ended of [0, 1]) {
+      hands.runs[ended]?.end.resolve(null)
+      await turns()
+      expect(hands.runs, 'above the limit, nothing starts').toHaveLength(3)
+    }
+    hands.runs[2]?.end.resolve(null)
+    await hands.started(3)
+    await turns()
+    expect(hands.runs).toHaveLength(4)
+    await engine.setLimits({ maxConcurrent: 3 })
+    await hands.started(5)
+    await turns()
+    expect(hands.runs).toHaveLength(6)
+    await engine.setLimits({ maxConcurrent: 10 })
+    await hands.started(7)
+  })
+
+  it('of single executors are set and taken away, beside the others (S3-047)', async () => {
+    const [busy, calm] = [puppet(), puppet()]
+    const engine = await openEngine({ executors: { busy: busy.executor, calm: calm.executor }, limits: { busy: 1 } })
+    await engine.create([...many(4, 'busy'), ...many(2, 'calm')])
+    await busy.started(0)
+    await calm.started(1)
+    await turns()
+    expect(busy.runs).toHaveLength(1)
+    expect((await engine.setLimits({ limits: { busy: 2, calm: 1 } })).engine.limits).toEqual({ busy: 2, calm: 1 })
+    await busy.started(1)
+    await turns()
+    expect(busy.runs).toHaveLength(2)
+    expect(calm.runs.map(({ run }) => run.signal.aborted)).toEqual([false, false])
+    expect((await engine.setLimits({ limits: { busy: null } })).engine.limits).toEqual({ calm: 1 })
+    await busy.started(3)
+    const unknown = await refusalOf(engine.setLimits({ limits: { buzy: 1 } as never }), 'UNKNOWN_EXECUTOR')
+    expect(unknown.message).toContain('busy')
+  })
+})
+
+describe('Limits that engines share', () => {
+  it('are none until they are set, are kept in the ledger, and are taken away with null', async () => {
+    const ledger = ledgerFile()
+    const executors = { work: async () => null }
+    const first = await openEngine({ ledger, executors })
+    expect((await first.limits()).shared).toEqual({ maxConcurrent: null, limits: {} })
+    await first.setSharedLimits({ maxConcurrent: 3, limits: { work: 2, other: 1 } })
+    const second = await openEngine({ ledger, work: false })
+    expect((await second.limits()).shared).toEqual({ maxConcurrent: 3, limits: { work: 2, other: 1 } })
+    await second.setSharedLimits({ maxConcurrent: null, limits: { other: null } })
+    expect((await first.limits()).shared).toEqual({ maxConcurrent: null, limits: { work: 2 } })
+    await refusalOf(first.setSharedLimits({ maxConcurrent: 0 }), 'INVALID_INPUT')
+  })
+
+  it.each([1, 2, 3])('are never exceeded and never leave a place empty for good, by %i engines', async (engines) => {
+    const ledger = ledgerFile()
+    const { count, executorOf } = counted()
+    const opened = await Promise.all(
+      Array.from({ length: engines }, (_, index) =>
+        openEngine({ ledger, executors: { work: executorOf(`engine ${index}`) }, maxConcurrent: 5 }),
+      ),
+    )
+    const [first] = opened as [(typeof opened)[0]]
+    await first.setSharedLimits({ maxConcurrent: 3 })
+    await first.create(many(60))
+    await Promise.all(opened.map((engine) => engine.idle()))
+    expect(await first.list({ status: 'completed', limit: 0 })).toMatchObject({ total: 60 })
+    expect(count.most).toBe(3)
+  })
+
+  it('of single executors hold in all engines together, and hold back nothing else', async () => {
+    const ledger = ledgerFile()
+    const narrow = counted()
+    const wide = counted()
+    const opened = await Promise.all(
+      ['a', 'b'].map((name) =>
+        openEngine({ ledger, executors: { narrow: narrow.executorOf(name), wide: wide.executorOf(name) } }),
+      ),
+    )
+    const [first] = opened as [(typeof opened)[0]]
+    await first.setSharedLimits({ limits: { narrow: 1 } })
+    await first.create([...many(15, 'narrow'), ...many(30, 'wide')])
+    await Promise.all(opened.map((engine) => engine.idle()))
+    expect(narrow.count.most).toBe(1)
+    expect(wide.count.most).toBeGreaterThan(3)
+  })
+
+  it('are lowered without ending anything; raised or removed they wake what waits in every engine (S3-047)', async () => {
+    const ledger = ledgerFile()
+    const [ours, theirs] = [puppet(), puppet()]
+    const first = await openEngine({ ledger, executors: { ours: ours.executor } })
+    const second = await openEngine({ ledger, executors: { theirs: theirs.executor } })
+    await first.setSharedLimits({ maxConcurrent: 2 })
+    await first.create(many(4, 'ours').slice(0, 1))
+    await second.create(many(1, 'theirs'))
+    const [mine, other] = [await ours.started(0), await theirs.started(0)]
+    await first.setSharedLimits({ maxConcurrent: 1 })
+    await second.create(many(4, 'theirs'))
+    expect([mine.run.signal.aborted, other.run.signal.aborted]).toEqual([false, false])
+    other.end.resolve(null)
+    await second.settled(other.task.id)
+    await turns(30)
+    expect(theirs.runs, 'the other engine’s run fills the only place').toHaveLength(1)
+    await first.setSharedLimits({ maxConcurrent: 3 })
+    await theirs.started(2)
+    await turns(30)
+    expect(theirs.runs).toHaveLength(3)
+    await first.setSharedLimits({ maxConcurrent: null })
+    await theirs.started(4)
+    expect(mine.run.signal.aborted).toBe(false)
+  })
+
+  it('let the other engine take a place that is freed, promptly', async () => {
+    const ledger = ledgerFile()
+    let taken = deferred<number>()
+    const hands = puppet()
+    const first = await openEngine({ ledger, executors: { ours: hands.executor } })
+    const second = await openEngine({ ledger, executors: { theirs: async () => taken.resolve(performance.now()) } })
+    await first.setSharedLimits({ maxConcurrent: 1 })
+    const latencies: number[] = []
+    for (let round = 0; round < 15; round++) {
+      await first.create(many(1, 'ours'))
+      const held = await hands.started(round)
+      taken = deferred<number>()
+      const [waiting] = (await second.create(many(1, 'theirs'))) as unknown as [Task]
+      await turns()
+      const since = performance.now()
+      held.end.resolve(null)
+      latencies.push((await taken.promise) - since)
+      await second.settled(waiting.id)
+    }
+    latencies.sort((a, b) => a - b)
+    const [median, most] = [latencies[7] as number, latencies.at(-1) as number]
+    console.log(
+      `a freed place was taken by the other engine after ${median.toFixed(1)} ms (median), ${most.toFixed(1)} ms (most)`,
+    )
+    expect(most).toBeLessThan(3_000)
+  })
+
+  it('hold for engines in processes of their own, also while they change', async () => {
+    const ledger = ledgerFile()
+    const effects = `${ledger}.effects`
+    writeFileSync(effects, '')
+    const hands = await openEngine({ ledger, work: false })
+    await hands.setSharedLimits({ maxConcurrent: 3 })
+    const engines = [0, 1, 2].map(() => startProcess(ledger, effects))
+    await Promise.all(engines.map((engine) => engine.ready))
+    const first = (await hands.create(many(90, 'tick'))) as unknown as Task[]
+    await Promise.all(first.map((task) => hands.settled(task)))
+    expect(mostOpen(effects)).toBe(3)
+    const { size } = new Set(
+      readFileSync(effects, 'utf8')
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => line.split(' ')[1]),
+    )
+    console.log(`90 tasks, three at a time, by ${size} processes`)
+
+    await hands.setSharedLimits({ maxConcurrent: 1 })
+    writeFileSync(effects, '')
+    const second = (await hands.create(many(20, 'tick'))) as unknown as Task[]
+    await Promise.all(second.map((task) => hands.settled(task)))
+    expect(mostOpen(effects)).toBe(1)
+    for (const engine of engines) expect(await engine.leave()).toBe(0)
+  }, 60_000)
+})
+
+/** The most that was open at once, by the order of the marks. */
+function mostOpen(effects: string): number {
+  let [open, most] = [0, 0]
+  for (const line of readFileSync(effects, 'utf8').split('\n').filter(Boolean)) {
+    open += line.startsWith('begin') ? 1 : -1
+    most = Math.max(most, open)
+  }
+  expect(open).toBe(0)
+  return most
+}
+
+function startProcess(ledger: string, effects: string) {
+  const script = join(import.meta.dirname, '../crash/limits-process.ts')
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ledger, effects], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit') as Promise<[number | null]>
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  return {
+    ready: once(child.stdout, 'data'),
+    async leave() {
+      child.stdin.write('leave\n')
+      return (await exited)[0]
+    },
+  }
+}

@@ -1,0 +1,75 @@
+// Who may write to a claimed task: every pair of a task and a writer, without an engine.
+import { describe, expect, it } from 'vitest'
+import type { TaskRecord } from '../../src/entities/task.ts'
+import { ErrandError, type ErrorCode } from '../../src/errors.ts'
+import { isOwner, type Quote, requireOwner } from '../../src/machines/ownership.ts'
+import { taskOf } from './task-of.ts'
+
+const free = taskOf({ executor: null, status: 'submitted' })
+const released = taskOf({ executor: null, status: 'waiting', statusReason: 'released', fence: 1 })
+const plain = taskOf({ executor: null, status: 'working', owner: 'ada', fence: 2 })
+const leased = taskOf({ ...plain, leaseMs: 1_000, leaseUntil: 2_000 })
+const over = taskOf({ ...plain, status: 'completed', completedAt: 1_500 })
+const leasedAndOver = taskOf({ ...leased, leaseUntil: null, status: 'failed', completedAt: 1_500 })
+
+/** How a write is taken: `ok`, or the code of its refusal. */
+function verdict(task: TaskRecord, quote: Quote | undefined): 'ok' | ErrorCode {
+  return refusal(task, quote)?.code ?? 'ok'
+}
+
+function refusal(task: TaskRecord, quote: Quote | undefined): ErrandError | undefined {
+  try {
+    requireOwner(task, quote)
+    return undefined
+  } catch (error) {
+    if (ErrandError.isInstance(error)) return error
+    throw error
+  }
+}
+
+describe('A write to a task', () => {
+  it.each([
+    ['that nobody owns, by nobody in particular', free, undefined, 'ok'],
+    ['that nobody owns, by somebody who thinks to own it', free, { owner: 'ada' }, 'STALE_CLAIM'],
+    ['that was released, by who released it', released, { owner: 'ada', fence: 1 }, 'STALE_CLAIM'],
+    ['by its owner', plain, { owner: 'ada' }, 'ok'],
+    ['by its owner, with the number of the claim', plain, { owner: 'ada', fence: 2 }, 'ok'],
+    ['by its owner, with the number of an earlier claim', plain, { owner: 'ada', fence: 1 }, 'STALE_CLAIM'],
+    ['by another', plain, { owner: 'bob' }, 'NOT_OWNER'],
+    ['by another, with an earlier number', plain, { owner: 'bob', fence: 1 }, 'STALE_CLAIM'],
+    ['of another, by nobody in particular', plain, undefined, 'NOT_OWNER'],
+    ['under a lease, with its number', leased, { owner: 'ada', fence: 2 }, 'ok'],
+    ['under a lease, without its number', leased, { owner: 'ada' }, 'STALE_CLAIM'],
+    ['that is over, by nobody in particular: the table refuses it better', over, undefined, 'ok'],
+    ['that is over, by another', over, { owner: 'bob' }, 'NOT_OWNER'],
+    ['whose lease is over with it, by its owner', leasedAndOver, { owner: 'ada' }, 'ok'],
+  ] as const)('%s (C-54)', (_what, task, quote, expected) => {
+    expect(verdict(task, quote)).toBe(expected)
+  })
+
+  it('that is refused tells whose the task is, and what would work (S4-055)', () => {
+    const foreign = refusal(plain, { owner: 'bob' })
+    expect(foreign?.message).toContain('is worked on by ada, not by bob')
+    expect(foreign?.details).toMatchObject({ owner: 'ada', by: 'bob' })
+    expect(refusal(plain, undefined)?.message).toContain('does not say who it is from')
+    const late = refusal(plain, { owner: 'bob', fence: 1 })
+    expect(late?.message).toContain('ada owns it now (number 2)')
+    expect(late?.details).toMatchObject({ owner: 'ada', fence: 2, quoted: 1 })
+    expect(refusal(released, { owner: 'ada' })?.message).toContain('Nobody owns it now')
+    expect(refusal(leased, { owner: 'ada' })?.message).toContain('quoted with its fence')
+  })
+})
+
+it.each([
+  [plain, undefined, false],
+  [plain, { owner: 'bob' }, false],
+  [plain, { owner: 'ada' }, true],
+  [plain, { owner: 'ada', fence: 1 }, false],
+  [leased, { owner: 'ada' }, false],
+  [leased, { owner: 'ada', fence: 2 }, true],
+] as const)(
+  'A write that is anybody’s is a sign of life only under the claim that holds: %#',
+  (task, quote, expected) => {
+    expect(isOwner(task, quote)).toBe(expected)
+  },
+)
