@@ -369,8 +369,6 @@ export class TaskEngine {
 
   // ── inside ──
 
-  // ── inside ──
-
   async #verb(ref: TaskRef, stepOf: (id: string) => AnyStep): Promise<Task> {
     const id = idOf(ref)
     await this.#life.step(stepOf(id))
