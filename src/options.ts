@@ -12,6 +12,8 @@ const onDependencyFailure = z.enum(dependencyFailurePolicies)
 const word = z.string().trim().min(1).max(100)
 const tags = z.array(word).max(100)
 const milliseconds = z.number().min(0).max(8.64e15)
+/** A point in time, as the tables keep it: whole milliseconds, never earlier than it was named. */
+const time = milliseconds.transform(Math.ceil)
 
 export const retryOptionSchema = executorOptionsSchema.shape.retry.unwrap()
 
@@ -35,8 +37,8 @@ const createFields = {
   metadata: z.record(z.string(), z.unknown()).optional(),
   retry: retryOptionSchema.optional(),
   timeoutMs: z.number().positive().max(8.64e15).optional(),
-  deadline: milliseconds.optional(),
-  notBefore: milliseconds.optional(),
+  deadline: time.optional(),
+  notBefore: time.optional(),
   concurrency: z.int().min(1).max(1_000_000).optional(),
   key: z.string().min(1).max(500).optional(),
   autoStart: z.boolean().optional(),
@@ -72,7 +74,7 @@ export const createSpecSchema: z.ZodType<CreateSpec> = z.strictObject({
   tasks: z.record(z.string().min(1), childSpecSchema).optional(),
 })
 
-/** What `update` may change. `status` walks the one edge that leads there, or is refused. */
+/** What `update` may change. null takes a value away: then what is usual holds (`onChildFailure` ignore, `onDependencyFailure` block). `status` walks the one edge that leads there, or is refused. */
 export const updateSchema = z.strictObject({
   name: name.optional(),
   goal: z.string().trim().min(1).nullable().optional(),
@@ -88,8 +90,8 @@ export const updateSchema = z.strictObject({
   autoComplete: z.boolean().optional(),
   onChildFailure: onChildFailure.nullable().optional(),
   onDependencyFailure: onDependencyFailure.nullable().optional(),
-  notBefore: milliseconds.nullable().optional(),
-  deadline: milliseconds.nullable().optional(),
+  notBefore: time.nullable().optional(),
+  deadline: time.nullable().optional(),
   concurrency: z.int().min(1).max(1_000_000).nullable().optional(),
   role: word.nullable().optional(),
   tags: tags.optional(),

@@ -8,7 +8,7 @@ import { isClaimable, isReady } from '../machines/readiness.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
 import { writeSnapshot } from '../machines/task-snapshot.ts'
 import { dueAfter, eventOf, type Moment, requireTask, soonest } from './moment.ts'
-import { reviveGroupsAbove, settleEdge } from './settle-family.ts'
+import { reviveGroupsAbove, settleEdges } from './settle-family.ts'
 import { cycleError } from './wait.ts'
 
 /** A task to be made, its id drawn already. Parents come before their children. */
@@ -89,13 +89,13 @@ export function create(request: CreateRequest): Step<Loaded, Newborn[], TaskReco
         if (!made.has(parentId)) yield* tx.task.addChildren(parentId, children)
       }
       // A dependency that had failed by now counts as if it failed now.
-      for (const { task, edges } of newborns) {
-        for (const { blockerId, broken } of edges) if (broken) yield* settleEdge(tx, task.id, blockerId, request)
-      }
+      const broken = brokenBlockers(newborns)
+      for (const [blockerId, taskIds] of broken) yield* settleEdges(tx, taskIds, blockerId, request)
       const roots: TaskRecord[] = []
       for (const [root] of request.trees) {
-        const found = made.get((root as TaskDraft).id) ?? (yield* tx.task.getByKey((root as TaskDraft).key as string))
-        roots.push(found as TaskRecord)
+        const { id, key } = root as TaskDraft
+        const fresh = broken.size > 0 ? yield* tx.task.get(id) : made.get(id)
+        roots.push((fresh ?? (yield* tx.task.getByKey(key as string))) as TaskRecord)
       }
       return roots
     },
@@ -106,6 +106,17 @@ export function create(request: CreateRequest): Step<Loaded, Newborn[], TaskReco
 interface Newborn {
   task: NewTask
   edges: Array<{ blockerId: string; open: boolean; broken: boolean }>
+}
+
+/** Who comes after what can only be completed by a retry. */
+function brokenBlockers(newborns: readonly Newborn[]): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>()
+  for (const { task, edges } of newborns) {
+    for (const { blockerId, broken } of edges) {
+      if (broken) found.set(blockerId, (found.get(blockerId) ?? new Set()).add(task.id))
+    }
+  }
+  return found
 }
 
 function* loadRelatives(tx: Reads, drafts: readonly TaskDraft[], own: ReadonlySet<string>): Op<Loaded> {

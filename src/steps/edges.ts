@@ -3,9 +3,10 @@
 import { isTerminal, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { isBroken } from '../machines/family.ts'
 import { touched } from '../machines/task-transition.ts'
 import { eventOf, type Moment, requireTask } from './moment.ts'
-import { settleEdge } from './settle-family.ts'
+import { settleEdges } from './settle-family.ts'
 import { cycleError } from './wait.ts'
 
 /** What is to change, loaded and free of cycles. */
@@ -47,7 +48,8 @@ export function* writeRewiring(tx: Tx, { tasks, added, removed }: Rewiring, mome
   for (const task of tasks) yield* rewire(tx, task, added, removed, moment)
   const [first] = tasks as [TaskRecord]
   // One that has failed by now means what it would have meant then.
-  for (const task of tasks) for (const blocker of added) yield* settleEdge(tx, task.id, blocker.id, moment)
+  const ids = new Set(tasks.map((task) => task.id))
+  for (const blocker of added) if (isBroken(blocker.status)) yield* settleEdges(tx, ids, blocker.id, moment)
   return (yield* tx.task.get(first.id)) as TaskRecord
 }
 

@@ -8,7 +8,7 @@ import { requireTask } from './moment.ts'
 const openStatuses = taskStatuses.filter((status) => !settledStatuses.includes(status))
 const everything = 1_000_000
 
-/** Groups are left out: what they hold is worked off, not they. */
+/** Groups are not listed: what they hold is worked off, not they. Who comes after one comes after all that it holds. */
 export function* graphOf(
   tx: Reads,
   parentId: string | undefined,
@@ -19,11 +19,28 @@ export function* graphOf(
     requireTask(yield* tx.task.get(parentId), parentId)
     tasks = (yield* tx.task.subtree(parentId)).filter((task) => openStatuses.includes(task.status))
   }
-  const byId = new Map(tasks.filter((task) => !task.group).map((task) => [task.id, task]))
+  const byId = new Map(tasks.map((task) => [task.id, task]))
+  const ends = new Map<string, string>()
+  for (const { parentId } of tasks) {
+    const parent = parentId === null ? undefined : byId.get(parentId)
+    if (parent?.policy.autoComplete && !parent.group) ends.set(parent.id, `end of ${parent.id}`)
+  }
+  const endOf = (id: string) => ends.get(id) ?? id
+  const held = new Map<string, string[]>()
+  for (const { id, parentId } of tasks) {
+    const parent = parentId === null ? undefined : byId.get(parentId)
+    if (!parent?.group && !ends.has(parentId ?? '')) continue
+    const list = held.get(parentId as string)
+    if (list) list.push(endOf(id))
+    else held.set(parentId as string, [endOf(id)])
+  }
   const nodes: GraphNode[] = []
-  for (const { id, priority, seq, openBlockers } of byId.values()) {
-    const blockedBy = openBlockers === 0 ? [] : yield* tx.dependency.openBlockers(id)
-    nodes.push({ id, priority, seq, blockedBy })
+  for (const { id, priority, seq, openBlockers, group } of tasks) {
+    const blockedBy = openBlockers === 0 ? [] : (yield* tx.dependency.openBlockers(id)).map(endOf)
+    if (group) nodes.push({ id, priority, seq, blockedBy: held.get(id) ?? [], joint: true })
+    else nodes.push({ id, priority, seq, blockedBy })
+    const end = ends.get(id)
+    if (end) nodes.push({ id: end, priority, seq, blockedBy: [id, ...(held.get(id) as string[])], joint: true })
   }
   return {
     order: topologicalOrder(nodes).map((id) => byId.get(id) as TaskRecord),

@@ -42,12 +42,12 @@ export function* settleAll(tx: Tx, ended: readonly Ended[], moment: Moment): Op<
   }
 }
 
-/** A task was deleted, or named as a dependency after its end: its edge to one that comes after it is judged now. */
-export function* settleEdge(tx: Tx, taskId: string, blockerId: string, moment: Moment): Op<void> {
-  const blocker = yield* tx.task.get(blockerId)
-  if (!blocker) return
-  const edges = (yield* tx.dependency.dependents(blockerId)).filter((edge) => edge.taskId === taskId)
-  yield* settleAll(tx, [{ task: blocker, edges }], moment)
+/** A blocker was named as a dependency after its end: the edges of those that come after it since are judged now. */
+export function* settleEdges(tx: Tx, taskIds: ReadonlySet<string>, blockerId: string, moment: Moment): Op<void> {
+  const task = yield* tx.task.get(blockerId)
+  if (!task) return
+  const edges = (yield* tx.dependency.dependents(blockerId)).filter((edge) => taskIds.has(edge.taskId))
+  yield* settleAll(tx, [{ task, edges }], moment)
 }
 
 /** Closes one edge that points at a settled (or deleted) task, if that satisfies it; what else ended by that. */
@@ -202,12 +202,21 @@ export function* startGroupsAbove(tx: Tx, child: TaskRecord, moment: Moment): Op
   }
 }
 
+/** A deadline that has passed must not end a new attempt at once. */
+export function futureDeadline({ deadline }: Pick<TaskRecord, 'deadline'>, at: number): number | null {
+  return deadline !== null && deadline > at ? deadline : null
+}
+
 /** A child is tried again: the failed groups above it are open again. */
 export function* reviveGroupsAbove(tx: Tx, child: TaskRecord, moment: Moment): Op<void> {
   for (let id = child.parentId; id !== null; ) {
     const parent: TaskRecord | undefined = yield* tx.task.get(id)
     if (!parent?.group || parent.status !== 'failed') return
-    const revived = moved(parent, 'retry', moment.at, { attempt: parent.attempt + 1, error: null })
+    const revived = moved(parent, 'retry', moment.at, {
+      attempt: parent.attempt + 1,
+      error: null,
+      deadline: futureDeadline(parent, moment.at),
+    })
     yield* tx.task.save(revived)
     yield* tx.dependency.reopenWaits(revived.id)
     yield* tx.event.append(eventOf(moment, 'task.retried', revived, { from: 'failed', attempt: revived.attempt }))

@@ -6,7 +6,7 @@ import type { RunOutcome, RunRecord } from '../entities/run.ts'
 import { isSettled, type RetryPolicy, type TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
-import { retryDelay } from '../machines/family.ts'
+import { awaitsChildren, retryDelay } from '../machines/family.ts'
 import { moved, touched } from '../machines/task-transition.ts'
 import { closeEntries, endedWith, waitKinds } from './journal-closing.ts'
 import { dueAfter, eventOf, type Moment } from './moment.ts'
@@ -181,10 +181,11 @@ function* closeEnded(tx: Tx, task: TaskRecord, request: SettleRunRequest): Op<Ta
   return free
 }
 
-/** Calls still in flight may have happened: interrupted. Waits go on with the task, unless that has settled. */
+/** Calls still in flight may have happened: interrupted. Waits go on with the task, unless its own work is done. */
 function* closeJournal(tx: Tx, task: TaskRecord, request: SettleRunRequest): Op<void> {
   if (!request.callsOpen) yield* closeEntries(tx, task, ['call'], (call) => brokenOff(call), request)
-  if (isSettled(task.status)) yield* closeEntries(tx, task, waitKinds, () => endedWith(task), request)
+  const isDone = isSettled(task.status) || awaitsChildren(task)
+  if (isDone) yield* closeEntries(tx, task, waitKinds, () => endedWith(task), request)
 }
 
 function brokenOff(call: CallRecord): StoredError {

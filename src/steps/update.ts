@@ -12,6 +12,7 @@ import type { TaskPatch } from '../options.ts'
 import { cancel } from './cancel.ts'
 import { loadRewiring, type Rewiring, writeRewiring } from './edges.ts'
 import { eventOf, type Moment, requireTask, soonest } from './moment.ts'
+import { settleByChildren } from './settle-family.ts'
 import { answer, complete, fail, pause, refuseBlocked, resume, retry, start } from './verbs.ts'
 import { cycleError } from './wait.ts'
 
@@ -231,6 +232,8 @@ function* write(tx: Tx, { task, rewiring, verb, changed }: Verdict, moment: Mome
     )
   }
   if (rewiring !== undefined) yield* writeRewiring(tx, rewiring, moment)
+  // Its children may have ended before it was told to end with them.
+  if (changed.includes('autoComplete')) yield* settleByChildren(tx, task.id, moment)
   if (verb === null) return
   const loaded: unknown = yield* verb.load(tx)
   yield* verb.write(tx, verb.judge(loaded))

@@ -12,7 +12,7 @@ import { checkAnswer } from './answer-schema.ts'
 import { endRun } from './end-run.ts'
 import { closeEntries, endedWith, waitKinds } from './journal-closing.ts'
 import { eventOf, type Moment, requireTask, soonest } from './moment.ts'
-import { reviveGroupsAbove, settleByChildren, settleFamily, startGroupsAbove } from './settle-family.ts'
+import { futureDeadline, reviveGroupsAbove, settleByChildren, settleFamily, startGroupsAbove } from './settle-family.ts'
 
 function* loadTask(tx: Reads, id: string): Op<TaskRecord> {
   return requireTask(yield* tx.task.get(id), id)
@@ -224,10 +224,10 @@ function retried(task: TaskRecord, moment: Moment): TaskRecord {
     crashes: 0,
     held: false,
     notBefore: null,
-    // A new attempt is anybody's, and a deadline that has passed must not end it at once.
+    // A new attempt is anybody's.
     owner: null,
     leaseMs: null,
-    deadline: task.deadline !== null && task.deadline <= moment.at ? null : task.deadline,
+    deadline: futureDeadline(task, moment.at),
   })
 }
 

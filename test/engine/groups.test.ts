@@ -266,6 +266,15 @@ describe('a circle of dependencies', () => {
 })
 
 describe('autoComplete', () => {
+  it('given to a parent whose children have all ended completes it at once', async () => {
+    const engine = await openEngine()
+    const parent = await engine.start(await engine.create({ name: 'parent' }))
+    const child = await engine.start(await engine.create({ name: 'child', parentId: parent.id }))
+    await engine.complete(child)
+    expect((await engine.get(parent))?.status).toBe('working')
+    expect((await engine.update(parent, { autoComplete: true })).status).toBe('completed')
+  })
+
   it('completes a parent with its last child, up to the grandparent, each with its event (S3-074, S3-084, S3-085, S3-086)', async () => {
     const engine = await openEngine({ autoComplete: true })
     const grandparent = await engine.start(await engine.create({ name: 'grandparent' }))

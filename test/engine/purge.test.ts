@@ -1,0 +1,249 @@
+// Purge and retention: whole settled families leave the ledger with all that tells of them; whoever is open keeps what it needs.
+import { describe, expect, it } from 'vitest'
+import type { Engine } from '../../src/api.ts'
+import type { Task } from '../../src/entities/task.ts'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { SimulatedClock } from '../../src/testing/index.ts'
+import { collect, history, openEngine, puppet, reached, refusalOf, turns } from './world.ts'
+
+const start = Date.UTC(2030, 0, 1)
+
+async function setup(options: { retentionMs?: number } = {}) {
+  const clock = new SimulatedClock(start)
+  const ledger = await openLedger(':memory:')
+  const hands = puppet()
+  const engine = await openEngine({
+    ledger,
+    clock,
+    ...options,
+    executors: {
+      work: hands.executor,
+      talks: async (_task: ExecutorTask, run: Run) => {
+        await run.message('user', 'hello')
+        await run.call('look', () => 'seen')
+        return 'done'
+      },
+      needs: async (_task: ExecutorTask, run: Run) => (await run.dependencies()).map(({ result }) => result),
+      waits: async (task: ExecutorTask<string[]>, run: Run) => run.wait(task.input),
+    },
+  })
+  /** A moment later, everything that has settled by now is old enough. */
+  const purge = () => {
+    clock.advance(1)
+    return engine.purge({ before: clock.now() })
+  }
+  return { engine, clock, ledger, hands, purge }
+}
+
+async function done(engine: Pick<Engine, 'start' | 'complete'>, task: { id: string }, result?: unknown): Promise<void> {
+  await engine.start(task.id)
+  await engine.complete(task.id, result)
+}
+
+async function idsOf(engine: Pick<Engine, 'list'>): Promise<string[]> {
+  return (await engine.list({ limit: 1_000 })).tasks.map(({ id }) => id)
+}
+
+describe('a purge', () => {
+  it('removes a settled task with its runs, calls, messages and events, and gives its key free', async () => {
+    const { engine, ledger, purge } = await setup()
+    const task = await engine.create({ executor: 'talks', key: 'once' })
+    await engine.result(task)
+    await engine.idle()
+    const told = (await history(engine)).length
+    expect(await purge()).toEqual({ families: 1, tasks: 1, events: told })
+    expect(await engine.get(task)).toBeNull()
+    for (const read of ['runs', 'calls', 'messages', 'children'] as const) {
+      await refusalOf(engine[read](task.id), 'NOT_FOUND')
+    }
+    const left = await ledger.read(function* (tx) {
+      return [
+        yield* tx.run.list(task.id),
+        yield* tx.call.list(task.id),
+        yield* tx.message.list(task.id),
+        yield* tx.event.after(0, 100),
+      ]
+    })
+    expect(left).toEqual([[], [], [], []])
+    const again = await engine.create({ executor: 'talks', key: 'once', input: 'other' })
+    expect(again.id).not.toBe(task.id)
+    expect(again.seq).toBeGreaterThan(task.seq)
+    expect(await engine.result(again)).toBe('done')
+  })
+
+  it('takes whole families only: one open member keeps them all, deep or deleted ones go along', async () => {
+    const { engine, purge } = await setup()
+    const root = await engine.create({ name: 'root' })
+    const child = await engine.create({ name: 'child', parentId: root.id })
+    const deep = await engine.create({ name: 'deep', parentId: child.id })
+    const gone = await engine.create({ name: 'gone', parentId: root.id })
+    await engine.delete(gone)
+    await done(engine, root)
+    await done(engine, child)
+    expect(await purge()).toMatchObject({ families: 0, tasks: 0 })
+    expect(await idsOf(engine)).toEqual([root.id, child.id, deep.id])
+    await engine.cancel(deep)
+    expect(await purge()).toMatchObject({ families: 1, tasks: 4 })
+    expect(await idsOf(engine)).toEqual([])
+    expect(await history(engine)).toEqual([])
+  })
+
+  it('leaves families alone that settled later than asked for', async () => {
+    const { engine, clock } = await setup()
+    const [old, young] = (await engine.create([{ name: 'old' }, { name: 'young' }])) as Task[]
+    await engine.cancel(old!)
+    clock.advance(100)
+    await engine.cancel(young!)
+    expect(await engine.purge({ before: start })).toMatchObject({ families: 0 })
+    expect(await engine.purge({ before: start + 100 })).toMatchObject({ families: 1 })
+    expect(await idsOf(engine)).toEqual([young!.id])
+  })
+
+  it('keeps what an open task still comes after, also when that has completed: its result is still to be read', async () => {
+    const { engine, purge } = await setup()
+    const gate = await engine.create({ name: 'gate' })
+    const [one, broken] = (await engine.create([{ name: 'one' }, { name: 'broken' }])) as Task[]
+    const task = await engine.create({ executor: 'needs', blockedBy: [one!.id, gate.id] })
+    const stuck = await engine.create({ name: 'stuck', blockedBy: [broken!.id] })
+    await done(engine, one!, 'result of one')
+    await engine.cancel(broken!)
+    expect(await purge()).toMatchObject({ families: 0 })
+    await done(engine, gate, 'result of gate')
+    expect(await engine.result(task)).toEqual(['result of one', 'result of gate'])
+    await engine.idle()
+    expect(await purge()).toMatchObject({ families: 3 })
+    expect(await idsOf(engine)).toEqual([broken!.id, stuck.id])
+    await engine.cancel(stuck)
+    expect(await purge()).toMatchObject({ families: 2 })
+  })
+
+  it('keeps what an open task waits for until it has got all of it', async () => {
+    const { engine, purge } = await setup()
+    const [one, two] = (await engine.create([{ name: 'one' }, { name: 'two' }])) as Task[]
+    const waiter = await engine.create({ executor: 'waits', input: [one!.id, two!.id] })
+    await reached(engine, waiter, 'waiting')
+    await done(engine, one!, 1)
+    expect(await purge()).toMatchObject({ families: 0 })
+    await done(engine, two!, 2)
+    expect(await engine.result(waiter)).toEqual([1, 2])
+    await engine.idle()
+    expect(await purge()).toMatchObject({ families: 3 })
+  })
+
+  it('keeps a task whose executor has not let go yet', async () => {
+    const hands = puppet({ stubborn: true })
+    const engine = await openEngine({ executors: { work: hands.executor } })
+    const task = await engine.create({ executor: 'work' })
+    const held = await hands.started(0)
+    await engine.cancel(task)
+    await held.aborted
+    expect(await engine.purge({ before: 8e15 })).toMatchObject({ families: 0 })
+    held.end.resolve(null)
+    await engine.idle()
+    expect(await engine.purge({ before: 8e15 })).toMatchObject({ families: 1 })
+  })
+
+  it('leaves the streams of live tasks as they are, from any position', async () => {
+    const { engine, hands, purge } = await setup()
+    const live = await engine.create({ executor: 'work', name: 'live' })
+    await hands.started(0)
+    const dead = await engine.create({ name: 'dead' })
+    await done(engine, dead)
+    const before = await history(engine, live.id)
+    const reading = collect(engine.stream(live))
+    expect(await purge()).toMatchObject({ families: 1 })
+    expect(await history(engine, live.id)).toEqual(before)
+    hands.runs[0]!.end.resolve('done')
+    await engine.result(live)
+    const whole = await reading
+    expect(whole.map(({ type }) => type)).toEqual(['start', 'state', 'state', 'end'])
+    expect(await collect(engine.stream(live))).toEqual(whole)
+    const rest = await collect(engine.stream(live, { after: before[0]!.seq }))
+    expect(rest.at(-1)).toEqual(whole.at(-1))
+  })
+
+  it('makes positions in the feed too old that events after them have left; 0 and later ones are good', async () => {
+    const { engine, purge } = await setup()
+    const live = await engine.create({ name: 'live' })
+    const [first] = await history(engine)
+    await done(engine, await engine.create({ name: 'dead' }))
+    const through = (await history(engine)).at(-1)!.seq
+    const follow = (after: number) => collect(engine.events({ after, follow: false }))
+    expect(await follow(first!.seq)).toHaveLength(3)
+    await purge()
+    const refusal = await refusalOf(follow(first!.seq), 'CURSOR_TOO_OLD')
+    expect(refusal.details).toEqual({ after: first!.seq, oldest: through })
+    expect((await follow(0)).map(({ taskId }) => taskId)).toEqual([live.id])
+    expect(await follow(through)).toEqual([])
+    await engine.start(live)
+    expect((await follow(through)).map(({ type }) => type)).toEqual(['task.started'])
+  })
+
+  it('lets a reader go on that began at 0 after it, however many pages lie behind the last event that left', async () => {
+    const { engine, purge } = await setup()
+    await engine.create(Array.from({ length: 1_100 }, () => ({ name: 'live' })))
+    await engine.cancel(await engine.create({ name: 'dead' }))
+    await purge()
+    expect(await history(engine)).toHaveLength(1_100)
+  })
+
+  it('does not disturb who follows the feed from the present', async () => {
+    const { engine, purge } = await setup()
+    const abort = new AbortController()
+    const heard: string[] = []
+    const live = await engine.create({ name: 'live' })
+    const following = (async () => {
+      for await (const { type } of engine.events({ signal: abort.signal })) {
+        heard.push(type)
+        if (type === 'task.completed') abort.abort()
+      }
+    })()
+    await engine.cancel(await engine.create({ name: 'dead' }))
+    await turns(20)
+    await purge()
+    await done(engine, live)
+    await following
+    expect(heard).toEqual(['task.created', 'task.created', 'task.canceled', 'task.started', 'task.completed'])
+  })
+
+  it('goes through more families than one step takes', async () => {
+    const { engine, purge } = await setup()
+    const made = (await engine.create(Array.from({ length: 450 }, () => ({ name: 'task' })))) as Task[]
+    const [kept] = made
+    await Promise.all(made.slice(1).map((task) => engine.cancel(task)))
+    expect(await purge()).toMatchObject({ families: 449, tasks: 449 })
+    expect(await idsOf(engine)).toEqual([kept!.id])
+  })
+})
+
+describe('a retention', () => {
+  it('purges by itself what has been settled for so long, again and again', async () => {
+    const { engine, clock } = await setup({ retentionMs: 3_600_000 })
+    const pass = async (ms: number) => {
+      for (let left = ms; left > 0; left -= 60_000) {
+        clock.advance(Math.min(left, 60_000))
+        await turns(20)
+      }
+    }
+    const [one, two, open] = (await engine.create([{ name: 'one' }, { name: 'two' }, { name: 'open' }])) as Task[]
+    await engine.cancel(one!)
+    await pass(1_800_000)
+    await engine.cancel(two!)
+    expect(await idsOf(engine)).toHaveLength(3)
+    await pass(1_920_000)
+    expect(await idsOf(engine)).toEqual([two!.id, open!.id])
+    await pass(1_920_000)
+    expect(await idsOf(engine)).toEqual([open!.id])
+  })
+
+  it('that is not given keeps everything for ever', async () => {
+    const { engine, clock } = await setup()
+    await engine.cancel(await engine.create({ name: 'task' }))
+    for (let day = 0; day < 30; day++) {
+      clock.advance(86_400_000)
+      await turns(5)
+    }
+    expect(await idsOf(engine)).toHaveLength(1)
+  })
+})

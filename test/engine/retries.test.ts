@@ -1,0 +1,167 @@
+// What a retry policy weighs: chance, a longest rest, which codes count, and what a failure itself says.
+import { describe, expect, it } from 'vitest'
+import type { RetryPolicy } from '../../src/entities/task.ts'
+import { Failure } from '../../src/errors.ts'
+import { defineExecutor, type ExecutorTask, type Run } from '../../src/executor.ts'
+import type { Ids } from '../../src/ids.ts'
+import { createSequentialIds, SimulatedClock } from '../../src/testing/index.ts'
+import { history, openEngine, reached, refusalOf } from './world.ts'
+
+const start = Date.UTC(2030, 0, 1)
+
+/** Chance is what the test says. */
+function chance(value: number): Ids {
+  const ids = createSequentialIds()
+  return { next: (prefix) => ids.next(prefix), random: () => value }
+}
+
+/** An engine whose `work` fails each attempt with what the test names, until it is out of errors. */
+async function setup(errors: unknown[], random = 0) {
+  const clock = new SimulatedClock(start)
+  const engine = await openEngine({
+    clock,
+    ids: chance(random),
+    executors: {
+      work: (_task: ExecutorTask, run: Run) => {
+        if (run.attempt <= errors.length) throw errors[run.attempt - 1]
+        return run.attempt
+      },
+    },
+  })
+  return { engine, clock }
+}
+
+/** The rests of a task before each of its next attempts, in milliseconds. */
+async function restsOf(errors: unknown[], retry: Partial<RetryPolicy>, random = 0): Promise<number[]> {
+  const { engine, clock } = await setup(errors, random)
+  const task = await engine.create({ executor: 'work', retry })
+  const rests: number[] = []
+  for (let attempt = 2; attempt <= errors.length + 1; attempt++) {
+    const now = await reached(engine, task, (each) => each.attempt === attempt || each.completedAt !== null)
+    if (now.status === 'failed') break
+    const rest = now.notBefore === null ? 0 : now.notBefore - clock.now()
+    rests.push(rest)
+    clock.advance(rest)
+  }
+  return rests
+}
+
+const broke = new Error('broke')
+
+describe('the rest before the next attempt', () => {
+  it('is shortened by chance, by at most the part that is left to it', async () => {
+    const retry = { maxAttempts: 3, backoffMs: 1_000, jitter: 0.5 }
+    expect(await restsOf([broke, broke], retry, 0)).toEqual([1_000, 1_000])
+    expect(await restsOf([broke, broke], retry, 0.5)).toEqual([750, 750])
+    expect(await restsOf([broke], { ...retry, jitter: 1 }, 0.999)).toEqual([1])
+    expect(await restsOf([broke], { ...retry, jitter: 0 }, 0.9)).toEqual([1_000])
+  })
+
+  it('grows to the longest and no further', async () => {
+    const retry = { maxAttempts: 6, backoffMs: 100, backoff: 'exponential', maxBackoffMs: 350 } as const
+    expect(await restsOf(Array(5).fill(broke), retry)).toEqual([100, 200, 350, 350, 350])
+    expect(await restsOf([broke, broke, broke], { ...retry, jitter: 0.5 }, 1)).toEqual([50, 100, 175])
+  })
+
+  it('is what the failure says, whatever the policy and chance say', async () => {
+    const busy = new Failure('busy', { retryAfterMs: 7_000 })
+    expect(await restsOf([busy, broke], { maxAttempts: 3, backoffMs: 50, jitter: 0.5 }, 1)).toEqual([7_000, 25])
+    expect(await restsOf([new Failure('now', { retryAfterMs: 0 })], { maxAttempts: 2, backoffMs: 50 })).toEqual([0])
+  })
+})
+
+describe('a policy for certain codes', () => {
+  it('tries these again and takes any other for final', async () => {
+    const reset = new Failure('reset', { code: 'ECONNRESET' })
+    const { engine } = await setup([reset, reset, broke])
+    const task = await engine.create({ executor: 'work', retry: { maxAttempts: 9, on: ['ECONNRESET'] } })
+    expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { message: 'broke' } })
+    expect((await engine.get(task))?.attempt).toBe(3)
+    const failures = (await history(engine, task.id)).filter(({ type }) => type === 'task.failed')
+    expect(failures.map(({ data }) => data.willRetry)).toEqual([true, true, false])
+  })
+
+  it('knows the codes of system errors and of time-outs', async () => {
+    const system = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+    const { engine } = await setup([system])
+    const task = await engine.create({ executor: 'work', retry: { maxAttempts: 2, on: ['ECONNREFUSED'] } })
+    expect(await engine.result(task)).toBe(2)
+    const clock = new SimulatedClock(start)
+    const slow = await openEngine({
+      clock,
+      executors: {
+        work: (_task: ExecutorTask, run: Run) => {
+          if (run.attempt === 2) return 'in time'
+          clock.advance(10)
+          return new Promise((_resolve, reject) => {
+            run.signal.addEventListener('abort', () => reject(run.signal.reason as Error))
+          })
+        },
+      },
+    })
+    const timed = await slow.create({ executor: 'work', timeoutMs: 10, retry: { maxAttempts: 2, on: ['TIMEOUT'] } })
+    expect(await slow.result(timed)).toBe('in time')
+  })
+
+  it('of the executor serves tasks that bring none, and one of the task stands alone', async () => {
+    const engine = await openEngine({
+      executors: {
+        work: defineExecutor({
+          retry: { maxAttempts: 3, on: ['AGAIN'] },
+          run: (_task, run) => {
+            if (run.attempt === 1) throw new Failure('again', { code: 'AGAIN' })
+            return 'done'
+          },
+        }),
+      },
+    })
+    expect(await engine.result(await engine.create({ executor: 'work' }))).toBe('done')
+    const once = await engine.create({ executor: 'work', retry: { maxAttempts: 1 } })
+    expect((await engine.settled(once)).status).toBe('failed')
+  })
+})
+
+describe('a failure that says it is final', () => {
+  it('ends the task whatever the policy, and says so; by hand it may be tried again', async () => {
+    const { engine } = await setup([new Failure('no such account', { code: 'NO_ACCOUNT', retry: false })])
+    const task = await engine.create({ executor: 'work', retry: { maxAttempts: 9, on: ['NO_ACCOUNT'] } })
+    expect(await engine.settled(task)).toEqual({
+      status: 'failed',
+      error: { code: 'NO_ACCOUNT', message: 'no such account', final: true },
+    })
+    await engine.retry(task)
+    expect(await engine.result(task)).toBe(2)
+  })
+
+  it('is stronger than when it says when', async () => {
+    const { engine } = await setup([new Failure('never', { retry: false, retryAfterMs: 10 })])
+    const task = await engine.create({ executor: 'work', retry: { maxAttempts: 9 } })
+    expect((await engine.settled(task)).status).toBe('failed')
+  })
+
+  it('by the verb is final as well, with its code', async () => {
+    const engine = await openEngine({ executors: { work: () => new Promise(() => {}) }, abortGraceMs: 0 })
+    const task = await engine.create({ executor: 'work', retry: { maxAttempts: 9 } })
+    await reached(engine, task, 'working')
+    expect(await engine.fail(task, 'enough', { code: 'ENOUGH' })).toMatchObject({
+      status: 'failed',
+      attempt: 1,
+      error: { code: 'ENOUGH', message: 'enough' },
+    })
+  })
+})
+
+describe('a policy that makes no sense', () => {
+  it.each([
+    { maxAttempts: 0 },
+    { maxAttempts: 2, jitter: 2 },
+    { maxAttempts: 2, backoffMs: -1 },
+    { maxAttempts: 2, maxBackoffMs: -1 },
+    { maxAttempts: 2, backoff: 'linear' },
+    { maxAttempts: 2, on: 'TIMEOUT' },
+  ])('is refused: %j', async (retry) => {
+    const { engine } = await setup([])
+    await refusalOf(engine.create({ executor: 'work', retry: retry as never }), 'INVALID_INPUT')
+    expect((await engine.list()).total).toBe(0)
+  })
+})

@@ -1,0 +1,65 @@
+// The verdicts on broken relatives: what a failed child and a broken dependency mean, for every state and policy.
+import { describe, expect, it } from 'vitest'
+import {
+  childFailurePolicies,
+  dependencyFailurePolicies,
+  isSettled,
+  type TaskPolicy,
+  taskStatuses,
+} from '../../src/entities/task.ts'
+import { childFailureVerdict, dependencyVerdict, isBroken } from '../../src/machines/family.ts'
+import { taskOf } from './task-of.ts'
+
+describe('the final failure of a child', () => {
+  it('does what its live parent’s policy says, and nothing by default (Q-06)', () => {
+    for (const status of taskStatuses) {
+      for (const onChildFailure of [undefined, ...childFailurePolicies]) {
+        const policy: TaskPolicy = onChildFailure === undefined ? {} : { onChildFailure }
+        const verdict = childFailureVerdict(taskOf({ status, policy }))
+        const acts = !isSettled(status) && onChildFailure !== undefined && onChildFailure !== 'ignore'
+        expect(verdict, `${status} ${String(onChildFailure)}`).toBe(acts ? onChildFailure : null)
+        expect(childFailureVerdict(taskOf({ status, policy, deletedAt: 5 }))).toBeNull()
+      }
+    }
+  })
+})
+
+describe('the end of a dependency', () => {
+  it('satisfies when it is completed or deleted, whatever the policy and whoever comes after it (C-52, C-53)', () => {
+    for (const status of taskStatuses) {
+      for (const onDependencyFailure of dependencyFailurePolicies) {
+        const dependent = taskOf({ status, policy: { onDependencyFailure } })
+        expect(dependencyVerdict(dependent, { status: 'completed', deletedAt: null })).toBe('satisfy')
+        for (const ended of taskStatuses)
+          expect(dependencyVerdict(dependent, { status: ended, deletedAt: 5 })).toBe('satisfy')
+      }
+    }
+  })
+
+  it('that is broken does what the open dependent’s policy says, and by default nothing (C-52)', () => {
+    const means = { block: null, cancel: 'cancel', ignore: 'satisfy' } as const
+    for (const status of taskStatuses) {
+      for (const broken of ['failed', 'canceled'] as const) {
+        for (const onDependencyFailure of dependencyFailurePolicies) {
+          const verdict = dependencyVerdict(taskOf({ status, policy: { onDependencyFailure } }), {
+            status: broken,
+            deletedAt: null,
+          })
+          expect(verdict).toBe(isSettled(status) ? null : means[onDependencyFailure])
+        }
+        expect(dependencyVerdict(taskOf({ status, policy: {} }), { status: broken, deletedAt: null })).toBeNull()
+      }
+    }
+  })
+
+  it('is none while it lives', () => {
+    for (const status of taskStatuses.filter((each) => !isSettled(each))) {
+      const dependent = taskOf({ policy: { onDependencyFailure: 'cancel' } })
+      expect(dependencyVerdict(dependent, { status, deletedAt: null })).toBeNull()
+    }
+  })
+
+  it('breaks what failed or was canceled, and nothing else', () => {
+    expect(taskStatuses.filter(isBroken)).toEqual(['failed', 'canceled'])
+  })
+})
