@@ -9,7 +9,13 @@ const taskIdSchema = z.string().min(1).max(100)
 const onInterrupt = z.enum(onInterruptPolicies)
 const onChildFailure = z.enum(childFailurePolicies)
 const onDependencyFailure = z.enum(dependencyFailurePolicies)
-const word = z.string().trim().min(1).max(100)
+/** What is stored and compared as it is: a letter that no store keeps would make an owner a stranger to its own claim. */
+const word = z
+  .string()
+  .trim()
+  .min(1)
+  .max(100)
+  .refine((text) => text.isWellFormed() && !text.includes('\u0000'), 'it holds a NUL character or half of a surrogate pair')
 const tags = z.array(word).max(100)
 const milliseconds = z.number().min(0).max(8.64e15)
 /** A point in time, as the tables keep it: whole milliseconds, never earlier than it was named. */

@@ -236,13 +236,14 @@ export class TaskEngine {
   async claim(ref: TaskRef | null, options: ClaimOptions): Promise<Task | null> {
     const { leaseMs, ...claimed } = parse(claimOptionsSchema, options, 'claim')
     const taskId = ref === null ? null : idOf(ref)
-    const id = await this.#life.step(claim({ ...this.#life.moment(), ...claimed, taskId, leaseMs }))
-    return id === null ? null : this.get(id)
+    const task = await this.#life.step(claim({ ...this.#life.moment(), ...claimed, taskId, leaseMs }))
+    return task === null ? null : ((await this.#life.views([task]))[0] as Task)
   }
 
   async heartbeat(ref: TaskRef, options: unknown = {}): Promise<Task> {
     const quote = quoteOf(ref, parse(quoteOptionsSchema, options, 'heartbeat'))
-    return this.#verb(ref, (id) => heartbeat(id, quote, this.#life.moment()))
+    const task = await this.#life.step(heartbeat(idOf(ref), quote, this.#life.moment()))
+    return (await this.#life.views([task]))[0] as Task
   }
 
   async release(ref: TaskRef, options: unknown = {}): Promise<Task> {

@@ -1,6 +1,7 @@
 // What a settled task owes its relatives, as pure verdicts: does its parent end, is a wait over, may it be tried again?
 import { isSettled, type Outcome, type RetryPolicy, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
+import { isLetGo } from './readiness.ts'
 
 /** Of a parent's children that are not deleted. */
 export interface ChildFacts {
@@ -18,12 +19,18 @@ export interface ChildFacts {
  * completed by its children only under `autoComplete`, when its own work is done.
  */
 export function parentVerdict(parent: TaskRecord, children: ChildFacts): 'complete' | 'fail' | null {
-  if (isSettled(parent.status) || parent.deletedAt !== null || !children.any || children.live) return null
+  if (isSettled(parent.status) || parent.deletedAt !== null) return null
+  // Told meanwhile not to wait for them.
+  if (awaitsChildren(parent) && parent.policy.autoComplete !== true) return 'complete'
+  if (children.live) return null
+  // Who never had children is not completed by them (conformance S3-088); who waits for those that were deleted waits for nothing.
+  if (!children.any && !parent.group && !awaitsChildren(parent)) return null
   if (parent.group) return children.broken ? 'fail' : 'complete'
   if (parent.policy.autoComplete !== true || children.broken) return null
   // Its owner is still at work: it is completed when that one says so.
   if (parent.status === 'working') return parent.runOpen || parent.owner !== null ? null : 'complete'
-  const waitsByHand = parent.status === 'waiting' && parent.executor === null
+  // Let go, it waits for another owner: its own work is not done.
+  const waitsByHand = parent.status === 'waiting' && parent.executor === null && !isLetGo(parent)
   return waitsByHand || awaitsChildren(parent) ? 'complete' : null
 }
 

@@ -38,8 +38,11 @@ interface Verdict {
   task: TaskRecord | undefined
 }
 
-/** Resolves to the id of the claimed task, or null when none may be claimed. */
-export function claim(request: ClaimRequest): Step<Loaded, Verdict, string | null> {
+/**
+ * Resolves to the task as this claim made it, or null when none may be claimed. Not to what is read later: by then it may be
+ * somebody else's, and whoever passed that on would write in that one's name.
+ */
+export function claim(request: ClaimRequest): Step<Loaded, Verdict, TaskRecord | null> {
   return {
     name: 'claim',
     *load(tx): Op<Loaded> {
@@ -56,7 +59,7 @@ export function claim(request: ClaimRequest): Step<Loaded, Verdict, string | nul
       return { lapsed, due, candidate, blockers }
     },
     judge: (loaded) => judgeClaim(loaded, request),
-    *write(tx, { lapsed, begun, from, task }): Op<string | null> {
+    *write(tx, { lapsed, begun, from, task }): Op<TaskRecord | null> {
       for (const each of lapsed) yield* writeLapse(tx, each, request)
       for (const each of begun) {
         yield* tx.task.save(each)
@@ -74,7 +77,7 @@ export function claim(request: ClaimRequest): Step<Loaded, Verdict, string | nul
         }),
       )
       yield* startGroupsAbove(tx, task, request)
-      return task.id
+      return task
     },
   }
 }
@@ -181,8 +184,8 @@ function unmet(task: TaskRecord, claim: ClaimFilter): string {
   return `it is not what this claim is for (${claim.parentId === undefined ? '' : `below ${claim.parentId}; `}tags ${(claim.tags ?? []).join(', ') || 'any'})`
 }
 
-/** A sign of life of the owner. */
-export function heartbeat(id: string, quote: Quote | undefined, moment: Moment): Step<TaskRecord, TaskRecord, void> {
+/** A sign of life of the owner; the task as it is under this claim. */
+export function heartbeat(id: string, quote: Quote | undefined, moment: Moment): Step<TaskRecord, TaskRecord, TaskRecord> {
   return {
     name: 'heartbeat',
     load: (tx) => loadTask(tx, id),
@@ -190,8 +193,9 @@ export function heartbeat(id: string, quote: Quote | undefined, moment: Moment):
       requireClaim(task, quote, 'keep alive')
       return renewed(task, moment.at)
     },
-    *write(tx, task): Op<void> {
+    *write(tx, task): Op<TaskRecord> {
       yield* tx.task.save(task)
+      return task
     },
   }
 }

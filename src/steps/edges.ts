@@ -35,7 +35,7 @@ export function* loadRewiring(
     const cycle = yield* tx.dependency.path(ids, targets)
     if (cycle) throw cycleError(`${task.id} cannot come after ${cycle[0]}`, [task.id, ...cycle])
   }
-  return { tasks: [task, ...inGroup], added, removed: [...change.remove] }
+  return { tasks: [task, ...inGroup], added, removed: [...new Set(change.remove)] }
 }
 
 /** Neither at work nor over: its next start may still be made to wait. */

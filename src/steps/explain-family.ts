@@ -40,7 +40,7 @@ function brokenWords(parent: TaskRecord, broken: TaskRecord[]): string[] {
   if (parent.policy.autoComplete !== true) return [`${ended}.`]
   const retry = broken.some((child) => child.status === 'failed') ? '`retry` there gives a new attempt, ' : ''
   return [
-    `${ended}, so it does not complete by itself: ${retry}\`delete\` goes on without, \`complete\` ends it as it is.`,
+    `${ended}, so it does not complete by itself: ${retry}\`delete\` there goes on without.`,
   ]
 }
 

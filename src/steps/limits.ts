@@ -7,7 +7,9 @@ const setting = 'limits'
 
 /** Undefined while there is none: then nothing has to be counted. */
 export function* loadSharedLimits(tx: Reads): Op<SharedLimits | undefined> {
-  return (yield* tx.setting.get(setting)) as SharedLimits | undefined
+  const limits = (yield* tx.setting.get(setting)) as SharedLimits | undefined
+  const any = limits !== undefined && (limits.maxConcurrent !== null || Object.keys(limits.limits).length > 0)
+  return any ? limits : undefined
 }
 
 /** Changes what is named and leaves the rest; null takes a limit away. Resolves to the limits as they are then. */

@@ -4,7 +4,15 @@ import type { DependencyRecord } from '../entities/dependency.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import { childFailureVerdict, dependencyVerdict, endsWait, parentVerdict, type WaitParams } from '../machines/family.ts'
+import {
+  awaitsChildren,
+  childFailureVerdict,
+  dependencyVerdict,
+  endsWait,
+  isBroken,
+  parentVerdict,
+  type WaitParams,
+} from '../machines/family.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
 import { moved, touched } from '../machines/task-transition.ts'
 import { endRun } from './end-run.ts'
@@ -48,6 +56,14 @@ export function* settleEdges(tx: Tx, taskIds: ReadonlySet<string>, blockerId: st
   if (!task) return
   const edges = (yield* tx.dependency.dependents(blockerId)).filter((edge) => taskIds.has(edge.taskId))
   yield* settleAll(tx, [{ task, edges }], moment)
+}
+
+/** What a task comes after ended while that meant nothing to it (it had settled, or its policy was another): it is judged now. */
+export function* settleBlockers(tx: Tx, taskId: string, moment: Moment): Op<void> {
+  for (const blockerId of yield* tx.dependency.openBlockers(taskId)) {
+    const blocker = yield* tx.task.get(blockerId)
+    if (blocker && isBroken(blocker.status)) yield* settleEdges(tx, new Set([taskId]), blockerId, moment)
+  }
 }
 
 /** Closes one edge that points at a settled (or deleted) task, if that satisfies it; what else ended by that. */
@@ -152,7 +168,8 @@ function* satisfyDependency(tx: Tx, edge: DependencyRecord, moment: Moment): Op<
 export function* settleParent(tx: Tx, parentId: string, moment: Moment): Op<TaskRecord | undefined> {
   const parent = yield* tx.task.get(parentId)
   // Asked of the row first: counting children for a parent that cannot end would make a wide family's cancel quadratic.
-  if (!parent || isSettled(parent.status) || !(parent.group || parent.policy.autoComplete)) return undefined
+  if (!parent || isSettled(parent.status)) return undefined
+  if (!(parent.group || parent.policy.autoComplete || awaitsChildren(parent))) return undefined
   const verdict = parentVerdict(parent, yield* tx.task.childFacts(parentId))
   if (verdict === null) return undefined
   let current = parent

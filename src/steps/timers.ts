@@ -50,10 +50,11 @@ export function fireTimers(request: TimerRequest): Step<Due, Due, number | null>
     },
     judge: (due) => due,
     *write(tx, due): Op<number | null> {
+      // First what touches a row of its own: what follows may cancel or fail whole families, and those rows with them.
       for (const task of due.tasks) yield* fireStart(tx, task, request)
+      for (const task of due.lapsed) yield* writeLapse(tx, lapse(task, request.at), request)
       for (const call of due.calls) yield* fireEntry(tx, call, request)
       for (const run of due.runs) yield* timeOutRun(tx, run, request)
-      for (const task of due.lapsed) yield* writeLapse(tx, lapse(task, request.at), request)
       for (const task of due.late) yield* missDeadline(tx, task.id, request)
       const next = yield* nextDue(tx)
       if (next === null || next > request.at) return next

@@ -12,7 +12,7 @@ import type { TaskPatch } from '../options.ts'
 import { cancel } from './cancel.ts'
 import { loadRewiring, type Rewiring, writeRewiring } from './edges.ts'
 import { eventOf, type Moment, requireTask, soonest } from './moment.ts'
-import { settleByChildren } from './settle-family.ts'
+import { settleBlockers, settleByChildren } from './settle-family.ts'
 import { answer, complete, fail, pause, refuseBlocked, resume, retry, start } from './verbs.ts'
 import { cycleError } from './wait.ts'
 
@@ -103,7 +103,9 @@ function judge(
         : null
   const changed = Object.keys(patch).filter((field) => field !== 'status' && field !== 'blockedBy')
   const lane = patch.executor === undefined ? {} : { lane: laneBelow(task, parent) }
-  const next = touched(task, moment.at, { ...Object.fromEntries(plain), ...lane, policy, notBefore })
+  // An executor is nobody's deputy: a claim that rested (its task was paused, say) has ended.
+  const claim = patch.executor === undefined ? {} : { owner: null, leaseMs: null }
+  const next = touched(task, moment.at, { ...Object.fromEntries(plain), ...lane, ...claim, policy, notBefore })
   return {
     // What its owner writes is a sign of life; what anybody else may write is none.
     task: isOwner(task, quote) ? renewed(next, moment.at) : next,
@@ -232,9 +234,11 @@ function* write(tx: Tx, { task, rewiring, verb, changed }: Verdict, moment: Mome
     )
   }
   if (rewiring !== undefined) yield* writeRewiring(tx, rewiring, moment)
-  // Its children may have ended before it was told to end with them.
+  // What its policies speak of may have happened before: its dependencies failed, its children ended.
+  if (changed.includes('onDependencyFailure')) yield* settleBlockers(tx, task.id, moment)
+  if (verb !== null) {
+    const loaded: unknown = yield* verb.load(tx)
+    yield* verb.write(tx, verb.judge(loaded))
+  }
   if (changed.includes('autoComplete')) yield* settleByChildren(tx, task.id, moment)
-  if (verb === null) return
-  const loaded: unknown = yield* verb.load(tx)
-  yield* verb.write(tx, verb.judge(loaded))
 }

@@ -12,7 +12,14 @@ import { checkAnswer } from './answer-schema.ts'
 import { endRun } from './end-run.ts'
 import { closeEntries, endedWith, waitKinds } from './journal-closing.ts'
 import { eventOf, type Moment, requireTask, soonest } from './moment.ts'
-import { futureDeadline, reviveGroupsAbove, settleByChildren, settleFamily, startGroupsAbove } from './settle-family.ts'
+import {
+  futureDeadline,
+  reviveGroupsAbove,
+  settleBlockers,
+  settleByChildren,
+  settleFamily,
+  startGroupsAbove,
+} from './settle-family.ts'
 
 function* loadTask(tx: Reads, id: string): Op<TaskRecord> {
   return requireTask(yield* tx.task.get(id), id)
@@ -205,10 +212,11 @@ export function retry(id: string, moment: Moment): Step<TaskRecord, TaskRecord, 
     *write(tx, task): Op<void> {
       yield* writeRetried(tx, task, moment)
       yield* reviveGroupsAbove(tx, task, moment)
-      if (!task.group) return
-      for (const child of yield* tx.task.subtree(id)) {
-        if (child.status === 'failed') yield* writeRetried(tx, retried(child, moment), moment)
-      }
+      if (!task.group) return yield* settleBlockers(tx, id, moment)
+      const failed = (yield* tx.task.subtree(id)).filter((child) => child.status === 'failed')
+      for (const child of failed) yield* writeRetried(tx, retried(child, moment), moment)
+      // Only now that all are open: one that failed with them is tried again before those that come after it.
+      for (const { id } of [task, ...failed]) yield* settleBlockers(tx, id, moment)
       // With nothing left to try (its children were canceled) it ends again at once.
       yield* settleByChildren(tx, id, moment)
     },

@@ -107,7 +107,7 @@ it('says of a parent that its children complete which of them are open, and whic
   const { message } = await engine.why(claimed)
   expect(message).toContain(`Open below it: two (${two!.id}), submitted.`)
   expect(message).toContain(
-    `one (${one!.id}) failed, so it does not complete by itself: \`retry\` there gives a new attempt, \`delete\` goes on without, \`complete\` ends it as it is.`,
+    `one (${one!.id}) failed, so it does not complete by itself: \`retry\` there gives a new attempt, \`delete\` there goes on without.`,
   )
 })
 

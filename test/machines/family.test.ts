@@ -25,7 +25,7 @@ describe('a group', () => {
     ['completes when all its children have', done, 'complete'],
     ['fails once all are settled and one is broken', broken, 'fail'],
     ['goes on while one is live, whatever the others came to', live, null],
-    ['without children does not end', none, null],
+    ['completes when the last of its children was deleted: nothing is left to do', none, 'complete'],
   ] as const)('%s', (_title, facts, verdict) => {
     expect(parentVerdict(group, facts)).toBe(verdict)
   })
@@ -45,7 +45,14 @@ describe('another parent', () => {
     ['is not while its own run is open', { runOpen: true }, done, null],
     ['is not when a child failed or was canceled', {}, broken, null],
     ['is not before the last child', {}, live, null],
-    ['is not without children', {}, none, null],
+    ['is not without children (S3-088)', {}, none, null],
+    [
+      'is when those that it waited for were deleted',
+      { status: 'waiting', statusReason: 'children' },
+      none,
+      'complete',
+    ],
+    ['is not while its owner is at work', { executor: null, owner: 'ada' }, done, null],
     ['is not without the option', { policy: {} }, done, null],
     ['is when it only waits for them', { status: 'waiting', statusReason: 'children' }, done, 'complete'],
     ['is not while it waits for something else', { status: 'waiting', statusReason: null }, done, null],

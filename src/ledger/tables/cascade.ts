@@ -1,6 +1,6 @@
 // What happens to whole families at once: set statements, so that a tree of a hundred thousand tasks is canceled in one commit.
 // The events of a cascade come first: their rows are the list that the other statements go by.
-import { settledStatuses } from '../../entities/task.ts'
+import { isTerminal, taskStatuses } from '../../entities/task.ts'
 import { statesAccepting } from '../../machines/task-machine.ts'
 import type { Cascade, Tx } from '../ledger.ts'
 import type { CallTableRow, DependencyTableRow } from '../schema.ts'
@@ -10,7 +10,7 @@ import { toDependencyRecord } from './dependency.ts'
 import { createPurge } from './purge.ts'
 
 const cancelable = sql.join(statesAccepting('cancel').map((status) => sql.lit(status)))
-const settled = sql.join(settledStatuses.map((status) => sql.lit(status)))
+const terminal = sql.join(taskStatuses.filter(isTerminal).map((status) => sql.lit(status)))
 
 /** `unheard` is told of events that the caller of a step has not seen row by row. */
 export function createCascadeTable(compiler: StatementCompiler, unheard: () => void): Tx['cascade'] {
@@ -55,10 +55,11 @@ export function createCascadeTable(compiler: StatementCompiler, unheard: () => v
       where call.status in ('pending', 'in_progress') and call.task_id in (${listed(hole)})
       order by call.seq`,
   )
+  // To failed ones too: a retry must not find them blocked by what is gone.
   const selectEdgesOut = prepare(
     (hole) => sql`select edge.* from dependency as edge join task on task.id = edge.task_id
       where edge.satisfied_at is null and edge.blocker_id in (${listed(hole)})
-        and task.status not in (${settled}) and task.deleted_at is null`,
+        and task.status not in (${terminal}) and task.deleted_at is null`,
   )
   const insertDeleted = prepare(
     (hole) => sql`insert into event (type, task_id, at, instance_id, data)

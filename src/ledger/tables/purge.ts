@@ -41,6 +41,13 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
         (select max(seq) from event where task_id in (${members})) as through`,
   )
   const removals = [
+    // Only failed ones are left of those that come after (see the obstacles): a retry must not find them blocked by what is gone.
+    (hole: Holes) => sql`${family(hole)} update task set open_blockers = open_blockers - (
+        select count(*) from dependency as edge
+        where edge.task_id = task.id and edge.kind = 'after' and edge.satisfied_at is null
+          and edge.blocker_id in (${members}))
+      where id in (select task_id from dependency
+        where kind = 'after' and satisfied_at is null and blocker_id in (${members}))`,
     (hole: Holes) => sql`${family(hole)} delete from dependency
       where task_id in (${members}) or blocker_id in (${members})`,
     (hole: Holes) => sql`${family(hole)} delete from "call" where task_id in (${members})`,

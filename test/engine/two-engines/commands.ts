@@ -1,0 +1,332 @@
+// What may happen to two engines, as data that fast-check draws and shrinks, and how each of it is made to happen.
+import fc from 'fast-check'
+import type { CreateOptions, Engine } from '../../../src/api.ts'
+import type { Run } from '../../../src/executor.ts'
+import { refusal, type Seat, turns, type World } from './world.ts'
+
+export const tick = 10
+
+const policies = {
+  onChildFailure: [undefined, undefined, 'ignore', 'fail', 'cancel-siblings'],
+  onDependencyFailure: [undefined, undefined, 'block', 'cancel', 'ignore'],
+} as const
+const kinds = ['run', 'run', 'narrow', 'by hand', 'group'] as const
+const verbs = [
+  'start',
+  'pause',
+  'resume',
+  'cancel',
+  'retry',
+  'complete',
+  'fail',
+  'answer',
+  'delete',
+  'delete all',
+  'block',
+  'unblock',
+] as const
+const claims = ['claim', 'claim any', 'heartbeat', 'complete', 'fail', 'release'] as const
+const doings = ['return', 'throw', 'ask', 'sleep', 'spawn', 'wait', 'wait for any', 'let go'] as const
+const limits = ['shared', 'shared narrow', 'engine', 'engine narrow'] as const
+
+const seat = fc.nat({ max: 1 })
+const task = fc.nat({ max: 7 })
+const rarely = fc.integer({ min: 0, max: 4 }).map((drawn) => drawn === 4)
+
+const commands = {
+  create: fc.record({
+    do: fc.constant('create' as const),
+    seat,
+    kind: fc.constantFrom(...kinds),
+    /** Of the children of a group, too. */
+    policy: fc.record({
+      onChildFailure: fc.constantFrom(...policies.onChildFailure),
+      onDependencyFailure: fc.constantFrom(...policies.onDependencyFailure),
+      autoComplete: rarely,
+      retry: rarely,
+      timeout: rarely,
+      deadline: rarely,
+      held: rarely,
+      concurrency: rarely,
+      stubborn: rarely,
+    }),
+    priority: fc.nat({ max: 2 }),
+    parent: fc.option(task, { freq: 1 }),
+    after: fc.option(task, { freq: 1 }),
+  }),
+  verb: fc.record({ do: fc.constant('verb' as const), seat, verb: fc.constantFrom(...verbs), task, other: task }),
+  claim: fc.record({
+    do: fc.constant('claim' as const),
+    seat,
+    what: fc.constantFrom(...claims),
+    task,
+    /** Which of the claims so far, the latest first. */
+    claim: fc.nat({ max: 2 }),
+    lease: fc.boolean(),
+  }),
+  executor: fc.record({ do: fc.constant('executor' as const), doing: fc.constantFrom(...doings), run: task }),
+  time: fc.record({ do: fc.constant('time' as const), ms: fc.constantFrom(tick, tick, 5 * tick, 300, 1_200) }),
+  hang: fc.record({ do: fc.constant('hang' as const), seat }),
+  wake: fc.record({ do: fc.constant('wake' as const), seat }),
+  crash: fc.record({ do: fc.constant('crash' as const), seat }),
+  restart: fc.record({ do: fc.constant('restart' as const), seat }),
+  limit: fc.record({
+    do: fc.constant('limit' as const),
+    seat,
+    which: fc.constantFrom(...limits),
+    limit: fc.constantFrom(null, 1, 2, 3),
+  }),
+}
+type Commands = { [K in keyof typeof commands]: (typeof commands)[K] extends fc.Arbitrary<infer C> ? C : never }
+export type Command = Commands[keyof Commands]
+
+/** After a command: go on at once, wait for its answer, or wait until the engines have had a few turns. */
+export type Pace = 'at once' | 'answered' | 'turns'
+
+const commandArbitrary: fc.Arbitrary<Command> = fc.oneof(
+  { weight: 9, arbitrary: commands.create },
+  { weight: 9, arbitrary: commands.verb },
+  { weight: 7, arbitrary: commands.claim },
+  { weight: 9, arbitrary: commands.executor },
+  { weight: 4, arbitrary: commands.time },
+  { weight: 2, arbitrary: commands.hang },
+  { weight: 1, arbitrary: commands.wake },
+  { weight: 1, arbitrary: commands.crash },
+  { weight: 1, arbitrary: commands.restart },
+  { weight: 2, arbitrary: commands.limit },
+)
+
+export const sequenceArbitrary = fc.array(
+  fc.tuple(commandArbitrary, fc.constantFrom<Pace[]>('at once', 'answered', 'turns', 'turns')),
+  { minLength: 3, maxLength: 24, size: 'max' },
+)
+
+/** What is refused by rule. Anything else is a failure of the property. */
+const refusals = new Set([
+  'INVALID_TRANSITION',
+  'INVALID_ANSWER',
+  'NO_QUESTION',
+  'NOT_FOUND',
+  'PARENT_CLOSED',
+  'CYCLE',
+  'BLOCKED',
+  'NOT_CLAIMABLE',
+  'NOT_OWNER',
+  'STALE_CLAIM',
+  'ENGINE_CLOSED',
+])
+
+interface Claim {
+  taskId: string
+  owner: string
+  fence: number
+}
+
+/** Plays commands into a world; one for each sequence. */
+export class Player {
+  readonly #world: World
+  readonly #claims: Claim[] = []
+  #count = 0
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** Resolves when the command has been answered, or cannot be any more. */
+  async play(command: Command): Promise<void> {
+    this.#count++
+    const deaths = this.#world.seats.map((seat) => seat.died)
+    try {
+      await Promise.race([this.#issue(command), ...deaths])
+    } catch (error) {
+      const code = refusal(error)
+      if (!refusals.has(code)) throw error
+    }
+  }
+
+  #issue(command: Command): Promise<unknown> | undefined {
+    const world = this.#world
+    switch (command.do) {
+      case 'create':
+        return this.#create(command)
+      case 'verb':
+        return this.#verb(command)
+      case 'claim':
+        return this.#claim(command)
+      case 'executor':
+        return this.#act(command)
+      case 'limit':
+        return this.#limit(command)
+      case 'time':
+        return passTime(world, command.ms)
+      case 'hang':
+        this.#seat(command.seat).hang()
+        return
+      case 'wake':
+        this.#seat(command.seat).wake()
+        return
+      case 'crash':
+        this.#seat(command.seat).crash()
+        return
+      case 'restart':
+        this.#seat(command.seat).restart()
+        return
+    }
+  }
+
+  #seat(number: number): Seat {
+    return this.#world.seats[number as 0 | 1]
+  }
+
+  #task(number: number): string | undefined {
+    const { ids } = this.#world.audit
+    return ids.length === 0 ? undefined : ids[number % ids.length]
+  }
+
+  #create(command: Commands['create']): Promise<unknown> | undefined {
+    const engine = this.#world.engine(command.seat)
+    if (engine === undefined) return
+    const { kind, policy } = command
+    const runs = kind === 'run' || kind === 'narrow'
+    const parentId = command.parent === null ? undefined : this.#task(command.parent)
+    const after = command.after === null ? undefined : this.#task(command.after)
+    const executor = runs ? { executor: kind === 'run' ? 'work' : 'narrow', input: { stubborn: policy.stubborn } } : {}
+    const tasks = {
+      first: { executor: 'work', input: { stubborn: policy.stubborn } },
+      second: { executor: 'narrow', after: 'first', onDependencyFailure: policy.onDependencyFailure ?? 'block' },
+      third: {},
+    }
+    const options: object = {
+      name: `${kind} ${this.#count}`,
+      ...executor,
+      priority: command.priority,
+      ...(runs && policy.retry ? { retry: { maxAttempts: 2, backoffMs: 3 * tick } } : {}),
+      ...(runs && policy.timeout ? { timeoutMs: 6 * tick } : {}),
+      ...(policy.deadline && this.#count % 2 ? { deadline: this.#world.clock.now() + 20 * tick } : {}),
+      ...(policy.held ? { autoStart: false } : {}),
+      ...(policy.autoComplete ? { autoComplete: true } : {}),
+      ...(policy.concurrency ? { concurrency: 1 } : {}),
+      ...(policy.onChildFailure ? { onChildFailure: policy.onChildFailure } : {}),
+      ...(policy.onDependencyFailure ? { onDependencyFailure: policy.onDependencyFailure } : {}),
+      ...(parentId ? { parentId } : {}),
+      ...(after ? { blockedBy: [after] } : {}),
+      ...(kind === 'group' ? { tasks } : {}),
+    }
+    return engine.create(options as CreateOptions & { executor?: undefined })
+  }
+
+  #verb({ seat, verb, task, other }: Commands['verb']): Promise<unknown> | undefined {
+    const engine = this.#world.engine(seat)
+    const id = this.#task(task)
+    const second = this.#task(other)
+    if (engine === undefined || id === undefined || second === undefined) return
+    switch (verb) {
+      case 'cancel':
+        return engine.cancel(id, `#${this.#count}`)
+      case 'fail':
+        return engine.fail(id, `#${this.#count}`)
+      case 'complete':
+      case 'answer':
+        return engine[verb](id, `#${this.#count}`)
+      case 'delete':
+        return engine.delete(id)
+      case 'delete all':
+        return engine.delete(id, { children: 'cascade' })
+      case 'block':
+      case 'unblock':
+        return engine[verb](id, [second])
+      default:
+        return engine[verb](id)
+    }
+  }
+
+  async #claim({ seat, what, task, claim, lease }: Commands['claim']): Promise<void> {
+    const engine = this.#world.engine(seat)
+    if (engine === undefined) return
+    if (what === 'claim' || what === 'claim any') {
+      const free = [...this.#world.audit.rows.values()].filter((row) => row.claimable)
+      const id = what === 'claim' ? (free[task % Math.max(1, free.length)]?.id ?? this.#task(task)) : null
+      if (id === undefined) return
+      const owner = `owner-${this.#count}`
+      const options = { owner, ...(lease ? { leaseMs: 4 * tick } : {}) }
+      const claimed = id === null ? await engine.claim(null, options) : await engine.claim(id, options)
+      if (claimed) this.#claims.unshift({ taskId: claimed.id, owner, fence: claimed.fence })
+      return
+    }
+    const quote = this.#claims[claim]
+    if (quote === undefined) return
+    await this.#world.quoting(quote, () => write(engine, what, quote))
+  }
+
+  #act({ doing, run: number }: Commands['executor']): undefined {
+    const world = this.#world
+    const { awake } = world
+    const puppet = awake[number % Math.max(1, awake.length)]
+    if (puppet === undefined) return
+    const key = `${doing} ${this.#count}`
+    const repeatedly = (ask: (run: Run) => Promise<unknown>): void => {
+      // An executor that is told of an end takes it from its signal.
+      const asked = (run: Run): void => void ask(run).catch(() => {})
+      world.asked.set(puppet.taskId, [...(world.asked.get(puppet.taskId) ?? []), asked])
+      asked(puppet.run)
+    }
+    const children = [...world.audit.rows.values()].filter((row) => row.parentId === puppet.taskId).map((row) => row.id)
+    switch (doing) {
+      case 'return':
+        return puppet.return() as undefined
+      case 'throw':
+        return puppet.throw('BROKE') as undefined
+      case 'let go':
+        if (puppet.aborted) puppet.return()
+        return
+      case 'ask':
+        repeatedly((run) => run.ask('Go on?', null, { key }))
+        return
+      case 'sleep':
+        repeatedly((run) => run.sleep(2 * tick, { key }))
+        return
+      case 'spawn':
+        repeatedly((run) => run.spawn({ name: key, executor: 'work' }, { key }))
+        return
+      case 'wait':
+        if (children.length > 0) repeatedly((run) => run.wait(children, { key, settled: true }))
+        return
+      case 'wait for any':
+        if (children.length > 0) repeatedly((run) => run.wait(children, { key, mode: 'any', timeoutMs: 20 * tick }))
+        return
+    }
+  }
+
+  #limit({ seat, which, limit }: Commands['limit']): Promise<unknown> | undefined {
+    const engine = this.#world.engine(seat)
+    if (which === 'shared') return engine?.setSharedLimits({ maxConcurrent: limit })
+    if (which === 'shared narrow') return engine?.setSharedLimits({ limits: { narrow: limit } })
+    const own = this.#seat(seat)
+    if (own.awake === undefined || limit === null) return
+    own.limits = { ...own.limits, [which === 'engine' ? 'maxConcurrent' : 'narrow']: limit }
+    return own.awake.setLimits(which === 'engine' ? { maxConcurrent: limit } : { limits: { narrow: limit } as never })
+  }
+}
+
+function write(engine: Engine, what: 'heartbeat' | 'complete' | 'fail' | 'release', quote: Claim): Promise<unknown> {
+  const { taskId, owner, fence } = quote
+  switch (what) {
+    case 'heartbeat':
+    case 'release':
+      return engine[what](taskId, { owner, fence })
+    case 'complete':
+      return engine.complete(taskId, 'done', { owner, fence })
+    case 'fail':
+      return engine.fail(taskId, 'broke', { owner, fence })
+  }
+}
+
+const longestPiece = 300
+
+/** Lets time pass in pieces, with turns in between, so that whoever gives signs of life can. */
+export async function passTime(world: World, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= longestPiece) {
+    world.clock.advance(Math.min(left, longestPiece))
+    await turns(2)
+  }
+}

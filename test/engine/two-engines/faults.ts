@@ -1,0 +1,168 @@
+// Engines and ledgers with one fault each, planted through the port on a step's way to the ledger: the laws must find them.
+import type { TaskRecord } from '../../../src/entities/task.ts'
+import { isSettled } from '../../../src/entities/task.ts'
+import type { AnyStep, Reads, Tx } from '../../../src/ledger/ledger.ts'
+import { moved, touched } from '../../../src/machines/task-transition.ts'
+import { endRun } from '../../../src/steps/end-run.ts'
+import { eventOf } from '../../../src/steps/moment.ts'
+import type { Fault, Seat } from './world.ts'
+
+type Tables<T> = (tx: T) => Partial<{ [K in keyof T]: Partial<T[K]> }>
+
+function spoiled<T extends Reads>(tx: T, tables: Tables<T>): T {
+  const changes = Object.entries(tables(tx)).map(([table, verbs]) => [table, { ...tx[table as keyof T], ...verbs }])
+  return { ...tx, ...Object.fromEntries(changes) }
+}
+
+function loadingThrough(step: AnyStep, tables: Tables<Reads>): AnyStep {
+  return {
+    name: step.name,
+    load: (tx) => step.load(spoiled(tx, tables)),
+    judge: (loaded) => step.judge(loaded),
+    write: (tx, decision) => step.write(tx, decision),
+  }
+}
+
+function writingThrough(step: AnyStep, tables: Tables<Tx>): AnyStep {
+  return {
+    name: step.name,
+    load: (tx) => step.load(tx),
+    judge: (loaded) => step.judge(loaded),
+    write: (tx, decision) => step.write(spoiled(tx, tables), decision),
+  }
+}
+
+/** A run that somebody else has closed looks live to the engine that began it. */
+const noFenceOfRuns: Fault = (step, seat) => {
+  if (step.name !== 'settle run') return step
+  return loadingThrough(step, (tx) => ({
+    task: {
+      *get(id) {
+        const task = yield* tx.task.get(id)
+        const number = latestRunOf(seat, id)
+        if (task === undefined || number === undefined || (task.run === number && task.runOpen)) return task
+        return { ...task, run: number, runOpen: true, status: 'working' }
+      },
+    },
+  }))
+}
+
+function latestRunOf({ world, number }: Seat, taskId: string): number | undefined {
+  return world.begun.get(`${number} ${taskId}`)
+}
+
+/** Whoever quotes a claim is taken for the owner. */
+const noFenceOfOwners: Fault = (step, { world: { quote } }) => {
+  if (quote === undefined) return step
+  const { owner, fence } = quote
+  return loadingThrough(step, (tx) => ({
+    task: {
+      *get(id) {
+        const task = yield* tx.task.get(id)
+        return task && { ...task, owner, fence }
+      },
+    },
+  }))
+}
+
+/** Cancels row by row, and not what waits. */
+const forgetsTheWaiting: Fault = (step) =>
+  writingThrough(step, (tx) => ({
+    cascade: {
+      *cancel(order) {
+        const below = yield* tx.task.subtree(order.root)
+        const positions: number[] = []
+        for (const task of below) {
+          if (isSettled(task.status) || task.status === 'waiting') continue
+          const canceled = moved(task, 'cancel', order.at, { statusReason: order.reason })
+          yield* endRun(tx, task, 'canceled', order)
+          yield* tx.task.save(canceled)
+          positions.push(yield* tx.event.append(eventOf(order, 'task.canceled', canceled, { run: task.run })))
+        }
+        const [first] = positions
+        return first === undefined ? undefined : { type: 'task.canceled', first, last: positions.at(-1) as number }
+      },
+    },
+  }))
+
+/** What is open is counted before the transaction begins. */
+const countsOutside: Fault = async (step, seat) => {
+  if (step.name !== 'admit') return step
+  const before = await seat.view.read((tx) => tx.run.countOpen())
+  return loadingThrough(step, () => ({
+    run: {
+      *countOpen() {
+        return before
+      },
+    },
+  }))
+}
+
+/** A claim whose lease is over leaves its owner in the row. */
+const keepsTheOwner: Fault = (step) =>
+  writingThrough(step, (tx) => ({
+    task: {
+      *save(task) {
+        const before = yield* tx.task.get(task.id)
+        const lapsed = task.status === 'waiting' && task.statusReason === 'interrupted' && task.executor === null
+        yield* tx.task.save(lapsed ? { ...task, owner: (before as TaskRecord).owner } : task)
+      },
+    },
+  }))
+
+/** A dependency that is taken away is still counted. */
+const doesNotRecount: Fault = (step) => {
+  if (step.name !== 'unblock') return step
+  return writingThrough(step, (tx) => ({
+    task: {
+      *save(task) {
+        const before = yield* tx.task.get(task.id)
+        const { openBlockers } = before as TaskRecord
+        yield* tx.task.save(touched(task, task.updatedAt, { openBlockers }))
+      },
+    },
+  }))
+}
+
+/** What a lost engine left stays as it is. */
+const recoversNothing: Fault = (step) =>
+  step.name === 'recover'
+    ? {
+        ...step,
+        name: step.name,
+        *write() {
+          return []
+        },
+      }
+    : step
+
+/** The last child's end is nobody's business. */
+const forgetsTheParent: Fault = (step) =>
+  writingThrough(step, (tx) => ({
+    task: {
+      *childFacts(id) {
+        return { ...(yield* tx.task.childFacts(id)), live: true }
+      },
+    },
+  }))
+
+export const faults: Readonly<Record<string, { fault: Fault; complaint: RegExp }>> = {
+  'a taken-over run may still write': {
+    fault: noFenceOfRuns,
+    complaint:
+      /by task\.\w+ \(after "settle run"\)|is at run \d|says that its run is|open run at the end|never changes its status|runs are open in one engine/,
+  },
+  'a former owner may still write': { fault: noFenceOfOwners, complaint: /a stale claim took effect/ },
+  'a cascade forgets what waits': { fault: forgetsTheWaiting, complaint: /lives on \(waiting\) below/ },
+  'the shared limit is counted outside of the transaction': {
+    fault: countsOutside,
+    complaint: /runs are open (of \w+ )?in all engines, the limit is/,
+  },
+  'a lapsed claim keeps its owner': { fault: keepsTheOwner, complaint: /may be claimed and is owner-\d+'s/ },
+  'an unblocked task is not counted anew': { fault: doesNotRecount, complaint: /counts \d open blockers and has/ },
+  'what a lost engine left is not taken up': {
+    fault: recoversNothing,
+    complaint: /stuck|come to an end|come to rest|open run at the end/,
+  },
+  'a parent is not settled by its children': { fault: forgetsTheParent, complaint: /its children say/ },
+}
