@@ -36,7 +36,7 @@ export interface EngineOptions<E extends Executors = Executors> {
   autoStart?: boolean
   /** A parent is completed by its children once its own work is done. Default false. */
   autoComplete?: boolean
-  /** What a call interrupted by a crash means for the next run. Default `fail`. */
+  /** What a call that was interrupted (by a crash, or because its run ended before it) means for the next run. Default `fail`. */
   onInterrupt?: OnInterrupt
   /** What the final failure of a child means for its parent. Default `ignore`. */
   onChildFailure?: OnChildFailure
@@ -54,7 +54,7 @@ export interface EngineOptions<E extends Executors = Executors> {
   maxCrashes?: number
   /** How long an executor may ignore its aborted signal before it loses its slot, in milliseconds. Default 5000. */
   abortGraceMs?: number
-  /** How long `close` waits for open runs, in milliseconds. Default 5000. */
+  /** How long `close` waits for calls in flight, in milliseconds; what takes longer is interrupted. Default 5000. */
   shutdownTimeoutMs?: number
   /** False: a producer that never runs tasks, until `work()`. Default true. */
   work?: boolean
@@ -125,8 +125,9 @@ export interface Why {
   /**
    * `slot`: queued behind others; `lane`: its parent has as many children running as it lets; `limit`: a limit that all engines
    * on the ledger share is reached; `blocked`: dependencies are open; `timer`: not before a time; `answer`: a question is open;
-   * `executor`: no engine that works here has its executor; `claim`: it has none, and waits for somebody to claim it; `held`: somebody must start or resume it;
-   * `children`: it waits for other tasks, or is a group none of whose tasks runs now; `closing`: its last run is settling; `running`; `settled`.
+   * `executor`: no engine that works here has its executor; `claim`: it has none, and waits for somebody to claim it; `held`:
+   * somebody must start or resume it; `children`: it waits for other tasks, or is a group none of whose tasks runs now;
+   * `closing`: its last run is settling; `running`; `settled`.
    */
   reason:
     | 'slot'
@@ -311,7 +312,7 @@ export interface Engine<E extends Executors = Executors> {
   claim(task: TaskRef, options: ClaimOptions): Promise<Task>
   /** A sign of life of the owner: its lease begins anew. @throws ErrandError STALE_CLAIM, NOT_OWNER, NOT_CLAIMABLE */
   heartbeat(task: TaskRef, options?: Quoted): Promise<Task>
-  /** The owner lets go: the task is WAITING, `released`, and may be claimed again. */
+  /** The owner lets go: the task is WAITING, `released`, and may be claimed again. One that rests (paused, say) stays so. */
   release(task: TaskRef, options?: Quoted & { reason?: string }): Promise<Task>
 
   /** The task comes after these too. While it does not work; a group passes it on to what it holds. @throws ErrandError CYCLE */
@@ -357,7 +358,11 @@ export interface Engine<E extends Executors = Executors> {
    * open task still comes after. Their part of the feed goes with them: an older cursor gets `CURSOR_TOO_OLD`.
    */
   purge(options: { before: number }): Promise<{ tasks: number; families: number; events: number }>
-  /** Stops admitting, aborts open runs, waits for them (at most `shutdownTimeoutMs`), lets go of the rest. */
+  /**
+   * Stops admitting, ends runs between their calls, and waits for calls in flight, at most `shutdownTimeoutMs`. A call that
+   * takes longer is interrupted like by a crash: `onInterrupt` says what that means for the next run, and `fail` fails the
+   * task. Takes a moment more than that, and as long again for a subscriber that does not come to an end.
+   */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }

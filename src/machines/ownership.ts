@@ -18,9 +18,11 @@ type Claimed = Pick<TaskRecord, 'id' | 'status' | 'owner' | 'fence' | 'leaseMs'>
  */
 export function requireOwner(task: Claimed, quote: Quote | undefined): void {
   if (quote?.fence !== undefined && quote.fence !== task.fence)
-    throw staleClaim(task, quote, 'it has been claimed since')
+    throw staleClaim(task, quote, quote.fence < task.fence ? 'it has been claimed since' : 'no claim has this number')
   if (task.owner === null) {
-    if (quote !== undefined) throw staleClaim(task, quote, 'it was released or its lease is over')
+    if (quote !== undefined) {
+      throw staleClaim(task, quote, task.fence === 0 ? 'it was never claimed' : 'it was released or its lease is over')
+    }
     return
   }
   if (quote?.owner !== task.owner) {

@@ -4,23 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { type Task, type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
 import { ErrandError, TaskFailedError } from '../../src/errors.ts'
 import { acceptedEvents, eventBetween, type TaskEventName } from '../../src/machines/task-machine.ts'
-import { history, openEngine, refusalOf, typesOf } from './world.ts'
-
-/** Worked on by hand, so that every edge can be walked by hand. */
-const wayTo: Record<TaskStatus, TaskStatus[]> = {
-  submitted: [],
-  working: ['working'],
-  paused: ['working', 'paused'],
-  input_required: ['working', 'input_required'],
-  waiting: ['working', 'waiting'],
-  completed: ['working', 'completed'],
-  failed: ['working', 'failed'],
-  canceled: ['canceled'],
-}
+import { history, openEngine, refusalOf, typesOf, waysTo } from './world.ts'
 
 async function taskIn(engine: Awaited<ReturnType<typeof openEngine>>, status: TaskStatus): Promise<Task> {
   let task = await engine.create({ name: `a ${status} task` })
-  for (const step of wayTo[status]) {
+  for (const step of waysTo[status]) {
     task =
       task.status === 'input_required' ? await engine.answer(task, 'yes') : await engine.update(task, { status: step })
   }

@@ -27,6 +27,18 @@ export async function openEngine<const E extends Executors = Record<never, never
   return engine
 }
 
+/** By which updates a task that is worked on by hand gets into each state. */
+export const waysTo: Record<TaskStatus, TaskStatus[]> = {
+  submitted: [],
+  working: ['working'],
+  paused: ['working', 'paused'],
+  input_required: ['working', 'input_required'],
+  waiting: ['working', 'waiting'],
+  completed: ['working', 'completed'],
+  failed: ['working', 'failed'],
+  canceled: ['canceled'],
+}
+
 /** The path of a ledger that goes with its test. */
 export function ledgerFile(): string {
   const folder = mkdtempSync(join(tmpdir(), 'errand-engine-'))

@@ -13,7 +13,7 @@ import {
   type TaskSchedulerOptions,
   type TaskStatus,
 } from '../../src/vocabularies/exo.ts'
-import { deferred, turns } from '../engine/world.ts'
+import { deferred, turns, waysTo } from '../engine/world.ts'
 
 /** A manager, a scheduler and all that the bus has told. */
 export function openExo(options: TaskManagerOptions & { scheduler?: TaskSchedulerOptions } = {}) {
@@ -105,18 +105,6 @@ export function recorder() {
     return task.name
   }
   return { order, seen, executor }
-}
-
-/** By which updates a task that is worked on by hand gets into each state. */
-export const waysTo: Record<TaskStatus, TaskStatus[]> = {
-  submitted: [],
-  working: ['working'],
-  paused: ['working', 'paused'],
-  input_required: ['working', 'input_required'],
-  waiting: ['working', 'waiting'],
-  completed: ['working', 'completed'],
-  failed: ['working', 'failed'],
-  canceled: ['canceled'],
 }
 
 export async function createIn(manager: TaskManager, status: TaskStatus, name: string = status): Promise<Task> {

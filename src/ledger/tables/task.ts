@@ -6,6 +6,7 @@ import type { NewTask, TaskFilter, Tx } from '../ledger.ts'
 import type { TaskTableRow } from '../schema.ts'
 import {
   change,
+  type Dialect,
   type Holes,
   insertSeq,
   queryRows,
@@ -188,6 +189,16 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
   )
+  const selectInLanes = prepare((db, hole) =>
+    db
+      .selectFrom('task')
+      .select('lane')
+      .where(sql<boolean>`ready = 1 and lane <> ''`)
+      .where('executor', '=', hole('executor'))
+      .orderBy('priority', 'desc')
+      .orderBy('seq', 'asc')
+      .limit(hole('limit')),
+  )
   // Leaps from one lane's head to the next: as many look-ups as there are lanes, however many tasks wait in them.
   const selectNextLane = prepare((db, hole) =>
     db
@@ -224,12 +235,14 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .orderBy('deadline', 'asc')
       .limit(hole('limit')),
   )
-  const selectNextLapse = prepare((db) =>
-    db
-      .selectFrom('task')
-      .select((query) => query.fn.min('lease_until').as('at'))
-      .where('lease_until', 'is not', null),
-  )
+  const selectSoonest = (column: 'lease_until' | 'not_before') =>
+    prepare((db) =>
+      db
+        .selectFrom('task')
+        .select((query) => query.fn.min(column).as('at'))
+        .where(column, 'is not', null),
+    )
+  const selectNextLapse = selectSoonest('lease_until')
   const selectNextDeadline = prepare((db) =>
     db
       .selectFrom('task')
@@ -243,18 +256,15 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where('deleted_at', 'is', null)
       .groupBy('status'),
   )
-  const countReady = prepare((db) =>
-    db
-      .selectFrom('task')
-      .select((query) => query.fn.countAll<number>().as('tasks'))
-      .where(sql<boolean>`ready = 1`),
-  )
-  const countClaimable = prepare((db) =>
-    db
-      .selectFrom('task')
-      .select((query) => query.fn.countAll<number>().as('tasks'))
-      .where(sql<boolean>`claimable = 1`),
-  )
+  const countOf = (column: 'ready' | 'claimable') =>
+    prepare((db) =>
+      db
+        .selectFrom('task')
+        .select((query) => query.fn.countAll<number>().as('tasks'))
+        .where(sql<boolean>`${sql.ref(column)} = 1`),
+    )
+  const countReady = countOf('ready')
+  const countClaimable = countOf('claimable')
   const updateChildCount = prepare((db, hole) =>
     db
       .updateTable('task')
@@ -268,17 +278,17 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where('parent_id', '=', hole('parent'))
       .where('executor', 'is not', null),
   )
+  // UNION, not UNION ALL: a cycle in the parents, which nothing should ever have written, ends instead of looping.
+  const withBelow = (db: Dialect['db'], hole: Holes) =>
+    db.withRecursive('below', (inner) =>
+      inner
+        .selectFrom('task')
+        .select('id')
+        .where('parent_id', '=', hole('root'))
+        .union((again) => again.selectFrom('task').innerJoin('below', 'task.parent_id', 'below.id').select('task.id')),
+    )
   const updateDepthBelow = prepare((db, hole) =>
-    db
-      .withRecursive('below', (inner) =>
-        inner
-          .selectFrom('task')
-          .select('id')
-          .where('parent_id', '=', hole('root'))
-          .union((again) =>
-            again.selectFrom('task').innerJoin('below', 'task.parent_id', 'below.id').select('task.id'),
-          ),
-      )
+    withBelow(db, hole)
       .updateTable('task')
       .set({ depth: sql<number>`depth - ${hole('by')}` })
       .where('id', 'in', (query) => query.selectFrom('below').select('id')),
@@ -292,18 +302,8 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .orderBy('priority', 'desc')
       .orderBy('seq', 'asc'),
   )
-  // UNION, not UNION ALL: a cycle in the parents, which nothing should ever have written, ends instead of looping.
   const selectSubtree = prepare((db, hole) =>
-    db
-      .withRecursive('below', (inner) =>
-        inner
-          .selectFrom('task')
-          .select('id')
-          .where('parent_id', '=', hole('root'))
-          .union((again) =>
-            again.selectFrom('task').innerJoin('below', 'task.parent_id', 'below.id').select('task.id'),
-          ),
-      )
+    withBelow(db, hole)
       .selectFrom('task')
       .innerJoin('below', 'below.id', 'task.id')
       .selectAll('task')
@@ -335,12 +335,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .orderBy('not_before', 'asc')
       .limit(hole('limit')),
   )
-  const selectNextDue = prepare((db) =>
-    db
-      .selectFrom('task')
-      .select((query) => query.fn.min('not_before').as('at'))
-      .where('not_before', 'is not', null),
-  )
+  const selectNextDue = selectSoonest('not_before')
   const insertTask = prepare((db, hole) =>
     returningSeq(dialect)(
       db.insertInto('task').values(holes([...birthNames, ...definitionNames, ...stateNames], hole) as never),
@@ -444,7 +439,14 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     *ready(executor, lane, limit) {
       return (yield* rows<Row>(selectReady, { executor, lane, limit })).map(toRecord)
     },
-    *lanes(executor) {
+    *lanes(executor, most) {
+      if (most !== undefined) {
+        // The best in any lane come first: so do their lanes. Only where a few lanes have it all must each be looked up.
+        const limit = most * 4
+        const best = yield* rows<{ lane: string }>(selectInLanes, { executor, limit })
+        const lanes = [...new Set(best.map(({ lane }) => lane))]
+        if (lanes.length >= most || best.length < limit) return lanes.slice(0, most)
+      }
       const found: Array<{ lane: string; priority: number; seq: number }> = []
       for (let after = ''; ; after = (found.at(-1) as { lane: string }).lane) {
         const next = yield* row<{ lane: string; priority: number; seq: number }>(selectNextLane, { executor, after })
@@ -452,7 +454,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
         found.push(next)
       }
       found.sort((a, b) => b.priority - a.priority || Number(a.seq) - Number(b.seq))
-      return found.map((each) => each.lane)
+      return found.slice(0, most).map((each) => each.lane)
     },
     *openInLane(lane) {
       return Number((yield* row<{ open: number }>(countInLane, { lane }))?.open ?? 0)

@@ -79,6 +79,13 @@ function staleWords(task: Task, { owner, fence }: Quoted, { details }: ErrandErr
     typeof details['owner'] === 'string'
       ? `it is ${details['owner']}'s now (claim ${String(details['fence'])})`
       : "it was released or its lease is over, and it is nobody's now"
-  const again = isSettled(task.status) ? '' : ` "errand claim ${shortId(task.id)}" asks for it anew.`
-  return `The claim of ${owner}${fence === undefined ? '' : ` (number ${fence})`} on ${taskLabel(task)} does not hold any more: ${now}.${again}`
+  const claim = (how: string) =>
+    isSettled(task.status) ? '' : ` "errand claim ${shortId(task.id)}" asks for it${how}.`
+  if (fence !== undefined && fence <= Number(details['fence']))
+    return `The claim of ${owner} (number ${fence}) on ${taskLabel(task)} does not hold any more: ${now}.${claim(' anew')}`
+  // Without a number, or with one that was never given out, nobody knows that there ever was such a claim.
+  const latest =
+    fence === undefined ? "it is nobody's now" : `its latest claim has the number ${String(details['fence'])}`
+  const why = details['fence'] === 0 ? 'it was never claimed' : latest
+  return `${owner} has no such claim on ${taskLabel(task)}: ${why}.${claim('')}`
 }

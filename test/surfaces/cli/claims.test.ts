@@ -219,6 +219,24 @@ describe('an owner', () => {
     expect(await place.task('one')).toMatchObject({ status: 'working', owner: 'bob' })
   })
 
+  test('that never was is told apart from one that has ended', async () => {
+    await using place = new Workplace()
+    await place.errand('add', 'one')
+    const never = await place.errand('complete', '#1', '--as', 'bob')
+    expect(never.err).toMatch(
+      /^errand: bob has no such claim on #1 one: it was never claimed\. "errand claim \w{6}" asks for it\.\n$/,
+    )
+    await place.errand('claim', '#1', '--as', 'ann')
+    await place.errand('release', '#1', '--as', 'ann')
+    const former = await place.errand('complete', '#1', '--as', 'ann', '--fence', '1')
+    expect(former.err).toContain('does not hold any more: it was released or its lease is over')
+    const unnumbered = await place.errand('complete', '#1', '--as', 'ann')
+    expect(unnumbered.err).toContain("ann has no such claim on #1 one: it is nobody's now.")
+    const invented = await place.errand('complete', '#1', '--as', 'bob', '--fence', '7')
+    expect(invented.err).toContain('bob has no such claim on #1 one: its latest claim has the number 1.')
+    expect(await place.task('one')).toMatchObject({ status: 'waiting', owner: null })
+  })
+
   test('whose lease is over is left behind as soon as somebody else has claimed the task', async () => {
     await using place = new Workplace()
     const clock = new SimulatedClock(0)
