@@ -65,7 +65,7 @@ export class Lifecycle {
       chance: () => ids.random(),
       treeLimits: parts.treeLimits,
       moment: () => this.moment(),
-      step: (step) => ledger.step(step),
+      step: (step) => this.#patiently(step),
       read: (query) => ledger.read(query),
       draft: parts.draft,
       live: (taskId, content, messageId) =>
@@ -182,6 +182,22 @@ export class Lifecycle {
   async step<L, D, R>(step: Step<L, D, R>): Promise<R> {
     this.requireOpen()
     return this.#ledger.step(step)
+  }
+
+  /**
+   * A step of a run. A ledger that is busy has kept nothing of it, and says nothing about the run's work: it is asked again for as
+   * long as the engine lives. (Each time it has waited for seconds before it gave up.)
+   */
+  async #patiently<L, D, R>(step: Step<L, D, R>): Promise<R> {
+    for (;;) {
+      try {
+        return await this.#ledger.step(step)
+      } catch (error) {
+        const busy = ErrandError.isInstance(error) && error.code === 'LEDGER_BUSY'
+        if (!busy || this.#closing || this.#failure !== undefined) throw error
+        this.report(error, { doing: step.name })
+      }
+    }
   }
 
   read<R>(query: (tx: Reads) => Op<R>): Promise<R> {

@@ -164,7 +164,9 @@ function reasonOf(task: TaskRecord): string {
   const by = task.owner === null ? '' : ` by ${task.owner}`
   switch (task.status) {
     case 'working':
-      return task.owner === null ? 'it is being worked on by hand (`pause` or `fail` it first)' : `it is worked on${by}`
+      return task.owner === null
+        ? 'it is being worked on by hand (`fail` ends that, and `retry` then opens it to claims)'
+        : `it is worked on${by}`
     case 'submitted':
       return 'its time has not come; `why` says when'
     case 'completed':
@@ -185,7 +187,11 @@ function unmet(task: TaskRecord, claim: ClaimFilter): string {
 }
 
 /** A sign of life of the owner; the task as it is under this claim. */
-export function heartbeat(id: string, quote: Quote | undefined, moment: Moment): Step<TaskRecord, TaskRecord, TaskRecord> {
+export function heartbeat(
+  id: string,
+  quote: Quote | undefined,
+  moment: Moment,
+): Step<TaskRecord, TaskRecord, TaskRecord> {
   return {
     name: 'heartbeat',
     load: (tx) => loadTask(tx, id),
@@ -247,7 +253,8 @@ function letGo(task: TaskRecord, why: 'released' | 'interrupted', at: number): L
   const after =
     task.status === 'working'
       ? moved(task, 'wait', at, { ...nobody, statusReason: why, wakes: 0 })
-      : touched(task, at, nobody)
+      : // Whoever lets it go on finds nobody at work on it (verbs.ts).
+        touched(task, at, { ...nobody, statusReason: why })
   return { before: task, after }
 }
 

@@ -133,22 +133,33 @@ export function resume(id: string, moment: Moment): Step<TaskRecord, TaskRecord,
         if (!task.held) throw resumedAlready(task)
         return touched(task, moment.at, { held: false })
       }
-      return moved(task, 'resume', moment.at, { held: false })
+      return moved(task, 'resume', moment.at, { held: false, statusReason: leftBehind(task) })
     },
     *write(tx, task): Op<void> {
       yield* tx.task.save(task)
-      if (task.status === 'working') {
-        yield* tx.event.append(
-          eventOf(moment, 'task.started', task, {
-            from: 'paused',
-            attempt: task.attempt,
-            ...soonest(task.leaseUntil),
-          }),
-        )
-        yield* settleByChildren(tx, id, moment)
-      } else yield* tx.event.append(eventOf(moment, 'task.resumed', task))
+      if (task.status === 'working') yield* goOnByHand(tx, task, 'paused', moment)
+      else yield* tx.event.append(eventOf(moment, 'task.resumed', task))
     },
   }
+}
+
+/** Its owner let go of it, or was lost, while it rested. */
+function leftBehind(task: TaskRecord): string | null {
+  return task.owner === null && (task.statusReason === 'released' || task.statusReason === 'interrupted')
+    ? task.statusReason
+    : null
+}
+
+/** A task that is worked on by hand is WORKING again. One that was left behind meanwhile waits for the next claim at once. */
+function* goOnByHand(tx: Tx, task: TaskRecord, from: TaskRecord['status'], moment: Moment): Op<void> {
+  yield* tx.event.append(
+    eventOf(moment, 'task.started', task, { from, attempt: task.attempt, ...soonest(task.leaseUntil) }),
+  )
+  const reason = leftBehind(task)
+  if (reason === null) return yield* settleByChildren(tx, task.id, moment)
+  const free = moved(task, 'wait', moment.at, { statusReason: reason })
+  yield* tx.task.save(free)
+  yield* tx.event.append(eventOf(moment, 'task.waiting', free, { from: 'working', run: free.run, reason }))
 }
 
 /** By the owner, where there is one. */
@@ -284,7 +295,7 @@ export function answer(request: AnswerRequest): Step<AnswerLoaded, AnswerVerdict
       const value = valueFor(task, question, request.value)
       const left = questions.length - (question === null ? 0 : 1)
       if (task.executor === null && left === 0) {
-        return { task: moved(task, 'answer', request.at), question, value }
+        return { task: moved(task, 'answer', request.at, { statusReason: leftBehind(task) }), question, value }
       }
       return { task: touched(task, request.at, left === 0 ? { wakes: task.wakes + 1 } : {}), question, value }
     },
@@ -299,16 +310,7 @@ export function answer(request: AnswerRequest): Step<AnswerLoaded, AnswerVerdict
           answer: value,
         }),
       )
-      if (task.status === 'working') {
-        yield* tx.event.append(
-          eventOf(request, 'task.started', task, {
-            from: 'input_required',
-            attempt: task.attempt,
-            ...soonest(task.leaseUntil),
-          }),
-        )
-        yield* settleByChildren(tx, task.id, request)
-      }
+      if (task.status === 'working') yield* goOnByHand(tx, task, 'input_required', request)
     },
   }
 }

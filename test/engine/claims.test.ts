@@ -274,8 +274,10 @@ describe('An owner', () => {
     expect(await engine.resume(mine.id)).toMatchObject({ status: 'working', owner: 'ada', fence: 1 })
     await engine.pause(mine.id)
     // Who lets go of what rests leaves it resting.
-    expect(await engine.release(mine)).toMatchObject({ status: 'paused', owner: null })
-    expect(await engine.resume(mine.id)).toMatchObject({ status: 'working', owner: null })
+    expect(await engine.release(mine)).toMatchObject({ status: 'paused', statusReason: 'released', owner: null })
+    // And who lets it go on finds nobody at work on it: it waits for the next claim.
+    expect(await engine.resume(mine.id)).toMatchObject({ status: 'waiting', statusReason: 'released', ready: true })
+    expect(await engine.claim(null, { owner: 'bob' })).toMatchObject({ id: mine.id, owner: 'bob', fence: 2 })
   })
 
   it('is told of a cancel by its next write', async () => {

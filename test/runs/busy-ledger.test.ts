@@ -1,0 +1,56 @@
+// A ledger that another process holds for long says nothing about the work: what runs waits on, what is asked from outside is told.
+import { describe, expect, it } from 'vitest'
+import { ErrandError, type ExecutorTask, type Run } from '../../src/index.ts'
+import type { Ledger, Step } from '../../src/ledger/ledger.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { openEngine, refusalOf } from '../engine/world.ts'
+
+/** Refuses each of the named steps so many times, as a ledger does whose lock another process has held for too long. */
+function busyLedger(inner: Ledger, refusals: Record<string, number>): Ledger {
+  const left = { ...refusals }
+  return new Proxy(inner, {
+    get(target, property) {
+      if (property !== 'step') {
+        const value: unknown = Reflect.get(target, property, target)
+        return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value
+      }
+      return <L, D, R>(step: Step<L, D, R>): Promise<R> => {
+        if ((left[step.name] ?? 0) === 0) return target.step(step)
+        left[step.name] = (left[step.name] as number) - 1
+        return Promise.reject(new ErrandError('LEDGER_BUSY', 'Another process holds the write lock.', {}))
+      }
+    },
+  })
+}
+
+describe('a ledger that is busy for long', () => {
+  it('does not fail what runs: each of its steps is asked again, and each time is reported', async () => {
+    const reported: string[] = []
+    const inner = await openLedger(':memory:')
+    const work = async (_task: ExecutorTask, run: Run) => {
+      await run.message('assistant', 'hello')
+      return run.call('step', () => 'done')
+    }
+    const engine = await openEngine({
+      ledger: busyLedger(inner, { 'begin call': 2, 'finish call': 1, 'append message': 1, 'settle run': 1 }),
+      executors: { work },
+      onError: (error) => reported.push((error as ErrandError).code),
+    })
+    const task = await engine.create({ executor: 'work' })
+    expect(await engine.result(task, { timeoutMs: 10_000 })).toBe('done')
+    expect(await engine.calls(task)).toMatchObject([{ name: 'step', status: 'completed' }])
+    expect(reported).toEqual(Array.from({ length: 5 }, () => 'LEDGER_BUSY'))
+    await engine.close()
+    await inner.close()
+  })
+
+  it('is told of to whoever asked from outside: nothing was kept, and it may be tried again', async () => {
+    const inner = await openLedger(':memory:')
+    const engine = await openEngine({ ledger: busyLedger(inner, { create: 1 }) })
+    await refusalOf(engine.create({ name: 'a' }), 'LEDGER_BUSY')
+    expect((await engine.list()).total).toBe(0)
+    expect((await engine.create({ name: 'a' })).status).toBe('submitted')
+    await engine.close()
+    await inner.close()
+  })
+})
