@@ -15,8 +15,15 @@ const word = z
   .trim()
   .min(1)
   .max(100)
-  .refine((text) => text.isWellFormed() && !text.includes('\u0000'), 'it holds a NUL character or half of a surrogate pair')
-const tags = z.array(word).max(100)
+  .refine(
+    (text) => text.isWellFormed() && !text.includes('\u0000'),
+    'it holds a NUL character or half of a surrogate pair',
+  )
+/** Each once, in the order given. */
+const tags = z
+  .array(word)
+  .max(100)
+  .transform((words) => [...new Set(words)])
 const milliseconds = z.number().min(0).max(8.64e15)
 /** A point in time, as the tables keep it: whole milliseconds, never earlier than it was named. */
 const time = milliseconds.transform(Math.ceil)

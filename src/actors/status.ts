@@ -57,7 +57,7 @@ export class StatusModel {
       subscribe: (listener) =>
         store.subscribe(this.#guarded(listener, (snapshot: { context: EngineStatus }) => viewed(snapshot))),
       select: (selector, equal) => {
-        const selected = store.select(selector, equal)
+        const selected = store.select(requireFunction(selector, 'the selector of status'), equal)
         return { get: () => selected.get(), subscribe: (listener) => selected.subscribe(this.#guarded(listener)) }
       },
     }

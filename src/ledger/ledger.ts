@@ -70,8 +70,8 @@ export interface Reads {
     findByPrefix(prefix: string, limit: number): Op<TaskRecord[]>
     /** Ready tasks of one executor in one lane ('' for no lane), highest priority first, then oldest. */
     ready(executor: string, lane: string, limit: number): Op<TaskRecord[]>
-    /** Lanes in which an executor has ready tasks; that with the best of them first, by priority, then age. */
-    lanes(executor: string): Op<string[]>
+    /** Lanes in which an executor has ready tasks, the first `most` (or all); that with the best of them first, by priority, then age. */
+    lanes(executor: string, most?: number): Op<string[]>
     /** Open runs in a lane. */
     openInLane(lane: string): Op<number>
     /** The best task that may be claimed: highest priority, then oldest. */

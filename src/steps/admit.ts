@@ -17,6 +17,9 @@ export interface AdmitRequest extends Moment {
   leaseUntil: number
 }
 
+/** So many lanes with nothing but full ones before them are looked through at once. */
+const usuallyFull = 50
+
 interface Loaded {
   heads: TaskRecord[]
   room: Room
@@ -104,15 +107,23 @@ function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
     heads.push(...(yield* tx.task.ready(name, '', limit + (room.isShared ? 1 : 0))))
     // By their heads, and no more lanes with places than there are slots: there may be thousands of lanes.
     let lanesWanted = Math.max(room.total, 1) + 1
-    for (const lane of yield* tx.task.lanes(name)) {
-      if (lanesWanted === 0) break
-      if (!room.perLane.has(lane)) {
-        const concurrency = (yield* tx.task.get(lane))?.policy.concurrency ?? request.free
-        room.perLane.set(lane, concurrency - (yield* tx.task.openInLane(lane)))
+    const seen = new Set<string>()
+    // The first few are enough, unless they are full.
+    for (const most of [2 * lanesWanted + usuallyFull, undefined]) {
+      const lanes = yield* tx.task.lanes(name, most)
+      for (const lane of lanes) {
+        if (lanesWanted === 0) break
+        if (seen.has(lane)) continue
+        seen.add(lane)
+        if (!room.perLane.has(lane)) {
+          const concurrency = (yield* tx.task.get(lane))?.policy.concurrency ?? request.free
+          room.perLane.set(lane, concurrency - (yield* tx.task.openInLane(lane)))
+        }
+        const places = Math.min(limit, room.perLane.get(lane) as number)
+        if (places > 0) lanesWanted--
+        heads.push(...(yield* tx.task.ready(name, lane, Math.max(places, 0) + 1)))
       }
-      const places = Math.min(limit, room.perLane.get(lane) as number)
-      if (places > 0) lanesWanted--
-      heads.push(...(yield* tx.task.ready(name, lane, Math.max(places, 0) + 1)))
+      if (lanesWanted === 0 || lanes.length < (most ?? 0)) break
     }
   }
   return { heads, room }

@@ -101,7 +101,7 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
     notBefore: spec.notBefore ?? null,
     deadline: spec.deadline ?? null,
     role: spec.role ?? null,
-    tags: [...new Set(spec.tags ?? [])],
+    tags: spec.tags ?? [],
     policy: {
       ...(spec.retry === undefined ? {} : { retry: spec.retry as never }),
       ...(spec.timeoutMs === undefined ? {} : { timeoutMs: spec.timeoutMs }),
@@ -132,12 +132,17 @@ function unlessDefault<K extends string, V>(field: K, value: V, usual: V): Parti
 }
 
 /** An option that does nothing is not taken: whoever gave it counts on it. */
-function refuseIdlePolicy(spec: ChildSpec, name: string, executor: string | null, group: boolean): void {
+export function refuseIdlePolicy(
+  spec: { [field in 'retry' | 'timeoutMs' | 'role']?: unknown },
+  name: string,
+  executor: string | null,
+  group: boolean,
+): void {
   const byHand = executor === null && !group
   const idle = (byHand ? ['retry', 'timeoutMs'] : group ? ['retry', 'timeoutMs', 'role'] : ['role']) as Array<
     'retry' | 'timeoutMs' | 'role'
   >
-  const option = idle.find((field) => spec[field] !== undefined)
+  const option = idle.find((field) => spec[field] !== undefined && spec[field] !== null)
   if (option === undefined) return
   const why = group
     ? 'it is a group and is not worked on itself. Give it to the tasks in the group'

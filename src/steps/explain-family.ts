@@ -39,9 +39,7 @@ function brokenWords(parent: TaskRecord, broken: TaskRecord[]): string[] {
   if (parent.group) return [`${ended}, so it will fail once all have settled.`]
   if (parent.policy.autoComplete !== true) return [`${ended}.`]
   const retry = broken.some((child) => child.status === 'failed') ? '`retry` there gives a new attempt, ' : ''
-  return [
-    `${ended}, so it does not complete by itself: ${retry}\`delete\` there goes on without.`,
-  ]
+  return [`${ended}, so it does not complete by itself: ${retry}\`delete\` there goes on without.`]
 }
 
 function policyWords(parent: TaskRecord, open: TaskRecord[]): string[] {

@@ -10,6 +10,7 @@ import { eventBetween, refuseTransition, type TaskEventName } from '../machines/
 import { moved, renewed, touched } from '../machines/task-transition.ts'
 import type { TaskPatch } from '../options.ts'
 import { cancel } from './cancel.ts'
+import { refuseIdlePolicy } from './draft.ts'
 import { loadRewiring, type Rewiring, writeRewiring } from './edges.ts'
 import { eventOf, type Moment, requireTask, soonest } from './moment.ts'
 import { settleBlockers, settleByChildren } from './settle-family.ts'
@@ -89,6 +90,7 @@ function judge(
   moment: Moment,
 ): Verdict {
   refuseLateChange(task, patch)
+  refuseIdlePolicy(patch, task.name, patch.executor ?? task.executor, task.group)
   const { status, blockedBy: _blockedBy, ...rest } = patch
   const policy = { ...task.policy }
   for (const field of policyFields) assignOrDelete(policy, field, patch[field])

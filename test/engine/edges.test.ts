@@ -109,6 +109,15 @@ describe('block', () => {
 })
 
 describe('unblock', () => {
+  it('of the same task named twice takes away one dependency', async () => {
+    const engine = await openEngine({ executors: { work: () => 'done' } })
+    const { a, b } = await named(engine, 'a', 'b')
+    const task = await engine.create({ executor: 'work', blockedBy: [a.id, b.id] })
+    expect(await engine.unblock(task, [a, a.id])).toMatchObject({ ready: false, blockedBy: [b.id] })
+    await done(engine, b)
+    expect(await engine.settled(task)).toMatchObject({ status: 'completed' })
+  })
+
   it('takes dependencies away; one that is not there is no error (S4-028)', async () => {
     const engine = await openEngine()
     const { task, a, b } = await named(engine, 'task', 'a', 'b')

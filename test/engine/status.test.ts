@@ -7,7 +7,7 @@ import { taskStatuses } from '../../src/entities/task.ts'
 import { ErrandError } from '../../src/errors.ts'
 import type { Ledger, Reads } from '../../src/ledger/ledger.ts'
 import { openLedger, SimulatedClock, taskRow, writing } from '../../src/testing/index.ts'
-import { deferred, ledgerFile, openEngine, puppet, turns } from './world.ts'
+import { deferred, ledgerFile, openEngine, puppet, refusalOf, turns } from './world.ts'
 
 /** Resolves with the status once it is so. */
 function until(store: StatusStore, is: (status: EngineStatus) => boolean): Promise<EngineStatus> {
@@ -343,6 +343,12 @@ describe('engine.status', () => {
     expect(reported[0]).toEqual([new Error('a watcher'), { doing: 'tell a watcher' }])
     expect(() => engine.status.subscribe('no function' as never)).toThrow(/status/)
     expect(() => engine.status.select(({ working }) => working).subscribe(undefined as never)).toThrow(/status/)
+  })
+
+  it('refuses what is no selector, and no listener', async () => {
+    const engine = await openEngine()
+    await refusalOf(() => engine.status.select(undefined as never), 'INVALID_INPUT')
+    await refusalOf(() => engine.status.subscribe('all' as never), 'INVALID_INPUT')
   })
 
   it('is quiet after close: no timer waits, nothing is counted, a late look sees the last of it', async () => {

@@ -47,6 +47,12 @@ function taskIndexes({ db }: Spelling): Compilable[] {
       .expression(sql`executor, lane, priority desc, seq`)
       .where(sql.ref('ready'), '=', sql`1`),
     schema
+      .createIndex('task_ready_in_lanes')
+      .on('task')
+      .expression(sql`executor, priority desc, seq`)
+      .where(sql.ref('ready'), '=', sql`1`)
+      .where(sql.ref('lane'), '<>', sql`''`),
+    schema
       .createIndex('task_in_lane')
       .on('task')
       .column('lane')

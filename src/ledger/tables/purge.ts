@@ -46,7 +46,7 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
         select count(*) from dependency as edge
         where edge.task_id = task.id and edge.kind = 'after' and edge.satisfied_at is null
           and edge.blocker_id in (${members}))
-      where id in (select task_id from dependency
+      where status = 'failed' and id in (select task_id from dependency
         where kind = 'after' and satisfied_at is null and blocker_id in (${members}))`,
     (hole: Holes) => sql`${family(hole)} delete from dependency
       where task_id in (${members}) or blocker_id in (${members})`,

@@ -101,6 +101,8 @@ export const claims: Theme = ({ describe, proves, expect }) => {
         yield* add('f', 'lane-2', { executor: 'w' })
         yield* add('g', 'lane-1', { executor: 'w' })
         yield* add('h', 'free-lane', { executor: 'w', priority: 1 })
+        for (let at = 0; at < 20; at++) yield* add(`v${at}`, 'full', { executor: 'v' })
+        yield* add('i', 'late', { executor: 'v' })
       })
       const ready = async (executor: string, lane: string, limit = 9) =>
         (await ledger.read((tx) => tx.task.ready(executor, lane, limit))).map((task) => task.id)
@@ -113,6 +115,12 @@ export const claims: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.task.lanes('z'))).toEqual([])
       // That with the best of them first: by priority, then age.
       expect(await ledger.read((tx) => tx.task.lanes('w'))).toEqual(['free-lane', 'lane-2', 'lane-1'])
+      for (const most of [1, 2, 3, 9]) {
+        const first = await ledger.read((tx) => tx.task.lanes('w', most))
+        expect(first).toEqual(['free-lane', 'lane-2', 'lane-1'].slice(0, most))
+      }
+      // Many in one lane do not hide the next.
+      expect(await ledger.read((tx) => tx.task.lanes('v', 2))).toEqual(['full', 'late'])
       expect(await ledger.read((tx) => tx.task.openInLane('lane-2'))).toBe(2)
       expect(await ledger.read((tx) => tx.task.openInLane('lane-1'))).toBe(0)
     })

@@ -192,6 +192,7 @@ describe('no full-table scans on hot paths (X-016):', () => {
     'whether anybody is awake': (tx) => tx.task.anyAwake(['nobody']),
     'whether anybody of several executors is awake': (tx) => tx.task.anyAwake(['nobody', 'no one']),
     'lanes of an executor': (tx) => tx.task.lanes('x'),
+    'its first lanes': (tx) => tx.task.lanes('x', 10),
     'open runs of a lane': (tx) => tx.task.openInLane('a'),
     'the best task to claim': (tx) => tx.task.claimable({ role: 'writer', parentId: 'a', tags: ['t'] }),
     'leases that are over': (tx) => tx.task.lapsed(1, 10),
