@@ -5,6 +5,7 @@ import type { Lifecycle } from './actors/lifecycle.ts'
 import { awaitSettlement } from './actors/settlement.ts'
 import { streamTask } from './actors/task-stream.ts'
 import type { Limits, StatusStore, TaskGraph, TaskRef, Why } from './api.ts'
+import { asOwner, asWriter, quoteOf } from './claimed-task.ts'
 import { toCall } from './entities/call.ts'
 import type { TaskEvent } from './entities/event.ts'
 import { noSharedLimits } from './entities/limits.ts'
@@ -13,7 +14,6 @@ import type { Outcome, Task, TaskRecord } from './entities/task.ts'
 import { ErrandError, TaskCanceledError, TaskFailedError } from './errors.ts'
 import { checkText, fromJson, toJson } from './json.ts'
 import type { AnyStep, Op, PurgePosition, Reads } from './ledger/ledger.ts'
-import type { Quote } from './machines/ownership.ts'
 import {
   answerOptionsSchema,
   type ClaimOptions,
@@ -237,13 +237,13 @@ export class TaskEngine {
     const { leaseMs, ...claimed } = parse(claimOptionsSchema, options, 'claim')
     const taskId = ref === null ? null : idOf(ref)
     const task = await this.#life.step(claim({ ...this.#life.moment(), ...claimed, taskId, leaseMs }))
-    return task === null ? null : ((await this.#life.views([task]))[0] as Task)
+    return task === null ? null : asOwner((await this.#life.views([task]))[0] as Task)
   }
 
   async heartbeat(ref: TaskRef, options: unknown = {}): Promise<Task> {
     const quote = quoteOf(ref, parse(quoteOptionsSchema, options, 'heartbeat'))
     const task = await this.#life.step(heartbeat(idOf(ref), quote, this.#life.moment()))
-    return (await this.#life.views([task]))[0] as Task
+    return asWriter((await this.#life.views([task]))[0] as Task, quote)
   }
 
   async release(ref: TaskRef, options: unknown = {}): Promise<Task> {
@@ -370,11 +370,11 @@ export class TaskEngine {
 
   // ── inside ──
 
-  async #verb(ref: TaskRef, stepOf: (id: string) => AnyStep): Promise<Task> {
+  async #verb(ref: TaskRef, stepOf: (id: string) => AnyStep, quote = quoteOf(ref)): Promise<Task> {
     const id = idOf(ref)
     await this.#life.step(stepOf(id))
     const record = await this.#life.ledger.read((tx) => tx.task.get(id))
-    return (await this.#life.views([record as TaskRecord]))[0] as Task
+    return asWriter((await this.#life.views([record as TaskRecord]))[0] as Task, quote)
   }
 
   #of<R>(ref: TaskRef, query: (tx: Reads, id: string) => Op<R>): Promise<R> {
@@ -399,23 +399,6 @@ function readPosition(after: string): { priority: number; seq: number } {
   throw new ErrandError('INVALID_INPUT', `"${after}" is not a position: pass the \`next\` of the page before.`, {
     after,
   })
-}
-
-/** Who writes: said in the options, or by the claimed task itself. */
-function quoteOf(
-  ref: TaskRef,
-  said: { owner?: string | undefined; fence?: number | undefined } = {},
-): Quote | undefined {
-  const task = (typeof ref === 'string' ? {} : ref) as { owner?: unknown; fence?: unknown }
-  if (said.owner === undefined) {
-    if (said.fence !== undefined) {
-      throw new ErrandError('INVALID_INPUT', 'A `fence` is quoted together with its `owner`.', { fence: said.fence })
-    }
-    if (typeof task.owner !== 'string') return undefined
-    return { owner: task.owner, ...(typeof task.fence === 'number' ? { fence: task.fence } : {}) }
-  }
-  const fence = said.fence ?? (task.owner === said.owner && typeof task.fence === 'number' ? task.fence : undefined)
-  return { owner: said.owner, ...(fence === undefined ? {} : { fence }) }
 }
 
 function idsOf(refs: TaskRef | readonly TaskRef[]): string[] {

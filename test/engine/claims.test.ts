@@ -280,6 +280,19 @@ describe('An owner', () => {
     expect(await engine.claim(null, { owner: 'bob' })).toMatchObject({ id: mine.id, owner: 'bob', fence: 2 })
   })
 
+  it('alone is spoken for by the task: one that a bystander has read, or a copy, quotes nobody', async () => {
+    const engine = await board()
+    const mine = await engine.claim(await engine.create({ name: 'write it' }), { ...ada, leaseMs: 60_000 })
+    const read = (await engine.get(mine.id)) as Task
+    expect(read).toEqual(mine)
+    for (const bystander of [read, { ...mine }, structuredClone(mine), (await engine.list()).tasks[0] as Task]) {
+      expect((await refusalOf(engine.complete(bystander), 'NOT_OWNER')).details).toMatchObject({ owner: 'ada' })
+    }
+    const named = await engine.update(mine, { name: 'write it well' })
+    expect((await engine.heartbeat(named)).fence).toBe(1)
+    expect((await engine.complete(read, 'done', { owner: 'ada' })).result).toBe('done')
+  })
+
   it('is told of a cancel by its next write', async () => {
     const engine = await board()
     const mine = await engine.claim(await engine.create({ name: 'write it' }), ada)

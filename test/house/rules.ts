@@ -18,7 +18,7 @@ const levels: string[][] = [
   ['actors', 'executors', 'routing', 'board', 'memory'],
   ['abilities'],
   ['surfaces', 'vocabularies'],
-  ['task-engine', 'engine', 'index'],
+  ['claimed-task', 'task-engine', 'engine', 'index'],
 ]
 
 /** A command line composes an engine, a facade wraps one: these two look up to it, and to nothing else above them. */

@@ -1,0 +1,40 @@
+// A claimed task speaks for its owner: what `claim` returned carries a mark, so that writes with it quote owner and fence by
+// themselves. A task that was merely read carries none: a bystander who passes it on is a bystander.
+import type { TaskRef } from './api.ts'
+import type { Task } from './entities/task.ts'
+import { ErrandError } from './errors.ts'
+import type { Quote } from './machines/ownership.ts'
+
+/** Shared between copies of the package; not enumerable, so that copies of the object and its JSON do not speak for the owner. */
+const mark = Symbol.for('errand.claim')
+
+/** Marks a task as seen by its owner, and returns it. */
+export function asOwner(task: Task): Task {
+  return Object.defineProperty(task, mark, { value: true })
+}
+
+/** A task that a write has returned: it speaks for the owner if that one has written, and owns it still. */
+export function asWriter(task: Task, quote: Quote | undefined): Task {
+  const owns = quote !== undefined && task.owner === quote.owner && (quote.fence ?? task.fence) === task.fence
+  return owns ? asOwner(task) : task
+}
+
+/**
+ * Who writes: said in the options, or by the claimed task itself. With an owner in the options the fence may be that of any view of
+ * the task: who says its name has read it.
+ * @throws ErrandError INVALID_INPUT for a fence without an owner.
+ */
+export function quoteOf(
+  ref: TaskRef,
+  said: { owner?: string | undefined; fence?: number | undefined } = {},
+): Quote | undefined {
+  const task = (typeof ref === 'string' ? {} : ref) as Partial<Pick<Task, 'owner' | 'fence'>> & { [mark]?: true }
+  if (said.owner === undefined) {
+    if (said.fence !== undefined) {
+      throw new ErrandError('INVALID_INPUT', 'A `fence` is quoted together with its `owner`.', { fence: said.fence })
+    }
+    return task[mark] === true ? { owner: task.owner as string, fence: task.fence } : undefined
+  }
+  const fence = said.fence ?? (task.owner === said.owner && typeof task.fence === 'number' ? task.fence : undefined)
+  return { owner: said.owner, ...(fence === undefined ? {} : { fence }) }
+}
