@@ -132,12 +132,13 @@ describe('from a second process', () => {
 
   test('logs -f ends with 130 when it is interrupted', async () => {
     await using place = new Workplace()
-    const { id } = await running(place)
+    const { run, id } = await running(place)
     const follow = place.start('logs', id, '-f')
     await follow.printed(/waiting/)
     follow.kill('SIGINT')
     expect((await follow.ended).code).toBe(130)
     place.write('go', '')
+    expect((await run.ended).code).toBe(0)
   })
 })
 
