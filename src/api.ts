@@ -220,6 +220,8 @@ export interface Watched<T> {
 
 /** An `@xstate/store` store, as far as embedders need one. */
 export interface StatusStore extends Watched<{ context: EngineStatus }> {
+  /** The same as `get`: what the hooks of front ends ask for. The same object until something has changed. */
+  getSnapshot(): { context: EngineStatus }
   /** Watches a part: told only when what the selector picks has changed. */
   select<T>(selector: (status: EngineStatus) => T, equal?: (a: T, b: T) => boolean): Watched<T>
 }

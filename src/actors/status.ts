@@ -51,11 +51,10 @@ export class StatusModel {
       on: { changed: (context, event: { change: Partial<EngineStatus> }) => ({ ...context, ...event.change }) },
     })
     this.#store = store
-    const viewed = ({ context }: { context: EngineStatus }) => ({ context })
     this.#view = {
-      get: () => viewed(store.getSnapshot()),
-      subscribe: (listener) =>
-        store.subscribe(this.#guarded(listener, (snapshot: { context: EngineStatus }) => viewed(snapshot))),
+      get: () => store.getSnapshot(),
+      getSnapshot: () => store.getSnapshot(),
+      subscribe: (listener) => store.subscribe(this.#guarded(listener)),
       select: (selector, equal) => {
         const selected = store.select(requireFunction(selector, 'the selector of status'), equal)
         return { get: () => selected.get(), subscribe: (listener) => selected.subscribe(this.#guarded(listener)) }
@@ -75,14 +74,11 @@ export class StatusModel {
   }
 
   /** A watcher that throws is reported: the store would throw it again in a timer, and take the process down. */
-  #guarded<T, G = T>(
-    given: (value: T) => void,
-    viewed: (value: G) => T = (value) => value as never,
-  ): (value: G) => void {
-    const listener = requireFunction<(value: T) => void>(given, 'the listener of status')
+  #guarded<T>(given: (value: T) => void): (value: T) => void {
+    const listener = requireFunction(given, 'the listener of status')
     return (value) => {
       try {
-        listener(viewed(value))
+        listener(value)
       } catch (error) {
         this.#report(error, { doing: 'tell a watcher' })
       }

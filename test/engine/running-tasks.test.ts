@@ -124,3 +124,23 @@ describe('one task under two names', () => {
     expect(await engine.get(task.id)).toMatchObject({ status: 'canceled', owner: 'ada' })
   })
 })
+
+describe('a dependency between work from outside and a run', () => {
+  it('holds back the run until the owner is done, and what is to be claimed until the run is (X-021)', async () => {
+    const started: string[] = []
+    const engine = await openEngine({ executors: { work: (task: ExecutorTask) => void started.push(task.name) } })
+    const draft = await engine.create({ name: 'draft' })
+    const check = await engine.create({ name: 'check', executor: 'work', blockedBy: [draft.id] })
+    const publish = await engine.create({ name: 'publish', blockedBy: [check.id] })
+    await turns()
+    expect(started).toEqual([])
+    expect(await engine.why(check)).toMatchObject({ reason: 'blocked', tasks: [draft.id] })
+    const mine = (await engine.claim(null, { owner: 'ada' })) as Task
+    expect(mine.id).toBe(draft.id)
+    expect(await engine.claim(null, { owner: 'bob' })).toBeNull()
+    await engine.complete(mine)
+    await engine.settled(check)
+    expect(started).toEqual(['check'])
+    expect(await engine.claim(null, { owner: 'bob' })).toMatchObject({ id: publish.id, owner: 'bob' })
+  })
+})

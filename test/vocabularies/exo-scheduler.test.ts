@@ -453,14 +453,18 @@ describe('a running task', () => {
   })
 
   it('shows its latest run in its metadata, which is never stored and never lost (S3-109)', async () => {
-    const { manager, scheduler } = openExo()
+    const { manager, scheduler, heard } = openExo()
     const task = await manager.create('a', { metadata: { mine: 1 } })
     const seen: unknown[] = []
-    await scheduler.schedule(async (each, _signal, run) => {
+    const handled = scheduler.schedule(async (each, _signal, run) => {
       seen.push(each.metadata['run_id'])
-      await run.sleep(1)
+      await run.ask('Go on?')
       return null
     })
+    await heard('task.input_required', task)
+    await manager.provideInput(task.id, 'yes')
+    await heard('task.completed', task)
+    await handled
     expect(seen).toEqual([`${task.id}/run-1`, `${task.id}/run-2`])
     const done = (await manager.get(task.id)) as Task
     expect(done.metadata).toEqual({ mine: 1, run_id: `${task.id}/run-2` })

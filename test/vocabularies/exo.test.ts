@@ -27,7 +27,7 @@ const legal: Record<TaskStatus, TaskStatus[]> = {
 const all = Object.values(TaskStatus)
 
 describe('the entry', () => {
-  it('exports the names of the task controller', () => {
+  it('exports the names of the task controller, but for those of intent (S3-107)', () => {
     expect(Object.keys(exo)).toEqual(
       expect.arrayContaining(['TaskStatus', 'TaskManager', 'TaskScheduler', 'TaskEventBus', 'TaskError']),
     )

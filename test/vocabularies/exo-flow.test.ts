@@ -1,0 +1,21 @@
+// From a created task to the completion of its parent, as Exo's integration flow has it from creation on.
+import { describe, expect, it } from 'vitest'
+import { openExo } from './exo-world.ts'
+
+describe('the flow of a task', () => {
+  it('leads from its creation over the scheduler to the completion of its parent, each step told to the bus (S3-111)', async () => {
+    const { manager, scheduler, heard, told } = openExo({ autoComplete: true })
+    const parent = await manager.create('Analyse the quarter')
+    await manager.update(parent.id, { status: 'working' })
+    const child = await manager.create('Research topic', { parentId: parent.id, priority: 5 })
+    const handled = await scheduler.schedule(async (task) => `read ${task.name}`)
+    expect(handled).toMatchObject([{ id: child.id, status: 'completed', result: 'read Research topic' }])
+    await heard('task.completed', parent)
+    expect(told(child)).toEqual(['task.created', 'task.updated', 'task.started', 'task.completed'].map(ofChild))
+    expect(told(parent)).toEqual(['task.created', 'task.started', 'task.completed'].map(ofParent))
+    expect(await manager.get(parent.id)).toMatchObject({ status: 'completed' })
+  })
+})
+
+const ofChild = (type: string) => `${type} Research topic`
+const ofParent = (type: string) => `${type} Analyse the quarter`
