@@ -7,6 +7,7 @@ import type { SharedLimits } from './entities/limits.ts'
 import type { Message } from './entities/message.ts'
 import type { RunRecord } from './entities/run.ts'
 import type {
+  AutoComplete,
   OnChildFailure,
   OnDependencyFailure,
   OnInterrupt,
@@ -34,8 +35,11 @@ export interface EngineOptions<E extends Executors = Executors> {
   limits?: { [K in keyof E]?: number }
   /** False: tasks wait for `start` or `schedule`. Default true. */
   autoStart?: boolean
-  /** A parent is completed by its children once its own work is done. Default false. */
-  autoComplete?: boolean
+  /**
+   * A parent is completed by its children once its own work is done: when all are completed (`true`), or when all have settled,
+   * whatever they came to (`all-settled`). Default false.
+   */
+  autoComplete?: AutoComplete
   /** What a call that was interrupted (by a crash, or because its run ended before it) means for the next run. Default `fail`. */
   onInterrupt?: OnInterrupt
   /** What the final failure of a child means for its parent. Default `ignore`. */
@@ -98,7 +102,7 @@ export interface CreateOptions<In = unknown> {
   /** Children by local name; `after` names siblings. Without executor and goal this makes a group. At most 128 levels at once. */
   tasks?: Record<string, ChildOptions>
   autoStart?: boolean
-  autoComplete?: boolean
+  autoComplete?: AutoComplete
   onInterrupt?: OnInterrupt
   /** What the final failure of a child means for this task. Default: the engine's (`ignore`). */
   onChildFailure?: OnChildFailure

@@ -27,6 +27,7 @@ export type { Message, MessageRole } from './entities/message.ts'
 export type { Question } from './entities/question.ts'
 export type { RunOutcome, RunRecord, RunStatus } from './entities/run.ts'
 export {
+  type AutoComplete,
   isSettled,
   isTerminal,
   type OnChildFailure,

@@ -7,6 +7,7 @@ import { executorOptionsSchema, isExecutor } from './executor.ts'
 const name = z.string().trim().min(1).max(500)
 const taskIdSchema = z.string().min(1).max(100)
 const onInterrupt = z.enum(onInterruptPolicies)
+const autoComplete = z.union([z.boolean(), z.literal('all-settled')])
 const onChildFailure = z.enum(childFailurePolicies)
 const onDependencyFailure = z.enum(dependencyFailurePolicies)
 /** What is stored and compared as it is: a letter that no store keeps would make an owner a stranger to its own claim. */
@@ -55,7 +56,7 @@ const createFields = {
   concurrency: z.int().min(1).max(1_000_000).optional(),
   key: z.string().min(1).max(500).optional(),
   autoStart: z.boolean().optional(),
-  autoComplete: z.boolean().optional(),
+  autoComplete: autoComplete.optional(),
   onInterrupt: onInterrupt.optional(),
   onChildFailure: onChildFailure.optional(),
   onDependencyFailure: onDependencyFailure.optional(),
@@ -100,7 +101,7 @@ export const updateSchema = z.strictObject({
   retry: retryOptionSchema.nullable().optional(),
   timeoutMs: z.number().positive().nullable().optional(),
   onInterrupt: onInterrupt.nullable().optional(),
-  autoComplete: z.boolean().optional(),
+  autoComplete: autoComplete.optional(),
   onChildFailure: onChildFailure.nullable().optional(),
   onDependencyFailure: onDependencyFailure.nullable().optional(),
   notBefore: time.nullable().optional(),
@@ -219,7 +220,7 @@ export const engineOptionsSchema = z.strictObject({
   maxConcurrent: z.int().min(1).default(10),
   limits: z.record(name, z.int().min(1)).default({}),
   autoStart: z.boolean().default(true),
-  autoComplete: z.boolean().default(false),
+  autoComplete: autoComplete.default(false),
   onInterrupt: onInterrupt.default('fail'),
   onChildFailure: onChildFailure.default('ignore'),
   onDependencyFailure: onDependencyFailure.default('block'),

@@ -32,6 +32,12 @@ export const settledStatuses: readonly TaskStatus[] = taskStatuses.filter(isSett
 export const onInterruptPolicies = ['fail', 'rerun', 'ask'] as const
 export type OnInterrupt = (typeof onInterruptPolicies)[number]
 
+/**
+ * When a parent is completed by its children, once its own work is done: when all are completed (`true`), or when all have settled,
+ * whatever they came to (`all-settled`; conformance C-43).
+ */
+export type AutoComplete = boolean | 'all-settled'
+
 /** What the final failure of a child means for its parent: nothing, its failure too, or the end of the siblings. */
 export const childFailurePolicies = ['ignore', 'fail', 'cancel-siblings'] as const
 export type OnChildFailure = (typeof childFailurePolicies)[number]
@@ -63,7 +69,7 @@ export interface TaskPolicy {
   timeoutMs?: number
   onInterrupt?: OnInterrupt
   /** Completed by its children once its own work is done. */
-  autoComplete?: boolean
+  autoComplete?: AutoComplete
   onChildFailure?: OnChildFailure
   onDependencyFailure?: OnDependencyFailure
   /** How many of its children run at once. */

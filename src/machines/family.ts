@@ -21,17 +21,22 @@ export interface ChildFacts {
 export function parentVerdict(parent: TaskRecord, children: ChildFacts): 'complete' | 'fail' | null {
   if (isSettled(parent.status) || parent.deletedAt !== null) return null
   // Told meanwhile not to wait for them.
-  if (awaitsChildren(parent) && parent.policy.autoComplete !== true) return 'complete'
+  if (awaitsChildren(parent) && !parent.policy.autoComplete) return 'complete'
   if (children.live) return null
   // Who never had children is not completed by them (conformance S3-088); who waits for those that were deleted waits for nothing.
   if (!children.any && !parent.group && !awaitsChildren(parent)) return null
   if (parent.group) return children.broken ? 'fail' : 'complete'
-  if (parent.policy.autoComplete !== true || children.broken) return null
+  if (!parent.policy.autoComplete || isHeldUp(parent, children)) return null
   // Its owner is still at work: it is completed when that one says so.
   if (parent.status === 'working') return parent.runOpen || parent.owner !== null ? null : 'complete'
   // Let go, it waits for another owner: its own work is not done.
   const waitsByHand = parent.status === 'waiting' && parent.executor === null && !isLetGo(parent)
   return waitsByHand || awaitsChildren(parent) ? 'complete' : null
+}
+
+/** Children that keep an autoComplete parent from its end. */
+export function isHeldUp(parent: Pick<TaskRecord, 'policy'>, children: ChildFacts): boolean {
+  return children.live || (children.broken && parent.policy.autoComplete !== 'all-settled')
 }
 
 /** It will never be completed by itself. */

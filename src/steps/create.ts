@@ -166,7 +166,7 @@ function* placeOf(tx: Reads, draft: TaskDraft, places: Map<string, Place>, loade
 }
 
 function waitsForChildren(parent: Pick<TaskRecord, 'group' | 'policy'>): boolean {
-  return parent.group || parent.policy.autoComplete === true
+  return parent.group || Boolean(parent.policy.autoComplete)
 }
 
 function* openBlockersOf(tx: Reads, groupId: string, loaded: Loaded): Op<string[]> {

@@ -1,6 +1,6 @@
 // From what `create`, `spawn` and plan files say to the rows that are to be made: names, defaults, executors, trees. Pure, so a
 // bad one is refused before any transaction begins.
-import type { OnChildFailure, OnDependencyFailure } from '../entities/task.ts'
+import type { AutoComplete, OnChildFailure, OnDependencyFailure } from '../entities/task.ts'
 import { ErrandError, nearestName } from '../errors.ts'
 import { type AnyExecutor, isExecutor } from '../executor.ts'
 import type { Ids } from '../ids.ts'
@@ -16,7 +16,7 @@ export interface DraftContext {
   /** A producer may name executors that only other processes have. */
   anyExecutor: boolean
   autoStart: boolean
-  autoComplete: boolean
+  autoComplete: AutoComplete
   onChildFailure: OnChildFailure
   onDependencyFailure: OnDependencyFailure
 }
@@ -106,7 +106,7 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
       ...(spec.retry === undefined ? {} : { retry: spec.retry as never }),
       ...(spec.timeoutMs === undefined ? {} : { timeoutMs: spec.timeoutMs }),
       ...(spec.onInterrupt === undefined ? {} : { onInterrupt: spec.onInterrupt }),
-      ...((spec.autoComplete ?? context.autoComplete) ? { autoComplete: true } : {}),
+      ...unlessDefault('autoComplete', spec.autoComplete ?? context.autoComplete, false),
       ...unlessDefault('onChildFailure', spec.onChildFailure ?? context.onChildFailure, 'ignore'),
       ...unlessDefault('onDependencyFailure', spec.onDependencyFailure ?? context.onDependencyFailure, 'block'),
       ...(spec.concurrency === undefined ? {} : { concurrency: spec.concurrency }),

@@ -27,7 +27,8 @@ function openWords(parent: TaskRecord, open: TaskRecord[], broken: TaskRecord[])
     open.map((child) => `${nameOf(child)}, ${child.ready ? 'queued' : child.status}`),
     '; ',
   )
-  const ends = parent.policy.autoComplete === true && broken.length === 0
+  const { autoComplete } = parent.policy
+  const ends = autoComplete && (broken.length === 0 || autoComplete === 'all-settled')
   return [`${ends ? 'It completes with the last of its open children' : 'Open below it'}: ${named}.`]
 }
 

@@ -6,7 +6,7 @@ import type { RunOutcome, RunRecord } from '../entities/run.ts'
 import { isSettled, type RetryPolicy, type TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
-import { awaitsChildren, retryDelay } from '../machines/family.ts'
+import { awaitsChildren, isHeldUp, retryDelay } from '../machines/family.ts'
 import { moved, touched } from '../machines/task-transition.ts'
 import { closeEntries, endedWith, waitKinds } from './journal-closing.ts'
 import { dueAfter, eventOf, type Moment } from './moment.ts'
@@ -49,9 +49,9 @@ export function settleRun(request: SettleRunRequest): Step<Loaded, Verdict, Sett
     name: 'settle run',
     *load(tx: Reads): Op<Loaded> {
       const task = yield* tx.task.get(request.taskId)
-      const asks = task?.policy.autoComplete === true && request.outcome.kind === 'returned'
+      const asks = task?.policy.autoComplete && request.outcome.kind === 'returned'
       const children = asks ? yield* tx.task.childFacts(request.taskId) : undefined
-      return { task, childrenOpen: children?.any === true && (children.live || children.broken) }
+      return { task, childrenOpen: task !== undefined && children?.any === true && isHeldUp(task, children) }
     },
     judge: (loaded) => judge(request, loaded),
     *write(tx: Tx, verdict): Op<Settlement> {

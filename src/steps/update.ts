@@ -65,7 +65,7 @@ export function update(
     name: 'update',
     *load(tx): Op<Loaded> {
       const task = requireTask(yield* tx.task.get(id), id)
-      if (patch.autoComplete === true && task.policy.autoComplete !== true) yield* requireEndingChildren(tx, id)
+      if (patch.autoComplete && !task.policy.autoComplete) yield* requireEndingChildren(tx, id)
       const parent =
         patch.executor === undefined || task.parentId === null ? undefined : yield* tx.task.get(task.parentId)
       if (patch.blockedBy === undefined) return { task, parent, rewiring: undefined }

@@ -266,6 +266,27 @@ describe('a circle of dependencies', () => {
 })
 
 describe('autoComplete', () => {
+  it('may be content with children that have settled, whatever they came to (C-43)', async () => {
+    const engine = await openEngine({
+      executors: {
+        split: async (_task: ExecutorTask, run: Run) => {
+          await run.spawn([{ name: 'kept' }, { name: 'dropped' }])
+          return 'split'
+        },
+      },
+    })
+    const content = await engine.create({ executor: 'split', autoComplete: 'all-settled' })
+    const strict = await engine.create({ executor: 'split', autoComplete: true })
+    for (const parent of [content, strict]) {
+      await reached(engine, parent, 'waiting')
+      const [kept, dropped] = await engine.children(parent)
+      await engine.complete(await engine.start(kept as Task))
+      await engine.cancel(dropped as Task)
+    }
+    expect(await engine.get(content)).toMatchObject({ status: 'completed', result: 'split' })
+    expect(await engine.get(strict)).toMatchObject({ status: 'waiting', statusReason: 'children' })
+  })
+
   it('given to a parent whose children have all ended completes it at once', async () => {
     const engine = await openEngine()
     const parent = await engine.start(await engine.create({ name: 'parent' }))

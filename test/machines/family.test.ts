@@ -44,6 +44,13 @@ describe('another parent', () => {
     ['is completed by its children when its own work is done', { runOpen: false }, done, 'complete'],
     ['is not while its own run is open', { runOpen: true }, done, null],
     ['is not when a child failed or was canceled', {}, broken, null],
+    [
+      'is, all the same, where settled children are enough (C-43)',
+      { policy: { autoComplete: 'all-settled' } },
+      broken,
+      'complete',
+    ],
+    ['is not before the last of them', { policy: { autoComplete: 'all-settled' } }, live, null],
     ['is not before the last child', {}, live, null],
     ['is not without children (S3-088)', {}, none, null],
     [

@@ -72,7 +72,11 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
       .where((where) => where.or([where('child.completed_at', 'is', null), where('child.status', '=', 'failed')]))
       .where('child.deleted_at', 'is', null)
       .where((where) =>
-        where.or([where('parent.is_group', '=', 1), where('parent.policy', 'like', '%"autoComplete":true%')]),
+        where.or([
+          where('parent.is_group', '=', 1),
+          where('parent.policy', 'like', '%"autoComplete":true%'),
+          where('parent.policy', 'like', '%"autoComplete":"all-settled"%'),
+        ]),
       ),
   )
   const insertEdge = prepare((db, hole) =>
