@@ -61,6 +61,8 @@ export class Caretaker {
   /** Takes up what is there, then watches. */
   async begin(): Promise<void> {
     this.#working = true
+    // The dead are taken up at once. Who is only silent gets one look's time: perhaps the machine has slept, and all just woke.
+    this.#judgeLeasesFrom = this.#options.clock.now() + lookEveryMs
     await this.#look()
     this.#lookAgainLater()
     this.#beatLater()

@@ -3,7 +3,7 @@
 import { isTerminal, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
-import { isBroken } from '../machines/family.ts'
+import { awaitsChildren, isBroken } from '../machines/family.ts'
 import { touched } from '../machines/task-transition.ts'
 import { eventOf, type Moment, requireTask } from './moment.ts'
 import { settleEdges } from './settle-family.ts'
@@ -116,12 +116,13 @@ function rewiring(
 
 /** A working group has no run of its own: what it holds and has not begun may still be told to wait. */
 function requireTellable(task: TaskRecord, verb: 'block' | 'unblock'): void {
-  if (mayBeTold(task) || (task.group && task.status === 'working')) return
+  const isDone = isTerminal(task.status) || awaitsChildren(task)
+  if (!isDone && (mayBeTold(task) || (task.group && task.status === 'working'))) return
   throw new ErrandError(
     'INVALID_TRANSITION',
-    `Cannot ${verb} ${task.id}: it is ${task.status}. ${
-      isTerminal(task.status) ? 'Create a new task' : 'Pause it first'
-    }: dependencies change while a task does not work.`,
+    `Cannot ${verb} ${task.id}: ${awaitsChildren(task) ? 'its own work is done' : `it is ${task.status}`}. ${
+      isDone ? 'Create a new task' : 'Pause it first'
+    }: dependencies change while a task has work before it.`,
     { taskId: task.id, from: task.status, event: verb, allowed: [] },
   )
 }

@@ -4,6 +4,7 @@ import type { TaskRecord } from '../entities/task.ts'
 import { isTerminal } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { AnyStep, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { awaitsChildren } from '../machines/family.ts'
 import { isOwner, type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand } from '../machines/readiness.ts'
 import { eventBetween, refuseTransition, type TaskEventName } from '../machines/task-machine.ts'
@@ -144,11 +145,12 @@ function laneBelow(task: TaskRecord, parent: TaskRecord | undefined): string {
 
 function refuseLateChange(task: TaskRecord, patch: TaskPatch): void {
   const late = definingFields.filter((field) => patch[field] !== undefined)
-  if (late.length === 0 || (task.status !== 'working' && !isTerminal(task.status))) return
+  const isDone = isTerminal(task.status) || awaitsChildren(task)
+  if (late.length === 0 || (task.status !== 'working' && !isDone)) return
   throw new ErrandError(
     'INVALID_TRANSITION',
-    `Cannot change ${late.join(', ')} of ${task.id}: it is ${task.status}. ${
-      task.status === 'working' ? 'Pause it first.' : 'Create a new task.'
+    `Cannot change ${late.join(', ')} of ${task.id}: ${awaitsChildren(task) ? 'its own work is done' : `it is ${task.status}`}. ${
+      isDone ? 'Create a new task.' : 'Pause it first.'
     } Name, description, priority and metadata may change at any time.`,
     { taskId: task.id, from: task.status, event: 'update', allowed: ['name', 'description', 'priority', 'metadata'] },
   )

@@ -1,6 +1,7 @@
 // What is told late: a policy that is changed after what it speaks of has happened, and a retry of a task whose dependencies
 // ended, or went, while it lay failed.
 import { describe, expect, it } from 'vitest'
+import type { Task } from '../../src/entities/task.ts'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { history, openEngine, reached, refusalOf, typesOf } from './world.ts'
@@ -127,5 +128,30 @@ describe('A policy that is changed', () => {
     expect(types.slice(-4)).toEqual(['task.waiting', 'task.updated', 'task.started', 'task.completed'])
     expect((await engine.children(parent)).map((child) => child.status)).toEqual(['submitted'])
     expect(await engine.runs(parent)).toHaveLength(1)
+  })
+})
+
+describe('a parent that only waits for its children', () => {
+  it('is told nothing more about its own work: that is done', async () => {
+    const split = async (_task: ExecutorTask, run: Run) => {
+      await run.spawn({ name: 'child' })
+      return 'split'
+    }
+    const engine = await openEngine({ autoComplete: true, executors: { split } })
+    const other = await engine.create({ name: 'other' })
+    const parent = await engine.create({ executor: 'split' })
+    await reached(engine, parent, 'waiting')
+    for (const change of [
+      () => engine.block(parent, other),
+      () => engine.unblock(parent, other),
+      () => engine.update(parent, { input: 1 }),
+      () => engine.update(parent, { blockedBy: [other.id] }),
+    ]) {
+      expect((await refusalOf(change, 'INVALID_TRANSITION')).message).toContain('its own work is done')
+    }
+    expect((await engine.update(parent, { name: 'renamed', priority: 3 })).name).toBe('renamed')
+    const [child] = await engine.children(parent)
+    await engine.complete(await engine.start(child as Task))
+    expect(await engine.get(parent)).toMatchObject({ status: 'completed', result: 'split' })
   })
 })
