@@ -1,6 +1,6 @@
 // Statements: built once with Kysely, compiled once, run many times with other values. Kysely is only the builder here; its
 // SQLite driver prepares every query anew and would make a task eight times as dear.
-import { type Compilable, type CompiledQuery, type Kysely, sql } from 'kysely'
+import { type Compilable, type CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Op } from './ledger.ts'
 import type { Database } from './schema.ts'
 
@@ -50,6 +50,11 @@ export function createCompiler(dialect: Dialect): StatementCompiler {
       return { sql: compiled.sql, values: compiled.parameters }
     },
   }
+}
+
+/** The same for a statement written as text: what the builder has no words for. Values are holes here too. */
+export function prepareText(compiler: StatementCompiler, build: (hole: Holes) => RawBuilder<unknown>): Statement {
+  return compiler.prepare((db, hole) => ({ compile: () => build(hole).compile(db) }))
 }
 
 function fill(statement: Statement, values: Record<string, unknown>): unknown[] {

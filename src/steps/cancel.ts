@@ -2,14 +2,14 @@
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Step } from '../ledger/ledger.ts'
 import { requireTransition } from '../machines/task-machine.ts'
-import { type Moment, requireTask } from './moment.ts'
+import { loadTask, type Moment } from './moment.ts'
 import { cancelFamily, settleAll } from './settle-family.ts'
 
 export function cancel(id: string, reason: string | null, moment: Moment): Step<TaskRecord, TaskRecord, void> {
   return {
     name: 'cancel',
     *load(tx) {
-      return requireTask(yield* tx.task.get(id), id)
+      return yield* loadTask(tx, id)
     },
     judge(task) {
       requireTransition(task, 'cancel')

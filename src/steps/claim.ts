@@ -2,12 +2,12 @@
 // so of any number of claimers exactly one wins; a claim whose lease is over is closed by whoever comes next.
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { ClaimFilter, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import type { ClaimFilter, Op, Step, Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand, obstacleOf } from '../machines/readiness.ts'
 import { requireTransition } from '../machines/task-machine.ts'
 import { moved, renewed, touched } from '../machines/task-transition.ts'
-import { eventOf, type Moment, requireTask, soonest } from './moment.ts'
+import { eventOf, loadTask, type Moment, soonest } from './moment.ts'
 import { startGroupsAbove, wayToWorking } from './settle-family.ts'
 
 export interface ClaimRequest extends Moment, ClaimFilter {
@@ -50,7 +50,7 @@ export function claim(request: ClaimRequest): Step<Loaded, Verdict, TaskRecord |
       const lapsed = yield* tx.task.lapsed(at, mostOverdue)
       const due = (yield* tx.task.due(at, mostOverdue)).filter((task) => isByHand(task) && task.leaseUntil === null)
       if (taskId === null) return { lapsed, due, candidate: yield* tx.task.claimable(request), blockers: [] }
-      const candidate = requireTask(yield* tx.task.get(taskId), taskId)
+      const candidate = yield* loadTask(tx, taskId)
       // The one that is asked for is judged in any case, however many are overdue before it.
       if (isOverdue(candidate.leaseUntil, at) && !has(lapsed, candidate)) lapsed.push(candidate)
       if (isOverdue(candidate.notBefore, at) && isByHand(candidate) && !has([...due, ...lapsed], candidate))
@@ -269,8 +269,4 @@ function* writeLetGo(tx: Tx, { before, after }: Lapse, data: Record<string, unkn
   yield* tx.event.append(
     eventOf(moment, 'task.waiting', after, { from: 'working', run: after.run, reason: after.statusReason }),
   )
-}
-
-function* loadTask(tx: Reads, id: string): Op<TaskRecord> {
-  return requireTask(yield* tx.task.get(id), id)
 }

@@ -5,7 +5,7 @@ import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { awaitsChildren, isBroken } from '../machines/family.ts'
 import { touched } from '../machines/task-transition.ts'
-import { eventOf, type Moment, requireTask } from './moment.ts'
+import { eventOf, loadTask, type Moment } from './moment.ts'
 import { settleEdges } from './settle-family.ts'
 import { cycleError } from './wait.ts'
 
@@ -27,7 +27,7 @@ export function* loadRewiring(
   change: { add: readonly string[]; remove: readonly string[] },
 ): Op<Rewiring> {
   const added: TaskRecord[] = []
-  for (const id of new Set(change.add)) added.push(requireTask(yield* tx.task.get(id), id))
+  for (const id of new Set(change.add)) added.push(yield* loadTask(tx, id))
   const inGroup = task.group ? (yield* tx.task.subtree(task.id)).filter(mayBeTold) : []
   const ids = added.map((each) => each.id)
   if (ids.length > 0) {
@@ -102,7 +102,7 @@ function rewiring(
   return {
     name,
     *load(tx) {
-      return yield* loadRewiring(tx, requireTask(yield* tx.task.get(id), id), change)
+      return yield* loadRewiring(tx, yield* loadTask(tx, id), change)
     },
     judge(loaded) {
       requireTellable(loaded.tasks[0] as TaskRecord, name)

@@ -8,11 +8,11 @@ import { obstacleOf } from '../machines/readiness.ts'
 import { familyWords } from './explain-family.ts'
 import { explainPlace } from './explain-place.ts'
 import { listOf, nameOf } from './explain-words.ts'
-import { requireTask } from './moment.ts'
+import { loadTask } from './moment.ts'
 
 /** Why a task does not run; `executors` are those of this engine if it works, null if it only commands. */
 export function* explain(tx: Reads, id: string, executors: string[] | null): Op<Why> {
-  const task = requireTask(yield* tx.task.get(id), id)
+  const task = yield* loadTask(tx, id)
   const base = { taskId: id, status: task.status, tasks: [] as string[], at: null as number | null }
   switch (obstacleOf(task)) {
     case 'settled':

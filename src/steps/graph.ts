@@ -3,7 +3,7 @@ import type { TaskGraph } from '../api.ts'
 import { settledStatuses, type TaskRecord, taskStatuses } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { criticalBlockers, type GraphNode, topologicalOrder } from '../machines/task-graph.ts'
-import { requireTask } from './moment.ts'
+import { loadTask } from './moment.ts'
 
 const openStatuses = taskStatuses.filter((status) => !settledStatuses.includes(status))
 const everything = 1_000_000
@@ -16,7 +16,7 @@ export function* graphOf(
   let tasks: TaskRecord[]
   if (parentId === undefined) tasks = yield* tx.task.list({ statuses: openStatuses }, everything)
   else {
-    requireTask(yield* tx.task.get(parentId), parentId)
+    yield* loadTask(tx, parentId)
     tasks = (yield* tx.task.subtree(parentId)).filter((task) => openStatuses.includes(task.status))
   }
   const byId = new Map(tasks.map((task) => [task.id, task]))

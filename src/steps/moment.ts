@@ -2,7 +2,7 @@
 import type { EventType } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { NewEvent } from '../ledger/ledger.ts'
+import type { NewEvent, Op, Reads } from '../ledger/ledger.ts'
 
 export interface Moment {
   /** Epoch milliseconds. */
@@ -43,4 +43,9 @@ export function eventOf(
 export function requireTask(task: TaskRecord | undefined, id: string): TaskRecord {
   if (task !== undefined && task.deletedAt === null) return task
   throw new ErrandError('NOT_FOUND', `Task not found: ${id}. \`list\` shows what there is.`, { taskId: id })
+}
+
+/** Loads a task, or refuses. @throws ErrandError NOT_FOUND */
+export function* loadTask(tx: Reads, id: string): Op<TaskRecord> {
+  return requireTask(yield* tx.task.get(id), id)
 }

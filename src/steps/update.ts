@@ -13,7 +13,7 @@ import type { TaskPatch } from '../options.ts'
 import { cancel } from './cancel.ts'
 import { refuseIdlePolicy } from './draft.ts'
 import { loadRewiring, type Rewiring, writeRewiring } from './edges.ts'
-import { eventOf, type Moment, requireTask, soonest } from './moment.ts'
+import { eventOf, loadTask, type Moment, soonest } from './moment.ts'
 import { settleBlockers, settleByChildren } from './settle-family.ts'
 import { answer, complete, fail, pause, refuseBlocked, resume, retry, start } from './verbs.ts'
 import { cycleError } from './wait.ts'
@@ -65,7 +65,7 @@ export function update(
   return {
     name: 'update',
     *load(tx): Op<Loaded> {
-      const task = requireTask(yield* tx.task.get(id), id)
+      const task = yield* loadTask(tx, id)
       if (patch.autoComplete && !task.policy.autoComplete) yield* requireEndingChildren(tx, id)
       const parent =
         patch.executor === undefined || task.parentId === null ? undefined : yield* tx.task.get(task.parentId)
@@ -203,7 +203,7 @@ function walkByHand(
   return {
     name: event,
     *load(tx) {
-      const current = requireTask(yield* tx.task.get(task.id), task.id)
+      const current = yield* loadTask(tx, task.id)
       yield* refuseBlocked(tx, current, event)
       return current
     },

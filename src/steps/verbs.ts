@@ -11,7 +11,7 @@ import { moved, touched } from '../machines/task-transition.ts'
 import { checkAnswer } from './answer-schema.ts'
 import { endRun } from './end-run.ts'
 import { closeEntries, endedWith, waitKinds } from './journal-closing.ts'
-import { eventOf, type Moment, requireTask, soonest } from './moment.ts'
+import { eventOf, loadTask, type Moment, soonest } from './moment.ts'
 import {
   futureDeadline,
   reviveGroupsAbove,
@@ -20,10 +20,6 @@ import {
   settleFamily,
   startGroupsAbove,
 } from './settle-family.ts'
-
-function* loadTask(tx: Reads, id: string): Op<TaskRecord> {
-  return requireTask(yield* tx.task.get(id), id)
-}
 
 /** SUBMITTED: with an executor it may compete for a slot; without one it is WORKING by hand; a group lets its children go. */
 export function start(id: string, moment: Moment): Step<TaskRecord, TaskRecord, void> {

@@ -6,7 +6,7 @@ import { ErrandError } from '../errors.ts'
 import type { NewCall, Op, Reads, Step } from '../ledger/ledger.ts'
 import { isWaitOver, type WaitParams } from '../machines/family.ts'
 import { loadLive, type RunRef } from './journal.ts'
-import { type Moment, requireTask } from './moment.ts'
+import { loadTask, type Moment } from './moment.ts'
 
 interface Loaded {
   awaited: TaskRecord[]
@@ -24,7 +24,7 @@ export function beginWait(entry: NewCall, moment: Moment): Step<Loaded, Loaded, 
     *load(tx): Op<Loaded> {
       yield* loadLive(tx, entry)
       const awaited: TaskRecord[] = []
-      for (const id of params.tasks) awaited.push(requireTask(yield* tx.task.get(id), id))
+      for (const id of params.tasks) awaited.push(yield* loadTask(tx, id))
       const ancestors = (yield* tx.task.ancestors(entry.taskId)).map((each) => each.id)
       const above = params.tasks.find((id) => ancestors.includes(id))
       const open = awaited.filter((each) => !isSettled(each.status)).map((each) => each.id)

@@ -4,7 +4,7 @@ import { isTerminal, taskStatuses } from '../../entities/task.ts'
 import { statesAccepting } from '../../machines/task-machine.ts'
 import type { Cascade, Tx } from '../ledger.ts'
 import type { CallTableRow, DependencyTableRow } from '../schema.ts'
-import { change, type Holes, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { change, type Holes, prepareText, row, rows, type StatementCompiler, sql } from '../statement.ts'
 import { toCallRecord } from './call.ts'
 import { toDependencyRecord } from './dependency.ts'
 import { createPurge } from './purge.ts'
@@ -15,8 +15,7 @@ const terminal = sql.join(taskStatuses.filter(isTerminal).map((status) => sql.li
 /** `unheard` is told of events that the caller of a step has not seen row by row. */
 export function createCascadeTable(compiler: StatementCompiler, unheard: () => void): Tx['cascade'] {
   const { dialect } = compiler
-  const prepare = (build: (hole: Holes) => ReturnType<typeof sql>) =>
-    compiler.prepare((db, hole) => ({ compile: () => build(hole).compile(db) }))
+  const prepare = (build: Parameters<typeof prepareText>[1]) => prepareText(compiler, build)
   const object = sql.raw(dialect.kind === 'postgres' ? 'json_build_object' : 'json_object')
 
   // UNION, not UNION ALL: a cycle in the parents, which nothing should ever have written, ends instead of looping.

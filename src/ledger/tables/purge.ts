@@ -1,13 +1,12 @@
 // Purging: rows leave the ledger in whole families, all of them settled for long enough and nobody still coming after one.
 import { settledStatuses } from '../../entities/task.ts'
 import type { Purged, PurgePosition, Tx } from '../ledger.ts'
-import { change, type Holes, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { change, type Holes, prepareText, row, rows, type StatementCompiler, sql } from '../statement.ts'
 
 const settled = sql.join(settledStatuses.map((status) => sql.lit(status)))
 
 export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge'] {
-  const prepare = (build: (hole: Holes) => ReturnType<typeof sql>) =>
-    compiler.prepare((db, hole) => ({ compile: () => build(hole).compile(db) }))
+  const prepare = (build: Parameters<typeof prepareText>[1]) => prepareText(compiler, build)
   const family = (hole: Holes) => sql`with recursive family(id) as (
       select id from task where id = ${hole('root')}
       union
