@@ -10,6 +10,8 @@ export default defineConfig({
     alias: [
       { find: /^errand$/, replacement: pathOf('src/index.ts') },
       { find: /^errand\/testing$/, replacement: pathOf('src/testing/index.ts') },
+      { find: /^errand\/agent-os$/, replacement: pathOf('src/vocabularies/agent-os.ts') },
+      { find: /^errand\/ai$/, replacement: pathOf('src/ai/durable.ts') },
       { find: /^errand\/exo$/, replacement: pathOf('src/vocabularies/exo.ts') },
     ],
   },

@@ -1,9 +1,9 @@
 // The public shape of the engine: every method, its options, and the types that flow from an executor to a result.
-
+import type { Ability, AbilityDefinition } from './bus/ability.ts'
+import type { Bus } from './bus/bus.ts'
 import type { Clock } from './clock.ts'
 import type { Call } from './entities/call.ts'
 import type { EventType, TaskEvent } from './entities/event.ts'
-import type { SharedLimits } from './entities/limits.ts'
 import type { Message } from './entities/message.ts'
 import type { RunRecord } from './entities/run.ts'
 import type {
@@ -15,11 +15,15 @@ import type {
   RetryPolicy,
   Task,
   TaskId,
-  TaskStatus,
 } from './entities/task.ts'
 import type { AnyExecutor, Executor, InputOf, ResultOf } from './executor.ts'
 import type { Ids } from './ids.ts'
+import type { LanguageModelLike } from './models/language-model.ts'
 import type { ClaimOptions, LimitsPatch, ListOptions, SharedLimitsPatch, TaskPatch } from './options.ts'
+import type { Handled, HandleOptions } from './routing/handle.ts'
+import type { EventHandler, Limits, StatusStore, StreamItem, TaskGraph, TaskPage, TaskRef, Why } from './views.ts'
+
+export type * from './views.ts'
 
 export type Executors = Record<string, AnyExecutor>
 
@@ -29,6 +33,27 @@ export interface EngineOptions<E extends Executors = Executors> {
   ledger?: string | object
   /** By name; known before recovery begins. */
   executors?: E
+  /** The model of tasks that name none: an AI SDK language model object (spec v3 or v4), or a name that `resolveModel` knows. */
+  model?: LanguageModelLike | string
+  /** Further models by name; `create({ model })` and `agent({ model })` may name them. */
+  models?: Record<string, LanguageModelLike>
+  /** Makes a model of a name like `openai:gpt-5-mini` that nobody registered. */
+  resolveModel?: (id: string) => LanguageModelLike | undefined | Promise<LanguageModelLike | undefined>
+  /** Abilities of the embedder's own, put on the bus beside the engine's. */
+  abilities?: ReadonlyArray<AbilityDefinition<any, any> | Ability<any, any, any>>
+  /** The bus to work on; the engine's abilities stand on it until `close`. Default: one of its own. */
+  bus?: Bus
+  /** Steps that a model may take in one attempt of a task. Default 10. */
+  maxIterations?: number
+  /** Whether the tools that a model calls in one turn run at once or one after the other. Default `parallel`. */
+  toolExecution?: 'parallel' | 'sequential'
+  /**
+   * How often a step of a model is tried, and how long it rests in between. What is left out: 3 tries, resting 500 ms and then
+   * twice as long (jittered), after rate limits, failures of the provider or of the connection.
+   */
+  modelRetry?: Partial<RetryPolicy>
+  /** Whether what failed is given to memory too, when there is one (`mem:save`). Default true. */
+  archiveFailed?: boolean
   /** Open executor runs in this engine at once. Default 10. */
   maxConcurrent?: number
   /** The same for single executors, by name. */
@@ -111,137 +136,21 @@ export interface CreateOptions<In = unknown> {
   /** Without an executor: only claims of this role get it. */
   role?: string
   tags?: string[]
+  /** What its agent is told first, in place of the agent's own instructions. Only for agents. */
+  systemPrompt?: string
+  /** The model that its agent uses. Only for agents. Default: the agent's, else the engine's. */
+  model?: string
+  /**
+   * What its model may call: ids of abilities, `module:*`, `*`. Its children may never call more. Default: everything but `ldg:*`,
+   * `bus:*` and tasks outside of its own subtree, which no list allows.
+   */
+  abilities?: string[]
 }
 
 export interface ChildOptions extends Omit<CreateOptions, 'tasks' | 'parentId'> {
   executor?: string | Executor
   after?: string | string[]
   tasks?: Record<string, ChildOptions>
-}
-
-/** Ids are strings; verbs take the task itself as well. */
-export type TaskRef<R = unknown> = TaskId<R> | { id: TaskId<R> } | string
-
-/** Why a task does not run. */
-export interface Why {
-  taskId: string
-  status: TaskStatus
-  /**
-   * `slot`: queued behind others; `lane`: its parent has as many children running as it lets; `limit`: a limit that all engines
-   * on the ledger share is reached; `blocked`: dependencies are open; `timer`: not before a time; `answer`: a question is open;
-   * `executor`: no engine that works here has its executor; `claim`: it has none, and waits for somebody to claim it; `held`:
-   * somebody must start or resume it; `children`: it waits for other tasks, or is a group none of whose tasks runs now;
-   * `closing`: its last run is settling; `running`; `settled`.
-   */
-  reason:
-    | 'slot'
-    | 'lane'
-    | 'limit'
-    | 'claim'
-    | 'blocked'
-    | 'timer'
-    | 'answer'
-    | 'executor'
-    | 'held'
-    | 'children'
-    | 'closing'
-    | 'running'
-    | 'settled'
-  /** The same for people, with what would help. */
-  message: string
-  /** Ids of the tasks that block it, that it waits for, or that take its place. */
-  tasks: string[]
-  /** When the timer fires, in epoch milliseconds; null without one. */
-  at: number | null
-}
-
-interface StreamItemBase {
-  taskId: string
-  /** Position in the ledger: pass the last one seen as `after` to go on from there. Live items carry the last durable one. */
-  seq: number
-}
-/** An item of `engine.stream`. */
-export type StreamItem = StreamItemBase &
-  (
-    | { type: 'start'; name: string; goal: string | null }
-    | { type: 'state'; status: TaskStatus; from: TaskStatus | null; reason: string | null; at: number }
-    | { type: 'content'; content: string; messageId?: string }
-    | { type: 'message'; messageId: string; role: string; content: string }
-    | { type: 'question'; questionId: string; question: string; schema: unknown; default?: unknown }
-    | { type: 'progress'; fraction: number; note: string | null }
-    | { type: 'tool_call'; callId: string; tool: string; args: unknown }
-    | { type: 'tool_result'; callId: string; tool: string; result: unknown; error?: { code: string; message: string } }
-    | { type: 'error'; error: { code: string; message: string }; willRetry: boolean }
-    | { type: 'end'; status: 'completed' | 'failed' | 'canceled' }
-  )
-
-export type EventHandler = (event: TaskEvent) => unknown
-
-/** A page of `engine.list`. */
-export interface TaskPage {
-  tasks: Task[]
-  /** How many match, regardless of the limit. */
-  total: number
-  /** Pass as `after` for the next page; null on the last. */
-  next: string | null
-}
-
-/** An open executor run of this engine. */
-export interface RunningTask {
-  taskId: string
-  name: string
-  executor: string
-  run: number
-  /** Epoch milliseconds. */
-  since: number
-}
-
-/** What `engine.status` holds: a read model of the whole ledger and of this engine's slots. */
-export interface EngineStatus {
-  /** False until the tasks have been counted for the first time, a moment after the first look. */
-  counted: boolean
-  /** Tasks by state, deleted ones excluded. What another process purges stays counted here until the next `purge` of our own. */
-  tasks: Record<TaskStatus, number>
-  /** Tasks that are ready for a slot, and tasks that may be claimed. Counted at most every 50 ms. */
-  queued: number
-  claimable: number
-  /** This engine admits tasks. */
-  working: boolean
-  /** Slots of this engine: a slot is an open executor run. */
-  slots: { used: number; free: number; maxConcurrent: number }
-  /** What runs in this engine now. */
-  running: RunningTask[]
-  /** The latest durable event of the ledger since the first look; null before one. */
-  lastEvent: TaskEvent | null
-}
-
-/** A value that changes and can be watched. */
-export interface Watched<T> {
-  get(): T
-  /** Told of each change; returns how to stop. */
-  subscribe(listener: (value: T) => void): { unsubscribe(): void }
-}
-
-/** An `@xstate/store` store, as far as embedders need one. */
-export interface StatusStore extends Watched<{ context: EngineStatus }> {
-  /** The same as `get`: what the hooks of front ends ask for. The same object until something has changed. */
-  getSnapshot(): { context: EngineStatus }
-  /** Watches a part: told only when what the selector picks has changed. */
-  select<T>(selector: (status: EngineStatus) => T, equal?: (a: T, b: T) => boolean): Watched<T>
-}
-
-/** Limits of this engine, and those that all engines on the ledger share. */
-export interface Limits {
-  engine: { maxConcurrent: number; limits: Readonly<Record<string, number>> }
-  shared: SharedLimits
-}
-
-/** Which open tasks can be worked off in which order. */
-export interface TaskGraph {
-  /** Open tasks, each after all that it comes after; among those that are free at once by priority, then age. */
-  order: Task[]
-  /** Tasks that come after nobody and hold up others, most first, with how many come after each, directly or by others. */
-  critical: Array<{ taskId: string; holdsUp: number }>
 }
 
 /** Who writes to a claimed task. Passing the task that `claim` returned says the same. */
@@ -258,6 +167,8 @@ export interface Quoted {
 export interface Engine<E extends Executors = Executors> {
   /** The instance's id in the ledger. */
   readonly instanceId: string
+  /** The abilities: the engine's own and those that it was given. */
+  readonly bus: Bus
 
   /** Creates a task, or a whole tree, or several, in one transaction: all or nothing. */
   create<R>(options: CreateOptions & { executor: Executor<any, R> }): Promise<Task<R>>
@@ -306,6 +217,23 @@ export interface Engine<E extends Executors = Executors> {
   fail(task: TaskRef, reason: string, options?: Quoted & { code?: string }): Promise<Task>
   /** INPUT_REQUIRED only. Without a value: the question's default. */
   answer(task: TaskRef, value?: unknown, options?: { question?: string }): Promise<Task>
+  /**
+   * Appends a message of the user to the task's conversation. An agent reads it before its next step (`steer`, the default), or
+   * only when it would end (`followup`); with `abort` the task is PAUSED at once and reads it when it is resumed. A message
+   * answers the open question if plain text does, and ends `wait_for_tasks`. A paused task stays paused.
+   *
+   * @throws ErrandError INVALID_TRANSITION for a settled task; with `retry: true` a failed one gets a new attempt.
+   */
+  send(
+    task: TaskRef,
+    message: string,
+    options?: { delivery?: 'steer' | 'followup' | 'abort'; retry?: boolean },
+  ): Promise<Task>
+  /**
+   * Does what a message asks for: it goes to the task that it mentions (`@task-…`), is a wish that the engine carries out (pause,
+   * cancel, list, …), or goes to the task that it belongs to; else it begins a new one. Says what it did.
+   */
+  handle(message: string, options?: HandleOptions): Promise<Handled>
   why(task: TaskRef): Promise<Why>
 
   /**

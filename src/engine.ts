@@ -1,8 +1,17 @@
 // The composition root: options are parsed, the ledger is opened, and the engine's parts are introduced to each other.
+import type { AbilityHost } from './abilities/ability-host.ts'
+import { offersForeignModel, registerAbilities } from './abilities/register-abilities.ts'
+import { readDetail } from './abilities/views/task-view.ts'
 import { Lifecycle } from './actors/lifecycle.ts'
+import type { Portrait } from './actors/memory-archive.ts'
 import type { Engine, EngineOptions, Executors } from './api.ts'
+import type { AbilityDefinition } from './bus/ability.ts'
+import { type Bus, createBus } from './bus/bus.ts'
+import type { Caller } from './bus/caller.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { CallRecord } from './entities/call.ts'
+import { isExecutor } from './executor.ts'
+import { createAgents } from './executors/agent/agents.ts'
 import { processGroupOf, reclaim } from './executors/process-group.ts'
 import { createRandomIds, type Ids } from './ids.ts'
 import type { Ledger } from './ledger/ledger.ts'
@@ -11,18 +20,20 @@ import { engineOptionsSchema } from './options.ts'
 import { parse } from './parse.ts'
 import { requireRuntime } from './runtime.ts'
 import { createDrafter, requireExecutors } from './steps/draft.ts'
+import { requireWithin } from './steps/within.ts'
 import { TaskEngine } from './task-engine.ts'
 
 /**
- * Opens a ledger and an engine on it; with `work` (the default) it recovers what dead engines left and begins.
+ * Opens a ledger and an engine on it; with `work` (the default) it recovers what dead engines left and begins. Its abilities
+ * stand on the bus as soon as this function has been called, and answer once the engine is open.
  *
  * @example
  * await using engine = await createEngine({ ledger: 'errand.db', executors: { greet: (task) => `Hello ${task.input.name}` } })
  * const task = await engine.create({ executor: 'greet', input: { name: 'Ada' } })
  * console.log(await engine.result(task))
  *
- * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT for bad options; UNSUPPORTED_RUNTIME; LEDGER_* and NOT_OFFERED for a ledger
- *   that cannot be opened.
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT for bad options; ALREADY_REGISTERED for an ability that is on the bus;
+ *   UNSUPPORTED_RUNTIME; LEDGER_* and NOT_OFFERED for a ledger that cannot be opened.
  */
 export async function createEngine<const E extends Executors = Executors>(
   options: EngineOptions<E> = {},
@@ -30,30 +41,80 @@ export async function createEngine<const E extends Executors = Executors>(
   requireRuntime()
   const parsed = parse(engineOptionsSchema, options, 'createEngine')
   requireExecutors(Object.keys(parsed.limits), Object.keys(parsed.executors), 'limits')
-  const ownsLedger = typeof parsed.ledger === 'string'
-  const ledger = ownsLedger ? await openLedger(parsed.ledger as string) : (parsed.ledger as Ledger)
-  const executors = new Map(Object.entries(parsed.executors as Executors))
+  const clock = (parsed.clock as Clock | undefined) ?? systemClock
   const ids = (parsed.ids as Ids | undefined) ?? createRandomIds()
-  const drafter = createDrafter(parsed, executors, ids)
-  const life = new Lifecycle({
-    ledger,
-    ownsLedger,
-    clock: (parsed.clock as Clock | undefined) ?? systemClock,
-    ids,
-    executors,
-    options: parsed,
+  const bus = (parsed.bus as Bus | undefined) ?? createBus({ clock })
+  const agents = createAgents(parsed, () => offersForeignModel(bus))
+  const { executors } = agents
+  const drafter = createDrafter(parsed, executors, ids, agents.goalExecutor)
+
+  const opened = Promise.withResolvers<{ engine: TaskEngine; life: Lifecycle }>()
+  opened.promise.catch(() => {})
+  const host: AbilityHost = {
+    models: agents.models,
     treeLimits: drafter.treeLimits,
-    draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
-    reclaim: reclaimProcesses,
-  })
+    isAgent: (name) => {
+      const known = executors.get(name)
+      return isExecutor(known) && known.agent !== undefined
+    },
+    engineFor: async ({ taskId, abilities }: Caller) => {
+      const { engine } = await opened.promise
+      return (taskId === undefined ? engine : engine.within(taskId, abilities)) as unknown as Engine
+    },
+    step: async (step) => (await opened.promise).life.step(step),
+    read: async (query) => (await opened.promise).life.read(query),
+    moment: async () => (await opened.promise).life.moment(),
+    nextId: (prefix) => ids.next(prefix),
+  }
+  const leaveTheBus = takeToTheBus(bus, host, parsed.abilities as AbilityDefinition[])
+
+  const ownsLedger = typeof parsed.ledger === 'string'
+  let life: Lifecycle | undefined
   try {
+    const ledger = ownsLedger ? await openLedger(parsed.ledger as string) : (parsed.ledger as Ledger)
+    life = new Lifecycle({
+      ledger,
+      ownsLedger,
+      clock,
+      ids,
+      executors,
+      bus,
+      modelIdOf: agents.modelIdOf,
+      options: parsed,
+      treeLimits: drafter.treeLimits,
+      draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
+      reclaim: reclaimProcesses,
+      portrait: (taskId) => portraitOf(ledger, taskId),
+      closed: leaveTheBus,
+    })
+    const engine = new TaskEngine(life, drafter, bus)
     await life.open()
+    opened.resolve({ engine, life })
     if (parsed.work) await life.work()
+    return engine as unknown as Engine<E>
   } catch (error) {
-    await life.close()
+    opened.reject(error)
+    leaveTheBus()
+    await life?.close()
     throw error
   }
-  return new TaskEngine(life, drafter) as unknown as Engine<E>
+}
+
+/** Registers what the engine offers and judges who may touch which task; returns how to take it all off again. */
+function takeToTheBus(bus: Bus, host: AbilityHost, abilities: readonly AbilityDefinition[]): () => void {
+  const taken: Array<() => void> = []
+  const leave = (): void => {
+    for (const each of taken.splice(0)) each()
+  }
+  try {
+    for (const ability of abilities) taken.push(bus.register(ability))
+    taken.push(registerAbilities(bus, host))
+    taken.push(bus.useGuard(({ taskId }, named) => host.read((tx) => requireWithin(tx, taskId as string, named))))
+    return leave
+  } catch (error) {
+    leave()
+    throw error
+  }
 }
 
 /** Ends the commands that a call in progress left running when its process died. */
@@ -61,4 +122,14 @@ async function reclaimProcesses(call: CallRecord): Promise<'ended' | 'unproven'>
   const group = processGroupOf(call.details)
   const outcome = group === undefined || group === null ? 'gone' : await reclaim(group)
   return outcome === 'unproven' ? 'unproven' : 'ended'
+}
+
+/** A task with its whole conversation, for memory. */
+function portraitOf(ledger: Ledger, taskId: string): Promise<Portrait | undefined> {
+  return ledger.read(function* (tx) {
+    const task = yield* tx.task.get(taskId)
+    if (task === undefined) return undefined
+    const detail = yield* readDetail(tx, task, true)
+    return { task: detail, context: detail.context ?? [] }
+  })
 }

@@ -40,6 +40,11 @@ export type ErrorCode =
   | 'LEDGER_NEWER'
   | 'LEDGER_UNAVAILABLE'
   | 'LEDGER_WRITE_FAILED'
+  | 'EXECUTION_ERROR'
+  | 'TYPE_MISMATCH'
+  | 'ALREADY_REGISTERED'
+  | 'FORBIDDEN'
+  | 'NO_MODEL'
   | 'NOT_OFFERED'
   | 'INVALID_PLAN'
 
@@ -170,6 +175,13 @@ function systemCode(thrown: unknown): string | undefined {
   const { code } = thrown as { code?: unknown }
   return typeof code === 'string' && /^E[A-Z][A-Z0-9_]{1,60}$/.test(code) ? code : undefined
 }
+
+/** Where an error came from, for the ledger's own record; undefined for what is no error. */
+export function stackOf(thrown: unknown): string | undefined {
+  return thrown instanceof Error && typeof thrown.stack === 'string' ? thrown.stack.slice(0, longestStack) : undefined
+}
+
+const longestStack = 4_000
 
 /** Details are for people: what has no JSON image is told in words instead of failing the failure. */
 function jsonOrText(details: unknown): unknown {

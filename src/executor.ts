@@ -5,6 +5,8 @@ import type { MessageRole } from './entities/message.ts'
 import type { OnInterrupt, Outcome, RetryPolicy, Task } from './entities/task.ts'
 import { parse } from './parse.ts'
 
+declare const resultType: unique symbol
+
 /** The task as its executor sees it: `input` is parsed by the executor's schema. */
 export type ExecutorTask<Input = unknown> = Omit<Task, 'input'> & { input: Input }
 
@@ -39,7 +41,12 @@ export interface AskOptions {
   timeoutMs?: number
   /** The answer when nobody gives one: after `timeoutMs`, or when `answer` is called without a value. */
   default?: unknown
+  /** True: only people may answer, no model that has this task among its own. Default false. */
+  personOnly?: boolean
 }
+
+/** Options of `run.invoke`; what is left out, the ability itself says. */
+export type InvokeOptions = CallOptions
 
 export interface WaitOptions {
   key?: string
@@ -49,6 +56,8 @@ export interface WaitOptions {
   settled?: boolean
   /** Milliseconds until it fails with `TIMEOUT`. Default: none. */
   timeoutMs?: number
+  /** Only with `settled`: a message that is sent to this task ends the wait too; tasks that are still open then give null. Default false. */
+  untilMessage?: boolean
 }
 
 /** A child to spawn: the fields of `engine.create`, without a parent. */
@@ -82,6 +91,16 @@ export interface Run {
   ): Promise<Awaited<R>>
 
   /**
+   * A call whose function is an ability of the bus, invoked as this task. Without options of its own it follows the ability's.
+   * @throws ErrandError NOT_FOUND, INVALID_INPUT, FORBIDDEN, EXECUTION_ERROR: recorded like the failure of any call.
+   */
+  invoke<Out = unknown>(
+    ability: string | { readonly id: string; readonly [resultType]?: Out },
+    input?: unknown,
+    options?: InvokeOptions,
+  ): Promise<Out>
+
+  /**
    * Appends to the task's conversation, once however often the run is repeated. Tokens are streamed live and stored once,
    * whole, when they end; nothing of them is stored if the run dies in between. Resolves to the message's id.
    */
@@ -102,6 +121,10 @@ export interface Run {
   spawn(tasks: SpawnSpec[], options?: { key?: string }): Promise<Task[]>
 
   /** Ends the run until the tasks have settled (WAITING); the next run gets their results here, in order. */
+  wait(
+    tasks: string | { id: string } | ReadonlyArray<string | { id: string }>,
+    options: WaitOptions & { settled: true; untilMessage: true },
+  ): Promise<Array<Outcome | null>>
   wait(
     tasks: string | { id: string } | ReadonlyArray<string | { id: string }>,
     options: WaitOptions & { settled: true },
@@ -145,7 +168,13 @@ export interface ExecutorDefinition<I extends z.ZodType = z.ZodType, R extends z
 }
 
 declare const inputType: unique symbol
-declare const resultType: unique symbol
+
+/** What the engine must know of an agent before it runs. */
+export interface AgentTraits {
+  readonly instructions: string | undefined
+  /** The id of its model, or the model itself; undefined: the engine's. */
+  readonly model: string | object | undefined
+}
 
 /** An executor as the engine holds it. `In` is what `create` accepts, `Out` what `result` gives. */
 export interface Executor<In = any, Out = any> {
@@ -155,6 +184,8 @@ export interface Executor<In = any, Out = any> {
   readonly timeoutMs: number | undefined
   readonly concurrency: number | undefined
   readonly onInterrupt: OnInterrupt | undefined
+  /** What an agent is, for the engine around it; undefined for any other executor. */
+  readonly agent: AgentTraits | undefined
   readonly run: (task: ExecutorTask<any>, run: Run) => unknown
   readonly [inputType]?: (input: In) => void
   readonly [resultType]?: Out
@@ -214,15 +245,20 @@ export function defineExecutor<I extends z.ZodType = z.ZodAny, R extends z.ZodTy
   definition: ExecutorDefinition<I, R>,
 ): Executor<z.input<I>, z.output<R>> {
   const checked = parse(executorOptionsSchema, definition, 'defineExecutor')
-  const executor: Executor = {
+  return makeExecutor({
     input: checked.input,
     result: checked.result,
     retry: checked.retry as Partial<RetryPolicy> | undefined,
     timeoutMs: checked.timeoutMs,
     concurrency: checked.concurrency,
     onInterrupt: checked.onInterrupt,
+    agent: undefined,
     run: checked.run as Executor['run'],
-  }
+  })
+}
+
+/** Marks what is an executor, for any copy of the package. */
+export function makeExecutor<In, Out>(executor: Executor<In, Out>): Executor<In, Out> {
   return Object.freeze(Object.defineProperty(executor, executorMarker, { value: true }))
 }
 

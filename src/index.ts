@@ -18,12 +18,28 @@ export type {
   Watched,
   Why,
 } from './api.ts'
+export {
+  type Ability,
+  type AbilityContext,
+  type AbilityDefinition,
+  type AbilityMeta,
+  defineAbility,
+  isAbility,
+  type ResultAbilityDefinition,
+  type StreamAbilityDefinition,
+} from './bus/ability.ts'
+export type { AbilityTypes } from './bus/ability-types.ts'
+export { type Bus, type BusOptions, createBus, type InvokeOptions as BusInvokeOptions } from './bus/bus.ts'
+export type { CallLogEntry, LogOptions } from './bus/call-log.ts'
+export type { Caller } from './bus/caller.ts'
+export type { JsonAbilityMeta, JsonHandler } from './bus/json-ability.ts'
+export type { ToolDefinition, ToolTable } from './bus/tool-names.ts'
 export type { Clock } from './clock.ts'
 export { createEngine } from './engine.ts'
 export type { Call, CallStatus } from './entities/call.ts'
 export type { EventType, TaskEvent } from './entities/event.ts'
 export type { SharedLimits } from './entities/limits.ts'
-export type { Message, MessageRole } from './entities/message.ts'
+export type { Delivery, Message, MessageRole, ModelStep, ToolCall, Usage } from './entities/message.ts'
 export type { Question } from './entities/question.ts'
 export type { RunOutcome, RunRecord, RunStatus } from './entities/run.ts'
 export {
@@ -53,11 +69,22 @@ export {
   type ExecutorFunction,
   type ExecutorTask,
   type InputOf,
+  type InvokeOptions,
   type ResultOf,
   type Run,
   type WaitOptions,
 } from './executor.ts'
+export { type AgentOptions, agent } from './executors/agent/agent.ts'
 export { ask, createAsk } from './executors/ask.ts'
 export { createShell, shell } from './executors/shell.ts'
 export type { Ids } from './ids.ts'
+export type { LanguageModelLike } from './models/language-model.ts'
+export type { ModelErrorCode, ModelFailureDetails } from './models/model-error.ts'
+export { retryableModelCodes } from './models/model-error.ts'
+export type { ModelChunk, ModelMessage, ModelStepInput } from './models/step-schema.ts'
 export type { ClaimOptions, LimitsPatch, ListOptions, SharedLimitsPatch, TaskPatch } from './options.ts'
+export { type AskModel, askModelOf, type ModelChoice } from './routing/ask-model.ts'
+export type { Handled, HandleOptions } from './routing/handle.ts'
+export { createIntentRecognizer, type Intent } from './routing/intent.ts'
+export { extractMention } from './routing/mention.ts'
+export { type Route, route } from './routing/route.ts'

@@ -1,5 +1,6 @@
 // The doors of the library: every option and every create field, parsed with zod. An unknown key names its nearest neighbour.
 import { z } from 'zod'
+import { abilityListSchema } from './entities/ability-pattern.ts'
 import { eventTypes } from './entities/event.ts'
 import { childFailurePolicies, dependencyFailurePolicies, onInterruptPolicies, taskStatuses } from './entities/task.ts'
 import { executorOptionsSchema, isExecutor } from './executor.ts'
@@ -62,6 +63,9 @@ const createFields = {
   onDependencyFailure: onDependencyFailure.optional(),
   role: word.optional(),
   tags: tags.optional(),
+  systemPrompt: z.string().trim().min(1).optional(),
+  model: word.optional(),
+  abilities: abilityListSchema.optional(),
 }
 
 /** A child inside `tasks`: it comes after its siblings by their local names. */
@@ -171,6 +175,10 @@ export const sharedLimitsSchema = z.strictObject({
 })
 export type LimitsPatch = z.input<typeof limitsSchema>
 export type SharedLimitsPatch = z.input<typeof sharedLimitsSchema>
+export const sendOptionsSchema = z.strictObject({
+  delivery: z.enum(['steer', 'followup', 'abort']).default('steer'),
+  retry: z.boolean().default(false),
+})
 export const answerOptionsSchema = z.strictObject({ question: z.string().min(1).max(100).optional() })
 
 const key = z.string().optional()
@@ -185,12 +193,19 @@ export const callOptionsSchema = z.strictObject({
   retry: retryOptionSchema.optional(),
   timeoutMs: createFields.timeoutMs,
 })
-export const askOptionsSchema = z.strictObject({ key, timeoutMs: waitingTime, default: z.unknown().optional() })
+export const invokeOptionsSchema = callOptionsSchema
+export const askOptionsSchema = z.strictObject({
+  key,
+  timeoutMs: waitingTime,
+  default: z.unknown().optional(),
+  personOnly: z.boolean().optional(),
+})
 export const waitOptionsSchema = z.strictObject({
   key,
   mode: z.enum(['all', 'any']).optional(),
   settled: z.boolean().optional(),
   timeoutMs: waitingTime,
+  untilMessage: z.boolean().optional(),
 })
 
 const functionSchema = <F>(expected: string) => z.custom<F>((value) => typeof value === 'function', expected)
@@ -202,6 +217,29 @@ const objectWith = <T>(methods: string[], expected: string) =>
       methods.every((method) => typeof (value as Record<string, unknown>)[method] === 'function'),
     expected,
   )
+
+const iterations = z.int().min(1).max(1_000_000)
+const toolExecution = z.enum(['parallel', 'sequential'])
+/** What it can do is judged where models are kept. */
+const languageModel = objectWith<object>(['doStream'], 'expected a language model object with `doStream`')
+
+/** The options of `agent`. */
+export const agentOptionsSchema = z.strictObject({
+  model: z.union([word, languageModel]).optional(),
+  instructions: z.string().trim().min(1).optional(),
+  abilities: abilityListSchema.optional(),
+  maxIterations: iterations.optional(),
+  toolExecution: toolExecution.optional(),
+  modelRetry: retryOptionSchema.optional(),
+  settings: z.record(z.string(), z.unknown()).optional(),
+  result: executorOptionsSchema.shape.result,
+  retry: retryOptionSchema.optional(),
+  timeoutMs: executorOptionsSchema.shape.timeoutMs,
+  concurrency: executorOptionsSchema.shape.concurrency,
+  onInterrupt: executorOptionsSchema.shape.onInterrupt,
+})
+
+export type ParsedAgentOptions = z.output<typeof agentOptionsSchema>
 
 /** The options of `createEngine`. */
 export const engineOptionsSchema = z.strictObject({
@@ -217,6 +255,17 @@ export const engineOptionsSchema = z.strictObject({
       ),
     )
     .default({}),
+  bus: objectWith<object>(['register', 'invoke', 'call'], 'expected a bus, made by createBus').optional(),
+  abilities: z
+    .array(z.custom<object>((value) => typeof value === 'object' && value !== null, 'expected an ability'))
+    .default([]),
+  model: z.union([word, languageModel]).optional(),
+  models: z.record(word, languageModel).default({}),
+  resolveModel: functionSchema<(id: string) => unknown>('expected a function (id) => model').optional(),
+  maxIterations: iterations.default(10),
+  toolExecution: toolExecution.default('parallel'),
+  modelRetry: retryOptionSchema.optional(),
+  archiveFailed: z.boolean().default(true),
   maxConcurrent: z.int().min(1).default(10),
   limits: z.record(name, z.int().min(1)).default({}),
   autoStart: z.boolean().default(true),

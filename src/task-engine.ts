@@ -5,13 +5,15 @@ import type { Lifecycle } from './actors/lifecycle.ts'
 import { awaitSettlement } from './actors/settlement.ts'
 import { streamTask } from './actors/task-stream.ts'
 import type { Limits, StatusStore, TaskGraph, TaskRef, Why } from './api.ts'
+import type { Bus } from './bus/bus.ts'
 import { asOwner, asWriter, quoteOf } from './claimed-task.ts'
 import { toCall } from './entities/call.ts'
 import type { TaskEvent } from './entities/event.ts'
 import { noSharedLimits } from './entities/limits.ts'
-import { toMessage } from './entities/message.ts'
+import { type Message, toMessage } from './entities/message.ts'
 import type { Outcome, Task, TaskRecord } from './entities/task.ts'
 import { ErrandError, TaskCanceledError, TaskFailedError } from './errors.ts'
+import { isExecutor } from './executor.ts'
 import { checkText, fromJson, toJson } from './json.ts'
 import type { AnyStep, Op, PurgePosition, Reads } from './ledger/ledger.ts'
 import {
@@ -31,6 +33,7 @@ import {
   quoteOptionsSchema,
   releaseOptionsSchema,
   type SharedLimitsPatch,
+  sendOptionsSchema,
   sharedLimitsSchema,
   streamOptionsSchema,
   type TaskPatch,
@@ -39,9 +42,11 @@ import {
   updateSchema,
 } from './options.ts'
 import { kindOf, parse, requireFunction, requireText } from './parse.ts'
+import { createHandler, type Handled, type HandleOptions } from './routing/handle.ts'
+import type { HandlerEngine } from './routing/handler-engine.ts'
 import { cancel } from './steps/cancel.ts'
 import { claim, heartbeat, release } from './steps/claim.ts'
-import { create } from './steps/create.ts'
+import { create, type TaskDraft } from './steps/create.ts'
 import { deleteTask } from './steps/delete.ts'
 import { checkedInput, type Drafter, executorName, requireExecutors } from './steps/draft.ts'
 import { block, unblock } from './steps/edges.ts'
@@ -51,18 +56,37 @@ import { graphOf } from './steps/graph.ts'
 import { loadSharedLimits, setSharedLimits } from './steps/limits.ts'
 import { requireTask } from './steps/moment.ts'
 import { purge } from './steps/purge.ts'
+import { send } from './steps/send.ts'
 import { update } from './steps/update.ts'
 import * as verbs from './steps/verbs.ts'
+import { requireWithin, within } from './steps/within.ts'
+
+/** Within what a model acts. */
+interface Bounds {
+  taskId: string
+  /** Lists that must all allow what its children may call. */
+  abilities: ReadonlyArray<readonly string[]>
+}
 
 export class TaskEngine {
   readonly instanceId: string
+  readonly bus: Bus
   readonly #life: Lifecycle
   readonly #drafter: Drafter
+  /** A model acts: it touches its own task and what is below it, and nothing else. Null for everybody else. */
+  readonly #bounds: Bounds | null
 
-  constructor(life: Lifecycle, drafter: Drafter) {
+  constructor(life: Lifecycle, drafter: Drafter, bus: Bus, bounds: Bounds | null = null) {
     this.instanceId = life.instanceId
+    this.bus = bus
     this.#life = life
     this.#drafter = drafter
+    this.#bounds = bounds
+  }
+
+  /** The same engine in the hands of a task's model. What it creates is bound by the same lists of abilities. */
+  within(taskId: string, abilities: Bounds['abilities'] = []): TaskEngine {
+    return new TaskEngine(this.#life, this.#drafter, this.bus, { taskId, abilities })
   }
 
   work(): Promise<void> {
@@ -82,18 +106,21 @@ export class TaskEngine {
   async create(given: unknown): Promise<unknown> {
     this.#life.requireOpen()
     const many = Array.isArray(given)
-    const trees = (many ? given : [given]).map((each: unknown) => this.#drafter.draft(each, 'create'))
+    const trees = (many ? given : [given]).map((each: unknown) => this.#bounded(this.#drafter.draft(each, 'create')))
     const roots =
       trees.length === 0
         ? []
-        : await this.#life.step(create({ ...this.#life.moment(), trees, treeLimits: this.#drafter.treeLimits }))
+        : await this.#step(
+            create({ ...this.#life.moment(), trees, treeLimits: this.#drafter.treeLimits }),
+            relativesOf(trees),
+          )
     const views = await this.#life.views(roots)
     return many ? views : views[0]
   }
 
   async get(ref: TaskRef): Promise<Task | null> {
     const id = idOf(ref)
-    const record = await this.#life.read((tx) => tx.task.get(id))
+    const record = await this.#read([id], (tx) => tx.task.get(id))
     return record === undefined || record.deletedAt !== null ? null : ((await this.#life.views([record]))[0] as Task)
   }
 
@@ -110,7 +137,9 @@ export class TaskEngine {
       ...(Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) as object),
     }
     const position = after === undefined ? undefined : readPosition(after)
-    const { found, total } = await this.#life.read(function* (tx) {
+    // A model lists the children of a task of its own; nothing else is its business.
+    const scope = typeof rest.parentId === 'string' ? [rest.parentId] : ['the list of all tasks']
+    const { found, total } = await this.#read(scope, function* (tx) {
       return { found: yield* tx.task.list(filter, limit + 1, position), total: yield* tx.task.count(filter) }
     })
     const page = found.slice(0, limit)
@@ -138,7 +167,7 @@ export class TaskEngine {
     return (await this.#of(ref, (tx, id) => tx.call.list(id, ['call']))).map(toCall)
   }
 
-  async messages(ref: TaskRef): Promise<unknown[]> {
+  async messages(ref: TaskRef): Promise<Message[]> {
     return (await this.#of(ref, (tx, id) => tx.message.list(id))).map(toMessage)
   }
 
@@ -182,7 +211,8 @@ export class TaskEngine {
   delete(ref: TaskRef, options: unknown = {}): Promise<boolean> {
     this.#life.requireOpen()
     const { children } = parse(deleteOptionsSchema, options, 'delete')
-    return this.#life.step(deleteTask(idOf(ref), children, this.#life.moment()))
+    const id = idOf(ref)
+    return this.#step(deleteTask(id, children, this.#life.moment()), [id])
   }
 
   start(ref: TaskRef): Promise<Task> {
@@ -219,16 +249,38 @@ export class TaskEngine {
     return this.#verb(ref, (id) => verbs.fail(id, { reason: text, code }, quote, this.#life.moment()))
   }
 
+  /** Appends a message from outside to the task's conversation, with what it sets off. */
+  async send(ref: TaskRef, message: string, options: unknown = {}): Promise<Task> {
+    const { delivery, retry } = parse(sendOptionsSchema, options, 'send')
+    const content = requireText(message, 'the message')
+    return this.#verb(ref, (taskId) =>
+      send({ ...this.#life.moment(), taskId, messageId: this.#life.nextId('msg'), content, delivery, retry }),
+    )
+  }
+
+  async handle(message: string, options: HandleOptions = {}): Promise<Handled> {
+    this.#life.requireOpen()
+    return createHandler({ engine: this as unknown as HandlerEngine, bus: this.bus })(message, options)
+  }
+
   async answer(ref: TaskRef, value?: unknown, options: unknown = {}): Promise<Task> {
     const { question } = parse(answerOptionsSchema, options, 'answer')
     const given = value === undefined ? {} : { value: { given: fromJson(toJson(value, 'the answer')) } }
-    return this.#verb(ref, (taskId) => verbs.answer({ ...this.#life.moment(), taskId, questionId: question, ...given }))
+    return this.#verb(ref, (taskId) =>
+      verbs.answer({
+        ...this.#life.moment(),
+        taskId,
+        questionId: question,
+        ...given,
+        byModel: this.#bounds !== null,
+      }),
+    )
   }
 
   async why(ref: TaskRef): Promise<Why> {
     const id = idOf(ref)
     const known = [...this.#drafter.context.executors.keys()]
-    return this.#life.read((tx) => explain(tx, id, this.#life.supervisor.isWorking ? known : null))
+    return this.#read([id], (tx) => explain(tx, id, this.#life.supervisor.isWorking ? known : null))
   }
 
   // ── work from outside ──
@@ -317,6 +369,7 @@ export class TaskEngine {
   async settled(ref: TaskRef, options: unknown = {}): Promise<Outcome> {
     this.#life.requireOpen()
     const { timeoutMs } = parse(timeoutOptionsSchema, options, 'settled')
+    if (this.#bounds !== null) await this.#read([idOf(ref)], noRows)
     return awaitSettlement(this.#life.ledger, this.#life.feed, this.#life.clock, idOf(ref), timeoutMs, () =>
       this.#life.whyStopped(),
     )
@@ -370,16 +423,42 @@ export class TaskEngine {
 
   // ── inside ──
 
+  /**
+   * What a model creates, other agents work on: to name any executor would be to run any command. They are bound by its own lists.
+   * @throws ErrandError FORBIDDEN
+   */
+  #bounded(drafts: TaskDraft[]): TaskDraft[] {
+    const bounds = this.#bounds
+    if (bounds === null) return drafts
+    return drafts.map((draft) => {
+      if (draft.executor !== null) requireAgent(draft.executor, this.#drafter)
+      const lists = [...bounds.abilities.map((list) => [...list]), ...(draft.policy.abilities ?? [])]
+      return lists.length === 0 ? draft : { ...draft, policy: { ...draft.policy, abilities: lists } }
+    })
+  }
+
+  #step<R>(step: AnyStep<R>, ids: readonly string[]): Promise<R> {
+    return this.#life.step(within(step, this.#bounds?.taskId ?? null, ids))
+  }
+
+  #read<R>(ids: readonly string[], query: (tx: Reads) => Op<R>): Promise<R> {
+    const scope = this.#bounds?.taskId ?? null
+    return this.#life.read(function* (tx) {
+      if (scope !== null) yield* requireWithin(tx, scope, ids)
+      return yield* query(tx)
+    })
+  }
+
   async #verb(ref: TaskRef, stepOf: (id: string) => AnyStep, quote = quoteOf(ref)): Promise<Task> {
     const id = idOf(ref)
-    await this.#life.step(stepOf(id))
+    await this.#step(stepOf(id), [id])
     const record = await this.#life.ledger.read((tx) => tx.task.get(id))
     return asWriter((await this.#life.views([record as TaskRecord]))[0] as Task, quote)
   }
 
   #of<R>(ref: TaskRef, query: (tx: Reads, id: string) => Op<R>): Promise<R> {
     const id = idOf(ref)
-    return this.#life.read(function* (tx) {
+    return this.#read([id], function* (tx) {
       requireTask(yield* tx.task.get(id), id)
       return yield* query(tx, id)
     })
@@ -391,6 +470,25 @@ function idOf(ref: TaskRef): string {
   if (typeof id === 'string') return checkText(id, 'the task id')
   const given = kindOf(ref) === 'object' ? `an object whose id is ${kindOf(id)}` : kindOf(ref)
   throw new ErrandError('INVALID_INPUT', `Expected a task or its id, got ${given}.`, {})
+}
+
+function requireAgent(name: string, { context: { executors } }: Drafter): void {
+  const executor = executors.get(name)
+  if (isExecutor(executor) && executor.agent !== undefined) return
+  throw new ErrandError(
+    'FORBIDDEN',
+    `A model may not give work to the executor ${name}: only to agents. Create the task with a goal and no executor.`,
+    { executor: name },
+  )
+}
+
+function* noRows(): Op<void> {}
+
+/** What new tasks would be related to: their parents, and stored tasks that they come after. */
+function relativesOf(trees: ReadonlyArray<readonly TaskDraft[]>): string[] {
+  const own = new Set(trees.flat().map((draft) => draft.id))
+  const named = trees.flat().flatMap((draft) => [draft.parentId ?? 'a task without a parent', ...draft.blockedBy])
+  return [...new Set(named)].filter((id) => !own.has(id))
 }
 
 function readPosition(after: string): { priority: number; seq: number } {

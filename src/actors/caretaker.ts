@@ -20,7 +20,6 @@ export interface CaretakerOptions {
   /** Undefined: nothing ever leaves the ledger. */
   retentionMs: number | undefined
   moment(): Moment
-  nextId(prefix: string): string
   chance(): number
   /** Undefined where only another engine has the executor, and with it the policy. */
   retryOf(task: TaskRecord): RetryPolicy | undefined

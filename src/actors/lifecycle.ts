@@ -1,9 +1,10 @@
 // An engine's life: it opens, works, drains and closes; or its ledger fails under it. Feed, actors, supervisor and subscribers
 // are introduced to each other here, and whoever steps or reads does it through here, so that nothing outlives `close`.
 import { hostname } from 'node:os'
+import type { Bus } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
 import type { CallRecord } from '../entities/call.ts'
-import type { Task, TaskRecord } from '../entities/task.ts'
+import type { RetryPolicy, Task, TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { AnyExecutor } from '../executor.ts'
 import type { Ids } from '../ids.ts'
@@ -15,7 +16,8 @@ import { recover } from '../steps/recover.ts'
 import { viewsOf } from '../steps/views.ts'
 import { Feed } from './feed.ts'
 import { LiveActors } from './live-actors.ts'
-import type { RunHost } from './live-run.ts'
+import { MemoryArchive, type MemoryArchiveOptions } from './memory-archive.ts'
+import type { RunHost } from './run-core.ts'
 import { StatusModel } from './status.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Supervisor } from './supervisor.ts'
@@ -29,10 +31,16 @@ export interface LifecycleParts {
   ids: Ids
   executors: ReadonlyMap<string, AnyExecutor>
   options: ParsedEngineOptions
+  bus: Bus
+  modelIdOf: RunHost['modelIdOf']
   draft: RunHost['draft']
   treeLimits: RunHost['treeLimits']
   /** Ends what a call in progress left running outside of a dead process. */
   reclaim(call: CallRecord): Promise<'ended' | 'unproven'>
+  /** A task as memory gets it. */
+  portrait: MemoryArchiveOptions['portrait']
+  /** Called once, when it closes: nobody is to reach it any more. */
+  closed(): void
 }
 
 export class Lifecycle {
@@ -45,6 +53,7 @@ export class Lifecycle {
   readonly #parts: LifecycleParts
   readonly #ledger: Ledger
   readonly #actors: LiveActors
+  readonly #archive: MemoryArchive
   #working: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #failure: unknown
@@ -58,12 +67,30 @@ export class Lifecycle {
     this.#actors = new LiveActors(this.report, options.inspect)
     this.subscriptions = new Subscriptions(this.feed, ledger, this.report)
     this.status = new StatusModel(ledger, this.feed, clock, this.report)
+    this.#archive = new MemoryArchive({
+      bus: parts.bus,
+      feed: this.feed,
+      ledger,
+      clock,
+      instanceId: this.instanceId,
+      executors,
+      archiveFailed: options.archiveFailed,
+      portrait: parts.portrait,
+      report: this.report,
+    })
     const host: Omit<RunHost, 'arm'> = {
       clock,
       onInterrupt: options.onInterrupt,
       nextId: (prefix) => ids.next(prefix),
       chance: () => ids.random(),
       treeLimits: parts.treeLimits,
+      bus: parts.bus,
+      agentDefaults: {
+        maxIterations: options.maxIterations,
+        toolExecution: options.toolExecution,
+        modelRetry: options.modelRetry as Partial<RetryPolicy> | undefined,
+      },
+      modelIdOf: parts.modelIdOf,
       moment: () => this.moment(),
       step: (step) => this.#patiently(step),
       read: (query) => ledger.read(query),
@@ -124,6 +151,7 @@ export class Lifecycle {
         yield* tx.instance.insert({ id: instanceId, ...where, startedAt: at, leaseUntil, endedAt: null })
       }),
     )
+    this.#archive.start()
     await this.supervisor.work()
   }
 
@@ -136,10 +164,18 @@ export class Lifecycle {
     const { instanceId } = this
     if (this.#working) {
       await this.#working.catch(() => {})
+      const active = this.supervisor.taskIds
       await this.supervisor.drain()
-      if (this.#failure === undefined) await this.#discharge()
+      if (this.#failure === undefined) {
+        await this.#discharge()
+        await this.feed.caughtUp()
+        this.#archive.saveActive(active)
+        await this.#archive.close(this.#parts.options.shutdownTimeoutMs)
+      }
       this.#ledger.discharge(instanceId)
     }
+    // Only now: until they have let go, runs call abilities.
+    this.#parts.closed()
     await this.#subscribersHeard()
     this.feed.stop()
     this.status.stop()
@@ -150,7 +186,7 @@ export class Lifecycle {
   /** Whatever is still open of ours by now is let go. When this cannot be written, others take it for a death. */
   async #discharge(): Promise<void> {
     const { instanceId } = this
-    const { options, ids } = this.#parts
+    const { options } = this.#parts
     try {
       await this.#ledger.step(
         recover({
@@ -159,7 +195,6 @@ export class Lifecycle {
           maxCrashes: options.maxCrashes,
           reason: 'released',
           onlyIfSilentAt: null,
-          nextId: (prefix) => ids.next(prefix),
         }),
       )
     } catch (error) {
@@ -208,6 +243,10 @@ export class Lifecycle {
   /** Tasks as people see them. */
   views(records: readonly TaskRecord[]): Promise<Task[]> {
     return this.#ledger.read((tx) => viewsOf(tx, records))
+  }
+
+  nextId(prefix: string): string {
+    return this.#parts.ids.next(prefix)
   }
 
   /** Whole milliseconds, as the tables keep them: a clock may tell fractions. */

@@ -12,7 +12,6 @@ export interface RecoveryHost {
   readonly instanceId: string
   readonly maxCrashes: number
   moment(): Moment
-  nextId(prefix: string): string
   /** Ends what a call in progress left running outside of the dead process; resolves when it is gone. */
   reclaim(call: CallRecord): Promise<void>
   report(error: unknown, context: Record<string, unknown>): void
@@ -38,7 +37,6 @@ export async function recoverDead(host: RecoveryHost): Promise<number> {
           maxCrashes: host.maxCrashes,
           reason: 'interrupted',
           onlyIfSilentAt: alive ? at : null,
-          nextId: (prefix) => host.nextId(prefix),
         }),
       )
       // The lock of one that hangs stays its own: it may come back, and must be known to live.

@@ -30,6 +30,16 @@ export class RunJournal {
     return ordinal
   }
 
+  /** What this run has recorded ahead of its being asked for. */
+  remember(entry: CallRecord): void {
+    this.#entries.set(placeOf(entry.kind, entry.name, entry.ident, entry.ordinal), entry)
+  }
+
+  /** The run goes on from the ledger itself: nothing of it counts as diverged. */
+  takeAll(): void {
+    this.#unasked.clear()
+  }
+
   find(kind: CallKind, name: string, ident: string, ordinal: number): CallRecord | undefined {
     const place = placeOf(kind, name, ident, ordinal)
     this.#unasked.delete(place)

@@ -1,6 +1,6 @@
 // The supervisor: it holds the slots, admits by priority then age, recovers what the dead left, fires timers and drains. It
 // acts only on what is durable: a run starts or is ended when the feed says so, never before.
-import type { RunningTask } from '../api.ts'
+
 import type { Clock } from '../clock.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { OnInterrupt, RetryPolicy, TaskRecord } from '../entities/task.ts'
@@ -11,10 +11,12 @@ import { type Admission, admit } from '../steps/admit.ts'
 import { runEnded } from '../steps/journal.ts'
 import { dueAfter } from '../steps/moment.ts'
 import { type ExecutorOutcome, settleRun } from '../steps/settle-run.ts'
+import type { RunningTask } from '../views.ts'
 import { Caretaker, type CaretakerOptions } from './caretaker.ts'
 import type { Feed } from './feed.ts'
 import type { LiveActors } from './live-actors.ts'
-import { LiveRun, type RunHost } from './live-run.ts'
+import { LiveRun } from './live-run.ts'
+import type { RunHost } from './run-core.ts'
 import type { StatusModel } from './status.ts'
 
 export interface SupervisorOptions {
@@ -95,7 +97,6 @@ export class Supervisor {
     this.#caretaker = new Caretaker({
       ...options,
       moment: options.host.moment,
-      nextId: options.host.nextId,
       chance: options.host.chance,
       retryOf: (task) => this.#knownRetryOf(task),
       looked: () => this.#lookAgain(),
@@ -132,6 +133,11 @@ export class Supervisor {
 
   get limits(): { maxConcurrent: number; limits: Readonly<Record<string, number>> } {
     return { maxConcurrent: this.#maxConcurrent, limits: this.#limits }
+  }
+
+  /** Tasks with an open run here. */
+  get taskIds(): string[] {
+    return [...this.#slots.keys()]
   }
 
   /** Something may have become possible that no event tells of. */
@@ -311,6 +317,7 @@ export class Supervisor {
             chance: this.#options.host.chance(),
             diverged: outcome.kind === 'ignored' ? [] : live.diverged,
             journaled: live.journaled,
+            readThrough: live.readThrough,
             callsOpen,
           }),
         )

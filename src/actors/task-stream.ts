@@ -1,12 +1,13 @@
 // The stream of one task: replayed from the ledger, then followed live, with no gap and no duplicate, to exactly one `end`.
 // It keeps a position instead of a queue, so a slow reader costs nothing but its own time.
-import type { StreamItem } from '../api.ts'
+
 import type { TaskEvent } from '../entities/event.ts'
 import type { MessageRecord } from '../entities/message.ts'
 import { isSettled, type TaskStatus } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { requireTask } from '../steps/moment.ts'
+import type { StreamItem } from '../views.ts'
 import type { Feed } from './feed.ts'
 
 const pageSize = 200
@@ -205,8 +206,9 @@ function* itemsOf(event: TaskEvent, messages: ReadonlyMap<string, MessageRecord>
       return
     case 'message.appended': {
       const message = messages.get(data.messageId as string)
-      if (message)
-        yield { ...base, type: 'message', messageId: message.id, role: message.role, content: message.content }
+      if (!message) return
+      const { id: messageId, role, content, announcement } = message
+      yield { ...base, type: 'message', messageId, role, content, announcement }
       return
     }
     case 'output.written':
@@ -249,6 +251,7 @@ function* itemsOf(event: TaskEvent, messages: ReadonlyMap<string, MessageRecord>
     case 'task.repaired':
     case 'timer.fired':
     case 'run.closed':
+    case 'model.failed':
       return
   }
 

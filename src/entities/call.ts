@@ -28,12 +28,15 @@ export interface CallRecord {
   params: unknown
   status: CallStatus
   onInterrupt: OnInterrupt
-  /** What the call noted about itself while in progress (a process group, say); null when nothing. */
+  /** What the call noted about itself while in progress (a process group, say), and the stack of a failed one; null when nothing. */
   details: unknown
   /** Null until completed. */
   result: unknown
   /** Null unless failed. */
   error: StoredError | null
+  /** Messages that tell of its beginning and its end, for people; null where nobody is told. */
+  startMessageId: string | null
+  endMessageId: string | null
   /** When a sleep ends, or a question or wait times out; null when never. */
   dueAt: number | null
   createdAt: number

@@ -26,6 +26,7 @@ export const eventTypes = [
   'call.started',
   'call.completed',
   'call.failed',
+  'model.failed',
   'question.asked',
   'message.appended',
   'output.written',

@@ -19,6 +19,8 @@ export interface QuestionParams {
   question: string
   schema: unknown
   default?: unknown
+  /** No model may answer it. */
+  personOnly?: true
 }
 
 /** What people see of a question's journal entry. */

@@ -74,6 +74,12 @@ export interface TaskPolicy {
   onDependencyFailure?: OnDependencyFailure
   /** How many of its children run at once. */
   concurrency?: number
+  /** Lists that must all allow what the task's model calls: its own and those of its ancestors. Absent: no list. */
+  abilities?: string[][]
+  /** The model that its agent uses; absent: the agent's own, or the engine's. */
+  model?: string
+  /** Told to its agent in place of the agent's own instructions. */
+  systemPrompt?: string
 }
 
 /**

@@ -43,6 +43,16 @@ export interface TaskFilter {
   tags?: string[]
   /** Competes for a slot or a claim, or does not. */
   ready?: boolean
+  /** Below this task, at any depth. */
+  below?: string
+  /** Of the WAITING ones only those whose holder was lost or let go of them (true), or only the others (false). */
+  letGo?: boolean
+  /** Of the failed ones only those with this message. */
+  failedWith?: string
+  /** Created at this time or later, in epoch milliseconds. */
+  createdFrom?: number
+  /** Created at this time or earlier, in epoch milliseconds. */
+  createdTo?: number
 }
 
 /** Which task somebody is looking for. */
@@ -86,6 +96,8 @@ export interface Reads {
     /** Is any task of these executors ready or on a timer, or has an open run? */
     anyAwake(executors: string[]): Op<boolean>
     list(filter: TaskFilter, limit: number, after?: { priority: number; seq: number }): Op<TaskRecord[]>
+    /** The same tasks by age, the latest first. */
+    newest(filter: TaskFilter, limit: number, offset: number): Op<TaskRecord[]>
     count(filter: TaskFilter): Op<number>
     children(parentId: string): Op<TaskRecord[]>
     /** All descendants, below settled ones too; root excluded. */
@@ -130,8 +142,12 @@ export interface Reads {
   }
   readonly message: {
     list(taskId: string): Op<MessageRecord[]>
+    /** At most `limit` messages whose number is above `after`, in order. */
+    page(taskId: string, after: number, limit: number): Op<MessageRecord[]>
     get(id: string): Op<MessageRecord | undefined>
     count(taskId: string): Op<number>
+    /** Number of the latest message that was sent to the task and is meant for its model; 0 when there is none. */
+    lastDelivered(taskId: string): Op<number>
   }
   readonly event: {
     /** Events after a position, oldest first; of one task, or of all. */
@@ -174,6 +190,11 @@ export interface PurgePosition {
 
 export type NewTask = Omit<TaskRecord, 'seq'>
 export type NewCall = Omit<CallRecord, 'seq'>
+/** What changes of a journal entry. */
+export type SavedCall = Pick<
+  CallRecord,
+  'status' | 'details' | 'result' | 'error' | 'startMessageId' | 'endMessageId' | 'dueAt' | 'updatedAt'
+>
 export type NewMessage = Omit<MessageRecord, 'n'>
 export type NewEvent = Omit<TaskEvent, 'seq'>
 
@@ -209,7 +230,7 @@ export interface Tx extends Reads {
   }
   readonly call: Reads['call'] & {
     insert(call: NewCall): Op<void>
-    save(call: Pick<CallRecord, 'id' | 'status' | 'details' | 'result' | 'error' | 'dueAt' | 'updatedAt'>): Op<void>
+    save(call: SavedCall & { id: string }): Op<void>
   }
   readonly message: Reads['message'] & {
     /** Appends with the next number of its task, and returns that number. */

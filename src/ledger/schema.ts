@@ -90,6 +90,8 @@ export interface CallTableRow {
   details: string
   result: string
   error: string | null
+  start_message_id: string | null
+  end_message_id: string | null
   due_at: number | null
   created_at: number
   updated_at: number
@@ -102,6 +104,8 @@ export interface MessageTableRow {
   role: string
   content: string
   announcement: Flag
+  step: string | null
+  delivery: string | null
   run: number | null
   ident: string | null
   ordinal: number

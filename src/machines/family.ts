@@ -75,6 +75,8 @@ export interface WaitParams {
   tasks: string[]
   mode: 'all' | 'any'
   settled: boolean
+  /** A message beyond this number of the conversation ends it as well; absent: none does. */
+  untilMessageAfter?: number
 }
 
 /** Is a wait over? Failure ends it early, unless outcomes were asked for. */

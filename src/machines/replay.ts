@@ -4,10 +4,11 @@ import type { OnInterrupt, Outcome } from '../entities/task.ts'
 import { ErrandError, Failure, type StoredError } from '../errors.ts'
 
 /**
- * `result`, `error`: give the recorded outcome. `anew`: do it again as a new entry. `resume`: it is still open, go on waiting.
+ * `result`, `error`: give the recorded outcome. `anew`: do it again as a new entry. `begin`: it was recorded and never begun.
+ * `resume`: it is still open, go on waiting.
  * `ask`: a person decides whether to do it again.
  */
-export type Replay = 'result' | 'error' | 'anew' | 'resume' | 'ask'
+export type Replay = 'result' | 'error' | 'anew' | 'begin' | 'resume' | 'ask'
 
 /**
  * The runs of one attempt replay every recorded outcome; a new attempt replays what completed and does the rest anew.
@@ -20,7 +21,8 @@ export function replayOf(
 ): Replay {
   if (found === undefined) return 'anew'
   if (found.status === 'completed') return found.attempt < attempt && isBrokenWait(found) ? 'anew' : 'result'
-  if (found.status === 'pending' || found.status === 'in_progress') return found.kind === 'call' ? 'anew' : 'resume'
+  if (found.status === 'pending') return found.kind === 'call' ? 'begin' : 'resume'
+  if (found.status === 'in_progress') return 'anew'
   if (found.attempt < attempt || found.error?.code === 'RUN_ENDED') return 'anew'
   if (found.kind !== 'call' || found.error?.code !== 'CALL_INTERRUPTED') return 'error'
   if (onInterrupt === 'rerun') return 'anew'

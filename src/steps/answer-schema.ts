@@ -35,3 +35,8 @@ export function checkAnswer(taskId: string, params: QuestionParams, value: unkno
     { taskId, issues, schema: params.schema },
   )
 }
+
+/** Is this a valid answer? */
+export function fitsAnswer({ schema }: QuestionParams, value: unknown): boolean {
+  return schema === null || schema === undefined || z.fromJSONSchema(schema as never).safeParse(value).success
+}

@@ -2,7 +2,7 @@
 import type { TaskPolicy, TaskRecord, TaskStatus } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
-import type { NewTask, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import type { NewMessage, NewTask, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { isBroken } from '../machines/family.ts'
 import { isClaimable, isReady } from '../machines/readiness.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
@@ -10,6 +10,7 @@ import { writeSnapshot } from '../machines/task-snapshot.ts'
 import { dueAfter, eventOf, type Moment, requireTask, soonest } from './moment.ts'
 import { reviveGroupsAbove, settleEdges } from './settle-family.ts'
 import { cycleError } from './wait.ts'
+import { writeMessage } from './write-message.ts'
 
 /** A task to be made, its id drawn already. Parents come before their children. */
 export interface TaskDraft {
@@ -32,6 +33,14 @@ export interface TaskDraft {
   tags: string[]
   policy: TaskPolicy
   metadata: Record<string, unknown>
+  /** What its conversation opens with, stored with the task; empty for one that no agent works on. */
+  opening: Opening[]
+}
+
+export interface Opening {
+  id: string
+  role: 'system' | 'user'
+  content: string
 }
 
 /** How large a tree may grow. */
@@ -83,8 +92,7 @@ export function create(request: CreateRequest): Step<Loaded, Newborn[], TaskReco
       const made = new Map<string, TaskRecord>()
       for (const { task } of newborns) made.set(task.id, { seq: yield* tx.task.insert(task), ...task })
       // Edges and events only now: a task may come after a sibling that was inserted later.
-      for (const newborn of newborns)
-        yield* announce(tx, made.get(newborn.task.id) as TaskRecord, newborn.edges, request)
+      for (const newborn of newborns) yield* announce(tx, made.get(newborn.task.id) as TaskRecord, newborn, request)
       for (const [parentId, children] of addedChildren(newborns)) {
         if (!made.has(parentId)) yield* tx.task.addChildren(parentId, children)
       }
@@ -106,6 +114,7 @@ export function create(request: CreateRequest): Step<Loaded, Newborn[], TaskReco
 interface Newborn {
   task: NewTask
   edges: Array<{ blockerId: string; open: boolean; broken: boolean }>
+  opening: readonly Opening[]
 }
 
 /** Who comes after what can only be completed by a retry. */
@@ -207,7 +216,7 @@ function judgeTree(
     if (parent !== undefined && parent.depth >= request.treeLimits.maxDepth) throw tooDeep(draft, parent, request)
     const task = newTask(draft, parent, edges.filter((edge) => edge.open).length, request.at)
     born.set(task.id, task)
-    return { task, edges }
+    return { task, edges, opening: draft.opening }
   })
 }
 
@@ -282,9 +291,10 @@ function edgesOf(draft: TaskDraft, own: ReadonlySet<string>, loaded: Loaded): Ne
 const submitted: TaskStatus = 'submitted'
 
 function newTask(draft: TaskDraft, parent: NewTask | undefined, openBlockers: number, at: number): NewTask {
-  const { blockedBy: _blockedBy, ...fields } = draft
+  const { blockedBy: _blockedBy, opening: _opening, ...fields } = draft
   const task: NewTask = {
     ...fields,
+    policy: inheriting(draft.policy, parent?.policy),
     status: submitted,
     statusReason: null,
     ready: false,
@@ -319,7 +329,7 @@ function newTask(draft: TaskDraft, parent: NewTask | undefined, openBlockers: nu
   return task
 }
 
-function* announce(tx: Tx, task: TaskRecord, edges: Newborn['edges'], moment: Moment): Op<void> {
+function* announce(tx: Tx, task: TaskRecord, { edges, opening }: Newborn, moment: Moment): Op<void> {
   for (const { blockerId, open } of edges) {
     yield* tx.dependency.insert({
       taskId: task.id,
@@ -338,6 +348,31 @@ function* announce(tx: Tx, task: TaskRecord, edges: Newborn['edges'], moment: Mo
       ...soonest(task.notBefore, task.deadline),
     }),
   )
+  for (const line of opening) yield* writeMessage(tx, task, openingMessage(task.id, line, moment.at), moment)
   // A child of a failed group opens it again.
   if (task.parentId !== null) yield* reviveGroupsAbove(tx, task, moment)
+}
+
+/** What its agent hears first: its instructions, then the goal, which is a message from outside like any later one. */
+function openingMessage(taskId: string, { id, role, content }: Opening, at: number): NewMessage {
+  return {
+    id,
+    taskId,
+    role,
+    content,
+    announcement: false,
+    step: null,
+    delivery: role === 'user' ? 'steer' : null,
+    run: null,
+    ident: null,
+    ordinal: 0,
+    timestamp: at,
+  }
+}
+
+/** A child may call what its parent may, or less: the parent's lists hold for it too, whatever becomes of the parent. */
+function inheriting(policy: TaskPolicy, above: TaskPolicy | undefined): TaskPolicy {
+  const lists = [...(above?.abilities ?? []), ...(policy.abilities ?? [])]
+  if (lists.length === 0) return policy
+  return { ...policy, abilities: [...new Map(lists.map((list) => [canonicalJson(list), list])).values()] }
 }

@@ -1,13 +1,13 @@
 // From what `create`, `spawn` and plan files say to the rows that are to be made: names, defaults, executors, trees. Pure, so a
 // bad one is refused before any transaction begins.
-import type { AutoComplete, OnChildFailure, OnDependencyFailure } from '../entities/task.ts'
+import type { AutoComplete, OnChildFailure, OnDependencyFailure, RetryPolicy, TaskPolicy } from '../entities/task.ts'
 import { ErrandError, nearestName } from '../errors.ts'
 import { type AnyExecutor, isExecutor } from '../executor.ts'
 import type { Ids } from '../ids.ts'
 import { checkText, fromJson, toJson } from '../json.ts'
 import { type ChildSpec, type CreateSpec, createSpecSchema, type ParsedEngineOptions } from '../options.ts'
 import { parse } from '../parse.ts'
-import type { TaskDraft, TreeLimits } from './create.ts'
+import type { Opening, TaskDraft, TreeLimits } from './create.ts'
 import { cycleError } from './wait.ts'
 
 export interface DraftContext {
@@ -19,6 +19,8 @@ export interface DraftContext {
   autoComplete: AutoComplete
   onChildFailure: OnChildFailure
   onDependencyFailure: OnDependencyFailure
+  /** The executor of tasks that have a goal and name none; null while no model is at hand. */
+  goalExecutor: () => string | null
 }
 
 interface Place {
@@ -40,6 +42,7 @@ export function createDrafter(
   options: ParsedEngineOptions,
   executors: ReadonlyMap<string, AnyExecutor>,
   ids: Ids,
+  goalExecutor: () => string | null,
 ): Drafter {
   const context: DraftContext = {
     nextId: (prefix) => ids.next(prefix),
@@ -49,6 +52,7 @@ export function createDrafter(
     autoComplete: options.autoComplete,
     onChildFailure: options.onChildFailure,
     onDependencyFailure: options.onDependencyFailure,
+    goalExecutor,
   }
   return {
     context,
@@ -68,10 +72,11 @@ export function toDrafts(spec: CreateSpec, context: DraftContext): TaskDraft[] {
 }
 
 function draftTree(spec: ChildSpec, localName: string | undefined, place: Place, context: DraftContext): TaskDraft[] {
-  const executor = executorName(spec.executor, context)
+  const named = executorName(spec.executor, context)
+  const executor = named ?? (spec.goal === undefined ? null : context.goalExecutor())
   const children = spec.tasks ?? {}
   const group = spec.tasks !== undefined && executor === null && spec.goal === undefined
-  const name = spec.name ?? localName ?? executor ?? spec.goal?.split('\n')[0]?.slice(0, longestDefaultName)
+  const name = spec.name ?? localName ?? named ?? spec.goal?.split('\n')[0]?.slice(0, longestDefaultName)
   if (name === undefined) {
     throw new ErrandError('INVALID_INPUT', 'A task needs a name, unless it has an executor or a goal. Add `name`.', {})
   }
@@ -81,6 +86,7 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
     })
   }
   refuseIdlePolicy(spec, name, executor, group)
+  refuseForAgents(spec, name, executor, context)
   // A task that is worked on from outside never starts by itself, so nothing holds it back from whoever claims it.
   const byHand = executor === null && !group
   const held = !byHand && (spec.autoStart === undefined ? (place.held ?? !context.autoStart) : !spec.autoStart)
@@ -102,16 +108,9 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
     deadline: spec.deadline ?? null,
     role: spec.role ?? null,
     tags: spec.tags ?? [],
-    policy: {
-      ...(spec.retry === undefined ? {} : { retry: spec.retry as never }),
-      ...(spec.timeoutMs === undefined ? {} : { timeoutMs: spec.timeoutMs }),
-      ...(spec.onInterrupt === undefined ? {} : { onInterrupt: spec.onInterrupt }),
-      ...unlessDefault('autoComplete', spec.autoComplete ?? context.autoComplete, false),
-      ...unlessDefault('onChildFailure', spec.onChildFailure ?? context.onChildFailure, 'ignore'),
-      ...unlessDefault('onDependencyFailure', spec.onDependencyFailure ?? context.onDependencyFailure, 'block'),
-      ...(spec.concurrency === undefined ? {} : { concurrency: spec.concurrency }),
-    },
+    policy: policyOf(spec, context),
     metadata: fromJson(toJson(spec.metadata ?? {}, 'the metadata')),
+    opening: openingOf(spec, executor, context),
   }
   if (spec.tasks === undefined) return [root]
   return [
@@ -126,22 +125,78 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
   ]
 }
 
+function policyOf(spec: ChildSpec, context: DraftContext): TaskPolicy {
+  const failure = spec.onDependencyFailure ?? context.onDependencyFailure
+  return {
+    ...(spec.retry === undefined ? {} : { retry: spec.retry as Partial<RetryPolicy> }),
+    ...(spec.timeoutMs === undefined ? {} : { timeoutMs: spec.timeoutMs }),
+    ...(spec.onInterrupt === undefined ? {} : { onInterrupt: spec.onInterrupt }),
+    ...unlessDefault('autoComplete', spec.autoComplete ?? context.autoComplete, false as AutoComplete),
+    ...unlessDefault<'onChildFailure', OnChildFailure>(
+      'onChildFailure',
+      spec.onChildFailure ?? context.onChildFailure,
+      'ignore',
+    ),
+    ...unlessDefault<'onDependencyFailure', OnDependencyFailure>('onDependencyFailure', failure, 'block'),
+    ...(spec.concurrency === undefined ? {} : { concurrency: spec.concurrency }),
+    ...(spec.abilities === undefined ? {} : { abilities: [spec.abilities] }),
+    ...(spec.model === undefined ? {} : { model: spec.model }),
+    ...(spec.systemPrompt === undefined ? {} : { systemPrompt: checkText(spec.systemPrompt, 'the system prompt') }),
+  }
+}
+
+/** Told to an agent that has no instructions of its own (conformance S0-008). */
+const defaultSystemPrompt = 'You are a helpful AI assistant.'
+
+/** The first lines of an agent's conversation. An engine that does not know the executor leaves them to the agent itself. */
+function openingOf(spec: ChildSpec, executor: string | null, context: DraftContext): Opening[] {
+  const known = executor === null ? undefined : context.executors.get(executor)
+  const agent = isExecutor(known) ? known.agent : undefined
+  if (agent === undefined) return []
+  const line = (role: Opening['role'], content: string): Opening => ({ id: context.nextId('msg'), role, content })
+  return [
+    line('system', spec.systemPrompt ?? agent.instructions ?? defaultSystemPrompt),
+    line('user', checkText(assignmentOf(spec), 'the goal')),
+  ]
+}
+
+/** The goal, and what was given with it. */
+function assignmentOf({ goal, input }: ChildSpec): string {
+  const given =
+    input === undefined || input === null ? [] : [typeof input === 'string' ? input : JSON.stringify(input, null, 2)]
+  return [...(goal === undefined ? [] : [goal]), ...given].join('\n\n')
+}
+
 /** Rows are read for each decision: what everybody does anyway is not written into each of them. */
 function unlessDefault<K extends string, V>(field: K, value: V, usual: V): Partial<Record<K, V>> {
   return value === usual ? {} : ({ [field]: value } as Record<K, V>)
 }
 
+/** Instructions and models are an agent's. An executor that this engine does not know may be one. */
+function refuseForAgents(spec: ChildSpec, name: string, executor: string | null, context: DraftContext): void {
+  const known = executor === null ? undefined : context.executors.get(executor)
+  if (known === undefined || (isExecutor(known) && known.agent !== undefined)) return
+  const option = (['systemPrompt', 'model'] as const).find((field) => spec[field] !== undefined)
+  if (option === undefined) return
+  throw new ErrandError(
+    'INVALID_INPUT',
+    `\`${option}\` does nothing for "${name}": its executor ${executor} is no agent. Leave it out, or name an executor that \`agent\` made.`,
+    { name, option, executor },
+  )
+}
+
+type IdleOption = 'retry' | 'timeoutMs' | 'role' | 'systemPrompt' | 'model'
+
 /** An option that does nothing is not taken: whoever gave it counts on it. */
 export function refuseIdlePolicy(
-  spec: { [field in 'retry' | 'timeoutMs' | 'role']?: unknown },
+  spec: { [field in IdleOption]?: unknown },
   name: string,
   executor: string | null,
   group: boolean,
 ): void {
   const byHand = executor === null && !group
-  const idle = (byHand ? ['retry', 'timeoutMs'] : group ? ['retry', 'timeoutMs', 'role'] : ['role']) as Array<
-    'retry' | 'timeoutMs' | 'role'
-  >
+  const ofRuns: IdleOption[] = ['retry', 'timeoutMs', 'systemPrompt', 'model']
+  const idle: IdleOption[] = byHand ? ofRuns : group ? [...ofRuns, 'role'] : ['role']
   const option = idle.find((field) => spec[field] !== undefined && spec[field] !== null)
   if (option === undefined) return
   const why = group

@@ -1,8 +1,9 @@
 // A ready task that no engine may start yet: its parent lets only so many of its children run at once, or the ledger only so
 // many tasks. Counted as admission counts, so that what `why` says is what holds it.
-import type { Why } from '../api.ts'
+
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
+import type { Why } from '../views.ts'
 import { listOf, nameOf } from './explain-words.ts'
 import { loadSharedLimits } from './limits.ts'
 

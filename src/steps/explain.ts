@@ -1,10 +1,11 @@
 // Why a task does not run, in a word for programs and a sentence for people. A read: nothing is judged or written.
-import type { Why } from '../api.ts'
+
 import { isoTime } from '../clock.ts'
 import { type Question, toQuestion } from '../entities/question.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { obstacleOf } from '../machines/readiness.ts'
+import type { Why } from '../views.ts'
 import { familyWords } from './explain-family.ts'
 import { explainPlace } from './explain-place.ts'
 import { listOf, nameOf } from './explain-words.ts'

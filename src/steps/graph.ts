@@ -1,8 +1,9 @@
 // The open tasks as a graph: in which order they can be worked off, and which of them hold up the most.
-import type { TaskGraph } from '../api.ts'
+
 import { settledStatuses, type TaskRecord, taskStatuses } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { criticalBlockers, type GraphNode, topologicalOrder } from '../machines/task-graph.ts'
+import type { TaskGraph } from '../views.ts'
 import { loadTask } from './moment.ts'
 
 const openStatuses = taskStatuses.filter((status) => !settledStatuses.includes(status))

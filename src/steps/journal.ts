@@ -1,10 +1,13 @@
 // The journal's steps: what a live run asks for is recorded before it acts, its outcome after. Every one of them checks, in
 // its own transaction, that the run is still the task's own: that is the fence.
+import type { ModelFailure } from '../agent-run.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError, type StoredError } from '../errors.ts'
 import type { NewCall, NewMessage, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { announceEnd, announceStart } from './announcements.ts'
 import { eventOf, type Moment } from './moment.ts'
+import { writeMessage } from './write-message.ts'
 
 /** Which run asks. */
 export interface RunRef {
@@ -27,26 +30,47 @@ export function* loadLive(tx: Reads, ref: RunRef): Op<TaskRecord> {
   return task
 }
 
-/** Records an entry before it acts. */
-export function beginEntry(entry: NewCall, moment: Moment): Step<TaskRecord, TaskRecord, void> {
+/** Records an entry before it acts. An announced call is told of in the conversation, for people. */
+export function beginEntry(entry: NewCall, moment: Moment, announced = false): Step<TaskRecord, TaskRecord, void> {
   return {
     name: `begin ${entry.kind}`,
     load: (tx) => loadLive(tx, entry),
     judge: (task) => task,
     *write(tx, task): Op<void> {
-      yield* tx.call.insert(entry)
+      const startMessageId = announced ? yield* announceStart(tx, task, entry, moment) : null
+      yield* tx.call.insert({ ...entry, startMessageId })
       // A question is published when the run has ended for it (suspend.ts): before that nobody could answer it.
-      if (entry.kind !== 'call') return
-      yield* tx.event.append(
-        eventOf(moment, 'call.started', task, {
-          callId: entry.id,
-          tool: entry.name,
-          args: entry.params,
-          run: entry.run,
-        }),
-      )
+      if (entry.kind === 'call') yield* publishStart(tx, task, entry, moment)
     },
   }
+}
+
+/** Begins a call that was recorded when a model asked for it. */
+export function beginPending(
+  ref: RunRef,
+  callId: string,
+  announced: boolean,
+  moment: Moment,
+): Step<OpenEntry, OpenEntry, void> {
+  return {
+    name: 'begin call',
+    *load(tx) {
+      yield* loadLive(tx, ref)
+      return yield* loadOpenEntry(tx, ref, callId)
+    },
+    judge: (loaded) => loaded,
+    *write(tx, { task, call }): Op<void> {
+      const startMessageId = announced ? yield* announceStart(tx, task, call, moment) : null
+      yield* tx.call.save({ ...call, status: 'in_progress', startMessageId, updatedAt: moment.at })
+      yield* publishStart(tx, task, call, moment)
+    },
+  }
+}
+
+function* publishStart(tx: Tx, task: TaskRecord, call: NewCall, moment: Moment): Op<void> {
+  yield* tx.event.append(
+    eventOf(moment, 'call.started', task, { callId: call.id, tool: call.name, args: call.params, run: task.run }),
+  )
 }
 
 /** Keeps details of a call in progress, while its run is open. */
@@ -55,18 +79,25 @@ export function noteEntry(
   callId: string,
   details: unknown,
   moment: Moment,
-): Step<CallRecord, CallRecord, void> {
+): Step<OpenEntry, OpenEntry, void> {
   return {
     name: 'note call',
     load: (tx) => loadOpenEntry(tx, ref, callId),
-    judge: (call) => call,
-    *write(tx, call): Op<void> {
+    judge: (loaded) => loaded,
+    *write(tx, { call }): Op<void> {
       yield* tx.call.save({ ...call, details, updatedAt: moment.at })
     },
   }
 }
 
-export type EntryOutcome = { ok: true; result: unknown } | { ok: false; error: StoredError }
+export type EntryOutcome =
+  | { ok: true; result: unknown }
+  | {
+      ok: false
+      error: StoredError
+      /** Where it came from: kept with the call, shown to nobody who only listens. */
+      stack?: string | undefined
+    }
 
 /** Records the outcome of an entry. A call may still end while its run is ending: its result is not lost. */
 export function finishEntry(
@@ -74,23 +105,22 @@ export function finishEntry(
   callId: string,
   outcome: EntryOutcome,
   moment: Moment,
-): Step<{ call: CallRecord; task: TaskRecord }, { call: CallRecord; task: TaskRecord }, void> {
+): Step<OpenEntry, OpenEntry, void> {
   return {
     name: 'finish call',
-    *load(tx) {
-      const call = yield* loadOpenEntry(tx, ref, callId)
-      return { call, task: (yield* tx.task.get(ref.taskId)) as TaskRecord }
-    },
+    load: (tx) => loadOpenEntry(tx, ref, callId),
     judge: (loaded) => loaded,
     *write(tx, { call, task }): Op<void> {
-      yield* tx.call.save({
+      const ended: CallRecord = {
         ...call,
         status: outcome.ok ? 'completed' : 'failed',
+        details: !outcome.ok && outcome.stack !== undefined ? { stack: outcome.stack } : call.details,
         result: outcome.ok ? outcome.result : null,
         error: outcome.ok ? null : outcome.error,
         dueAt: null,
         updatedAt: moment.at,
-      })
+      }
+      yield* tx.call.save({ ...ended, endMessageId: yield* announceEnd(tx, task, ended, moment) })
       if (call.kind === 'wait') yield* tx.dependency.satisfyWaits(call.id, moment.at)
       if (call.kind !== 'call') return
       yield* tx.event.append(
@@ -102,33 +132,55 @@ export function finishEntry(
   }
 }
 
-function* loadOpenEntry(tx: Reads, ref: RunRef, callId: string): Op<CallRecord> {
+interface OpenEntry {
+  task: TaskRecord
+  call: CallRecord
+}
+
+function* loadOpenEntry(tx: Reads, ref: RunRef, callId: string): Op<OpenEntry> {
   const task = yield* tx.task.get(ref.taskId)
   if (!task || task.run !== ref.run || !task.runOpen) throw runEnded(ref, 'it was closed')
   const call = yield* tx.call.get(callId)
   if (!call || (call.status !== 'in_progress' && call.status !== 'pending'))
     throw runEnded(ref, `its call ${callId} was closed`)
-  return call
+  return { task, call }
 }
 
-/** Appends a message of the run. */
-export function appendMessage(ref: RunRef, message: NewMessage, moment: Moment): Step<TaskRecord, TaskRecord, void> {
+/** Appends a message of the run, and with it the calls that it asks for: recorded, and not begun. */
+export function appendMessage(
+  ref: RunRef,
+  message: NewMessage,
+  calls: readonly NewCall[],
+  moment: Moment,
+): Step<TaskRecord, TaskRecord, CallRecord[]> {
   return {
     name: 'append message',
     load: (tx) => loadLive(tx, ref),
     judge: (task) => task,
-    *write(tx, task): Op<void> {
+    *write(tx, task): Op<CallRecord[]> {
       yield* writeMessage(tx, task, message, moment)
+      for (const call of calls) yield* tx.call.insert(call)
+      const stored: CallRecord[] = []
+      for (const { id } of calls) stored.push((yield* tx.call.get(id)) as CallRecord)
+      return stored
     },
   }
 }
 
-/** The row and its event; the text stays in the row alone. */
-export function* writeMessage(tx: Tx, task: TaskRecord, message: NewMessage, moment: Moment): Op<void> {
-  const n = yield* tx.message.append(message)
-  yield* tx.event.append(
-    eventOf(moment, 'message.appended', task, { messageId: message.id, role: message.role, n, run: message.run }),
-  )
+/** Records that a try of a model step failed: a step that was not taken is no message and no call, but people should know. */
+export function recordModelFailure(
+  ref: RunRef,
+  failure: ModelFailure,
+  moment: Moment,
+): Step<TaskRecord, TaskRecord, void> {
+  return {
+    name: 'record model failure',
+    load: (tx) => loadLive(tx, ref),
+    judge: (task) => task,
+    *write(tx, task): Op<void> {
+      yield* tx.event.append(eventOf(moment, 'model.failed', task, { ...failure, run: ref.run }))
+    },
+  }
 }
 
 /** Keeps a batch of output. */

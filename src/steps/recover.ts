@@ -1,14 +1,14 @@
 // Recovery: what a dead instance left, and nothing else. Its calls in progress are failed once and exactly once, its runs are
 // closed, and their tasks compete for a slot again. Closing the runs raises the fence against an owner that was only slow.
 
-import { interruptedError } from '../entities/call.ts'
+import { type CallRecord, interruptedError } from '../entities/call.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
+import type { StoredError } from '../errors.ts'
 import type { Op, Step, Tx } from '../ledger/ledger.ts'
 import { moved, touched } from '../machines/task-transition.ts'
-import { writeMessage } from './journal.ts'
-import { closeEntries } from './journal-closing.ts'
+import { closeEntries, isInFlight } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { settleFamily } from './settle-family.ts'
 
@@ -22,7 +22,6 @@ export interface RecoverRequest extends Moment {
   reason: 'interrupted' | 'released'
   /** The instance may still be alive, and is only taken over if its lease was over at this time; null for one that is gone. */
   onlyIfSilentAt: number | null
-  nextId: (prefix: string) => string
 }
 
 interface Loaded {
@@ -58,10 +57,7 @@ function* recoverRun(tx: Tx, run: RunRecord, request: RecoverRequest, moment: Mo
   if (!task) return
   // Whether the run left any trace is asked before the closing leaves its own.
   const recorded = yield* recordedAnything(tx, run)
-  const closed = yield* closeEntries(tx, task, ['call'], (call) => interruptedError(call.name), moment)
-  if (request.reason === 'interrupted') {
-    for (const call of closed) yield* announce(tx, task, `✗ ${call.name} failed due to process crash`, request, moment)
-  }
+  yield* closeEntries(tx, task, isInFlight, (call) => brokenOff(call, request), moment)
   yield* tx.run.save({
     ...run,
     status: 'closed',
@@ -111,17 +107,9 @@ function* recordedAnything(tx: Tx, run: RunRecord): Op<boolean> {
   return false
 }
 
-function* announce(tx: Tx, task: TaskRecord, content: string, request: RecoverRequest, moment: Moment): Op<void> {
-  const message = {
-    id: request.nextId('msg'),
-    taskId: task.id,
-    role: 'assistant' as const,
-    content,
-    announcement: true,
-    run: null,
-    ident: null,
-    ordinal: 0,
-    timestamp: request.at,
-  }
-  yield* writeMessage(tx, task, message, moment)
+/** What had begun may have happened. Only a death is called one. */
+function brokenOff(call: CallRecord, { reason }: RecoverRequest): StoredError {
+  if (reason === 'interrupted') return interruptedError(call.name)
+  const message = 'The engine let go of the run before the call ended: it may have happened'
+  return { code: 'CALL_INTERRUPTED', message, details: { call: call.name } }
 }

@@ -16,7 +16,7 @@ import {
 import type { TaskEventName } from '../machines/task-machine.ts'
 import { moved, touched } from '../machines/task-transition.ts'
 import { endRun } from './end-run.ts'
-import { closeEntries, closeEntry, endedWith, waitKinds } from './journal-closing.ts'
+import { closeEntries, closeEntry, endedWith, isIdle, isInFlight } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
 
 /** Something has ended: one task, or with `edges` a whole cascade, of which only the edges that lead out of it are left. */
@@ -100,7 +100,7 @@ function* endWaitEdge(tx: Tx, edge: DependencyRecord, blocker: TaskRecord, momen
 export function* cancelFamily(tx: Tx, task: TaskRecord, reason: string | null, moment: Moment): Op<Ended[]> {
   const next = moved(task, 'cancel', moment.at, { statusReason: reason })
   yield* endRun(tx, task, 'canceled', moment)
-  yield* closeEntries(tx, next, task.runOpen ? waitKinds : ['call', ...waitKinds], () => endedWith(next), moment)
+  yield* closeEntries(tx, next, task.runOpen ? isIdle : () => true, () => endedWith(next), moment)
   yield* tx.task.save(next)
   yield* tx.event.append(eventOf(moment, 'task.canceled', next, { from: task.status, run: task.run, reason }))
   return [{ task: next }, ...(yield* cancelBelow(tx, next, reason, moment))]
@@ -111,7 +111,7 @@ export function* cancelBelow(tx: Tx, root: TaskRecord, reason: string | null, mo
   const canceled = yield* tx.cascade.cancel({ root: root.id, reason, ...moment })
   if (canceled === undefined) return []
   for (const { call, runOpen } of yield* tx.cascade.openEntries(canceled)) {
-    if (call.kind === 'call' && runOpen) continue
+    if (isInFlight(call) && runOpen) continue
     yield* closeEntry(tx, (yield* tx.task.get(call.taskId)) as TaskRecord, call, endedWith, moment)
   }
   return [{ task: root, edges: yield* tx.cascade.edgesOut(canceled) }]
@@ -137,7 +137,7 @@ export function* failWhereItStands(tx: Tx, task: TaskRecord, error: StoredError,
   const working = yield* walkToWorking(tx, task, moment)
   const failed = moved(working, 'fail', moment.at, { error })
   yield* endRun(tx, failed, 'failed', moment, error)
-  yield* closeEntries(tx, failed, waitKinds, () => endedWith(failed), moment)
+  yield* closeEntries(tx, failed, isIdle, () => endedWith(failed), moment)
   yield* tx.task.save(failed)
   yield* tx.event.append(
     eventOf(moment, 'task.failed', failed, { from: 'working', run: failed.run, error, willRetry: false }),
@@ -146,10 +146,10 @@ export function* failWhereItStands(tx: Tx, task: TaskRecord, error: StoredError,
 }
 
 /** One of a task's waits is over: it may run again, or its live run goes on. */
-export function* wake(tx: Tx, waiter: TaskRecord, callId: string, moment: Moment): Op<TaskRecord> {
+export function* wake(tx: Tx, waiter: TaskRecord, callId: string | undefined, moment: Moment): Op<TaskRecord> {
   const woken = touched(waiter, moment.at, { wakes: waiter.wakes + 1 })
   yield* tx.task.save(woken)
-  yield* tx.event.append(eventOf(moment, 'task.unblocked', woken, { callId }))
+  yield* tx.event.append(eventOf(moment, 'task.unblocked', woken, callId === undefined ? {} : { callId }))
   return woken
 }
 

@@ -8,7 +8,8 @@ import type { StoredError } from '../errors.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { awaitsChildren, isHeldUp, retryDelay } from '../machines/family.ts'
 import { moved, touched } from '../machines/task-transition.ts'
-import { closeEntries, endedWith, waitKinds } from './journal-closing.ts'
+import { announce } from './announcements.ts'
+import { closeEntries, endedWith, isIdle, isInFlight } from './journal-closing.ts'
 import { dueAfter, eventOf, type Moment } from './moment.ts'
 import { settleFamily } from './settle-family.ts'
 
@@ -29,6 +30,8 @@ export interface SettleRunRequest extends Moment {
   diverged: string[]
   /** The run has made journal entries that may still be open. */
   journaled: boolean
+  /** Number of the last message of the conversation that the run has read; null for one that reads none. */
+  readThrough: number | null
   /** Calls of it are still in flight: the outcome counts now, and the run is closed when they have settled. */
   callsOpen: boolean
 }
@@ -36,6 +39,8 @@ export interface SettleRunRequest extends Moment {
 interface Loaded {
   task: TaskRecord | undefined
   childrenOpen: boolean
+  /** Somebody has sent a message that the run has not read: its answer is not the last word. */
+  unread: boolean
 }
 
 /** `stale`: somebody else has closed the run meanwhile, and the fence is up. */
@@ -51,7 +56,12 @@ export function settleRun(request: SettleRunRequest): Step<Loaded, Verdict, Sett
       const task = yield* tx.task.get(request.taskId)
       const asks = task?.policy.autoComplete && request.outcome.kind === 'returned'
       const children = asks ? yield* tx.task.childFacts(request.taskId) : undefined
-      return { task, childrenOpen: task !== undefined && children?.any === true && isHeldUp(task, children) }
+      const { readThrough, taskId } = request
+      return {
+        task,
+        childrenOpen: task !== undefined && children?.any === true && isHeldUp(task, children),
+        unread: readThrough !== null && (yield* tx.message.lastDelivered(taskId)) > readThrough,
+      }
     },
     judge: (loaded) => judge(request, loaded),
     *write(tx: Tx, verdict): Op<Settlement> {
@@ -67,11 +77,15 @@ type Verdict =
   | { kind: 'close'; task: TaskRecord }
   | { kind: 'settle'; outcome: RunOutcome; task: TaskRecord; error: StoredError | null; retried: TaskRecord | null }
 
-function judge(request: SettleRunRequest, { task, childrenOpen }: Loaded): Verdict {
+function judge(request: SettleRunRequest, { task, childrenOpen, unread }: Loaded): Verdict {
   if (!task || task.run !== request.run || !task.runOpen) return { kind: 'stale', task }
   const { outcome } = request
   if (task.status !== 'working' || outcome.kind === 'ignored') return { kind: 'close', task }
   const ended = { runOpen: request.callsOpen, crashes: 0 }
+  if (outcome.kind === 'returned' && unread) {
+    const waiting = moved(task, 'wait', request.at, { ...ended, statusReason: 'message', wakes: 1 })
+    return { kind: 'settle', outcome: 'waiting', task: waiting, error: null, retried: null }
+  }
   if (outcome.kind === 'returned') {
     const settled = childrenOpen
       ? moved(task, 'wait', request.at, { ...ended, result: outcome.result, statusReason: 'children', wakes: 0 })
@@ -113,12 +127,19 @@ export function nextAttempt(failed: TaskRecord, at: number, delayMs: number): Ta
 function* writeOutcome(tx: Tx, verdict: Verdict & { kind: 'settle' }, request: SettleRunRequest): Op<TaskRecord> {
   const { task, outcome, error } = verdict
   if (request.journaled) yield* closeJournal(tx, task, request)
+  if (error !== null && request.readThrough !== null) yield* tellFailure(tx, task, error, request)
   const run = closedRun(request, outcome, error)
   yield* tx.run.save(request.callsOpen ? { ...run, status: 'ending', closedAt: null } : run)
   if (request.diverged.length > 0) {
     yield* tx.event.append(eventOf(request, 'task.diverged', task, { run: request.run, entries: request.diverged }))
   }
   return yield* publishOutcome(tx, verdict, request)
+}
+
+/** People who read the conversation find its end there (conformance S0-079). */
+function* tellFailure(tx: Tx, task: TaskRecord, error: StoredError, request: SettleRunRequest): Op<void> {
+  const id = `${task.id.replace(/^task-/, 'msg-')}-failed-${request.run}`
+  yield* announce(tx, task, id, `Task failed: ${error.message}`, request)
 }
 
 /** Writes the state and the events of an outcome, and what it sets off in the family. */
@@ -181,17 +202,21 @@ function* closeEnded(tx: Tx, task: TaskRecord, request: SettleRunRequest): Op<Ta
   return free
 }
 
-/** Calls still in flight may have happened: interrupted. Waits go on with the task, unless its own work is done. */
+/** Calls still in flight may have happened: interrupted. Waits and calls not begun go on with the task, unless its own work is done. */
 function* closeJournal(tx: Tx, task: TaskRecord, request: SettleRunRequest): Op<void> {
-  if (!request.callsOpen) yield* closeEntries(tx, task, ['call'], (call) => brokenOff(call), request)
+  if (!request.callsOpen) yield* closeEntries(tx, task, isInFlight, (call) => brokenOff(call, task), request)
   const isDone = isSettled(task.status) || awaitsChildren(task)
-  if (isDone) yield* closeEntries(tx, task, waitKinds, () => endedWith(task), request)
+  if (isDone) yield* closeEntries(tx, task, isIdle, () => endedWith(task), request)
 }
 
-function brokenOff(call: CallRecord): StoredError {
+function brokenOff(call: CallRecord, task: TaskRecord): StoredError {
+  const why =
+    task.status === 'canceled'
+      ? `The task was canceled before the call had ended${task.statusReason ? ` (${task.statusReason})` : ''}`
+      : 'The run ended before the call did'
   return {
     code: 'CALL_INTERRUPTED',
-    message: 'The run ended before the call did: it may have happened',
+    message: `${why}: it may have happened`,
     details: { call: call.name },
   }
 }

@@ -10,7 +10,7 @@ import { retryDelay } from '../machines/family.ts'
 import { moved, touched } from '../machines/task-transition.ts'
 import { lapse, writeLapse } from './claim.ts'
 import { endRun } from './end-run.ts'
-import { closeEntries, endedWith, waitKinds } from './journal-closing.ts'
+import { closeEntries, endedWith, isIdle } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { cancelBelow, type Ended, failWhereItStands, settleAll, wake } from './settle-family.ts'
 import { nextAttempt, publishOutcome } from './settle-run.ts'
@@ -115,7 +115,7 @@ function* timeOutRun(tx: Tx, run: RunRecord, request: TimerRequest): Op<void> {
   }
   const failed = moved(task, 'fail', request.at, { error })
   yield* endRun(tx, task, 'failed', request, error)
-  yield* closeEntries(tx, failed, waitKinds, () => endedWith(failed), request)
+  yield* closeEntries(tx, failed, isIdle, () => endedWith(failed), request)
   const delay = retryDelay(policy, { attempt: task.attempt, code: error.code }, request.chance)
   yield* publishOutcome(
     tx,

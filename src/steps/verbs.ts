@@ -10,7 +10,7 @@ import { nextStatus, requireTransition, type TaskEventName } from '../machines/t
 import { moved, touched } from '../machines/task-transition.ts'
 import { checkAnswer } from './answer-schema.ts'
 import { endRun } from './end-run.ts'
-import { closeEntries, endedWith, waitKinds } from './journal-closing.ts'
+import { closeEntries, endedWith, isIdle } from './journal-closing.ts'
 import { eventOf, loadTask, type Moment, soonest } from './moment.ts'
 import {
   futureDeadline,
@@ -174,7 +174,7 @@ export function complete(
     },
     *write(tx, task): Op<void> {
       yield* endRun(tx, task, 'completed', moment)
-      yield* closeEntries(tx, task, waitKinds, () => endedWith(task), moment)
+      yield* closeEntries(tx, task, isIdle, () => endedWith(task), moment)
       yield* tx.task.save(task)
       yield* tx.event.append(
         eventOf(moment, 'task.completed', task, { from: 'working', run: task.run, by: task.owner ?? 'verb' }),
@@ -200,7 +200,7 @@ export function fail(
     },
     *write(tx, task): Op<void> {
       yield* endRun(tx, task, 'failed', moment, task.error)
-      yield* closeEntries(tx, task, waitKinds, () => endedWith(task), moment)
+      yield* closeEntries(tx, task, isIdle, () => endedWith(task), moment)
       yield* tx.task.save(task)
       yield* tx.event.append(
         eventOf(moment, 'task.failed', task, { from: 'working', run: task.run, error: task.error, willRetry: false }),
@@ -264,6 +264,8 @@ export interface AnswerRequest extends Moment {
   /** Absent: the question's default. */
   value?: { given: unknown }
   questionId: string | undefined
+  /** A model answers: not what is meant for people only. */
+  byModel?: boolean
 }
 
 interface AnswerLoaded {
@@ -288,6 +290,7 @@ export function answer(request: AnswerRequest): Step<AnswerLoaded, AnswerVerdict
     judge({ task, questions }) {
       requireTransition(task, 'answer')
       const question = chooseQuestion(task, questions, request.questionId)
+      if (request.byModel) requireForModels(task, question)
       const value = valueFor(task, question, request.value)
       const left = questions.length - (question === null ? 0 : 1)
       if (task.executor === null && left === 0) {
@@ -339,6 +342,15 @@ function chooseQuestion(
     'NO_QUESTION',
     `${task.id} has no open question ${questionId}. Open: ${questions.map((each) => each.id).join(', ') || 'none'}.`,
     { taskId: task.id, question: questionId, questions: questions.map((each) => each.id) },
+  )
+}
+
+function requireForModels(task: TaskRecord, question: CallRecord | null): void {
+  if (question === null || !(question.params as QuestionParams).personOnly) return
+  throw new ErrandError(
+    'FORBIDDEN',
+    `Question ${question.id} of ${task.id} is put to people: no model answers it. Let it wait, or ask one.`,
+    { taskId: task.id, question: question.id },
   )
 }
 

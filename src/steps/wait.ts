@@ -3,13 +3,15 @@
 import type { CallRecord } from '../entities/call.ts'
 import { isSettled, type Outcome, outcomeOf, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { NewCall, Op, Reads, Step } from '../ledger/ledger.ts'
+import type { NewCall, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { isWaitOver, type WaitParams } from '../machines/family.ts'
 import { loadLive, type RunRef } from './journal.ts'
 import { loadTask, type Moment } from './moment.ts'
 
 interface Loaded {
   awaited: TaskRecord[]
+  /** A message that was sent meanwhile has ended it before it began. */
+  interrupted: boolean
   cycle: string[] | undefined
 }
 
@@ -30,15 +32,17 @@ export function beginWait(entry: NewCall, moment: Moment): Step<Loaded, Loaded, 
       const open = awaited.filter((each) => !isSettled(each.status)).map((each) => each.id)
       const cycle =
         above === undefined ? yield* tx.dependency.path(open, new Set([entry.taskId])) : [above, entry.taskId]
-      return { awaited, cycle }
+      const after = params.untilMessageAfter
+      const interrupted = after !== undefined && (yield* tx.message.lastDelivered(entry.taskId)) > after
+      return { awaited, interrupted, cycle }
     },
     judge(loaded) {
       if (loaded.cycle === undefined) return loaded
       throw cycleError(`${entry.taskId} cannot wait for ${loaded.cycle[0]}`, [entry.taskId, ...loaded.cycle])
     },
-    *write(tx, { awaited }): Op<WaitState> {
+    *write(tx, { awaited, interrupted }): Op<WaitState> {
       const statuses = awaited.map((each) => each.status)
-      if (isWaitOver(params, statuses)) {
+      if (interrupted || isWaitOver(params, statuses)) {
         const outcomes = awaited.map((each) => outcomeOf(each) ?? null)
         yield* tx.call.insert({ ...entry, status: 'completed', result: outcomes, dueAt: null })
         return { open: false, outcomes }
@@ -89,6 +93,20 @@ export function takeWait(
       return { open: false, outcomes }
     },
   }
+}
+
+/** A message ends the waits of a task that it may end, with what there is by now. Their ids. */
+export function* endWaitsByMessage(tx: Tx, task: TaskRecord, at: number): Op<string[]> {
+  const ended: string[] = []
+  for (const call of yield* tx.call.open(task.id)) {
+    if (call.kind !== 'wait' || (call.params as WaitParams).untilMessageAfter === undefined) continue
+    const awaited = yield* awaitedOf(tx, call.params as WaitParams)
+    const outcomes = awaited.map((each) => (each ? (outcomeOf(each) ?? null) : null))
+    yield* tx.call.save({ ...call, status: 'completed', result: outcomes, dueAt: null, updatedAt: at })
+    yield* tx.dependency.satisfyWaits(call.id, at)
+    ended.push(call.id)
+  }
+  return ended
 }
 
 function* awaitedOf(tx: Reads, params: WaitParams): Op<Array<TaskRecord | undefined>> {

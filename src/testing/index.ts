@@ -10,5 +10,6 @@ export { callRow, edgeRow, eventRow, messageRow, runRow, someTime, taskRow } fro
 export { createFaultyLedger, type FaultKind, type FaultyLedger, type Gate, type StepChoice } from './faulty-ledger.ts'
 export type { Expectation, OpenedLedger, TestWords } from './ledger-contract/contract-world.ts'
 export { ledgerContract } from './ledger-contract/ledger-contract.ts'
+export * from './scripted-model.ts'
 export { createSequentialIds } from './sequential-ids.ts'
 export { SimulatedClock } from './simulated-clock.ts'

@@ -1,6 +1,14 @@
 // The public entry `errand/exo`: Exo's task controller under its own names, over one engine. Only words are translated here;
 // states, slots, cascades and events are the engine's. What Exo left open is said at each method.
 export { createExoExecutor, exoExecutorName, type TaskExecutor } from './exo/exo-executor.ts'
+export {
+  type Intent,
+  type IntentProvider,
+  IntentRecognizer,
+  type IntentRecognizerOptions,
+  type ModelProvider,
+  type RecognizeOptions,
+} from './exo/intent.ts'
 export { type Task, TaskStatus } from './exo/task.ts'
 export { InvalidTransitionError, TaskError, TaskNotFoundError } from './exo/task-error.ts'
 export {

@@ -77,6 +77,8 @@ const call: CallRecord = {
   details: null,
   result: null,
   error: null,
+  startMessageId: null,
+  endMessageId: null,
   dueAt: null,
   createdAt: 1,
   updatedAt: 1,
@@ -137,6 +139,8 @@ describe('a message', () => {
       role: 'user' as const,
       content: 'hello',
       announcement: false,
+      step: null,
+      delivery: null,
       run: 1,
       timestamp: 1,
     }

@@ -11,13 +11,14 @@ export type Rule = (files: SourceFile[]) => string[]
 const levels: string[][] = [
   ['errors', 'clock', 'ids', 'json', 'runtime', 'parse'],
   ['entities'],
-  ['executor', 'options', 'api'],
-  ['machines', 'bus'],
-  ['ledger'],
+  ['executor', 'options', 'views'],
+  ['machines', 'bus', 'models'],
+  ['ledger', 'agent-run'],
   ['steps'],
   ['actors', 'executors', 'routing', 'board', 'memory'],
+  ['api'],
   ['abilities'],
-  ['surfaces', 'vocabularies'],
+  ['surfaces', 'vocabularies', 'ai'],
   ['claimed-task', 'task-engine', 'engine', 'index'],
 ]
 
@@ -107,7 +108,7 @@ export const publicTypesAreOurOwn: Rule = (files) => {
     ...file.imports,
     ...Array.from(file.text.matchAll(/\/\/\/\s*<reference types="([^"]+)"/g), (match) => match[1] ?? ''),
   ]
-  return reachableFrom(files, ['dist/index.d.ts', 'dist/testing/index.d.ts', 'dist/vocabularies/exo.d.ts']).flatMap(
+  return reachableFrom(files, ['dist/index.d.ts', 'dist/testing/index.d.ts', 'dist/vocabularies/exo.d.ts', 'dist/vocabularies/agent-os.d.ts', 'dist/ai/durable.d.ts']).flatMap(
     (file) =>
       named(file)
         .filter((specifier) => hidden.includes(packageOf(specifier)))

@@ -3,7 +3,7 @@ import type { CallKind, CallRecord, CallStatus } from '../../entities/call.ts'
 import type { OnInterrupt } from '../../entities/task.ts'
 import { fromJson } from '../../json.ts'
 import { openCallStatuses } from '../../machines/call-machine.ts'
-import type { Tx } from '../ledger.ts'
+import type { SavedCall, Tx } from '../ledger.ts'
 import type { CallTableRow } from '../schema.ts'
 import { change, row, rows, type StatementCompiler, sql } from '../statement.ts'
 
@@ -25,6 +25,8 @@ export const toCallRecord = (stored: Row): CallRecord => ({
   details: fromJson(stored.details),
   result: fromJson(stored.result),
   error: stored.error === null ? null : fromJson(stored.error),
+  startMessageId: stored.start_message_id,
+  endMessageId: stored.end_message_id,
   dueAt: stored.due_at,
   createdAt: stored.created_at,
   updatedAt: stored.updated_at,
@@ -73,6 +75,8 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
       details: hole('details'),
       result: hole('result'),
       error: hole('error'),
+      start_message_id: hole('start_message'),
+      end_message_id: hole('end_message'),
       due_at: hole('due'),
       created_at: hole('created'),
       updated_at: hole('updated'),
@@ -86,17 +90,21 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
         details: hole('details'),
         result: hole('result'),
         error: hole('error'),
+        start_message_id: hole('start_message'),
+        end_message_id: hole('end_message'),
         due_at: hole('due'),
         updated_at: hole('updated'),
       })
       .where('id', '=', hole('id')),
   )
 
-  const outcomeOf = (call: Pick<CallRecord, 'status' | 'details' | 'result' | 'error' | 'dueAt' | 'updatedAt'>) => ({
+  const outcomeOf = (call: SavedCall) => ({
     status: call.status,
     details: json(call.details),
     result: json(call.result),
     error: call.error === null ? null : JSON.stringify(call.error),
+    start_message: call.startMessageId,
+    end_message: call.endMessageId,
     due: call.dueAt,
     updated: call.updatedAt,
   })

@@ -270,7 +270,29 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
         filter.ready ? sql<boolean>`(ready = 1 or claimable = 1)` : sql<boolean>`(ready = 0 and claimable = 0)`,
       )
     }
+    if (filter.below !== undefined) query = query.where(isBelow(filter.below))
+    if (filter.letGo !== undefined) query = query.where(isLetGo(filter.letGo))
+    if (filter.failedWith !== undefined) query = query.where(failedWith(filter.failedWith))
+    if (filter.createdFrom !== undefined) query = query.where('created_at', '>=', filter.createdFrom)
+    if (filter.createdTo !== undefined) query = query.where('created_at', '<=', filter.createdTo)
     return query
+  }
+
+  function isBelow(root: string) {
+    return sql<boolean>`id in (with recursive below (id) as (select id from task where parent_id = ${root} union select child.id from task as child join below on child.parent_id = below.id) select id from below)`
+  }
+
+  function isLetGo(wanted: boolean) {
+    const reasons = sql`('interrupted', 'released')`
+    return wanted
+      ? sql<boolean>`(status <> 'waiting' or status_reason in ${reasons})`
+      : sql<boolean>`(status <> 'waiting' or status_reason is null or status_reason not in ${reasons})`
+  }
+
+  function failedWith(message: string) {
+    return dialect.kind === 'postgres'
+      ? sql<boolean>`(status <> 'failed' or (error::jsonb ->> 'message') = ${message})`
+      : sql<boolean>`(status <> 'failed' or json_extract(error, '$.message') = ${message})`
   }
 
   function hasTag(tag: string) {
@@ -373,6 +395,12 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
         query.orderBy('priority', 'desc').orderBy('seq', 'asc').limit(limit).compile(),
       )
       return found.map(toRecord)
+    },
+    *newest(filter, limit, offset) {
+      // By `seq` and not by `created_at`: a clock that was set back must not reorder what was created.
+      const query = filtered(dialect.db.selectFrom('task').selectAll(), filter)
+      const page = query.orderBy('seq', 'desc').limit(limit).offset(offset)
+      return (yield* queryRows<Row>(page.compile())).map(toRecord)
     },
     *count(filter) {
       const query = filtered(

@@ -44,6 +44,8 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
       return event.data['reason'] === 'interrupted' && event.data['run'] !== 0
         ? ['interrupted: the process that ran it died']
         : []
+    case 'model.failed':
+      return [`the model failed: ${firstLine(errorMessageOf(event))}${event.data['againInMs'] === null ? '' : ' (it is asked again)'}`]
     case 'question.asked':
       return [`asks: ${firstLine(textOf(event, 'question'))}`]
     case 'output.written':

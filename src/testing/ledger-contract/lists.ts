@@ -40,14 +40,21 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       ['entries that no task has together', { metadata: { team: 1, share: 0.5 } }, []],
       ['an entry that no task has', { metadata: { nobody: 'x' } }, []],
       ['several things at once', { executor: 'x', parentId: null, statuses: ['failed'] }, ['c']],
+      ['standing below another', { below: 'a' }, ['b']],
+      ['standing below nobody', { below: 'b' }, []],
+      ['the message of a failure', { statuses: ['failed'], failedWith: 'broke' }, ['c']],
+      ['the message of no failure', { statuses: ['failed'], failedWith: 'brok' }, []],
+      ['the time of creation', { createdFrom: someTime + 1, createdTo: someTime + 2 }, ['b']],
+      ['having been created early', { createdTo: someTime }, ['c', 'a', 'd']],
     ]
     const stored: NewTask[] = [
       taskRow({ id: 'a', executor: 'x', key: 'plan/a', metadata: { team: '1', share: 0.5 } }),
-      taskRow({ id: 'b', status: 'paused', parentId: 'a', key: 'plan/b', metadata: { team: 1, share: 1e21 } }),
+      taskRow({ id: 'b', status: 'paused', parentId: 'a', key: 'plan/b', metadata: { team: 1, share: 1e21 }, createdAt: someTime + 1 }),
       taskRow({
         id: 'c',
         status: 'failed',
         completedAt: someTime,
+        error: { code: 'TASK_FAILED', message: 'broke' },
         executor: 'x',
         priority: 1,
         key: 'plans',
@@ -68,7 +75,35 @@ export const lists: Theme = ({ describe, proves, expect }) => {
     }
   })
 
+  describe('waiting tasks', () => {
+    proves('are told by whether their holder let go of them', async (ledger) => {
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'paused', status: 'paused' }))
+        yield* tx.task.insert(taskRow({ id: 'children', status: 'waiting', statusReason: 'children' }))
+        yield* tx.task.insert(taskRow({ id: 'plain', status: 'waiting' }))
+        yield* tx.task.insert(taskRow({ id: 'released', status: 'waiting', statusReason: 'released' }))
+        yield* tx.task.insert(taskRow({ id: 'lost', status: 'waiting', statusReason: 'interrupted' }))
+      })
+      const found = async (letGo: boolean) =>
+        (await ledger.read((tx) => tx.task.list({ letGo }, 10))).map((task) => task.id)
+      expect(await found(true)).toEqual(['paused', 'released', 'lost'])
+      expect(await found(false)).toEqual(['paused', 'children', 'plain'])
+    })
+  })
+
   describe('a list', () => {
+    proves('by age has the latest first, page by page, whatever priorities and clocks say', async (ledger) => {
+      await write(ledger, function* (tx) {
+        for (let n = 0; n < 5; n++)
+          yield* tx.task.insert(taskRow({ id: `task-${n}`, priority: n % 2, createdAt: someTime - n }))
+      })
+      const ids = async (limit: number, offset: number) =>
+        (await ledger.read((tx) => tx.task.newest({}, limit, offset))).map((task) => task.id)
+      expect(await ids(2, 0)).toEqual(['task-4', 'task-3'])
+      expect(await ids(9, 2)).toEqual(['task-2', 'task-1', 'task-0'])
+      expect(await ids(0, 0)).toEqual([])
+    })
+
     proves('is read page by page without gap or duplicate, whatever the priorities', async (ledger) => {
       await write(ledger, function* (tx) {
         for (let n = 0; n < 25; n++) yield* tx.task.insert(taskRow({ id: `task-${n}`, priority: n % 3 }))

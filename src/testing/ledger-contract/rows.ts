@@ -129,6 +129,10 @@ export const rows: Theme = ({ describe, proves, expect }) => {
       ])
       expect(await ledger.read((tx) => tx.message.get('m-2'))).toEqual({ ...second, n: 2 })
       expect(await ledger.read((tx) => tx.message.count('a'))).toBe(2)
+      const page = (after: number, limit: number) => ledger.read((tx) => tx.message.page('a', after, limit))
+      expect(await page(0, 1)).toEqual([{ ...first, n: 1 }])
+      expect(await page(1, 9)).toEqual([{ ...second, n: 2 }])
+      expect(await page(2, 9)).toEqual([])
     })
 
     proves('an event and an edge', async (ledger) => {

@@ -1,0 +1,23 @@
+// What abilities need of the engine that offers them. Who calls decides which engine they get: a model's reaches no further
+// than its own task and what is below it.
+import type { Engine } from '../api.ts'
+import type { Caller } from '../bus/caller.ts'
+import type { AnyStep, Op, Reads } from '../ledger/ledger.ts'
+import type { ModelRegistry } from '../models/model-registry.ts'
+import type { TreeLimits } from '../steps/create.ts'
+import type { Moment } from '../steps/moment.ts'
+
+export interface AbilityHost {
+  readonly models: ModelRegistry
+  /** How large a tree may grow. */
+  readonly treeLimits: TreeLimits
+  /** Whether an executor of this engine lets a model work. False for names that it does not know. */
+  isAgent(executor: string): boolean
+  /** The engine as this caller may use it, once it is open. @throws what kept it from opening. */
+  engineFor(caller: Caller): Promise<Engine>
+  /** For abilities that speak of rows: resolves when the step is durable. */
+  step<R>(step: AnyStep<R>): Promise<R>
+  read<R>(query: (tx: Reads) => Op<R>): Promise<R>
+  moment(): Promise<Moment>
+  nextId(prefix: string): string
+}

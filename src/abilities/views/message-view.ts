@@ -1,0 +1,19 @@
+// A message as the ledger abilities show it (conformance S0-020, C-10).
+import { z } from 'zod'
+import { type MessageRecord, messageRoles } from '../../entities/message.ts'
+
+export const ledgerMessageSchema = z.object({
+  id: z.string(),
+  taskId: z.string(),
+  role: z.enum(messageRoles),
+  content: z.string(),
+  /** Epoch milliseconds: when it was whole, or was received. */
+  timestamp: z.number(),
+  /** True for what is told to people only and no model reads. */
+  announcement: z.boolean(),
+})
+export type LedgerMessage = z.output<typeof ledgerMessageSchema>
+
+export function toLedgerMessage({ id, taskId, role, content, timestamp, announcement }: MessageRecord): LedgerMessage {
+  return { id, taskId, role, content, timestamp, announcement }
+}

@@ -1,0 +1,158 @@
+// The calls of a live run: each is recorded before its function runs, its outcome after; a repeated run gets what was recorded.
+import type { CallRecord } from '../entities/call.ts'
+import type { OnInterrupt } from '../entities/task.ts'
+import { type StoredError, stackOf, toStoredError } from '../errors.ts'
+import type { CallOptions } from '../executor.ts'
+import { fromJson, toJson } from '../json.ts'
+import type { NewCall } from '../ledger/ledger.ts'
+import { replayedError, replayOf } from '../machines/replay.ts'
+import { beginEntry, beginPending, finishEntry, noteEntry } from '../steps/journal.ts'
+import { type CallFunction, type CallPerformance, performCall } from './perform-call.ts'
+import type { EntryDescription, RunCore } from './run-core.ts'
+import type { RunOutput } from './run-output.ts'
+
+/** How a call is made, beyond what callers say. */
+export interface CallWay extends CallOptions {
+  /** The conversation tells of its beginning and its end, for people. */
+  announced?: boolean
+  /** The function gets these instead of the recorded params. */
+  given?: unknown
+  /** Told when the outcome stands in the ledger, or is found there. */
+  recorded?: () => void
+}
+
+export class RunCalls {
+  readonly #core: RunCore
+  readonly #output: RunOutput
+  readonly #onInterrupt: OnInterrupt
+  readonly #ask: (question: string, schema: Record<string, unknown>, key: string) => Promise<unknown>
+  #inFlight = 0
+  #settled: (() => void) | undefined
+  #drained: (() => void) | undefined
+
+  /** `ask` puts to a person whether an interrupted call is to be made again. */
+  constructor(
+    core: RunCore,
+    output: RunOutput,
+    onInterrupt: OnInterrupt,
+    ask: (question: string, schema: Record<string, unknown>, key: string) => Promise<unknown>,
+  ) {
+    this.#core = core
+    this.#output = output
+    this.#onInterrupt = onInterrupt
+    this.#ask = ask
+  }
+
+  /** Calls whose functions have not settled, the executor's own end notwithstanding. */
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  async allSettled(): Promise<void> {
+    if (this.#inFlight > 0) await new Promise<void>((settled) => (this.#settled = settled))
+  }
+
+  /** Calls back when none is in flight: at once, or at the end of the last. */
+  whenNone(callback: () => void): void {
+    if (this.#inFlight === 0) callback()
+    else this.#drained = callback
+  }
+
+  /** The run has ended: whoever waits for a safe point has one. */
+  end(): void {
+    this.#drained?.()
+  }
+
+  async make(entry: EntryDescription, params: unknown, fn: CallFunction, way: CallWay): Promise<unknown> {
+    const onInterrupt = way.onInterrupt ?? this.#onInterrupt
+    const found = this.#core.find(entry)
+    switch (replayOf(found, this.#core.attempt, onInterrupt)) {
+      case 'result':
+        return (found as CallRecord).result
+      case 'error':
+        way.recorded?.()
+        throw replayedError(found as CallRecord)
+      case 'ask':
+        if (await this.#askAgain(found as CallRecord)) break
+        way.recorded?.()
+        throw replayedError(found as CallRecord)
+      case 'begin':
+        return this.#core.busy(async () => {
+          const { host, ref } = this.#core
+          await this.#core.step(beginPending(ref, (found as CallRecord).id, way.announced === true, host.moment()))
+          return this.#perform(found as CallRecord, params, fn, way)
+        })
+      case 'anew':
+      case 'resume':
+    }
+    return this.#core.busy(async () => {
+      const record = this.#core.entryOf(entry, undefined, onInterrupt)
+      const moment = this.#core.host.moment()
+      await this.#core.step(beginEntry({ ...record, status: 'in_progress' }, moment, way.announced))
+      return this.#perform(record, params, fn, way)
+    })
+  }
+
+  async #perform(record: NewCall, params: unknown, fn: CallFunction, way: CallWay): Promise<unknown> {
+    this.#inFlight++
+    try {
+      return await this.#execute(record, params, fn, way)
+    } finally {
+      this.#inFlight--
+      if (this.#inFlight === 0) {
+        this.#drained?.()
+        this.#settled?.()
+      }
+    }
+  }
+
+  /** Executes the function of a recorded call and records what came of it. */
+  async #execute(record: NewCall, params: unknown, fn: CallFunction, way: CallWay): Promise<unknown> {
+    let image: unknown
+    try {
+      const value = await performCall(this.#performing(record), 'given' in way ? way.given : params, fn, way)
+      image = fromJson(toJson(value, `the result of call "${record.name}"`))
+    } catch (error) {
+      // Broken off by the end of the run: it may have happened, so it is closed as interrupted, not as failed by itself.
+      if (this.#core.ended) throw this.#core.ended
+      const stack = way.announced ? stackOf(error) : undefined
+      await this.#finish(record.id, { ok: false, error: toStoredError(error, 'CALL_FAILED'), stack })
+      way.recorded?.()
+      throw error
+    }
+    await this.#finish(record.id, { ok: true, result: image })
+    if (this.#core.ended) throw this.#core.ended
+    return image
+  }
+
+  async #finish(
+    callId: string,
+    outcome: { ok: true; result: unknown } | { ok: false; error: StoredError; stack: string | undefined },
+  ): Promise<void> {
+    if (!this.#output.isEmpty) await this.#output.flush()
+    await this.#core.step(finishEntry(this.#core.ref, callId, outcome, this.#core.host.moment()))
+  }
+
+  #performing(record: NewCall): CallPerformance {
+    const { host, ref, signal } = this.#core
+    return {
+      clock: host.clock,
+      chance: () => host.chance(),
+      callId: record.id,
+      name: record.name,
+      signal,
+      note: (details) =>
+        this.#core.step(noteEntry(ref, record.id, fromJson(toJson(details, 'the details of a call')), host.moment())),
+    }
+  }
+
+  /** A person decides about a call that a crash interrupted: true to run it again. */
+  async #askAgain(found: CallRecord): Promise<boolean> {
+    const decision = await this.#ask(
+      `The call "${found.name}" was interrupted and may have happened. Run it again?`,
+      { enum: ['rerun', 'fail'] },
+      `interrupted:${found.id}`,
+    )
+    return decision === 'rerun'
+  }
+}

@@ -1,0 +1,158 @@
+// What the parts of a live run share: whose it is, what earlier runs recorded, what of it is in flight, and whether it has ended.
+import type { AgentDefaults } from '../agent-run.ts'
+import type { Bus } from '../bus/bus.ts'
+import type { Clock } from '../clock.ts'
+import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
+import type { OnInterrupt, Task, TaskRecord } from '../entities/task.ts'
+import type { ErrandError } from '../errors.ts'
+import type { SpawnSpec } from '../executor.ts'
+import { checkText } from '../json.ts'
+import type { NewCall, Op, Reads, Step } from '../ledger/ledger.ts'
+import type { CreateRequest, TreeLimits } from '../steps/create.ts'
+import type { RunRef } from '../steps/journal.ts'
+import { dueAfter, type Moment } from '../steps/moment.ts'
+import { RunJournal } from './run-journal.ts'
+
+/** What a run needs of the engine around it. */
+export interface RunHost {
+  readonly clock: Clock
+  readonly onInterrupt: OnInterrupt
+  nextId(prefix: string): string
+  /** A random number from 0 to 1. */
+  chance(): number
+  readonly treeLimits: TreeLimits
+  readonly bus: Bus
+  readonly agentDefaults: AgentDefaults
+  /** The model that an agent of this name uses; undefined for the default one. */
+  modelIdOf(executor: string): string | undefined
+  moment(): Moment
+  step<L, D, R>(step: Step<L, D, R>): Promise<R>
+  read<R>(query: (tx: Reads) => Op<R>): Promise<R>
+  /** Parses children that a run spawns. */
+  draft(specs: readonly SpawnSpec[], parentId: string): CreateRequest['trees']
+  /** Live output, for whoever streams in this process. */
+  live(taskId: string, content: string, messageId?: string): void
+  /** A timer row was written. */
+  arm(dueAt: number): void
+  views(records: readonly TaskRecord[]): Promise<Task[]>
+  report(error: unknown, context: Record<string, unknown>): void
+}
+
+/** An entry of the journal as a run asks for it. */
+export interface EntryDescription {
+  kind: CallKind
+  name: string
+  ident: string
+  ordinal: number
+  params: unknown
+}
+
+export class RunCore {
+  readonly ref: RunRef
+  readonly attempt: number
+  readonly host: RunHost
+  journal = new RunJournal()
+  /** It has made entries in the journal, or found some: the end must look for open ones. */
+  journaled = false
+  /** Asked when nothing of the run is in flight. */
+  onIdle: () => void = () => {}
+  readonly #controller = new AbortController()
+  #ended: ErrandError | undefined
+  #inFlight = 0
+
+  constructor(task: TaskRecord, host: RunHost) {
+    this.ref = { taskId: task.id, run: task.run }
+    this.attempt = task.attempt
+    this.host = host
+  }
+
+  get taskId(): string {
+    return this.ref.taskId
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  get ended(): ErrandError | undefined {
+    return this.#ended
+  }
+
+  get isIdle(): boolean {
+    return this.#inFlight === 0 && this.#ended === undefined
+  }
+
+  /** False when it had ended before. */
+  end(reason: ErrandError): boolean {
+    if (this.#ended) return false
+    this.#ended = reason
+    this.#controller.abort(reason)
+    return true
+  }
+
+  /** Counts what is in flight; when it is done the run may have become quiet. */
+  async busy<R>(work: () => Promise<R>): Promise<R> {
+    this.#inFlight++
+    try {
+      return await work()
+    } finally {
+      this.#inFlight--
+      this.onIdle()
+    }
+  }
+
+  /** Counts what is in flight, and leaves it at that. */
+  async counted<R>(work: () => Promise<R>): Promise<R> {
+    this.#inFlight++
+    try {
+      return await work()
+    } finally {
+      this.#inFlight--
+    }
+  }
+
+  async loadJournal(): Promise<void> {
+    const { taskId, attempt } = this
+    this.journal = await this.host.read(function* (tx) {
+      return new RunJournal(yield* tx.call.list(taskId), yield* tx.message.list(taskId), attempt)
+    })
+    this.journaled = true
+  }
+
+  /** Claims the place of an entry: synchronously, so that the order of asking decides. */
+  describe(kind: CallKind, name: string, params: unknown, key?: string, identity: unknown = params): EntryDescription {
+    const ident = identOf(key, identity)
+    checkText(name, 'the name of an entry')
+    return { kind, name, ident, ordinal: this.journal.claim(kind, name, ident), params }
+  }
+
+  find(entry: EntryDescription): CallRecord | undefined {
+    return this.journal.find(entry.kind, entry.name, entry.ident, entry.ordinal)
+  }
+
+  /** The row of a new entry. */
+  entryOf(entry: EntryDescription, dueInMs?: number, onInterrupt: OnInterrupt = 'fail'): NewCall {
+    this.journaled = true
+    const { at } = this.host.moment()
+    return {
+      ...entry,
+      ...this.ref,
+      id: this.host.nextId('call'),
+      attempt: this.attempt,
+      status: 'pending',
+      onInterrupt,
+      details: null,
+      result: null,
+      error: null,
+      startMessageId: null,
+      endMessageId: null,
+      dueAt: dueInMs === undefined ? null : dueAfter(at, dueInMs),
+      createdAt: at,
+      updatedAt: at,
+    }
+  }
+
+  step<L, D, R>(step: Step<L, D, R>): Promise<R> {
+    return this.host.step(step)
+  }
+}

@@ -1,0 +1,248 @@
+// A language model whose steps are journaled: the object the AI SDK is given in place of the provider's own. What was asked is
+// an entry's identity, what was answered its result; the provider is asked only for what the journal does not hold.
+import { hash } from 'node:crypto'
+import { z } from 'zod'
+import { ErrandError, Failure } from '../errors.ts'
+import type { CallContext, CallOptions, Run } from '../executor.ts'
+import { canonicalJson } from '../json.ts'
+import { kindOf, parse } from '../parse.ts'
+import { anyOf, type FailedOutcome, journaled, type Outcome } from './journaled.ts'
+import { toImage } from './json-image.ts'
+import { brokenStream, condensed, StepRelay, type StreamPart, streamOf } from './step-relay.ts'
+
+/** What is needed of a language model: the AI SDK's own (specification v3 or v4) fit, and so do its wrapped ones. */
+export interface ModelLike {
+  readonly specificationVersion: 'v3' | 'v4'
+  readonly provider: string
+  readonly modelId: string
+  doGenerate(options: never): PromiseLike<unknown>
+  doStream(options: never): PromiseLike<{ stream: ReadableStream<unknown> }>
+}
+
+/** What the AI SDK hands to a model: everything but the signal and the headers decides the answer. */
+export interface StepOptions {
+  abortSignal?: AbortSignal | undefined
+  headers?: unknown
+  prompt?: unknown
+  tools?: unknown
+  [setting: string]: unknown
+}
+
+type StepOptionsOfCall = Omit<CallOptions, 'key'>
+type Method = 'generate' | 'stream'
+
+/** A streamed step as it is stored. */
+interface StreamedStep {
+  parts: StreamPart[]
+  response: unknown
+  /** It broke while it flowed; its parts are not kept. */
+  broken: boolean
+}
+
+interface StreamAnswer {
+  stream: ReadableStream<StreamPart>
+  response?: unknown
+}
+
+const generatedSchema = z.looseObject({ content: z.array(z.unknown()) })
+const streamedSchema = z.looseObject({
+  stream: z.custom<ReadableStream<StreamPart>>(
+    (value) => typeof (value as { getReader?: unknown } | null | undefined)?.getReader === 'function',
+    'expected a ReadableStream',
+  ),
+})
+type Generated = z.infer<typeof generatedSchema>
+
+/** Prompts are only compared, so they may be as deep as recursion goes. */
+const deepestPrompt = 1_000
+
+/** @throws ErrandError INVALID_INPUT for what is no language model of the specification v3 or v4. */
+export function checkModel(model: object): void {
+  const { specificationVersion, modelId } = model as Partial<ModelLike>
+  const { doGenerate } = model as Partial<ModelLike>
+  if ((specificationVersion === 'v3' || specificationVersion === 'v4') && typeof doGenerate === 'function') return
+  throw new ErrandError(
+    'INVALID_INPUT',
+    `durable cannot journal the model ${JSON.stringify(modelId) ?? ''}: expected a language model of the specification v3 or v4, got ${JSON.stringify(specificationVersion) ?? kindOf(specificationVersion)}. Use a provider of AI SDK 6 or later.`,
+    { specificationVersion, modelId },
+  )
+}
+
+/** The same model to whoever looks at it; its two ways of answering go through the journal. */
+export function durableModel<M extends ModelLike>(
+  run: Run,
+  model: M,
+  key: string | undefined,
+  rest: StepOptionsOfCall,
+): M {
+  const steps = new DurableSteps(run, model, key, rest)
+  const own: Record<PropertyKey, unknown> = {
+    doGenerate: (options: StepOptions) => steps.generate(options),
+    doStream: (options: StepOptions) => steps.stream(options),
+  }
+  return new Proxy(model, {
+    get(target, property) {
+      if (Object.hasOwn(own, property)) return own[property]
+      // Providers are classes with private fields: what is asked for must find the provider itself as its `this`.
+      const value: unknown = Reflect.get(target, property, target)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+}
+
+class DurableSteps {
+  readonly #run: Run
+  readonly #model: ModelLike
+  readonly #key: string | undefined
+  readonly #options: StepOptionsOfCall
+
+  constructor(run: Run, model: ModelLike, key: string | undefined, options: StepOptionsOfCall) {
+    this.#run = run
+    this.#model = model
+    this.#key = key
+    this.#options = { onInterrupt: 'rerun', ...options }
+  }
+
+  async generate(options: StepOptions): Promise<Generated> {
+    const outcome = await this.#journaled<Generated>('generate', options, async ({ signal }) => {
+      const abortSignal = anyOf(signal, options.abortSignal)
+      const answer = await this.#model.doGenerate({ ...options, abortSignal } as never)
+      return judgeAnswer(
+        withoutEcho(parse(generatedSchema, answer, `what the model "${this.#model.modelId}" generated`)),
+      )
+    })
+    if (outcome.ok) return outcome.value
+    // It finished with an error, and how it did is what the SDK is to see.
+    if (outcome.also !== undefined) return outcome.also as Generated
+    throw outcome.error
+  }
+
+  /** Resolves when the provider begins to answer, like the provider's own, or at once with what the journal holds. */
+  stream(options: StepOptions): Promise<StreamAnswer> {
+    const opened = Promise.withResolvers<StreamAnswer>()
+    let relay: StepRelay | undefined
+    const outcome = this.#journaled<StreamedStep>('stream', options, async ({ signal }) => {
+      // Only its time-out leads here a second time, and half of a step cannot be taken back.
+      if (relay !== undefined) return { ok: false, error: lateStep() }
+      const abortSignal = anyOf(signal, options.abortSignal)
+      const given: unknown = await this.#model.doStream({ ...options, abortSignal } as never)
+      const answer = parse(streamedSchema, given, `what the model "${this.#model.modelId}" streamed`)
+      signal.throwIfAborted()
+      relay = new StepRelay()
+      opened.resolve({ ...answer, stream: relay.stream })
+      return passStep(relay, answer, abortSignal)
+    })
+    void outcome.then((come) => {
+      const step = stepOf(come)
+      const broken = step === undefined || step.broken ? (come as FailedOutcome) : undefined
+      if (relay !== undefined && broken !== undefined) relay.break(broken.error)
+      else if (relay !== undefined) relay.release()
+      else if (step !== undefined) opened.resolve(replayed(step, broken))
+      else opened.reject((come as FailedOutcome).error)
+    })
+    return opened.promise
+  }
+
+  async #journaled<T>(
+    method: Method,
+    asked: StepOptions,
+    perform: (context: CallContext) => Promise<Outcome<T>>,
+  ): Promise<Outcome<T>> {
+    const { modelId, provider } = this.#model
+    const { abortSignal, headers: _headers, ...question } = asked
+    const identity = this.#key ?? hash('sha256', canonicalJson(toImage(question, 'the prompt', deepestPrompt)))
+    return journaled(this.#run, {
+      name: `model ${modelId}`,
+      key: `${method}:${identity}`,
+      params: { provider, method, messages: lengthOf(question.prompt), tools: namesOf(question.tools) },
+      options: this.#options,
+      perform: async (context) => {
+        try {
+          return await perform(context)
+        } catch (error) {
+          const retry = isRetryable(error) && abortSignal?.aborted !== true
+          return { ok: false, error, retry, retryAfterMs: retryAfterOf(error) }
+        }
+      },
+    })
+  }
+}
+
+function lengthOf(list: unknown): number {
+  return Array.isArray(list) ? list.length : 0
+}
+
+function namesOf(tools: unknown): string[] {
+  return Array.isArray(tools) ? tools.map((tool: { name?: unknown }) => String(tool.name)) : []
+}
+
+// ── what came of a step ──
+
+/** The request repeats the whole conversation and the body the whole answer: neither is kept, in no run. */
+function withoutEcho({ request: _request, response, ...answer }: Generated): Generated {
+  if (typeof response !== 'object' || response === null) return answer
+  const { body: _body, ...metadata } = response as Record<string, unknown>
+  return { ...answer, response: metadata }
+}
+
+/** A step that ended in an error is a failed call, so that a new attempt asks again; this attempt sees what was answered. */
+function judgeAnswer(answer: Generated): Outcome<Generated> {
+  const { finishReason } = answer as { finishReason?: unknown }
+  const reason = (finishReason as { unified?: unknown } | undefined)?.unified ?? finishReason
+  if (reason !== 'error') return { ok: true, value: answer }
+  return { ok: false, error: new Error('The model finished with an error.'), also: answer }
+}
+
+/** Lets a step flow to the SDK, and says what is to be recorded of it. */
+async function passStep(
+  relay: StepRelay,
+  { stream, response }: { stream: ReadableStream<StreamPart>; response?: unknown },
+  signal: AbortSignal,
+): Promise<Outcome<StreamedStep>> {
+  try {
+    const parts = condensed(await relay.pass(stream, signal))
+    return judgeParts({ parts, response, broken: false })
+  } catch (error) {
+    return { ok: false, error, retry: false, also: { parts: [], response, broken: true } satisfies StreamedStep }
+  }
+}
+
+function judgeParts(step: StreamedStep): Outcome<StreamedStep> {
+  const failed = step.parts.find(({ type }) => type === 'error')
+  if (failed === undefined && step.parts.some(({ type }) => type === 'finish')) return { ok: true, value: step }
+  const error = failed?.['error'] ?? new Error('The stream of the model ended before its step was finished.')
+  return { ok: false, error, retry: false, also: step }
+}
+
+/** What was streamed, if anything ever was. */
+function stepOf(outcome: Outcome<StreamedStep>): StreamedStep | undefined {
+  return outcome.ok ? outcome.value : (outcome.also as StreamedStep | undefined)
+}
+
+/** A stream that broke while it flowed breaks again, rather than never to begin: the SDK tells the two apart. */
+function replayed({ parts, response }: StreamedStep, broken: FailedOutcome | undefined): StreamAnswer {
+  const stream = broken === undefined ? streamOf(parts) : brokenStream(broken.error)
+  return response === undefined ? { stream } : { stream, response }
+}
+
+function lateStep(): Failure {
+  return new Failure('The step took longer than its timeoutMs after it had begun to stream.', {
+    code: 'TIMEOUT',
+    retry: false,
+  })
+}
+
+// ── retries ──
+
+/** The provider knows: the AI SDK's errors say whether another try may help. */
+function isRetryable(error: unknown): boolean {
+  return !ErrandError.isInstance(error) && (error as { isRetryable?: unknown } | undefined)?.isRetryable !== false
+}
+
+/** How long the provider wants to be left alone, in milliseconds, if it said so in numbers. */
+function retryAfterOf(error: unknown): number | undefined {
+  const headers = (error as { responseHeaders?: Record<string, string> } | undefined)?.responseHeaders
+  const milliseconds = Number.parseFloat(headers?.['retry-after-ms'] ?? '')
+  const wanted = Number.isNaN(milliseconds) ? 1000 * Number.parseFloat(headers?.['retry-after'] ?? '') : milliseconds
+  return wanted >= 0 ? wanted : undefined
+}

@@ -1,0 +1,149 @@
+// Tools whose executions are journaled: the tool set the AI SDK is given in place of the author's own. The id that the model gave
+// a tool call is its identity; it is part of the recorded step, so a repeated run comes with the same one.
+import { z } from 'zod'
+import { ErrandError, nearestName } from '../errors.ts'
+import type { CallContext, CallOptions, Run } from '../executor.ts'
+import { kindOf, parse } from '../parse.ts'
+import { anyOf, journaled, type Outcome } from './journaled.ts'
+import { toImage } from './json-image.ts'
+
+/** What is needed of a tool set: the AI SDK's own fit. */
+export type ToolsLike = Record<string, object>
+
+/** What the SDK gives a tool beside its input, as far as the journal looks at it. */
+interface ExecutionOptions {
+  toolCallId: string
+  abortSignal?: AbortSignal | undefined
+}
+type Execute = (input: unknown, options: ExecutionOptions) => unknown
+type ExecutableTool = object & { execute: Execute }
+type CallSettings = Omit<CallOptions, 'key'>
+
+const executionSchema = z.looseObject({
+  toolCallId: z.string().min(1),
+  abortSignal: z.instanceof(AbortSignal).optional(),
+})
+
+/** @throws ErrandError INVALID_INPUT for what is no tool, UNKNOWN_OPTION { option, nearest } for options of a tool that is not there. */
+export function checkTools(tools: ToolsLike, named: Iterable<string>): void {
+  for (const [name, tool] of Object.entries(tools)) {
+    if (typeof tool === 'object' && tool !== null) continue
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `durable takes a language model or an object of tools by their names, but "${name}" is ${kindOf(tool)}.`,
+      { tool: name },
+    )
+  }
+  const known = Object.keys(tools)
+  for (const option of named) {
+    if (known.includes(option)) continue
+    const nearest = nearestName(option, known)
+    throw new ErrandError(
+      'UNKNOWN_OPTION',
+      `durable has options for the tool "${option}", which is not among the tools.${nearest ? ` Did you mean "${nearest}"?` : ''} They are: ${known.join(', ')}.`,
+      { option, nearest, known },
+    )
+  }
+}
+
+/** The same tools under the same names; those that can be executed are journaled. */
+export function durableTools<T extends ToolsLike>(run: Run, tools: T, settingsOf: (name: string) => CallSettings): T {
+  const wrapped = Object.entries(tools).map(([name, tool]) => [
+    name,
+    isExecutable(tool) ? durableTool(run, name, tool, settingsOf(name)) : tool,
+  ])
+  return Object.fromEntries(wrapped) as T
+}
+
+function isExecutable(tool: object): tool is ExecutableTool {
+  return typeof (tool as Partial<ExecutableTool>).execute === 'function'
+}
+
+function durableTool(run: Run, name: string, tool: ExecutableTool, settings: CallSettings): ExecutableTool {
+  const executions = new ToolExecutions(run, name, tool, settings)
+  const execute: Execute = isGenerator(tool.execute)
+    ? (input, options) => executions.stream(input, options)
+    : (input, options) => executions.execute(input, options)
+  return Object.assign(Object.create(Object.getPrototypeOf(tool) as object | null) as object, tool, { execute })
+}
+
+/** The SDK must be told before anything runs whether values come one by one. */
+function isGenerator(execute: Execute): boolean {
+  return Object.prototype.toString.call(execute) === '[object AsyncGeneratorFunction]'
+}
+
+class ToolExecutions {
+  readonly #run: Run
+  readonly #name: string
+  readonly #tool: ExecutableTool
+  readonly #settings: CallSettings
+
+  constructor(run: Run, name: string, tool: ExecutableTool, settings: CallSettings) {
+    this.#run = run
+    this.#name = name
+    this.#tool = tool
+    this.#settings = settings
+  }
+
+  /** The result, or what a repeated run finds of it. */
+  async execute(
+    input: unknown,
+    options: ExecutionOptions,
+    onValue: (value: unknown) => void = () => {},
+  ): Promise<unknown> {
+    const { toolCallId, abortSignal } = parse(executionSchema, options, `the options of the tool "${this.#name}"`)
+    const outcome = await journaled<unknown>(this.#run, {
+      name: this.#name,
+      key: toolCallId,
+      params: toImage(input, `the input of the tool "${this.#name}"`),
+      options: this.#settings,
+      perform: ({ signal }: CallContext) =>
+        this.#perform(input, { ...options, abortSignal: anyOf(signal, abortSignal) }, onValue),
+    })
+    if (!outcome.ok) throw outcome.error
+    return outcome.value
+  }
+
+  /** The values as they come; the last one, which is the result, when it is recorded. A repeated run gives that one alone. */
+  async *stream(input: unknown, options: ExecutionOptions): AsyncGenerator<unknown, void> {
+    const values: unknown[] = []
+    let stirred = Promise.withResolvers<void>()
+    let isOver = false
+    const stir = (): void => {
+      stirred.resolve()
+      stirred = Promise.withResolvers()
+    }
+    const result = this.execute(input, options, (value) => {
+      values.push(value)
+      stir()
+    }).finally(() => {
+      isOver = true
+      stir()
+    })
+    result.catch(() => {})
+    while (!isOver) {
+      await stirred.promise
+      while (values.length > 1) yield values.shift()
+    }
+    yield await result
+  }
+
+  async #perform(
+    input: unknown,
+    options: ExecutionOptions,
+    onValue: (value: unknown) => void,
+  ): Promise<Outcome<unknown>> {
+    const given = this.#tool.execute(input, options)
+    if (!isAsyncIterable(given)) return { ok: true, value: await given }
+    let last: unknown
+    for await (const value of given) {
+      last = value
+      onValue(value)
+    }
+    return { ok: true, value: last }
+  }
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof (value as Partial<AsyncIterable<unknown>> | null | undefined)?.[Symbol.asyncIterator] === 'function'
+}

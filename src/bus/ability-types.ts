@@ -1,0 +1,22 @@
+// What the compiler knows of abilities by id. Empty here: whoever registers an ability adds its line by declaration merging.
+
+/**
+ * Types of abilities by their id, for `bus.call` and `bus.stream`.
+ *
+ * @example
+ * declare module 'errand' {
+ *   interface AbilityTypes {
+ *     'notes:add': { input: { text: string }; output: { id: string } }
+ *     'notes:watch': { input: { since: number }; output: string[]; chunk: string }
+ *   }
+ * }
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: it exists to be merged with.
+export interface AbilityTypes {}
+
+export type InputOfAbility<K extends keyof AbilityTypes> = AbilityTypes[K] extends { input: infer I } ? I : unknown
+export type OutputOfAbility<K extends keyof AbilityTypes> = AbilityTypes[K] extends { output: infer O } ? O : unknown
+/** What a stream ability yields: `chunk` where it differs from `output`, which is then what the drained stream comes to. */
+export type ChunkOfAbility<K extends keyof AbilityTypes> = AbilityTypes[K] extends { chunk: infer C }
+  ? C
+  : OutputOfAbility<K>

@@ -1,0 +1,248 @@
+// What an ability is: an id, a description, two schemas and a handler, defined once and offered on every surface.
+import { z } from 'zod'
+import { abilityIdSchema } from '../entities/ability-pattern.ts'
+import type { OnInterrupt, RetryPolicy } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import { executorOptionsSchema, type Run } from '../executor.ts'
+import { parse } from '../parse.ts'
+import type { Caller } from './caller.ts'
+import { refuseHostileData } from './input-door.ts'
+import {
+  type AbilitySchema,
+  abilitySchemaSchema,
+  type GivenBy,
+  type JsonSchema,
+  type ParsedBy,
+  type SchemaPair,
+  schemaPair,
+} from './json-schema.ts'
+
+/** What a handler is given beside its input. */
+export interface AbilityContext {
+  /** Aborts when whoever called lets go. */
+  signal: AbortSignal
+  caller: Caller
+  /** Only when a run calls through `run.invoke`. */
+  run?: Run
+}
+
+interface AbilityBasics<I extends AbilitySchema, O extends AbilitySchema> {
+  /** `module:name` or `module:sub:name`: two to four parts of letters, digits, `_` and `-`, at most 100 characters. */
+  id: string
+  /** What it does, in words for people and models. */
+  description: string
+  /** A zod schema or a plain JSON Schema. Whether unknown keys are refused is as the schema says. */
+  input: I
+  /** Likewise; for a stream ability, of each chunk. */
+  output: O
+  /** Ids of the tasks that the input names: a caller with a task may name only those of its own subtree. Default: none. */
+  scope?(input: ParsedBy<I>): readonly string[]
+  /** False: no model, and no task that models work on, ever gets or calls it. Default true. */
+  models?: boolean
+  /** A model's call of it is first put to a person; a text says what to ask. Default false. */
+  confirm?: boolean | string
+  /** What a crash in the middle of a journaled call of it means. Default: what the caller's own defaults say. */
+  onInterrupt?: OnInterrupt
+  /** Attempts of a journaled call of it. Default: one. */
+  retry?: Partial<RetryPolicy>
+  /** Longest duration of a journaled call of it, in milliseconds. Default: none. */
+  timeoutMs?: number
+}
+
+/** An ability that gives one result. */
+export interface ResultAbilityDefinition<
+  I extends AbilitySchema = AbilitySchema,
+  O extends AbilitySchema = AbilitySchema,
+> extends AbilityBasics<I, O> {
+  handle(input: ParsedBy<I>, context: AbilityContext): GivenBy<O> | Promise<GivenBy<O>>
+  stream?: undefined
+  drain?: undefined
+}
+
+/** An ability that yields chunks. */
+export interface StreamAbilityDefinition<
+  I extends AbilitySchema = AbilitySchema,
+  O extends AbilitySchema = AbilitySchema,
+  D = unknown,
+> extends AbilityBasics<I, O> {
+  stream(input: ParsedBy<I>, context: AbilityContext): AsyncIterable<GivenBy<O>>
+  /** All chunks as one result, for `invoke`. Without it `invoke` of this ability is a TYPE_MISMATCH. */
+  drain?(chunks: Array<ParsedBy<O>>): D
+  handle?: undefined
+}
+
+/** What `defineAbility` takes: exactly one of `handle` and `stream`. */
+export type AbilityDefinition<
+  I extends AbilitySchema = AbilitySchema,
+  O extends AbilitySchema = AbilitySchema,
+  D = unknown,
+> = ResultAbilityDefinition<I, O> | StreamAbilityDefinition<I, O, D>
+
+declare const inputType: unique symbol
+declare const chunkType: unique symbol
+declare const resultType: unique symbol
+
+/** What everybody may know of an ability. */
+export interface AbilityMeta {
+  readonly id: string
+  /** The id before its first colon. */
+  readonly moduleName: string
+  /** The rest of the id. */
+  readonly abilityName: string
+  readonly description: string
+  readonly isStream: boolean
+  /** JSON Schema, draft 2020-12, of what goes in. */
+  readonly inputSchema: JsonSchema
+  /** JSON Schema, draft 2020-12, of what comes out, for a stream of each chunk. */
+  readonly outputSchema: JsonSchema
+}
+
+/**
+ * An ability as the bus holds it. `In` is what a caller gives, `Out` the result or each chunk, `Drained` what a call comes to:
+ * the same, except for a stream.
+ */
+export interface Ability<In = never, Out = unknown, Drained = Out> extends AbilityMeta {
+  /** @throws ErrandError INVALID_INPUT { abilityId, issues } */
+  readonly parseInput: (value: unknown) => unknown
+  /** @throws ErrandError EXECUTION_ERROR { abilityId, issues }: the handler's fault, not the caller's. */
+  readonly parseOutput: (value: unknown) => unknown
+  readonly handle: ((input: unknown, context: AbilityContext) => unknown) | undefined
+  readonly stream: ((input: unknown, context: AbilityContext) => AsyncIterable<unknown>) | undefined
+  readonly drain: ((chunks: unknown[]) => unknown) | undefined
+  readonly scope: ((input: unknown) => readonly string[]) | undefined
+  readonly models: boolean
+  readonly confirm: boolean | string
+  readonly onInterrupt: OnInterrupt | undefined
+  readonly retry: Partial<RetryPolicy> | undefined
+  readonly timeoutMs: number | undefined
+  readonly [inputType]?: (input: In) => void
+  readonly [chunkType]?: Out
+  readonly [resultType]?: Drained
+}
+
+const abilityMarker = Symbol.for('errand.ability')
+
+function functionSchema<F>(shape: string) {
+  return z.custom<F>((value) => typeof value === 'function', `expected a function ${shape}`)
+}
+
+const definitionSchema = z
+  .strictObject({
+    id: abilityIdSchema,
+    description: z.string().trim().min(1).max(10_000),
+    input: abilitySchemaSchema,
+    output: abilitySchemaSchema,
+    handle:
+      functionSchema<(input: unknown, context: AbilityContext) => unknown>('(input, context) => output').optional(),
+    stream:
+      functionSchema<(input: unknown, context: AbilityContext) => AsyncIterable<unknown>>(
+        '(input, context) => chunks',
+      ).optional(),
+    drain: functionSchema<(chunks: unknown[]) => unknown>('(chunks) => result').optional(),
+    scope: functionSchema<(input: unknown) => readonly string[]>('(input) => ids of tasks').optional(),
+    models: z.boolean().default(true),
+    confirm: z.union([z.boolean(), z.string().trim().min(1).max(1000)]).default(false),
+    onInterrupt: executorOptionsSchema.shape.onInterrupt,
+    retry: executorOptionsSchema.shape.retry,
+    timeoutMs: executorOptionsSchema.shape.timeoutMs,
+  })
+  .refine(({ handle, stream }) => (handle === undefined) !== (stream === undefined), {
+    message: 'expected exactly one of `handle` and `stream`',
+  })
+  .refine(({ stream, drain }) => drain === undefined || stream !== undefined, {
+    path: ['drain'],
+    message: 'only an ability with `stream` has chunks to drain',
+  })
+
+/**
+ * Declares an ability whose input and output are checked and typed.
+ *
+ * @example
+ * const add = defineAbility({
+ *   id: 'notes:add',
+ *   description: 'Keep a note.',
+ *   input: z.object({ text: z.string() }),
+ *   output: z.object({ id: z.string() }),
+ *   handle: ({ text }) => ({ id: notes.add(text) }),
+ * })
+ * @throws ErrandError UNKNOWN_OPTION { option, nearest } for a key that is not offered, INVALID_INPUT { issues } for a definition
+ *   that is not one.
+ */
+export function defineAbility<I extends AbilitySchema, O extends AbilitySchema>(
+  definition: ResultAbilityDefinition<I, O>,
+): Ability<GivenBy<I>, ParsedBy<O>>
+export function defineAbility<I extends AbilitySchema, O extends AbilitySchema, D = never>(
+  definition: StreamAbilityDefinition<I, O, D>,
+): Ability<GivenBy<I>, ParsedBy<O>, Awaited<D>>
+export function defineAbility(definition: unknown): Ability {
+  const checked = parse(definitionSchema, definition, 'defineAbility')
+  const { id, input, output } = checked
+  const accepted = schemaPair(input, 'input', `The input of ${id}`)
+  const produced = schemaPair(output, 'output', `The output of ${id}`)
+  const colon = id.indexOf(':')
+  const ability: Ability = {
+    id,
+    moduleName: id.slice(0, colon),
+    abilityName: id.slice(colon + 1),
+    description: checked.description,
+    isStream: checked.stream !== undefined,
+    inputSchema: accepted.json,
+    outputSchema: produced.json,
+    parseInput: (value) => parseInput(id, accepted, value),
+    parseOutput: (value) => parseOutput(id, produced, value),
+    handle: checked.handle,
+    stream: checked.stream,
+    drain: checked.drain,
+    scope: checked.scope,
+    models: checked.models,
+    confirm: checked.confirm,
+    onInterrupt: checked.onInterrupt,
+    retry: checked.retry as Partial<RetryPolicy> | undefined,
+    timeoutMs: checked.timeoutMs,
+  }
+  return Object.freeze(Object.defineProperty(ability, abilityMarker, { value: true }))
+}
+
+/** True for what `defineAbility` made, whichever copy of the package did. */
+export function isAbility(value: unknown): value is Ability {
+  return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[abilityMarker] === true
+}
+
+/** What is public of an ability, as plain data. */
+export function metaOf(ability: AbilityMeta): AbilityMeta {
+  const { id, moduleName, abilityName, description, isStream, inputSchema, outputSchema } = ability
+  return { id, moduleName, abilityName, description, isStream, inputSchema, outputSchema }
+}
+
+function parseInput(abilityId: string, { zod }: SchemaPair, value: unknown): unknown {
+  refuseHostileData(value, abilityId)
+  try {
+    return parse(zod, value, `The input of ${abilityId}`)
+  } catch (error) {
+    if (!ErrandError.isInstance(error)) throw error
+    throw new ErrandError('INVALID_INPUT', error.message, { abilityId, ...issuesOf(error) }, error)
+  }
+}
+
+/** A key that the schema does not know is an issue like any other; what was probably meant stands beside it. */
+function issuesOf({ code, message, details }: ErrandError): Record<string, unknown> {
+  if (code !== 'UNKNOWN_OPTION') return details
+  const { path, option, nearest } = details as { path: string; option: string; nearest?: string }
+  const issue = { path: path === '' ? option : `${path}.${option}`, message }
+  return nearest === undefined ? { issues: [issue] } : { issues: [issue], nearest }
+}
+
+function parseOutput(abilityId: string, { zod }: SchemaPair, value: unknown): unknown {
+  const parsed = zod.safeParse(value)
+  if (parsed.success) return parsed.data
+  const issues = parsed.error.issues.map((issue) => ({
+    path: issue.path.map(String).join('.'),
+    message: issue.message,
+  }))
+  const shown = issues.slice(0, 3).map(({ path, message }) => (path ? `${path}: ${message}` : message))
+  throw new ErrandError(
+    'EXECUTION_ERROR',
+    `Ability ${abilityId} gave an output that does not fit its schema: ${shown.join('; ')}.`,
+    { abilityId, issues },
+  )
+}

@@ -1,0 +1,438 @@
+// The bus: one registry through which everything outside speaks to the engine. It finds an ability, judges who calls it and
+// with what, lets its handler work, checks what comes out, and remembers that it happened.
+import { z } from 'zod'
+import { type Clock, systemClock } from '../clock.ts'
+import { ErrandError } from '../errors.ts'
+import type { Run } from '../executor.ts'
+import { parse, requireFunction, requireText } from '../parse.ts'
+import { type Ability, type AbilityContext, type AbilityDefinition, defineAbility, isAbility } from './ability.ts'
+import { abilityError, abortedError, notFound, shownId, typeMismatch } from './ability-error.ts'
+import type { AbilityTypes, ChunkOfAbility, InputOfAbility, OutputOfAbility } from './ability-types.ts'
+import { type CallListener, CallLog, type CallLogEntry, type LogOptions } from './call-log.ts'
+import { type Caller, callerSchema, libraryCaller } from './caller.ts'
+import { mayCall } from './capabilities.ts'
+import { readChunks } from './chunks.ts'
+import { readJson } from './input-door.ts'
+import { introspectionAbilities } from './introspection.ts'
+import { type JsonAbilityMeta, type JsonHandler, jsonAbility } from './json-ability.ts'
+import type { AbilitySchema } from './json-schema.ts'
+import { type ToolTable, toolTable } from './tool-names.ts'
+
+/** What surfaces and engines say about an invocation. */
+export interface InvokeOptions {
+  /** Who calls. Default: the program itself. */
+  caller?: Caller
+  /** Lets go: an invocation that has not begun is refused, a stream ends, a handler is told. */
+  signal?: AbortSignal
+  /** The run that calls, for the handler's context. */
+  run?: Run
+}
+
+/**
+ * Judges whether a caller with a task may name other tasks, by throwing. Asked only for abilities with a `scope`, with the ids
+ * that it names.
+ */
+export type Guard = (caller: Caller, taskIds: readonly string[], abilityId: string) => void | Promise<void>
+
+export interface BusOptions {
+  /** For the times in the log. Default: the system's. */
+  clock?: Clock
+  /** How many invocations the log keeps. Default 1000. */
+  logSize?: number
+  /** Told of listeners that throw. Default: a warning of the process. */
+  onError?: (error: unknown, context: Record<string, unknown>) => void
+}
+
+/**
+ * The registry of abilities. Every refusal and every failure is an `ErrandError` whose details name the ability, in this order:
+ * NOT_FOUND, FORBIDDEN (the caller may not call it), TYPE_MISMATCH, INVALID_INPUT { issues }, FORBIDDEN (it names tasks that are
+ * not the caller's), then whatever the handler throws: a refusal of the engine as it is, anything else as EXECUTION_ERROR with
+ * the same message and the thrown error as `cause`.
+ */
+export interface Bus {
+  /**
+   * Adds an ability; returns how to take it away again.
+   * @throws ErrandError ALREADY_REGISTERED { abilityId }
+   */
+  register<I extends AbilitySchema, O extends AbilitySchema, D>(ability: AbilityDefinition<I, O, D>): () => void
+  register(ability: Ability): () => void
+  /** The same for a handler that takes and gives JSON text. */
+  register(meta: JsonAbilityMeta, handler: JsonHandler): () => void
+  /** Takes an ability away; an unknown one is no error. */
+  unregister(abilityId: string): void
+  has(abilityId: string): boolean
+  get(abilityId: string): Ability | undefined
+  /** All, sorted by id. */
+  abilities(): Ability[]
+
+  /** JSON text in, JSON text out. The function it returns can be used again and again. */
+  invoke(abilityId: string): (json: string, options?: InvokeOptions) => Promise<string>
+  /** The same for streams: one JSON text per chunk. Nothing happens before the first is asked for. */
+  invokeStream(abilityId: string): (json: string, options?: InvokeOptions) => AsyncGenerator<string, void, undefined>
+  /** With values instead of text, and typed: by the ability itself, or by its id where `AbilityTypes` knows it. */
+  call<In, Out, Drained>(ability: Ability<In, Out, Drained>, input: In, options?: InvokeOptions): Promise<Drained>
+  call<K extends keyof AbilityTypes>(
+    abilityId: K,
+    input: InputOfAbility<K>,
+    options?: InvokeOptions,
+  ): Promise<OutputOfAbility<K>>
+  call<S extends string>(
+    abilityId: S extends keyof AbilityTypes ? never : S,
+    input: unknown,
+    options?: InvokeOptions,
+  ): Promise<unknown>
+  /** The same for streams. */
+  stream<In, Out, Drained>(
+    ability: Ability<In, Out, Drained>,
+    input: In,
+    options?: InvokeOptions,
+  ): AsyncGenerator<Out, void, undefined>
+  stream<K extends keyof AbilityTypes>(
+    abilityId: K,
+    input: InputOfAbility<K>,
+    options?: InvokeOptions,
+  ): AsyncGenerator<ChunkOfAbility<K>, void, undefined>
+  stream<S extends string>(
+    abilityId: S extends keyof AbilityTypes ? never : S,
+    input: unknown,
+    options?: InvokeOptions,
+  ): AsyncGenerator<unknown, void, undefined>
+
+  /**
+   * Adds a judge of the tasks that an input names; all must agree. Without any, a caller with a task may name only that task.
+   * Returns how to take it away.
+   */
+  useGuard(guard: Guard): () => void
+  /**
+   * The tools for a caller: all that it may call, that is for models, that gives one result, and that takes an object.
+   * `reserved` are names that are kept free for tools of the caller's own.
+   */
+  toolsFor(caller: Caller, reserved?: Iterable<string>): ToolTable
+  /** The latest invocations, refused ones too, newest last. */
+  log(options?: LogOptions): CallLogEntry[]
+  /** Told of each invocation when it is over; returns how to stop. */
+  onCall(listener: CallListener): () => void
+}
+
+const optionsSchema = z.strictObject({
+  clock: z
+    .custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function', 'expected a clock with `now`')
+    .default(() => systemClock),
+  logSize: z.int().min(0).max(1_000_000).default(1000),
+  onError: z
+    .custom<(error: unknown, context: Record<string, unknown>) => void>(
+      (value) => typeof value === 'function',
+      'expected a function (error, context)',
+    )
+    .default(() => warn),
+})
+
+const invokeOptionsSchema = z.strictObject({
+  caller: callerSchema.optional(),
+  signal: z.instanceof(AbortSignal).optional(),
+  run: z.custom<Run>((value) => typeof value === 'object' && value !== null, 'expected a run').optional(),
+})
+
+const logOptionsSchema = z.strictObject({
+  limit: z.int().min(0).exactOptional(),
+  abilityId: z.string().exactOptional(),
+})
+
+/**
+ * A bus of its own. It describes itself through `bus:list`, `bus:abilities`, `bus:schema` and `bus:inspect`.
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT
+ */
+export function createBus(options: BusOptions = {}): Bus {
+  const checked = parse(optionsSchema, options, 'createBus')
+  return new AbilityBus(checked.clock, new CallLog(checked.logSize, checked.onError))
+}
+
+/** A call for a result, or for chunks. */
+type Wanted = 'result' | 'chunks'
+
+interface Invocation {
+  abilityId: string
+  wanted: Wanted
+  /** The input, read from JSON text where it is text. */
+  read: () => unknown
+  caller: Caller
+  signal: AbortSignal
+  run: Run | undefined
+}
+
+interface Prepared {
+  ability: Ability
+  input: unknown
+  context: AbilityContext
+}
+
+class AbilityBus implements Bus {
+  readonly #clock: Clock
+  readonly #log: CallLog
+  readonly #abilities = new Map<string, Ability>()
+  readonly #guards = new Set<{ guard: Guard }>()
+
+  constructor(clock: Clock, log: CallLog) {
+    this.#clock = clock
+    this.#log = log
+    for (const ability of introspectionAbilities(this)) this.register(ability)
+  }
+
+  register(given: Ability | AbilityDefinition | JsonAbilityMeta, handler?: JsonHandler): () => void {
+    const ability = toAbility(given, handler)
+    const { id } = ability
+    if (this.#abilities.has(id)) {
+      throw new ErrandError(
+        'ALREADY_REGISTERED',
+        `Ability ${id} is already registered. Unregister it first, or choose another id.`,
+        { abilityId: id },
+      )
+    }
+    this.#abilities.set(id, ability)
+    return () => {
+      if (this.#abilities.get(id) === ability) this.#abilities.delete(id)
+    }
+  }
+
+  unregister(abilityId: string): void {
+    this.#abilities.delete(abilityId)
+  }
+
+  has(abilityId: string): boolean {
+    return this.#abilities.has(abilityId)
+  }
+
+  get(abilityId: string): Ability | undefined {
+    return this.#abilities.get(abilityId)
+  }
+
+  abilities(): Ability[] {
+    return [...this.#abilities.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+  }
+
+  invoke(abilityId: string): (json: string, options?: InvokeOptions) => Promise<string> {
+    return async (json, options) => {
+      const invocation = toInvocation(abilityId, 'result', () => readJson(json, shownId(abilityId)), options)
+      return this.#logged(invocation, async () => toText(await this.#result(invocation), abilityId))
+    }
+  }
+
+  invokeStream(abilityId: string): (json: string, options?: InvokeOptions) => AsyncGenerator<string, void, undefined> {
+    return (json, options) => {
+      const read = (): unknown => readJson(json, shownId(abilityId))
+      return this.#chunks(abilityId, read, options, (chunk) => toText(chunk, abilityId))
+    }
+  }
+
+  async call(target: string | Ability, input: unknown, options?: InvokeOptions): Promise<never> {
+    const invocation = toInvocation(idOf(target), 'result', () => input, options)
+    return this.#logged(invocation, async () => (await this.#result(invocation)) as never)
+  }
+
+  stream(target: string | Ability, input: unknown, options?: InvokeOptions): AsyncGenerator<never, void, undefined> {
+    return this.#chunks(
+      idOf(target),
+      () => input,
+      options,
+      (chunk) => chunk as never,
+    )
+  }
+
+  useGuard(guard: Guard): () => void {
+    const held = { guard: requireFunction(guard, 'a guard') }
+    this.#guards.add(held)
+    return () => void this.#guards.delete(held)
+  }
+
+  toolsFor(caller: Caller, reserved: Iterable<string> = []): ToolTable {
+    const checked = parse(callerSchema, caller, 'The caller')
+    return toolTable(
+      this.abilities().filter((ability) => isToolFor(ability, checked)),
+      reserved,
+    )
+  }
+
+  log(options: LogOptions = {}): CallLogEntry[] {
+    return this.#log.list(parse(logOptionsSchema, options, 'log'))
+  }
+
+  onCall(listener: CallListener): () => void {
+    return this.#log.listen(requireFunction(listener, 'a listener'))
+  }
+
+  /** Work that stands in the log when it is over, and whose errors name the ability. */
+  async #logged<T>(invocation: Invocation, work: () => Promise<T>): Promise<T> {
+    const entry = this.#begin(invocation)
+    try {
+      const result = await work()
+      entry.end()
+      return result
+    } catch (error) {
+      throw entry.end(error)
+    }
+  }
+
+  async #result(invocation: Invocation): Promise<unknown> {
+    const prepared = await this.#prepare(invocation)
+    const { ability, input, context } = prepared
+    if (ability.handle !== undefined) return ability.parseOutput(await ability.handle(input, context))
+    const chunks: unknown[] = []
+    for await (const chunk of chunksOf(prepared)) chunks.push(chunk)
+    return ability.drain?.(chunks)
+  }
+
+  async *#chunks<T>(
+    abilityId: string,
+    read: () => unknown,
+    options: InvokeOptions | undefined,
+    shape: (chunk: unknown) => T,
+  ): AsyncGenerator<T, void, undefined> {
+    const invocation = toInvocation(abilityId, 'chunks', read, options)
+    const entry = this.#begin(invocation)
+    try {
+      for await (const chunk of chunksOf(await this.#prepare(invocation))) yield shape(chunk)
+    } catch (error) {
+      throw entry.end(error)
+    } finally {
+      entry.end()
+    }
+  }
+
+  /** All that stands before the handler. The handler is not called unless this resolves. */
+  async #prepare(invocation: Invocation): Promise<Prepared> {
+    const { abilityId, wanted, caller, signal, run } = invocation
+    const ability = this.#abilities.get(abilityId)
+    if (ability === undefined) throw notFound(abilityId, this.#idsOpenTo(caller))
+    const verdict = mayCall(ability, caller)
+    if (verdict !== true) throw forbidden(ability.id, caller, verdict)
+    const canGive = wanted === 'chunks' ? ability.isStream : !ability.isStream || ability.drain !== undefined
+    if (!canGive) throw typeMismatch(ability.id, ability.isStream)
+    const input = ability.parseInput(invocation.read())
+    await this.#guard(ability, input, caller)
+    if (signal.aborted) throw abortedError(signal.reason, ability.id)
+    return { ability, input, context: run === undefined ? { signal, caller } : { signal, caller, run } }
+  }
+
+  /** What a caller may hear of when it asks for something that is not there. */
+  #idsOpenTo(caller: Caller): string[] {
+    return this.abilities()
+      .filter((ability) => mayCall(ability, caller) === true)
+      .map(({ id }) => id)
+  }
+
+  async #guard({ id, scope }: Ability, input: unknown, caller: Caller): Promise<void> {
+    if (caller.taskId === undefined || scope === undefined) return
+    const named = [...new Set(scope(input))]
+    const others = named.filter((taskId) => taskId !== caller.taskId)
+    if (this.#guards.size === 0 && others.length > 0) {
+      throw forbidden(id, caller, `it names ${others.join(', ')}, and nothing here can tell whose task that is`)
+    }
+    for (const { guard } of this.#guards) {
+      try {
+        await guard(caller, named, id)
+      } catch (error) {
+        throw ErrandError.isInstance(error) ? error : forbidden(id, caller, messageOf(error), error)
+      }
+    }
+  }
+
+  /** Opens an entry of the log. It ends once, with the error or without, and gives the error as it leaves the bus. */
+  #begin({ abilityId, caller }: Invocation): { end(thrown?: unknown): ErrandError | undefined } {
+    const { abilities: _lists, ...known } = caller
+    const at = this.#clock.now()
+    let open = true
+    return {
+      end: (...thrown) => {
+        const error = thrown.length === 0 ? undefined : abilityError(thrown[0], shownId(abilityId))
+        if (!open) return error
+        open = false
+        const durationMs = Math.max(0, this.#clock.now() - at)
+        const ended = error === undefined ? { ok: true } : { ok: false, code: error.code }
+        this.#log.add({ at, abilityId: shownId(abilityId), caller: known, durationMs, ...ended })
+        return error
+      },
+    }
+  }
+}
+
+function toAbility(given: Ability | AbilityDefinition | JsonAbilityMeta, handler: JsonHandler | undefined): Ability {
+  if (isAbility(given)) return given
+  if (handler !== undefined) return jsonAbility(given as JsonAbilityMeta, handler)
+  return defineAbility(given as Parameters<typeof defineAbility>[0])
+}
+
+function toInvocation(abilityId: string, wanted: Wanted, read: () => unknown, options: InvokeOptions = {}): Invocation {
+  const given = parse(invokeOptionsSchema, options, 'The options')
+  return {
+    abilityId: requireText(abilityId, 'the id of an ability'),
+    wanted,
+    read,
+    caller: given.caller ?? libraryCaller,
+    // One of its own: what a handler leaves on a shared signal would stay for good.
+    signal: given.signal ?? new AbortController().signal,
+    run: given.run,
+  }
+}
+
+async function* chunksOf({ ability, input, context }: Prepared): AsyncGenerator<unknown, void, undefined> {
+  const source = ability.stream?.(input, context)
+  if (source === undefined || typeof source[Symbol.asyncIterator] !== 'function') {
+    throw new ErrandError(
+      'EXECUTION_ERROR',
+      `The stream of ${ability.id} gave no chunks: expected an async iterable, such as an async generator makes.`,
+      { abilityId: ability.id },
+    )
+  }
+  const aborted = (reason: unknown): Error => abortedError(reason, ability.id)
+  for await (const chunk of readChunks(source, context.signal, aborted)) yield ability.parseOutput(chunk)
+}
+
+function isToolFor(ability: Ability, caller: Caller): boolean {
+  return ability.models && !ability.isStream && takesAnObject(ability) && mayCall(ability, caller) === true
+}
+
+/** Models give the arguments of a tool as an object; an ability that takes a bare text cannot be a tool. */
+function takesAnObject({ inputSchema }: Ability): boolean {
+  return inputSchema['type'] === undefined || inputSchema['type'] === 'object'
+}
+
+function toText(output: unknown, abilityId: string): string {
+  try {
+    const text = output === undefined ? 'null' : JSON.stringify(output)
+    if (text !== undefined) return text
+  } catch (error) {
+    throw noJson(abilityId, messageOf(error), error)
+  }
+  throw noJson(abilityId, `a ${typeof output} has no JSON image`)
+}
+
+function noJson(abilityId: string, why: string, cause?: unknown): ErrandError {
+  return new ErrandError(
+    'EXECUTION_ERROR',
+    `Ability ${abilityId} gave an output that cannot be turned into JSON: ${why}. Use \`call\` or \`stream\` for live objects.`,
+    { abilityId },
+    cause,
+  )
+}
+
+function forbidden(abilityId: string, { taskId, surface }: Caller, why: string, cause?: unknown): ErrandError {
+  const who = taskId === undefined ? `the caller (${surface})` : `task ${taskId}`
+  return new ErrandError(
+    'FORBIDDEN',
+    `Ability ${abilityId} is not open to ${who}: ${why}.`,
+    { abilityId, taskId },
+    cause,
+  )
+}
+
+function idOf(target: string | Ability): string {
+  return typeof target === 'string' ? target : target.id
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}
+
+function warn(error: unknown, context: Record<string, unknown>): void {
+  process.emitWarning(`errand: could not ${String(context['doing'])}: ${messageOf(error)}`)
+}

@@ -1,0 +1,33 @@
+// Who calls an ability. The bus judges by it, so it comes from the engine or the surface that took the call, never from
+// what the call says about itself.
+import { z } from 'zod'
+import { abilityListSchema } from '../entities/ability-pattern.ts'
+
+/** Who calls: known from the engine or the surface, never from arguments. */
+export interface Caller {
+  /** Where the call came in: `library` (the default), `model`, `cli`, `http`, … */
+  surface: string
+  /** The task whose run, or whose model, calls. Without one the caller is trusted like the program itself. */
+  taskId?: string
+  /** The run of that task. */
+  run?: number
+  /** Who owns the task, or whose credentials the surface has checked. */
+  owner?: string
+  /**
+   * Lists (of the task, its ancestors, its agent) that must ALL allow the ability; absent: no list. A list holds ids, patterns
+   * like `module:*`, or `*`; an empty one allows nothing.
+   */
+  abilities?: ReadonlyArray<readonly string[]>
+}
+
+/** Strict: a caller whose `taskId` is misspelled would pass for the program itself. */
+export const callerSchema: z.ZodType<Caller> = z.strictObject({
+  surface: z.string().min(1).max(100),
+  taskId: z.string().min(1).max(100).exactOptional(),
+  run: z.int().min(1).exactOptional(),
+  owner: z.string().min(1).max(100).exactOptional(),
+  abilities: z.array(abilityListSchema).max(1000).exactOptional(),
+})
+
+/** Who calls when nobody says. */
+export const libraryCaller: Caller = Object.freeze({ surface: 'library' })

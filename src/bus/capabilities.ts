@@ -1,0 +1,29 @@
+// Which abilities a caller may call. A prompt can ask a model to keep to its tools; only this judgement makes it so.
+import { listAllows } from '../entities/ability-pattern.ts'
+import type { Caller } from './caller.ts'
+
+export { abilityListSchema, checkAbilityList } from '../entities/ability-pattern.ts'
+
+/** What the judgement needs to know of an ability. */
+export interface CallableAbility {
+  readonly id: string
+  readonly moduleName: string
+  readonly models: boolean
+}
+
+/** Modules that no task reaches: the ledger's rows are written by the engine alone, and the bus describes what a task may not have. */
+const closedModules: readonly string[] = ['ldg', 'bus']
+
+/** True, or why the caller may not call the ability, in words that name what it may not. */
+export function mayCall(ability: CallableAbility, caller: Caller): true | string {
+  const { id, moduleName, models } = ability
+  const { surface } = caller
+  if (caller.taskId !== undefined) {
+    if (closedModules.includes(moduleName)) return `no task may call ${moduleName}:*`
+    if (!models && surface === 'model') return 'it is not for models'
+  }
+  if (!(caller.abilities ?? []).every((list) => listAllows(list, id))) {
+    return 'the list of abilities that it was given, or that a task above it was given, does not hold it'
+  }
+  return true
+}

@@ -1,0 +1,102 @@
+// The bus describes itself through abilities of its own, so that any surface can discover what there is.
+import { z } from 'zod'
+import { ErrandError, nearestName } from '../errors.ts'
+import { type Ability, type AbilityMeta, defineAbility, metaOf } from './ability.ts'
+import { notFound } from './ability-error.ts'
+
+/** What the descriptions are made from, asked anew at each call. */
+export interface AbilitySource {
+  abilities(): readonly AbilityMeta[]
+}
+
+const noInput = z.object({})
+const moduleInput = z.object({ moduleName: z.string().min(1).max(100) })
+const abilityInput = z.object({ abilityId: z.string().min(1).max(200) })
+const jsonSchema = z.record(z.string(), z.unknown())
+const listOutput = z.object({ modules: z.array(z.object({ name: z.string(), abilityCount: z.int() })) })
+const abilitiesOutput = z.object({
+  moduleName: z.string(),
+  abilities: z.array(z.object({ id: z.string(), name: z.string(), description: z.string(), isStream: z.boolean() })),
+})
+const schemaOutput = z.object({ inputSchema: jsonSchema, outputSchema: jsonSchema })
+const inspectOutput = z.object({
+  meta: z.object({
+    id: z.string(),
+    moduleName: z.string(),
+    abilityName: z.string(),
+    description: z.string(),
+    isStream: z.boolean(),
+    inputSchema: jsonSchema,
+    outputSchema: jsonSchema,
+  }),
+})
+
+/** `bus:list`, `bus:abilities`, `bus:schema` and `bus:inspect`. */
+export function introspectionAbilities(source: AbilitySource): Ability[] {
+  return [
+    defineAbility({
+      id: 'bus:list',
+      description: 'List the modules on the bus, and how many abilities each has.',
+      input: noInput,
+      output: listOutput,
+      handle: () => ({ modules: countModules(source) }),
+    }),
+    defineAbility({
+      id: 'bus:abilities',
+      description: 'List the abilities of a module.',
+      input: moduleInput,
+      output: abilitiesOutput,
+      handle: ({ moduleName }) => ({ moduleName, abilities: describeModule(source, moduleName) }),
+    }),
+    defineAbility({
+      id: 'bus:schema',
+      description: 'Show the JSON Schemas of what an ability takes and gives.',
+      input: abilityInput,
+      output: schemaOutput,
+      handle: ({ abilityId }) => {
+        const { inputSchema, outputSchema } = requireMeta(source, abilityId)
+        return { inputSchema, outputSchema }
+      },
+    }),
+    defineAbility({
+      id: 'bus:inspect',
+      description: 'Show all that is known of an ability.',
+      input: abilityInput,
+      output: inspectOutput,
+      handle: ({ abilityId }) => ({ meta: metaOf(requireMeta(source, abilityId)) }),
+    }),
+  ]
+}
+
+function countModules(source: AbilitySource): Array<{ name: string; abilityCount: number }> {
+  const counts = new Map<string, number>()
+  for (const { moduleName } of source.abilities()) counts.set(moduleName, (counts.get(moduleName) ?? 0) + 1)
+  return Array.from(counts, ([name, abilityCount]) => ({ name, abilityCount })).sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )
+}
+
+function describeModule(source: AbilitySource, moduleName: string) {
+  const abilities = source.abilities()
+  const found = abilities.filter((ability) => ability.moduleName === moduleName)
+  if (found.length > 0) {
+    return found.map(({ id, abilityName, description, isStream }) => ({ id, name: abilityName, description, isStream }))
+  }
+  const known = new Set(abilities.map((ability) => ability.moduleName))
+  const nearest = nearestName(moduleName, known)
+  throw new ErrandError(
+    'NOT_FOUND',
+    `Module not found: ${moduleName}.${nearest ? ` Did you mean ${nearest}?` : ''} Known: ${[...known].join(', ')}.`,
+    { moduleName, ...(nearest === undefined ? {} : { nearest }) },
+  )
+}
+
+function requireMeta(source: AbilitySource, abilityId: string): AbilityMeta {
+  const abilities = source.abilities()
+  const found = abilities.find((ability) => ability.id === abilityId)
+  if (found !== undefined) return found
+  throw notFound(
+    abilityId,
+    abilities.map(({ id }) => id),
+  )
+}

@@ -1,0 +1,87 @@
+// Abilities whose handler takes and gives JSON text itself: metadata in one hand, a handler in the other. They are checked by
+// the same schemas as all others.
+import { z } from 'zod'
+import { abilityIdSchema } from '../entities/ability-pattern.ts'
+import { ErrandError } from '../errors.ts'
+import { parse, requireFunction } from '../parse.ts'
+import { type Ability, type AbilityContext, defineAbility } from './ability.ts'
+import { type AbilitySchema, abilitySchemaSchema } from './json-schema.ts'
+
+/** What such an ability is registered with. The names follow from the id and may be left out. */
+export interface JsonAbilityMeta {
+  id: string
+  moduleName?: string
+  abilityName?: string
+  description: string
+  /** True: the handler gives chunks. Default false. */
+  isStream?: boolean
+  inputSchema: AbilitySchema
+  outputSchema: AbilitySchema
+}
+
+/** JSON text in, JSON text out; a stream gives one text per chunk. */
+export type JsonHandler = (json: string, context: AbilityContext) => Promise<string> | string | AsyncIterable<string>
+
+const metaSchema = z
+  .strictObject({
+    id: abilityIdSchema,
+    moduleName: z.string().optional(),
+    abilityName: z.string().optional(),
+    description: z.string(),
+    isStream: z.boolean().default(false),
+    inputSchema: abilitySchemaSchema,
+    outputSchema: abilitySchemaSchema,
+  })
+  .refine(({ id, moduleName }) => moduleName === undefined || moduleName === id.slice(0, id.indexOf(':')), {
+    path: ['moduleName'],
+    message: 'expected the part of the id before its first colon',
+  })
+  .refine(({ id, abilityName }) => abilityName === undefined || abilityName === id.slice(id.indexOf(':') + 1), {
+    path: ['abilityName'],
+    message: 'expected the part of the id after its first colon',
+  })
+
+/**
+ * The ability of a handler that speaks JSON text.
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT { issues }
+ */
+export function jsonAbility(meta: JsonAbilityMeta, handler: JsonHandler): Ability {
+  const { id, description, isStream, inputSchema, outputSchema } = parse(metaSchema, meta, 'register')
+  requireFunction(handler, `the handler of ${id}`)
+  const definition = { id, description, input: inputSchema, output: outputSchema }
+  if (!isStream) {
+    return defineAbility({
+      ...definition,
+      handle: async (input, context) => readOutput(await handler(JSON.stringify(input), context), id),
+    })
+  }
+  return defineAbility({
+    ...definition,
+    async *stream(input: unknown, context: AbilityContext) {
+      const chunks = handler(JSON.stringify(input), context)
+      for await (const chunk of requireChunks(chunks, id)) yield readOutput(chunk, id)
+    },
+  })
+}
+
+function requireChunks(given: ReturnType<JsonHandler>, abilityId: string): AsyncIterable<string> {
+  if (typeof given === 'object' && Symbol.asyncIterator in given) return given
+  throw new ErrandError(
+    'EXECUTION_ERROR',
+    `The handler of the stream ability ${abilityId} gave no chunks: expected an async iterable, such as an async generator makes.`,
+    { abilityId },
+  )
+}
+
+function readOutput(text: unknown, abilityId: string): unknown {
+  try {
+    return JSON.parse(text as string) as unknown
+  } catch (error) {
+    throw new ErrandError(
+      'EXECUTION_ERROR',
+      `The handler of ${abilityId} gave text that is not JSON: ${(error as Error).message}`,
+      { abilityId },
+      error,
+    )
+  }
+}

@@ -1,0 +1,75 @@
+// Schemas from both sides: an ability is authored with zod or with plain JSON Schema, and always has both, one to judge by
+// and one to show to models, documents and other processes.
+import { z } from 'zod'
+import { ErrandError } from '../errors.ts'
+
+/** A JSON Schema (draft 2020-12) as plain data. */
+export type JsonSchema = { readonly [keyword: string]: unknown }
+
+/** What an ability's input and output may be written in. */
+export type AbilitySchema = z.ZodType | JsonSchema
+
+/** What a caller gives under a schema; with a plain JSON Schema the types know nothing. */
+export type GivenBy<S extends AbilitySchema> = S extends z.ZodType ? z.input<S> : unknown
+/** What a value is once the schema has parsed it. */
+export type ParsedBy<S extends AbilitySchema> = S extends z.ZodType ? z.output<S> : unknown
+
+export interface SchemaPair {
+  zod: z.ZodType
+  json: JsonSchema
+}
+
+export const abilitySchemaSchema = z.custom<AbilitySchema>(
+  (value) => value instanceof z.ZodType || isPlainObject(value),
+  'expected a zod schema or a JSON Schema object',
+)
+
+/**
+ * Both forms of a schema. Of a zod schema the JSON form is what goes in (`input`) or comes out (`output`); what JSON Schema
+ * cannot say (a transform's result, a live object) becomes a schema that allows anything, and zod still judges it.
+ * @throws ErrandError INVALID_INPUT when it has no second form; `what` names it in the message.
+ */
+export function schemaPair(schema: AbilitySchema, io: 'input' | 'output', what: string): SchemaPair {
+  try {
+    return schema instanceof z.ZodType
+      ? { zod: schema, json: deepFreeze(toPlainSchema(schema, io)) }
+      : { zod: z.fromJSONSchema(schema), json: deepFreeze(plainCopy(schema)) }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new ErrandError('INVALID_INPUT', `${what} is no usable schema: ${why}.`, { what }, error)
+  }
+}
+
+function toPlainSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+  return plainCopy(
+    z.toJSONSchema(schema, {
+      io,
+      unrepresentable: 'any',
+      override: ({ zodSchema, jsonSchema }) => {
+        // zod closes every object that it describes as output, although only a strict one refuses other keys.
+        const { def } = zodSchema._zod
+        if (def.type !== 'object') return
+        const catchall = (def as z.core.$ZodObjectDef).catchall?._zod.def.type
+        if (catchall === undefined || catchall === 'unknown' || catchall === 'any')
+          delete jsonSchema.additionalProperties
+      },
+    }),
+  )
+}
+
+/** Only what JSON keeps: zod hangs its own functions on the schemas it makes. */
+function plainCopy(schema: object): JsonSchema {
+  return JSON.parse(JSON.stringify(schema)) as JsonSchema
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  for (const inner of Object.values(value)) deepFreeze(inner)
+  return Object.freeze(value)
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}

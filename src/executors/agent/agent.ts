@@ -1,0 +1,67 @@
+// An agent: a model with tools, as an executor. Its conversation is in messages and calls, so repeating its run means reading
+// them and going on.
+import type { z } from 'zod'
+import { agentRunOf } from '../../agent-run.ts'
+import type { RetryPolicy } from '../../entities/task.ts'
+import { type Executor, makeExecutor } from '../../executor.ts'
+import type { LanguageModelLike } from '../../models/language-model.ts'
+import type { ModelSettings } from '../../models/step-schema.ts'
+import { agentOptionsSchema } from '../../options.ts'
+import { parse } from '../../parse.ts'
+import { converse } from './converse.ts'
+
+/** What `agent` takes. */
+export interface AgentOptions<R extends z.ZodType = z.ZodType> {
+  /** A language model object of the AI SDK (spec v3 or v4), or the name of one. Default: the task's, else the engine's. */
+  model?: string | LanguageModelLike
+  /** Its system message, unless the task brings its own. Default: `You are a helpful AI assistant.` */
+  instructions?: string
+  /** What its model may call: ids, `module:*`, `*`. It narrows what the task may call. Default: all that the task may. */
+  abilities?: readonly string[]
+  /** Model steps in one attempt; beyond them the task fails with `MAX_ITERATIONS`. Default: the engine's, 10. */
+  maxIterations?: number
+  /** Whether the tools of one turn run at once or one after the other. Default: the engine's, at once. */
+  toolExecution?: 'parallel' | 'sequential'
+  /** How often a step of its model is tried, and how long it rests in between. Default: the engine's. */
+  modelRetry?: Partial<RetryPolicy>
+  /** Temperature and the like, passed on to the model. */
+  settings?: ModelSettings
+  /**
+   * What the result must fit. The model is asked for JSON; an answer that does not fit goes back to it. Default: the result is the
+   * text of the last answer.
+   */
+  result?: R
+  /** Attempts of the task. Default: one. */
+  retry?: Partial<RetryPolicy>
+  /** Longest run in milliseconds. Default: none. */
+  timeoutMs?: number
+  /** How many of its runs may be open in one engine at once. Default: as many as the engine allows. */
+  concurrency?: number
+  /** What a crash in the middle of a call means, for abilities that do not say. Default `fail`: the model is told and decides. */
+  onInterrupt?: 'fail' | 'rerun' | 'ask'
+}
+
+/**
+ * Makes an executor that lets a model work on a task: it reads the conversation, takes one step of the model at a time, lets it
+ * call abilities of the bus as tools, and ends with the model's answer when nothing is left to answer.
+ *
+ * @example
+ * const engine = await createEngine({ model, executors: { reviewer: agent({ instructions: 'You review code.' }) } })
+ * const task = await engine.create({ executor: 'reviewer', goal: 'Review src/parse.ts' })
+ * @throws ErrandError UNKNOWN_OPTION { option, nearest }, INVALID_INPUT { issues }
+ */
+export function agent<R extends z.ZodType = z.ZodString>(
+  options: AgentOptions<R> = {},
+): Executor<unknown, z.output<R>> {
+  const checked = parse(agentOptionsSchema, options, 'agent')
+  return makeExecutor<unknown, z.output<R>>({
+    input: undefined,
+    result: checked.result,
+    retry: checked.retry as Partial<RetryPolicy> | undefined,
+    timeoutMs: checked.timeoutMs,
+    concurrency: checked.concurrency,
+    onInterrupt: checked.onInterrupt,
+    agent: { instructions: checked.instructions, model: checked.model },
+    run: (task, run) => converse(task, run, agentRunOf(run), checked),
+  })
+}

@@ -1,0 +1,70 @@
+// The loop of an agent. Each turn reads the conversation from the ledger and does the one thing that it calls for: finish the
+// calls of the last step, take another step, or end. Nothing is kept from turn to turn, so a repeated run simply goes on.
+import type { AgentRun } from '../../agent-run.ts'
+import type { Conversation, TakenStep } from '../../entities/conversation.ts'
+import type { MessageRecord } from '../../entities/message.ts'
+import { Failure } from '../../errors.ts'
+import type { ExecutorTask, Run } from '../../executor.ts'
+import type { ParsedAgentOptions } from '../../options.ts'
+import { judgeAnswer } from './final-answer.ts'
+import { openConversation } from './opening.ts'
+import { takeStep } from './take-step.ts'
+import { ToolCalls } from './tool-calls.ts'
+import { toolbox } from './toolbox.ts'
+
+export async function converse(
+  task: ExecutorTask,
+  run: Run,
+  talk: AgentRun,
+  options: ParsedAgentOptions,
+): Promise<unknown> {
+  const maxIterations = options.maxIterations ?? talk.defaults.maxIterations
+  const tools = toolbox(talk, options.abilities)
+  const calls = new ToolCalls(run, talk, tools, options.toolExecution ?? talk.defaults.toolExecution)
+  await openConversation(task, run, talk, options.instructions)
+  for (;;) {
+    const conversation = await talk.conversation()
+    const last = conversation.steps.at(-1)
+    if (last !== undefined && (await calls.finish(last))) continue
+    const inputs = nextInputs(conversation)
+    if (last !== undefined && isAnswer(last) && inputs.length === 0) {
+      const verdict = judgeAnswer(last.content, options.result)
+      if (verdict.fits) return verdict.result
+      await talk.append({ id: talk.nextId('msg'), role: 'user', content: verdict.complaint })
+      continue
+    }
+    if (stepsOf(conversation, run.attempt) >= maxIterations) throw exhausted(maxIterations)
+    await takeStep({ task, run, talk, options, tools, conversation, inputs })
+  }
+}
+
+/** The model has said what it had to say. It goes on whenever it asked for calls, whatever finish reason it gave. */
+function isAnswer(step: TakenStep): boolean {
+  return step.calls.length === 0
+}
+
+/**
+ * What the next step is to see: messages that steer at once, in order; those that follow up only when the model would end
+ * (conformance S3-112).
+ */
+function nextInputs({ steps, unread }: Conversation): MessageRecord[] {
+  const steering = unread.filter((message) => message.delivery !== 'followup')
+  const last = steps.at(-1)
+  if (steering.length > 0 || last === undefined || !isAnswer(last)) return steering
+  return unread
+}
+
+function stepsOf({ steps }: Conversation, attempt: number): number {
+  return steps.filter(({ step }) => step.attempt === attempt).length
+}
+
+function exhausted(maxIterations: number): Failure {
+  return new Failure('Maximum iterations reached', {
+    code: 'MAX_ITERATIONS',
+    retry: false,
+    details: {
+      maxIterations,
+      help: '`retry` gives it a new attempt with as many steps; `maxIterations` gives it more.',
+    },
+  })
+}

@@ -1,0 +1,52 @@
+// Before the first step: what the conversation opens with, what memory recalls, and what the tasks before this one came to.
+import type { AgentRun } from '../../agent-run.ts'
+import type { Task } from '../../entities/task.ts'
+import { Failure } from '../../errors.ts'
+import type { ExecutorTask, Run } from '../../executor.ts'
+import { recall, recallHeading } from './recall.ts'
+
+const defaultInstructions = 'You are a helpful AI assistant.'
+const resultsHeading = 'Results of the tasks that this one comes after:'
+
+/** Adds what is missing; a run that finds a step has nothing to add. */
+export async function openConversation(
+  task: ExecutorTask,
+  run: Run,
+  talk: AgentRun,
+  instructions: string | undefined,
+): Promise<void> {
+  const { system, steps, unread } = await talk.conversation()
+  if (steps.length > 0) return
+  const say = (role: 'system' | 'user', content: string): Promise<void> =>
+    talk.append({ id: talk.nextId('msg'), role, content })
+  const said = (heading: string): boolean => system.some(({ content }) => content.startsWith(heading))
+  // A task that was created where this agent was not known has no first lines yet.
+  if (system.length === 0) await say('system', talk.policy.systemPrompt ?? instructions ?? defaultInstructions)
+  if (unread.length === 0) await say('user', assignmentOf(task))
+  if (!said(resultsHeading)) {
+    const results = resultsOf(await run.dependencies())
+    if (results !== '') await say('system', `${resultsHeading}\n\n${results}`)
+  }
+  if (!said(recallHeading)) {
+    const recalled = await recall(talk, task.goal ?? task.name, run.signal)
+    if (recalled !== '') await say('system', `${recallHeading}\n\n${recalled}`)
+  }
+}
+
+function assignmentOf(task: ExecutorTask): string {
+  const given =
+    task.input === null ? undefined : typeof task.input === 'string' ? task.input : JSON.stringify(task.input)
+  const parts = [task.goal, given].filter((part) => typeof part === 'string' && part !== '')
+  if (parts.length > 0) return parts.join('\n\n')
+  throw new Failure(`${task.id} has neither a goal nor an input: its agent would not know what to do.`, {
+    code: 'INVALID_INPUT',
+    retry: false,
+  })
+}
+
+function resultsOf(tasks: readonly Task[]): string {
+  return tasks
+    .filter((task) => task.status === 'completed' && task.result !== null)
+    .map((task) => `${task.name}: ${typeof task.result === 'string' ? task.result : JSON.stringify(task.result)}`)
+    .join('\n\n')
+}

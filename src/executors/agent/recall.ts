@@ -1,0 +1,52 @@
+// What memory knows that bears on a goal. Memory is optional: an engine without it, a memory that fails or takes too long, recall
+// nothing, and the task goes on (conformance S1-070, S1-072, S1-073).
+import { z } from 'zod'
+import type { AgentRun } from '../../agent-run.ts'
+
+/** Conformance S1-072. */
+export const recallHeading = 'Here is relevant context from past tasks:'
+
+const mostRecalled = 5
+const longestRecallMs = 10_000
+
+const piece = z.object({ content: z.string().optional(), text: z.string().optional() })
+/** Both shapes that memories answer with (conformance C-29). */
+const recalledSchema = z.object({ chunks: z.array(piece).optional(), nodes: z.array(piece).optional() })
+
+/** Texts joined by blank lines; empty when there is nothing. Never rejects but for the end of the run. */
+export async function recall(talk: AgentRun, query: string, signal: AbortSignal): Promise<string> {
+  if (!talk.bus.has('mem:retrieve')) return ''
+  const { taskId, run } = talk.caller
+  const caller = {
+    surface: 'agent',
+    ...(taskId === undefined ? {} : { taskId }),
+    ...(run === undefined ? {} : { run }),
+  }
+  const late = new AbortController()
+  const timer = talk.clock.setTimeout(() => late.abort(new Error('memory took too long')), longestRecallMs)
+  try {
+    const asked = talk.bus.call(
+      'mem:retrieve',
+      { query, limit: mostRecalled },
+      { caller, signal: AbortSignal.any([signal, late.signal]) },
+    )
+    const answer = recalledSchema.parse(await Promise.race([asked, abortOf(late.signal), abortOf(signal)]))
+    return (answer.chunks ?? answer.nodes ?? [])
+      .map(({ content, text }) => content ?? text ?? '')
+      .filter((text) => text !== '')
+      .join('\n\n')
+  } catch (error) {
+    signal.throwIfAborted()
+    talk.report(error, 'recall from memory')
+    return ''
+  } finally {
+    talk.clock.clearTimeout(timer)
+  }
+}
+
+function abortOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}

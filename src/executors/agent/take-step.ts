@@ -1,0 +1,189 @@
+// One step of the model: asked with the whole conversation, streamed to whoever listens, stored once, whole. A step that breaks
+// off leaves nothing but an event that says so, and is tried again as the policy allows.
+import { z } from 'zod'
+import type { AgentRun } from '../../agent-run.ts'
+import type { Caller } from '../../bus/caller.ts'
+import { identOf } from '../../entities/call.ts'
+import type { Conversation } from '../../entities/conversation.ts'
+import type { MessageRecord, ToolCall } from '../../entities/message.ts'
+import type { RetryPolicy } from '../../entities/task.ts'
+import { ErrandError, Failure, toStoredError } from '../../errors.ts'
+import type { ExecutorTask, Run } from '../../executor.ts'
+import { resolveRetry, retryDelay } from '../../machines/family.ts'
+import { retryableModelCodes } from '../../models/model-error.ts'
+import { addChunk, type ModelAnswer, type ModelChunk, type ModelStepInput } from '../../models/step-schema.ts'
+import type { ParsedAgentOptions } from '../../options.ts'
+import { contextOf } from './context.ts'
+import type { Offer, Toolbox } from './toolbox.ts'
+
+export interface StepRequest {
+  task: ExecutorTask
+  run: Run
+  talk: AgentRun
+  options: ParsedAgentOptions
+  tools: Toolbox
+  conversation: Conversation
+  inputs: readonly MessageRecord[]
+}
+
+/** What the engine and the agent leave open. */
+const usualRetry: Partial<RetryPolicy> = {
+  maxAttempts: 3,
+  backoffMs: 500,
+  backoff: 'exponential',
+  maxBackoffMs: 30_000,
+  jitter: 0.5,
+  on: [...retryableModelCodes],
+}
+
+/** A shorter rest is waited out in the run; for a longer one it gives its slot back. */
+const longestHeldRestMs = 2_000
+
+export async function takeStep(request: StepRequest): Promise<void> {
+  const offer = request.tools.offer()
+  const input = inputOf(request, offer)
+  const { messageId, answer } = await ask(request, input)
+  await store(request, offer, messageId, answer)
+}
+
+interface Answered {
+  /** Of the message that the answer becomes: what was streamed of it carries this id. A try that failed had another. */
+  messageId: string
+  answer: ModelAnswer
+}
+
+/** The model's answer, after as many tries as the policy allows. */
+async function ask(request: StepRequest, input: ModelStepInput): Promise<Answered> {
+  const { run, talk, options, conversation } = request
+  const given = { ...usualRetry, ...talk.defaults.modelRetry, ...options.modelRetry } as Partial<RetryPolicy>
+  const policy = resolveRetry(given)
+  const rest = `model:${run.attempt}:${conversation.steps.length + 1}`
+  for (let tried = 1 + restsSoFar(conversation, rest); ; tried++) {
+    const messageId = talk.nextId('msg')
+    try {
+      return { messageId, answer: await streamStep(request, input, messageId) }
+    } catch (error) {
+      // Paused, canceled, timed out: not the model's doing.
+      run.signal.throwIfAborted()
+      const failure = failureOf(error)
+      const { code, retryAfterMs } = failure
+      const delay = retryDelay(policy, { attempt: tried, code, final: !failure.retry, retryAfterMs }, talk.chance())
+      await talk.modelFailed({ try: tried, error: withoutPartial(failure), againInMs: delay ?? null })
+      if (delay === undefined) throw failure
+      if (delay > longestHeldRestMs) await run.sleep(delay, { key: `${rest}:${tried}` })
+      else await pauseFor(talk, delay, run.signal)
+    }
+  }
+}
+
+function restsSoFar({ rests }: Conversation, key: string): number {
+  return rests.filter((ident) => ident.startsWith(`${identOf(key, null)}:`)).length
+}
+
+function inputOf({ talk, options, conversation, inputs }: StepRequest, offer: Offer): ModelStepInput {
+  const format = options.result === undefined ? undefined : z.toJSONSchema(options.result, { io: 'input' })
+  const notes =
+    format === undefined
+      ? []
+      : [`End with an answer that is nothing but JSON and fits this JSON Schema: ${JSON.stringify(format)}`]
+  return {
+    messages: contextOf(conversation, inputs, notes),
+    tools: offer.definitions,
+    ...(talk.modelId === undefined ? {} : { modelId: talk.modelId }),
+    ...(format === undefined
+      ? {}
+      : { responseFormat: { type: 'json' as const, schema: format as Record<string, unknown> } }),
+    ...(options.settings === undefined ? {} : { settings: options.settings }),
+  }
+}
+
+/** Tokens go out as they come; what is kept is whole. */
+async function streamStep({ talk, run }: StepRequest, input: ModelStepInput, messageId: string): Promise<ModelAnswer> {
+  const { abilities: _lists, ...known } = talk.caller
+  // The agent itself asks its model: no list of what the model may call stands in the way.
+  const caller: Caller = { ...known, surface: 'agent' }
+  const answer: ModelAnswer = { content: '', toolCalls: [], finish: null }
+  const chunks = talk.bus.stream('model:llm', input, { caller, signal: run.signal }) as AsyncGenerator<ModelChunk>
+  for await (const chunk of chunks) {
+    addChunk(answer, chunk)
+    if ('content' in chunk && chunk.content !== '') talk.live(chunk.content, messageId)
+  }
+  run.signal.throwIfAborted()
+  return answer
+}
+
+async function store(request: StepRequest, offer: Offer, id: string, answer: ModelAnswer): Promise<void> {
+  const { run, talk, tools, inputs } = request
+  const calls = answer.toolCalls.map(
+    (call, index): ToolCall => ({
+      id: call.id ?? `call_${index}`,
+      tool: call.function.name,
+      ability: offer.abilityOf(call.function.name),
+      arguments: call.function.arguments,
+    }),
+  )
+  await talk.append({
+    id,
+    role: 'assistant',
+    content: answer.content,
+    step: {
+      modelId: answer.finish?.modelId ?? talk.modelId ?? '',
+      finishReason: answer.finish?.reason ?? 'unknown',
+      usage: answer.finish?.usage ?? { inputTokens: null, outputTokens: null, totalTokens: null },
+      calls,
+      inputs: inputs.map((message) => message.id),
+      attempt: run.attempt,
+      pending: calls.map((call) => pendingOf(call, tools, talk)),
+    },
+  })
+}
+
+function pendingOf(call: ToolCall, tools: Toolbox, talk: AgentRun) {
+  const tool = tools.tool(call.ability)
+  const ability = tool.kind === 'ability' ? tool.ability : undefined
+  // What only waits has nothing that might have happened twice.
+  const onInterrupt = tool.kind === 'ability' ? (ability?.onInterrupt ?? talk.onInterrupt) : 'rerun'
+  return { name: call.ability, params: argumentsOf(call.arguments) ?? call.arguments, onInterrupt }
+}
+
+/** Undefined for what is no JSON object. A model that gives no arguments gives none of them. */
+export function argumentsOf(text: string): Record<string, unknown> | undefined {
+  if (text.trim() === '') return {}
+  try {
+    const value = JSON.parse(text) as unknown
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The model's own failure, out of what the bus wrapped it in. */
+function failureOf(error: unknown): Failure {
+  for (let inner = error; inner instanceof Error; inner = inner.cause) if (inner instanceof Failure) return inner
+  const { code, message, details } = toStoredError(error)
+  const own = (details as { error?: { code?: string } } | undefined)?.error?.code
+  const isOurs = ErrandError.isInstance(error) && code !== 'EXECUTION_ERROR'
+  return new Failure(message, { code: own ?? code, retry: !isOurs, cause: error })
+}
+
+/** What the model had said by then belongs into no ledger. */
+function withoutPartial(failure: Failure) {
+  const { details, ...error } = toStoredError(failure)
+  const { partial: _partial, ...rest } = (details ?? {}) as Record<string, unknown>
+  return { ...error, ...(Object.keys(rest).length > 0 ? { details: rest } : {}) }
+}
+
+function pauseFor({ clock }: AgentRun, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      clock.clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      if (signal.aborted) reject(signal.reason)
+      else resolve()
+    }
+    const timer = clock.setTimeout(end, ms)
+    signal.addEventListener('abort', end, { once: true })
+  })
+}

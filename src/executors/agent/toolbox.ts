@@ -1,0 +1,80 @@
+// What a model is offered: the abilities that its task may call, under names that models allow, and two tools of the agent's own.
+import { z } from 'zod'
+import type { AgentRun } from '../../agent-run.ts'
+import type { Ability } from '../../bus/ability.ts'
+import type { Caller } from '../../bus/caller.ts'
+import { type ToolDefinition, toolTable } from '../../bus/tool-names.ts'
+
+export const askUser = 'ask_user'
+export const waitForTasks = 'wait_for_tasks'
+/** On the bus for everybody else; a model that calls it waits like with its own tool. */
+const waitAbility = 'task:wait'
+
+export const askUserSchema = z.strictObject({
+  question: z.string().trim().min(1).describe('What to ask, in full.'),
+  options: z.array(z.string()).min(1).optional().describe('The answers to choose from, if only these will do.'),
+})
+
+export const waitForTasksSchema = z.strictObject({
+  taskIds: z.array(z.string().min(1)).min(1).optional().describe('Ids of subtasks. Default: all that this task has.'),
+  mode: z.enum(['all', 'any']).default('all').describe('Wait for each of them, or for the first.'),
+  timeoutMs: z.number().positive().optional().describe('Give up after so many milliseconds.'),
+})
+
+/** What a call by a model comes to. */
+export type Tool =
+  | { kind: 'ask_user' }
+  | { kind: 'wait_for_tasks' }
+  | { kind: 'ability'; id: string; ability: Ability | undefined }
+
+/** What one step of a model is offered. */
+export interface Offer {
+  readonly definitions: ToolDefinition[]
+  /** The id under which a tool is recorded; the name itself when nobody answers to it. */
+  abilityOf(toolName: string): string
+}
+
+export interface Toolbox {
+  /** Who calls when the model does. */
+  readonly caller: Caller
+  /** As abilities are registered now. Names may be others for the next step: each step has an offer of its own. */
+  offer(): Offer
+  tool(abilityId: string): Tool
+}
+
+export function toolbox(talk: AgentRun, list: readonly string[] | undefined): Toolbox {
+  const { bus } = talk
+  const lists = [...(talk.caller.abilities ?? []), ...(list === undefined ? [] : [list])]
+  const caller: Caller = { ...talk.caller, surface: 'model', ...(lists.length === 0 ? {} : { abilities: lists }) }
+  const reserved = [askUser, waitForTasks]
+  return {
+    caller,
+    offer() {
+      const own = bus.toolsFor(caller, reserved)
+      // What a model may not call has a name too: it is told that it may not, not that there is no such thing.
+      const all = toolTable(bus.abilities(), reserved)
+      return {
+        definitions: [
+          builtIn(
+            askUser,
+            'Asks the user and waits for the answer. Only when you cannot go on without it.',
+            askUserSchema,
+          ),
+          builtIn(waitForTasks, 'Waits until subtasks have ended, and gives what they came to.', waitForTasksSchema),
+          ...own.definitions.filter(({ function: { name } }) => own.abilityOf(name) !== waitAbility),
+        ],
+        abilityOf: (name) => (reserved.includes(name) ? name : (own.abilityOf(name) ?? all.abilityOf(name) ?? name)),
+      }
+    },
+    tool(id) {
+      if (id === askUser) return { kind: 'ask_user' }
+      if (id === waitForTasks || id === waitAbility) return { kind: 'wait_for_tasks' }
+      return { kind: 'ability', id, ability: bus.get(id) }
+    },
+  }
+}
+
+function builtIn(name: string, description: string, schema: z.ZodType): ToolDefinition {
+  const { $schema: _dialect, ...parameters } = z.toJSONSchema(schema, { io: 'input' }) as Record<string, unknown>
+  return { type: 'function', function: { name, description, parameters } }
+}

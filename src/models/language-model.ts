@@ -1,0 +1,53 @@
+// What counts as a model here: any object that speaks the AI SDK's language model specification v3 or v4, told by its shape.
+// No package of that SDK is imported, so an application brings the version it has, wrapped in whatever middleware it likes.
+import { z } from 'zod'
+import { kindOf, parse } from '../parse.ts'
+
+/** A language model of the AI SDK (specification v3 or v4), as far as it is used here. */
+export interface LanguageModelLike {
+  readonly specificationVersion: 'v3' | 'v4'
+  readonly provider: string
+  readonly modelId: string
+  // biome-ignore lint/suspicious/noExplicitAny: v3 and v4 each have their own call options, and both must be assignable.
+  doStream(options: any): PromiseLike<{ stream: ReadableStream<any> }>
+}
+
+/** Why a value is no usable model, in a sentence; undefined when it is one. */
+function objectionTo(value: unknown): string | undefined {
+  if (typeof value === 'string') {
+    return `expected a language model object, got the string "${value.slice(0, 100)}": register the model under a name and use that name`
+  }
+  if (typeof value !== 'object' || value === null) return `expected a language model object, got ${kindOf(value)}`
+  const { specificationVersion, provider, modelId, doStream } = value as Record<string, unknown>
+  if (specificationVersion !== 'v3' && specificationVersion !== 'v4') return wrongVersion(specificationVersion)
+  if (typeof doStream !== 'function') return 'the language model has no `doStream` function'
+  if (typeof provider !== 'string' || provider === '') return 'the language model has no `provider` name'
+  if (typeof modelId !== 'string' || modelId === '') return 'the language model has no `modelId`'
+  return undefined
+}
+
+function wrongVersion(version: unknown): string {
+  if (version === undefined) return 'the object has no `specificationVersion`, so it is no language model of the AI SDK'
+  return `the language model speaks specification ${typeof version === 'string' ? version : kindOf(version)}, and v3 or v4 is needed: update its provider package`
+}
+
+/** The door for models. */
+export const languageModelSchema: z.ZodType<LanguageModelLike, LanguageModelLike> = z.custom<LanguageModelLike>(
+  (value) => objectionTo(value) === undefined,
+  { error: (issue) => objectionTo(issue.input) ?? 'is no language model' },
+)
+
+/** @throws ErrandError INVALID_INPUT that says what is wrong with it. */
+export function requireLanguageModel(value: unknown, what = 'The model'): LanguageModelLike {
+  return parse(languageModelSchema, value, what)
+}
+
+/** Tells a model from the id of one. */
+export function isLanguageModel(value: unknown): value is LanguageModelLike {
+  return objectionTo(value) === undefined
+}
+
+/** `provider/model`, for messages. */
+export function modelName(model: LanguageModelLike): string {
+  return `${model.provider}/${model.modelId}`
+}

@@ -1,0 +1,133 @@
+// The models of an engine by name. The first one is the default unless another is made it; names of the form
+// `provider:model` that nobody registered are resolved by a function of the embedder, once.
+import { ErrandError, nearestName } from '../errors.ts'
+import { requireText } from '../parse.ts'
+import { type LanguageModelLike, requireLanguageModel } from './language-model.ts'
+
+/** Makes a model of a name such as `openai:gpt-5-mini`; undefined when it knows none. */
+export type ResolveModel = (id: string) => LanguageModelLike | undefined | Promise<LanguageModelLike | undefined>
+
+/** A registered model as it is listed. */
+export interface ModelInfo {
+  id: string
+  provider: string
+  modelId: string
+  isDefault: boolean
+}
+
+export class ModelRegistry {
+  readonly #models = new Map<string, LanguageModelLike>()
+  readonly #resolved = new Map<string, Promise<LanguageModelLike>>()
+  readonly #resolve: ResolveModel | undefined
+  #default: string | undefined
+
+  constructor(options: { resolve?: ResolveModel | undefined } = {}) {
+    this.#resolve = options.resolve
+  }
+
+  /** Whether names of the form `provider:model` may be resolved. */
+  get resolves(): boolean {
+    return this.#resolve !== undefined
+  }
+
+  /** Whether there is no model at all, nor any way to one. */
+  get isEmpty(): boolean {
+    return this.#models.size === 0 && this.#default === undefined && this.#resolve === undefined
+  }
+
+  /** Makes a name the default; a model that is to be resolved need not be registered. */
+  setDefault(id: string): void {
+    this.#default = requireId(id)
+  }
+
+  /** Whether `resolve()` without a name finds a model. */
+  get hasDefault(): boolean {
+    return this.#default !== undefined
+  }
+
+  /**
+   * Registering the same object again is fine.
+   * @throws ErrandError ALREADY_REGISTERED when another model has this name, INVALID_INPUT for what is no model.
+   */
+  register(id: string, model: LanguageModelLike, options: { default?: boolean | undefined } = {}): void {
+    const name = requireId(id)
+    const checked = requireLanguageModel(model, `The model "${name}"`)
+    const known = this.#models.get(name)
+    if (known !== undefined && known !== checked) {
+      throw new ErrandError(
+        'ALREADY_REGISTERED',
+        `A model "${name}" (${known.provider}, ${known.modelId}) is already registered. Register the other one under a name of its own.`,
+        { id: name },
+      )
+    }
+    this.#models.set(name, checked)
+    this.#resolved.delete(name)
+    if (options.default ?? this.#default === undefined) this.#default = name
+  }
+
+  /** In the order in which they were registered. */
+  list(): ModelInfo[] {
+    return Array.from(this.#models, ([id, { provider, modelId }]) => ({
+      id,
+      provider,
+      modelId,
+      isDefault: id === this.#default,
+    }))
+  }
+
+  /**
+   * The model of this name, without one the default.
+   * @throws ErrandError NO_MODEL that lists the names known; whatever the embedder's function throws.
+   */
+  async resolve(id?: string): Promise<LanguageModelLike> {
+    const name = id ?? this.#default
+    if (name === undefined) throw noDefault()
+    const known = this.#models.get(name)
+    if (known) return known
+    const resolve = this.#resolve
+    if (!resolve || !name.includes(':')) throw this.#unknown(name)
+    return this.#resolved.get(name) ?? this.#remember(name, resolve)
+  }
+
+  /** Two steps that ask at once share one answer; a failure is not remembered. */
+  #remember(name: string, resolve: ResolveModel): Promise<LanguageModelLike> {
+    const resolving = this.#make(name, resolve)
+    this.#resolved.set(name, resolving)
+    resolving.catch(() => this.#resolved.delete(name))
+    return resolving
+  }
+
+  async #make(name: string, resolve: ResolveModel): Promise<LanguageModelLike> {
+    const model = await resolve(name)
+    if (model === undefined) throw this.#unknown(name)
+    return requireLanguageModel(model, `What resolves the model "${name}"`)
+  }
+
+  #unknown(name: string): ErrandError {
+    const known = [...this.#models.keys()]
+    const nearest = nearestName(name, known)
+    return new ErrandError(
+      'NO_MODEL',
+      `There is no model "${name}".${nearest ? ` Did you mean "${nearest}"?` : ''} ${
+        known.length > 0 ? `Registered are: ${known.join(', ')}.` : 'None is registered.'
+      } ${this.#resolve ? 'A name of the form `provider:model` is resolved.' : 'Register it with `model:register`.'}`,
+      { id: name, known, nearest },
+    )
+  }
+}
+
+function noDefault(): ErrandError {
+  return new ErrandError(
+    'NO_MODEL',
+    'No model was named, and there is no default: none is registered. Register one with `model:register`, or name one as `provider:model`.',
+    { known: [] },
+  )
+}
+
+function requireId(id: unknown): string {
+  const name = requireText(id, 'the name of a model')
+  if (name.trim() !== '' && name.length <= 200) return name
+  throw new ErrandError('INVALID_INPUT', 'The name of a model must have 1 to 200 characters.', {
+    id: name.slice(0, 200),
+  })
+}

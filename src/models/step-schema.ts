@@ -1,0 +1,119 @@
+// One step of a model as data: what it is asked and the chunks it answers with. These are the JSON shapes of `model:llm`.
+import { z } from 'zod'
+
+/** A call of a tool as the model wrote it. `arguments` is its raw text, which may be no JSON. */
+export const toolCallSchema = z.strictObject({
+  id: z.string().min(1),
+  type: z.literal('function').default('function'),
+  function: z.strictObject({ name: z.string().min(1), arguments: z.string() }),
+})
+
+export const modelMessageSchema = z
+  .strictObject({
+    role: z.enum(['system', 'user', 'assistant', 'tool']),
+    content: z.string(),
+    /** Only on `assistant`: what it called. */
+    tool_calls: z.array(toolCallSchema).optional(),
+    /** Only on `tool`: the call that this is the result of. A content that starts with `Error: ` is told as an error. */
+    tool_call_id: z.string().min(1).optional(),
+    /** Only on `tool`: the tool's name. Default: that of the call with this id. */
+    name: z.string().optional(),
+  })
+  .refine((message) => message.role !== 'tool' || message.tool_call_id !== undefined, {
+    path: ['tool_call_id'],
+    message: 'a message of role "tool" names the call it answers',
+  })
+  .refine((message) => message.role === 'assistant' || !message.tool_calls?.length, {
+    path: ['tool_calls'],
+    message: 'only a message of role "assistant" has tool calls',
+  })
+
+export const toolDefinitionSchema = z.strictObject({
+  type: z.literal('function').default('function'),
+  function: z.strictObject({
+    name: z.string().min(1),
+    description: z.string().optional(),
+    /** JSON Schema of the arguments. */
+    parameters: z.record(z.string(), z.unknown()),
+  }),
+})
+
+export const modelSettingsSchema = z.strictObject({
+  temperature: z.number().optional(),
+  maxOutputTokens: z.number().int().positive().optional(),
+  topP: z.number().optional(),
+  seed: z.number().int().optional(),
+  stopSequences: z.array(z.string()).optional(),
+})
+
+export const responseFormatSchema = z.strictObject({
+  type: z.literal('json'),
+  /** JSON Schema of the answer. */
+  schema: z.record(z.string(), z.unknown()).optional(),
+  name: z.string().optional(),
+})
+
+export const modelStepInputSchema = z.strictObject({
+  messages: z.array(modelMessageSchema).min(1),
+  tools: z.array(toolDefinitionSchema).optional(),
+  /** Which model of the registry. Default: the registry's default. */
+  modelId: z.string().min(1).optional(),
+  /** Default: the provider's, which is `auto`. Of no effect without tools. */
+  toolChoice: z.enum(['auto', 'none', 'required']).optional(),
+  /** Default: free text. */
+  responseFormat: responseFormatSchema.optional(),
+  settings: modelSettingsSchema.optional(),
+})
+
+/** Tokens of one step; null where the provider does not say. */
+export const modelUsageSchema = z.strictObject({
+  inputTokens: z.number().nullable(),
+  outputTokens: z.number().nullable(),
+  totalTokens: z.number().nullable(),
+})
+
+/** How the step ended. `reason`: stop, length, tool-calls, content-filter or other. `modelId`: the model that answered. */
+export const modelFinishSchema = z.strictObject({
+  reason: z.string(),
+  usage: modelUsageSchema,
+  modelId: z.string(),
+})
+
+export const modelChunkSchema = z.union([
+  z.strictObject({ content: z.string() }),
+  z.strictObject({ reasoning: z.string() }),
+  z.strictObject({ toolCalls: z.array(toolCallSchema) }),
+  z.strictObject({ finish: modelFinishSchema }),
+])
+
+export type ToolCall = z.output<typeof toolCallSchema>
+export type ModelMessage = z.input<typeof modelMessageSchema>
+export type ToolDefinition = z.input<typeof toolDefinitionSchema>
+export type ModelSettings = z.output<typeof modelSettingsSchema>
+export type ModelStepInput = z.input<typeof modelStepInputSchema>
+export type ModelUsage = z.output<typeof modelUsageSchema>
+export type ModelFinish = z.output<typeof modelFinishSchema>
+
+/** A piece of a model's answer. `finish` is the last one. */
+export type ModelChunk = z.output<typeof modelChunkSchema>
+
+/** A whole step: what its chunks amount to. */
+export interface ModelAnswer {
+  content: string
+  toolCalls: ToolCall[]
+  finish: ModelFinish | null
+}
+
+/** What the chunks amount to. `finish` is null when the list is not complete. */
+export function collectAnswer(chunks: Iterable<ModelChunk>): ModelAnswer {
+  const answer: ModelAnswer = { content: '', toolCalls: [], finish: null }
+  for (const chunk of chunks) addChunk(answer, chunk)
+  return answer
+}
+
+/** Adds one chunk to the answer; reasoning is no part of it. */
+export function addChunk(answer: ModelAnswer, chunk: ModelChunk): void {
+  if ('content' in chunk) answer.content += chunk.content
+  else if ('toolCalls' in chunk) answer.toolCalls.push(...chunk.toolCalls)
+  else if ('finish' in chunk) answer.finish = chunk.finish
+}

@@ -1,0 +1,90 @@
+// One question to a model, one text back: all that routing needs of a model. Whatever was chosen (an id on a bus, a model
+// object, a function) becomes the same function here.
+import { ErrandError } from '../errors.ts'
+import { type LanguageModelLike, requireLanguageModel } from '../models/language-model.ts'
+import { runModelStep } from '../models/model-step.ts'
+import { requireText } from '../parse.ts'
+
+export interface AskMessage {
+  role: 'system' | 'user'
+  content: string
+}
+
+/** Asks a model and resolves to the text of its answer. */
+export type AskModel = (messages: AskMessage[], options?: { signal?: AbortSignal }) => Promise<string>
+
+/** A model by its id on the bus, a model object, or a function that asks one. */
+export type ModelChoice = string | LanguageModelLike | AskModel
+
+/** What is needed of a bus: that it invokes abilities, JSON in and JSON out. */
+export interface AskBus {
+  invoke(abilityId: string): (json: string, options?: { signal?: AbortSignal }) => Promise<string>
+}
+
+/**
+ * How to ask the model that was chosen; without a choice the default one behind `model:llm` of the bus.
+ *
+ * What it returns leaves with the reason of an aborted `signal`, even if the model does not listen to it. Without a bus, a
+ * question that would need one rejects with `NO_MODEL`: only when it is asked, because a message often finds its task without.
+ * @throws ErrandError INVALID_INPUT at once for what is no model.
+ */
+export function askModelOf(choice: ModelChoice | undefined, bus?: AskBus): AskModel {
+  const ask = uncheckedAskOf(choice, bus)
+  return async (messages, { signal } = {}) =>
+    requireText(await untilAborted(() => ask(messages, signal ? { signal } : {}), signal), 'the answer of the model')
+}
+
+function uncheckedAskOf(choice: ModelChoice | undefined, bus: AskBus | undefined): AskModel {
+  if (typeof choice === 'function') return choice
+  if (choice === undefined || typeof choice === 'string') return askThrough(bus, choice)
+  return askDirectly(requireLanguageModel(choice))
+}
+
+function askThrough(bus: AskBus | undefined, modelId: string | undefined): AskModel {
+  if (modelId === '') throw new ErrandError('INVALID_INPUT', 'The id of a model is a text that is not empty.', {})
+  return async (messages, options) => {
+    if (bus === undefined) throw noModel(modelId)
+    const input = { messages, ...(modelId === undefined ? {} : { modelId }) }
+    return textOf(await bus.invoke('model:llm')(JSON.stringify(input), options))
+  }
+}
+
+/** `model:llm` of our own bus answers `{ content, … }`; others answer a JSON string, or the text as it is. */
+function textOf(reply: string): string {
+  let value: unknown
+  try {
+    value = JSON.parse(reply)
+  } catch {
+    return reply
+  }
+  if (typeof value === 'string') return value
+  if (typeof value !== 'object' || value === null) return reply
+  const { content } = value as { content?: unknown }
+  return typeof content === 'string' ? content : reply
+}
+
+function askDirectly(model: LanguageModelLike): AskModel {
+  return async (messages, { signal = new AbortController().signal } = {}) =>
+    (await runModelStep(model, { messages }, signal)).content
+}
+
+async function untilAborted<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work()
+  signal.throwIfAborted()
+  return new Promise<T>((resolve, reject) => {
+    const leave = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', leave, { once: true })
+    const listenNoMore = () => signal.removeEventListener('abort', leave)
+    // Through an async function, so that a model that throws at once rejects like any other.
+    void (async () => work())().then(resolve, reject).finally(listenNoMore)
+  })
+}
+
+function noModel(modelId: string | undefined): ErrandError {
+  const asked = modelId === undefined ? 'No model was chosen' : `The model "${modelId}" was chosen by its id`
+  return new ErrandError(
+    'NO_MODEL',
+    `${asked}, and there is no bus whose \`model:llm\` could be asked. Give a bus, a model object, or a function (messages) => text.`,
+    modelId === undefined ? {} : { modelId },
+  )
+}

@@ -1,0 +1,164 @@
+// Does what an intent wants, through the engine, and reports what became of it. What the engine refuses is part of the report.
+import { z } from 'zod'
+import { settledStatuses, type Task, type TaskStatus, taskStatuses } from '../entities/task.ts'
+import { ErrandError, type ErrorCode, type StoredError } from '../errors.ts'
+import type { HandlerEngine, NewTask, TaskChanges } from './handler-engine.ts'
+import type { Intent } from './intent.ts'
+import { listScope, type Scope } from './open-tasks.ts'
+
+/** What was done, and to which task. */
+export interface Deed {
+  did: 'sent' | 'created' | 'paused' | 'resumed' | 'canceled' | 'listed' | 'status' | 'updated' | 'nothing'
+  /** As it is afterwards; null when there is none. */
+  task: Task | null
+  /** After `listed`: at most a hundred, by priority, then age. */
+  tasks?: Task[]
+  /** Why nothing was done, or what should be known of what was. */
+  reason?: string
+  /** What the engine refused. */
+  error?: StoredError
+}
+
+export interface DispatchOptions extends Scope {
+  /** The words of the user: the goal of a task that is created. Default: what the intent says of it. */
+  message?: string
+}
+
+type DispatchEngine = Pick<HandlerEngine, 'create' | 'pause' | 'resume' | 'cancel' | 'update' | 'list' | 'get'>
+
+/**
+ * Executes an intent. An intent that is `unknown`, or that lacks the task or the values it needs, does nothing and says why.
+ *
+ * @example
+ * const { did, task } = await dispatchIntent(engine, await recognizer.recognize('Stop the report', { availableTasks }))
+ *
+ * @throws ErrandError only for trouble of the engine itself (`ENGINE_CLOSED`, `OUTCOME_UNKNOWN`, `LEDGER_*`).
+ */
+export async function dispatchIntent(
+  engine: DispatchEngine,
+  intent: Intent,
+  options: DispatchOptions = {},
+): Promise<Deed> {
+  const { action, taskId } = intent
+  if (action === 'unknown') return nothing('It could not be told what is wanted.')
+  if (action === 'create_task') return createFrom(engine, intent, options)
+  if (action === 'list_tasks') return listFor(engine, intent, options)
+  if (taskId === null) return nothing(`${action} needs a task, and none of the available ones was named.`)
+  return reportRefusal(engine, taskId, () => act(engine, action, taskId, intent))
+}
+
+/** True for what can be done as it stands: the rest is talk, and may be meant for a task. */
+export function canDispatch(intent: Intent): boolean {
+  if (intent.action === 'unknown') return false
+  return intent.action !== 'update_task' || Object.keys(changesIn(intent)).length > 0
+}
+
+type TaskAction = Exclude<Intent['action'], 'create_task' | 'list_tasks' | 'unknown'>
+
+async function act(engine: DispatchEngine, action: TaskAction, taskId: string, intent: Intent): Promise<Deed> {
+  switch (action) {
+    case 'pause_task':
+      return { did: 'paused', task: await engine.pause(taskId) }
+    case 'resume_task':
+      return { did: 'resumed', task: await engine.resume(taskId) }
+    case 'cancel_task':
+      return { did: 'canceled', task: await engine.cancel(taskId, read(intent, 'reason', reasonSchema)) }
+    case 'get_task_status':
+      return { did: 'status', task: await requireTask(engine, taskId) }
+    case 'update_task':
+      return updateFrom(engine, taskId, intent)
+  }
+}
+
+async function createFrom(
+  engine: DispatchEngine,
+  intent: Intent,
+  { message, parentId }: DispatchOptions,
+): Promise<Deed> {
+  const { name, description, priority } = changesIn(intent)
+  const goal = message ?? read(intent, 'goal', textSchema) ?? description ?? name
+  if (goal === undefined) return nothing('create_task needs a goal, a description or a name, and none was given.')
+  const task = defined<NewTask>({ goal, name, description, priority, parentId })
+  return reportRefusal(engine, null, async () => ({ did: 'created', task: await engine.create(task) }))
+}
+
+async function listFor(engine: DispatchEngine, intent: Intent, scope: Scope): Promise<Deed> {
+  const status = read(intent, 'status', listedSchema) ?? 'open'
+  const { tasks } = await engine.list({ ...listScope(scope), ...statusesOf(status), limit: mostListed })
+  return { did: 'listed', task: null, tasks }
+}
+
+async function updateFrom(engine: DispatchEngine, taskId: string, intent: Intent): Promise<Deed> {
+  const changes = changesIn(intent)
+  if (Object.keys(changes).length > 0) return { did: 'updated', task: await engine.update(taskId, changes) }
+  const reason = 'update_task changes the name, the description or the priority, and no such value was given.'
+  return { did: 'nothing', task: await requireTask(engine, taskId), reason }
+}
+
+async function requireTask(engine: DispatchEngine, taskId: string): Promise<Task> {
+  const task = await engine.get(taskId)
+  if (task) return task
+  throw new ErrandError('NOT_FOUND', `There is no task ${taskId}. \`list\` has the ids.`, { taskId })
+}
+
+// ── what the engine refuses ──
+
+const ownTrouble: readonly ErrorCode[] = [
+  'ENGINE_CLOSED',
+  'OUTCOME_UNKNOWN',
+  'LEDGER_BUSY',
+  'LEDGER_CORRUPT',
+  'LEDGER_FOREIGN',
+  'LEDGER_NEWER',
+  'LEDGER_UNAVAILABLE',
+  'LEDGER_WRITE_FAILED',
+]
+
+/** A refusal is an answer to who asked; trouble of the engine itself is not, and is thrown. */
+export async function reportRefusal(
+  engine: Pick<HandlerEngine, 'get'>,
+  taskId: string | null,
+  work: () => Promise<Deed>,
+): Promise<Deed> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!ErrandError.isInstance(error) || ownTrouble.includes(error.code)) throw error
+    const task = taskId === null ? null : await engine.get(taskId)
+    return { did: 'nothing', task, reason: error.message, error: error.toJSON() }
+  }
+}
+
+const nothing = (reason: string): Deed => ({ did: 'nothing', task: null, reason })
+
+// ── what a model has read in a message ──
+
+const mostListed = 100
+const textSchema = z.string().trim().min(1)
+const nameSchema = textSchema.max(500)
+const reasonSchema = textSchema.max(500)
+const prioritySchema = z.int().min(-1_000_000_000).max(1_000_000_000)
+const listedSchema = z.enum([...taskStatuses, 'all'])
+
+function changesIn(intent: Intent): TaskChanges {
+  return defined<TaskChanges>({
+    name: read(intent, 'name', nameSchema),
+    description: read(intent, 'description', textSchema),
+    priority: read(intent, 'priority', prioritySchema),
+  })
+}
+
+/** A detail if it is of use; what a model wrote there instead is no reason to refuse the rest. */
+function read<T>(intent: Intent, detail: string, schema: z.ZodType<T>): T | undefined {
+  return Object.hasOwn(intent.details, detail) ? schema.safeParse(intent.details[detail]).data : undefined
+}
+
+function statusesOf(status: z.infer<typeof listedSchema> | 'open'): { status?: TaskStatus[] } {
+  if (status === 'all') return {}
+  if (status !== 'open') return { status: [status] }
+  return { status: taskStatuses.filter((each) => !settledStatuses.includes(each)) }
+}
+
+function defined<T extends object>(fields: { [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
+}

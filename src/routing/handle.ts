@@ -1,0 +1,136 @@
+// What to do with a message that names no verb: it goes to the task that it mentions; else it is a wish that the engine can
+// carry out; else it goes to the task that it belongs to, or begins a new one. What was done is reported.
+import { z } from 'zod'
+import { ErrandError } from '../errors.ts'
+import { parse, requireText } from '../parse.ts'
+import { type AskBus, type AskModel, askModelOf, type ModelChoice } from './ask-model.ts'
+import { canDispatch, type Deed, dispatchIntent, reportRefusal } from './dispatch-intent.ts'
+import type { HandlerEngine } from './handler-engine.ts'
+import { createIntentRecognizer, type Intent } from './intent.ts'
+import { extractMention, type Mention } from './mention.ts'
+import { openTasks, routeInEngine } from './open-tasks.ts'
+import { whyUnreachable } from './route.ts'
+import { shownTasks } from './shown-tasks.ts'
+
+export interface HandleOptions {
+  /** Whether the message may be a wish: create, pause, resume, cancel, list, status, update. Default true. */
+  intent?: boolean
+  /** A wish that the model is less sure of is taken for a message to a task. Default 0.7. */
+  threshold?: number
+  /** Default: the model that the handler was made with, else the default one of the bus. */
+  model?: ModelChoice
+  /** The message is for the children of this task, and a new one becomes one. A mention reaches any task. */
+  parentId?: string
+  /** The message is for tasks without a parent only. A mention reaches any task. Default false. */
+  rootsOnly?: boolean
+  signal?: AbortSignal
+}
+
+/** What became of a message. */
+export interface Handled extends Deed {
+  /** What decided it: the mention, the intent, the route, or nobody (then a new task was created for want of a better one). */
+  by: 'mention' | 'intent' | 'route' | 'none'
+  /** 0 to 1: how sure that was. */
+  confidence: number
+  /** What was recognised, also when it was not followed; absent when nothing was asked for. */
+  intent?: Intent
+}
+
+export interface HandlerParts {
+  engine: HandlerEngine
+  bus?: AskBus
+  model?: ModelChoice
+}
+
+export type Handler = (message: string, options?: HandleOptions) => Promise<Handled>
+
+const handleOptionsSchema = z
+  .strictObject({
+    intent: z.boolean().default(true),
+    threshold: z.number().min(0).max(1).default(0.7),
+    model: z.custom<ModelChoice>().optional(),
+    parentId: z.string().min(1).max(100).optional(),
+    rootsOnly: z.boolean().default(false),
+    signal: z.instanceof(AbortSignal).optional(),
+  })
+  .refine(
+    ({ parentId, rootsOnly }) => parentId === undefined || !rootsOnly,
+    'a child of `parentId` is no root: give one of the two',
+  )
+type Settings = z.output<typeof handleOptionsSchema> & { ask: AskModel }
+
+/**
+ * Makes the function behind `engine.handle`. No model is asked for a mention; without any model, messages still find a single
+ * open task, or begin a new one.
+ *
+ * A refusal of the engine is reported (`did: 'nothing'`, with `reason` and `error`), not thrown.
+ *
+ * @example
+ * const handle = createHandler({ engine, bus })
+ * const { did, task } = await handle('Please pause the report')
+ *
+ * @throws ErrandError (from the handler) UNKNOWN_OPTION, INVALID_INPUT for bad arguments; trouble of the engine itself; the
+ *   reason of an aborted `signal`, in which case nothing was done.
+ */
+export function createHandler({ engine, bus, model }: HandlerParts): Handler {
+  return async (message, options = {}) => {
+    const parsed = parse(handleOptionsSchema, options, 'handle')
+    const settings = { ...parsed, ask: askModelOf(parsed.model ?? model, bus) }
+    const text = requireMessage(message)
+    const mention = extractMention(text)
+    return mention ? followMention(engine, mention, settings) : findItsWay(engine, text, settings)
+  }
+}
+
+function requireMessage(message: string): string {
+  const text = requireText(message, 'the message')
+  if (text.trim() === '')
+    throw new ErrandError('INVALID_INPUT', 'The message is empty: there is nothing to handle.', {})
+  return text
+}
+
+async function followMention(engine: HandlerEngine, { taskId, text }: Mention, { signal }: Settings): Promise<Handled> {
+  const task = await engine.get(taskId)
+  signal?.throwIfAborted()
+  const decided = { by: 'mention', confidence: 1 } as const
+  const reason = whyUnreachable(taskId, task)
+  if (reason !== undefined) return { did: 'nothing', task, reason, ...decided }
+  // A bare mention has nothing to send: it is a look at the task.
+  if (text === '') return { did: 'status', task, ...decided }
+  return { ...(await send(engine, taskId, text)), ...decided }
+}
+
+async function findItsWay(engine: HandlerEngine, message: string, settings: Settings): Promise<Handled> {
+  const { ask, signal, parentId, rootsOnly } = settings
+  const candidates = await openTasks(engine, { parentId, rootsOnly })
+  const intent = settings.intent ? await recognize(message, candidates, settings) : undefined
+  const recognized = intent === undefined ? {} : { intent }
+  if (intent && intent.confidence >= settings.threshold && canDispatch(intent)) {
+    const deed = await dispatchIntent(engine, intent, { message, parentId, rootsOnly })
+    return { ...deed, by: 'intent', confidence: intent.confidence, ...recognized }
+  }
+  const routed = await routeInEngine(engine, message, { ask, candidates, ...(signal ? { signal } : {}) })
+  signal?.throwIfAborted()
+  const { taskId, confidence, reason } = routed
+  const deed = taskId === null ? await create(engine, message, parentId) : await send(engine, taskId, routed.text)
+  const said = deed.reason ?? reason
+  const by = taskId === null && confidence === 0 ? 'none' : 'route'
+  return { ...deed, by, confidence, ...(said === undefined ? {} : { reason: said }), ...recognized }
+}
+
+type Candidates = Awaited<ReturnType<typeof openTasks>>
+
+function recognize(message: string, candidates: Candidates, { ask, signal }: Settings): Promise<Intent> {
+  const recognizer = createIntentRecognizer({ model: ask })
+  const availableTasks = shownTasks(candidates).map(({ id, name, status }) => ({ id, name, status }))
+  return recognizer.recognize(message, { availableTasks, ...(signal ? { signal } : {}) })
+}
+
+function send(engine: HandlerEngine, taskId: string, text: string): Promise<Deed> {
+  return reportRefusal(engine, taskId, async () => ({ did: 'sent', task: await engine.send(taskId, text) }))
+}
+
+function create(engine: HandlerEngine, goal: string, parentId: string | undefined): Promise<Deed> {
+  const task = { goal, ...(parentId === undefined ? {} : { parentId }) }
+  return reportRefusal(engine, null, async () => ({ did: 'created', task: await engine.create(task) }))
+}

@@ -1,0 +1,45 @@
+// What a model has answered, read as data: it was asked for one JSON object, and it may have wrapped that in a fence or in
+// talk. Nothing here throws: an answer that is of no use is null.
+import { toJson } from '../json.ts'
+
+/**
+ * The JSON object of an answer: the whole text, else the one fence that holds an object, else what stands between the first
+ * `{` and the last `}`. Null for anything else: several objects (none is the answer), lists, and objects with keys that
+ * could reach a prototype.
+ */
+export function jsonObjectIn(answer: string): Record<string, unknown> | null {
+  if (!answer.includes('{')) return null
+  return objectOf(answer) ?? objectInFence(answer) ?? objectInTalk(answer)
+}
+
+function objectInFence(answer: string): Record<string, unknown> | null {
+  // Every second piece is fenced, the last one also where the model forgot to close it.
+  const fenced = answer.split('```').filter((_piece, index) => index % 2 === 1)
+  const objects = fenced.map((piece) => objectOf(piece.replace(/^\w*/, ''))).filter((found) => found !== null)
+  return objects.length === 1 ? (objects[0] as Record<string, unknown>) : null
+}
+
+function objectInTalk(answer: string): Record<string, unknown> | null {
+  const [first, last] = [answer.indexOf('{'), answer.lastIndexOf('}')]
+  return first === -1 || last < first ? null : objectOf(answer.slice(first, last + 1))
+}
+
+function objectOf(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
+    toJson(value, 'the answer of the model')
+    return value as Record<string, unknown>
+  } catch {
+    // No JSON, or JSON that no ledger would take: of no use either way.
+    return null
+  }
+}
+
+/** A confidence between 0 and 1: `otherwise` where none was given, 0 for what is no number. */
+export function confidenceOf(given: unknown, otherwise: number): number {
+  if (given === undefined || given === null) return otherwise
+  const number = typeof given === 'string' && given.trim() !== '' ? Number(given) : given
+  if (typeof number !== 'number' || Number.isNaN(number)) return 0
+  return Math.min(1, Math.max(0, number))
+}

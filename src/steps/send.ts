@@ -1,0 +1,118 @@
+// A message for a task: appended to its conversation, and whatever it sets off in the same transaction. It answers a question,
+// ends a wait that it may end, interrupts the run, or gives a failed task a new attempt (conformance C-33, S1-027…S1-031).
+
+import type { QuestionParams } from '../entities/question.ts'
+import { isSettled, type TaskRecord } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import type { AnyStep, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { awaitsChildren } from '../machines/family.ts'
+import { acceptedEvents } from '../machines/task-machine.ts'
+import { fitsAnswer } from './answer-schema.ts'
+import { loadTask, type Moment } from './moment.ts'
+import { wake } from './settle-family.ts'
+import { answer, pause, retry } from './verbs.ts'
+import { endWaitsByMessage } from './wait.ts'
+import { writeMessage } from './write-message.ts'
+
+export interface SendRequest extends Moment {
+  taskId: string
+  messageId: string
+  content: string
+  /** Before the agent's next step; only when it would end; or at once, and the task is paused. */
+  delivery: 'steer' | 'followup' | 'abort'
+  /** A failed task gets a new attempt. */
+  retry: boolean
+}
+
+interface Loaded {
+  task: TaskRecord
+  /** What the message sets off besides. */
+  deed: { step: AnyStep; loaded: unknown } | undefined
+  /** It answers an open question: its text reaches the model as that answer, and not a second time. */
+  answers: boolean
+}
+
+interface Verdict {
+  task: TaskRecord
+  deed: { step: AnyStep; decision: unknown } | undefined
+  answers: boolean
+}
+
+export function send(request: SendRequest): Step<Loaded, Verdict, void> {
+  return {
+    name: 'send',
+    *load(tx) {
+      const task = yield* loadTask(tx, request.taskId)
+      const question = yield* answerable(tx, task, request)
+      const step = deedOf(task, request, question)
+      return {
+        task,
+        deed: step === undefined ? undefined : { step, loaded: yield* step.load(tx) },
+        answers: question !== undefined,
+      }
+    },
+    judge({ task, deed, answers }) {
+      requireListening(task, request)
+      return { task, answers, deed: deed && { step: deed.step, decision: deed.step.judge(deed.loaded) as unknown } }
+    },
+    *write(tx, { task, deed, answers }): Op<void> {
+      yield* writeMessage(tx, task, messageOf(request, answers), request)
+      if (deed) yield* deed.step.write(tx, deed.decision)
+      else if (request.delivery === 'steer') yield* rouse(tx, task, request)
+    },
+  }
+}
+
+function deedOf(task: TaskRecord, request: SendRequest, questionId: string | undefined): AnyStep | undefined {
+  if (request.delivery === 'abort') return pause(task.id, request)
+  if (task.status === 'failed' && request.retry) return retry(task.id, request)
+  if (questionId === undefined) return undefined
+  return answer({ ...request, questionId, value: { given: request.content } })
+}
+
+/** The one open question, if plain text answers it. */
+function* answerable(tx: Reads, task: TaskRecord, { content, delivery }: SendRequest): Op<string | undefined> {
+  if (task.status !== 'input_required' || delivery !== 'steer') return undefined
+  const questions = (yield* tx.call.open(task.id)).filter((entry) => entry.kind === 'ask')
+  const [question] = questions
+  if (question === undefined || questions.length > 1) return undefined
+  const params = question.params as QuestionParams
+  return params.personOnly || !fitsAnswer(params, content) ? undefined : question.id
+}
+
+function requireListening(task: TaskRecord, request: SendRequest): void {
+  if (!isSettled(task.status) || (task.status === 'failed' && request.retry)) return
+  const help =
+    task.status === 'failed' ? 'Send with { retry: true } to give it a new attempt.' : 'It is final. Create a new task.'
+  throw new ErrandError('INVALID_TRANSITION', `Cannot send to ${task.id}: it is ${task.status}. ${help}`, {
+    taskId: task.id,
+    from: task.status,
+    event: 'send',
+    allowed: [...acceptedEvents(task.status)],
+  })
+}
+
+function messageOf(request: SendRequest, answers: boolean) {
+  return {
+    id: request.messageId,
+    taskId: request.taskId,
+    role: 'user' as const,
+    content: request.content,
+    announcement: answers,
+    step: null,
+    delivery: request.delivery === 'followup' ? ('followup' as const) : ('steer' as const),
+    run: null,
+    ident: null,
+    ordinal: 0,
+    timestamp: request.at,
+  }
+}
+
+/** An agent that only waits takes the message up: its wait ends, or a new run begins. */
+function* rouse(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
+  let current = task
+  for (const callId of yield* endWaitsByMessage(tx, task, moment.at)) current = yield* wake(tx, current, callId, moment)
+  // Its own work was done; now there is more of it. Only a task that has heard messages before is an agent's.
+  const isAgents = awaitsChildren(task) && (yield* tx.message.list(task.id)).some((message) => message.step !== null)
+  if (isAgents) yield* wake(tx, current, undefined, moment)
+}

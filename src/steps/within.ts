@@ -1,0 +1,28 @@
+// The bounds of a model: it touches its own task and what is below it, and nothing else. Checked in the transaction of the step
+// itself, because a task may be moved between the asking and the doing.
+import { ErrandError } from '../errors.ts'
+import type { Op, Reads, Step } from '../ledger/ledger.ts'
+
+/** @throws ErrandError FORBIDDEN { taskId, scope } for a task that is neither `scope` nor below it; unknown ones are told the same. */
+export function* requireWithin(tx: Reads, scope: string, ids: readonly string[]): Op<void> {
+  for (const id of ids) {
+    if (id === scope || (yield* tx.task.ancestors(id)).some((above) => above.id === scope)) continue
+    throw new ErrandError(
+      'FORBIDDEN',
+      `${scope} may only touch itself and the tasks below it, and ${id} is not one of them. Name a task of its own subtree.`,
+      { taskId: id, scope },
+    )
+  }
+}
+
+/** The step, if all it names lies within a scope; unbounded without one. */
+export function within<L, D, R>(step: Step<L, D, R>, scope: string | null, ids: readonly string[]): Step<L, D, R> {
+  if (scope === null) return step
+  return {
+    ...step,
+    *load(tx) {
+      yield* requireWithin(tx, scope, ids)
+      return yield* step.load(tx)
+    },
+  }
+}

@@ -1,0 +1,162 @@
+// Which model `--model` names: a script in a file, or a model of a server that speaks the chat completions protocol. Addresses
+// and keys come from the environment, and no key ever stands in a message.
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { ErrandError, nearestName } from '../../errors.ts'
+import { type LanguageModelLike, requireLanguageModel } from '../../models/language-model.ts'
+import { parseScript } from '../../models/script.ts'
+import { createScriptedModel } from '../../models/scripted-model.ts'
+
+const packageName = '@ai-sdk/openai-compatible'
+
+/** Addresses of servers that everybody reaches under the same one. Any other name needs `<NAME>_BASE_URL`. */
+const knownServers: Record<string, string> = {
+  openai: 'https://api.openai.com/v1',
+  groq: 'https://api.groq.com/openai/v1',
+  mistral: 'https://api.mistral.ai/v1',
+  together: 'https://api.together.xyz/v1',
+  deepseek: 'https://api.deepseek.com/v1',
+  openrouter: 'https://openrouter.ai/api/v1',
+  xai: 'https://api.x.ai/v1',
+  ollama: 'http://127.0.0.1:11434/v1',
+  lmstudio: 'http://127.0.0.1:1234/v1',
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** What is used of the provider's package. */
+interface ProviderPackage {
+  createOpenAICompatible(settings: {
+    name: string
+    baseURL: string
+    apiKey?: string
+    includeUsage: boolean
+  }): (modelId: string) => unknown
+}
+
+export interface ModelChoiceOptions {
+  /** Told what the user should know about the choice. */
+  note?: (text: string) => void
+  /** Loads the provider's package. Default: an import of the one that is installed. */
+  loadProvider?: () => Promise<ProviderPackage>
+}
+
+/**
+ * The model that a text names.
+ *
+ * - `script:FILE`: plays a script, see `parseScript`.
+ * - `provider:name`: the model `name` of a server. Its address is `<PROVIDER>_BASE_URL`, else a known one (openai, groq,
+ *   mistral, together, deepseek, openrouter, xai, ollama, lmstudio); its key `<PROVIDER>_API_KEY`, which a server on this
+ *   machine need not have.
+ *
+ * @throws ErrandError INVALID_INPUT for a text of another form, an address or a script that is none; NOT_FOUND when there is no
+ *   such script; NO_MODEL { variable } when the address or the key is missing; NOT_OFFERED when the provider's package is.
+ */
+export async function chooseModel(
+  text: string,
+  env: Environment,
+  cwd: string,
+  options: ModelChoiceOptions = {},
+): Promise<LanguageModelLike> {
+  const colon = text.indexOf(':')
+  const [provider, name] = [text.slice(0, colon), text.slice(colon + 1)]
+  if (colon < 1 || name.trim() === '') throw noChoice(text)
+  if (provider === 'script') return scriptIn(name, cwd, options)
+  if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(provider)) throw noChoice(text)
+  const server = serverOf(provider, env)
+  const { createOpenAICompatible } = await loadPackage(options.loadProvider ?? importProvider)
+  const model = createOpenAICompatible({ name: provider, ...server, includeUsage: true })(name)
+  return requireLanguageModel(model, `The model "${text}"`)
+}
+
+function noChoice(text: string): ErrandError {
+  return new ErrandError(
+    'INVALID_INPUT',
+    `"${text}" names no model. Write \`provider:name\`, for example \`openai:gpt-5-mini\` or \`ollama:llama3.2\`, or \`script:FILE\`.`,
+    { model: text },
+  )
+}
+
+async function scriptIn(file: string, cwd: string, { note }: ModelChoiceOptions): Promise<LanguageModelLike> {
+  let text: string
+  try {
+    text = await readFile(resolve(cwd, file), 'utf8')
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new ErrandError('NOT_FOUND', `Cannot read the script ${file}: ${reason}.`, { file }, error)
+  }
+  const model = createScriptedModel(parseScript(text, file), { modelId: file })
+  note?.(`The model is the script ${file}: what it says was written beforehand, and no language model is asked.`)
+  return model
+}
+
+function serverOf(provider: string, env: Environment): { baseURL: string; apiKey?: string } {
+  const prefix = provider.toUpperCase().replaceAll('-', '_')
+  const baseURL = baseUrlOf(provider, `${prefix}_BASE_URL`, env)
+  const variable = `${prefix}_API_KEY`
+  const apiKey = env[variable]?.trim()
+  if (apiKey) return { baseURL, apiKey }
+  if (isLoopback(new URL(baseURL))) return { baseURL }
+  throw new ErrandError(
+    'NO_MODEL',
+    `The provider "${provider}" needs a key: set ${variable}. (A server that wants none takes any text.)`,
+    { provider, variable },
+  )
+}
+
+function baseUrlOf(provider: string, variable: string, env: Environment): string {
+  const written = env[variable]?.trim()
+  if (written) return checkedUrl(written, variable)
+  const known = Object.hasOwn(knownServers, provider) ? knownServers[provider] : undefined
+  if (known !== undefined) return known
+  const names = Object.keys(knownServers)
+  const nearest = nearestName(provider, names)
+  throw new ErrandError(
+    'NO_MODEL',
+    `Where the provider "${provider}" is, is not known: set ${variable} to its address, such as http://127.0.0.1:8080/v1.${
+      nearest ? ` Or did you mean "${nearest}"?` : ''
+    } Known are: ${names.join(', ')}.`,
+    { provider, variable, nearest, known: names },
+  )
+}
+
+/** The address itself is not shown: people put keys into addresses. */
+function checkedUrl(written: string, variable: string): string {
+  const url = URL.canParse(written) ? new URL(written) : undefined
+  if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password) return written
+  throw new ErrandError(
+    'INVALID_INPUT',
+    `${variable} is no address that can be used: expected one like https://host/v1, without a user or a password.`,
+    { variable },
+  )
+}
+
+function isLoopback({ hostname }: URL): boolean {
+  return (
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname === '[::1]' ||
+    /^127(\.\d+){3}$/.test(hostname)
+  )
+}
+
+const importProvider = (): Promise<ProviderPackage> => import('@ai-sdk/openai-compatible')
+
+async function loadPackage(load: () => Promise<ProviderPackage>): Promise<ProviderPackage> {
+  try {
+    return await load()
+  } catch (error) {
+    if (!isMissing(error)) throw error
+    throw new ErrandError(
+      'NOT_OFFERED',
+      `Asking a model by \`provider:name\` needs the package ${packageName}, which is not installed. Install it with: npm install ${packageName}`,
+      { package: packageName },
+      error,
+    )
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  return code === 'ERR_MODULE_NOT_FOUND' && typeof message === 'string' && message.includes(`'${packageName}'`)
+}

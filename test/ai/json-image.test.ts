@@ -1,0 +1,90 @@
+// The image of a value: whatever a model or a tool may give passes the ledger's door and comes back as it was.
+import { APICallError, InvalidToolInputError, RetryError } from 'ai'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { fromImage, toImage } from '../../src/ai/json-image.ts'
+import { ErrandError } from '../../src/errors.ts'
+import { fromJson, toJson } from '../../src/json.ts'
+import { refusalOf } from '../engine/world.ts'
+
+/** Through the ledger and back. */
+const stored = (value: unknown): any => fromImage(fromJson(toJson(toImage(value, 'it'), 'it')))
+
+describe('the image of a value', () => {
+  it('brings back texts, numbers, bytes, dates and addresses, under any key', () => {
+    const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\u0000', '\ud83d', 'a\ude00'))
+    const value = fc.anything({
+      key: fc.oneof(text, fc.constantFrom('__proto__', 'constructor', 'prototype', '$date', '$entries', '$')),
+      values: [
+        text,
+        fc.integer(),
+        fc.constantFrom(null, undefined, true, Number.NaN, Number.NEGATIVE_INFINITY, new URL('https://a.example/b?c')),
+        fc.bigInt(),
+        fc.date({ noInvalidDate: false }),
+        fc.uint8Array(),
+      ],
+      maxDepth: 4,
+    })
+    fc.assert(
+      fc.property(value, (given) => {
+        expect(stored(given)).toEqual(given)
+      }),
+    )
+  })
+
+  it('of plain JSON is that JSON, for people to read', () => {
+    const plain = { text: 'It is 5 o’clock', list: [1, null, { deep: true }] }
+    expect(toImage(plain, 'it')).toEqual(plain)
+  })
+
+  it('of anything else is what JSON makes of it', () => {
+    expect(stored({ at: { toJSON: () => 'noon' }, act: () => 1, none: undefined })).toEqual({ at: 'noon' })
+  })
+
+  it('brings back the errors of the SDK as such, without the request and the stack', () => {
+    const refused = new APICallError({
+      message: 'Overloaded',
+      url: 'https://models.example/chat',
+      requestBodyValues: { secret: 'all that was said' },
+      statusCode: 529,
+      responseHeaders: { 'retry-after': '1' },
+      responseBody: '{}',
+      data: { error: 'overloaded' },
+      cause: new Error('below'),
+    })
+    const again = stored(refused)
+    expect(APICallError.isInstance(again)).toBe(true)
+    expect(InvalidToolInputError.isInstance(again)).toBe(false)
+    expect(String(again)).toBe('AI_APICallError: Overloaded')
+    expect(again).toMatchObject({
+      statusCode: 529,
+      isRetryable: true,
+      data: { error: 'overloaded' },
+      responseBody: '{}',
+    })
+    expect(JSON.stringify(toImage(refused, 'it'))).not.toMatch(/secret|below|\.ts:/)
+
+    const last = stored(new RetryError({ message: 'Enough', reason: 'maxRetriesExceeded', errors: [refused] }))
+    expect(RetryError.isInstance(last)).toBe(true)
+    expect(APICallError.isInstance(last.errors[0])).toBe(true)
+    expect(stored(new ErrandError('NOT_FOUND', 'No task.', { taskId: 'a' }))).toMatchObject({
+      code: 'NOT_FOUND',
+      details: { taskId: 'a' },
+    })
+  })
+
+  it('keeps an error whose fields cannot be kept', () => {
+    const data: { self?: unknown } = {}
+    data.self = data
+    const error = Object.assign(new Error('Odd.'), { data, responseBody: 'x'.repeat(200_000), code: 'E_ODD' })
+    expect(stored(error)).toMatchObject({ message: 'Odd.', code: 'E_ODD' })
+    expect(stored(error)).not.toHaveProperty('data')
+    expect(stored(error)).not.toHaveProperty('responseBody')
+  })
+
+  it('is refused for what holds itself', async () => {
+    const endless: unknown[] = []
+    endless.push(endless)
+    await refusalOf(() => toImage(endless, 'it'), 'INVALID_INPUT')
+  })
+})

@@ -1,0 +1,25 @@
+// What the tests of the models do with streams of chunks.
+import { Failure } from '../../src/errors.ts'
+import type { ModelFailureDetails } from '../../src/models/model-error.ts'
+import type { ModelStepInput } from '../../src/models/step-schema.ts'
+
+export const hello: ModelStepInput = { messages: [{ role: 'user', content: 'Hello' }] }
+
+/** A signal that nobody aborts. */
+export const never = (): AbortSignal => new AbortController().signal
+
+export async function collect<T>(chunks: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = []
+  for await (const chunk of chunks) list.push(chunk)
+  return list
+}
+
+/** The failure that the work ends with; anything else fails the test. */
+export async function failureOf(work: Promise<unknown>): Promise<Failure & { details: ModelFailureDetails }> {
+  const error = await work.then(
+    () => 'nothing at all',
+    (thrown: unknown) => thrown,
+  )
+  if (!(error instanceof Failure)) throw new Error(`expected a Failure, got ${String(error)}`)
+  return error as Failure & { details: ModelFailureDetails }
+}

@@ -1,0 +1,139 @@
+// What `--model` may name, and what it says when that cannot be had.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { runModelStep } from '../../src/models/model-step.ts'
+import { chooseModel } from '../../src/surfaces/cli/model-choice.ts'
+import { hello, never } from './chunks.ts'
+import { startFakeOpenAi } from './fake-openai-server.ts'
+
+const key = 'sk-secret-0123456789abcdef'
+const choose = (text: string, env: Record<string, string> = {}) => chooseModel(text, env, '/nowhere')
+
+async function folder(files: Record<string, string>): Promise<{ path: string } & AsyncDisposable> {
+  const path = await mkdtemp(join(tmpdir(), 'errand-model-'))
+  for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text)
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) }
+}
+
+describe('script:FILE', () => {
+  test('X-035 plays the script, and says that it is one', async () => {
+    await using place = await folder({ 'demo.yaml': '- text: Hello from a file\n' })
+    const notes: string[] = []
+    const model = await chooseModel('script:demo.yaml', {}, place.path, { note: (text) => notes.push(text) })
+    expect(model).toMatchObject({ provider: 'errand-script', modelId: 'demo.yaml' })
+    expect((await runModelStep(model, hello, never())).content).toBe('Hello from a file')
+    expect(notes).toEqual([expect.stringMatching(/script demo\.yaml.*no language model is asked/)])
+  })
+
+  test('that is not there or not right is refused, and nothing is said of it', async () => {
+    await using place = await folder({ 'bad.yaml': '- txt: Hello\n' })
+    const notes: string[] = []
+    const options = { note: (text: string) => notes.push(text) }
+    await expect(chooseModel('script:none.yaml', {}, place.path, options)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(chooseModel('script:bad.yaml', {}, place.path, options)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: expect.stringMatching(/^bad\.yaml:1:3: .*Did you mean "text"\?/),
+    })
+    expect(notes).toEqual([])
+  })
+})
+
+describe('provider:name', () => {
+  test('asks the server of that name with its key, and counts tokens', async () => {
+    await using server = await startFakeOpenAi([{ text: 'Hello from a server' }])
+    const env = { MY_HOST_BASE_URL: server.baseURL, MY_HOST_API_KEY: ` ${key}\n` }
+    const model = await choose('my-host:family/model:8b', env)
+    expect(model).toMatchObject({ provider: 'my-host.chat', modelId: 'family/model:8b' })
+    expect(await runModelStep(model, hello, never())).toMatchObject({
+      content: 'Hello from a server',
+      finish: { usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15 } },
+    })
+    expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${key}`)
+    expect(server.requests[0]?.body).toMatchObject({
+      model: 'family/model:8b',
+      stream_options: { include_usage: true },
+    })
+  })
+
+  test('needs no key for a server on this machine', async () => {
+    await using server = await startFakeOpenAi([{ text: 'local' }])
+    const model = await choose('local:any', { LOCAL_BASE_URL: server.baseURL })
+    expect((await runModelStep(model, hello, never())).content).toBe('local')
+    expect(server.requests[0]?.headers.authorization).toBeUndefined()
+    for (const address of [
+      'http://localhost:1/v1',
+      'http://[::1]:1/v1',
+      'http://gpu.localhost/v1',
+      'http://127.8.9.1/v1',
+    ]) {
+      expect((await choose('local:any', { LOCAL_BASE_URL: address })).modelId).toBe('any')
+    }
+    expect((await choose('ollama:llama3.2:3b')).modelId).toBe('llama3.2:3b')
+    expect((await choose('lmstudio:qwen')).provider).toBe('lmstudio.chat')
+  })
+
+  test.each(['openai', 'groq', 'mistral', 'together', 'deepseek', 'openrouter', 'xai'])(
+    'knows where %s is, and which variable holds its key',
+    async (provider) => {
+      const variable = `${provider.toUpperCase()}_API_KEY`
+      await expect(choose(`${provider}:x`)).rejects.toMatchObject({
+        code: 'NO_MODEL',
+        message: expect.stringContaining(variable),
+        details: { provider, variable },
+      })
+      await expect(choose(`${provider}:x`, { [variable]: '  ' })).rejects.toMatchObject({ code: 'NO_MODEL' })
+      expect(await choose(`${provider}:x`, { [variable]: key })).toMatchObject({ modelId: 'x' })
+    },
+  )
+
+  test('takes another address for a provider that it knows', async () => {
+    await using server = await startFakeOpenAi([{ text: 'through a proxy' }])
+    const model = await choose('openai:x', { OPENAI_BASE_URL: server.baseURL })
+    expect((await runModelStep(model, hello, never())).content).toBe('through a proxy')
+    await expect(choose('ollama:x', { OLLAMA_BASE_URL: 'https://ollama.example/v1' })).rejects.toMatchObject({
+      details: { variable: 'OLLAMA_API_KEY' },
+    })
+  })
+
+  test('says which variable is missing for a provider that it does not know', async () => {
+    await expect(choose('opnai:x')).rejects.toMatchObject({
+      code: 'NO_MODEL',
+      message: expect.stringMatching(/set OPNAI_BASE_URL.*did you mean "openai"/),
+      details: { variable: 'OPNAI_BASE_URL', nearest: 'openai' },
+    })
+    await expect(choose('constructor:x')).rejects.toMatchObject({ code: 'NO_MODEL' })
+  })
+
+  test.each([`https://user:${key}@host/v1`, `${key}`, `ftp://host/${key}`])(
+    'refuses an address that cannot be used without showing it',
+    async (address) => {
+      const error = await choose('local:x', { LOCAL_BASE_URL: address }).catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({ code: 'INVALID_INPUT', details: { variable: 'LOCAL_BASE_URL' } })
+      expect(`${(error as Error).message} ${JSON.stringify(error)}`).not.toContain('0123456789')
+    },
+  )
+
+  test.each(['gpt-5-mini', ':x', 'openai:', 'openai: ', '', 'o p:x', '../x:y'])('"%s" names no model', async (text) => {
+    await expect(choose(text, { OPENAI_API_KEY: key })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  })
+
+  test('says which package is missing and how to get it', async () => {
+    const missing = Object.assign(
+      new Error("Cannot find package '@ai-sdk/openai-compatible' imported from /app/x.js"),
+      {
+        code: 'ERR_MODULE_NOT_FOUND',
+      },
+    )
+    const broken = Object.assign(new Error("Cannot find package 'zod' imported from @ai-sdk/openai-compatible"), {
+      code: 'ERR_MODULE_NOT_FOUND',
+    })
+    const load = (error: Error) => chooseModel('ollama:x', {}, '/', { loadProvider: () => Promise.reject(error) })
+    await expect(load(missing)).rejects.toMatchObject({
+      code: 'NOT_OFFERED',
+      message: expect.stringContaining('npm install @ai-sdk/openai-compatible'),
+    })
+    await expect(load(broken)).rejects.toBe(broken)
+  })
+})

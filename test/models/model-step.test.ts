@@ -1,0 +1,378 @@
+// One step, whatever the model is made of: both versions of the specification, middleware, and models that misbehave.
+
+import { defaultSettingsMiddleware, extractReasoningMiddleware, wrapLanguageModel } from 'ai'
+import { MockLanguageModelV3, MockLanguageModelV4, simulateReadableStream } from 'ai/test'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { ErrandError, Failure } from '../../src/errors.ts'
+import { isLanguageModel, type LanguageModelLike, requireLanguageModel } from '../../src/models/language-model.ts'
+import { retryableModelCodes, toModelFailure } from '../../src/models/model-error.ts'
+import { toPrompt } from '../../src/models/model-prompt.ts'
+import { runModelStep, streamModelStep } from '../../src/models/model-step.ts'
+import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
+import { collect, failureOf, hello, never } from './chunks.ts'
+
+function modelThat(doStream: LanguageModelLike['doStream'], version: 'v3' | 'v4' = 'v4'): LanguageModelLike {
+  return { specificationVersion: version, provider: 'hand', modelId: 'made', doStream }
+}
+
+/** A model whose stream holds these parts. An Error breaks the stream. */
+function modelOf(parts: unknown[], version: 'v3' | 'v4' = 'v4'): LanguageModelLike {
+  return modelThat(async () => ({ stream: streamOf(parts) }), version)
+}
+
+/** A part each time one is asked for: an error must not overtake the parts before it. */
+function streamOf(parts: unknown[]): ReadableStream<unknown> {
+  const rest = [...parts]
+  return new ReadableStream({
+    pull(controller) {
+      if (rest.length === 0) return controller.close()
+      const part = rest.shift()
+      if (part instanceof Error) controller.error(part)
+      else controller.enqueue(part)
+    },
+  })
+}
+
+const text = (delta: string) => ({ type: 'text-delta', id: '1', delta })
+const call = (fields: object = {}) => ({ type: 'tool-call', toolCallId: 'a', toolName: 'look', input: '{}', ...fields })
+const finish = (fields: object = {}) => ({
+  type: 'finish',
+  finishReason: { unified: 'stop', raw: 'stop' },
+  usage: { inputTokens: { total: 3 }, outputTokens: { total: 4 } },
+  ...fields,
+})
+
+describe('a step reads', () => {
+  test('version 3 in its early form: the finish reason a word, the usage plain numbers', async () => {
+    const early = {
+      type: 'finish',
+      finishReason: 'tool-calls',
+      usage: { inputTokens: 3, outputTokens: 4, totalTokens: 9 },
+    }
+    const model = modelOf([{ type: 'stream-start', warnings: [] }, text('Hi'), call(), early], 'v3')
+    expect(await runModelStep(model, hello, never())).toEqual({
+      content: 'Hi',
+      toolCalls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }],
+      finish: { reason: 'tool-calls', usage: { inputTokens: 3, outputTokens: 4, totalTokens: 9 }, modelId: 'made' },
+    })
+  })
+
+  test('the present form of both versions: the finish reason and the usage objects', async () => {
+    for (const version of ['v3', 'v4'] as const) {
+      const { finish: end } = await runModelStep(modelOf([text('Hi'), finish()], version), hello, never())
+      expect(end).toEqual({
+        reason: 'stop',
+        usage: { inputTokens: 3, outputTokens: 4, totalTokens: 7 },
+        modelId: 'made',
+      })
+    }
+  })
+
+  test.each([
+    ['no usage', undefined],
+    ['usage without numbers', { inputTokens: {}, outputTokens: {} }],
+    ['usage that is not a number', { inputTokens: Number.NaN, outputTokens: 'many' }],
+  ])('%s as unknown', async (_name, usage) => {
+    const { finish: end } = await runModelStep(modelOf([finish({ usage })]), hello, never())
+    expect(end?.usage).toEqual({ inputTokens: null, outputTokens: null, totalTokens: null })
+  })
+
+  test('the model that answered, where the provider tells it', async () => {
+    const model = modelOf([{ type: 'response-metadata', modelId: 'made-2026-01-01', timestamp: new Date(0) }, finish()])
+    expect((await runModelStep(model, hello, never())).finish?.modelId).toBe('made-2026-01-01')
+  })
+
+  test('past everything else that a provider sends', async () => {
+    const others = [
+      { type: 'source', sourceType: 'url', id: '1', url: 'https://example.com' },
+      { type: 'file', mediaType: 'image/png', data: new Uint8Array(3) },
+      { type: 'tool-input-start', id: 'a', toolName: 'look' },
+      { type: 'tool-input-delta', id: 'a', delta: '{' },
+      { type: 'raw', rawValue: {} },
+      { type: 'ping' },
+      { type: 'a-part-of-the-future' },
+      { type: 'toString' },
+      'no part at all',
+      null,
+      call({ providerExecuted: true }),
+      { type: 'tool-result', toolCallId: 'a', toolName: 'look', result: 'done' },
+      text(''),
+    ]
+    expect(await collect(streamModelStep(modelOf([...others, finish()]), hello, never()))).toHaveLength(1)
+  })
+
+  test('a mock of the AI SDK, of either version', async () => {
+    const chunks = [text('from '), text('a mock'), finish()] as never[]
+    const doStream = async () => ({ stream: simulateReadableStream({ chunks }) })
+    for (const model of [new MockLanguageModelV4({ doStream }), new MockLanguageModelV3({ doStream })]) {
+      expect(isLanguageModel(model)).toBe(true)
+      expect((await runModelStep(model, hello, never())).content).toBe('from a mock')
+    }
+  })
+
+  test('a model in middleware of the AI SDK', async () => {
+    const inner = new MockLanguageModelV4({
+      doStream: async () => ({
+        stream: simulateReadableStream({
+          chunks: [
+            { type: 'text-start', id: '1' },
+            { type: 'text-delta', id: '1', delta: '<think>hm</think>yes' },
+            { type: 'text-end', id: '1' },
+            finish() as never,
+          ],
+        }),
+      }),
+    })
+    const model = wrapLanguageModel({
+      model: inner,
+      middleware: [
+        defaultSettingsMiddleware({ settings: { temperature: 0.3 } }),
+        extractReasoningMiddleware({ tagName: 'think' }),
+      ],
+    })
+    const chunks = await collect(streamModelStep(requireLanguageModel(model), hello, never()))
+    expect(chunks.slice(0, -1)).toEqual([{ reasoning: 'hm' }, { content: 'yes' }])
+    expect(inner.doStreamCalls[0]?.temperature).toBe(0.3)
+  })
+})
+
+describe('a step refuses', () => {
+  test.each([
+    ['a model of version 2', { ...modelOf([]), specificationVersion: 'v2' }, /specification v2.*v3 or v4/],
+    ['the name of a model', 'openai:gpt-5-mini', /got the string "openai:gpt-5-mini"/],
+    ['nothing', undefined, /got undefined/],
+    ['an object that is no model', {}, /no `specificationVersion`/],
+    ['a model that cannot stream', { ...modelOf([]), doStream: undefined }, /no `doStream`/],
+    ['a model without a provider', { ...modelOf([]), provider: undefined }, /no `provider`/],
+    ['a model without an id', { ...modelOf([]), modelId: '' }, /no `modelId`/],
+  ])('%s', (_name, model, said) => {
+    expect(() => requireLanguageModel(model)).toThrow(said)
+    expect(isLanguageModel(model)).toBe(false)
+  })
+
+  test.each([
+    ['no messages', { messages: [] }],
+    ['a result that names no call', { messages: [{ role: 'tool', content: 'x' }] }],
+    [
+      'a user who calls tools',
+      {
+        messages: [{ role: 'user', content: 'x', tool_calls: [{ id: 'a', function: { name: 'b', arguments: '{}' } }] }],
+      },
+    ],
+    ['an unknown role', { messages: [{ role: 'robot', content: 'x' }] }],
+  ])('%s', async (_name, input) => {
+    await expect(runModelStep(modelOf([finish()]), input as never, never())).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+    })
+  })
+
+  test('an option that it does not have, with the nearest one', async () => {
+    const input = { ...hello, setings: {} }
+    await expect(runModelStep(modelOf([finish()]), input as never, never())).rejects.toMatchObject({
+      code: 'UNKNOWN_OPTION',
+      details: { nearest: 'settings' },
+    })
+  })
+})
+
+describe('a model that misbehaves', () => {
+  test('and throws before it streams, fails the step for good', async () => {
+    const failure = await failureOf(
+      runModelStep(
+        modelThat(() => {
+          throw new TypeError('options.prompt.map is not a function')
+        }),
+        hello,
+        never(),
+      ),
+    )
+    expect(failure).toMatchObject({ code: 'protocol', retry: false })
+    expect(failure.message).toContain('hand/made')
+    expect(failure.message).toContain('options.prompt.map')
+  })
+
+  test('and puts an Error into its stream, fails it for now', async () => {
+    const model = modelOf([text('Hi'), { type: 'error', error: new Error('overloaded') }])
+    const failure = await failureOf(runModelStep(model, hello, never()))
+    expect(failure).toMatchObject({ code: 'upstream', retry: true, details: { partial: { content: 'Hi' } } })
+  })
+
+  test.each([
+    ['ends with the reason "error"', [finish({ finishReason: 'error' })], 'upstream', true],
+    ['ends interrupted', [finish({ finishReason: { unified: 'interrupted' } })], 'protocol', true],
+    ['just ends', [text('Hi')], 'protocol', true],
+    ['sends a part of the wrong shape', [{ type: 'text-delta', id: '1' }, finish()], 'protocol', false],
+    ['sends a call without a name', [call({ toolName: '' }), finish()], 'protocol', false],
+    [
+      'loses its connection',
+      [new TypeError('terminated', { cause: new Error('other side closed') })],
+      'connection',
+      true,
+    ],
+  ])('and %s', async (_name, parts, code, retry) => {
+    expect(await failureOf(runModelStep(modelOf(parts), hello, never()))).toMatchObject({ code, retry })
+  })
+
+  test('and never stops talking, is stopped', async () => {
+    const endless = modelThat(async () => ({
+      stream: new ReadableStream({ pull: (controller) => controller.enqueue(text('x'.repeat(1024 * 1024))) }),
+    }))
+    const failure = await failureOf(runModelStep(endless, hello, never()))
+    expect(failure).toMatchObject({ code: 'protocol', retry: false })
+    expect(failure.message).toContain('longer than 4194304 characters')
+  })
+
+  test('and calls a tool before it fails, leaves the call in the details', async () => {
+    const failure = await failureOf(runModelStep(modelOf([call(), new Error('ECONNRESET')]), hello, never()))
+    expect(failure.details.partial.toolCalls).toEqual([
+      { id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } },
+    ])
+  })
+
+  test('and does not listen to the signal, is left behind at once', async () => {
+    const controller = new AbortController()
+    const canceled = Promise.withResolvers<unknown>()
+    const deaf = modelThat(async () => ({ stream: new ReadableStream({ cancel: canceled.resolve }) }))
+    const step = failureOf(runModelStep(deaf, hello, controller.signal))
+    controller.abort()
+    expect((await step).code).toBe('aborted')
+    await canceled.promise
+  })
+
+  test('and begins to stream when the step is over, has its stream canceled', async () => {
+    const controller = new AbortController()
+    const canceled = Promise.withResolvers<unknown>()
+    const late = Promise.withResolvers<{ stream: ReadableStream<unknown> }>()
+    const step = failureOf(
+      runModelStep(
+        modelThat(() => late.promise),
+        hello,
+        controller.signal,
+      ),
+    )
+    controller.abort()
+    expect((await step).code).toBe('aborted')
+    late.resolve({ stream: new ReadableStream({ cancel: canceled.resolve }) })
+    await canceled.promise
+  })
+
+  test('and throws in our own terms, is taken at its word', async () => {
+    const model = modelThat(async () => {
+      throw new Failure('the local model is still loading', { code: 'upstream', retryAfterMs: 50 })
+    })
+    expect(await failureOf(runModelStep(model, hello, never()))).toMatchObject({
+      code: 'upstream',
+      retry: true,
+      retryAfterMs: 50,
+      details: { provider: 'hand', modelId: 'made' },
+    })
+  })
+})
+
+describe('the error map', () => {
+  const judge = (thrown: unknown, clock?: SimulatedClock) =>
+    toModelFailure(thrown, {
+      model: modelOf([]),
+      signal: never(),
+      partial: { content: '', toolCalls: [] },
+      ...(clock ? { clock } : {}),
+    })
+
+  test('has a word for anything that can be thrown, and never fails itself', () => {
+    const codes = ['aborted', 'auth', 'rate_limited', 'context_overflow', 'upstream', 'connection', 'protocol']
+    fc.assert(
+      fc.property(fc.anything(), (thrown) => {
+        const failure = judge(thrown)
+        expect(codes).toContain(failure.code)
+        if (failure.retry) expect(retryableModelCodes).toContain(failure.code)
+      }),
+    )
+  })
+
+  test('looks through a wrapper that has tried several times', () => {
+    const last = Object.assign(new Error('Slow down'), { statusCode: 429, responseHeaders: { 'Retry-After': '1' } })
+    const wrapped = Object.assign(new Error('gave up'), { name: 'AI_RetryError', lastError: last })
+    expect(judge(wrapped)).toMatchObject({ code: 'rate_limited', retryAfterMs: 1000 })
+  })
+
+  test.each([
+    ['1500', 1500],
+    ['0', 0],
+    ['-5', 0],
+    ['0.4', 1],
+    ['soon', undefined],
+    ['', undefined],
+    ['1e99', 3_600_000],
+  ])('reads retry-after-ms "%s" as %s', (value, expected) => {
+    const error = { statusCode: 429, message: '', responseHeaders: { 'retry-after-ms': value } }
+    expect(judge(error).retryAfterMs).toBe(expected)
+  })
+
+  test('measures a date against the clock when the provider does not say its own', () => {
+    const clock = new SimulatedClock(Date.parse('Fri, 02 Jan 2026 10:00:00 GMT'))
+    const error = (date: string) => ({ statusCode: 503, message: '', responseHeaders: { 'retry-after': date } })
+    expect(judge(error('Fri, 02 Jan 2026 10:01:00 GMT'), clock).retryAfterMs).toBe(60_000)
+    expect(judge(error('Fri, 02 Jan 2026 09:00:00 GMT'), clock).retryAfterMs).toBe(0)
+  })
+
+  test('hides what looks like a key', () => {
+    const said = judge({
+      statusCode: 400,
+      message: 'no such key sk-abcdef123456 in ?api_key=hunter2 with Bearer abc.def',
+    })
+    expect(said.message).not.toMatch(/abcdef|hunter2|abc\.def/)
+    expect(said.message).toContain('[hidden]')
+  })
+
+  test('an abort that is not ours is the provider’s time limit', () => {
+    expect(judge(new DOMException('too slow', 'TimeoutError'))).toMatchObject({ code: 'connection', retry: true })
+  })
+
+  test('a refusal of the engine stays final', () => {
+    expect(judge(new ErrandError('NO_MODEL', 'There is no model.'))).toMatchObject({ code: 'protocol', retry: false })
+  })
+})
+
+describe('the prompt', () => {
+  test('results that follow each other become one message, with the names of their tools', () => {
+    const tool = (id: string, name: string) => ({ id, type: 'function' as const, function: { name, arguments: '{}' } })
+    expect(
+      toPrompt([
+        { role: 'assistant', content: 'Both.', tool_calls: [tool('a', 'look'), tool('b', 'see')] },
+        { role: 'tool', tool_call_id: 'a', content: 'x' },
+        { role: 'tool', tool_call_id: 'b', content: 'Error: y', name: 'renamed' },
+        { role: 'user', content: 'And?' },
+        { role: 'tool', tool_call_id: 'z', content: 'stray' },
+      ]),
+    ).toEqual([
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: 'Both.' },
+          { type: 'tool-call', toolCallId: 'a', toolName: 'look', input: {} },
+          { type: 'tool-call', toolCallId: 'b', toolName: 'see', input: {} },
+        ],
+      },
+      {
+        role: 'tool',
+        content: [
+          { type: 'tool-result', toolCallId: 'a', toolName: 'look', output: { type: 'text', value: 'x' } },
+          {
+            type: 'tool-result',
+            toolCallId: 'b',
+            toolName: 'renamed',
+            output: { type: 'error-text', value: 'Error: y' },
+          },
+        ],
+      },
+      { role: 'user', content: [{ type: 'text', text: 'And?' }] },
+      {
+        role: 'tool',
+        content: [
+          { type: 'tool-result', toolCallId: 'z', toolName: 'unknown', output: { type: 'text', value: 'stray' } },
+        ],
+      },
+    ])
+  })
+})

@@ -1,0 +1,167 @@
+// An intent is carried out by the engine, and what became of it is reported; so is what the engine refuses.
+import { describe, expect, it } from 'vitest'
+import type { TaskStatus } from '../../src/entities/task.ts'
+import { ErrandError } from '../../src/errors.ts'
+import { canDispatch, dispatchIntent } from '../../src/routing/dispatch-intent.ts'
+import type { HandlerEngine } from '../../src/routing/handler-engine.ts'
+import type { Intent } from '../../src/routing/intent.ts'
+import { openEngine, refusalOf, waysTo } from '../engine/world.ts'
+import { handling } from './world.ts'
+
+/** The methods as an object of its own, so that one of them can be replaced. */
+function methodsOf({ create, pause, resume, update, list, get }: HandlerEngine) {
+  return { create, pause, resume, update, list, get }
+}
+
+const intentTo = (action: Intent['action'], taskId: string | null = null, details: Intent['details'] = {}): Intent => ({
+  action,
+  taskId,
+  confidence: 0.9,
+  details,
+})
+
+/** An engine with a task that is worked on by hand, in this state. */
+async function withTask(status: TaskStatus = 'submitted') {
+  const engine = await openEngine()
+  const { id } = await engine.create({ name: 'Q1 report' })
+  for (const next of waysTo[status]) await engine.update(id, { status: next })
+  return { engine: handling(engine).engine, id }
+}
+
+describe('an intent', () => {
+  it('S3-106 to create creates a task of what was said of it', async () => {
+    const { engine } = await withTask()
+    const details = { name: 'Q2 report', description: 'Sales only', priority: 5, due: 'tomorrow' }
+    const { did, task } = await dispatchIntent(engine, intentTo('create_task', null, details))
+    expect(did).toBe('created')
+    expect(await engine.get(task?.id as string)).toMatchObject({
+      name: 'Q2 report',
+      goal: 'Sales only',
+      description: 'Sales only',
+      priority: 5,
+      status: 'submitted',
+    })
+  })
+
+  it('S3-106 to create takes the words of the user for the goal, and a parent where one is given', async () => {
+    const { engine, id } = await withTask()
+    const details = { name: 'Q2 report', goal: 'A report', priority: 'high' }
+    const { task } = await dispatchIntent(engine, intentTo('create_task', null, details), {
+      message: 'Report on Q2, urgently',
+      parentId: id,
+    })
+    expect(task).toMatchObject({ goal: 'Report on Q2, urgently', name: 'Q2 report', priority: 0, parentId: id })
+  })
+
+  it('S3-106 to pause, resume and cancel does so', async () => {
+    const { engine, id } = await withTask('working')
+    expect(await dispatchIntent(engine, intentTo('pause_task', id))).toMatchObject({
+      did: 'paused',
+      task: { id, status: 'paused' },
+    })
+    expect(await dispatchIntent(engine, intentTo('resume_task', id))).toMatchObject({
+      did: 'resumed',
+      task: { id, status: 'working' },
+    })
+    expect(await dispatchIntent(engine, intentTo('cancel_task', id, { reason: 'stale' }))).toMatchObject({
+      did: 'canceled',
+      task: { id, status: 'canceled', statusReason: 'stale' },
+    })
+    expect((await engine.get(id))?.status).toBe('canceled')
+  })
+
+  it('S3-106 to list lists the open tasks, or those in a state, or all', async () => {
+    const { engine, id } = await withTask('completed')
+    const open = await engine.create({ goal: 'Q2 report' })
+    const child = await engine.create({ goal: 'Sales', parentId: open.id })
+    const listed = async (details: object, scope: object = {}) => {
+      const deed = await dispatchIntent(engine, intentTo('list_tasks', null, { ...details }), scope)
+      expect(deed).toMatchObject({ did: 'listed', task: null })
+      return deed.tasks?.map((task) => task.id)
+    }
+    expect(await listed({})).toEqual([open.id, child.id])
+    expect(await listed({ status: 'running' })).toEqual([open.id, child.id])
+    expect(await listed({ status: 'completed' })).toEqual([id])
+    expect(await listed({ status: 'all' })).toEqual([id, open.id, child.id])
+    expect(await listed({}, { rootsOnly: true })).toEqual([open.id])
+    expect(await listed({}, { parentId: open.id })).toEqual([child.id])
+  })
+
+  it('S3-106 to tell a status tells it', async () => {
+    const { engine, id } = await withTask('completed')
+    expect(await dispatchIntent(engine, intentTo('get_task_status', id))).toMatchObject({
+      did: 'status',
+      task: { id, status: 'completed' },
+    })
+  })
+
+  it('S3-106 to update changes what may be changed, and passes over what is of no use', async () => {
+    const { engine, id } = await withTask()
+    const details = { name: 'Q1 report, revised', priority: 7, description: 7, status: 'completed' }
+    expect(await dispatchIntent(engine, intentTo('update_task', id, details))).toMatchObject({
+      did: 'updated',
+      task: { id, name: 'Q1 report, revised', priority: 7, description: '', status: 'submitted' },
+    })
+  })
+
+  it('S3-106 that the engine refuses is reported with the task as it is, and nothing is changed', async () => {
+    const { engine, id } = await withTask('completed')
+    for (const action of ['pause_task', 'resume_task', 'cancel_task'] as const) {
+      const deed = await dispatchIntent(engine, intentTo(action, id))
+      expect(deed).toMatchObject({
+        did: 'nothing',
+        task: { id, status: 'completed' },
+        error: { code: 'INVALID_TRANSITION' },
+      })
+      expect(deed.reason).toBe(deed.error?.message)
+    }
+    const child = intentTo('create_task', null, { goal: 'Sales' })
+    expect(await dispatchIntent(engine, child, { parentId: id })).toMatchObject({
+      did: 'nothing',
+      task: null,
+      error: { code: 'PARENT_CLOSED' },
+    })
+  })
+
+  it.each(['pause_task', 'resume_task', 'cancel_task', 'get_task_status', 'update_task'] as const)(
+    'S3-106 to %s does nothing without a task, or with one that there is not',
+    async (action) => {
+      const { engine } = await withTask()
+      const unnamed = await dispatchIntent(engine, intentTo(action, null, { name: 'x' }))
+      expect(unnamed).toMatchObject({ did: 'nothing', task: null })
+      expect(unnamed.reason).toContain(action)
+      expect(await dispatchIntent(engine, intentTo(action, 'task-zzz', { name: 'x' }))).toMatchObject({
+        did: 'nothing',
+        task: null,
+        error: { code: 'NOT_FOUND' },
+      })
+    },
+  )
+
+  it('S3-106 that is unknown, or lacks its values, does nothing and says so', async () => {
+    const { engine, id } = await withTask()
+    for (const intent of [intentTo('unknown', id), intentTo('create_task'), intentTo('update_task', id)]) {
+      const deed = await dispatchIntent(engine, intent)
+      expect(deed.did).toBe('nothing')
+      expect(deed.reason).toBeTypeOf('string')
+    }
+    expect((await engine.list({})).tasks).toHaveLength(1)
+    expect(canDispatch(intentTo('unknown', id))).toBe(false)
+    expect(canDispatch(intentTo('update_task', id, { priority: 'high' }))).toBe(false)
+    expect(canDispatch(intentTo('update_task', id, { priority: 1 }))).toBe(true)
+    expect(canDispatch(intentTo('pause_task', null))).toBe(true)
+  })
+
+  it('throws what is wrong with the engine itself', async () => {
+    const engine = await openEngine()
+    const { id } = await engine.create({ name: 'Q1 report' })
+    await engine.close()
+    await refusalOf(dispatchIntent(handling(engine).engine, intentTo('cancel_task', id)), 'ENGINE_CLOSED')
+    const { engine: open, id: other } = await withTask()
+    const unsure = new ErrandError('OUTCOME_UNKNOWN', 'The commit failed: it may have happened.', {})
+    for (const trouble of [unsure, new TypeError('a fault of ours')]) {
+      const faulty = { ...methodsOf(open), cancel: () => Promise.reject(trouble) }
+      await expect(dispatchIntent(faulty, intentTo('cancel_task', other))).rejects.toBe(trouble)
+    }
+  })
+})

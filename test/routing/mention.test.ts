@@ -1,0 +1,57 @@
+// The explicit mention of a task at the beginning of a message.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createRandomIds } from '../../src/ids.ts'
+import { extractMention } from '../../src/routing/mention.ts'
+
+describe('a mention', () => {
+  it('S0-036 S0-041 names the task, and is no part of the text that is passed on', () => {
+    expect(extractMention('@task-abc123 Please also check Q2 data')).toEqual({
+      taskId: 'task-abc123',
+      text: 'Please also check Q2 data',
+    })
+    expect(extractMention('@task-a1 \n\t two\nlines ')).toEqual({ taskId: 'task-a1', text: 'two\nlines ' })
+  })
+
+  it.each([
+    'Ask @task-abc123 about Q2',
+    ' @task-abc123 text',
+    '@task-ABC text',
+    '@task-abc-def text',
+    '@task-abc, text',
+    '@task- text',
+    '@todo-abc text',
+    'task-abc text',
+    '',
+  ])('S0-037 counts at the very beginning and in its own letters only: %j', (message) => {
+    expect(extractMention(message)).toBeNull()
+  })
+
+  it('S0-038 reaches every id that the engine makes', () => {
+    const ids = createRandomIds()
+    for (let count = 0; count < 1_000; count++) {
+      const taskId = ids.next('task')
+      expect(extractMention(`@${taskId} go on`)).toEqual({ taskId, text: 'go on' })
+    }
+  })
+
+  it('S0-039 may stand alone', () => {
+    expect(extractMention('@task-abc123')).toEqual({ taskId: 'task-abc123', text: '' })
+    expect(extractMention('@task-abc123 \n')).toEqual({ taskId: 'task-abc123', text: '' })
+  })
+
+  it('is as long as an id may be, and no longer', () => {
+    const longest = `task-${'a'.repeat(95)}`
+    expect(extractMention(`@${longest} text`)).toEqual({ taskId: longest, text: 'text' })
+    expect(extractMention(`@${longest}a text`)).toBeNull()
+    expect(extractMention(`@task-${'a'.repeat(1_000_000)}`)).toBeNull()
+  })
+
+  it('gives back any text behind it', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^task-[a-z0-9]{1,95}$/), fc.string(), (taskId, rest) => {
+        expect(extractMention(`@${taskId} ${rest}`)).toEqual({ taskId, text: rest.trimStart() })
+      }),
+    )
+  })
+})

@@ -1,0 +1,151 @@
+// Exo's IntentRecognizer, and Exo's flow from what a user says to the completion of a parent.
+
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import * as exo from '../../src/vocabularies/exo.ts'
+import { type Intent, type IntentProvider, IntentRecognizer, TaskError } from '../../src/vocabularies/exo.ts'
+import { openExo } from './exo-world.ts'
+
+/** A provider that answers in turn, and what it was asked. */
+function providerSaying(...answers: Array<object | Error>) {
+  const asked: Array<{ model: string; messages: Parameters<IntentProvider>[0] }> = []
+  const provider: IntentProvider = async (messages, { model }) => {
+    const answer = answers[asked.length]
+    asked.push({ model, messages })
+    if (answer === undefined || answer instanceof Error) throw answer ?? new Error('the script has no answer left')
+    return JSON.stringify(answer)
+  }
+  return { provider, asked }
+}
+
+const cancelA = { action: 'cancel_task', task_id: 'task-a', confidence: 0.9, details: {} }
+
+describe('the entry', () => {
+  it('S3-107 exports the names of the task controller, those of intent included', () => {
+    expect(Object.keys(exo)).toEqual(
+      expect.arrayContaining(['TaskStatus', 'TaskManager', 'TaskScheduler', 'TaskEventBus', 'IntentRecognizer']),
+    )
+    expectTypeOf<Intent['task_id']>().toEqualTypeOf<string | null>()
+    expectTypeOf<Intent['details']>().toEqualTypeOf<Record<string, unknown>>()
+  })
+})
+
+describe('the recogniser', () => {
+  it('S3-094 S3-096 reads an intent, with the available tasks told to the model', async () => {
+    const { manager } = openExo()
+    const { id } = await manager.create('Q1 report')
+    const { provider, asked } = providerSaying({ ...cancelA, task_id: id }, cancelA, cancelA)
+    const recognizer = new IntentRecognizer({ provider })
+    const intent = await recognizer.recognize('Stop the report', { availableTasks: await manager.list() })
+    expect(intent).toEqual({ action: 'cancel_task', task_id: id, confidence: 0.9, details: {} })
+    const told = JSON.stringify(asked[0]?.messages)
+    expect(told).toContain(id)
+    expect(told).toContain('Q1 report')
+    expect(await recognizer.recognize('Stop it', { availableTasks: await manager.list() })).toMatchObject({
+      action: 'cancel_task',
+      task_id: null,
+    })
+    expect(await recognizer.recognize('Stop it')).toMatchObject({ task_id: 'task-a' })
+  })
+
+  it('S3-097 asks for openai:gpt-4o-mini unless another model is named', async () => {
+    expect(new IntentRecognizer().model).toBe('openai:gpt-4o-mini')
+    const { provider, asked } = providerSaying(cancelA, cancelA)
+    await new IntentRecognizer({ provider }).recognize('Stop')
+    await new IntentRecognizer({ provider, model: 'local:tiny' }).recognize('Stop')
+    expect(asked.map(({ model }) => model)).toEqual(['openai:gpt-4o-mini', 'local:tiny'])
+  })
+
+  it('S3-097 asks a bus for the model by its id', async () => {
+    const asked: unknown[] = []
+    const bus = {
+      invoke: (abilityId: string) => async (json: string) => {
+        asked.push([abilityId, (JSON.parse(json) as { modelId: string }).modelId])
+        return JSON.stringify({ content: JSON.stringify(cancelA) })
+      },
+    }
+    expect(await new IntentRecognizer({ bus }).recognize('Stop')).toMatchObject({ action: 'cancel_task' })
+    expect(asked).toEqual([['model:llm', 'openai:gpt-4o-mini']])
+  })
+
+  it('S3-097 takes a provider of the AI SDK, which knows the model by its name, or one of its models', async () => {
+    const requested: unknown[] = []
+    const content = JSON.stringify(cancelA)
+    const fetch = async (_url: unknown, init?: { body?: unknown }) => {
+      requested.push((JSON.parse(String(init?.body)) as { model: string }).model)
+      const chunk = { id: '1', choices: [{ index: 0, delta: { content }, finish_reason: 'stop' }] }
+      return new Response(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`, {
+        headers: { 'content-type': 'text/event-stream' },
+      })
+    }
+    const provider = createOpenAICompatible({ name: 'openai', baseURL: 'http://127.0.0.1:1/v1', fetch: fetch as never })
+    const expected = { action: 'cancel_task', task_id: 'task-a', confidence: 0.9, details: {} }
+    expect(await new IntentRecognizer({ provider }).recognize('Stop')).toEqual(expected)
+    const recognizer = new IntentRecognizer({ provider: provider.languageModel('gpt-large') })
+    expect(recognizer.model).toContain('gpt-large')
+    expect(await recognizer.recognize('Stop')).toEqual(expected)
+    expect(requested).toEqual(['gpt-4o-mini', 'gpt-large'])
+  })
+
+  it('S3-104 takes too little confidence for nothing where a threshold is set', async () => {
+    const { provider } = providerSaying({ ...cancelA, confidence: 0.6 })
+    const recognizer = new IntentRecognizer({ provider, threshold: 0.7 })
+    expect(await recognizer.recognize('Stop')).toMatchObject({ action: 'unknown', confidence: 0.6 })
+  })
+
+  it('S3-105 reads nothing when the provider fails or there is none, and says why', async () => {
+    const { provider } = providerSaying(new Error('the provider is down'))
+    expect(await new IntentRecognizer({ provider }).recognize('Stop')).toEqual({
+      action: 'unknown',
+      task_id: null,
+      confidence: 0,
+      details: { error: { code: 'EXECUTION_ERROR', message: 'the provider is down' } },
+    })
+    const alone = await new IntentRecognizer().recognize('Stop')
+    expect(alone).toMatchObject({ action: 'unknown', details: { error: { code: 'NO_MODEL' } } })
+  })
+
+  it('refuses bad options and inputs in its own words', async () => {
+    const { provider } = providerSaying()
+    const bus = { invoke: () => async () => '' }
+    const model = { specificationVersion: 'v4', provider: 'p', modelId: 'm', doStream: () => undefined } as never
+    const bad = [{ modle: 'x' }, { provider: 7 }, { provider, bus }, { provider: model, model: 'x' }, { threshold: 2 }]
+    for (const options of bad) expect(() => new IntentRecognizer(options as never)).toThrow(TaskError)
+    await expect(new IntentRecognizer({ provider }).recognize(7 as never)).rejects.toBeInstanceOf(TaskError)
+  })
+})
+
+describe('the flow', () => {
+  it('S3-111 leads from what a user says over intent, task and scheduler to the completion of the parent', async () => {
+    const { manager, scheduler, heard, told } = openExo({ autoComplete: true })
+    const parent = await manager.create('Analyse the quarter')
+    await manager.update(parent.id, { status: 'working' })
+    const { provider } = providerSaying({
+      action: 'create_task',
+      task_id: parent.id,
+      confidence: 0.95,
+      details: { name: 'Research topic', priority: 5 },
+    })
+    const recognizer = new IntentRecognizer({ provider, threshold: 0.7 })
+
+    const { action, details } = await recognizer.recognize('Research the topic first, below the analysis', {
+      availableTasks: await manager.list(),
+    })
+    expect(action).toBe('create_task')
+    const child = await manager.create(details['name'] as string, {
+      priority: details['priority'] as number,
+      parentId: parent.id,
+    })
+    const handled = await scheduler.schedule(async (task) => `read ${task.name}`)
+
+    expect(handled).toMatchObject([{ id: child.id, priority: 5, status: 'completed', result: 'read Research topic' }])
+    await heard('task.completed', parent)
+    expect(told(child)).toEqual(
+      ['task.created', 'task.updated', 'task.started', 'task.completed'].map((type) => `${type} Research topic`),
+    )
+    expect(told(parent)).toEqual(
+      ['task.created', 'task.started', 'task.completed'].map((type) => `${type} Analyse the quarter`),
+    )
+    expect(await manager.get(parent.id)).toMatchObject({ status: 'completed' })
+  })
+})
