@@ -1,0 +1,107 @@
+// Abilities inside a run: invoked as its task, journaled like any call.
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { type AbilityContext, defineAbility } from '../../src/bus/ability.ts'
+import { ErrandError, Failure } from '../../src/errors.ts'
+import { createWorld } from './world.ts'
+
+const ability = (handle: (input: { n: number }, context: AbilityContext) => number | Promise<number>, more = {}) =>
+  defineAbility({
+    id: 'math:double',
+    description: 'Doubles.',
+    input: z.object({ n: z.number() }),
+    output: z.number(),
+    handle,
+    ...more,
+  })
+
+describe('An ability that a run invokes', () => {
+  it('is a call under its id, made once however often the run is repeated, and knows its caller and its run', async () => {
+    const seen: AbilityContext[] = []
+    const double = ability(({ n }, context) => {
+      seen.push(context)
+      return 2 * n
+    })
+    const world = await createWorld(
+      async (_task, run) => {
+        const six = await run.invoke(double, { n: 3 })
+        if (run.number === 1) await run.sleep(10)
+        return [six, await run.invoke('math:double', { n: 4 })]
+      },
+      { abilities: [double] },
+    )
+    const task = await world.engine.create({ executor: 'work' })
+    expect(await world.engine.result(task)).toEqual([6, 8])
+    expect(seen.map(({ caller, run }) => [caller.surface, caller.taskId, caller.run, run?.number])).toEqual([
+      ['run', task.id, 1, 1],
+      ['run', task.id, 2, 2],
+    ])
+    expect(
+      (await world.engine.calls(task)).map(({ name, params, status, result }) => [name, params, status, result]),
+    ).toEqual([
+      ['math:double', { n: 3 }, 'completed', 6],
+      ['math:double', { n: 4 }, 'completed', 8],
+    ])
+  })
+
+  it('follows the retries that it was defined with, and tells a Failure of the ability as it was thrown', async () => {
+    let tries = 0
+    const flaky = ability(
+      () => {
+        tries++
+        throw new Failure('busy', { code: 'BUSY' })
+      },
+      { retry: { maxAttempts: 3 } },
+    )
+    const world = await createWorld(async (_task, run) => run.invoke(flaky, { n: 1 }), { abilities: [flaky] })
+    const task = await world.engine.create({ executor: 'work' })
+    expect(await world.engine.settled(task)).toMatchObject({
+      status: 'failed',
+      error: { code: 'BUSY', message: 'busy' },
+    })
+    expect(tries).toBe(3)
+  })
+
+  it('is refused and recorded as a failed call for an unknown id, for input that does not fit and for what a list leaves out', async () => {
+    const double = ability(({ n }) => 2 * n)
+    const codes: unknown[] = []
+    const world = await createWorld(
+      async (_task, run) => {
+        for (const [id, input] of [
+          ['math:treble', { n: 1 }],
+          ['math:double', { n: 'x' }],
+          ['bus:list', {}],
+        ] as const) {
+          await run.invoke(id, input).catch((error: unknown) => codes.push(ErrandError.isInstance(error) && error.code))
+        }
+      },
+      { abilities: [double] },
+    )
+    const task = await world.engine.create({ executor: 'work' })
+    await world.engine.result(task)
+    expect(codes).toEqual(['NOT_FOUND', 'INVALID_INPUT', 'FORBIDDEN'])
+    expect((await world.engine.calls(task)).map(({ error }) => error?.code)).toEqual(codes)
+  })
+
+  it('is bound by the lists of its task and of all tasks above it', async () => {
+    const double = ability(({ n }) => 2 * n)
+    const outcomes: unknown[] = []
+    const world = await createWorld(
+      async (task, run) => {
+        outcomes.push([task.name, await run.invoke(double, { n: 1 }).catch((error: ErrandError) => error.code)])
+        if (task.name === 'parent')
+          await run.wait(await run.spawn({ executor: 'work', name: 'child', abilities: ['*'] }), { settled: true })
+      },
+      { abilities: [double] },
+    )
+    await world.engine.result(await world.engine.create({ executor: 'work', name: 'parent', abilities: ['other:*'] }))
+    await world.engine.result(await world.engine.create({ executor: 'work', name: 'free', abilities: ['math:*'] }))
+    // A repeated run meets the recorded refusal again.
+    expect(outcomes).toEqual([
+      ['parent', 'FORBIDDEN'],
+      ['child', 'FORBIDDEN'],
+      ['parent', 'FORBIDDEN'],
+      ['free', 2],
+    ])
+  })
+})
