@@ -1,4 +1,5 @@
 // All benchmarks in one run: `npm run bench`. Ratios hold between machines, absolute figures do not.
+import { agentStep } from './agent-step/agent-step.ts'
 import { cancel } from './cancel.ts'
 import { claims } from './claims.ts'
 import { heap } from './heap.ts'
@@ -10,3 +11,4 @@ await heap()
 await startup()
 await cancel()
 await claims()
+await agentStep()

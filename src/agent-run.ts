@@ -3,6 +3,7 @@
 import type { Bus } from './bus/bus.ts'
 import type { Caller } from './bus/caller.ts'
 import type { Clock } from './clock.ts'
+import type { AwaitedTask } from './entities/awaited-task.ts'
 import type { Conversation } from './entities/conversation.ts'
 import type { MessageRole, ModelStep } from './entities/message.ts'
 import type { OnInterrupt, RetryPolicy, TaskPolicy } from './entities/task.ts'
@@ -27,14 +28,9 @@ export interface ModelFailure {
   againInMs: number | null
 }
 
-/** What a wait of an agent came to: `open` is what has not ended, because a message came first or one was enough. */
+/** What a wait of an agent came to. */
 export interface AwaitedTasks {
-  tasks: Array<{
-    taskId: string
-    status: 'completed' | 'failed' | 'canceled' | 'open'
-    result?: unknown
-    error?: string
-  }>
+  tasks: AwaitedTask[]
 }
 
 /** What the engine says where an agent says nothing. */

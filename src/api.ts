@@ -160,6 +160,14 @@ export interface Quoted {
   fence?: number
 }
 
+/** How long to wait for a task. */
+export interface WaitingOptions {
+  /** Milliseconds; then it rejects with TIMEOUT. Default: for ever. */
+  timeoutMs?: number
+  /** Waits no longer when it aborts. */
+  signal?: AbortSignal
+}
+
 /**
  * The engine. Every method that changes a task returns the task as it is then. Every refusal is an `ErrandError`.
  * Verbs take an id or a task; an unknown id is `NOT_FOUND`, except for `get` (null) and `delete` (false).
@@ -257,11 +265,11 @@ export interface Engine<E extends Executors = Executors> {
   graph(options?: { parentId?: string }): Promise<TaskGraph>
 
   /** The result; throws TaskFailedError, TaskCanceledError, or TIMEOUT. */
-  result<R = unknown>(task: TaskId<R> | { id: TaskId<R> }, options?: { timeoutMs?: number }): Promise<R>
-  result<R = unknown>(task: string, options?: { timeoutMs?: number }): Promise<R>
+  result<R = unknown>(task: TaskId<R> | { id: TaskId<R> }, options?: WaitingOptions): Promise<R>
+  result<R = unknown>(task: string, options?: WaitingOptions): Promise<R>
   /** The outcome as a union on `status`; rejects with TIMEOUT when it is still open after `timeoutMs`. */
-  settled<R = unknown>(task: TaskId<R> | { id: TaskId<R> }, options?: { timeoutMs?: number }): Promise<Outcome<R>>
-  settled<R = unknown>(task: string, options?: { timeoutMs?: number }): Promise<Outcome<R>>
+  settled<R = unknown>(task: TaskId<R> | { id: TaskId<R> }, options?: WaitingOptions): Promise<Outcome<R>>
+  settled<R = unknown>(task: string, options?: WaitingOptions): Promise<Outcome<R>>
   /** Replays from the start (or after a position), then follows live, to exactly one `end`. */
   stream(task: TaskRef, options?: { after?: number; signal?: AbortSignal }): AsyncIterableIterator<StreamItem>
   /** The durable feed of everything, from a cursor (0: the beginning) on; ends with `signal` or `close`. */

@@ -134,7 +134,10 @@ export type ListOptions = z.input<typeof listOptionsSchema>
 const signal = z.instanceof(AbortSignal).optional()
 const position = z.int().min(0).default(0)
 
-export const timeoutOptionsSchema = z.strictObject({ timeoutMs: z.number().min(0).optional() })
+export const timeoutOptionsSchema = z.strictObject({
+  timeoutMs: z.number().min(0).optional(),
+  signal: z.instanceof(AbortSignal).optional(),
+})
 export const streamOptionsSchema = z.strictObject({ after: position, signal })
 export const eventsOptionsSchema = z.strictObject({
   after: position,

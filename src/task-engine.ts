@@ -90,10 +90,12 @@ export class TaskEngine {
   }
 
   work(): Promise<void> {
+    this.#forPrograms('work')
     return this.#life.work()
   }
 
   close(): Promise<void> {
+    this.#forPrograms('close')
     return this.#life.close()
   }
 
@@ -114,6 +116,9 @@ export class TaskEngine {
             create({ ...this.#life.moment(), trees, treeLimits: this.#drafter.treeLimits }),
             relativesOf(trees),
           )
+    // A key may lead to a task that somebody else has made.
+    const ids = roots.map((root) => root.id)
+    if (this.#bounds !== null) await this.#read(ids, noRows)
     const views = await this.#life.views(roots)
     return many ? views : views[0]
   }
@@ -126,7 +131,13 @@ export class TaskEngine {
 
   /** A task by its id, by `#seq`, or by a prefix of its id that no other task shares (with or without `task-`). */
   async find(ref: string): Promise<Task | null> {
-    const record = await this.#life.read((tx) => findTask(tx, requireText(ref, 'the task reference')))
+    const text = requireText(ref, 'the task reference')
+    const bounds = this.#bounds
+    const record = await this.#life.read(function* (tx) {
+      const found = yield* findTask(tx, text)
+      if (found !== undefined && bounds !== null) yield* requireWithin(tx, bounds.taskId, [found.id])
+      return found
+    })
     return record === undefined ? null : ((await this.#life.views([record]))[0] as Task)
   }
 
@@ -189,12 +200,18 @@ export class TaskEngine {
       parsed.metadata === undefined
         ? {}
         : { metadata: fromJson<Record<string, unknown>>(toJson(parsed.metadata, 'the metadata')) }
-    if (parsed.executor !== undefined) executorName(parsed.executor, this.#drafter.context)
+    if (parsed.executor !== undefined) {
+      executorName(parsed.executor, this.#drafter.context)
+      if (this.#bounds !== null) requireAgent(parsed.executor, this.#drafter)
+    }
     const input =
       'input' in parsed && parsed.input !== undefined ? { input: await this.#updatedInput(ref, parsed) } : {}
     const quote = quoteOf(ref)
-    return this.#verb(ref, (id) =>
-      update(id, { ...parsed, ...texts, ...metadata, ...input }, quote, this.#life.moment()),
+    return this.#verb(
+      ref,
+      (id) => update(id, { ...parsed, ...texts, ...metadata, ...input }, quote, this.#life.moment()),
+      quote,
+      parsed.blockedBy,
     )
   }
 
@@ -288,13 +305,15 @@ export class TaskEngine {
   async claim(ref: TaskRef | null, options: ClaimOptions): Promise<Task | null> {
     const { leaseMs, ...claimed } = parse(claimOptionsSchema, options, 'claim')
     const taskId = ref === null ? null : idOf(ref)
-    const task = await this.#life.step(claim({ ...this.#life.moment(), ...claimed, taskId, leaseMs }))
+    const task = await this.#step(claim({ ...this.#life.moment(), ...claimed, taskId, leaseMs }), [
+      taskId ?? claimed.parentId ?? 'whatever task there is',
+    ])
     return task === null ? null : asOwner((await this.#life.views([task]))[0] as Task)
   }
 
   async heartbeat(ref: TaskRef, options: unknown = {}): Promise<Task> {
     const quote = quoteOf(ref, parse(quoteOptionsSchema, options, 'heartbeat'))
-    const task = await this.#life.step(heartbeat(idOf(ref), quote, this.#life.moment()))
+    const task = await this.#step(heartbeat(idOf(ref), quote, this.#life.moment()), [idOf(ref)])
     return asWriter((await this.#life.views([task]))[0] as Task, quote)
   }
 
@@ -306,17 +325,17 @@ export class TaskEngine {
 
   async block(ref: TaskRef, blockers: TaskRef | readonly TaskRef[]): Promise<Task> {
     const ids = idsOf(blockers)
-    return this.#verb(ref, (id) => block(id, ids, this.#life.moment()))
+    return this.#verb(ref, (id) => block(id, ids, this.#life.moment()), undefined, ids)
   }
 
   async unblock(ref: TaskRef, blockers: TaskRef | readonly TaskRef[]): Promise<Task> {
     const ids = idsOf(blockers)
-    return this.#verb(ref, (id) => unblock(id, ids, this.#life.moment()))
+    return this.#verb(ref, (id) => unblock(id, ids, this.#life.moment()), undefined, ids)
   }
 
   async graph(options: unknown = {}): Promise<TaskGraph> {
     const { parentId } = parse(graphOptionsSchema, options, 'graph')
-    const found = await this.#life.read((tx) => graphOf(tx, parentId))
+    const found = await this.#read([parentId ?? 'the graph of all tasks'], (tx) => graphOf(tx, parentId))
     return { order: await this.#life.views(found.order), critical: found.critical }
   }
 
@@ -328,6 +347,7 @@ export class TaskEngine {
   }
 
   async setLimits(given: LimitsPatch): Promise<Limits> {
+    this.#forPrograms('setLimits')
     this.#life.requireOpen()
     const { maxConcurrent, limits = {} } = parse(limitsSchema, given, 'setLimits')
     requireExecutors(Object.keys(limits), [...this.#drafter.context.executors.keys()], 'setLimits')
@@ -336,12 +356,14 @@ export class TaskEngine {
   }
 
   async setSharedLimits(given: SharedLimitsPatch): Promise<Limits> {
+    this.#forPrograms('setSharedLimits')
     await this.#life.step(setSharedLimits(parse(sharedLimitsSchema, given, 'setSharedLimits')))
     this.#life.supervisor.lookForWork()
     return this.limits()
   }
 
   async purge(options: unknown): Promise<{ tasks: number; families: number; events: number }> {
+    this.#forPrograms('purge')
     const { before } = parse(purgeOptionsSchema, options, 'purge')
     const sum = { tasks: 0, families: 0, events: 0 }
     for (let after: PurgePosition | undefined; ; ) {
@@ -368,9 +390,9 @@ export class TaskEngine {
 
   async settled(ref: TaskRef, options: unknown = {}): Promise<Outcome> {
     this.#life.requireOpen()
-    const { timeoutMs } = parse(timeoutOptionsSchema, options, 'settled')
+    const until = parse(timeoutOptionsSchema, options, 'settled')
     if (this.#bounds !== null) await this.#read([idOf(ref)], noRows)
-    return awaitSettlement(this.#life.ledger, this.#life.feed, this.#life.clock, idOf(ref), timeoutMs, () =>
+    return awaitSettlement(this.#life.ledger, this.#life.feed, this.#life.clock, idOf(ref), until, () =>
       this.#life.whyStopped(),
     )
   }
@@ -378,15 +400,21 @@ export class TaskEngine {
   stream(ref: TaskRef, options: unknown = {}): AsyncGenerator<unknown, void, void> {
     this.#life.requireOpen()
     const { after, signal } = parse(streamOptionsSchema, options, 'stream')
-    return streamTask(this.#life.ledger, this.#life.feed, this.#life.output, idOf(ref), { after, signal })
+    const id = idOf(ref)
+    return this.#following([id], streamTask(this.#life.ledger, this.#life.feed, this.#life.output, id, { after, signal }))
   }
 
   events(options: unknown = {}): AsyncGenerator<TaskEvent, void, void> {
     this.#life.requireOpen()
-    return followEvents(this.#life.ledger, this.#life.feed, parse(eventsOptionsSchema, options, 'events'))
+    const following = parse(eventsOptionsSchema, options, 'events')
+    return this.#following(
+      [following.taskId ?? 'the events of all tasks'],
+      followEvents(this.#life.ledger, this.#life.feed, following),
+    )
   }
 
   subscribe(type: never, handler: never): () => void {
+    this.#forPrograms('subscribe')
     this.#life.requireOpen()
     return this.#life.subscriptions.subscribe(
       parse(eventTypeSchema, type, 'subscribe'),
@@ -395,6 +423,7 @@ export class TaskEngine {
   }
 
   async schedule(): Promise<Task[]> {
+    this.#forPrograms('schedule')
     this.#life.requireOpen()
     const ids = await this.#life.step(verbs.startHeld([...this.#drafter.context.executors.keys()], this.#life.moment()))
     await this.idle()
@@ -437,6 +466,25 @@ export class TaskEngine {
     })
   }
 
+  /** What concerns all tasks is not for a model. @throws ErrandError FORBIDDEN */
+  #forPrograms(what: string): void {
+    if (this.#bounds === null) return
+    throw new ErrandError(
+      'FORBIDDEN',
+      `\`${what}\` is about the whole engine, and ${this.#bounds.taskId} may only touch itself and the tasks below it.`,
+      { scope: this.#bounds.taskId },
+    )
+  }
+
+  #following<T>(ids: readonly string[], items: AsyncGenerator<T, void, void>): AsyncGenerator<T, void, void> {
+    if (this.#bounds === null) return items
+    const allowed = (): Promise<void> => this.#read(ids, noRows)
+    return (async function* () {
+      await allowed()
+      yield* items
+    })()
+  }
+
   #step<R>(step: AnyStep<R>, ids: readonly string[]): Promise<R> {
     return this.#life.step(within(step, this.#bounds?.taskId ?? null, ids))
   }
@@ -449,9 +497,15 @@ export class TaskEngine {
     })
   }
 
-  async #verb(ref: TaskRef, stepOf: (id: string) => AnyStep, quote = quoteOf(ref)): Promise<Task> {
+  /** `others`: the tasks that it names beside the one it is about. */
+  async #verb(
+    ref: TaskRef,
+    stepOf: (id: string) => AnyStep,
+    quote = quoteOf(ref),
+    others: readonly string[] = [],
+  ): Promise<Task> {
     const id = idOf(ref)
-    await this.#step(stepOf(id), [id])
+    await this.#step(stepOf(id), [id, ...others])
     const record = await this.#life.ledger.read((tx) => tx.task.get(id))
     return asWriter((await this.#life.views([record as TaskRecord]))[0] as Task, quote)
   }

@@ -49,7 +49,8 @@ export type StreamItem = StreamItemBase &
   (
     | { type: 'start'; name: string; goal: string | null }
     | { type: 'state'; status: TaskStatus; from: TaskStatus | null; reason: string | null; at: number }
-    | { type: 'content'; content: string; messageId?: string }
+    /** Of a message on its way: `offset` is where in its text the piece begins, in UTF-16 units. */
+    | { type: 'content'; content: string; messageId?: string; offset?: number }
     | { type: 'message'; messageId: string; role: string; content: string; announcement: boolean }
     | { type: 'question'; questionId: string; question: string; schema: unknown; default?: unknown }
     | { type: 'progress'; fraction: number; note: string | null }

@@ -11,8 +11,6 @@ export interface AbilityHost {
   readonly models: ModelRegistry
   /** How large a tree may grow. */
   readonly treeLimits: TreeLimits
-  /** Whether an executor of this engine lets a model work. False for names that it does not know. */
-  isAgent(executor: string): boolean
   /** The engine as this caller may use it, once it is open. @throws what kept it from opening. */
   engineFor(caller: Caller): Promise<Engine>
   /** For abilities that speak of rows: resolves when the step is durable. */

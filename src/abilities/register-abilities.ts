@@ -2,11 +2,58 @@
 import type { Ability } from '../bus/ability.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { AbilityHost } from './ability-host.ts'
+import { ldgCallList } from './ldg/call-list.ts'
+import { ldgCallSave } from './ldg/call-save.ts'
+import { ldgMsgList } from './ldg/msg-list.ts'
+import { ldgMsgSave } from './ldg/msg-save.ts'
+import { ldgTaskGet } from './ldg/task-get.ts'
+import { ldgTaskQuery } from './ldg/task-query.ts'
+import { ldgTaskSave } from './ldg/task-save.ts'
 import { modelList } from './model/list.ts'
 import { modelLlm } from './model/llm.ts'
 import { modelRegister } from './model/register.ts'
+import { taskActive } from './task/active.ts'
+import { taskAnswer } from './task/answer.ts'
+import { taskCancel } from './task/cancel.ts'
+import { taskCreate } from './task/create.ts'
+import { taskGet } from './task/get.ts'
+import { taskKill } from './task/kill.ts'
+import { taskList } from './task/list.ts'
+import { taskPause } from './task/pause.ts'
+import { taskResume } from './task/resume.ts'
+import { taskRetry } from './task/retry.ts'
+import { taskRoute } from './task/route.ts'
+import { taskSend } from './task/send.ts'
+import { taskSpawn } from './task/spawn.ts'
+import { taskStream } from './task/stream.ts'
+import { taskWait } from './task/wait.ts'
 
 type AnyAbility = Ability<any, any, any>
+
+const hosted: ReadonlyArray<(host: AbilityHost) => AnyAbility> = [
+  ldgCallList,
+  ldgCallSave,
+  ldgMsgList,
+  ldgMsgSave,
+  ldgTaskGet,
+  ldgTaskQuery,
+  ldgTaskSave,
+  taskActive,
+  taskAnswer,
+  taskCancel,
+  taskCreate,
+  taskGet,
+  taskKill,
+  taskList,
+  taskPause,
+  taskResume,
+  taskRetry,
+  taskRoute,
+  taskSend,
+  taskSpawn,
+  taskStream,
+  taskWait,
+]
 
 /** Those of our own that answer `model:llm`, so that others are told from them. */
 const ours = new WeakSet<object>()
@@ -36,7 +83,11 @@ export function registerAbilities(bus: Bus, host: AbilityHost): () => void {
 }
 
 function engineAbilities(host: AbilityHost, offerModels: () => void): AnyAbility[] {
-  return [modelList(host.models), modelRegister(host.models, offerModels)]
+  return [
+    modelList(host.models),
+    modelRegister(host.models, offerModels),
+    ...hosted.map((ability) => ability(host)),
+  ]
 }
 
 /** Somebody else answers `model:llm`. */

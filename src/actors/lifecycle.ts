@@ -95,8 +95,7 @@ export class Lifecycle {
       step: (step) => this.#patiently(step),
       read: (query) => ledger.read(query),
       draft: parts.draft,
-      live: (taskId, content, messageId) =>
-        this.output.publish(taskId, { content, ...(messageId === undefined ? {} : { messageId }) }),
+      live: (taskId, output) => this.output.publish(taskId, output),
       views: (records) => this.views(records),
       report: this.report,
     }

@@ -1,8 +1,10 @@
 // A run that is alive: what an executor talks to. Everything it asks for is recorded before it acts; when nothing of it is in
 // flight and it only waits, it ends, and a later run goes on from the journal.
 import { type AgentRun, type AwaitedTasks, agentFacilities } from '../agent-run.ts'
+import type { Ability } from '../bus/ability.ts'
 import { failureWithin } from '../bus/ability-error.ts'
 import type { Caller } from '../bus/caller.ts'
+import { toAwaitedTask } from '../entities/awaited-task.ts'
 import { identOf } from '../entities/call.ts'
 import type { MessageRole } from '../entities/message.ts'
 import type { QuestionParams } from '../entities/question.ts'
@@ -57,6 +59,8 @@ export class LiveRun implements Run {
   readonly #calls: RunCalls
   readonly #waits: RunWaits
   readonly #conversation: RunConversation
+  /** By message on its way, how much of its text has gone out. */
+  readonly #spoken = new Map<string, number>()
   /** How to reject what has been asked for and not been answered. */
   readonly #pending = new Set<(reason: ErrandError) => void>()
 
@@ -158,6 +162,7 @@ export class LiveRun implements Run {
       const id = typeof ability === 'string' ? requireText(ability, 'the id of the ability') : ability.id
       const { bus } = this.#host
       const known = bus.get(id)
+      if (known !== undefined && id === waitAbility) return this.#invokeWait(known, input, options.key)
       const fn: CallFunction = async (params, { signal }) => {
         try {
           return await bus.call(id, params, { caller: this.caller, signal, run: this })
@@ -188,7 +193,7 @@ export class LiveRun implements Run {
             journal: this.#core.journal,
             signal: this.signal,
             id: this.#host.nextId('msg'),
-            live: (token, messageId) => this.#host.live(this.taskId, token, messageId),
+            live: (token, messageId) => this.#live(token, messageId),
             store: (message) => this.#store(message),
           },
           role,
@@ -204,7 +209,7 @@ export class LiveRun implements Run {
     const { store } = checkOptions(emitOptionsSchema, options, 'run.emit')
     const text = checkText(String(chunk), 'the output')
     if (store) this.#output.add(text)
-    else this.#host.live(this.taskId, text)
+    else this.#host.live(this.taskId, { content: text })
   }
 
   ask<T = unknown>(question: string, schema?: AnswerSchema | null, given?: AskOptions): Promise<T> {
@@ -307,7 +312,7 @@ export class LiveRun implements Run {
       onInterrupt: this.#onInterrupt,
       chance: () => this.#host.chance(),
       nextId: (prefix) => this.#host.nextId(prefix),
-      live: (token, messageId) => this.#host.live(this.taskId, token, messageId),
+      live: (token, messageId) => this.#live(token, messageId),
       report: (error, doing) => this.#host.report(error, { ...this.#core.ref, doing }),
       conversation: () => this.#guard(() => this.#conversation.read()),
       append: (message) => this.#guard(() => this.#core.busy(() => this.#conversation.append(message))),
@@ -336,6 +341,17 @@ export class LiveRun implements Run {
     }
   }
 
+  /** Waiting is no call: nothing of it is in flight, so the run can end meanwhile and give its slot back. */
+  async #invokeWait(ability: Ability, input: unknown, key: string | undefined): Promise<AwaitedTasks> {
+    const { taskIds, mode, timeoutMs } = ability.parseInput(input ?? {}) as WaitInput
+    const params = { tasks: taskIds, mode, settled: true } satisfies WaitParams
+    const entry = this.#core.describe('wait', 'wait', params, key)
+    const outcomes = (await this.#waits.wait(entry, timeoutMs, (record) =>
+      this.#core.step(within(beginWait(record, this.#host.moment()), this.taskId, taskIds)),
+    )) as Array<Outcome | null>
+    return { tasks: taskIds.map((id, index) => toAwaitedTask(id, outcomes[index])) }
+  }
+
   /** The ids that count are those of the first asking: children may have come since. */
   async #waitFor(taskIds: readonly string[] | null, { key, mode, timeoutMs }: AgentWaitOptions): Promise<AwaitedTasks> {
     const { taskId } = this
@@ -351,7 +367,7 @@ export class LiveRun implements Run {
     const outcomes = (await this.#waits.wait(entry, timeoutMs, (record) =>
       this.#core.step(within(beginWait(record, this.#host.moment()), taskId, named)),
     )) as Array<Outcome | null>
-    return { tasks: tasks.map((id, index) => awaitedTask(id, outcomes[index] ?? null)) }
+    return { tasks: tasks.map((id, index) => toAwaitedTask(id, outcomes[index])) }
   }
 
   async #spawn(entry: EntryDescription, trees: CreateRequest['trees']): Promise<Task[]> {
@@ -372,6 +388,13 @@ export class LiveRun implements Run {
     const request: CreateRequest = { ...this.#host.moment(), trees, treeLimits }
     const children = found?.status === 'completed' ? (found.result as string[]) : []
     return this.#host.views(await this.#core.step(spawn(this.#core.entryOf(entry), request, children)))
+  }
+
+  /** A piece of a message on its way. */
+  #live(content: string, messageId: string): void {
+    const offset = this.#spoken.get(messageId) ?? 0
+    this.#spoken.set(messageId, offset + content.length)
+    this.#host.live(this.taskId, { content, messageId, offset })
   }
 
   /** Appends one message row of this run. */
@@ -419,20 +442,16 @@ export class LiveRun implements Run {
   }
 }
 
-type AgentWaitOptions = Parameters<AgentRun['waitFor']>[1]
+/** Of the ability `task:wait`. */
+const waitAbility = 'task:wait'
 
-function awaitedTask(taskId: string, outcome: Outcome | null): AwaitedTasks['tasks'][number] {
-  switch (outcome?.status) {
-    case 'completed':
-      return { taskId, status: 'completed', result: outcome.result }
-    case 'failed':
-      return { taskId, status: 'failed', error: outcome.error.message }
-    case 'canceled':
-      return { taskId, status: 'canceled', ...(outcome.statusReason === null ? {} : { error: outcome.statusReason }) }
-    case undefined:
-      return { taskId, status: 'open' }
-  }
+interface WaitInput {
+  taskIds: string[]
+  mode: 'all' | 'any'
+  timeoutMs?: number
 }
+
+type AgentWaitOptions = Parameters<AgentRun['waitFor']>[1]
 
 function isZod(schema: unknown): schema is import('zod').ZodType {
   return typeof (schema as { safeParse?: unknown } | null | undefined)?.safeParse === 'function'

@@ -1,13 +1,19 @@
 // The conversation of a live run: read from the ledger as it is now, and added to step by step.
 import type { AgentMessage, ModelFailure } from '../agent-run.ts'
-import { identOf } from '../entities/call.ts'
+import { type CallRecord, identOf } from '../entities/call.ts'
 import { type Conversation, callKeyOf, conversationOf } from '../entities/conversation.ts'
+import type { MessageRecord } from '../entities/message.ts'
 import { checkText, fromJson, toJson } from '../json.ts'
+import { openCallStatuses } from '../machines/call-machine.ts'
 import { appendMessage, recordModelFailure } from '../steps/journal.ts'
 import type { RunCore } from './run-core.ts'
 
 export class RunConversation {
   readonly #core: RunCore
+  readonly #messages: MessageRecord[] = []
+  /** Entries before the first that is open: these change no more. */
+  readonly #closed: CallRecord[] = []
+  #closedThrough = 0
   #readThrough: number | null = null
   #heardThrough = 0
 
@@ -25,16 +31,26 @@ export class RunConversation {
     return this.#heardThrough
   }
 
+  /** Reads on from where it stopped: what was said never changes, nor does the outcome of a call. */
   async read(): Promise<Conversation> {
     const { taskId } = this.#core
-    const { messages, entries } = await this.#core.host.read(function* (tx) {
-      return { messages: yield* tx.message.list(taskId), entries: yield* tx.call.list(taskId, ['call', 'sleep']) }
+    const after = this.#messages.at(-1)?.n ?? 0
+    const from = this.#closedThrough + 1
+    const news = await this.#core.host.read(function* (tx) {
+      return {
+        messages: yield* tx.message.spoken(taskId, after),
+        entries: yield* tx.call.since(taskId, from, ['call', 'sleep']),
+      }
     })
-    this.#readThrough = messages.at(-1)?.n ?? 0
+    this.#messages.push(...news.messages)
+    const firstOpen = news.entries.findIndex(({ status }) => openCallStatuses.includes(status))
+    const conversation = conversationOf(this.#messages, [...this.#closed, ...news.entries])
+    this.#closed.push(...(firstOpen < 0 ? news.entries : news.entries.slice(0, firstOpen)))
+    this.#closedThrough = this.#closed.at(-1)?.seq ?? 0
+    this.#readThrough = this.#messages.at(-1)?.n ?? 0
     this.#core.journal.takeAll()
-    const conversation = conversationOf(messages, entries)
-    const news = conversation.unread.find((message) => message.delivery === 'steer')
-    this.#heardThrough = news === undefined ? this.#readThrough : news.n - 1
+    const unheard = conversation.unread.find((message) => message.delivery === 'steer')
+    this.#heardThrough = unheard === undefined ? this.#readThrough : unheard.n - 1
     return conversation
   }
 

@@ -12,6 +12,7 @@ import type { CreateRequest, TreeLimits } from '../steps/create.ts'
 import type { RunRef } from '../steps/journal.ts'
 import { dueAfter, type Moment } from '../steps/moment.ts'
 import { RunJournal } from './run-journal.ts'
+import type { LiveContent } from './task-stream.ts'
 
 /** What a run needs of the engine around it. */
 export interface RunHost {
@@ -31,7 +32,7 @@ export interface RunHost {
   /** Parses children that a run spawns. */
   draft(specs: readonly SpawnSpec[], parentId: string): CreateRequest['trees']
   /** Live output, for whoever streams in this process. */
-  live(taskId: string, content: string, messageId?: string): void
+  live(taskId: string, output: LiveContent): void
   /** A timer row was written. */
   arm(dueAt: number): void
   views(records: readonly TaskRecord[]): Promise<Task[]>

@@ -9,20 +9,20 @@ import type { Feed } from './feed.ts'
 
 /**
  * The outcome of a task, as soon as there is one.
- * @throws ErrandError NOT_FOUND; TIMEOUT when it is still open after `timeoutMs`; what `closed` says when the feed stops.
+ * @throws ErrandError NOT_FOUND; TIMEOUT when it is still open after `timeoutMs`; the reason of an aborted `signal`; what `closed` says when the feed stops.
  */
 export async function awaitSettlement(
   ledger: Ledger,
   feed: Feed,
   clock: Clock,
   taskId: string,
-  timeoutMs: number | undefined,
+  { timeoutMs, signal }: { timeoutMs?: number | undefined; signal?: AbortSignal | undefined },
   closed: () => unknown,
 ): Promise<Outcome> {
-  let heard: Signal | undefined
+  let heard: News | undefined
   let wake: () => void = () => {}
-  const hear = (signal: Signal): void => {
-    heard = signal
+  const hear = (news: News): void => {
+    heard = news
     wake()
   }
   // Listening first: what settles between the reading and the listening would be missed.
@@ -31,13 +31,16 @@ export async function awaitSettlement(
   })
   const timer = timeoutMs === undefined ? undefined : clock.setTimeout(() => hear('late'), timeoutMs)
   const unlisten = feed.onStop(() => hear('closed'))
+  const onAbort = (): void => hear('aborted')
+  signal?.addEventListener('abort', onAbort)
   try {
     for (;;) {
-      const signal = take()
+      signal?.throwIfAborted()
+      const news = take()
       const outcome = feed.stopped ? undefined : await readOutcome(ledger, taskId)
       if (outcome) return outcome
-      if (signal === 'late') throw stillOpen(taskId, timeoutMs)
-      if (signal === 'closed') throw closed()
+      if (news === 'late') throw stillOpen(taskId, timeoutMs)
+      if (news === 'closed') throw closed()
       await new Promise<void>((resolve) => {
         wake = resolve
         if (heard !== undefined) resolve()
@@ -46,17 +49,18 @@ export async function awaitSettlement(
   } finally {
     stop()
     unlisten()
+    signal?.removeEventListener('abort', onAbort)
     clock.clearTimeout(timer)
   }
 
-  function take(): Signal | undefined {
-    const signal = heard
+  function take(): News | undefined {
+    const news = heard
     heard = undefined
-    return signal
+    return news
   }
 }
 
-type Signal = 'settled' | 'late' | 'closed'
+type News = 'settled' | 'late' | 'closed' | 'aborted'
 
 async function readOutcome(ledger: Ledger, taskId: string): Promise<Outcome | undefined> {
   const task = await ledger.read((tx) => tx.task.get(taskId))

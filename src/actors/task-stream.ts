@@ -16,7 +16,10 @@ const mostLive = 1_000
 
 export interface LiveContent {
   content: string
+  /** Of the message that it is a piece of. */
   messageId?: string
+  /** Where in the text of that message it begins: a reader that missed a piece sees the gap. */
+  offset?: number
 }
 
 /** Live output by task, for the streams of this process. */

@@ -135,6 +135,8 @@ export interface Reads {
   readonly call: {
     get(id: string): Op<CallRecord | undefined>
     list(taskId: string, kinds?: CallKind[]): Op<CallRecord[]>
+    /** From a `seq` on, of the given kinds. */
+    since(taskId: string, seq: number, kinds: CallKind[]): Op<CallRecord[]>
     /** Entries without an outcome. */
     open(taskId: string): Op<CallRecord[]>
     due(now: number, limit: number): Op<CallRecord[]>
@@ -145,6 +147,8 @@ export interface Reads {
     /** At most `limit` messages whose number is above `after`, in order. */
     page(taskId: string, after: number, limit: number): Op<MessageRecord[]>
     get(id: string): Op<MessageRecord | undefined>
+    /** Those that are no announcements, beyond a number. */
+    spoken(taskId: string, after: number): Op<MessageRecord[]>
     count(taskId: string): Op<number>
     /** Number of the latest message that was sent to the task and is meant for its model; 0 when there is none. */
     lastDelivered(taskId: string): Op<number>

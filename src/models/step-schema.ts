@@ -112,8 +112,47 @@ export function collectAnswer(chunks: Iterable<ModelChunk>): ModelAnswer {
 }
 
 /** Adds one chunk to the answer; reasoning is no part of it. */
-export function addChunk(answer: ModelAnswer, chunk: ModelChunk): void {
-  if ('content' in chunk) answer.content += chunk.content
-  else if ('toolCalls' in chunk) answer.toolCalls.push(...chunk.toolCalls)
-  else if ('finish' in chunk) answer.finish = chunk.finish
+export function addChunk(answer: ModelAnswer, chunk: ModelChunk | ForeignChunk): void {
+  const { content, toolCalls, finish } = chunk as ForeignChunk
+  if (content) answer.content += content
+  if (toolCalls) answer.toolCalls.push(...toolCalls)
+  if (finish) answer.finish = finish
+}
+
+/** A call as models of others give it: without an id, or with arguments that are no text yet. */
+const foreignCallSchema = z
+  .looseObject({
+    id: z.string().nullish(),
+    function: z.looseObject({
+      name: z.string().min(1),
+      arguments: z
+        .union([z.string(), z.record(z.string(), z.unknown())])
+        .nullish()
+        .transform((given) => (typeof given === 'string' ? given : JSON.stringify(given ?? {}))),
+    }),
+  })
+  .transform(
+    ({ id, function: { name, arguments: text } }): ToolCall => ({
+      id: id ?? '',
+      type: 'function',
+      function: { name, arguments: text },
+    }),
+  )
+
+/** A chunk of anybody's `model:llm`: several fields may come at once, and any may be null. */
+export const foreignChunkSchema = z.looseObject({
+  content: z.string().nullish(),
+  toolCalls: z.array(foreignCallSchema).nullish(),
+  finish: modelFinishSchema.nullish().catch(null),
+})
+export type ForeignChunk = z.output<typeof foreignChunkSchema>
+
+/** @throws ZodError for what is no chunk. */
+export function readChunk(chunk: unknown): ForeignChunk {
+  // Most are a piece of text and nothing else, and there may be thousands.
+  if (typeof chunk === 'object' && chunk !== null) {
+    const { content, ...rest } = chunk as { content?: unknown }
+    if (typeof content === 'string' && Object.keys(rest).length === 0) return { content }
+  }
+  return foreignChunkSchema.parse(chunk)
 }

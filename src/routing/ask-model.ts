@@ -3,6 +3,7 @@
 import { ErrandError } from '../errors.ts'
 import { type LanguageModelLike, requireLanguageModel } from '../models/language-model.ts'
 import { runModelStep } from '../models/model-step.ts'
+import { readChunk } from '../models/step-schema.ts'
 import { requireText } from '../parse.ts'
 
 export interface AskMessage {
@@ -19,6 +20,8 @@ export type ModelChoice = string | LanguageModelLike | AskModel
 /** What is needed of a bus: that it invokes abilities, JSON in and JSON out. */
 export interface AskBus {
   invoke(abilityId: string): (json: string, options?: { signal?: AbortSignal }) => Promise<string>
+  /** For a `model:llm` that only streams. */
+  invokeStream?(abilityId: string): (json: string, options?: { signal?: AbortSignal }) => AsyncIterable<string>
 }
 
 /**
@@ -45,8 +48,22 @@ function askThrough(bus: AskBus | undefined, modelId: string | undefined): AskMo
   return async (messages, options) => {
     if (bus === undefined) throw noModel(modelId)
     const input = { messages, ...(modelId === undefined ? {} : { modelId }) }
-    return textOf(await bus.invoke('model:llm')(JSON.stringify(input), options))
+    const json = JSON.stringify(input)
+    try {
+      return textOf(await bus.invoke('model:llm')(json, options))
+    } catch (error) {
+      // Somebody else's may be a stream that cannot be drained.
+      if (!ErrandError.isInstance(error) || error.code !== 'TYPE_MISMATCH' || bus.invokeStream === undefined)
+        throw error
+      return joined(bus.invokeStream('model:llm')(json, options))
+    }
   }
+}
+
+async function joined(chunks: AsyncIterable<string>): Promise<string> {
+  let text = ''
+  for await (const chunk of chunks) text += readChunk(JSON.parse(chunk)).content ?? ''
+  return text
 }
 
 /** `model:llm` of our own bus answers `{ content, … }`; others answer a JSON string, or the text as it is. */

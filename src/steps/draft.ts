@@ -146,18 +146,25 @@ function policyOf(spec: ChildSpec, context: DraftContext): TaskPolicy {
 }
 
 /** Told to an agent that has no instructions of its own (conformance S0-008). */
-const defaultSystemPrompt = 'You are a helpful AI assistant.'
+export const defaultSystemPrompt = 'You are a helpful AI assistant.'
 
 /** The first lines of an agent's conversation. An engine that does not know the executor leaves them to the agent itself. */
 function openingOf(spec: ChildSpec, executor: string | null, context: DraftContext): Opening[] {
   const known = executor === null ? undefined : context.executors.get(executor)
   const agent = isExecutor(known) ? known.agent : undefined
   if (agent === undefined) return []
+  const assignment = checkText(assignmentOf(spec), 'the goal')
+  if (assignment.trim() === '') {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `The agent ${executor} would not know what to do: give the task a goal, or an input.`,
+      {
+        executor,
+      },
+    )
+  }
   const line = (role: Opening['role'], content: string): Opening => ({ id: context.nextId('msg'), role, content })
-  return [
-    line('system', spec.systemPrompt ?? agent.instructions ?? defaultSystemPrompt),
-    line('user', checkText(assignmentOf(spec), 'the goal')),
-  ]
+  return [line('system', spec.systemPrompt ?? agent.instructions ?? defaultSystemPrompt), line('user', assignment)]
 }
 
 /** The goal, and what was given with it. */

@@ -18,6 +18,8 @@ export interface SendRequest extends Moment {
   taskId: string
   messageId: string
   content: string
+  /** When it was received, in epoch milliseconds. Default: now. */
+  timestamp?: number
   /** Before the agent's next step; only when it would end; or at once, and the task is paused. */
   delivery: 'steer' | 'followup' | 'abort'
   /** A failed task gets a new attempt. */
@@ -104,7 +106,7 @@ function messageOf(request: SendRequest, answers: boolean) {
     run: null,
     ident: null,
     ordinal: 0,
-    timestamp: request.at,
+    timestamp: request.timestamp ?? request.at,
   }
 }
 

@@ -9,13 +9,13 @@ import { requireRuntime } from '../../src/runtime.ts'
 import { ledgerFile, openEngine, puppet, reached, refusalOf, untilAborted } from './world.ts'
 
 describe('an option', () => {
-  it('that there is not is refused with the nearest name and all there are', async () => {
+  it('X-033 that there is not is refused with the nearest name and all there are', async () => {
     const refusal = await refusalOf(createEngine({ maxConcurent: 3 } as never), 'UNKNOWN_OPTION')
     expect(refusal.details).toMatchObject({ option: 'maxConcurent', nearest: 'maxConcurrent' })
     expect(refusal.details.known).toEqual(expect.arrayContaining(['ledger', 'executors', 'limits']))
     expect(refusal.message).toContain('Did you mean "maxConcurrent"?')
     // Not offered yet.
-    await refusalOf(createEngine({ abilities: [] } as never), 'UNKNOWN_OPTION')
+    await refusalOf(createEngine({ memory: {} } as never), 'UNKNOWN_OPTION')
     await refusalOf(createEngine({ ledger: 'postgres://localhost/errand' }), 'NOT_OFFERED')
   })
 

@@ -44,7 +44,13 @@ describe('a stream', () => {
         result: '',
         error: { code: 'CALL_FAILED', message: 'broke' },
       },
-      { type: 'message', messageId: expect.any(String) as string, role: 'assistant', content: 'hello' },
+      {
+        type: 'message',
+        messageId: expect.any(String) as string,
+        role: 'assistant',
+        content: 'hello',
+        announcement: false,
+      },
       { type: 'state', status: 'completed', from: 'working', reason: null, at: expect.any(Number) as number },
       { type: 'end', status: 'completed' },
     ])

@@ -92,7 +92,7 @@ describe('model:llm', () => {
     const { bus, llm, register } = setup()
     expect([llm.models, register.models]).toEqual([false, false])
     await expect(bus.call('model:llm', { messages: [] })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-    await expect(bus.call('model:llm', { messages, tols: [] })).rejects.toMatchObject({
+    await expect(bus.call('model:llm' as string, { messages, tols: [] })).rejects.toMatchObject({
       code: 'INVALID_INPUT',
       details: { nearest: 'tools' },
     })

@@ -6,6 +6,7 @@ import { conversationOf } from '../../entities/conversation.ts'
 import type { MessageRecord } from '../../entities/message.ts'
 import { type TaskRecord, taskStatuses } from '../../entities/task.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
+import { defaultSystemPrompt } from '../../steps/draft.ts'
 import { openQuestions } from '../../steps/explain.ts'
 import { completionStatusOf, processStatuses, processStatusOf } from './status-words.ts'
 
@@ -147,8 +148,6 @@ function statsOf(messages: readonly MessageRecord[]): TaskDetail['metadata'] {
     ...(tokens.length === 0 ? {} : { totalTokens: tokens.reduce((sum, each) => sum + each, 0) }),
   }
 }
-
-const defaultSystemPrompt = 'You are a helpful AI assistant.'
 
 /** What its agent is told first: its own instructions, else what its conversation opens with. */
 export function* readLedgerTask(tx: Reads, task: TaskRecord): Op<LedgerTask> {

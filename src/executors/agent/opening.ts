@@ -35,7 +35,7 @@ export async function openConversation(
 
 function assignmentOf(task: ExecutorTask): string {
   const given =
-    task.input === null ? undefined : typeof task.input === 'string' ? task.input : JSON.stringify(task.input)
+    task.input === null ? undefined : typeof task.input === 'string' ? task.input : JSON.stringify(task.input, null, 2)
   const parts = [task.goal, given].filter((part) => typeof part === 'string' && part !== '')
   if (parts.length > 0) return parts.join('\n\n')
   throw new Failure(`${task.id} has neither a goal nor an input: its agent would not know what to do.`, {

@@ -11,7 +11,7 @@ import { ErrandError, Failure, toStoredError } from '../../errors.ts'
 import type { ExecutorTask, Run } from '../../executor.ts'
 import { resolveRetry, retryDelay } from '../../machines/family.ts'
 import { retryableModelCodes } from '../../models/model-error.ts'
-import { addChunk, type ModelAnswer, type ModelChunk, type ModelStepInput } from '../../models/step-schema.ts'
+import { addChunk, type ModelAnswer, type ModelStepInput, readChunk } from '../../models/step-schema.ts'
 import type { ParsedAgentOptions } from '../../options.ts'
 import { contextOf } from './context.ts'
 import type { Offer, Toolbox } from './toolbox.ts'
@@ -103,20 +103,21 @@ async function streamStep({ talk, run }: StepRequest, input: ModelStepInput, mes
   // The agent itself asks its model: no list of what the model may call stands in the way.
   const caller: Caller = { ...known, surface: 'agent' }
   const answer: ModelAnswer = { content: '', toolCalls: [], finish: null }
-  const chunks = talk.bus.stream('model:llm', input, { caller, signal: run.signal }) as AsyncGenerator<ModelChunk>
-  for await (const chunk of chunks) {
+  for await (const given of talk.bus.stream('model:llm', input, { caller, signal: run.signal })) {
+    const chunk = readChunk(given)
     addChunk(answer, chunk)
-    if ('content' in chunk && chunk.content !== '') talk.live(chunk.content, messageId)
+    if (chunk.content) talk.live(chunk.content, messageId)
   }
   run.signal.throwIfAborted()
   return answer
 }
 
 async function store(request: StepRequest, offer: Offer, id: string, answer: ModelAnswer): Promise<void> {
-  const { run, talk, tools, inputs } = request
+  const { run, talk, tools, conversation, inputs } = request
   const calls = answer.toolCalls.map(
     (call, index): ToolCall => ({
-      id: call.id ?? `call_${index}`,
+      // A result goes back under its call's id, so each needs one.
+      id: call.id || `call_${conversation.steps.length + 1}_${index + 1}`,
       tool: call.function.name,
       ability: offer.abilityOf(call.function.name),
       arguments: call.function.arguments,

@@ -142,6 +142,8 @@ export class ToolCalls {
       outcome = () => answer
     } catch (error) {
       this.#run.signal.throwIfAborted()
+      // Nobody knows whether it was asked: that is no outcome to tell a model.
+      if (isOfTheLedger(error)) throw error
       outcome = () => {
         throw error
       }
@@ -170,6 +172,10 @@ export class ToolCalls {
 
 function needsConfirmation({ ability }: AbilityTool): boolean {
   return ability !== undefined && ability.confirm !== false
+}
+
+function isOfTheLedger(error: unknown): boolean {
+  return ErrandError.isInstance(error) && (error.code === 'OUTCOME_UNKNOWN' || error.code.startsWith('LEDGER_'))
 }
 
 function badArguments(text: string): ErrandError {

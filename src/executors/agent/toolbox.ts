@@ -55,12 +55,7 @@ export function toolbox(talk: AgentRun, list: readonly string[] | undefined): To
       const all = toolTable(bus.abilities(), reserved)
       return {
         definitions: [
-          builtIn(
-            askUser,
-            'Asks the user and waits for the answer. Only when you cannot go on without it.',
-            askUserSchema,
-          ),
-          builtIn(waitForTasks, 'Waits until subtasks have ended, and gives what they came to.', waitForTasksSchema),
+          ...builtIns,
           ...own.definitions.filter(({ function: { name } }) => own.abilityOf(name) !== waitAbility),
         ],
         abilityOf: (name) => (reserved.includes(name) ? name : (own.abilityOf(name) ?? all.abilityOf(name) ?? name)),
@@ -78,3 +73,8 @@ function builtIn(name: string, description: string, schema: z.ZodType): ToolDefi
   const { $schema: _dialect, ...parameters } = z.toJSONSchema(schema, { io: 'input' }) as Record<string, unknown>
   return { type: 'function', function: { name, description, parameters } }
 }
+
+const builtIns: readonly ToolDefinition[] = [
+  builtIn(askUser, 'Asks the user and waits for the answer. Only when you cannot go on without it.', askUserSchema),
+  builtIn(waitForTasks, 'Waits until subtasks have ended, and gives what they came to.', waitForTasksSchema),
+]

@@ -41,6 +41,14 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
   const selectOfTask = prepare((db, hole) =>
     db.selectFrom('call').selectAll().where('task_id', '=', hole('task')).orderBy('seq', 'asc'),
   )
+  const selectSince = prepare((db, hole) =>
+    db
+      .selectFrom('call')
+      .selectAll()
+      .where('task_id', '=', hole('task'))
+      .where('seq', '>=', hole('seq'))
+      .orderBy('seq', 'asc'),
+  )
   const selectOpen = prepare((db, hole) =>
     db.selectFrom('call').selectAll().where('task_id', '=', hole('task')).where(open).orderBy('seq', 'asc'),
   )
@@ -117,6 +125,10 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
     *list(task, kinds) {
       const found = (yield* rows<Row>(selectOfTask, { task })).map(toCallRecord)
       return kinds ? found.filter((call) => kinds.includes(call.kind)) : found
+    },
+    *since(task, seq, kinds) {
+      const found = yield* rows<Row>(selectSince, { task, seq })
+      return found.filter((stored) => kinds.includes(stored.kind as CallKind)).map(toCallRecord)
     },
     *open(task) {
       return (yield* rows<Row>(selectOpen, { task })).map(toCallRecord)

@@ -34,6 +34,15 @@ export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
       .orderBy('n', 'asc')
       .limit(hole('limit')),
   )
+  const selectSpoken = prepare((db, hole) =>
+    db
+      .selectFrom('message')
+      .selectAll()
+      .where('task_id', '=', hole('task'))
+      .where('n', '>', hole('after'))
+      .where('announcement', '=', 0)
+      .orderBy('n', 'asc'),
+  )
   const selectById = prepare((db, hole) => db.selectFrom('message').selectAll().where('id', '=', hole('id')))
   const selectLast = prepare((db, hole) =>
     db
@@ -76,6 +85,9 @@ export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
     },
     *page(task, after, limit) {
       return (yield* rows<MessageTableRow>(selectPage, { task, after, limit })).map(toRecord)
+    },
+    *spoken(task, after) {
+      return (yield* rows<MessageTableRow>(selectSpoken, { task, after })).map(toRecord)
     },
     *get(id) {
       const found = yield* row<MessageTableRow>(selectById, { id })

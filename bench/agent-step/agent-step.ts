@@ -1,0 +1,119 @@
+// What durability costs an agent: the time of one step of its model with two calls of tools, in a ledger on disk, against a
+// plain loop in memory that asks the same model and calls the same functions. The model has no latency, so the difference is
+// all the engine's. The sides alternate within a round, so that a slow spell of a shared machine hits them all.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Course } from './busy-model.ts'
+import { commitsMs, countCommits } from './disk.ts'
+import { type Walk, walkByEngine, walkPlainly } from './loops.ts'
+
+const rounds = Number(process.env.BENCH_AGENT_ROUNDS ?? 5)
+const usual: Course = { steps: 50, calls: 2 }
+const long: Course = { steps: 204, calls: 2 }
+const oneCall: Course = { steps: 50, calls: 1 }
+const manyCalls: Course = { steps: 50, calls: 6 }
+/** Steps around these are taken together: a single one says little. */
+const places = [5, 50, 200]
+const around = 4
+const idleTools = 38
+const aimMs = 2
+/** What the loop does between two of its commits, about. */
+const betweenCommitsMs = 0.5
+
+export async function agentStep(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'errand-bench-'))
+  try {
+    await report(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+interface Sides {
+  plain: Walk[]
+  memory: Walk[]
+  file: Walk[]
+}
+
+async function report(folder: string): Promise<void> {
+  let files = 0
+  const file = (): string => join(folder, `ledger-${++files}.db`)
+  const sidesOf = (): Sides => ({ plain: [], memory: [], file: [] })
+  const [steps, longer, single, many, offered] = [sidesOf(), sidesOf(), sidesOf(), sidesOf(), sidesOf()]
+  const [commits, rested]: [number[], number[]] = [[], []]
+
+  // The first walks are slower: code is compiled, pages are fetched.
+  const commitsOfTask = await countCommits(() => walkByEngine(file(), usual))
+  await walkPlainly(usual)
+  for (let round = 1; round <= rounds; round++) {
+    commits.push(...commitsMs(join(folder, 'commits.db'), 100, 0))
+    rested.push(...commitsMs(join(folder, 'commits.db'), 100, betweenCommitsMs))
+    await walk(steps, usual, file())
+    await walk(longer, long, file())
+    await walk(single, oneCall, file())
+    await walk(many, manyCalls, file())
+    offered.file.push(await walkByEngine(file(), usual, idleTools))
+    await walk(steps, usual, file())
+  }
+
+  const perStep = commitsOfTask / (usual.steps + 1)
+  console.log(
+    `agent step: ${rounds} rounds of tasks of ${usual.steps} steps with ${usual.calls} calls each, synchronous=FULL; ${perStep.toFixed(1)} commits a step`,
+  )
+  console.log(
+    `  a commit of one row: one after the other ${told(commits)}, with ${betweenCommitsMs} ms of work in between ${told(rested)}`,
+  )
+  console.log(`  plain loop ${told(stepsOf(steps.plain))}`)
+  console.log(`  engine, ledger in memory ${told(stepsOf(steps.memory))}`)
+  console.log(`  engine, ledger on disk ${told(stepsOf(steps.file))}`)
+  const overhead = medianOf(steps.file) - medianOf(steps.plain)
+  console.log(
+    `  overhead of a step: ${ms(overhead)} at the median (aim: under ${aimMs} ms), as much as ${(overhead / part(rested, 0.5)).toFixed(1)} commits with work in between; without the disk ${ms(medianOf(steps.memory) - medianOf(steps.plain))}`,
+  )
+  const calls = manyCalls.calls - oneCall.calls
+  const perCall = (side: keyof Sides): number => (medianOf(many[side]) - medianOf(single[side])) / calls
+  console.log(
+    `  each further call in a step: plain loop ${ms(perCall('plain'))}, engine in memory ${ms(perCall('memory'))}, on disk ${ms(perCall('file'))}`,
+  )
+  for (const place of places) {
+    const at = (side: keyof Sides): string => told(stepsOf(longer[side], place))
+    console.log(`  around step ${place}: plain loop ${at('plain')}, in memory ${at('memory')}, on disk ${at('file')}`)
+  }
+  console.log(`  with ${idleTools + 2} tools offered, on disk ${told(stepsOf(offered.file))}`)
+}
+
+/** Once on each side, and each must have done the same. */
+async function walk(sides: Sides, course: Course, file: string): Promise<void> {
+  const plain = await walkPlainly(course)
+  const memory = await walkByEngine(':memory:', course)
+  const onDisk = await walkByEngine(file, course)
+  for (const { conversation, stepsMs } of [memory, onDisk]) {
+    if (conversation !== plain.conversation || stepsMs.length !== course.steps) {
+      throw new Error(
+        `the engine's model read ${conversation} characters at its last step, the plain loop's ${plain.conversation}`,
+      )
+    }
+  }
+  sides.plain.push(plain)
+  sides.memory.push(memory)
+  sides.file.push(onDisk)
+}
+
+function stepsOf(walks: readonly Walk[], place?: number): number[] {
+  return walks.flatMap(({ stepsMs }) =>
+    place === undefined ? stepsMs : stepsMs.slice(Math.max(0, place - 1 - around), place + around),
+  )
+}
+
+function medianOf(walks: readonly Walk[]): number {
+  return part(stepsOf(walks), 0.5)
+}
+
+function part(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.floor((sorted.length - 1) * share)] as number
+}
+
+const ms = (value: number): string => `${value.toFixed(2)} ms`
+const told = (values: readonly number[]): string => `${ms(part(values, 0.5))} (median), ${ms(part(values, 0.95))} (p95)`

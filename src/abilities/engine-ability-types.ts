@@ -1,0 +1,64 @@
+// What the compiler knows of the engine's own abilities by id: `bus.call('task:create', { goal })` is checked and typed.
+import type { Ability } from '../bus/ability.ts'
+import type { ldgCallList } from './ldg/call-list.ts'
+import type { ldgCallSave } from './ldg/call-save.ts'
+import type { ldgMsgList } from './ldg/msg-list.ts'
+import type { ldgMsgSave } from './ldg/msg-save.ts'
+import type { ldgTaskGet } from './ldg/task-get.ts'
+import type { ldgTaskQuery } from './ldg/task-query.ts'
+import type { ldgTaskSave } from './ldg/task-save.ts'
+import type { modelList } from './model/list.ts'
+import type { modelLlm } from './model/llm.ts'
+import type { modelRegister } from './model/register.ts'
+import type { taskActive } from './task/active.ts'
+import type { taskAnswer } from './task/answer.ts'
+import type { taskCancel } from './task/cancel.ts'
+import type { taskCreate } from './task/create.ts'
+import type { taskGet } from './task/get.ts'
+import type { taskKill } from './task/kill.ts'
+import type { taskList } from './task/list.ts'
+import type { taskPause } from './task/pause.ts'
+import type { taskResume } from './task/resume.ts'
+import type { taskRetry } from './task/retry.ts'
+import type { taskRoute } from './task/route.ts'
+import type { taskSend } from './task/send.ts'
+import type { taskSpawn } from './task/spawn.ts'
+import type { taskStream } from './task/stream.ts'
+import type { taskWait } from './task/wait.ts'
+
+/** `output` is what a call comes to; of a stream that gives only chunks it is never. */
+type TypesOf<A> =
+  A extends Ability<infer Input, infer Chunk, infer Output> ? { input: Input; output: Output; chunk: Chunk } : never
+
+/** The abilities that every engine puts on its bus. */
+export interface EngineAbilityTypes {
+  'ldg:call:list': TypesOf<ReturnType<typeof ldgCallList>>
+  'ldg:call:save': TypesOf<ReturnType<typeof ldgCallSave>>
+  'ldg:msg:list': TypesOf<ReturnType<typeof ldgMsgList>>
+  'ldg:msg:save': TypesOf<ReturnType<typeof ldgMsgSave>>
+  'ldg:task:get': TypesOf<ReturnType<typeof ldgTaskGet>>
+  'ldg:task:query': TypesOf<ReturnType<typeof ldgTaskQuery>>
+  'ldg:task:save': TypesOf<ReturnType<typeof ldgTaskSave>>
+  'model:list': TypesOf<ReturnType<typeof modelList>>
+  'model:llm': TypesOf<ReturnType<typeof modelLlm>>
+  'model:register': TypesOf<ReturnType<typeof modelRegister>>
+  'task:active': TypesOf<ReturnType<typeof taskActive>>
+  'task:answer': TypesOf<ReturnType<typeof taskAnswer>>
+  'task:cancel': TypesOf<ReturnType<typeof taskCancel>>
+  'task:create': TypesOf<ReturnType<typeof taskCreate>>
+  'task:get': TypesOf<ReturnType<typeof taskGet>>
+  'task:kill': TypesOf<ReturnType<typeof taskKill>>
+  'task:list': TypesOf<ReturnType<typeof taskList>>
+  'task:pause': TypesOf<ReturnType<typeof taskPause>>
+  'task:resume': TypesOf<ReturnType<typeof taskResume>>
+  'task:retry': TypesOf<ReturnType<typeof taskRetry>>
+  'task:route': TypesOf<ReturnType<typeof taskRoute>>
+  'task:send': TypesOf<ReturnType<typeof taskSend>>
+  'task:spawn': TypesOf<ReturnType<typeof taskSpawn>>
+  'task:stream': TypesOf<ReturnType<typeof taskStream>>
+  'task:wait': TypesOf<ReturnType<typeof taskWait>>
+}
+
+declare module '../bus/ability-types.ts' {
+  interface AbilityTypes extends EngineAbilityTypes {}
+}

@@ -1,0 +1,22 @@
+// ldg:task:get: the record of one task.
+import { z } from 'zod'
+import { defineAbility } from '../../bus/ability.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import { taskIdSchema } from '../task/task-input.ts'
+import { readLedgerTask, taskRecordSchema } from '../views/task-view.ts'
+
+/** null for an unknown id, and for a task that was deleted. */
+export function ldgTaskGet(host: AbilityHost) {
+  return defineAbility({
+    id: 'ldg:task:get',
+    description: 'Reads the record of a task; null when there is none.',
+    input: z.strictObject({ taskId: taskIdSchema }),
+    output: z.object({ task: taskRecordSchema.nullable() }),
+    models: false,
+    handle: ({ taskId }) =>
+      host.read(function* (tx) {
+        const task = yield* tx.task.get(taskId)
+        return { task: task === undefined || task.deletedAt !== null ? null : yield* readLedgerTask(tx, task) }
+      }),
+  })
+}

@@ -1,0 +1,20 @@
+// Whose tasks a caller sees and names: a program all of them, a task's run or model its own and what is below it. The bus has
+// judged the names already; here they are judged again, in the very read or step that uses them.
+import type { Caller } from '../bus/caller.ts'
+import type { Op, Reads, TaskFilter } from '../ledger/ledger.ts'
+import { requireWithin } from '../steps/within.ts'
+
+/** @throws ErrandError FORBIDDEN { taskId, scope } */
+export function* requireOwn(tx: Reads, { taskId }: Caller, named: readonly string[]): Op<void> {
+  if (taskId !== undefined) yield* requireWithin(tx, taskId, named)
+}
+
+/** A caller with a task lists what is below that task, and not the task itself. */
+export function amongOwn(filter: TaskFilter, { taskId }: Caller): TaskFilter {
+  return taskId === undefined ? filter : { ...filter, below: taskId }
+}
+
+/** The optional task ids of an input that were given. */
+export function idsIn(...ids: ReadonlyArray<string | undefined>): string[] {
+  return ids.filter((id) => id !== undefined)
+}

@@ -1,0 +1,24 @@
+// task:answer: answers a question that a task has put and waits for.
+import { z } from 'zod'
+import { defineAbility } from '../../bus/ability.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import { standingOf, standingSchema, taskIdSchema } from './task-input.ts'
+
+/** Questions that are put to people only are FORBIDDEN to models. */
+export function taskAnswer(host: AbilityHost) {
+  return defineAbility({
+    id: 'task:answer',
+    description: 'Answers the open question of a task, which then goes on.',
+    input: z.strictObject({
+      taskId: taskIdSchema,
+      value: z.unknown().optional().describe('The answer, as the question wants it. Default: what the question proposes.'),
+      question: z.string().min(1).max(100).optional().describe('Id of the question, if there are several.'),
+    }),
+    output: standingSchema,
+    scope: ({ taskId }) => [taskId],
+    async handle({ taskId, value, question }, { caller }) {
+      const engine = await host.engineFor(caller)
+      return standingOf(await engine.answer(taskId, value, question === undefined ? {} : { question }))
+    },
+  })
+}

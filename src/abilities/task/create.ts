@@ -1,0 +1,17 @@
+// task:create: makes a task, stored with the opening of its conversation before anybody works on it.
+import { z } from 'zod'
+import { defineAbility } from '../../bus/ability.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import { createTask, newTaskSchema, tasksNamedBy } from './new-task.ts'
+
+/** Returns without waiting for any of the work. */
+export function taskCreate(host: AbilityHost) {
+  return defineAbility({
+    id: 'task:create',
+    description: 'Creates a task that works towards a goal in the background; a task that calls gets a subtask of its own.',
+    input: newTaskSchema,
+    output: z.object({ taskId: z.string() }),
+    scope: tasksNamedBy,
+    handle: async (input, { caller }) => ({ taskId: (await createTask(host, input, caller)).id }),
+  })
+}

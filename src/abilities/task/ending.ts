@@ -1,0 +1,50 @@
+// The end of a task from outside, behind task:kill and task:cancel alike. What it was before is read in the same transaction.
+import type { Caller } from '../../bus/caller.ts'
+import type { TaskRecord } from '../../entities/task.ts'
+import { ErrandError } from '../../errors.ts'
+import type { Op, Step } from '../../ledger/ledger.ts'
+import { cancel } from '../../steps/cancel.ts'
+import { loadTask, type Moment } from '../../steps/moment.ts'
+import { within } from '../../steps/within.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import { type ProcessStatus, processStatusOf } from '../views/status-words.ts'
+
+/** Ends the task and all that is live below it. For a known task that had ended before nothing changes (conformance C-34). */
+export async function endTask(
+  host: AbilityHost,
+  { taskId, reason }: { taskId: string; reason: string },
+  caller: Caller,
+): Promise<{ success: boolean; previousStatus: ProcessStatus }> {
+  const step = cancelUnlessOver(taskId, reason, await host.moment())
+  const { task, canceled } = await host.step(within(step, caller.taskId ?? null, [taskId]))
+  return { success: canceled, previousStatus: processStatusOf(task) }
+}
+
+interface Ending {
+  /** As it was. */
+  task: TaskRecord
+  canceled: boolean
+}
+
+function cancelUnlessOver(id: string, reason: string, moment: Moment): Step<TaskRecord, Ending, Ending> {
+  const ending = cancel(id, reason, moment)
+  return {
+    name: 'end task',
+    load: (tx) => loadTask(tx, id),
+    judge: (task) => ({ task, canceled: accepts(() => ending.judge(task)) }),
+    *write(tx, { task, canceled }): Op<Ending> {
+      if (canceled) yield* ending.write(tx, task)
+      return { task, canceled }
+    },
+  }
+}
+
+function accepts(judge: () => unknown): boolean {
+  try {
+    judge()
+    return true
+  } catch (error) {
+    if (ErrandError.isInstance(error) && error.code === 'INVALID_TRANSITION') return false
+    throw error
+  }
+}

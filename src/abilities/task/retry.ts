@@ -1,0 +1,16 @@
+// task:retry: tries a failed task again.
+import { z } from 'zod'
+import { defineAbility } from '../../bus/ability.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import { standingOf, standingSchema, taskIdSchema } from './task-input.ts'
+
+export function taskRetry(host: AbilityHost) {
+  return defineAbility({
+    id: 'task:retry',
+    description: 'Gives a failed task a new attempt; what was completed before is not done again.',
+    input: z.strictObject({ taskId: taskIdSchema }),
+    output: standingSchema,
+    scope: ({ taskId }) => [taskId],
+    handle: async ({ taskId }, { caller }) => standingOf(await (await host.engineFor(caller)).retry(taskId)),
+  })
+}

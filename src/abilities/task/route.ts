@@ -1,0 +1,49 @@
+// task:route: which open task a message is for, or that it begins a new one. It only says so; nothing is sent.
+import { defineAbility } from '../../bus/ability.ts'
+import type { Caller } from '../../bus/caller.ts'
+import type { Engine } from '../../api.ts'
+import { isSettled, type Task } from '../../entities/task.ts'
+import { ErrandError } from '../../errors.ts'
+import { askModelOf } from '../../routing/ask-model.ts'
+import { routeInEngine } from '../../routing/open-tasks.ts'
+import { routeInputSchema, routeOutputSchema } from '../../routing/route.ts'
+import type { AbilityHost } from '../ability-host.ts'
+
+/** A caller with a task routes among the tasks below it; the others are unknown to it. */
+export function taskRoute(host: AbilityHost) {
+  return defineAbility({
+    id: 'task:route',
+    description: 'Finds the open task that a message belongs to; null for a message that begins something new.',
+    input: routeInputSchema,
+    output: routeOutputSchema,
+    async handle({ message }, { caller, signal }) {
+      const engine = await host.engineFor(caller)
+      const { taskId, confidence, reason } = await routeInEngine(asSeenBy(engine), message, {
+        ask: askModelOf(undefined, engine.bus),
+        signal,
+        ...(caller.taskId === undefined ? {} : { candidates: await openBelow(engine, caller.taskId) }),
+      })
+      return { taskId, confidence, ...(reason === undefined ? {} : { reason }) }
+    },
+  })
+}
+
+async function openBelow(engine: Engine, taskId: string): Promise<Task[]> {
+  return (await engine.subtree(taskId)).filter((task) => !isSettled(task.status))
+}
+
+/** A mention of a task that is not the caller's leads nowhere, like that of one that does not exist. */
+function asSeenBy(engine: Engine): Parameters<typeof routeInEngine>[0] {
+  return {
+    list: (options) => engine.list(options),
+    messages: (taskId) => engine.messages(taskId),
+    async get(taskId) {
+      try {
+        return await engine.get(taskId)
+      } catch (error) {
+        if (ErrandError.isInstance(error) && error.code === 'FORBIDDEN') return null
+        throw error
+      }
+    },
+  }
+}

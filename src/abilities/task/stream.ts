@@ -1,0 +1,32 @@
+// task:stream: the output of a task, from its start on and then as it comes.
+import { z } from 'zod'
+import { defineAbility } from '../../bus/ability.ts'
+import type { Bus } from '../../bus/bus.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import { taskIdSchema } from './task-input.ts'
+import { OutputProjection, taskOutputSchema } from './task-output.ts'
+
+/** Names that an agent keeps for tools of its own. */
+const agentsOwn = ['ask_user', 'wait_for_tasks']
+
+/** Ends with the task; of a task that has ended it gives all, and ends. An unknown id is NOT_FOUND. */
+export function taskStream(host: AbilityHost) {
+  return defineAbility({
+    id: 'task:stream',
+    description: 'Streams the output of a task: its text as it comes, its calls and their results, and its end.',
+    input: z.strictObject({ taskId: taskIdSchema }),
+    output: taskOutputSchema,
+    scope: ({ taskId }) => [taskId],
+    async *stream({ taskId }, { caller, signal }) {
+      const engine = await host.engineFor(caller)
+      const projection = new OutputProjection(toolNames(engine.bus, taskId))
+      for await (const item of engine.stream(taskId, { signal })) yield* projection.outputOf(item)
+    },
+  })
+}
+
+/** The names that models know; what is not offered to them is spelled alike. */
+function toolNames(bus: Bus, taskId: string): (abilityId: string) => string {
+  return (abilityId) =>
+    bus.toolsFor({ surface: 'model', taskId }, agentsOwn).nameOf(abilityId) ?? abilityId.replaceAll(':', '_')
+}

@@ -1,0 +1,194 @@
+// The task manager: an engine on a given bus, opened in the background, and what is known of it at any moment.
+import { z } from 'zod'
+import type { Engine, EngineOptions } from '../../api.ts'
+import type { Bus } from '../../bus/bus.ts'
+import { createEngine } from '../../engine.ts'
+import { agent } from '../../executors/agent/agent.ts'
+import { agentName } from '../../executors/agent/agents.ts'
+import { engineOptionsSchema } from '../../options.ts'
+import { parse } from '../../parse.ts'
+import { listenToOutput, type OutputListener } from './output-listeners.ts'
+import { requireBus } from './require-bus.ts'
+import { RunningTasks } from './running-tasks.ts'
+import { type EmitToUser, emitOutput } from './user-output.ts'
+
+/** The options of a task manager. All but the first two and `emitToUser` are those of `createEngine`. */
+export interface TaskManagerConfig
+  extends Pick<
+    EngineOptions,
+    | 'model'
+    | 'models'
+    | 'resolveModel'
+    | 'abilities'
+    | 'toolExecution'
+    | 'modelRetry'
+    | 'archiveFailed'
+    | 'leaseMs'
+    | 'shutdownTimeoutMs'
+    | 'onError'
+    | 'clock'
+    | 'ids'
+  > {
+  /** Tasks that run at once; the others are `pending` until a slot is free. Default 10. */
+  maxConcurrentTasks?: number
+  /** Steps that the model of a task may take. Default 10. */
+  maxIterationsPerTask?: number
+  /** Where tasks are kept: a path, `:memory:` (default), or a Ledger that the caller opened and closes. */
+  ledger?: string | object
+  /** Is shown the text of the tasks that run here as it comes, and how each of them ended. Awaited; its errors end nothing. */
+  emitToUser?: EmitToUser
+}
+
+/** A task manager at work. It keeps no details of tasks: they are in the ledger, behind `task:*` and `ldg:*`. */
+export interface TaskManagerState {
+  /** The tasks that run in this manager now. Live: look at it again to see it change. */
+  readonly activeTaskIds: ReadonlySet<string>
+  /** Of the same tasks, when their present run ends. They never reject. */
+  readonly executionLoops: ReadonlyMap<string, Promise<void>>
+  /** Resolves when the ledger is open. Rejects with what kept it from opening; `onError` hears of that too. */
+  readonly ready: Promise<void>
+  /** The engine behind it. */
+  readonly engine: Promise<Engine>
+  /** Whether a task that is created now would run at once, as far as slots are concerned. */
+  canSpawnTask(): boolean
+  /** Tells a listener all that a task gives, from its start on. Returns how to stop. What goes wrong goes to `onError`. */
+  onOutput(taskId: string, listener: OutputListener): () => void
+  /** Lets go of what runs, within `shutdownTimeoutMs` (5 s), and closes. The next manager on the ledger goes on with it. */
+  shutdown(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+const engineOptions = engineOptionsSchema.shape
+
+const configSchema = z.strictObject({
+  maxConcurrentTasks: engineOptions.maxConcurrent,
+  maxIterationsPerTask: engineOptions.maxIterations,
+  ledger: engineOptions.ledger,
+  emitToUser: z.custom<EmitToUser>((value) => typeof value === 'function', 'expected a function (output)').optional(),
+  model: engineOptions.model,
+  models: engineOptions.models,
+  resolveModel: engineOptions.resolveModel,
+  abilities: engineOptions.abilities,
+  toolExecution: engineOptions.toolExecution,
+  modelRetry: engineOptions.modelRetry,
+  archiveFailed: engineOptions.archiveFailed,
+  leaseMs: engineOptions.leaseMs,
+  shutdownTimeoutMs: engineOptions.shutdownTimeoutMs,
+  onError: engineOptions.onError,
+  clock: engineOptions.clock,
+  ids: engineOptions.ids,
+})
+type ParsedConfig = z.output<typeof configSchema>
+
+/**
+ * Puts `task:*`, `ldg:*` and `model:*` on the bus at once and opens the ledger in the background: abilities that are called
+ * meanwhile answer when it is open. Then it goes on with every task that was not finished.
+ *
+ * Its model is that of the config, or whoever answers `model:llm` on the bus, registered before or after. Until there is one,
+ * nothing runs: a goal that is created then belongs to whoever claims it, and what an earlier manager left unfinished waits for
+ * the model, and for the first thing that happens in the ledger after that.
+ *
+ * @example
+ * const bus = createAgentBus()
+ * const state = createTaskManager(bus, { ledger: 'tasks.db', model })
+ * const { taskId } = await bus.call('task:create', { goal: 'Analyze Q1 sales data' })
+ * @throws ErrandError UNKNOWN_OPTION { option, nearest }, INVALID_INPUT { issues } at once. What else goes wrong rejects `ready`.
+ */
+export function createTaskManager(bus: Bus, config: TaskManagerConfig = {}): TaskManagerState {
+  return new TaskManager(requireBus(bus, 'createTaskManager'), parse(configSchema, config, 'createTaskManager'))
+}
+
+/** Lets go of what runs and closes, as `state.shutdown()` does. The bus is named for the sake of the documents' signature. */
+export function shutdownTaskManager(state: Pick<TaskManagerState, 'shutdown'>, _bus?: Bus): Promise<void> {
+  return state.shutdown()
+}
+
+/** As `state.canSpawnTask()`. */
+export function canSpawnTask(state: Pick<TaskManagerState, 'canSpawnTask'>): boolean {
+  return state.canSpawnTask()
+}
+
+class TaskManager implements TaskManagerState {
+  readonly engine: Promise<Engine>
+  readonly ready: Promise<void>
+  readonly #bus: Bus
+  readonly #config: ParsedConfig
+  readonly #running = new RunningTasks()
+  #works: boolean
+
+  constructor(bus: Bus, config: ParsedConfig) {
+    this.#bus = bus
+    this.#config = config
+    this.#works = this.#hasModel
+    this.engine = createEngine(this.#engineOptions())
+    this.ready = this.engine.then((engine) => this.#opened(engine))
+    this.ready.catch((error: unknown) => this.#report(error, { doing: 'open the task manager' }))
+  }
+
+  get activeTaskIds(): ReadonlySet<string> {
+    return this.#running.activeTaskIds
+  }
+
+  get executionLoops(): ReadonlyMap<string, Promise<void>> {
+    return this.#running.executionLoops
+  }
+
+  canSpawnTask(): boolean {
+    return this.activeTaskIds.size < this.#config.maxConcurrentTasks
+  }
+
+  onOutput(taskId: string, listener: OutputListener): () => void {
+    return listenToOutput(this.#bus, taskId, listener, (error, context) => this.#report(error, context))
+  }
+
+  async shutdown(): Promise<void> {
+    // What never opened has nothing to close, and has been reported.
+    const engine = await this.engine.catch(() => undefined)
+    await engine?.close()
+    this.#running.clear()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.shutdown()
+  }
+
+  /** Whoever brings a `model:llm` may come later than the manager; to run its tasks without one would be to fail them. */
+  get #hasModel(): boolean {
+    const { model, resolveModel } = this.#config
+    return model !== undefined || resolveModel !== undefined || this.#bus.has('model:llm')
+  }
+
+  #engineOptions(): EngineOptions {
+    const { maxConcurrentTasks, maxIterationsPerTask, emitToUser: _emitToUser, ...rest } = this.#config
+    return {
+      ...(rest as Omit<EngineOptions, 'bus'>),
+      bus: this.#bus,
+      maxConcurrent: maxConcurrentTasks,
+      maxIterations: maxIterationsPerTask,
+      executors: { [agentName]: agent() },
+      work: this.#works,
+    }
+  }
+
+  async #opened(engine: Engine): Promise<void> {
+    this.#running.follow(engine)
+    const { emitToUser } = this.#config
+    if (emitToUser) emitOutput(engine, emitToUser, (error, context) => this.#report(error, context))
+    if (this.#works) return
+    const stop = engine.subscribe('*', () => this.#workWithModel(engine, stop))
+    await this.#workWithModel(engine, stop)
+  }
+
+  /** Looked at once the ledger is open, and then whenever something happens in it. */
+  async #workWithModel(engine: Engine, stopLooking: () => void): Promise<void> {
+    if (this.#works || !this.#hasModel) return
+    this.#works = true
+    stopLooking()
+    await engine.work()
+  }
+
+  #report(error: unknown, context: Record<string, unknown>): void {
+    if (this.#config.onError) this.#config.onError(error, context)
+    else console.error('errand:', error, context)
+  }
+}

@@ -1,0 +1,156 @@
+// Tools that a person has to approve: nothing happens before the answer, and no model gives it.
+import { describe, expect, it } from 'vitest'
+import { createEngine } from '../../src/engine.ts'
+import type { Task } from '../../src/entities/task.ts'
+import type { TaskEngine } from '../../src/task-engine.ts'
+import { ledgerFile, openEngine, reached, refusalOf } from '../engine/world.ts'
+import { announced, callsOf, inShort, llm, tool } from './world.ts'
+
+/** A task whose model wants to send a letter, at the moment when a person is asked. */
+async function asking({ confirm = true, ledger = ':memory:' }: { confirm?: boolean | string; ledger?: string } = {}) {
+  const sent: unknown[] = []
+  const letter = tool('mail:send', (input) => sent.push(input), { confirm })
+  const model = llm((_input, step) =>
+    step === 1
+      ? { toolCalls: [{ id: 'a', name: 'mail_send', arguments: { to: 'ada@example.org', text: 'Hi' } }] }
+      : { content: 'So be it.' },
+  )
+  const options = { ledger, abilities: [model.ability, letter] }
+  const engine = await openEngine(options)
+  const task = await engine.create({ goal: 'Write to Ada' })
+  return { engine, options, sent, model, task: await reached(engine, task, 'input_required') }
+}
+
+const questionOf = (task: Task) => task.questions[0] as NonNullable<Task['questions'][number]>
+
+describe('A tool that wants to be approved', () => {
+  it('puts to a person what would be done, and does nothing before', async () => {
+    const { engine, sent, task } = await asking()
+    expect(task.questions).toHaveLength(1)
+    const { question, schema } = questionOf(task)
+    expect(question).toContain('mail:send')
+    expect(question).toContain('ada@example.org')
+    expect(schema).toMatchObject({ type: 'object', required: ['approved'] })
+    expect(sent).toEqual([])
+    expect(await callsOf(engine, task)).toEqual(['mail:send pending null'])
+    await engine.cancel(task)
+  })
+
+  it('asks with its own words where it has some', async () => {
+    const { engine, task } = await asking({ confirm: 'Shall this letter go out?' })
+    expect(questionOf(task).question.split('\n')[0]).toBe('Shall this letter go out?')
+    await engine.cancel(task)
+  })
+
+  it('is called once it is approved', async () => {
+    const { engine, sent, model, task } = await asking()
+    await engine.answer(task, { approved: true })
+    expect(await engine.result(task)).toBe('So be it.')
+    expect(sent).toEqual([{ to: 'ada@example.org', text: 'Hi' }])
+    expect(await callsOf(engine, task)).toEqual(['mail:send completed 1'])
+    expect(inShort(model.messages(2)).at(-1)).toBe('tool a: 1')
+  })
+
+  it('is not called when it is denied: the model reads the reason', async () => {
+    const { engine, sent, model, task } = await asking()
+    await engine.answer(task, { approved: false, reason: 'She is on holiday' })
+    expect(await engine.result(task)).toBe('So be it.')
+    expect(sent).toEqual([])
+    expect(await callsOf(engine, task)).toEqual(['mail:send failed NOT_APPROVED'])
+    expect(inShort(model.messages(2)).at(-1)).toBe(
+      'tool a: Error: The user did not approve this call: She is on holiday',
+    )
+    expect((await announced(engine, task)).at(-1)).toContain('She is on holiday')
+  })
+
+  it('is called with what the person made of it, and the call still shows what the model wanted', async () => {
+    const { engine, sent, task } = await asking()
+    await engine.answer(task, { approved: true, input: { to: 'ada@example.org', text: 'Hello' } })
+    expect(await engine.result(task)).toBe('So be it.')
+    expect(sent).toEqual([{ to: 'ada@example.org', text: 'Hello' }])
+    expect((await engine.calls(task))[0]?.params).toEqual({ to: 'ada@example.org', text: 'Hi' })
+  })
+
+  it('takes no answer that does not say whether', async () => {
+    const { engine, sent, task } = await asking()
+    for (const answer of ['yes', {}, { approved: 'yes' }, { approved: true, why: 'because' }])
+      await refusalOf(engine.answer(task, answer), 'INVALID_ANSWER')
+    // Plain text is a message, and no approval.
+    expect((await engine.send(task, 'yes')).status).toBe('input_required')
+    expect(sent).toEqual([])
+    await engine.cancel(task)
+  })
+
+  it('is called once when the engine was closed and opened again in between', async () => {
+    const { engine, options, sent, model, task } = await asking({ ledger: ledgerFile() })
+    await engine.close()
+    const second = await openEngine(options)
+    expect(await second.get(task.id)).toMatchObject({ status: 'input_required' })
+    await second.answer(task.id, { approved: true })
+    // What the answer set off is not lost either.
+    await second.close()
+    const third = await openEngine(options)
+    expect(await third.result(task.id)).toBe('So be it.')
+    expect(sent).toHaveLength(1)
+    expect(model.inputs).toHaveLength(2)
+    expect(await callsOf(third, task)).toEqual(['mail:send completed 1'])
+  })
+
+  it('keeps its denial when it is given while nobody works', async () => {
+    const { engine, options, sent, task } = await asking({ ledger: ledgerFile() })
+    await engine.close()
+    const producer = await createEngine({ ledger: options.ledger, work: false })
+    await producer.answer(task.id, { approved: false })
+    await producer.close()
+    const second = await openEngine(options)
+    expect(await second.result(task.id)).toBe('So be it.')
+    expect(sent).toEqual([])
+  })
+
+  it('takes no answer from a model, not its own and not that of a task above', async () => {
+    const { engine, sent, task } = await asking()
+    const { id } = questionOf(task)
+    const inner = (engine as unknown as TaskEngine).within(task.id)
+    for (const options of [{}, { question: id }])
+      await refusalOf(inner.answer(task.id, { approved: true }, options), 'FORBIDDEN')
+    const caller = { surface: 'model', taskId: task.id, run: 1 }
+    const input = { taskId: task.id, value: { approved: true }, question: id }
+    await expect(engine.bus.call('task:answer' as string, input, { caller })).rejects.toMatchObject({
+      code: 'FORBIDDEN',
+    })
+    expect(sent).toEqual([])
+    expect(await engine.get(task.id)).toMatchObject({ status: 'input_required' })
+    await engine.answer(task, { approved: false })
+    await engine.result(task)
+  })
+
+  it('several wait for approval at once, each for its own, while the others of the turn are done', async () => {
+    const done: string[] = []
+    const risky = tool('test:risky', ({ what }) => void done.push(`risky ${String(what)}`), { confirm: true })
+    const plain = tool('test:plain', () => void done.push('plain'))
+    const model = llm((_input, step) =>
+      step > 1
+        ? { content: 'Done' }
+        : {
+            toolCalls: [
+              { id: 'a', name: 'test_risky', arguments: { what: 1 } },
+              { id: 'b', name: 'test_plain', arguments: {} },
+              { id: 'c', name: 'test_risky', arguments: { what: 2 } },
+            ],
+          },
+    )
+    const engine = await openEngine({ abilities: [model.ability, risky, plain] })
+    const task = await reached(engine, await engine.create({ goal: 'Dare' }), 'input_required')
+    expect(done).toEqual(['plain'])
+    const [first, second] = task.questions
+    await engine.answer(task, { approved: true }, { question: second?.id as string })
+    await engine.answer(task, { approved: false }, { question: first?.id as string })
+    await engine.result(task)
+    expect(done).toEqual(['plain', 'risky 2'])
+    expect(inShort(model.messages(2)).slice(-3)).toEqual([
+      'tool a: Error: The user did not approve this call',
+      'tool b: null',
+      'tool c: null',
+    ])
+  })
+})

@@ -1,0 +1,223 @@
+// A ledger that fails in the middle of an agent's work, at each of its writes and in each way: whatever it comes to, no tool runs
+// twice, nothing is said twice, and a retry brings the task to its end.
+import { describe, expect, it } from 'vitest'
+import { createEngine } from '../../src/engine.ts'
+import { ErrandError } from '../../src/errors.ts'
+import { agent } from '../../src/executors/agent/agent.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { createScriptedModel } from '../../src/models/scripted-model.ts'
+import { createFaultyLedger, type FaultKind, type FaultyLedger } from '../../src/testing/faulty-ledger.ts'
+import { deferred, history, openEngine, reached } from '../engine/world.ts'
+import { callsOf, echo, llm, said, tool } from './world.ts'
+
+const answer = 'All done.'
+
+/** An agent that notes, asks, and notes again; every note leaves a mark. */
+async function work(plan: (ledger: FaultyLedger) => void) {
+  const ledger = createFaultyLedger(await openLedger(':memory:'))
+  const marks: string[] = []
+  const note = tool('test:note', ({ mark }) => {
+    marks.push(String(mark))
+    return mark
+  })
+  const model = createScriptedModel([
+    {
+      text: 'First.',
+      tools: [
+        { name: 'test_note', input: { mark: 'one' } },
+        { name: 'test_note', input: { mark: 'two' } },
+      ],
+    },
+    { text: 'Second.', tools: [{ name: 'ask_user', input: { question: 'Well?' } }] },
+    { text: 'Third.', tools: [{ name: 'test_note', input: { mark: 'three' } }] },
+    { text: answer },
+  ])
+  const engine = await createEngine({
+    ledger,
+    model,
+    abilities: [note, tool('mem:retrieve', () => ({ chunks: [{ content: 'Recalled.' }] }))],
+    executors: { agent: agent() },
+    // The planted faults are reported, for nobody else hears of them.
+    onError: () => {},
+  })
+  // Made by somebody who does not know the agent: the opening is its own work.
+  const producer = await createEngine({ ledger, work: false })
+  plan(ledger)
+  const create = () => producer.create({ executor: 'agent', goal: 'Note', key: 'note' } as never)
+  const { id } = (await create().catch(create)) as { id: string }
+  let attempts = 1
+  for await (const event of engine.events({ taskId: id })) {
+    if (event.type === 'question.asked') {
+      const [question] = (await engine.get(id))?.questions ?? []
+      // An answer whose outcome is unknown is given again, and found to be given.
+      const give = () => engine.answer(id, 'so', { question: question?.id as string })
+      if (question !== undefined) await give().catch(() => give().catch(() => {}))
+    }
+    if (event.type === 'task.completed') break
+    if (event.type === 'task.failed') {
+      attempts++
+      ledger.mend()
+      await engine.retry(id)
+    }
+  }
+  const outcome = {
+    marks,
+    attempts,
+    result: (await engine.get(id))?.result,
+    said: (await said(engine, id)).filter((line) => !line.startsWith('user: ')),
+    calls: await callsOf(engine, id),
+    events: (await history(engine, id)).map(({ type }) => type),
+    steps: [...ledger.steps],
+  }
+  await producer.close()
+  await engine.close()
+  await ledger.close()
+  return outcome
+}
+
+const words = [
+  'system: You are a helpful AI assistant.',
+  'system: Here is relevant context from past tasks:\n\nRecalled.',
+  'assistant: First.',
+  'assistant: Second.',
+  'assistant: Third.',
+  `assistant: ${answer}`,
+]
+
+describe('A ledger that fails', () => {
+  it('not at all: the work as it should be', async () => {
+    const { marks, result, said: spoken, attempts } = await work(() => {})
+    expect({ marks, result, attempts }).toEqual({ marks: ['one', 'two', 'three'], result: answer, attempts: 1 })
+    expect(spoken).toEqual(words)
+  })
+
+  it.each(['refused', 'lost', 'kept'] as const)(
+    'at any write (%s) makes no tool run twice and nothing said twice',
+    async (how: FaultKind) => {
+      const whole = await work(() => {})
+      const first = whole.steps.indexOf('create')
+      let failed = 0
+      for (let nth = 1; nth <= whole.steps.length - first; nth++) {
+        const found = await work((ledger) => ledger.fail(nth, how))
+        const what = `step ${nth} (${found.steps[first + nth - 1]}) ${how}`
+        expect(found.marks.length, what).toBe(new Set(found.marks).size)
+        expect(found.result, what).toBe(answer)
+        expect(new Set(found.said), what).toEqual(new Set(words))
+        expect(found.said.length, what).toBe(words.length)
+        // One row for each note: what broke off is told to the model and not made again. What a failed attempt never began, the
+        // next one makes.
+        const begun = found.calls.filter((call) => call.startsWith('test:note') && !call.endsWith('RUN_ENDED'))
+        expect(begun.length, `${what}: ${found.calls.join()}`).toBe(3)
+        expect(found.events.filter((type) => type === 'question.asked').length, what).toBe(1)
+        if (found.attempts > 1) failed++
+        // A ledger that fails is no failure of the model.
+        expect(found.events, what).not.toContain('model.failed')
+      }
+      expect(failed).toBeGreaterThan(0)
+    },
+    60_000,
+  )
+})
+
+describe('A call that comes to nothing', () => {
+  it('because its ability says that some run has ended is a failed call like any other', async () => {
+    let tries = 0
+    const odd = tool('test:odd', () => {
+      tries++
+      throw new ErrandError('RUN_ENDED', 'Some other run has ended.')
+    })
+    const model = createScriptedModel([{ tools: [{ name: 'test_odd' }] }, { text: answer }])
+    const engine = await openEngine({ model, abilities: [odd] })
+    const task = await engine.create({ goal: 'Try' })
+    expect(await engine.result(task)).toBe(answer)
+    expect(tries).toBe(1)
+  })
+
+  it('because its ability says that it was interrupted is made once in a run, also when it may be made again', async () => {
+    let tries = 0
+    const odd = tool(
+      'test:odd',
+      () => {
+        tries++
+        throw new ErrandError('CALL_INTERRUPTED', 'Interrupted somewhere.')
+      },
+      { onInterrupt: 'rerun' },
+    )
+    const model = createScriptedModel([{ tools: [{ name: 'test_odd' }] }, { text: answer }])
+    const engine = await openEngine({ model, abilities: [odd] })
+    const task = await engine.create({ goal: 'Try' })
+    expect(await engine.result(task)).toBe(answer)
+    expect(tries).toBe(1)
+  })
+
+  it('and is let be by a person, although it had been approved, goes back to the model', async () => {
+    const begun = deferred()
+    let tries = 0
+    const risky = tool(
+      'test:risky',
+      async (_input, { signal }) => {
+        tries++
+        begun.resolve()
+        await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      },
+      { confirm: true, onInterrupt: 'ask' },
+    )
+    const model = createScriptedModel([{ tools: [{ name: 'test_risky' }] }, { text: answer }])
+    const engine = await openEngine({ model, abilities: [risky] })
+    const task = await engine.create({ goal: 'Dare' })
+    await reached(engine, task, 'input_required')
+    await engine.answer(task, { approved: true })
+    await begun.promise
+    await engine.pause(task)
+    await engine.resume(task)
+    const asking = await reached(engine, task, (now) => now.status === 'input_required' && now.questions.length > 0)
+    expect(asking.questions[0]?.question).toContain('interrupted')
+    await engine.answer(task, 'fail')
+    expect(await engine.result(task)).toBe(answer)
+    expect(tries).toBe(1)
+    expect(await callsOf(engine, task)).toEqual(['test:risky failed CALL_INTERRUPTED'])
+  })
+
+  it('because its attempt timed out is told to the next attempt; what was never begun is made then', async () => {
+    const begun = deferred()
+    let tries = 0
+    const slow = tool('test:slow', (_input, { signal }) => {
+      tries++
+      begun.resolve()
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    })
+    const model = llm((_input, step) =>
+      step > 1
+        ? { content: answer }
+        : {
+            toolCalls: [
+              { id: 'a', name: 'test_slow', arguments: {} },
+              { id: 'b', name: 'test_echo', arguments: { text: 'later' } },
+            ],
+          },
+    )
+    const engine = await openEngine({ abilities: [model.ability, slow, echo], toolExecution: 'sequential' })
+    const task = await engine.create({ goal: 'Work', timeoutMs: 200, retry: { maxAttempts: 2 } })
+    await begun.promise
+    expect(await engine.result(task)).toBe(answer)
+    expect(tries).toBe(1)
+    expect(await callsOf(engine, task)).toEqual([
+      'test:slow failed CALL_INTERRUPTED',
+      'test:echo failed RUN_ENDED',
+      'test:echo completed "later"',
+    ])
+    expect(model.messages(2).slice(-2)).toMatchObject([
+      { tool_call_id: 'a', content: expect.stringMatching(/^Error: /) as string },
+      { tool_call_id: 'b', content: 'later' },
+    ])
+  })
+
+  it('an agent that waits for nobody goes on at once', async () => {
+    const model = llm((_input, step) =>
+      step > 1 ? { content: answer } : { toolCalls: [{ id: 'w', name: 'wait_for_tasks', arguments: {} }] },
+    )
+    const engine = await openEngine({ abilities: [model.ability] })
+    expect(await engine.result(await engine.create({ goal: 'Wait' }))).toBe(answer)
+    expect(model.messages(2).at(-1)?.content).toBe('{"tasks":[]}')
+  })
+})

@@ -1,0 +1,29 @@
+// An engine with agents in a process of its own, to be killed at a step of its ledger. It is told what to do by one argument and
+// tells how many steps it took, if it lives to the end.
+import type { Engine } from '../../src/api.ts'
+import { createEngine } from '../../src/engine.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { answerAll, createStoryModel, story, storyAbilities } from './kill-story.ts'
+import { createMortalLedger, type Death } from './mortal-ledger.ts'
+
+export interface KillOrders {
+  ledger: string
+  effects: string
+  death?: Death
+  careless?: boolean
+}
+
+const orders = JSON.parse(process.argv[2] as string) as KillOrders
+const inner = await openLedger(orders.ledger)
+const { ledger, steps } = createMortalLedger(inner, orders.death)
+const engine = (await createEngine({
+  ledger,
+  model: createStoryModel(),
+  abilities: storyAbilities({ effects: orders.effects, careless: orders.careless ?? false }),
+  onError: (error) => process.stderr.write(`${String(error)}\n`),
+})) as Engine
+const task = await engine.create(story)
+await answerAll(engine, task.id)
+await engine.close()
+await inner.close()
+process.stdout.write(`${JSON.stringify({ steps: steps() })}\n`)

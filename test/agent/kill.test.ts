@@ -1,0 +1,179 @@
+// `kill -9` at every write of an agent's ledger, before it and after it; then another process goes on with the same script. The
+// conversation is complete, no tool ran twice, and of what was interrupted the model was told.
+import { spawn } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Engine } from '../../src/api.ts'
+import { createEngine } from '../../src/engine.ts'
+import type { Task } from '../../src/entities/task.ts'
+import type { Ledger, Op, Step, Tx } from '../../src/ledger/ledger.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { createPlace, drawSeed, type Place, randomOf, twoAtATime } from '../crash/child.ts'
+import { violations } from '../crash/invariants.ts'
+import { complaintsOf, type Evidence, gather } from './kill-checks.ts'
+import type { KillOrders } from './kill-process.ts'
+import { answerAll, createStoryModel, story, storyAbilities } from './kill-story.ts'
+import type { Death } from './mortal-ledger.ts'
+
+const program = join(import.meta.dirname, 'kill-process.ts')
+/** Every point takes part unless a number says that only each n-th does, from one that is drawn. */
+const every = Number(process.env['ERRAND_KILL_EVERY'] ?? 1)
+
+interface Ended {
+  signal: NodeJS.Signals | null
+  said: string
+  complaints: string
+}
+
+/** The story in a process of its own, to its end or to its death. */
+function play(place: Place, orders: Omit<KillOrders, 'ledger' | 'effects'> = {}): Promise<Ended> {
+  const given: KillOrders = { ledger: place.ledger, effects: place.effects, ...orders }
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, JSON.stringify(given)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-crash-compile-cache') },
+  })
+  const ended: Ended = { signal: null, said: '', complaints: '' }
+  child.stdout.on('data', (chunk: Buffer) => {
+    ended.said += chunk.toString()
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    ended.complaints += chunk.toString()
+  })
+  return new Promise((resolve) => child.once('close', (_code, signal) => resolve({ ...ended, signal })))
+}
+
+interface GoOnOptions {
+  careless?: boolean
+  wrap?: (ledger: Ledger) => Ledger
+}
+
+/** Another process goes on (here: this one), and everything comes to its end. */
+async function goOn(place: Place, { careless = false, wrap = (ledger) => ledger }: GoOnOptions = {}) {
+  const inner = await openLedger(place.ledger)
+  const model = createStoryModel()
+  const reported: unknown[] = []
+  const engine = (await createEngine({
+    ledger: wrap(inner),
+    model,
+    abilities: storyAbilities({ effects: place.effects, careless }),
+    onError: (error) => reported.push(error),
+  })) as Engine
+  const task = (await engine.create(story)) as Task
+  await answerAll(engine, task.id)
+  await engine.idle()
+  const evidence = await gather(engine, task, place.effects, model.prompts)
+  await engine.close()
+  await inner.close()
+  return { evidence, complaints: [...complaintsOf(evidence), ...reported.map(String), ...laws(place)] }
+}
+
+/** The laws of every ledger. The marks of this story are held against its calls by its own checks. */
+function laws(place: Place): string[] {
+  return violations({ ...place, effects: '/dev/null' }).filter((each) => !each.endsWith('was never executed'))
+}
+
+const interruptedIn = ({ calls }: Evidence) =>
+  calls.filter(({ error }) => error?.message === 'Process crashed during execution').length
+
+describe('An agent that is killed', () => {
+  it('S0-106 S0-026 S0-100 S0-101 S0-103 Q-12 goes on in the next process, at whatever write it died', async () => {
+    const whole = createPlace()
+    const { said, signal, complaints } = await play(whole)
+    expect({ signal, complaints }).toEqual({ signal: null, complaints: '' })
+    const { steps } = JSON.parse(said) as { steps: string[] }
+    expect((await goOn(whole)).complaints).toEqual([])
+
+    const first = every === 1 ? 0 : drawSeed('agents killed') % every
+    const points = steps
+      .flatMap(
+        (name, index): Array<Death & { name: string }> => [
+          { step: index + 1, when: 'before', name },
+          { step: index + 1, when: 'after', name },
+        ],
+      )
+      .filter((_point, index) => index % every === first)
+    const sums = { kills: 0, interrupted: 0 }
+    await twoAtATime(points, async ({ name, ...death }) => {
+      const place = createPlace()
+      if ((await play(place, { death })).signal === 'SIGKILL') sums.kills++
+      const { evidence, complaints: found } = await goOn(place)
+      expect(found, `killed ${death.when} step ${death.step} (${name})`).toEqual([])
+      sums.interrupted += interruptedIn(evidence)
+    })
+    console.log(`${sums.kills} kills at ${points.length} points; ${sums.interrupted} calls were interrupted`)
+    // The last steps of a process come and go with the order in which its tools end.
+    expect(sums.kills).toBeGreaterThan(points.length * 0.9)
+    expect(sums.interrupted).toBeGreaterThan(0)
+  }, 240_000)
+
+  it('S0-103 goes on when it is killed again while it goes on', async () => {
+    const random = randomOf(drawSeed('agents killed twice'))
+    const twice = Array.from({ length: 12 }, (): Death[] =>
+      [60, 40].map(
+        (steps): Death => ({
+          step: 4 + Math.floor(random() * steps),
+          when: random() < 0.5 ? 'before' : 'after',
+        }),
+      ),
+    )
+    let kills = 0
+    await twoAtATime(twice, async (deaths) => {
+      const place = createPlace()
+      for (const death of deaths) if ((await play(place, { death })).signal === 'SIGKILL') kills++
+      expect((await goOn(place)).complaints, JSON.stringify(deaths)).toEqual([])
+    })
+    expect(kills).toBeGreaterThan(twice.length)
+  }, 60_000)
+
+  it('the harness catches a tool that is made again and must not be', async () => {
+    const found: string[] = []
+    const deaths = [6, 7, 8, 9, 10, 11].map((step): Death => ({ step, when: 'before' }))
+    await twoAtATime(deaths, async (death) => {
+      const place = createPlace()
+      await play(place, { death, careless: true })
+      found.push(...(await goOn(place, { careless: true })).complaints)
+    })
+    expect(found.join()).toMatch(/(one|two|three) was done 2 times/)
+  })
+
+  it('the harness catches a recovery that overlooks the calls in progress', async () => {
+    const careless = (inner: Ledger): Ledger => ({
+      ...delegated(inner),
+      step: <L, D, R>(step: Step<L, D, R>) => inner.step(step.name === 'recover' ? overlookingCalls(step) : step),
+    })
+    const found: string[] = []
+    const deaths = [9, 10, 11].map((step): Death => ({ step, when: 'before' }))
+    await twoAtATime(deaths, async (death) => {
+      const place = createPlace()
+      await play(place, { death })
+      found.push(...(await goOn(place, { wrap: careless })).complaints)
+    })
+    expect(found.join()).toMatch(/(one|two|three) was done 2 times/)
+  })
+})
+
+function delegated(inner: Ledger): Ledger {
+  return {
+    name: inner.name,
+    step: (step) => inner.step(step),
+    read: (query) => inner.read(query),
+    enlist: (id) => inner.enlist(id),
+    isAlive: (id) => inner.isAlive(id),
+    discharge: (id) => inner.discharge(id),
+    observe: (observer, options) => inner.observe(observer, options),
+    close: () => inner.close(),
+  }
+}
+
+// oxlint-disable-next-line require-yield
+function* noCalls(): Op<never[]> {
+  return []
+}
+
+function overlookingCalls<L, D, R>(step: Step<L, D, R>): Step<L, D, R> {
+  return {
+    ...step,
+    write: (tx: Tx, decision: D): Op<R> => step.write({ ...tx, call: { ...tx.call, open: noCalls } }, decision),
+  }
+}

@@ -1,0 +1,48 @@
+// A ledger that ends its process with SIGKILL at the n-th step: before it is taken up, or as soon as it is durable and before
+// anybody has heard. The fault is in the port; the engine knows nothing of it.
+import type { Ledger, LedgerObserver, Op, Step, Tx } from '../../src/ledger/ledger.ts'
+
+export interface Death {
+  step: number
+  when: 'before' | 'after'
+}
+
+export function createMortalLedger(inner: Ledger, death: Death | undefined): { ledger: Ledger; steps(): string[] } {
+  const steps: string[] = []
+  let armed = false
+  const die = () => process.kill(process.pid, 'SIGKILL')
+  const ledger: Ledger = {
+    name: inner.name,
+    read: (query) => inner.read(query),
+    enlist: (id) => inner.enlist(id),
+    isAlive: (id) => inner.isAlive(id),
+    discharge: (id) => inner.discharge(id),
+    close: () => inner.close(),
+    step<L, D, R>(step: Step<L, D, R>): Promise<R> {
+      if (steps.push(step.name) !== death?.step) return inner.step(step)
+      if (death.when === 'before') die()
+      const last: Step<L, D, R> = {
+        ...step,
+        *write(tx: Tx, decision: D): Op<R> {
+          const result = yield* step.write(tx, decision)
+          armed = true
+          return result
+        },
+      }
+      return inner.step(last).finally(die)
+    },
+    observe: (observer: LedgerObserver, options) =>
+      inner.observe(
+        {
+          committed(events) {
+            if (armed) die()
+            observer.committed(events)
+          },
+          stirred: () => observer.stirred(),
+          failed: (error) => observer.failed(error),
+        },
+        options,
+      ),
+  }
+  return { ledger, steps: () => steps }
+}

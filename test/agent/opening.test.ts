@@ -1,0 +1,239 @@
+// How a conversation opens: instructions, the assignment, what the tasks before came to, what memory recalls; and how it ends
+// when the answer must fit a schema.
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createEngine } from '../../src/engine.ts'
+import { agent } from '../../src/executors/agent/agent.ts'
+import { createScriptedModel } from '../../src/models/scripted-model.ts'
+import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
+import { deferred, ledgerFile, openEngine, turns } from '../engine/world.ts'
+import { echo, llm, said, tool } from './world.ts'
+
+/** Says what it reads, so that a result shows a prompt. */
+const mirror = () =>
+  createScriptedModel(({ messages }) => ({
+    text: messages.map(({ role, text }) => `${role}: ${text}`).join('\n---\n'),
+  }))
+
+const heading = 'Here is relevant context from past tasks:'
+
+describe('What an agent is told first', () => {
+  it('C-30 its system message is the one of the task, else that of the agent, else the usual one', async () => {
+    const engine = await openEngine({
+      model: mirror(),
+      executors: { agent: agent(), critic: agent({ instructions: 'You judge.' }) },
+    })
+    const systemOf = async (options: object) =>
+      String(await engine.result((await engine.create({ goal: 'Go', ...options } as never)) as { id: string })).split(
+        '\n---\n',
+      )[0]
+    expect(await systemOf({})).toBe('system: You are a helpful AI assistant.')
+    expect(await systemOf({ executor: 'critic' })).toBe('system: You judge.')
+    expect(await systemOf({ executor: 'critic', systemPrompt: 'You praise.' })).toBe('system: You praise.')
+  })
+
+  it('its assignment is the goal and what was given with it', async () => {
+    const engine = await openEngine({ model: mirror(), executors: { agent: agent() } })
+    const userOf = async (options: object) =>
+      String(
+        await engine.result((await engine.create({ executor: 'agent', ...options } as never)) as { id: string }),
+      ).split('\n---\n')[1]
+    expect(await userOf({ goal: 'Sum up' })).toBe('user: Sum up')
+    expect(await userOf({ goal: 'Sum up', input: 'this text' })).toBe('user: Sum up\n\nthis text')
+    expect(await userOf({ input: { a: 1 } })).toBe('user: {\n  "a": 1\n}')
+  })
+
+  it('a task without goal and input fails, and no model is asked', async () => {
+    const model = createScriptedModel(() => ({ text: 'What?' }))
+    const engine = await openEngine({ model, executors: { agent: agent() } })
+    const task = await engine.create({ executor: 'agent' })
+    expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'INVALID_INPUT' } })
+    expect(model.prompts).toEqual([])
+  })
+
+  it('a task that was created where the agent was not known opens the same way', async () => {
+    const ledger = ledgerFile()
+    const producer = await createEngine({ ledger, work: false })
+    const { id } = (await producer.create({ executor: 'critic', goal: 'Judge this' } as never)) as { id: string }
+    expect(await producer.messages(id)).toEqual([])
+    await producer.close()
+    const engine = await openEngine({
+      ledger,
+      model: mirror(),
+      executors: { critic: agent({ instructions: 'You judge.' }) },
+    })
+    expect(await engine.result(id)).toBe('system: You judge.\n---\nuser: Judge this')
+    expect((await said(engine, id)).slice(0, 2)).toEqual(['system: You judge.', 'user: Judge this'])
+  })
+
+  it('the results of the tasks that it comes after stand in its opening', async () => {
+    const engine = await openEngine({ model: mirror(), executors: { plain: () => ({ lines: 3 }) } })
+    const count = await engine.create({ executor: 'plain', name: 'count' })
+    const tell = await engine.create({ goal: 'Tell', name: 'tell', systemPrompt: 'Short.' })
+    const last = await engine.create({ goal: 'Report', blockedBy: [count.id, tell.id] })
+    const [system, user] = String(await engine.result(last)).split('\n---\nuser: Report')
+    expect(user).toBe('')
+    expect(system).toBe(
+      'system: You are a helpful AI assistant.\n\nResults of the tasks that this one comes after:\n\n' +
+        'count: {"lines":3}\n\ntell: system: Short.\n---\nuser: Tell',
+    )
+  })
+})
+
+describe('Memory', () => {
+  const asked: unknown[] = []
+  const memory = (answer: unknown) =>
+    tool('mem:retrieve', (input) => {
+      asked.push(input)
+      return answer
+    })
+
+  async function systemWith(answer: unknown) {
+    asked.length = 0
+    const engine = await openEngine({ model: mirror(), abilities: [memory(answer)] })
+    const task = await engine.create({ goal: 'Bake bread', name: 'baking' })
+    return { text: String(await engine.result(task)), messages: await said(engine, task) }
+  }
+
+  it('S1-072 is asked before the first step, once, for what bears on the goal; its chunks join the system message', async () => {
+    const { text, messages } = await systemWith({ chunks: [{ content: 'Use rye.' }, { content: 'Wait an hour.' }] })
+    expect(asked).toEqual([{ query: 'Bake bread', limit: 5 }])
+    expect(text).toBe(
+      `system: You are a helpful AI assistant.\n\n${heading}\n\nUse rye.\n\nWait an hour.\n---\nuser: Bake bread`,
+    )
+    expect(messages).toContain(`system: ${heading}\n\nUse rye.\n\nWait an hour.`)
+  })
+
+  it('S1-073 may answer with nodes, and with texts', async () => {
+    const { text } = await systemWith({ nodes: [{ content: 'Use rye.', score: 1 }, { text: 'Salt.' }, { id: 'x' }] })
+    expect(text).toContain(`${heading}\n\nUse rye.\n\nSalt.\n---`)
+  })
+
+  it.each([[{ chunks: [] }], [{ nodes: [] }], [{}], [{ chunks: [{ content: '' }] }]])(
+    'S1-073 adds no section when it has nothing: %j',
+    async (answer) => {
+      const { text } = await systemWith(answer)
+      expect(text).toBe('system: You are a helpful AI assistant.\n---\nuser: Bake bread')
+    },
+  )
+
+  it('S1-070 an engine without it asks nobody', async () => {
+    const engine = await openEngine({ model: mirror() })
+    expect(await engine.result(await engine.create({ goal: 'Bake' }))).not.toContain(heading)
+    expect(engine.bus.log().filter(({ abilityId }) => abilityId.startsWith('mem:'))).toEqual([])
+  })
+
+  it.each([
+    ['throws', () => Promise.reject(new Error('no memory'))],
+    ['answers something else', () => Promise.resolve({ chunks: 'many' })],
+    ['answers nothing', () => Promise.resolve(null)],
+  ])('S1-070 one that %s is reported and changes nothing', async (_title, answer) => {
+    const reported: Array<Record<string, unknown>> = []
+    const engine = await openEngine({
+      model: mirror(),
+      abilities: [tool('mem:retrieve', answer)],
+      onError: (_error, context) => reported.push(context),
+    })
+    const text = await engine.result(await engine.create({ goal: 'Bake' }))
+    expect(text).toBe('system: You are a helpful AI assistant.\n---\nuser: Bake')
+    expect(reported).toMatchObject([{ doing: 'recall from memory' }])
+  })
+
+  it('S1-070 one that hangs is given up after a while, and told so', async () => {
+    const clock = new SimulatedClock()
+    const begun = deferred<AbortSignal>()
+    const hanging = tool('mem:retrieve', (_input, { signal }) => {
+      begun.resolve(signal)
+      return new Promise(() => {})
+    })
+    const reported: unknown[] = []
+    const engine = await openEngine({
+      clock,
+      model: mirror(),
+      abilities: [hanging],
+      onError: (error) => reported.push(error),
+    })
+    const task = await engine.create({ goal: 'Bake' })
+    const signal = await begun.promise
+    clock.advance(10_000)
+    expect(await engine.result(task)).not.toContain(heading)
+    expect(signal.aborted).toBe(true)
+    expect(reported).toHaveLength(1)
+  })
+
+  it('a task that is paused while memory thinks goes on with what memory says then, once', async () => {
+    const first = deferred()
+    let times = 0
+    const slow = tool('mem:retrieve', (_input, { signal }) => {
+      if (++times > 1) return { chunks: [{ content: 'Use rye.' }] }
+      first.resolve()
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    })
+    const engine = await openEngine({ model: mirror(), abilities: [slow] })
+    const task = await engine.create({ goal: 'Bake' })
+    await first.promise
+    await engine.pause(task)
+    await engine.resume(task)
+    expect(String(await engine.result(task)).split(heading)).toHaveLength(2)
+    await turns()
+    expect((await said(engine, task)).filter((line) => line.startsWith('system'))).toHaveLength(2)
+  })
+})
+
+describe('An answer that must fit a schema', () => {
+  const verdict = z.object({ score: z.number().min(0), note: z.string().default('none') })
+
+  it('goes back to the model with what is wrong until it fits; what fits is the result, parsed', async () => {
+    const model = llm((_input, step) => ({
+      content: ['It is good.', '{"score": -1}', 'Here:\n```json\n{"score": 7}\n```'][step - 1] as string,
+    }))
+    const engine = await openEngine({
+      abilities: [model.ability],
+      executors: { judge: agent({ result: verdict, instructions: 'You judge.' }) },
+    })
+    const task = await engine.create({ executor: 'judge', goal: 'Judge' })
+    const result: { score: number; note: string } = await engine.result(task)
+    expect(result).toEqual({ score: 7, note: 'none' })
+    const complaints = (await said(engine, task)).filter((line) => line.startsWith('user: Your answer'))
+    expect(complaints).toEqual([
+      expect.stringContaining('it is not JSON') as string,
+      expect.stringContaining('score') as string,
+    ])
+    expect(model.messages(3).at(-1)).toEqual({ role: 'user', content: complaints[1]?.slice('user: '.length) })
+  })
+
+  it('the model is told of the schema, in words and in the format of the answer', async () => {
+    const model = llm(() => ({ content: '{"score": 1}' }))
+    const engine = await openEngine({
+      abilities: [model.ability],
+      executors: { judge: agent({ result: verdict }) },
+    })
+    await engine.result(await engine.create({ executor: 'judge', goal: 'Judge' }))
+    expect(model.inputs[0]?.responseFormat).toMatchObject({
+      type: 'json',
+      schema: { type: 'object', properties: { score: { type: 'number' } } },
+    })
+    expect(model.messages(1)[0]?.content).toContain('"score"')
+  })
+
+  it('tools may be called before; only the last word must fit', async () => {
+    const model = createScriptedModel([
+      { text: 'Let me look.', tools: [{ name: 'test_echo', input: { text: 'a' } }] },
+      { text: '{"score": 2, "note": "fine"}' },
+    ])
+    const engine = await openEngine({ model, abilities: [echo], executors: { judge: agent({ result: verdict }) } })
+    const task = await engine.create({ executor: 'judge', goal: 'Judge' })
+    expect(await engine.result(task)).toEqual({ score: 2, note: 'fine' })
+  })
+
+  it('one that never fits ends with the iterations', async () => {
+    const model = createScriptedModel(() => ({ text: 'No.' }))
+    const engine = await openEngine({
+      model,
+      executors: { judge: agent({ result: verdict, maxIterations: 3 }) },
+    })
+    const task = await engine.create({ executor: 'judge', goal: 'Judge' })
+    expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'MAX_ITERATIONS' } })
+    expect(model.prompts).toHaveLength(3)
+  })
+})

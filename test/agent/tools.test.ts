@@ -1,0 +1,432 @@
+// The calls of an agent's tools: how they are recorded, in which order they run and are told, and what comes of bad ones.
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { defineAbility } from '../../src/bus/ability.ts'
+import type { Call } from '../../src/entities/call.ts'
+import { toCall } from '../../src/entities/call.ts'
+import { Failure } from '../../src/errors.ts'
+import { agent } from '../../src/executors/agent/agent.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { createScriptedModel } from '../../src/models/scripted-model.ts'
+import { deferred, history, openEngine, reached, typesOf } from '../engine/world.ts'
+import { announced, callsOf, echo, gatedTool, inShort, llm, tool } from './world.ts'
+
+/** A ledger that remembers how the calls of all tasks stood after each commit. */
+function watched(inner: Ledger) {
+  const seen: Array<{ step: string; calls: Call[]; messages: string[] }> = []
+  const ledger: Ledger = {
+    name: inner.name,
+    read: (query) => inner.read(query),
+    enlist: (id) => inner.enlist(id),
+    isAlive: (id) => inner.isAlive(id),
+    discharge: (id) => inner.discharge(id),
+    observe: (observer, options) => inner.observe(observer, options),
+    close: () => inner.close(),
+    async step(step) {
+      const result = await inner.step(step)
+      const rows = await inner.read(function* (tx) {
+        const [task] = yield* tx.task.list({}, 1)
+        if (task === undefined) return { calls: [], messages: [] }
+        return { calls: yield* tx.call.list(task.id, ['call']), messages: yield* tx.message.list(task.id) }
+      })
+      seen.push({
+        step: step.name,
+        calls: rows.calls.map(toCall),
+        messages: rows.messages.map(({ content }) => content),
+      })
+      return result
+    },
+  }
+  return { ledger, seen }
+}
+
+describe('A call of a tool', () => {
+  it('S0-068 S0-069 S0-018 S0-019 is pending, in progress, then completed: each state is committed, with its line for people', async () => {
+    const inner = await openLedger(':memory:')
+    const { ledger, seen } = watched(inner)
+    const model = createScriptedModel([{ tools: [{ name: 'test_echo', input: { text: 'hi' } }] }, { text: 'Done' }])
+    const engine = await openEngine({ ledger, model, abilities: [echo] })
+    const task = await engine.create({ goal: 'Echo' })
+    await engine.result(task)
+    const states = seen.flatMap(({ calls, messages }) =>
+      calls.map(({ status, startMessageId, endMessageId }) => ({
+        status,
+        told: [startMessageId !== null, endMessageId !== null],
+        lines: messages.filter((line) => /^[🔧✓✗]/u.test(line)),
+      })),
+    )
+    const distinct = states.filter((each, index) => JSON.stringify(each) !== JSON.stringify(states[index - 1]))
+    const calling = '🔧 Calling test:echo...'
+    expect(distinct).toEqual([
+      { status: 'pending', told: [false, false], lines: [] },
+      { status: 'in_progress', told: [true, false], lines: [calling] },
+      { status: 'completed', told: [true, true], lines: [calling, '✓ test:echo completed'] },
+    ])
+    await engine.close()
+    await inner.close()
+  })
+
+  it('S0-017 names the messages that tell of its beginning and its end, and both are of its task', async () => {
+    const model = createScriptedModel([
+      {
+        tools: [
+          { name: 'test_echo', input: { text: 'a' } },
+          { name: 'test_boom', input: {} },
+        ],
+      },
+      { text: 'Done' },
+    ])
+    const boom = tool('test:boom', () => {
+      throw new Error('bang')
+    })
+    const engine = await openEngine({ model, abilities: [echo, boom] })
+    const task = await engine.create({ goal: 'Try' })
+    await engine.result(task)
+    const lines = new Map((await engine.messages(task)).map((message) => [message.id, message]))
+    const told = (await engine.calls(task)).map(({ startMessageId, endMessageId }) => [
+      lines.get(startMessageId as string)?.content,
+      lines.get(endMessageId as string)?.content,
+    ])
+    expect(told).toEqual([
+      ['🔧 Calling test:echo...', '✓ test:echo completed'],
+      ['🔧 Calling test:boom...', '✗ test:boom failed: bang'],
+    ])
+  })
+
+  it('S0-071 S0-072 goes to the ability whose name the tool stands for, however many colons and underscores it has', async () => {
+    const ids = ['one:two', 'one:two:three', 'my_notes:add_one', 'my:notes_add_one', 'ask:user']
+    const given: string[] = []
+    const abilities = ids.map((id) => tool(id, () => void given.push(id)))
+    const model = llm((input, step) => {
+      const names = (input.tools ?? []).map((each) => each.function.name)
+      const own = names.filter((name) => /^(one|my|ask)_/.test(name) && name !== 'ask_user')
+      if (step > 1) return { content: own.join(' ') }
+      return { toolCalls: own.map((name, index) => ({ id: `c${index}`, name, arguments: {} })) }
+    })
+    const engine = await openEngine({ abilities: [model.ability, ...abilities], toolExecution: 'sequential' })
+    const task = await engine.create({ goal: 'Call them all' })
+    const names = String(await engine.result(task)).split(' ')
+    expect([...given].sort()).toEqual([...ids].sort())
+    expect(names).toContain('one_two')
+    expect(names).toContain('one_two_three')
+    expect((await engine.calls(task)).map(({ name }) => name).sort()).toEqual([...ids].sort())
+  })
+
+  it('S0-068 gives the ability what the model wrote, parsed, and the signal of the run', async () => {
+    const got: unknown[] = []
+    const look = tool('test:look', (input, { signal, caller }) => {
+      got.push(input, signal.aborted, caller.surface, caller.taskId, caller.run)
+      return null
+    })
+    const model = createScriptedModel([
+      { tools: [{ name: 'test_look', arguments: '{"a": [1, {"b": "ü"}]}' }] },
+      { text: 'Done' },
+    ])
+    const engine = await openEngine({ model, abilities: [look] })
+    const task = await engine.create({ goal: 'Look' })
+    await engine.result(task)
+    expect(got).toEqual([{ a: [1, { b: 'ü' }] }, false, 'model', task.id, 1])
+  })
+})
+
+describe('Several calls of one turn', () => {
+  async function twoGated(toolExecution: 'parallel' | 'sequential') {
+    const slow = gatedTool('test:slow')
+    const fast = gatedTool('test:fast')
+    const model = llm((_input, step) =>
+      step > 1
+        ? { content: 'Both.' }
+        : {
+            toolCalls: [
+              { id: 'one', name: 'test_slow', arguments: {} },
+              { id: 'two', name: 'test_fast', arguments: {} },
+            ],
+          },
+    )
+    const engine = await openEngine({ abilities: [model.ability, slow.ability, fast.ability], toolExecution })
+    return { engine, model, slow, fast, task: await engine.create({ goal: 'Both' }) }
+  }
+
+  it('S1-047 S1-048 run at once, and their results stand in the order of the calls whatever finishes first', async () => {
+    const { engine, model, slow, fast, task } = await twoGated('parallel')
+    const [first, second] = await Promise.all([slow.began(0), fast.began(0)])
+    expect((await engine.calls(task)).map(({ status }) => status)).toEqual(['in_progress', 'in_progress'])
+    second.end('second')
+    for await (const event of engine.events({ taskId: task.id })) if (event.type === 'call.completed') break
+    first.end('first')
+    expect(await engine.result(task)).toBe('Both.')
+    expect(inShort(model.messages(2)).slice(-2)).toEqual(['tool one: first', 'tool two: second'])
+    const ends = (await history(engine, task.id)).filter(({ type }) => type === 'call.completed')
+    expect(ends.map(({ data }) => data.tool)).toEqual(['test:fast', 'test:slow'])
+  })
+
+  it('C-11 run one after the other when the engine or the agent says so', async () => {
+    const { engine, slow, fast, task } = await twoGated('sequential')
+    const first = await slow.began(0)
+    expect((await engine.calls(task)).map(({ status }) => status)).toEqual(['in_progress', 'pending'])
+    expect(fast.calls).toHaveLength(0)
+    first.end('first')
+    const second = await fast.began(0)
+    expect((await engine.calls(task)).map(({ status }) => status)).toEqual(['completed', 'in_progress'])
+    second.end('second')
+    expect(await engine.result(task)).toBe('Both.')
+  })
+
+  it('C-11 an agent of its own mind overrules the engine', async () => {
+    const gated = gatedTool('test:slow')
+    const model = createScriptedModel([{ tools: [{ name: 'test_slow' }, { name: 'test_slow' }] }, { text: 'Done' }])
+    const engine = await openEngine({
+      model,
+      abilities: [gated.ability],
+      executors: { orderly: agent({ toolExecution: 'sequential' }) },
+    })
+    const task = await engine.create({ executor: 'orderly', goal: 'Both' })
+    ;(await gated.began(0)).end(1)
+    ;(await gated.began(1)).end(2)
+    await engine.result(task)
+    const told = typesOf(await history(engine, task.id)).filter((type) => type.startsWith('call.'))
+    expect(told).toEqual(['call.started', 'call.completed', 'call.started', 'call.completed'])
+  })
+
+  it('S1-049 S0-070 one that fails neither stops the others nor the loop', async () => {
+    const model = createScriptedModel([
+      {
+        tools: [
+          { name: 'test_boom', input: {} },
+          { name: 'test_echo', input: { text: 'fine' } },
+        ],
+      },
+      { text: 'One of them.' },
+    ])
+    const boom = tool('test:boom', () => {
+      throw new Error('bang')
+    })
+    for (const toolExecution of ['parallel', 'sequential'] as const) {
+      const engine = await openEngine({ model, abilities: [boom, echo], toolExecution })
+      const task = await engine.create({ goal: 'Both' })
+      expect(await engine.result(task)).toBe('One of them.')
+      expect(await callsOf(engine, task)).toEqual(['test:boom failed EXECUTION_ERROR', 'test:echo completed "fine"'])
+    }
+    expect(model.prompts[1]?.messages.at(-1)?.text).toBe('Error: bang\nfine')
+  })
+})
+
+describe('A call that fails', () => {
+  const strict = defineAbility({
+    id: 'test:strict',
+    description: 'Wants a number.',
+    input: z.strictObject({ count: z.int() }),
+    output: z.unknown(),
+    handle: ({ count }) => count,
+  })
+
+  /** One call with these arguments: its row, and what the model reads of it. */
+  async function told(name: string, given: string) {
+    const model = llm((_input, step) =>
+      step > 1 ? { content: 'I see.' } : { toolCalls: [{ id: 'x', name, arguments: given }] },
+    )
+    const boom = tool('test:boom', () => {
+      throw new Failure('out of paper', { code: 'NO_PAPER' })
+    })
+    const engine = await openEngine({ abilities: [model.ability, strict, boom] })
+    const task = await engine.create({ goal: 'Try' })
+    expect(await engine.result(task)).toBe('I see.')
+    const [call] = await engine.calls(task)
+    return { call: call as Call, read: model.messages(2).at(-1)?.content, lines: await announced(engine, task) }
+  }
+
+  it('S0-073 because nobody answers to its name is told of, and the task goes on', async () => {
+    const { call, read } = await told('no_such_tool', '{"a":1}')
+    expect(call).toMatchObject({
+      name: 'no_such_tool',
+      status: 'failed',
+      params: { a: 1 },
+      error: { code: 'NOT_FOUND' },
+    })
+    expect(read).toBe(`Error: ${call.error?.message}`)
+  })
+
+  it.each(['{"count": 1', '[1]', 'null', '"count"', '{"count": 1} and more'])(
+    'S0-073 because its arguments are no JSON object is told of, and no ability hears of it: %s',
+    async (given) => {
+      const { call, read, lines } = await told('test_strict', given)
+      expect(call).toMatchObject({
+        name: 'test:strict',
+        status: 'failed',
+        params: given,
+        error: { code: 'INVALID_INPUT' },
+      })
+      expect(read).toMatch(/^Error: The arguments are not a JSON object/)
+      expect(lines[0]).toBe('🔧 Calling test:strict...')
+      expect(lines[1]).toMatch(/^✗ test:strict failed: /)
+    },
+  )
+
+  it('S0-073 because its arguments do not fit is told what is wrong with them', async () => {
+    const { call, read } = await told('test_strict', '{"count":"three"}')
+    expect(call).toMatchObject({ status: 'failed', params: { count: 'three' }, error: { code: 'INVALID_INPUT' } })
+    expect(read).toMatch(/^Error: .*count/)
+  })
+
+  it('S0-070 S1-011 because its ability threw has the message, the code and the stack', async () => {
+    const { call, read, lines } = await told('test_boom', '{}')
+    expect(call).toMatchObject({ status: 'failed', error: { message: 'out of paper' } })
+    expect(String((call.details as { stack: string }).stack)).toContain('out of paper')
+    expect(read).toBe('Error: out of paper')
+    expect(lines).toEqual(['🔧 Calling test:boom...', '✗ test:boom failed: out of paper'])
+  })
+
+  it('with no arguments at all gets an empty object', async () => {
+    const { call } = await told('test_boom', '')
+    expect(call).toMatchObject({ params: {}, error: { message: 'out of paper' } })
+  })
+
+  it('is tried again as its ability allows, in the same call', async () => {
+    let tries = 0
+    const flaky = tool(
+      'test:flaky',
+      () => {
+        if (++tries < 3) throw new Error('not yet')
+        return 'now'
+      },
+      { retry: { maxAttempts: 3 } },
+    )
+    const model = createScriptedModel([{ tools: [{ name: 'test_flaky' }] }, { text: 'Done' }])
+    const engine = await openEngine({ model, abilities: [flaky] })
+    const task = await engine.create({ goal: 'Try' })
+    await engine.result(task)
+    expect(await callsOf(engine, task)).toEqual(['test:flaky completed "now"'])
+  })
+
+  it('because it took longer than its ability may is told so', async () => {
+    const slow = tool('test:slow', () => new Promise(() => {}), { timeoutMs: 5 })
+    const model = createScriptedModel([{ tools: [{ name: 'test_slow' }] }, { text: 'Too slow' }])
+    const engine = await openEngine({ model, abilities: [slow] })
+    const task = await engine.create({ goal: 'Try' })
+    expect(await engine.result(task)).toBe('Too slow')
+    expect(await callsOf(engine, task)).toEqual(['test:slow failed TIMEOUT'])
+  })
+
+  it('because its result is no JSON is told so', async () => {
+    const circular: Record<string, unknown> = {}
+    circular['self'] = circular
+    const model = createScriptedModel([{ tools: [{ name: 'test_odd' }] }, { text: 'Odd' }])
+    const engine = await openEngine({ model, abilities: [tool('test:odd', () => circular)] })
+    const task = await engine.create({ goal: 'Try' })
+    expect(await engine.result(task)).toBe('Odd')
+    expect((await engine.calls(task))[0]).toMatchObject({ status: 'failed' })
+  })
+
+  it('that gives nothing back is completed, and the model reads so', async () => {
+    const model = llm((_input, step) =>
+      step > 1 ? { content: 'Quiet.' } : { toolCalls: [{ id: 'x', name: 'test_mute', arguments: {} }] },
+    )
+    const engine = await openEngine({ abilities: [model.ability, tool('test:mute', () => undefined)] })
+    const task = await engine.create({ goal: 'Try' })
+    expect(await engine.result(task)).toBe('Quiet.')
+    expect(model.messages(2).at(-1)).toMatchObject({ role: 'tool', content: 'null' })
+  })
+
+  it('two calls under one id of the model are two calls', async () => {
+    const model = llm((_input, step) =>
+      step > 1
+        ? { content: 'Done' }
+        : {
+            toolCalls: [
+              { id: 'same', name: 'test_echo', arguments: { text: 'a' } },
+              { id: 'same', name: 'test_echo', arguments: { text: 'b' } },
+            ],
+          },
+    )
+    const engine = await openEngine({ abilities: [model.ability, echo] })
+    const task = await engine.create({ goal: 'Try' })
+    await engine.result(task)
+    expect(await callsOf(engine, task)).toEqual(['test:echo completed "a"', 'test:echo completed "b"'])
+  })
+})
+
+describe('A pause in the middle of a call', () => {
+  it('lets the model know that it may have happened, and what was never begun is made by the next run', async () => {
+    const slow = gatedTool('test:slow')
+    const model = llm((_input, step) =>
+      step > 1
+        ? { content: 'Done' }
+        : {
+            toolCalls: [
+              { id: 'a', name: 'test_slow', arguments: {} },
+              { id: 'b', name: 'test_echo', arguments: { text: 'later' } },
+            ],
+          },
+    )
+    const engine = await openEngine({ abilities: [model.ability, slow.ability, echo], toolExecution: 'sequential' })
+    const task = await engine.create({ goal: 'Work' })
+    await slow.began(0)
+    await engine.pause(task)
+    await reached(engine, task, 'paused')
+    await engine.resume(task)
+    expect(await engine.result(task)).toBe('Done')
+    expect(await callsOf(engine, task)).toEqual(['test:slow failed CALL_INTERRUPTED', 'test:echo completed "later"'])
+    expect(inShort(model.messages(2)).slice(-2)).toEqual([
+      expect.stringMatching(/^tool a: Error: .*may have happened/),
+      'tool b: later',
+    ])
+    expect(slow.calls).toHaveLength(1)
+  })
+
+  it('makes it again when its ability says rerun, as a new row', async () => {
+    const hold = deferred()
+    let tries = 0
+    const again = tool(
+      'test:again',
+      async (_input, { signal }) => {
+        if (++tries > 1) return 'second time'
+        hold.resolve()
+        await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      },
+      { onInterrupt: 'rerun' },
+    )
+    const model = createScriptedModel([{ tools: [{ name: 'test_again' }] }, { text: 'Done' }])
+    const engine = await openEngine({ model, abilities: [again] })
+    const task = await engine.create({ goal: 'Work' })
+    await hold.promise
+    await engine.pause(task)
+    await engine.resume(task)
+    expect(await engine.result(task)).toBe('Done')
+    expect(await callsOf(engine, task)).toEqual([
+      'test:again failed CALL_INTERRUPTED',
+      'test:again completed "second time"',
+    ])
+    expect(model.prompts.at(-1)?.last).toBe('second time')
+  })
+
+  it('puts it to a person when its ability says ask: again, or let be', async () => {
+    for (const [decision, expected] of [
+      ['rerun', ['test:risky failed CALL_INTERRUPTED', 'test:risky completed 2']],
+      ['fail', ['test:risky failed CALL_INTERRUPTED']],
+    ] as const) {
+      const hold = deferred()
+      let tries = 0
+      const risky = tool(
+        'test:risky',
+        async (_input, { signal }) => {
+          if (++tries > 1) return tries
+          hold.resolve()
+          await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+        },
+        { onInterrupt: 'ask' },
+      )
+      const model = createScriptedModel([{ tools: [{ name: 'test_risky' }] }, { text: 'Done' }])
+      const engine = await openEngine({ model, abilities: [risky] })
+      const task = await engine.create({ goal: 'Work' })
+      await hold.promise
+      await engine.pause(task)
+      await engine.resume(task)
+      const asking = await reached(engine, task, 'input_required')
+      expect(asking.questions[0]?.question).toContain('test:risky')
+      await engine.answer(task, decision)
+      expect(await engine.result(task)).toBe('Done')
+      expect(await callsOf(engine, task)).toEqual(expected)
+    }
+  })
+})

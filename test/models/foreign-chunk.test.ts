@@ -1,0 +1,94 @@
+// Chunks of somebody else's `model:llm`: several fields at once, null ones, calls without ids, arguments that are no text.
+import { describe, expect, it } from 'vitest'
+import { createBus } from '../../src/bus/bus.ts'
+import { addChunk, type ModelAnswer, readChunk } from '../../src/models/step-schema.ts'
+import { askModelOf } from '../../src/routing/ask-model.ts'
+import { openEngine } from '../engine/world.ts'
+
+function answerOf(...chunks: unknown[]): ModelAnswer {
+  const answer: ModelAnswer = { content: '', toolCalls: [], finish: null }
+  for (const chunk of chunks) addChunk(answer, readChunk(chunk))
+  return answer
+}
+
+const call = { id: 'a', type: 'function', function: { name: 'add', arguments: '{"n":1}' } }
+
+describe('a chunk of a foreign model', () => {
+  it('S0-064 may hold text and calls at once, and leave out or null what it has not', () => {
+    const answer = answerOf(
+      { content: 'x', toolCalls: [call] },
+      { content: null, toolCalls: [call] },
+      { toolCalls: null },
+      {},
+    )
+    expect(answer.content).toBe('x')
+    expect(answer.toolCalls).toEqual([call, call])
+  })
+
+  it('may give a call without an id and its arguments as an object', () => {
+    expect(answerOf({ toolCalls: [{ function: { name: 'add', arguments: { n: 1 } } }] }).toolCalls).toEqual([
+      { id: '', type: 'function', function: { name: 'add', arguments: '{"n":1}' } },
+    ])
+  })
+
+  it.each([['text'], [{ content: 3 }], [{ toolCalls: [{ name: 'add' }] }]])('that is none is refused: %j', (chunk) => {
+    expect(() => readChunk(chunk)).toThrow()
+  })
+})
+
+/** A bus with a `model:llm` in JSON, as a program registers one itself. */
+function foreignBus(chunks: (step: number) => unknown[]) {
+  const bus = createBus()
+  bus.register(
+    {
+      id: 'model:llm',
+      description: 'A model of somebody else.',
+      isStream: true,
+      inputSchema: { type: 'object' },
+      outputSchema: {},
+    },
+    async function* (json: string) {
+      const { messages } = JSON.parse(json) as { messages: Array<{ role: string }> }
+      const step = messages.filter(({ role }) => role === 'assistant').length
+      for (const chunk of chunks(step)) yield JSON.stringify(chunk)
+    },
+  )
+  return bus
+}
+
+describe('a foreign model that only streams', () => {
+  it('C-18 is asked by routing too: its pieces are one text', async () => {
+    const bus = foreignBus(() => [{ content: 'task' }, { content: '-a' }])
+    expect(await askModelOf(undefined, bus)([{ role: 'user', content: 'Which?' }])).toBe('task-a')
+  })
+
+  it('works on a goal, and each of its calls goes back under an id of its own', async () => {
+    const seen: string[] = []
+    const bus = foreignBus((step) =>
+      step === 0
+        ? [
+            {
+              content: null,
+              toolCalls: [
+                { function: { name: 'note_keep', arguments: { n: 1 } } },
+                { function: { name: 'note_keep', arguments: { n: 2 } } },
+              ],
+            },
+          ]
+        : [{ content: 'kept' }],
+    )
+    bus.register(
+      { id: 'note:keep', description: 'Keeps.', inputSchema: { type: 'object' }, outputSchema: { type: 'string' } },
+      (json: string) => {
+        seen.push(json)
+        return '"ok"'
+      },
+    )
+    const engine = await openEngine({ bus })
+    const task = await engine.create({ goal: 'Keep two notes' })
+    expect(await engine.result(task)).toBe('kept')
+    expect(seen).toEqual(['{"n":1}', '{"n":2}'])
+    const [step] = (await engine.messages(task)).flatMap((message) => message.step ?? [])
+    expect(new Set(step?.calls.map(({ id }) => id)).size).toBe(2)
+  })
+})
