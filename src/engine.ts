@@ -10,7 +10,6 @@ import { type Bus, createBus } from './bus/bus.ts'
 import type { Caller } from './bus/caller.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { CallRecord } from './entities/call.ts'
-import { isExecutor } from './executor.ts'
 import { createAgents } from './executors/agent/agents.ts'
 import { processGroupOf, reclaim } from './executors/process-group.ts'
 import { createRandomIds, type Ids } from './ids.ts'
@@ -53,13 +52,9 @@ export async function createEngine<const E extends Executors = Executors>(
   const host: AbilityHost = {
     models: agents.models,
     treeLimits: drafter.treeLimits,
-    isAgent: (name) => {
-      const known = executors.get(name)
-      return isExecutor(known) && known.agent !== undefined
-    },
     engineFor: async ({ taskId, abilities }: Caller) => {
       const { engine } = await opened.promise
-      return (taskId === undefined ? engine : engine.within(taskId, abilities)) as unknown as Engine
+      return (taskId === undefined ? engine : TaskEngine.within(engine, taskId, abilities)) as unknown as Engine
     },
     step: async (step) => (await opened.promise).life.step(step),
     read: async (query) => (await opened.promise).life.read(query),
@@ -67,6 +62,11 @@ export async function createEngine<const E extends Executors = Executors>(
     nextId: (prefix) => ids.next(prefix),
   }
   const leaveTheBus = takeToTheBus(bus, host, parsed.abilities as AbilityDefinition[])
+  // Whoever brings a model may come later: goals that wait for one are taken up then.
+  const listenNoMore = bus.onRegister(({ id }) => {
+    if (id !== 'model:llm' || agents.goalExecutor() === null) return
+    void opened.promise.then(({ life }) => life.supervisor.lookForWork()).catch(() => {})
+  })
 
   const ownsLedger = typeof parsed.ledger === 'string'
   let life: Lifecycle | undefined
@@ -85,7 +85,10 @@ export async function createEngine<const E extends Executors = Executors>(
       draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
       reclaim: reclaimProcesses,
       portrait: (taskId) => portraitOf(ledger, taskId),
-      closed: leaveTheBus,
+      closed: () => {
+        listenNoMore()
+        leaveTheBus()
+      },
     })
     const engine = new TaskEngine(life, drafter, bus)
     await life.open()
@@ -94,6 +97,7 @@ export async function createEngine<const E extends Executors = Executors>(
     return engine as unknown as Engine<E>
   } catch (error) {
     opened.reject(error)
+    listenNoMore()
     leaveTheBus()
     await life?.close()
     throw error

@@ -1,4 +1,7 @@
 // The public entry: the engine, executors, errors, and the types that flow between them.
+export type { EngineAbilityTypes } from './abilities/engine-ability-types.ts'
+export { fileAbilities } from './abilities/fs/file-abilities.ts'
+export type { TaskOutput } from './abilities/task/task-output.ts'
 export type {
   ChildOptions,
   CreateOptions,
@@ -15,6 +18,7 @@ export type {
   TaskGraph,
   TaskPage,
   TaskRef,
+  WaitingOptions,
   Watched,
   Why,
 } from './api.ts'

@@ -85,8 +85,8 @@ export class TaskEngine {
   }
 
   /** The same engine in the hands of a task's model. What it creates is bound by the same lists of abilities. */
-  within(taskId: string, abilities: Bounds['abilities'] = []): TaskEngine {
-    return new TaskEngine(this.#life, this.#drafter, this.bus, { taskId, abilities })
+  static within(engine: TaskEngine, taskId: string, abilities: Bounds['abilities'] = []): TaskEngine {
+    return new TaskEngine(engine.#life, engine.#drafter, engine.bus, { taskId, abilities })
   }
 
   work(): Promise<void> {
@@ -108,7 +108,10 @@ export class TaskEngine {
   async create(given: unknown): Promise<unknown> {
     this.#life.requireOpen()
     const many = Array.isArray(given)
-    const trees = (many ? given : [given]).map((each: unknown) => this.#bounded(this.#drafter.draft(each, 'create')))
+    const likeItself = await this.#likeItself()
+    const trees = (many ? given : [given]).map((each: unknown) =>
+      this.#bounded(this.#drafter.draft(likeItself(each), 'create')),
+    )
     const roots =
       trees.length === 0
         ? []
@@ -401,7 +404,10 @@ export class TaskEngine {
     this.#life.requireOpen()
     const { after, signal } = parse(streamOptionsSchema, options, 'stream')
     const id = idOf(ref)
-    return this.#following([id], streamTask(this.#life.ledger, this.#life.feed, this.#life.output, id, { after, signal }))
+    return this.#following(
+      [id],
+      streamTask(this.#life.ledger, this.#life.feed, this.#life.output, id, { after, signal }),
+    )
   }
 
   events(options: unknown = {}): AsyncGenerator<TaskEvent, void, void> {
@@ -451,6 +457,23 @@ export class TaskEngine {
   }
 
   // ── inside ──
+
+  /**
+   * Where goals have no agent of their own, because there is no model for all, what a model creates is worked on by the same agent
+   * and model as its own task: nobody else would, and it would wait for ever.
+   */
+  async #likeItself(): Promise<(given: unknown) => unknown> {
+    const bounds = this.#bounds
+    if (bounds === null || this.#drafter.context.goalExecutor() !== null) return (given) => given
+    const own = await this.#life.read((tx) => tx.task.get(bounds.taskId))
+    return (given) => {
+      const spec = given as { executor?: unknown; model?: unknown } | null
+      if (own?.executor == null || typeof spec !== 'object' || spec === null || spec.executor !== undefined)
+        return given
+      const model = spec.model ?? own.policy.model
+      return { ...spec, executor: own.executor, ...(model === undefined ? {} : { model }) }
+    }
+  }
 
   /**
    * What a model creates, other agents work on: to name any executor would be to run any command. They are bound by its own lists.

@@ -28,9 +28,7 @@ import { taskSpawn } from './task/spawn.ts'
 import { taskStream } from './task/stream.ts'
 import { taskWait } from './task/wait.ts'
 
-type AnyAbility = Ability<any, any, any>
-
-const hosted: ReadonlyArray<(host: AbilityHost) => AnyAbility> = [
+const hosted: ReadonlyArray<(host: AbilityHost) => Ability> = [
   ldgCallList,
   ldgCallSave,
   ldgMsgList,
@@ -82,12 +80,8 @@ export function registerAbilities(bus: Bus, host: AbilityHost): () => void {
   }
 }
 
-function engineAbilities(host: AbilityHost, offerModels: () => void): AnyAbility[] {
-  return [
-    modelList(host.models),
-    modelRegister(host.models, offerModels),
-    ...hosted.map((ability) => ability(host)),
-  ]
+function engineAbilities(host: AbilityHost, offerModels: () => void): Ability[] {
+  return [modelList(host.models), modelRegister(host.models, offerModels), ...hosted.map((ability) => ability(host))]
 }
 
 /** Somebody else answers `model:llm`. */

@@ -163,9 +163,9 @@ export class LiveRun implements Run {
       const { bus } = this.#host
       const known = bus.get(id)
       if (known !== undefined && id === waitAbility) return this.#invokeWait(known, input, options.key)
-      const fn: CallFunction = async (params, { signal }) => {
+      const fn: CallFunction = async (params, { signal, callId }) => {
         try {
-          return await bus.call(id, params, { caller: this.caller, signal, run: this })
+          return await bus.call(id, params, { caller: this.caller, signal, run: this, callId })
         } catch (error) {
           throw failureWithin(error)
         }

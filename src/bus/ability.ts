@@ -24,6 +24,8 @@ export interface AbilityContext {
   caller: Caller
   /** Only when a run calls through `run.invoke`. */
   run?: Run
+  /** Id of the journaled call, where there is one: pass it to the outside world as its idempotency key. */
+  callId?: string
 }
 
 interface AbilityBasics<I extends AbilitySchema, O extends AbilitySchema> {

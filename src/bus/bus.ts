@@ -26,6 +26,8 @@ export interface InvokeOptions {
   signal?: AbortSignal
   /** The run that calls, for the handler's context. */
   run?: Run
+  /** The journaled call that this is, for the handler's context. */
+  callId?: string
 }
 
 /**
@@ -60,6 +62,8 @@ export interface Bus {
   register(meta: JsonAbilityMeta, handler: JsonHandler): () => void
   /** Takes an ability away; an unknown one is no error. */
   unregister(abilityId: string): void
+  /** Hears of each ability that is registered from now on; returns how to stop. */
+  onRegister(listener: (ability: Ability) => void): () => void
   has(abilityId: string): boolean
   get(abilityId: string): Ability | undefined
   /** All, sorted by id. */
@@ -130,6 +134,7 @@ const optionsSchema = z.strictObject({
 const invokeOptionsSchema = z.strictObject({
   caller: callerSchema.optional(),
   signal: z.instanceof(AbortSignal).optional(),
+  callId: z.string().min(1).max(100).optional(),
   run: z.custom<Run>((value) => typeof value === 'object' && value !== null, 'expected a run').optional(),
 })
 
@@ -158,6 +163,7 @@ interface Invocation {
   caller: Caller
   signal: AbortSignal
   run: Run | undefined
+  callId: string | undefined
 }
 
 interface Prepared {
@@ -171,6 +177,7 @@ class AbilityBus implements Bus {
   readonly #log: CallLog
   readonly #abilities = new Map<string, Ability>()
   readonly #guards = new Set<{ guard: Guard }>()
+  readonly #listeners = new Set<{ listener: (ability: Ability) => void }>()
 
   constructor(clock: Clock, log: CallLog) {
     this.#clock = clock
@@ -189,6 +196,7 @@ class AbilityBus implements Bus {
       )
     }
     this.#abilities.set(id, ability)
+    for (const { listener } of this.#listeners) listener(ability)
     return () => {
       if (this.#abilities.get(id) === ability) this.#abilities.delete(id)
     }
@@ -196,6 +204,12 @@ class AbilityBus implements Bus {
 
   unregister(abilityId: string): void {
     this.#abilities.delete(abilityId)
+  }
+
+  onRegister(listener: (ability: Ability) => void): () => void {
+    const held = { listener: requireFunction(listener, 'a listener') }
+    this.#listeners.add(held)
+    return () => void this.#listeners.delete(held)
   }
 
   has(abilityId: string): boolean {
@@ -300,7 +314,7 @@ class AbilityBus implements Bus {
 
   /** All that stands before the handler. The handler is not called unless this resolves. */
   async #prepare(invocation: Invocation): Promise<Prepared> {
-    const { abilityId, wanted, caller, signal, run } = invocation
+    const { abilityId, wanted, caller, signal, run, callId } = invocation
     const ability = this.#abilities.get(abilityId)
     if (ability === undefined) throw notFound(abilityId, this.#idsOpenTo(caller))
     const verdict = mayCall(ability, caller)
@@ -310,7 +324,8 @@ class AbilityBus implements Bus {
     const input = ability.parseInput(invocation.read())
     await this.#guard(ability, input, caller)
     if (signal.aborted) throw abortedError(signal.reason, ability.id)
-    return { ability, input, context: run === undefined ? { signal, caller } : { signal, caller, run } }
+    const journal = { ...(run === undefined ? {} : { run }), ...(callId === undefined ? {} : { callId }) }
+    return { ability, input, context: { signal, caller, ...journal } }
   }
 
   /** What a caller may hear of when it asks for something that is not there. */
@@ -371,6 +386,7 @@ function toInvocation(abilityId: string, wanted: Wanted, read: () => unknown, op
     // One of its own: what a handler leaves on a shared signal would stay for good.
     signal: given.signal ?? new AbortController().signal,
     run: given.run,
+    callId: given.callId,
   }
 }
 

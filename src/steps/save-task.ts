@@ -4,6 +4,7 @@ import type { TaskRecord } from '../entities/task.ts'
 import { isSettled } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { AnyStep, Op, Step, Tx } from '../ledger/ledger.ts'
+import { isByHand } from '../machines/readiness.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
 import { cancel } from './cancel.ts'
@@ -11,7 +12,7 @@ import { create, type TaskDraft, type TreeLimits } from './create.ts'
 import { defaultSystemPrompt } from './draft.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { update } from './update.ts'
-import { complete, fail, start } from './verbs.ts'
+import { answer, complete, fail, start } from './verbs.ts'
 
 export interface SaveTaskRequest extends Moment {
   id: string
@@ -108,9 +109,15 @@ function stepsOfKnown(task: TaskRecord, request: SaveTaskRequest): AnyStep[] {
     if (!standsSo(task, outcome)) throw settledOtherwise(task, outcome)
     return []
   }
-  const isThere = outcome.status === 'open' || outcome.status === 'canceled' || task.status === 'working'
-  const toWorking = isThere ? [] : [update(task.id, { status: 'working' }, undefined, request)]
-  return [...toWorking, ...stepsFromWorking(request)]
+  const ends = outcome.status === 'completed' || outcome.status === 'failed'
+  return [...(ends ? stepsToWorking(task, request) : []), ...stepsFromWorking(request)]
+}
+
+/** Only what is worked on by hand is brought there: an executor's task ends where it stands, or the table refuses it. */
+function stepsToWorking(task: TaskRecord, request: SaveTaskRequest): AnyStep[] {
+  if (task.status === 'working' || !isByHand(task)) return []
+  if (task.status !== 'input_required') return [update(task.id, { status: 'working' }, undefined, request)]
+  return [answer({ ...request, taskId: task.id, questionId: undefined, value: { given: null } })]
 }
 
 function standsSo(task: TaskRecord, outcome: SavedOutcome): boolean {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/engine.ts'
 import type { Task } from '../../src/entities/task.ts'
-import type { TaskEngine } from '../../src/task-engine.ts'
+import { TaskEngine } from '../../src/task-engine.ts'
 import { ledgerFile, openEngine, reached, refusalOf } from '../engine/world.ts'
 import { announced, callsOf, inShort, llm, tool } from './world.ts'
 
@@ -110,7 +110,7 @@ describe('A tool that wants to be approved', () => {
   it('takes no answer from a model, not its own and not that of a task above', async () => {
     const { engine, sent, task } = await asking()
     const { id } = questionOf(task)
-    const inner = (engine as unknown as TaskEngine).within(task.id)
+    const inner = TaskEngine.within(engine as unknown as TaskEngine, task.id)
     for (const options of [{}, { question: id }])
       await refusalOf(inner.answer(task.id, { approved: true }, options), 'FORBIDDEN')
     const caller = { surface: 'model', taskId: task.id, run: 1 }

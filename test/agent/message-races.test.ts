@@ -106,8 +106,7 @@ describe('A message', () => {
     ])
   })
 
-  // Known faults: `it.fails` tells when they are mended.
-  it.fails('that follows up such an agent is answered too', async () => {
+  it('S0-080 that follows up such an agent is answered too', async () => {
     const { engine, task, child } = await awaitingChildren()
     await engine.send(task, 'two', { delivery: 'followup' })
     await engine.start(child)
@@ -115,7 +114,7 @@ describe('A message', () => {
     expect(await engine.result(task)).toBe('re: two')
   })
 
-  it.fails('that comes just before the end of the last child is answered before the parent is completed', async () => {
+  it('S0-080 that comes just before the end of the last child is answered before the parent is completed', async () => {
     const { engine, task, child } = await awaitingChildren()
     await engine.start(child)
     await Promise.all([engine.send(task, 'two'), engine.complete(child)])

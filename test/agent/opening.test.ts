@@ -6,7 +6,7 @@ import { createEngine } from '../../src/engine.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
-import { deferred, ledgerFile, openEngine, turns } from '../engine/world.ts'
+import { deferred, ledgerFile, openEngine, refusalOf, turns } from '../engine/world.ts'
 import { echo, llm, said, tool } from './world.ts'
 
 /** Says what it reads, so that a result shows a prompt. */
@@ -43,11 +43,15 @@ describe('What an agent is told first', () => {
     expect(await userOf({ input: { a: 1 } })).toBe('user: {\n  "a": 1\n}')
   })
 
-  it('a task without goal and input fails, and no model is asked', async () => {
+  it('a task without goal and input is refused; made where the agent was not known it fails, and no model is asked', async () => {
+    const ledger = ledgerFile()
+    const producer = await createEngine({ ledger, work: false })
+    const { id } = await producer.create({ executor: 'agent' } as never)
+    await producer.close()
     const model = createScriptedModel(() => ({ text: 'What?' }))
-    const engine = await openEngine({ model, executors: { agent: agent() } })
-    const task = await engine.create({ executor: 'agent' })
-    expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'INVALID_INPUT' } })
+    const engine = await openEngine({ ledger, model, executors: { agent: agent() } })
+    await refusalOf(engine.create({ executor: 'agent' }), 'INVALID_INPUT')
+    expect(await engine.settled(id)).toMatchObject({ status: 'failed', error: { code: 'INVALID_INPUT' } })
     expect(model.prompts).toEqual([])
   })
 

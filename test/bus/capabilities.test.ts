@@ -123,7 +123,7 @@ describe('a guard', () => {
     return {
       bus,
       handled,
-      cancel: (ids: unknown, caller?: Caller) => bus.call('task:cancel', { ids }, caller ? { caller } : {}),
+      cancel: (ids: unknown, caller?: Caller) => bus.call('task:cancel' as string, { ids }, caller ? { caller } : {}),
     }
   }
 

@@ -108,11 +108,16 @@ export const publicTypesAreOurOwn: Rule = (files) => {
     ...file.imports,
     ...Array.from(file.text.matchAll(/\/\/\/\s*<reference types="([^"]+)"/g), (match) => match[1] ?? ''),
   ]
-  return reachableFrom(files, ['dist/index.d.ts', 'dist/testing/index.d.ts', 'dist/vocabularies/exo.d.ts', 'dist/vocabularies/agent-os.d.ts', 'dist/ai/durable.d.ts']).flatMap(
-    (file) =>
-      named(file)
-        .filter((specifier) => hidden.includes(packageOf(specifier)))
-        .map((specifier) => `${file.path} is reachable from the public types and imports ${specifier}`),
+  return reachableFrom(files, [
+    'dist/index.d.ts',
+    'dist/testing/index.d.ts',
+    'dist/vocabularies/exo.d.ts',
+    'dist/vocabularies/agent-os.d.ts',
+    'dist/ai/durable.d.ts',
+  ]).flatMap((file) =>
+    named(file)
+      .filter((specifier) => hidden.includes(packageOf(specifier)))
+      .map((specifier) => `${file.path} is reachable from the public types and imports ${specifier}`),
   )
 }
 

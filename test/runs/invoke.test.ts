@@ -32,9 +32,10 @@ describe('An ability that a run invokes', () => {
     )
     const task = await world.engine.create({ executor: 'work' })
     expect(await world.engine.result(task)).toEqual([6, 8])
-    expect(seen.map(({ caller, run }) => [caller.surface, caller.taskId, caller.run, run?.number])).toEqual([
-      ['run', task.id, 1, 1],
-      ['run', task.id, 2, 2],
+    const ids = (await world.engine.calls(task)).map(({ id }) => id)
+    expect(seen.map(({ caller, run, callId }) => [caller.surface, caller.taskId, run?.number, callId])).toEqual([
+      ['run', task.id, 1, ids[0]],
+      ['run', task.id, 2, ids[1]],
     ])
     expect(
       (await world.engine.calls(task)).map(({ name, params, status, result }) => [name, params, status, result]),

@@ -58,11 +58,18 @@ function rowOf(call: z.output<typeof callSchema>, at: number): SaveCallRequest['
   }
 }
 
-function outcomeOf(status: CallStatus, details: unknown): Pick<SaveCallRequest['call'], 'details' | 'result' | 'error'> {
+function outcomeOf(
+  status: CallStatus,
+  details: unknown,
+): Pick<SaveCallRequest['call'], 'details' | 'result' | 'error'> {
   if (status === 'completed') return { details: null, result: details, error: null }
   if (status !== 'failed') return { details: isEmpty(details) ? null : details, result: null, error: null }
   const { error, stack } = failureSchema.parse(details)
-  return { details: stack === undefined ? null : { stack }, result: null, error: { code: 'CALL_FAILED', message: error } }
+  return {
+    details: stack === undefined ? null : { stack },
+    result: null,
+    error: { code: 'CALL_FAILED', message: error },
+  }
 }
 
 /** Whatever a failure is told as, something of it is a text. */

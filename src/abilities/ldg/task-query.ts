@@ -43,9 +43,16 @@ export function ldgTaskQuery(host: AbilityHost) {
   })
 }
 
-function filterOf({ completionStatus, status, parentTaskId, fromTime, toTime }: z.output<typeof querySchema>): TaskFilter {
+function filterOf({
+  completionStatus,
+  status,
+  parentTaskId,
+  fromTime,
+  toTime,
+}: z.output<typeof querySchema>): TaskFilter {
   const completion = filterByCompletion(completionStatus)
-  const statuses = status === undefined ? undefined : (completion.statuses ?? [status]).filter((each) => each === status)
+  const statuses =
+    status === undefined ? undefined : (completion.statuses ?? [status]).filter((each) => each === status)
   return {
     ...completion,
     ...(statuses === undefined ? {} : { statuses }),

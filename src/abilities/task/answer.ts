@@ -11,7 +11,10 @@ export function taskAnswer(host: AbilityHost) {
     description: 'Answers the open question of a task, which then goes on.',
     input: z.strictObject({
       taskId: taskIdSchema,
-      value: z.unknown().optional().describe('The answer, as the question wants it. Default: what the question proposes.'),
+      value: z
+        .unknown()
+        .optional()
+        .describe('The answer, as the question wants it. Default: what the question proposes.'),
       question: z.string().min(1).max(100).optional().describe('Id of the question, if there are several.'),
     }),
     output: standingSchema,

@@ -8,7 +8,8 @@ import { createTask, newTaskSchema, tasksNamedBy } from './new-task.ts'
 export function taskCreate(host: AbilityHost) {
   return defineAbility({
     id: 'task:create',
-    description: 'Creates a task that works towards a goal in the background; a task that calls gets a subtask of its own.',
+    description:
+      'Creates a task that works towards a goal in the background; a task that calls gets a subtask of its own.',
     input: newTaskSchema,
     output: z.object({ taskId: z.string() }),
     scope: tasksNamedBy,

@@ -2,8 +2,8 @@
 // own, worked on by agents and bound by the lists that bind itself: the engine that it is given sees to that.
 import { z } from 'zod'
 import type { CreateOptions } from '../../api.ts'
-import { abilityListSchema } from '../../entities/ability-pattern.ts'
 import type { Caller } from '../../bus/caller.ts'
+import { abilityListSchema } from '../../entities/ability-pattern.ts'
 import type { Task } from '../../entities/task.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { idsIn } from '../own-tasks.ts'
@@ -15,15 +15,31 @@ export const newTaskSchema = z.strictObject({
     .optional()
     .describe('The task that it is a subtask of. Default: the task that calls, if one does.'),
   systemPrompt: z.string().trim().min(1).optional().describe('Instructions for its agent in place of the usual ones.'),
-  name: z.string().trim().min(1).max(500).optional().describe('A short name for lists. Default: the first line of the goal.'),
+  name: z
+    .string()
+    .trim()
+    .min(1)
+    .max(500)
+    .optional()
+    .describe('A short name for lists. Default: the first line of the goal.'),
   priority: z.int().min(-1_000_000_000).max(1_000_000_000).optional().describe('Higher runs first. Default 0.'),
   abilities: abilityListSchema
     .optional()
     .describe('What its model may call: ids of abilities, `module:*`, `*`. Never more than the task that calls may.'),
   model: z.string().trim().min(1).max(100).optional().describe('The name of the model that works on it.'),
-  executor: z.string().trim().min(1).max(500).optional().describe('The name of the agent, or other executor, that works on it.'),
+  executor: z
+    .string()
+    .trim()
+    .min(1)
+    .max(500)
+    .optional()
+    .describe('The name of the agent, or other executor, that works on it.'),
   input: z.unknown().optional().describe('Data for it, as JSON.'),
-  blockedBy: z.array(taskIdSchema).max(1_000).optional().describe('Ids of tasks that must be completed before it starts.'),
+  blockedBy: z
+    .array(taskIdSchema)
+    .max(1_000)
+    .optional()
+    .describe('Ids of tasks that must be completed before it starts.'),
 })
 export type NewTaskInput = z.output<typeof newTaskSchema>
 
@@ -43,4 +59,3 @@ export async function createTask(host: AbilityHost, input: NewTaskInput, caller:
   ])
   return task as Task
 }
-

@@ -1,7 +1,7 @@
 // task:route: which open task a message is for, or that it begins a new one. It only says so; nothing is sent.
-import { defineAbility } from '../../bus/ability.ts'
-import type { Caller } from '../../bus/caller.ts'
+
 import type { Engine } from '../../api.ts'
+import { defineAbility } from '../../bus/ability.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import { askModelOf } from '../../routing/ask-model.ts'

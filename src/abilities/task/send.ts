@@ -1,8 +1,8 @@
 // task:send: a message for a task. One that has ended takes none, and says so (conformance C-33, S1-027…S1-031).
 import { z } from 'zod'
+import type { Engine } from '../../api.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
-import type { Engine } from '../../api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import type { AbilityHost } from '../ability-host.ts'
@@ -16,7 +16,9 @@ const inputSchema = z.strictObject({
   delivery: z
     .enum(['steer', 'followup', 'abort'])
     .optional()
-    .describe('`steer` (default): read before its next step; `followup`: when it would end; `abort`: it is paused at once.'),
+    .describe(
+      '`steer` (default): read before its next step; `followup`: when it would end; `abort`: it is paused at once.',
+    ),
   retry: z.boolean().optional().describe('Give a failed task a new attempt. Default false.'),
 })
 type SendInput = z.output<typeof inputSchema>

@@ -9,7 +9,8 @@ import { createTask, newTaskSchema, tasksNamedBy } from './new-task.ts'
 export function taskSpawn(host: AbilityHost) {
   return defineAbility({
     id: 'task:spawn',
-    description: 'Starts a task that works towards a goal in the background, and tells whether it runs or has to queue.',
+    description:
+      'Starts a task that works towards a goal in the background, and tells whether it runs or has to queue.',
     input: newTaskSchema,
     output: z.object({ taskId: z.string(), status: z.enum(['pending', 'running']) }),
     scope: tasksNamedBy,

@@ -90,15 +90,7 @@ export type LedgerTask = z.output<typeof taskRecordSchema>
 export function toItem(
   task: Pick<
     TaskRecord,
-    | 'id'
-    | 'goal'
-    | 'name'
-    | 'status'
-    | 'statusReason'
-    | 'parentId'
-    | 'createdAt'
-    | 'updatedAt'
-    | 'completedAt'
+    'id' | 'goal' | 'name' | 'status' | 'statusReason' | 'parentId' | 'createdAt' | 'updatedAt' | 'completedAt'
   >,
 ): TaskItem {
   return {

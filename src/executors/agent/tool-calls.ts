@@ -7,7 +7,7 @@ import { interruptedError } from '../../entities/call.ts'
 import type { TakenStep } from '../../entities/conversation.ts'
 import type { OnInterrupt } from '../../entities/task.ts'
 import { ErrandError, Failure } from '../../errors.ts'
-import type { CallOptions, Run } from '../../executor.ts'
+import type { CallContext, CallOptions, Run } from '../../executor.ts'
 import { confirmAnswerSchema, confirmQuestion } from './confirmation.ts'
 import { argumentsOf } from './take-step.ts'
 import { askUserSchema, type Tool, type Toolbox, waitForTasksSchema } from './toolbox.ts'
@@ -78,9 +78,9 @@ export class ToolCalls {
   ): Promise<void> {
     const { bus } = this.#talk
     const { caller } = this.#tools
-    const call = async (input: unknown, { signal }: { signal: AbortSignal }): Promise<unknown> => {
+    const call = async (input: unknown, { signal, callId }: CallContext): Promise<unknown> => {
       try {
-        return await bus.call(tool.id, input, { caller, signal, run: this.#run })
+        return await bus.call(tool.id, input, { caller, signal, run: this.#run, callId })
       } catch (error) {
         throw failureWithin(error)
       }

@@ -22,7 +22,7 @@ export function decisionJson(decision: Decision) {
   }
 }
 
-function verbFor({ action, known, changed, needed }: Decision): string {
+function verbFor({ action, task, known, changed, needed }: Decision): string {
   switch (action) {
     case 'create':
       return needed ? 'create' : 'hold'
@@ -43,8 +43,13 @@ function verbFor({ action, known, changed, needed }: Decision): string {
     case 'paused':
     case 'waiting':
     case 'input_required':
-      return changed ? 'update' : 'go on'
+      return changed && task.spec.executor !== 'agent' ? 'update' : 'go on'
   }
+}
+
+/** Only what has ended well, or was ended, is run again for no other reason than that somebody wants it. */
+function isRedone({ status }: { status: TaskStatus }): boolean {
+  return status === 'completed' || status === 'canceled'
 }
 
 const standing: Readonly<Record<TaskStatus, string>> = {
@@ -61,6 +66,7 @@ const standing: Readonly<Record<TaskStatus, string>> = {
 function reasonFor({ action, known, changed, needed }: Decision): string {
   const was = known === undefined ? 'it is new' : standing[known.task.status]
   const hints = [...(changed ? ['its definition was changed'] : []), ...(needed ? [] : ['nothing asked for needs it'])]
-  if (action === 'redo') hints.unshift('--redo names it')
+  if (action === 'redo')
+    hints.unshift(known !== undefined && isRedone(known.task) ? '--redo names it' : 'an agent begins anew')
   return [was, ...hints].join(', ')
 }

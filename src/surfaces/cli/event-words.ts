@@ -1,6 +1,7 @@
 // What the events of the feed hold, read with care: `data` is open, and an older or newer engine may have written it.
 import type { TaskEvent } from '../../entities/event.ts'
 import { type TaskStatus, taskStatuses } from '../../entities/task.ts'
+import { cleanLine, firstLine, fitWidth } from './terminal-text.ts'
 
 /** The task's state after the event. */
 export function statusAfter(event: TaskEvent): TaskStatus | undefined {
@@ -25,6 +26,25 @@ export function errorMessageOf(event: TaskEvent): string {
 /** Output that the event stores. */
 export function outputOf(event: TaskEvent): string {
   return event.type === 'output.written' ? textOf(event, 'text') : ''
+}
+
+const longestArguments = 120
+
+/** `calls fs:read {"path":"notes.md"}`, of a call that begins. */
+export function callWords(event: TaskEvent): string {
+  return toolWords(textOf(event, 'tool'), event.data['args'])
+}
+
+export function toolWords(tool: string, args: unknown): string {
+  const given = JSON.stringify(args) ?? ''
+  const shown = given === '{}' || given === 'null' ? '' : ` ${fitWidth(cleanLine(given), longestArguments)}`
+  return `calls ${cleanLine(tool)}${shown}`
+}
+
+/** A step of a model that came to nothing, and whether it is asked again. */
+export function modelFailure(event: TaskEvent): string {
+  const again = typeof event.data['againInMs'] === 'number' ? ' (it is asked again)' : ''
+  return `the model failed: ${firstLine(errorMessageOf(event))}${again}`
 }
 
 /** The task failed for now, and its retry policy gives it another attempt. */

@@ -34,6 +34,7 @@ const badInput: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'LEDGER_NEWER',
   'NOT_OFFERED',
   'INVALID_PLAN',
+  'NO_MODEL',
 ])
 
 /** The exit code of whatever was thrown. */

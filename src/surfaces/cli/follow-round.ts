@@ -7,11 +7,11 @@ import type { TaskEvent } from '../../entities/event.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import { resolvesWithin } from '../../executors/timed-wait.ts'
+import { goesOn } from './going-on.ts'
 import type { KnownRound } from './plan-round.ts'
 import { readRound } from './prepare-round.ts'
 import type { Reporter } from './reporter.ts'
 import type { RunView } from './run-view.ts'
-import { isGoingOn, isUnclear } from './verdict.ts'
 
 /** After a look at the whole round at least so many times its own length passes until the next one. */
 const restPerLook = 4
@@ -70,7 +70,7 @@ export async function followRound(options: FollowOptions): Promise<void> {
   try {
     while (!signal.aborted) {
       const begunAt = clock.now()
-      const quiet = !(await goesOn(options))
+      const quiet = !(await roundGoesOn(options))
       // A round is read page by page: what happened meanwhile may stand in none of them.
       if (quiet && !bell.heard) return
       const restMs = Math.min((clock.now() - begunAt) * restPerLook, longestRestMs)
@@ -83,7 +83,7 @@ export async function followRound(options: FollowOptions): Promise<void> {
   }
 }
 
-async function goesOn({ engine, round, view }: FollowOptions): Promise<boolean> {
+async function roundGoesOn({ engine, round, view }: FollowOptions): Promise<boolean> {
   if (!engine.status.get().context.working) {
     throw new ErrandError(
       'ENGINE_CLOSED',
@@ -94,9 +94,7 @@ async function goesOn({ engine, round, view }: FollowOptions): Promise<boolean> 
   const known = await readRound(engine, round)
   view.refresh(tasksOf(known))
   const open = tasksOf(known).filter((task) => !task.group && !isSettled(task.status))
-  if (open.some((task) => isGoingOn(task, undefined))) return true
-  for (const task of open) if (isUnclear(task) && isGoingOn(task, await engine.why(task.id))) return true
-  return false
+  return await goesOn(engine, open)
 }
 
 /** Resolves after so many milliseconds, or when the user wants to stop. */

@@ -19,6 +19,8 @@ export interface CommandIo {
   stderr: Output
   /** The keys of whoever sits at the terminal; undefined when nobody does. */
   keyboard?: Keyboard | undefined
+  /** Standard input when it is no terminal; touched only by verbs that read it. */
+  input?: (() => NodeJS.ReadableStream) | undefined
   env: Readonly<Record<string, string | undefined>>
   cwd: string
   /** Calls back when the user wants to stop (SIGINT, SIGTERM); returns what ends the listening. */

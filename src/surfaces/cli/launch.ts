@@ -26,6 +26,7 @@ function processIo(): CommandIo {
     stderr: process.stderr,
     // Touched only if it is one: a stream on something else may have effects of its own.
     keyboard: isatty(0) ? process.stdin : undefined,
+    input: isatty(0) ? undefined : () => process.stdin,
     env: process.env,
     cwd: process.cwd(),
     interrupt,

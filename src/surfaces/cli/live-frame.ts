@@ -70,7 +70,7 @@ function drawRow(row: Row, nameWidth: number, { now, tick, columns, paint }: Fra
 }
 
 function drawCount(rows: readonly Row[], shown: readonly Row[], { columns, paint }: FrameOptions): string {
-  const leaves = rows.filter((row) => !row.group)
+  const leaves = rows.filter((row) => !row.group && row.subtask !== true)
   const count = (wanted: (row: Row) => boolean) => leaves.filter(wanted).length
   const parts = [
     `${count((row) => row.status === 'completed')} of ${leaves.length} completed`,

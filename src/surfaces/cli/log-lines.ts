@@ -1,10 +1,15 @@
 // The items of a task's stream as lines for people. Output arrives in pieces that need not end where a line does, and
-// an escape sequence cut in two could slip through the cleaning: so only whole lines are passed on.
+// an escape sequence cut in two could slip through the cleaning: so only whole lines are passed on. What a conversation announces
+// of an agent's calls is told by the calls themselves, which know more.
 import type { StreamItem } from '../../api.ts'
+import { toolWords } from './event-words.ts'
+import { cleanLine, firstLine } from './terminal-text.ts'
 
 export class LogLines {
   readonly #print: (line: string) => void
   #rest = ''
+  /** Ids, without their kind, of the calls that the conversation tells of. */
+  readonly #told = new Set<string>()
 
   constructor(print: (line: string) => void) {
     this.#print = print
@@ -17,7 +22,13 @@ export class LogLines {
         if (item.messageId === undefined) this.#output(item.content)
         return
       case 'message':
-        this.#line(`${item.role}: ${item.content}`)
+        if (!this.#announcesCall(item)) this.#line(`${item.role}: ${item.content}`)
+        return
+      case 'tool_call':
+        if (this.#told.has(bareId(item.callId))) this.#line(toolWords(item.tool, item.args))
+        return
+      case 'tool_result':
+        if (this.#told.has(bareId(item.callId))) this.#line(resultWords(item))
         return
       case 'question':
         this.#line(`asks: ${item.question}`)
@@ -28,11 +39,21 @@ export class LogLines {
       case 'start':
       case 'state':
       case 'progress':
-      case 'tool_call':
-      case 'tool_result':
       case 'end':
         return
     }
+  }
+
+  /** Something that happened beside what the task said. */
+  note(text: string): void {
+    this.#line(text)
+  }
+
+  #announcesCall({ messageId, announcement }: Extract<StreamItem, { type: 'message' }>): boolean {
+    const [, id, which] = (announcement && /^msg-(.+)-(start|end)$/.exec(messageId)) || []
+    if (id === undefined) return false
+    if (which === 'start') this.#told.add(id)
+    return this.#told.has(id)
   }
 
   /** Passes on what is left of a line without an end. */
@@ -51,4 +72,16 @@ export class LogLines {
     this.#rest = lines.pop() ?? ''
     for (const line of lines) this.#print(line)
   }
+}
+
+const longestResult = 200
+
+function bareId(callId: string): string {
+  return callId.replace(/^call-/, '')
+}
+
+function resultWords({ tool, result, error }: Extract<StreamItem, { type: 'tool_result' }>): string {
+  if (error !== undefined) return `${cleanLine(tool)} failed: ${firstLine(error.message)}`
+  const text = cleanLine(typeof result === 'string' ? result : (JSON.stringify(result) ?? ''))
+  return `${cleanLine(tool)} gave ${text.length > longestResult ? `${text.slice(0, longestResult)}…` : text}`
 }

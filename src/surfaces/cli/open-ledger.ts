@@ -1,4 +1,4 @@
-// How every verb but `run` reaches the ledger: an engine that only commands. It never runs, recovers or fires anything,
+// How the verbs that work on nothing reach the ledger: an engine that only commands. It never runs, recovers or fires anything,
 // and the process that does hears of what is written here through the ledger itself.
 import type { Engine } from '../../api.ts'
 import { ErrandError } from '../../errors.ts'

@@ -46,6 +46,9 @@ export function parsePlan(source: PlanSource, path: string): Plan {
     name: raw.name ?? basename(path).replace(/\.(ya?ml|json)$/i, ''),
     description: raw.description,
     concurrency: raw.concurrency,
+    model: raw.model,
+    files: raw.files === undefined ? undefined : resolve(folder, raw.files),
+    maxIterations: raw.maxIterations,
     tasks,
     byPath,
   }
@@ -118,7 +121,7 @@ function parseTask(scope: Scope, name: string, value: unknown, at: PlanPath, par
 }
 
 /** What a task is can be told by one of these keys; with `role` it is worked on by whoever claims it. */
-const kinds = ['run', 'ask', 'tasks', 'executor', 'role'] as const
+const kinds = ['run', 'ask', 'goal', 'tasks', 'executor', 'role'] as const
 type Work = (typeof kinds)[number]
 
 /** A task has one kind of work, and only the keys that go with it. */
@@ -128,13 +131,13 @@ function kindOf(source: PlanSource, raw: RawPlanTask, at: PlanPath, path: string
   if (work === undefined) {
     throw source.error(
       at,
-      `The task "${path}" has nothing to do: give it \`run\` (a command), \`ask\` (a question), \`tasks\` (a group), \`executor\`, or \`role\` (who may claim it)`,
+      `The task "${path}" has nothing to do: give it \`run\` (a command), \`ask\` (a question), \`goal\` (what an agent is to reach), \`tasks\` (a group), \`executor\`, or \`role\` (who may claim it)`,
     )
   }
   if (second !== undefined) {
     throw source.error(
       [...at, second],
-      `The task "${path}" has both \`${work}\` and \`${second}\`: it can be only one of run, ask, tasks, executor and role`,
+      `The task "${path}" has both \`${work}\` and \`${second}\`: it can be only one of run, ask, goal, tasks, executor and role`,
       {
         at: 'key',
       },
@@ -152,6 +155,13 @@ function kindOf(source: PlanSource, raw: RawPlanTask, at: PlanPath, path: string
     throw source.error(
       [...at, 'timeoutMs'],
       `The task "${path}" has both \`timeout\` and \`timeoutMs\`: they are the same thing, keep one`,
+      { at: 'key' },
+    )
+  }
+  if (raw.system !== undefined && raw.systemPrompt !== undefined) {
+    throw source.error(
+      [...at, 'systemPrompt'],
+      `The task "${path}" has both \`system\` and \`systemPrompt\`: they are the same thing, keep one`,
       { at: 'key' },
     )
   }
@@ -175,12 +185,16 @@ function kindOf(source: PlanSource, raw: RawPlanTask, at: PlanPath, path: string
   return work
 }
 
+/** What only an agent has. */
+const agentKeys = ['model', 'system', 'systemPrompt', 'abilities'] as const
+
 const foreignKeys: Readonly<Record<Work, ReadonlyArray<keyof RawPlanTask>>> = {
-  run: [],
-  ask: ['input', 'cwd', 'env', 'shell', 'onInterrupt'],
-  tasks: ['input', 'retry', 'timeout', 'timeoutMs', 'notBefore', 'onInterrupt'],
-  executor: ['cwd', 'env', 'shell'],
-  role: ['cwd', 'env', 'shell', 'retry', 'timeout', 'timeoutMs', 'onInterrupt', 'autoStart'],
+  run: agentKeys,
+  ask: ['input', 'cwd', 'env', 'shell', 'onInterrupt', ...agentKeys],
+  goal: ['cwd', 'env', 'shell'],
+  tasks: ['input', 'retry', 'timeout', 'timeoutMs', 'notBefore', 'onInterrupt', ...agentKeys],
+  executor: ['cwd', 'env', 'shell', ...agentKeys],
+  role: ['cwd', 'env', 'shell', 'retry', 'timeout', 'timeoutMs', 'onInterrupt', 'autoStart', ...agentKeys],
 }
 
 function checkExecutor(source: PlanSource, executor: string, at: PlanPath, path: string): void {
@@ -240,23 +254,32 @@ function placeOf({ env, shell }: Scope, cwd: string): Place {
 /**
  * Executor and input: what the short forms stand for. The time-out of a question is how long it waits for its answer.
  */
-function workOf(
-  raw: RawPlanTask,
-  work: Work,
-  timeoutMs: number | undefined,
-  place: Place,
-): Pick<PlanTaskSpec, 'executor' | 'input'> {
+function workOf(raw: RawPlanTask, work: Work, timeoutMs: number | undefined, place: Place): PlanTaskSpec {
   switch (work) {
     case 'run':
       return { executor: 'shell', input: { run: raw.run, ...place, ...stdinOf(raw.input) } }
     case 'ask':
       return { executor: 'ask', input: { ...raw.ask, ...(timeoutMs === undefined ? {} : { timeoutMs }) } }
+    case 'goal':
+      return agentOf(raw)
     case 'executor':
       return { executor: raw.executor as string, ...(raw.input === undefined ? {} : { input: raw.input }) }
     case 'role':
       return raw.input === undefined ? {} : { input: raw.input }
     case 'tasks':
       return {}
+  }
+}
+
+/** Whether there is a model for it is known only when the plan is run (goal-tasks.ts). */
+function agentOf({ goal, model, system, systemPrompt = system, abilities, input }: RawPlanTask): PlanTaskSpec {
+  return {
+    executor: 'agent',
+    ...(goal === undefined ? {} : { goal }),
+    ...(model === undefined ? {} : { model }),
+    ...(systemPrompt === undefined ? {} : { systemPrompt }),
+    ...(abilities === undefined ? {} : { abilities }),
+    ...(input === undefined ? {} : { input }),
   }
 }
 

@@ -1,7 +1,7 @@
 // A run line by line, for logs and pipes: what started, what it printed, how it ended. Nothing is ever rewritten.
 import type { TaskEvent } from '../../entities/event.ts'
 import { formatDuration } from './duration.ts'
-import { errorMessageOf, outputOf, textOf, willRetry } from './event-words.ts'
+import { callWords, errorMessageOf, modelFailure, outputOf, textOf, willRetry } from './event-words.ts'
 import { type CommandIo, print } from './io.ts'
 import type { Reporter } from './reporter.ts'
 import type { Row, RunView } from './run-view.ts'
@@ -45,7 +45,13 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
         ? ['interrupted: the process that ran it died']
         : []
     case 'model.failed':
-      return [`the model failed: ${firstLine(errorMessageOf(event))}${event.data['againInMs'] === null ? '' : ' (it is asked again)'}`]
+      return [modelFailure(event)]
+    case 'call.started':
+      return row.agent === true ? [callWords(event)] : []
+    case 'call.failed':
+      return row.agent === true
+        ? [`${cleanLine(textOf(event, 'tool'))} failed: ${firstLine(errorMessageOf(event))}`]
+        : []
     case 'question.asked':
       return [`asks: ${firstLine(textOf(event, 'question'))}`]
     case 'output.written':
@@ -70,9 +76,7 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
     case 'task.repaired':
     case 'timer.fired':
     case 'run.closed':
-    case 'call.started':
     case 'call.completed':
-    case 'call.failed':
     case 'message.appended':
     case 'progress.reported':
       return []

@@ -5,7 +5,7 @@
 // Nothing is ever created twice, because nothing that exists is.
 import type { ChildOptions } from '../../api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
-import { deadlineOf, type Plan, type PlanTask } from './plan.ts'
+import { deadlineOf, isGoal, type Plan, type PlanTask } from './plan.ts'
 import { inOrder, leavesOf } from './plan-graph.ts'
 import { type KnownTask, markOf, type PlanMark, withMark } from './plan-mark.ts'
 import { taskKey } from './round-key.ts'
@@ -57,15 +57,16 @@ export function decide(plan: Plan, known: KnownRound, request: RoundRequest): De
     return {
       task,
       known: found,
-      action: actionOf(task, found, request),
+      action: actionOf(plan, task, found, request),
       changed: found !== undefined && isChanged(plan, task, found.mark),
       needed: request.needed.has(task.path),
     }
   })
 }
 
-function actionOf(task: PlanTask, known: KnownTask | undefined, request: RoundRequest): Decision['action'] {
+function actionOf(plan: Plan, task: PlanTask, known: KnownTask | undefined, request: RoundRequest): Decision['action'] {
   if (known === undefined) return 'create'
+  if (isReplaced(plan, task, known, request)) return 'redo'
   switch (known.task.status) {
     case 'completed':
     case 'canceled':
@@ -77,9 +78,21 @@ function actionOf(task: PlanTask, known: KnownTask | undefined, request: RoundRe
   }
 }
 
+/**
+ * What an agent was given is what its conversation begins with, so another definition is another task: one that has failed, or
+ * has not begun, is made anew. So is a goal that waited to be claimed, once there is a model for it.
+ */
+function isReplaced(plan: Plan, task: PlanTask, { task: known, mark }: KnownTask, { needed }: RoundRequest): boolean {
+  if (!isGoal(task) || task.spec.executor === undefined) return false
+  if (known.executor === task.spec.executor && !isChanged(plan, task, mark)) return false
+  if (known.status === 'failed') return needed.has(task.path)
+  return known.status === 'submitted' && known.run === 0 && known.owner === null
+}
+
 /** Its definition was changed, or the plan was moved and the folders in its input with it. */
 export function isChanged(plan: Plan, task: PlanTask, mark: PlanMark): boolean {
-  return mark.definition !== task.definitionHash || (mark.folder !== plan.folder && !task.group)
+  const hasFolder = !task.group && !isGoal(task)
+  return mark.definition !== task.definitionHash || (mark.folder !== plan.folder && hasFolder)
 }
 
 /** A new definition can still take effect: it has not ended for good and is not at work right now. */

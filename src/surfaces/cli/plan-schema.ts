@@ -1,6 +1,7 @@
 // What a plan may say: every key of the file with its type, in zod. What the keys mean together (one kind of work per
 // task, names that exist, no cycles) is judged in plan.ts.
 import { z } from 'zod'
+import { abilityListSchema } from '../../entities/ability-pattern.ts'
 import { childFailurePolicies, dependencyFailurePolicies, onInterruptPolicies } from '../../entities/task.ts'
 import { retryOptionSchema } from '../../options.ts'
 import { durationForms, parseDuration } from './duration.ts'
@@ -83,6 +84,13 @@ const after = z.union(
   'expected the name of a task beside this one, or a list of them',
 )
 
+const model = text.max(100).regex(/^[^\s:]+:\S.*$/, 'expected a model like "openai:gpt-5-mini", or "script:FILE"')
+
+const abilities = z.union(
+  [text.transform((list) => list.split(',').map((id) => id.trim())).pipe(abilityListSchema), abilityListSchema],
+  'expected what the agent may call: a list of abilities like [fs:read, "task:*"]',
+)
+
 const tasks = z.record(z.string(), z.unknown(), 'expected tasks by name, like { lines: { run: "wc -l *" } }')
 
 /** The keys of a task. `tasks` is judged level by level, so that each complaint is about one task. */
@@ -91,6 +99,11 @@ export const planTaskSchema = z.strictObject({
   description: z.string().optional(),
   run: text.optional(),
   ask: ask.optional(),
+  goal: text.optional(),
+  model: model.optional(),
+  system: text.optional(),
+  systemPrompt: text.optional(),
+  abilities: abilities.optional(),
   tasks: tasks.optional(),
   executor: text.optional(),
   input: z.unknown().optional(),
@@ -124,6 +137,12 @@ export const planSchema = z.strictObject({
   cwd: text.optional(),
   env: env.optional(),
   shell: text.optional(),
+  model: model.optional(),
+  files: text.optional(),
+  maxIterations: z
+    .int('expected a number of steps')
+    .min(1, 'an agent must be able to take at least one step')
+    .optional(),
   tasks,
 })
 
@@ -137,9 +156,6 @@ export const planKeys = {
 
 /** Keys that mean something elsewhere or will later; each with what to do instead. */
 export const refusedTaskKeys: Readonly<Record<string, string>> = {
-  goal: 'a goal is work for an agent, and this version has no agent executor yet; give the task a command with `run`, or a person a question with `ask`',
-  model:
-    'a model is called by an agent, and this version has no agent executor yet; a command given with `run` may call one',
   key: 'the tasks of a plan are keyed by their names; `errand run --key` names a round',
   parentId: 'a task of a plan belongs to the group that it stands in; nest it under `tasks`',
 }

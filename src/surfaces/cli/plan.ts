@@ -36,9 +36,20 @@ export interface Plan {
   name: string
   description: string | undefined
   concurrency: number | undefined
+  /** The model of its goals that name none. */
+  model: string | undefined
+  /** The folder that its agents may read. */
+  files: string | undefined
+  /** Steps that an agent may take in one attempt. */
+  maxIterations: number | undefined
   tasks: PlanTask[]
   /** Groups included, in the order of the file. */
   byPath: ReadonlyMap<string, PlanTask>
+}
+
+/** It has a goal, for an agent to reach. */
+export function isGoal({ spec }: Pick<PlanTask, 'spec'>): boolean {
+  return spec.goal !== undefined
 }
 
 /** All tasks of a level and below, each group before what it holds. */

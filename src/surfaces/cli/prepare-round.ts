@@ -3,11 +3,11 @@
 // be repeated: killed anywhere in between, the next run judges anew and does what is left.
 import type { Engine } from '../../api.ts'
 import { systemClock } from '../../clock.ts'
-import type { Task } from '../../entities/task.ts'
+import { isSettled, type Task } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import type { TaskPatch } from '../../options.ts'
 import { allTasks } from './each-task.ts'
-import { deadlineOf, flatten, type Plan, type PlanTask } from './plan.ts'
+import { deadlineOf, flatten, isGoal, type Plan, type PlanTask } from './plan.ts'
 import { type KnownTask, markOf, withMark } from './plan-mark.ts'
 import {
   blockersOf,
@@ -49,6 +49,7 @@ export async function readRound(engine: Engine, round: string): Promise<KnownRou
 export async function prepareRound(engine: Engine, options: PrepareOptions): Promise<PreparedRound> {
   const { decisions, known } = await createMissing(engine, options)
   await alignDefinitions(engine, options.plan, known)
+  await retire(engine, decisions)
   await release(engine, decisions)
   return { decisions, known: await readRound(engine, options.round) }
 }
@@ -99,7 +100,8 @@ function checkKinds(plan: Plan, known: KnownRound): void {
     if (found === undefined) continue
     const was = kindWords(found.task)
     const is = kindWords({ group: task.group, executor: task.spec.executor ?? null })
-    if (was === is) continue
+    // Whether a goal is an agent's depends on whether there is a model, and may change from run to run.
+    if (was === is || (isGoal(task) && found.task.goal !== null)) continue
     throw new ErrandError(
       'INVALID_PLAN',
       `"${task.path}" was ${was} when this round began and is ${is} now. Give it another name, or start a new round with --again.`,
@@ -121,7 +123,8 @@ async function alignDefinitions(engine: Engine, plan: Plan, known: KnownRound): 
     if (task.group) {
       if (changed) await engine.update(found.task.id, groupPatch(task, found))
     } else if (takesDefinition(found.task) && (changed || hasOldEdges(task, plan, known, found.mark))) {
-      await unlessOvertaken(() => engine.update(found.task.id, taskPatch(task, plan, known, found)))
+      const patch = found.task.executor === 'agent' && isGoal(task) ? edgesPatch : taskPatch
+      await unlessOvertaken(() => engine.update(found.task.id, patch(task, plan, known, found)))
     }
   }
 }
@@ -143,19 +146,43 @@ function groupPatch(task: PlanTask, { mark }: KnownTask): TaskPatch {
   }
 }
 
+/** What it comes after, and nothing else: an agent that has begun keeps what it was given. */
+function edgesPatch(task: PlanTask, plan: Plan, known: KnownRound, found: KnownTask): TaskPatch {
+  const mark = { ...found.mark, edges: known.nextGeneration - 1 }
+  const blockers = blockersOf(task.comesAfter, plan, known, () => false)
+  return {
+    blockedBy: [...blockers.ids, ...(task.spec.blockedBy ?? [])],
+    metadata: withMark(task.spec.metadata, mark),
+  }
+}
+
 function taskPatch(task: PlanTask, plan: Plan, known: KnownRound, found: KnownTask): TaskPatch {
   const { spec } = task
   const mark = { ...found.mark, folder: plan.folder, edges: known.nextGeneration - 1 }
-  const blockers = blockersOf(task.comesAfter, plan, known, () => false)
+  const { blockedBy } = edgesPatch(task, plan, known, found)
   return {
     ...groupPatch(task, { ...found, mark }),
-    blockedBy: [...blockers.ids, ...(spec.blockedBy ?? [])],
+    blockedBy,
+    ...(spec.goal === undefined ? {} : { goal: spec.goal }),
     ...(spec.executor === undefined ? { role: spec.role ?? null } : { executor: spec.executor }),
     input: spec.input ?? null,
     retry: spec.retry ?? null,
     timeoutMs: spec.timeoutMs ?? null,
     onInterrupt: spec.onInterrupt ?? null,
     notBefore: spec.notBefore ?? null,
+  }
+}
+
+/**
+ * Goals that are made anew before they had begun: the old ones must not be worked on beside the new. Only when whatever came after
+ * them comes after the new ones.
+ */
+async function retire(engine: Engine, decisions: readonly Decision[]): Promise<void> {
+  for (const { known, action } of decisions) {
+    if (action !== 'redo' || known === undefined || isSettled(known.task.status)) continue
+    const task = await engine.get(known.task.id)
+    // Whoever has claimed it meanwhile keeps it. Deleted and not canceled: the group that it is in did not fail.
+    if (task !== null && task.run === 0 && task.owner === null) await engine.delete(task.id)
   }
 }
 

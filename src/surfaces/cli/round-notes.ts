@@ -1,7 +1,11 @@
 // What a user should know about a round before it runs: what stays although it was changed, canceled, or left the plan.
 
+import { isSettled } from '../../entities/task.ts'
+import { lacksModel } from './goal-tasks.ts'
+import { howToGiveModel } from './model-source.ts'
+import { flatten, isGoal, type Plan } from './plan.ts'
 import type { KnownTask } from './plan-mark.ts'
-import type { Decision } from './plan-round.ts'
+import type { Decision, KnownRound } from './plan-round.ts'
 import { shellCommand } from './shell-words.ts'
 
 /** @param ledgerFlag `--ledger FILE` for the commands that are shown, when the user had to give it. */
@@ -26,8 +30,25 @@ function noteOn({ task, known, action, changed, needed }: Decision): string[] {
         ? [`"${task.path}" is at work by its old definition. If it fails, run the plan again to give it the new one.`]
         : []
     default:
-      return []
+      return changed && isGoal(task)
+        ? [`"${task.path}" has begun with its old definition and keeps it: it is a conversation by now.`]
+        : []
   }
+}
+
+/** Goals for which there is no model: nothing here works on them. */
+export function goalNotes(plan: Plan, known: KnownRound): string[] {
+  const waiting = flatten(plan.tasks).filter((task) => {
+    const found = known.newest.get(task.path)?.task
+    return lacksModel(task) && found !== undefined && !isSettled(found.status)
+  })
+  const [first, ...others] = waiting.map((task) => `"${task.path}"`)
+  if (first === undefined) return []
+  const [who, has, it] =
+    others.length === 0 ? [first, 'has', 'it waits'] : [`${[first, ...others].join(', ')}`, 'have', 'they wait']
+  return [
+    `${who} ${has} a goal and no model that works on it, so ${it} for somebody who claims it. ${howToGiveModel} A plan may have \`model\` at its top, or on a task.`,
+  ]
 }
 
 function noteOnLeftover({ task, mark }: KnownTask, ledgerFlag: readonly string[]): string {

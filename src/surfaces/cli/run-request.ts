@@ -3,8 +3,10 @@
 import { availableParallelism } from 'node:os'
 import type { Engine } from '../../api.ts'
 import { misuse, wholeNumber } from './arguments.ts'
+import { withModel } from './goal-tasks.ts'
 import type { CommandIo } from './io.ts'
 import { realLedger, resolveLedger } from './ledger-path.ts'
+import { type AgentFlags, agentOptions, defaultModelOf } from './model-source.ts'
 import { readPlan } from './parse-plan.ts'
 import { flatten, type Plan } from './plan.ts'
 import { leavesOf, neededBy } from './plan-graph.ts'
@@ -17,9 +19,10 @@ export const runOptions = {
   redo: { type: 'string', multiple: true },
   again: { type: 'boolean' },
   key: { type: 'string' },
+  ...agentOptions,
 } as const
 
-export interface RunFlags {
+export interface RunFlags extends AgentFlags {
   ledger?: string | undefined
   json?: boolean | undefined
   concurrency?: string | undefined
@@ -37,6 +40,8 @@ export interface RunPlan {
   needed: Set<string>
   redo: Set<string>
   maxConcurrent: number
+  /** The model of goals that name none; undefined when nobody gave one. */
+  model: string | undefined
 }
 
 /** Fewer would let a plan wait for its own slow tasks on a small machine. */
@@ -50,7 +55,9 @@ export async function readRunRequest(
   if (flags.key !== undefined && flags.again)
     throw misuse('--key names a round and --again counts on to the next one: give only one of them.')
   if (flags.key?.trim() === '') throw misuse('--key is empty: it takes the name of a round, like --key "$(date +%F)".')
-  const plan = await readPlan(file as string, io.cwd)
+  const written = await readPlan(file as string, io.cwd)
+  const model = defaultModelOf(io, flags, written.model)
+  const plan = withModel(written, model)
   const ledger = resolveLedger(flags.ledger, io)
   const redo = new Set((flags.redo ?? []).flatMap((name) => leavesOf(planTask(plan, name))).map((task) => task.path))
   const asked =
@@ -65,6 +72,7 @@ export async function readRunRequest(
     planKey: planKey(plan.file, realLedger(ledger, io.cwd)),
     needed,
     redo,
+    model,
     maxConcurrent: slots ?? Math.max(fewestSlots, availableParallelism()),
   }
 }

@@ -3,10 +3,10 @@
 // screen.
 import type { TaskEvent } from '../../entities/event.ts'
 import { isSettled, type Task, type TaskStatus } from '../../entities/task.ts'
-import { errorMessageOf, outputOf, statusAfter } from './event-words.ts'
+import { errorMessageOf, outputOf, statusAfter, textOf } from './event-words.ts'
 import { flatten, type Plan } from './plan.ts'
 import type { KnownRound } from './plan-round.ts'
-import { firstLine, lastLine } from './terminal-text.ts'
+import { cleanLine, firstLine, lastLine } from './terminal-text.ts'
 
 /** A question that waits for somebody at the terminal. */
 export interface OpenQuestion {
@@ -36,18 +36,51 @@ export interface Row {
   lastLine: string
   error: string
   question: OpenQuestion | null
+  /** A model works on it: what it does besides talking is worth a line. */
+  agent?: boolean
+  /** An agent made it: it stands in no plan. */
+  subtask?: boolean
 }
 
 export class RunView {
-  readonly rows: readonly Row[]
+  readonly #rows: Row[]
   readonly #byTask: Map<string, Row>
 
-  constructor(plan: Plan, known: KnownRound) {
-    this.rows = flatten(plan.tasks).flatMap((task) => {
+  constructor(plan: Pick<Plan, 'tasks'>, known: KnownRound) {
+    this.#rows = flatten(plan.tasks).flatMap((task) => {
       const found = known.newest.get(task.path)
       return found === undefined ? [] : [rowOf(task.path, task.name, task.group, found.task)]
     })
     this.#byTask = new Map(this.rows.map((row) => [row.taskId, row]))
+  }
+
+  /** The tasks of the plan, in its order, each agent's followed by the tasks that it has made. */
+  get rows(): readonly Row[] {
+    return this.#rows
+  }
+
+  /** Takes in a task that stands in no plan, with whatever is made below it. */
+  follow(task: Task): void {
+    const row = rowOf(cleanLine(task.name), task.name, task.group, task)
+    this.#rows.push(row)
+    this.#byTask.set(task.id, row)
+  }
+
+  /** Takes in a task that an agent made; what another task has below it is nobody's business here. */
+  adopt(task: Pick<Task, 'id' | 'name' | 'parentId' | 'group' | 'executor'> & Partial<Task>): Row | undefined {
+    const parent = task.parentId === null ? undefined : this.#byTask.get(task.parentId)
+    if (parent === undefined || this.#byTask.has(task.id) || !(parent.agent || parent.subtask)) return undefined
+    const row = { ...newSubtask(parent, task), ...('status' in task ? stateOf(task as Task) : {}) }
+    this.#rows.splice(this.#endOf(parent), 0, row)
+    this.#byTask.set(task.id, row)
+    return row
+  }
+
+  /** Index behind the last row that is below this one. */
+  #endOf(parent: Row): number {
+    const begin = this.#rows.indexOf(parent) + 1
+    const length = this.#rows.slice(begin).findIndex((row) => row.depth <= parent.depth)
+    return length === -1 ? this.#rows.length : begin + length
   }
 
   row(taskId: string): Row | undefined {
@@ -56,7 +89,7 @@ export class RunView {
 
   /** Takes an event in; undefined when it is about no task of the plan. */
   apply(event: TaskEvent): Row | undefined {
-    const row = this.#byTask.get(event.taskId)
+    const row = this.#byTask.get(event.taskId) ?? this.#adoptBy(event)
     if (row === undefined) return undefined
     const status = statusAfter(event) ?? row.status
     if (status === 'working' && row.status !== 'working')
@@ -69,8 +102,21 @@ export class RunView {
     if (event.type === 'question.asked') row.question = askedBy(event)
     if (event.type === 'task.answered' || event.type === 'task.started') row.question = null
     if (event.type === 'task.failed') row.error = firstLine(errorMessageOf(event))
-    row.lastLine = lastLine(outputOf(event)) || row.lastLine
+    row.lastLine = lastLine(outputOf(event)) || agentLine(row, event) || row.lastLine
     return row
+  }
+
+  #adoptBy({ type, taskId, data }: TaskEvent): Row | undefined {
+    if (type !== 'task.created') return undefined
+    const [name, parentId, executor] = ['name', 'parentId', 'executor'].map((field) => data[field])
+    if (typeof parentId !== 'string') return undefined
+    return this.adopt({
+      id: taskId,
+      name: String(name),
+      parentId,
+      executor: (executor as string) ?? null,
+      group: false,
+    })
   }
 
   /** Takes in what the ledger says now. */
@@ -97,8 +143,37 @@ function rowOf(path: string, name: string, group: boolean, task: Task): Row {
     startedAt: task.status === 'working' ? task.updatedAt : null,
     endedAt: null,
     lastLine: '',
+    agent: task.executor === 'agent',
     ...stateOf(task),
   }
+}
+
+function newSubtask(parent: Row, { id, name, group, executor }: Pick<Task, 'id' | 'name' | 'group' | 'executor'>): Row {
+  const agent = executor === 'agent'
+  return {
+    path: `${parent.path}/${cleanLine(name).replaceAll('/', ' ')}`,
+    name: cleanLine(name),
+    depth: parent.depth + 1,
+    group,
+    taskId: id,
+    status: 'submitted',
+    ready: false,
+    attempt: 1,
+    startedAt: null,
+    endedAt: null,
+    lastLine: '',
+    error: '',
+    question: null,
+    agent,
+    subtask: true,
+  }
+}
+
+/** What an agent does right now; what it says stands in its messages. */
+function agentLine({ agent }: Row, event: TaskEvent): string {
+  if (!agent) return ''
+  if (event.type === 'call.started') return `calls ${cleanLine(textOf(event, 'tool'))}`
+  return event.type === 'model.failed' ? `the model failed: ${firstLine(errorMessageOf(event))}` : ''
 }
 
 function stateOf(task: Task): Pick<Row, 'status' | 'ready' | 'attempt' | 'error' | 'question'> {

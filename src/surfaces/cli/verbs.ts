@@ -12,6 +12,15 @@ export const verbs: Readonly<Record<string, Entry>> = {
     summary: 'run a plan to its end, or go on with it',
     load: async () => (await import('./verbs/run.ts')).runVerb,
   },
+  ask: {
+    summary: 'give an agent a goal, and work on it here',
+    load: async () => (await import('./verbs/ask.ts')).askVerb,
+  },
+  chat: {
+    summary: 'talk with agents, line by line',
+    load: async () => (await import('./verbs/chat.ts')).chatVerb,
+  },
+  send: { summary: 'tell a task something', load: async () => (await import('./verbs/send.ts')).sendVerb },
   add: { summary: 'create one task', load: async () => (await import('./verbs/add.ts')).addVerb },
   ps: { summary: 'list tasks', load: async () => (await import('./verbs/ps.ts')).psVerb },
   show: { summary: 'everything about a task', load: async () => (await import('./verbs/show.ts')).showVerb },

@@ -67,8 +67,16 @@ export function isUnclear(task: Task): boolean {
   }
 }
 
-/** What came of the tasks that were asked for. Groups count through their children. */
-export function judgeRound(plan: Plan, known: KnownRound, needed: ReadonlySet<string>): Verdict {
+/**
+ * What came of the tasks that were asked for. Groups count through their children. `subtasks` are open ones that agents have made:
+ * told of where somebody can help them on.
+ */
+export function judgeRound(
+  plan: Plan,
+  known: KnownRound,
+  needed: ReadonlySet<string>,
+  subtasks: readonly Task[] = [],
+): Verdict {
   const verdict: Verdict = {
     code: exitCodes.done,
     completed: [],
@@ -84,6 +92,11 @@ export function judgeRound(plan: Plan, known: KnownRound, needed: ReadonlySet<st
     const task = known.newest.get(planned.path)?.task
     if (task === undefined) verdict.missing.push(planned.path)
     else place(verdict, task, planned, plan, known)
+  }
+  for (const task of subtasks) {
+    if (task.status === 'input_required') verdict.asking.push(task)
+    else if (task.status === 'paused') verdict.paused.push(task)
+    else if (task.ready && task.executor === null) verdict.open.push(task)
   }
   verdict.code = codeOf(verdict)
   return verdict

@@ -49,7 +49,14 @@ export const lists: Theme = ({ describe, proves, expect }) => {
     ]
     const stored: NewTask[] = [
       taskRow({ id: 'a', executor: 'x', key: 'plan/a', metadata: { team: '1', share: 0.5 } }),
-      taskRow({ id: 'b', status: 'paused', parentId: 'a', key: 'plan/b', metadata: { team: 1, share: 1e21 }, createdAt: someTime + 1 }),
+      taskRow({
+        id: 'b',
+        status: 'paused',
+        parentId: 'a',
+        key: 'plan/b',
+        metadata: { team: 1, share: 1e21 },
+        createdAt: someTime + 1,
+      }),
       taskRow({
         id: 'c',
         status: 'failed',

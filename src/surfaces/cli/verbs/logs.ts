@@ -1,18 +1,20 @@
 // `errand logs`: what a task printed and said. With -f it goes on until the task has ended, in whichever process it
 // runs.
 import type { Engine } from '../../../api.ts'
-import type { EventType } from '../../../entities/event.ts'
+import type { TaskEvent } from '../../../entities/event.ts'
 import { isSettled } from '../../../entities/task.ts'
+import { modelFailure } from '../event-words.ts'
 import { exitCodes } from '../exit-code.ts'
 import { print, printJson } from '../io.ts'
 import { LogLines } from '../log-lines.ts'
 import { withLedger } from '../open-ledger.ts'
+import { lastPosition } from '../stream-position.ts'
 import { findTask } from '../task-ref.ts'
 import { defineVerb } from '../verb.ts'
 
 export const logsVerb = defineVerb({
   usage: 'logs ID [-f]',
-  help: 'Prints the output and the messages of a task. -f follows it to its end. --json gives the items of its stream, one a line.',
+  help: 'Prints the output and the messages of a task, and what its agent called. -f follows it to its end. --json gives the items of its stream, one a line.',
   options: { follow: { type: 'boolean', short: 'f' } },
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [ref] }) {
@@ -23,42 +25,57 @@ export const logsVerb = defineVerb({
       const controller = new AbortController()
       const unlisten = io.onInterrupt(() => controller.abort())
       const lines = new LogLines((line) => print(io, line))
+      const failures = await ModelFailures.of(engine, task.id)
       try {
         for await (const item of engine.stream(task.id, { signal: controller.signal })) {
           if (values.json) printJson(io, item)
-          else lines.take(item)
+          else {
+            for (const words of failures.before(item.seq)) lines.note(words)
+            lines.take(item)
+          }
           if (item.seq >= last) break
         }
+        if (!values.json) for (const words of failures.before(Number.POSITIVE_INFINITY)) lines.note(words)
         lines.end()
         return controller.signal.aborted && values.follow ? exitCodes.interrupted : exitCodes.done
       } finally {
+        failures.end()
         unlisten()
       }
     })
   },
 })
 
-/** Events that are seen in a stream for certain: the last of these is where what exists of it ends. */
-const streamed: ReadonlySet<EventType> = new Set<EventType>([
-  'task.created',
-  'task.started',
-  'task.paused',
-  'task.input_required',
-  'task.waiting',
-  'task.completed',
-  'task.retried',
-  'task.canceled',
-  'question.asked',
-  'message.appended',
-  'output.written',
-  'progress.reported',
-  'call.started',
-  'call.completed',
-  'call.failed',
-])
+/** Steps of a model that came to nothing: in the feed, though in no stream. */
+class ModelFailures {
+  readonly #events: TaskEvent[] = []
+  readonly #unsubscribe: () => void
 
-async function lastPosition(engine: Engine, taskId: string): Promise<number> {
-  let last = 0
-  for await (const event of engine.events({ taskId, follow: false })) if (streamed.has(event.type)) last = event.seq
-  return last
+  static async of(engine: Engine, taskId: string): Promise<ModelFailures> {
+    const failures = new ModelFailures(engine, taskId)
+    for await (const event of engine.events({ taskId, follow: false })) failures.#take(event)
+    return failures
+  }
+
+  private constructor(engine: Engine, taskId: string) {
+    this.#unsubscribe = engine.subscribe('model.failed', (event) => {
+      if (event.taskId === taskId) this.#take(event)
+    })
+  }
+
+  /** Those before a position that were not told yet, in order. */
+  before(position: number): string[] {
+    const count = this.#events.filter(({ seq }) => seq < position).length
+    return this.#events.splice(0, count).map(modelFailure)
+  }
+
+  end(): void {
+    this.#unsubscribe()
+  }
+
+  #take(event: TaskEvent): void {
+    if (event.type !== 'model.failed' || this.#events.some(({ seq }) => seq === event.seq)) return
+    this.#events.push(event)
+    this.#events.sort((a, b) => a.seq - b.seq)
+  }
 }

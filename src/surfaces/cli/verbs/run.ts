@@ -1,8 +1,8 @@
 // `errand run`: brings a plan to its end, or goes on with it. Killed at any moment and called again, it goes on where
 // the ledger stands. The steps are here in their order; each lives in a file of its own.
-import type { Engine } from '../../../api.ts'
+import type { Engine, EngineOptions } from '../../../api.ts'
 import { systemClock } from '../../../clock.ts'
-import { isSettled } from '../../../entities/task.ts'
+import { isSettled, type Task } from '../../../entities/task.ts'
 import { createRandomIds } from '../../../ids.ts'
 import { AnswerPrompt } from '../answer-prompt.ts'
 import { decisionJson, describeDecisions } from '../dry-run.ts'
@@ -10,19 +10,24 @@ import { formatDuration } from '../duration.ts'
 import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
 import { Bell, type FollowOptions, followRound, RoundFeed, tasksOf } from '../follow-round.ts'
+import { modelsOf } from '../goal-tasks.ts'
+import { openSubtasks } from '../going-on.ts'
 import { HeldNotes } from '../held-notes.ts'
 import { type CommandIo, hasColor, isLiveTerminal, note, print, printJson, printPainted } from '../io.ts'
 import { createJsonLines } from '../json-lines.ts'
 import { LedgerFile } from '../ledger-file.ts'
 import { isLedgerFile, ledgerExists, makeLedgerFolder } from '../ledger-path.ts'
 import { createLiveTree } from '../live-tree.ts'
+import { agentFacilities, agentOptionsHelp, ModelSource } from '../model-source.ts'
 import { createPaint } from '../paint.ts'
 import { createPlainLines } from '../plain-lines.ts'
+import { flatten } from '../plan.ts'
 import { lastOf } from '../plan-graph.ts'
 import { type Decision, decide, type KnownRound, knownRound, leftovers } from '../plan-round.ts'
 import { prepareRound, readRound } from '../prepare-round.ts'
 import type { Reporter } from '../reporter.ts'
-import { notesOn } from '../round-notes.ts'
+import { requireModels } from '../round-models.ts'
+import { goalNotes, notesOn } from '../round-notes.ts'
 import { chooseRound, type RunFlags, type RunPlan, readRunRequest, runOptions } from '../run-request.ts'
 import { lastWords, summarize } from '../run-summary.ts'
 import { RunView } from '../run-view.ts'
@@ -35,7 +40,8 @@ import { judgeRound } from '../verdict.ts'
 const defaultAfterMs = { terminal: 30_000, elsewhere: 0 }
 
 export const runVerb = defineVerb({
-  usage: 'run PLAN [TARGET…] [--concurrency N] [--redo NAME]… [--again | --key K] [--dry-run]',
+  usage:
+    'run PLAN [TARGET…] [--concurrency N] [--redo NAME]… [--again | --key K] [--dry-run] [--model SPEC] [--files DIR]',
   help: [
     'Runs a plan (YAML or JSON) to its end, or goes on with it. With targets only these run, and what they come after.',
     'Run again: completed and canceled tasks stay, failed ones get a new attempt by the present definition.',
@@ -45,6 +51,10 @@ export const runVerb = defineVerb({
     '  --concurrency  how many tasks may run at once',
     '  --dry-run      say what would be done, and do nothing',
     '  --json         the events of the run, one a line',
+    'Tasks with a `goal` are worked on by an agent:',
+    agentOptionsHelp,
+    'A plan can say so itself: `model`, `files` and `maxIterations` at its top (--model goes before), `model`, `system` and',
+    '`abilities` on a task (its own goes before all). A goal without any model waits for somebody who claims it.',
   ].join('\n'),
   options: runOptions,
   positionals: { min: 1 },
@@ -75,13 +85,14 @@ async function peek(request: RunPlan, flags: RunFlags): Promise<KnownRound> {
 }
 
 async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promise<number> {
+  const facilities = await agentFacilities(io, flags, request.plan)
   makeLedgerFolder(request.ledger)
   const { openLedger } = await import('../../../ledger/open-ledger.ts')
   // Not the engine's own, so that it can still be read while the engine closes.
   const ledger = await openLedger(request.ledger)
   try {
     const file = new LedgerFile(request.ledger)
-    const conclude = await runRound(io, request, flags, ledger)
+    const conclude = await runRound(io, request, flags, { ...facilities, ledger })
     file.requireSame()
     return conclude()
   } finally {
@@ -89,12 +100,21 @@ async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promis
   }
 }
 
+/** An open ledger, and what agents get. */
+type Facilities = Pick<EngineOptions, 'ledger' | 'abilities' | 'maxIterations'>
+
 /** Resolves to what says how the round ended, and gives the exit code. */
-async function runRound(io: CommandIo, request: RunPlan, flags: RunFlags, ledger: object): Promise<() => number> {
+async function runRound(
+  io: CommandIo,
+  request: RunPlan,
+  flags: RunFlags,
+  facilities: Facilities,
+): Promise<() => number> {
   const stop = new StopListener(io)
   const notes = new HeldNotes(io)
   const bell = new Bell()
-  const engine = await openEngine(io, request, ledger, (error) => {
+  const models = modelsFor(io, request, (text) => notes.add(text))
+  const engine = await openEngine(io, request, facilities, models, (error) => {
     notes.add(`errand: ${error instanceof Error ? error.message : String(error)}`)
     bell.ring()
   })
@@ -103,18 +123,21 @@ async function runRound(io: CommandIo, request: RunPlan, flags: RunFlags, ledger
   try {
     const round = await chooseRound(request, flags, engine)
     const startedAt = systemClock.now()
+    await requireModels(request, await readRound(engine, round), models)
     const invocation = createRandomIds().next('run')
     const { decisions, known } = await prepareRound(engine, { ...request, round, invocation })
     for (const line of notesOn(decisions, leftovers(request.plan, known), ledgerFlagOf(flags))) notes.add(line)
+    for (const line of goalNotes(request.plan, known)) notes.add(line)
     const work = needsWork(known) && !stop.signal.aborted
     if (work) {
       const view = new RunView(request.plan, known)
+      for (const task of await openSubtasks(engine, tasksOf(known))) view.adopt(task)
       const reporter = createReporter(io, engine, view, flags)
       await watch({ engine, round, feed, view, reporter, bell, signal: stop.signal }, stop, notes)
     }
     if (stop.signal.aborted) return await drain(io, engine)
     const ending: Ending = {
-      known: await readRound(engine, round),
+      ...(await finalState(engine, round)),
       before: new Set(decisions.flatMap(completedBefore)),
       duration: work ? formatDuration(systemClock.now() - startedAt) : undefined,
     }
@@ -141,10 +164,23 @@ async function watch(options: FollowOptions, stop: StopListener, notes: HeldNote
   }
 }
 
+/** The round as it stands, and what its agents have given away and is still open. */
+async function finalState(engine: Engine, round: string): Promise<Pick<Ending, 'known' | 'subtasks'>> {
+  const known = await readRound(engine, round)
+  return { known, subtasks: await openSubtasks(engine, tasksOf(known)) }
+}
+
+function modelsFor(io: CommandIo, { plan, model }: RunPlan, note: (text: string) => void): ModelSource {
+  const own = modelsOf(flatten(plan.tasks), undefined)
+  const named = plan.model === undefined ? own : [...own, plan.model]
+  return new ModelSource(io, { defaultModel: model, named: { models: named, folder: plan.folder }, note })
+}
+
 async function openEngine(
   io: CommandIo,
   request: RunPlan,
-  ledger: object,
+  facilities: Facilities,
+  models: ModelSource,
   onError: (error: unknown) => void,
 ): Promise<Engine> {
   const [{ createEngine }, { createShell }, { createAsk }] = await Promise.all([
@@ -153,7 +189,8 @@ async function openEngine(
     import('../../../executors/ask.ts'),
   ])
   return await createEngine({
-    ledger,
+    ...facilities,
+    ...models.engineOptions,
     work: false,
     maxConcurrent: request.maxConcurrent,
     executors: {
@@ -198,6 +235,7 @@ async function drain(io: CommandIo, engine: Engine): Promise<() => number> {
 
 interface Ending {
   known: KnownRound
+  subtasks: Task[]
   /** Ids of the tasks that were completed before. */
   before: ReadonlySet<string>
   /** Undefined when there was nothing to do. */
@@ -205,7 +243,7 @@ interface Ending {
 }
 
 function conclude(io: CommandIo, request: RunPlan, flags: RunFlags, ending: Ending): number {
-  const verdict = judgeRound(request.plan, ending.known, request.needed)
+  const verdict = judgeRound(request.plan, ending.known, request.needed, ending.subtasks)
   const say = flags.json ? note : printPainted
   if (!flags.json) for (const line of resultsOf(io, request, ending)) print(io, line)
   const paint = createPaint(!flags.json && hasColor(io))

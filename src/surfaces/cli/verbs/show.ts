@@ -2,8 +2,10 @@
 import type { Engine, Why } from '../../../api.ts'
 import { isoTime } from '../../../clock.ts'
 import type { Call } from '../../../entities/call.ts'
+import type { Message } from '../../../entities/message.ts'
 import type { RunRecord } from '../../../entities/run.ts'
 import type { Task } from '../../../entities/task.ts'
+import { describeConversation, usageOf } from '../conversation-text.ts'
 import { formatDuration } from '../duration.ts'
 import { exitCodes } from '../exit-code.ts'
 import { print, printJson } from '../io.ts'
@@ -19,13 +21,13 @@ const timeFields: ReadonlySet<string> = new Set(['notBefore', 'deadline', 'lease
 
 export const showVerb = defineVerb({
   usage: 'show ID',
-  help: 'Shows everything about a task: its fields, its runs and calls, and why it does not run.',
+  help: 'Shows everything about a task: its fields, its runs and calls, its conversation and the tokens it took, and why it does not run.',
   options: {},
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [ref] }) {
     return await withLedger(io, values, async (engine) => {
       const picture = await takePicture(engine, await findTask(engine, ref as string))
-      if (values.json) printJson(io, { ...picture.task, why: picture.why, runs: picture.runs, calls: picture.calls })
+      if (values.json) printJson(io, pictureJson(picture))
       else for (const line of describe(picture, io.stdout.columns)) print(io, line)
       return exitCodes.done
     })
@@ -37,14 +39,25 @@ interface Picture {
   why: Why
   runs: RunRecord[]
   calls: Call[]
+  messages: Message[]
 }
 
 async function takePicture(engine: Engine, task: Task): Promise<Picture> {
-  const [why, runs, calls] = await Promise.all([engine.why(task.id), engine.runs(task.id), engine.calls(task.id)])
-  return { task, why, runs, calls }
+  const [why, runs, calls, messages] = await Promise.all([
+    engine.why(task.id),
+    engine.runs(task.id),
+    engine.calls(task.id),
+    engine.messages(task.id),
+  ])
+  return { task, why, runs, calls, messages }
 }
 
-function describe({ task, why, runs, calls }: Picture, columns: number | undefined): string[] {
+function pictureJson({ task, ...rest }: Picture): Record<string, unknown> {
+  const usage = usageOf(rest.messages)
+  return { ...task, ...rest, ...(usage === undefined ? {} : { usage }) }
+}
+
+function describe({ task, why, runs, calls, messages }: Picture, columns: number | undefined): string[] {
   return [
     `${taskLabel(task)}: ${stateWord(task)}${task.owner === null ? '' : `, ${ownerWords(task)}`}`,
     `  ${cleanText(why.message)}`,
@@ -52,6 +65,7 @@ function describe({ task, why, runs, calls }: Picture, columns: number | undefin
     ...formatFields(task),
     ...section('runs', runs.map(runCells), ['run', 'attempt', 'outcome', 'started', 'took', 'error'], columns),
     ...section('calls', calls.map(callCells), ['call', 'run', 'status', 'error'], columns),
+    ...describeConversation(messages),
   ]
 }
 

@@ -1,0 +1,38 @@
+// Positions in the stream of a task: how far it has something to tell, and where a conversation stood when somebody spoke.
+import type { Engine } from '../../api.ts'
+import type { EventType } from '../../entities/event.ts'
+
+/** Events that are seen in a stream for certain: the last of these is where what exists of it ends. */
+const streamed: ReadonlySet<EventType> = new Set<EventType>([
+  'task.created',
+  'task.started',
+  'task.paused',
+  'task.input_required',
+  'task.waiting',
+  'task.completed',
+  'task.retried',
+  'task.canceled',
+  'question.asked',
+  'message.appended',
+  'output.written',
+  'progress.reported',
+  'call.started',
+  'call.completed',
+  'call.failed',
+])
+
+/** The position at which the stream of a task has told all that there is of it by now; 0 for nothing. */
+export async function lastPosition(engine: Engine, taskId: string): Promise<number> {
+  let last = 0
+  for await (const event of engine.events({ taskId, follow: false })) if (streamed.has(event.type)) last = event.seq
+  return last
+}
+
+/** The position of the last thing that a person told a task, or with which one set it going again; 0 when nobody did. */
+export async function lastToldPosition(engine: Engine, taskId: string): Promise<number> {
+  let last = 0
+  for await (const { type, seq, data } of engine.events({ taskId, follow: false })) {
+    if (type === 'task.resumed' || (type === 'message.appended' && data['role'] === 'user')) last = seq
+  }
+  return last
+}

@@ -1,0 +1,182 @@
+// `errand ask`: gives an agent one goal, works on it here, and passes on what it says. What it has done stands on the ledger: killed
+// and called again with the same key, it goes on where it was.
+import type { Engine } from '../../../api.ts'
+import type { TaskEvent } from '../../../entities/event.ts'
+import { isSettled, type Task } from '../../../entities/task.ts'
+import { AnswerPrompt } from '../answer-prompt.ts'
+import { misuse } from '../arguments.ts'
+import { modelFailure } from '../event-words.ts'
+import { exitCodes } from '../exit-code.ts'
+import { openSubtasks } from '../going-on.ts'
+import { type CommandIo, isLiveTerminal, note, printJson } from '../io.ts'
+import { makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
+import {
+  type AgentFlags,
+  agentFacilities,
+  agentOptions,
+  agentOptionsHelp,
+  ModelSource,
+  requireModel,
+} from '../model-source.ts'
+import { linesOf } from '../plain-lines.ts'
+import { QuestionLine } from '../question-line.ts'
+import { argumentOrInput } from '../read-input.ts'
+import { restNotes } from '../rest-notes.ts'
+import { RunView } from '../run-view.ts'
+import { shellCommand } from '../shell-words.ts'
+import { StopListener } from '../stop-listener.ts'
+import { shortId, taskLabel } from '../task-words.ts'
+import { ToldAnswer } from '../told-answer.ts'
+import { FollowedStream, QuietWatch } from '../until-quiet.ts'
+import { defineVerb } from '../verb.ts'
+
+export const askVerb = defineVerb({
+  usage: 'ask [GOAL] --model SPEC [--system TEXT] [--allow LIST] [--files DIR] [--max-iterations N] [--key K]',
+  help: [
+    'Gives an agent a goal and works on it here. Its text goes to stdout as it comes, what it does to stderr. Without GOAL it is read from stdin.',
+    'The agent can make subtasks and wait for them, and ask you. Questions are answered at the terminal; where there is none, the exit code is 3 and "errand answer" answers.',
+    agentOptionsHelp,
+    '  --system TEXT  what the agent is told first',
+    '  --allow LIST   what its model may call, as abilities: --allow fs:*,task:list; default everything that there is',
+    '  --key K        called again with the same key it goes on, or tells the answer again; a failed one gets a new attempt',
+    '  --json         the items of its stream, one a line',
+    'Agents that another call left behind on the same ledger are worked on as well.',
+  ].join('\n'),
+  options: { ...agentOptions, system: { type: 'string' }, allow: { type: 'string' }, key: { type: 'string' } },
+  positionals: { max: 1 },
+  async run(io, { values, positionals: [given] }) {
+    const models = new ModelSource(io, { defaultModel: requireModel(io, values), note: (text) => note(io, text) })
+    await models.choose(requireModel(io, values))
+    const facilities = await agentFacilities(io, values)
+    const abilities = abilityList(values.allow)
+    const goal = await argumentOrInput(io, given, 'The goal')
+    const ledger = resolveLedger(values.ledger, io)
+    makeLedgerFolder(ledger)
+    const { createEngine } = await import('../../../index.ts')
+    const engine: Engine = await createEngine({
+      ledger,
+      work: false,
+      ...models.engineOptions,
+      ...facilities,
+      onError: (error) => note(io, `errand: ${error instanceof Error ? error.message : String(error)}`),
+    })
+    try {
+      const task = await engine.create({
+        goal,
+        ...(values.system === undefined ? {} : { systemPrompt: values.system }),
+        ...(abilities === undefined ? {} : { abilities }),
+        ...(values.key === undefined ? {} : { key: values.key }),
+      })
+      return await workOn(io, engine, task.status === 'failed' ? await engine.retry(task.id) : task, values)
+    } finally {
+      await engine.close()
+    }
+  },
+})
+
+interface AskFlags extends AgentFlags {
+  ledger?: string | undefined
+  json?: boolean | undefined
+  key?: string | undefined
+}
+
+export function abilityList(text: string | undefined): string[] | undefined {
+  if (text === undefined) return undefined
+  const ids = text.split(',').map((id) => id.trim())
+  if (ids.includes(''))
+    throw misuse(`--allow takes abilities with commas between them, like fs:*,task:list, got "${text}".`)
+  return ids
+}
+
+async function workOn(io: CommandIo, engine: Engine, task: Task, flags: AskFlags): Promise<number> {
+  const stop = new StopListener(io)
+  const view = new RunView({ tasks: [] }, { newest: new Map(), nextGeneration: 0 })
+  view.follow(task)
+  for (const each of await openSubtasks(engine, [task])) view.adopt(each)
+  const told = new ToldAnswer(listener(io, () => line?.clear()))
+  const watch = new QuietWatch(engine, stop.signal, (event) => tell(event, view, task, flags.json ? undefined : told))
+  const line = questionLine(io, engine, view, told)
+  stop.beforeExit = () => line?.end()
+  const stream = new FollowedStream(engine, task.id, 0, (item) => (flags.json ? printJson(io, item) : told.take(item)))
+  try {
+    await engine.work()
+    await watch.quiet(
+      () => [task.id],
+      async () => line !== undefined && (await hasQuestion(engine, task, view)),
+    )
+    if (!stop.signal.aborted) await stream.caughtUp()
+    told.end()
+    line?.end()
+    if (stop.signal.aborted) return await letGo(io, engine, task, flags)
+    return await conclude(io, engine, task, flags)
+  } finally {
+    line?.end()
+    watch.end()
+    await stream.end()
+    stop.end()
+  }
+}
+
+function listener(io: CommandIo, clear: () => void) {
+  return {
+    text: (piece: string) => {
+      clear()
+      io.stdout.write(piece)
+    },
+    note: (words: string) => {
+      clear()
+      note(io, `· ${words}`)
+    },
+  }
+}
+
+/** Somebody at the terminal is asked something. A task may ask several things; the feed told of each only once. */
+async function hasQuestion(engine: Engine, { id }: Task, view: RunView): Promise<boolean> {
+  const task = await engine.get(id)
+  if (task !== null) view.refresh([task, ...(await openSubtasks(engine, [task]))])
+  return view.rows.some((row) => row.question !== null)
+}
+
+/** What the stream of the task itself does not tell: its model's failures, and what becomes of its subtasks. */
+function tell(event: TaskEvent, view: RunView, { id }: Task, told: ToldAnswer | undefined): void {
+  const row = view.apply(event)
+  if (row === undefined || told === undefined) return
+  if (event.taskId !== id) for (const line of linesOf(event, row)) told.note(`${row.name}: ${line}`)
+  else if (event.type === 'model.failed') told.note(modelFailure(event))
+}
+
+/** Undefined when nobody sits there who could answer. */
+function questionLine(io: CommandIo, engine: Engine, view: RunView, told: ToldAnswer): QuestionLine | undefined {
+  const { keyboard } = io
+  if (keyboard === undefined || !isLiveTerminal({ ...io, stdout: io.stderr })) return undefined
+  const prompt = new AnswerPrompt({
+    keyboard,
+    answer: (taskId, question, value) => engine.answer(taskId, value, { question }),
+    interrupt: () => io.interrupt(),
+  })
+  return new QuestionLine(io, view, prompt, () => told.atLineStart)
+}
+
+async function letGo(io: CommandIo, engine: Engine, task: Task, flags: AskFlags): Promise<number> {
+  const ledger = flags.ledger === undefined ? [] : ['--ledger', flags.ledger]
+  const goOn =
+    flags.key === undefined
+      ? 'the next "errand ask", "errand chat" or "errand run" with a model goes on with it'
+      : 'the same command goes on with it'
+  note(
+    io,
+    `Stopping: ${taskLabel(task)} stays open, ${goOn}; "${shellCommand('errand', 'cancel', shortId(task.id), ...ledger)}" drops it.`,
+  )
+  await engine.close()
+  return exitCodes.interrupted
+}
+
+async function conclude(io: CommandIo, engine: Engine, { id }: Task, flags: AskFlags): Promise<number> {
+  const task = (await engine.get(id)) as Task | null
+  if (task === null) return exitCodes.failed
+  if (task.status === 'completed') return exitCodes.done
+  if (isSettled(task.status)) return exitCodes.failed
+  const resting = [task, ...(await openSubtasks(engine, [task]))]
+  for (const words of restNotes(resting, flags.ledger === undefined ? [] : ['--ledger', flags.ledger])) note(io, words)
+  return exitCodes.open
+}

@@ -1,0 +1,78 @@
+// `errand chat`: lines in, answers out. The agents that the lines begin or talk to are worked on here, for as long as the chat lasts.
+import type { Engine } from '../../../api.ts'
+import { type ChatLines, openChatLines } from '../chat-lines.ts'
+import { ChatSession } from '../chat-session.ts'
+import { exitCodes } from '../exit-code.ts'
+import { type CommandIo, note, printJson } from '../io.ts'
+import { makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
+import { agentFacilities, agentOptions, agentOptionsHelp, ModelSource, requireModel } from '../model-source.ts'
+import { StopListener } from '../stop-listener.ts'
+import { taskLabel } from '../task-words.ts'
+import { defineVerb } from '../verb.ts'
+
+export const chatVerb = defineVerb({
+  usage: 'chat --model SPEC [--no-intent] [--files DIR] [--max-iterations N]',
+  help: [
+    'Reads lines. Each is a wish about tasks (list, pause, cancel, …), a message for the task that it belongs to, or the goal of a new one; "@task-… text" names the task.',
+    'At a terminal you may type on while answers come. Lines from a pipe wait for the answer to the one before.',
+    agentOptionsHelp,
+    '  --no-intent  a line is never a wish: it goes to a task, or begins one',
+    '  --json       what was done with each line, and the items of the streams, one a line',
+    'It ends with the input (Ctrl-D), or with Ctrl-C (130). Tasks that are open then stay so.',
+  ].join('\n'),
+  options: { ...agentOptions, 'no-intent': { type: 'boolean' } },
+  positionals: { max: 0 },
+  async run(io, { values }) {
+    const models = new ModelSource(io, { defaultModel: requireModel(io, values), note: (text) => note(io, text) })
+    await models.choose(requireModel(io, values))
+    const facilities = await agentFacilities(io, values)
+    const ledger = resolveLedger(values.ledger, io)
+    makeLedgerFolder(ledger)
+    const { createEngine } = await import('../../../index.ts')
+    const chat = openChatLines(io)
+    const engine: Engine = await createEngine({
+      ledger,
+      ...models.engineOptions,
+      ...facilities,
+      onError: (error) => chat.listener.note(`errand: ${error instanceof Error ? error.message : String(error)}`),
+    })
+    try {
+      return await talk(io, engine, chat, { intent: values['no-intent'] !== true, json: values.json === true })
+    } finally {
+      chat.close()
+      await engine.close()
+    }
+  },
+})
+
+interface TalkOptions {
+  intent: boolean
+  json: boolean
+}
+
+async function talk(io: CommandIo, engine: Engine, chat: ChatLines, { intent, json }: TalkOptions): Promise<number> {
+  const stop = new StopListener(io)
+  stop.signal.addEventListener('abort', () => chat.close())
+  const session = new ChatSession(engine, {
+    intent,
+    listener: chat.listener,
+    json: json ? (value) => printJson(io, value) : undefined,
+    signal: stop.signal,
+  })
+  try {
+    chat.prompt()
+    for await (const line of chat.lines()) {
+      if (stop.signal.aborted) break
+      if (line.trim() !== '') await session.say(line)
+      // At a terminal answers come while the next line is typed.
+      if (!chat.isTerminal) await session.quiet()
+      chat.prompt()
+    }
+    if (stop.signal.aborted) return exitCodes.interrupted
+    for (const task of await session.open()) note(io, `${taskLabel(task)} stays open.`)
+    return exitCodes.done
+  } finally {
+    await session.end()
+    stop.end()
+  }
+}

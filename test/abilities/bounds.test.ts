@@ -1,0 +1,315 @@
+// I25: what a model calls reaches only what it may call, and only its own subtree. Goal: whatever the model of a task says, by
+// any ability, with any lists, through the bus or with the engine that abilities are given, no other task is read or changed.
+// Method: random families, random callers, every registered ability with every shape of input that names tasks; the rows and
+// events of everybody outside are compared before and after.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { Engine } from '../../src/api.ts'
+import { defineAbility } from '../../src/bus/ability.ts'
+import { listAllows } from '../../src/entities/ability-pattern.ts'
+import { ErrandError } from '../../src/errors.ts'
+import { TaskEngine } from '../../src/task-engine.ts'
+import { history, openEngine } from '../engine/world.ts'
+import { heldModel, modelOf } from './world.ts'
+
+/** Marks every text of a task that somebody outside of it must not see. */
+const secret = (name: string) => `secret-of-${name}`
+
+interface World {
+  engine: Engine
+  /** By name: own, child, grandchild, parent, sibling, stranger. */
+  ids: Record<string, string>
+}
+
+const inside = ['own', 'child', 'grandchild']
+const outside = ['parent', 'sibling', 'stranger']
+
+async function setup(): Promise<World> {
+  const engine = await openEngine({ model: heldModel().model, autoStart: false, abilities: [notes] })
+  const ids: Record<string, string> = {}
+  for (const [name, parent] of [
+    ['parent', undefined],
+    ['own', 'parent'],
+    ['sibling', 'parent'],
+    ['child', 'own'],
+    ['grandchild', 'child'],
+    ['stranger', undefined],
+  ] as const) {
+    const task = await engine.create({
+      name,
+      goal: secret(name),
+      metadata: { kept: secret(name) },
+      ...(parent === undefined ? {} : { parentId: ids[parent] as string }),
+    })
+    ids[name] = task.id
+  }
+  return { engine, ids }
+}
+
+/** An ability of an embedder, which names tasks. */
+const notes = defineAbility({
+  id: 'notes:add',
+  description: 'Keeps a note with a task.',
+  input: z.object({ taskId: z.string() }),
+  output: z.object({ noted: z.string() }),
+  scope: ({ taskId }) => [taskId],
+  handle: ({ taskId }) => ({ noted: taskId }),
+})
+
+const goals = { goal: 'A new one', message: 'Go on', reason: 'Told to', value: 'yes' }
+
+/** Inputs that name a task in every way in which an ability might take it; strict ones refuse what they do not know. */
+function inputsNaming(taskId: string, keys: readonly string[]): Array<Record<string, unknown>> {
+  const naming: Record<string, unknown> = {
+    taskId,
+    taskIds: [taskId],
+    parentTaskId: taskId,
+    blockedBy: [taskId],
+    message: `@${taskId} go on`,
+    task: { id: taskId, completionStatus: 'cancelled' },
+    call: { id: 'call-forged', taskId, abilityName: 'a:b', parameters: '{}', status: 'completed' },
+  }
+  const known = Object.fromEntries(Object.entries({ ...goals, ...naming }).filter(([key]) => keys.includes(key)))
+  const without = (name: string) => Object.fromEntries(Object.entries(known).filter(([key]) => key !== name))
+  return [known, without('blockedBy'), without('parentTaskId'), without('taskId'), {}]
+}
+
+async function rowsOf({ engine, ids }: World, names: readonly string[]): Promise<string> {
+  const rows: unknown[] = []
+  for (const name of names) {
+    const id = ids[name] as string
+    rows.push(
+      await engine.get(id),
+      await engine.messages(id),
+      await engine.calls(id),
+      (await history(engine, id)).length,
+    )
+  }
+  return JSON.stringify(rows)
+}
+
+/** All tasks that are no family of the caller's own, by now. */
+async function familyOf({ engine, ids }: World): Promise<Set<string>> {
+  return new Set([ids['own'] as string, ...(await engine.subtree(ids['own'] as string)).map(({ id }) => id)])
+}
+
+/** What came of it, as text; a refusal too, because it must not tell either. Waits and streams are let go of at once. */
+async function outcomeOf(
+  work: (signal: AbortSignal) => Promise<unknown>,
+): Promise<{ text: string; code: string | undefined }> {
+  const letGo = new AbortController()
+  const working = work(letGo.signal)
+  working.catch(() => {})
+  for (let turn = 0; turn < 6; turn++) await new Promise(setImmediate)
+  letGo.abort(new Error('let go'))
+  try {
+    return { text: JSON.stringify(await working) ?? '', code: undefined }
+  } catch (error) {
+    return { text: String(error), code: ErrandError.isInstance(error) ? error.code : 'not ours' }
+  }
+}
+
+/** Everything that would be a breach: something outside changed, was told, or came to be. */
+async function breachIn(world: World, act: () => Promise<{ text: string }>): Promise<string | undefined> {
+  const before = await rowsOf(world, outside)
+  const others = (await history(world.engine)).length
+  const { text } = await act()
+  if ((await rowsOf(world, outside)) !== before) return `changed something outside: ${text}`
+  const told = outside.find((name) => text.includes(secret(name)))
+  if (told !== undefined) return `told what ${told} is: ${text}`
+  const family = await familyOf(world)
+  const made = (await history(world.engine)).slice(others).find(({ taskId }) => !family.has(taskId))
+  return made === undefined ? undefined : `wrote ${made.type} outside: ${text}`
+}
+
+const patterns = ['*', 'task:*', 'ldg:*', 'bus:*', 'task:list', 'task:create', 'notes:add', 'ldg:task:save', 'model:*']
+const lists = fc.option(fc.array(fc.subarray(patterns), { maxLength: 3 }), { nil: undefined })
+
+describe('A model', () => {
+  it('I25 never touches a task outside of its subtree, nor the ledger, nor the bus, whatever it calls', {
+    timeout: 60_000,
+  }, async () => {
+    let world = await setup()
+    const abilities = world.engine.bus.abilities()
+    expect(abilities.length).toBeGreaterThan(25)
+    const called = new Map<string, Set<string | undefined>>()
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...abilities),
+        fc.constantFrom(...inside, ...outside, 'nobody'),
+        fc.nat(4),
+        lists,
+        async (ability, name, shape, allowed) => {
+          const { engine, ids } = world
+          const caller = modelOf(ids['own'] as string, allowed)
+          const keys = Object.keys((ability.inputSchema['properties'] as object | undefined) ?? {})
+          const input = inputsNaming(ids[name] ?? 'task-nobody', keys)[shape] as Record<string, unknown>
+          let code: string | undefined
+          const breach = await breachIn(world, async () => {
+            const outcome = await outcomeOf((signal) => call(engine, ability, input, { caller, signal }))
+            code = outcome.code
+            return outcome
+          })
+          const { id, moduleName } = ability
+          called.set(id, (called.get(id) ?? new Set()).add(code))
+          if ((await engine.get(ids['own'] as string))?.completedAt !== null) world = await setup()
+          expect([id, input, breach]).toEqual([id, input, undefined])
+          const open = (allowed ?? []).every((list) => listAllows(list, id))
+          if (moduleName === 'ldg' || moduleName === 'bus' || !ability.models || !open) {
+            expect([id, code]).toEqual([id, 'FORBIDDEN'])
+          }
+        },
+      ),
+      { numRuns: 600, seed: 25 },
+    )
+    for (const { id, models, moduleName } of abilities) {
+      if (models && moduleName === 'task' && id !== 'task:route' && id !== 'task:active') {
+        expect([id, called.get(id)?.has('FORBIDDEN')]).toEqual([id, true])
+      }
+    }
+  })
+
+  it('I25 gets no further with the engine that its abilities work with, past the bus', {
+    timeout: 60_000,
+  }, async () => {
+    for (const name of outside) {
+      const world = await setup()
+      const { ids } = world
+      const id = ids[name] as string
+      const own = ids['own'] as string
+      const within = boundEngine(world)
+      const attempts = attemptsOn(within, id, own)
+      for (const [what, attempt] of Object.entries(attempts)) {
+        let code: string | undefined
+        const breach = await breachIn(world, async () => {
+          const outcome = await outcomeOf(async () => attempt())
+          code = outcome.code
+          return outcome
+        })
+        expect([what, name, breach]).toEqual([what, name, undefined])
+        expect([what, name, code]).toEqual([what, name, 'FORBIDDEN'])
+      }
+    }
+  })
+
+  it('I25 does with that engine what is its own', async () => {
+    const world = await setup()
+    const within = boundEngine(world)
+    const child = world.ids['child'] as string
+    expect(await within.get(child)).toMatchObject({ name: 'child' })
+    expect((await within.list({ parentId: world.ids['own'] as string })).tasks).toHaveLength(1)
+    await within.update(child, { name: 'renamed' })
+    await within.cancel(child)
+    expect(await world.engine.get(child)).toMatchObject({ name: 'renamed', status: 'canceled' })
+  })
+
+  it('I25 the harness catches an ability that forgets its scope', async () => {
+    const world = await setup()
+    world.engine.bus.register({
+      id: 'leak:get',
+      description: 'Reads any task.',
+      input: z.object({ taskId: z.string() }),
+      output: z.unknown(),
+      handle: ({ taskId }) => world.engine.get(taskId),
+    })
+    world.engine.bus.register({
+      id: 'leak:cancel',
+      description: 'Cancels any task.',
+      input: z.object({ taskId: z.string() }),
+      output: z.unknown(),
+      handle: async ({ taskId }) => (await world.engine.cancel(taskId)).status,
+    })
+    const caller = modelOf(world.ids['own'] as string)
+    const breaches: Array<string | undefined> = []
+    for (const id of ['leak:get', 'leak:cancel']) {
+      const input = { taskId: world.ids['stranger'] }
+      breaches.push(
+        await breachIn(world, () =>
+          outcomeOf((signal) => world.engine.bus.call(id as string, input, { caller, signal })),
+        ),
+      )
+    }
+    expect(breaches).toEqual([
+      expect.stringContaining('told what stranger is'),
+      expect.stringContaining('changed something outside'),
+    ])
+  })
+})
+
+async function call(
+  { bus }: Engine,
+  { id, isStream }: { id: string; isStream: boolean },
+  input: unknown,
+  options: { caller: ReturnType<typeof modelOf>; signal: AbortSignal },
+): Promise<unknown> {
+  if (!isStream) return bus.call(id as string, input, options)
+  const items: unknown[] = []
+  for await (const item of bus.stream(id as string, input, options)) items.push(item)
+  return items
+}
+
+/** The engine as an ability gets it when the model of `own` calls. */
+function boundEngine({ engine, ids }: World): Engine {
+  return TaskEngine.within(engine as unknown as TaskEngine, ids['own'] as string) as unknown as Engine
+}
+
+/** Every method that reads or changes something, aimed at a task that is not the caller's. */
+function attemptsOn(engine: Engine, id: string, own: string): Record<string, () => unknown> {
+  const first = async (items: AsyncIterable<unknown>): Promise<unknown> => {
+    for await (const item of items) return item
+    return undefined
+  }
+  return {
+    'create below': () => engine.create({ goal: 'x', parentId: id }),
+    'create a root': () => engine.create({ goal: 'x' }),
+    'create after': () => engine.create({ goal: 'x', parentId: own, blockedBy: [id] }),
+    get: () => engine.get(id),
+    find: () => engine.find(id),
+    'list all': () => engine.list(),
+    'list below': () => engine.list({ parentId: id }),
+    'list roots': () => engine.list({ parentId: null }),
+    children: () => engine.children(id),
+    subtree: () => engine.subtree(id),
+    dependencies: () => engine.dependencies(id),
+    calls: () => engine.calls(id),
+    messages: () => engine.messages(id),
+    runs: () => engine.runs(id),
+    update: () => engine.update(id, { name: 'x' }),
+    'update after': () => engine.update(own, { blockedBy: [id] }),
+    delete: () => engine.delete(id),
+    start: () => engine.start(id),
+    pause: () => engine.pause(id),
+    resume: () => engine.resume(id),
+    cancel: () => engine.cancel(id),
+    retry: () => engine.retry(id),
+    complete: () => engine.complete(id),
+    fail: () => engine.fail(id, 'x'),
+    answer: () => engine.answer(id, 'x'),
+    send: () => engine.send(id, 'x'),
+    why: () => engine.why(id),
+    claim: () => engine.claim(id, { owner: 'x' }),
+    'claim any': () => engine.claim(null, { owner: 'x' }),
+    'claim below': () => engine.claim(null, { owner: 'x', parentId: id }),
+    heartbeat: () => engine.heartbeat(id),
+    release: () => engine.release(id),
+    block: () => engine.block(id, own),
+    'block by': () => engine.block(own, id),
+    unblock: () => engine.unblock(id, own),
+    'unblock from': () => engine.unblock(own, id),
+    graph: () => engine.graph(),
+    'graph below': () => engine.graph({ parentId: id }),
+    result: () => engine.result(id),
+    settled: () => engine.settled(id),
+    stream: () => first(engine.stream(id)),
+    events: () => first(engine.events()),
+    'events of': () => first(engine.events({ taskId: id })),
+    subscribe: () => engine.subscribe('*', () => {}),
+    schedule: () => engine.schedule(),
+    setLimits: () => engine.setLimits({ maxConcurrent: 1 }),
+    setSharedLimits: () => engine.setSharedLimits({ maxConcurrent: 1 }),
+    purge: () => engine.purge({ before: 1 }),
+    work: () => engine.work(),
+    close: () => engine.close(),
+  }
+}

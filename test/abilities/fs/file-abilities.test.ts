@@ -1,0 +1,201 @@
+// The abilities over local files: what can be read, and above all what cannot.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { fileAbilities } from '../../../src/abilities/fs/file-abilities.ts'
+import { createBus } from '../../../src/bus/bus.ts'
+
+const secret = 'the secret of the house'
+
+/** A folder to read in, with a secret beside it and some inside that are hidden. */
+function setup() {
+  const outer = realpathSync(mkdtempSync(join(tmpdir(), 'errand-files-')))
+  onTestFinished(() => rmSync(outer, { recursive: true, force: true }))
+  const root = join(outer, 'root')
+  mkdirSync(join(root, 'notes/deep'), { recursive: true })
+  mkdirSync(join(root, '.git'))
+  mkdirSync(join(outer, 'root-beside'))
+  writeFileSync(join(outer, 'secret.txt'), secret)
+  writeFileSync(join(outer, 'root-beside/secret.txt'), secret)
+  writeFileSync(join(root, '.env'), secret)
+  writeFileSync(join(root, '.git/config'), secret)
+  writeFileSync(join(root, 'a.txt'), 'Alpha\nbeta\n')
+  writeFileSync(join(root, 'notes/plan.md'), 'one\r\ntwo alpha\r\nthree')
+  writeFileSync(join(root, 'notes/deep/end.md'), 'ALPHA at the end\n')
+  const bus = createBus()
+  for (const ability of fileAbilities(root)) bus.register(ability)
+  const call = async (id: string, input: object): Promise<any> => await bus.call(`fs:${id}`, input)
+  const link = (target: string, name: string) => symlinkSync(target, join(root, name))
+  return { outer, root, call, link, bus }
+}
+
+const refusal = async (work: Promise<unknown>): Promise<string> =>
+  await work.then(
+    (value) => `gave ${JSON.stringify(value)}`,
+    (error: Error & { code: string }) =>
+      `${error.code} ${error.message} ${String((error.cause as Error | undefined)?.message ?? '')}`,
+  )
+
+describe('fs:list', () => {
+  test('names files and folders from the top, hidden ones left out, to the depth that is asked for', async () => {
+    const { call } = setup()
+    expect(await call('list', {})).toEqual({
+      entries: [
+        { path: 'a.txt', kind: 'file', bytes: 11 },
+        { path: 'notes', kind: 'folder' },
+      ],
+      truncated: false,
+    })
+    const { entries } = await call('list', { path: './notes/', depth: 2 })
+    expect(entries.map((entry: { path: string }) => entry.path)).toEqual([
+      'notes/deep',
+      'notes/deep/end.md',
+      'notes/plan.md',
+    ])
+  })
+
+  test('stops at 500 and says so', async () => {
+    const { call, root } = setup()
+    mkdirSync(join(root, 'many'))
+    for (let n = 0; n < 501; n++) writeFileSync(join(root, `many/${n}`), '')
+    const { entries, truncated } = await call('list', { path: 'many' })
+    expect([entries.length, truncated]).toEqual([500, true])
+  })
+
+  test('does not walk in circles', async () => {
+    const { call, link } = setup()
+    link('.', 'again')
+    const { entries } = await call('list', { depth: 8 })
+    expect(entries.map((entry: { path: string }) => entry.path)).toContain('again')
+    expect(entries).toHaveLength(6)
+    expect((await call('search', { text: 'beta' })).matches).toHaveLength(1)
+  })
+})
+
+describe('fs:read', () => {
+  test('gives lines and says which of how many', async () => {
+    const { call } = setup()
+    expect(await call('read', { path: 'notes/plan.md', fromLine: 2, lines: 1 })).toEqual({
+      text: 'two alpha',
+      fromLine: 2,
+      toLine: 2,
+      totalLines: 3,
+      cutCharacters: 0,
+    })
+    expect(await call('read', { path: 'notes/plan.md', fromLine: 9 })).toMatchObject({
+      text: '',
+      toLine: 0,
+      totalLines: 3,
+    })
+  })
+
+  test('gives no more at once than a model can bear', async () => {
+    const { call, root } = setup()
+    writeFileSync(join(root, 'wide'), `${'x'.repeat(60_000)}\nnext`)
+    expect(await call('read', { path: 'wide' })).toMatchObject({ toLine: 1, totalLines: 2, cutCharacters: 10_000 })
+    writeFileSync(join(root, 'long'), 'y'.repeat(999).concat('\n').repeat(100))
+    expect(await call('read', { path: 'long' })).toMatchObject({ toLine: 50, totalLines: 100, cutCharacters: 0 })
+  })
+
+  test('refuses what is no text, too large, no file, or not there', async () => {
+    const { call, root } = setup()
+    writeFileSync(join(root, 'binary'), Buffer.from([1, 0, 2]))
+    writeFileSync(join(root, 'latin'), Buffer.from([0xe4]))
+    writeFileSync(join(root, 'large'), Buffer.alloc(4 * 1024 * 1024 + 1, 'x'))
+    execFileSync('mkfifo', [join(root, 'pipe')])
+    expect(await refusal(call('read', { path: 'binary' }))).toMatch(/is not text/)
+    expect(await refusal(call('read', { path: 'latin' }))).toMatch(/is not text/)
+    expect(await refusal(call('read', { path: 'large' }))).toMatch(/files of more than 4194304 are not read/)
+    expect(await refusal(call('read', { path: 'pipe' }))).toMatch(/is no file/)
+    expect(await refusal(call('read', { path: 'notes' }))).toMatch(/is no file/)
+    expect(await refusal(call('read', { path: 'nowhere' }))).toMatch(/There is no file or folder nowhere/)
+    expect(await refusal(call('read', { path: 'a\0.txt' }))).not.toMatch(/^gave/)
+  })
+})
+
+describe('fs:search', () => {
+  test('finds lines in a folder, all below it, or one file', async () => {
+    const { call } = setup()
+    const found = (result: { matches: Array<{ path: string; line: number }> }) =>
+      result.matches.map(({ path, line }) => `${path}:${line}`)
+    expect(found(await call('search', { text: 'alpha' }))).toEqual([
+      'a.txt:1',
+      'notes/plan.md:2',
+      'notes/deep/end.md:1',
+    ])
+    expect(found(await call('search', { text: 'alpha', ignoreCase: false }))).toEqual(['notes/plan.md:2'])
+    expect(found(await call('search', { text: 'alpha', path: 'notes/deep' }))).toEqual(['notes/deep/end.md:1'])
+    expect(found(await call('search', { text: 'alpha', path: 'a.txt' }))).toEqual(['a.txt:1'])
+    expect(found(await call('search', { text: '.*' }))).toEqual([])
+  })
+
+  test('says when there may be more', async () => {
+    const { call, root } = setup()
+    writeFileSync(join(root, 'many'), 'needle\n'.repeat(101))
+    const { matches, truncated } = await call('search', { text: 'needle' })
+    expect([matches.length, truncated]).toEqual([100, true])
+  })
+})
+
+describe('what lies outside', () => {
+  test.each([
+    '../secret.txt',
+    'notes/../../secret.txt',
+    '../root-beside/secret.txt',
+    '.env',
+    '.git/config',
+    'notes/../.env',
+    'out-file',
+    'out-folder/secret.txt',
+    'to-hidden',
+    'chain',
+    '/etc/passwd',
+  ])('%s is not read, listed or searched', async (path) => {
+    const { call, link, outer } = setup()
+    link(join(outer, 'secret.txt'), 'out-file')
+    link(outer, 'out-folder')
+    link('.env', 'to-hidden')
+    link('out-file', 'chain')
+    for (const id of ['read', 'list', 'search']) {
+      const said = await refusal(call(id, id === 'search' ? { path, text: 'secret' } : { path }))
+      expect(said).not.toMatch(/^gave/)
+      expect(said).not.toContain(secret)
+      expect(said).toMatch(/may not be read|There is no file/)
+    }
+    expect(JSON.stringify(await call('list', { depth: 8 }))).not.toMatch(/out-|to-hidden|chain|env|git/)
+    expect((await call('search', { text: 'secret' })).matches).toEqual([])
+  })
+
+  test('is not told apart from what does not exist, and the place of the folder is not told at all', async () => {
+    const { call, outer } = setup()
+    const there = await refusal(call('read', { path: '../secret.txt' }))
+    const not = await refusal(call('read', { path: '../nothing.txt' }))
+    expect(there.replaceAll('secret', 'nothing')).toBe(not)
+    for (const path of ['../secret.txt', 'nowhere', 'notes', '.env']) {
+      expect(await refusal(call('read', { path }))).not.toContain(outer)
+    }
+  })
+
+  test('is never reached, whatever the path', async () => {
+    const { call, link, outer } = setup()
+    link(outer, 'up')
+    const way = fc.array(fc.constantFrom('..', '.', 'up', 'notes', '', 'root'), { maxLength: 4 })
+    const end = fc.constantFrom('secret.txt', '.env', '.git/config', 'root-beside/secret.txt', '.')
+    await fc.assert(
+      fc.asyncProperty(way, end, fc.boolean(), async (parts, last, fromTop) => {
+        const path = [...(fromTop ? [outer] : []), ...parts, last].join('/')
+        for (const id of ['read', 'list']) expect(await refusal(call(id, { path }))).not.toMatch(/^gave.*secret/)
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+test('a folder that is none is refused when the abilities are made', () => {
+  const { root } = setup()
+  expect(() => fileAbilities(join(root, 'nowhere'))).toThrow(/There is no folder .*nowhere/)
+  expect(() => fileAbilities(join(root, 'a.txt'))).toThrow(/is no folder/)
+})

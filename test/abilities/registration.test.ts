@@ -1,0 +1,121 @@
+// The abilities as the bus knows them: which there are, what is said of them, which of them models get, and as what.
+import { describe, expect, it } from 'vitest'
+import { createBus } from '../../src/bus/bus.ts'
+import { openEngine, refusalOf } from '../engine/world.ts'
+import { heldModel, modelOf, surface } from './world.ts'
+
+const taskAbilities = [
+  'task:active',
+  'task:answer',
+  'task:cancel',
+  'task:create',
+  'task:get',
+  'task:kill',
+  'task:list',
+  'task:pause',
+  'task:resume',
+  'task:retry',
+  'task:route',
+  'task:send',
+  'task:spawn',
+  'task:wait',
+]
+const ledgerAbilities = [
+  'ldg:call:list',
+  'ldg:call:save',
+  'ldg:msg:list',
+  'ldg:msg:save',
+  'ldg:task:get',
+  'ldg:task:query',
+  'ldg:task:save',
+]
+
+describe('The abilities of an engine', () => {
+  it('S0-114 S1-083 are registered with their names, a description and both schemas', async () => {
+    const { bus } = await openEngine()
+    for (const id of [...taskAbilities, ...ledgerAbilities, 'task:stream']) {
+      const { meta } = (await bus.call('bus:inspect', { abilityId: id })) as { meta: Record<string, unknown> }
+      expect(meta).toMatchObject({
+        id,
+        moduleName: id.slice(0, id.indexOf(':')),
+        abilityName: id.slice(id.indexOf(':') + 1),
+        isStream: id === 'task:stream',
+        description: expect.stringMatching(/^[A-Z].*\.$/) as string,
+        inputSchema: { type: 'object' },
+        outputSchema: expect.any(Object) as object,
+      })
+    }
+  })
+
+  it('S0-045 S0-052 S0-058 S1-024 S1-027 S1-033 S1-038 S1-042 require what their documents say they require', async () => {
+    const { bus } = await openEngine()
+    const required = (id: string) => bus.get(id)?.inputSchema['required'] ?? []
+    expect({
+      create: required('task:create'),
+      cancel: required('task:cancel'),
+      active: required('task:active'),
+      spawn: required('task:spawn'),
+      send: required('task:send'),
+      list: required('task:list'),
+      get: required('task:get'),
+      kill: required('task:kill'),
+      route: required('task:route'),
+      stream: required('task:stream'),
+    }).toEqual({
+      create: ['goal'],
+      cancel: ['taskId', 'reason'],
+      active: [],
+      spawn: ['goal'],
+      send: ['taskId', 'message'],
+      list: [],
+      get: ['taskId'],
+      kill: ['taskId'],
+      route: ['message'],
+      stream: ['taskId'],
+    })
+  })
+
+  it('S0-081 S0-082 S1-056 S1-084 are tools for models under plain names, with JSON Schema; the ledger’s are not', async () => {
+    const engine = await openEngine({ model: heldModel().model, autoStart: false })
+    const { id } = await engine.create({ goal: 'Own' })
+    const { definitions } = engine.bus.toolsFor(modelOf(id))
+    const names = definitions.map(({ function: { name } }) => name)
+    expect(names.filter((name) => name.startsWith('task_'))).toEqual(
+      taskAbilities.map((each) => each.replace(':', '_')),
+    )
+    expect(names.filter((name) => name.startsWith('ldg_') || name.startsWith('bus_'))).toEqual([])
+    const create = definitions.find(({ function: { name } }) => name === 'task_create')
+    expect(create?.function.parameters).toMatchObject({
+      type: 'object',
+      required: ['goal'],
+      properties: { goal: { type: 'string' }, parentTaskId: { type: 'string' } },
+    })
+    for (const ability of ledgerAbilities) {
+      await refusalOf(surface(engine, modelOf(id))(ability, { taskId: id }), 'FORBIDDEN')
+    }
+  })
+
+  it('S0-030 refuse bad input before they do anything, and say where it is bad', async () => {
+    const call = surface(await openEngine())
+    const refusal = await refusalOf(call('task:route', { message: 7 }), 'INVALID_INPUT')
+    expect(refusal.details).toMatchObject({ abilityId: 'task:route', issues: [{ path: 'message' }] })
+  })
+
+  it('S0-116 work with nothing but the ledger: no model, no memory', async () => {
+    const engine = await openEngine()
+    const call = surface(engine)
+    const { taskId } = await call('task:create', { goal: 'By hand' })
+    expect(await call('task:spawn', { goal: 'By hand too' })).toMatchObject({ status: 'pending' })
+    await call('task:kill', { taskId })
+    expect((await call('task:active'))['tasks']).toHaveLength(1)
+  })
+
+  it('leave a bus of others as they found it, and stand on it only once', async () => {
+    const bus = createBus()
+    const before = bus.abilities().map(({ id }) => id)
+    const engine = await openEngine({ bus })
+    await refusalOf(openEngine({ bus }), 'ALREADY_REGISTERED')
+    await engine.close()
+    expect(bus.abilities().map(({ id }) => id)).toEqual(before)
+  })
+})

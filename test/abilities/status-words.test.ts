@@ -1,0 +1,127 @@
+// The words for a task's state, there and back.
+import { describe, expect, it } from 'vitest'
+import {
+  completionStatusOf,
+  filterByCompletion,
+  filterByWord,
+  openStatuses,
+  parseCompletionStatus,
+  processStatuses,
+  processStatusOf,
+  statusWordSchema,
+} from '../../src/abilities/views/status-words.ts'
+import { isSettled, type TaskRecord, taskStatuses } from '../../src/entities/task.ts'
+import { openEngine, waysTo } from '../engine/world.ts'
+import { surface } from './world.ts'
+
+type Standing = Pick<TaskRecord, 'status' | 'statusReason' | 'error'>
+const error = (message: string) => ({ code: 'TASK_FAILED', message })
+
+/** Every state, and those in which the reason makes a difference. */
+const standings: Standing[] = [
+  ...taskStatuses.map((status) => ({ status, statusReason: null, error: status === 'failed' ? error('broke') : null })),
+  { status: 'waiting', statusReason: 'interrupted', error: null },
+  { status: 'waiting', statusReason: 'released', error: null },
+  { status: 'waiting', statusReason: 'children', error: null },
+  { status: 'failed', statusReason: null, error: error('failed') },
+  { status: 'failed', statusReason: null, error: error('success') },
+]
+
+describe('Words of processes', () => {
+  it('S1-002 C-09 are six, one for every state', () => {
+    expect(Object.fromEntries(standings.slice(0, 8).map((task) => [task.status, processStatusOf(task)]))).toEqual({
+      submitted: 'pending',
+      working: 'running',
+      paused: 'waiting',
+      input_required: 'waiting',
+      waiting: 'waiting',
+      completed: 'completed',
+      failed: 'failed',
+      canceled: 'killed',
+    })
+    expect(standings.slice(8, 11).map(processStatusOf)).toEqual(['pending', 'pending', 'waiting'])
+  })
+
+  it('X-019 S1-037 each find exactly the states that they stand for', () => {
+    for (const word of processStatuses) {
+      const { statuses = [], letGo } = filterByWord(word)
+      for (const task of standings) {
+        const isLetGo = task.statusReason === 'interrupted' || task.statusReason === 'released'
+        const matches =
+          statuses.includes(task.status) && (task.status !== 'waiting' || letGo === undefined || letGo === isLetGo)
+        expect([word, task, matches]).toEqual([word, task, processStatusOf(task) === word])
+      }
+    }
+  })
+
+  it('C-05 take all three spellings of a canceled task, and the states themselves', () => {
+    for (const word of ['killed', 'cancelled', 'canceled'] as const) {
+      expect(filterByWord(word)).toEqual({ statuses: ['canceled'] })
+    }
+    for (const status of taskStatuses) expect(statusWordSchema.safeParse(status).success).toBe(true)
+    expect(filterByWord('paused')).toEqual({ statuses: ['paused'] })
+    expect(statusWordSchema.safeParse('done').success).toBe(false)
+  })
+})
+
+describe('Completion statuses', () => {
+  it('S0-003 S0-004 S0-005 S0-006 are absent until a task settles, and then one word, or the reason of its failure', () => {
+    expect(standings.slice(0, 8).map((task) => [task.status, completionStatusOf(task)])).toEqual([
+      ['submitted', undefined],
+      ['working', undefined],
+      ['paused', undefined],
+      ['input_required', undefined],
+      ['waiting', undefined],
+      ['completed', 'success'],
+      ['failed', 'failed: broke'],
+      ['canceled', 'cancelled'],
+    ])
+    expect(completionStatusOf({ status: 'failed', statusReason: null, error: error('failed') })).toBe('failed')
+  })
+
+  it('X-019 C-04 are read back as what they were written for, a reason that looks like a word too', () => {
+    for (const task of standings) {
+      const read = parseCompletionStatus(completionStatusOf(task))
+      expect(read.status).toBe(isSettled(task.status) ? task.status : 'open')
+      if (read.status === 'failed') expect(read.reason ?? 'failed').toBe(task.error?.message)
+    }
+  })
+
+  it('S0-009 take any other text for the reason of a failure', () => {
+    expect(parseCompletionStatus('the disk is full')).toEqual({ status: 'failed', reason: 'the disk is full' })
+    expect(parseCompletionStatus('failed: ')).toEqual({ status: 'failed', reason: '' })
+    expect(parseCompletionStatus('Success')).toEqual({ status: 'failed', reason: 'Success' })
+    for (const spelling of ['cancelled', 'canceled', 'killed']) {
+      expect(parseCompletionStatus(spelling)).toEqual({ status: 'canceled' })
+    }
+  })
+
+  it('C-02 null finds what has not settled, as text and as JSON; none finds all', () => {
+    expect(filterByCompletion('null')).toEqual({ statuses: openStatuses })
+    expect(filterByCompletion(null)).toEqual({ statuses: openStatuses })
+    expect(filterByCompletion(undefined)).toEqual({})
+    expect(filterByCompletion('failed')).toEqual({ statuses: ['failed'] })
+    expect(filterByCompletion('failed: broke')).toEqual({ statuses: ['failed'], failedWith: 'broke' })
+  })
+})
+
+describe('A task in any state', () => {
+  it.each(taskStatuses)('X-019 that is %s is shown with that state beside every word for it', async (status) => {
+    const engine = await openEngine()
+    const call = surface(engine)
+    const task = await engine.create({ name: 'by hand' })
+    for (const next of waysTo[status]) await engine.update(task, { status: next })
+    const { task: shown } = await call('task:get', { taskId: task.id })
+    const { task: record } = await call('ldg:task:get', { taskId: task.id })
+    expect(shown).toMatchObject({ canonicalStatus: status })
+    expect(record).toMatchObject({ canonicalStatus: status })
+    const { status: word } = shown as { status: string }
+    for (const each of [word, status]) {
+      expect((await call('task:list', { status: each }))['total']).toBe(1)
+    }
+    const completionStatus = (record as { completionStatus?: string }).completionStatus ?? null
+    expect((await call('ldg:task:query', { completionStatus }))['total']).toBe(1)
+    expect((await call('ldg:task:query', { status }))['total']).toBe(1)
+    expect((await call('task:active'))['tasks']).toHaveLength(isSettled(status) ? 0 : 1)
+  })
+})

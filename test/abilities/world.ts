@@ -1,0 +1,70 @@
+// What the tests of the abilities share: an engine whose model answers when the test says so, and JSON through the bus as any
+// surface sends it.
+
+import type { TaskOutput } from '../../src/abilities/task/task-output.ts'
+import type { Engine } from '../../src/api.ts'
+import type { Caller } from '../../src/bus/caller.ts'
+import type { ScriptedTurn } from '../../src/models/script.ts'
+import { createScriptedModel, type ScriptedPrompt } from '../../src/models/scripted-model.ts'
+import { type Deferred, deferred } from '../engine/world.ts'
+
+/** One step that a model was asked for. */
+export interface HeldStep {
+  prompt: ScriptedPrompt
+  answer: Deferred<ScriptedTurn>
+}
+
+/** A model that answers when the test says so; `asked(n)` is the n-th step of all, from 0, as soon as it is asked for. */
+export function heldModel() {
+  const steps: HeldStep[] = []
+  const waiting: Array<() => void> = []
+  const model = createScriptedModel((prompt) => {
+    const answer = deferred<ScriptedTurn>()
+    steps.push({ prompt, answer })
+    for (const wake of waiting.splice(0)) wake()
+    return answer.promise
+  })
+  return {
+    model,
+    steps,
+    async asked(index: number): Promise<HeldStep> {
+      while (steps.length <= index) await new Promise<void>((resolve) => waiting.push(resolve))
+      return steps[index] as HeldStep
+    },
+  }
+}
+
+/** Calls abilities as text, like a surface: JSON in, JSON out. */
+export function surface({ bus }: Pick<Engine, 'bus'>, caller?: Caller) {
+  const options = caller === undefined ? {} : { caller }
+  return async (abilityId: string, input: unknown = {}): Promise<Record<string, unknown>> =>
+    JSON.parse(await bus.invoke(abilityId)(JSON.stringify(input), options)) as Record<string, unknown>
+}
+
+/** Who calls when the model of a task does. */
+export function modelOf(taskId: string, abilities?: Caller['abilities']): Caller {
+  return { surface: 'model', taskId, run: 1, ...(abilities === undefined ? {} : { abilities }) }
+}
+
+/** The output of a task to its end. */
+export async function outputOf({ bus }: Pick<Engine, 'bus'>, taskId: string): Promise<TaskOutput[]> {
+  const found: TaskOutput[] = []
+  for await (const json of bus.invokeStream('task:stream')(JSON.stringify({ taskId }))) {
+    found.push(JSON.parse(json) as TaskOutput)
+  }
+  return found
+}
+
+/** Output without the task's id, which is the same everywhere, and without the ids of messages. */
+export function inShort(output: readonly TaskOutput[]): unknown[] {
+  return output.map((item) => {
+    const { taskId: _task, ...rest } = item
+    const { messageId: _message, ...short } = rest as Record<string, unknown>
+    return short
+  })
+}
+
+/** All text of an output, in one piece. */
+export function textOf(output: readonly TaskOutput[]): string {
+  return output.map((item) => (item.type === 'content' ? item.content : '')).join('')
+}

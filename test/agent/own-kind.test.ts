@@ -1,0 +1,21 @@
+// Subtasks where there is no model for all: the agent that makes them has a model, and so have they.
+import { describe, expect, it } from 'vitest'
+import { agent } from '../../src/executors/agent/agent.ts'
+import { createScriptedModel } from '../../src/models/scripted-model.ts'
+import { openEngine } from '../engine/world.ts'
+
+describe('A subtask that a model makes where goals have no agent', () => {
+  it('is worked on by the same agent, with the same model', async () => {
+    const model = createScriptedModel([
+      { when: { goal: 'part' }, text: 'the part' },
+      { tools: [{ name: 'task_create', input: { goal: 'part' } }] },
+      { tools: [{ name: 'wait_for_tasks', input: {} }] },
+      { text: 'the whole' },
+    ])
+    const engine = await openEngine({ executors: { writer: agent() }, resolveModel: () => model })
+    const task = await engine.create({ executor: 'writer', goal: 'whole', model: 'any:model' })
+    expect(await engine.result(task)).toBe('the whole')
+    const [child] = await engine.children(task)
+    expect(child).toMatchObject({ executor: 'writer', status: 'completed', result: 'the part' })
+  })
+})

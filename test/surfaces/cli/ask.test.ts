@@ -1,0 +1,261 @@
+// `errand ask` as its users meet it: a goal, a model, an answer on stdout and everything else on stderr.
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type FakeTurn, startFakeOpenAi } from '../../models/fake-openai-server.ts'
+import { call, keyboard } from './agent-place.ts'
+import { Workplace } from './workplace.ts'
+
+const twoSteps = `
+- text: "I look. "
+  tools: [{ name: fs_list, input: {} }, { name: fs_read, input: { path: missing.txt } }]
+- text: "There is one file."
+`
+const asksFirst = `
+- tools: [{ name: ask_user, input: { question: "Which colour?", options: [red, blue] } }]
+- text: "So be it."
+`
+
+async function server(turns: FakeTurn[]) {
+  const fake = await startFakeOpenAi(turns)
+  onTestFinished(() => fake.close())
+  return { fake, env: { LOCAL_BASE_URL: fake.baseURL } }
+}
+
+describe('errand ask', () => {
+  test('streams what the agent says to stdout, and what it does to stderr', async () => {
+    await using place = new Workplace()
+    place.write('script.yaml', twoSteps)
+    const { code, out, err } = await place.errand(
+      'ask',
+      'What is here?',
+      '--model',
+      'script:script.yaml',
+      '--files',
+      '.',
+    )
+    expect(code).toBe(0)
+    expect(out).toBe('I look. \nThere is one file.\n')
+    expect(err).toContain('· calls fs:list\n')
+    expect(err).toContain('· calls fs:read {"path":"missing.txt"}\n')
+    expect(err).toContain('· fs:read failed: There is no file or folder missing.txt.')
+    expect(err).not.toContain('Calling')
+  })
+
+  test('passes the text on before it is whole', async () => {
+    await using place = new Workplace()
+    const { fake, env } = await server([{ text: ['Hel', 'lo'], ending: 'hang' }])
+    const asked = call(place, ['ask', 'Greet', '--model', 'local:m'], { env })
+    await asked.printed(/Hello/)
+    fake.release()
+    expect(await asked.ended).toMatchObject({ code: 0, out: 'Hello\n' })
+  })
+
+  test('takes the goal from a pipe, the instructions, the tools and the number of steps from options', async () => {
+    await using place = new Workplace()
+    const { fake, env } = await server([{ toolCalls: [{ name: 'fs_list', arguments: {} }] }, { text: 'more' }])
+    const args = [
+      '--model',
+      'local:m',
+      '--system',
+      'Be brief.',
+      '--allow',
+      'fs:list',
+      '--files',
+      '.',
+      '--max-iterations',
+      '1',
+    ]
+    const { code, err } = await call(place, ['ask', ...args], { env, stdin: 'Look around\n' }).ended
+    expect(code).toBe(1)
+    expect(err).toContain('failed: Maximum iterations reached')
+    const body = fake.requests[0]?.body
+    expect(body.messages).toEqual([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Look around' },
+    ])
+    expect(body.tools.map((tool: { function: { name: string } }) => tool.function.name)).toEqual([
+      'ask_user',
+      'wait_for_tasks',
+      'fs_list',
+    ])
+  })
+
+  test('with --json prints the items of the stream and nothing else', async () => {
+    await using place = new Workplace()
+    place.write('script.yaml', twoSteps)
+    const { code, out } = await place.errand('ask', 'x', '--model', 'script:script.yaml', '--files', '.', '--json')
+    const items = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(code).toBe(0)
+    expect(items[0]).toMatchObject({ type: 'start', goal: 'x' })
+    expect(items.at(-1)).toMatchObject({ type: 'end', status: 'completed' })
+    expect(items.filter((item) => item.type === 'tool_call').map((item) => item.tool)).toEqual(['fs:list', 'fs:read'])
+  })
+
+  test('a question that nobody is there to answer ends it with 3; answered and called again with its key it goes on', async () => {
+    await using place = new Workplace()
+    place.write('script.yaml', asksFirst)
+    const args = ['ask', 'Paint it', '--model', 'script:script.yaml', '--key', 'paint']
+    const first = await place.errand(...args)
+    expect(first).toMatchObject({ code: 3, out: '' })
+    const command = /errand answer (\w+) 'red\|blue'/.exec(first.err)
+    expect((await place.errand('answer', command?.[1] as string, 'blue')).code).toBe(0)
+    expect(await place.errand(...args)).toMatchObject({ code: 0, out: 'So be it.\n' })
+    // Once more: the answer is told again, and nothing is done.
+    expect(await place.errand(...args)).toMatchObject({ code: 0, out: 'So be it.\n' })
+    expect(await place.tasks()).toHaveLength(1)
+    expect(await place.errand('ask', 'Another goal', ...args.slice(2))).toMatchObject({ code: 2 })
+  })
+
+  test('several questions are answered one after the other', async () => {
+    await using place = new Workplace()
+    place.write(
+      'script.yaml',
+      '- tools: [{ name: ask_user, input: { question: "One?" } }, { name: ask_user, input: { question: "Two?" } }]\n- text: Both.',
+    )
+    const { keys } = keyboard()
+    const stderr = { isTTY: true, columns: 80, rows: 24, write: (_text: string): void => {} }
+    const asked = new Set<string>()
+    stderr.write = (text) => {
+      const question = /(One|Two)\? ›/.exec(text)?.[1]
+      if (question === undefined || asked.has(question)) return
+      asked.add(question)
+      keys.write('yes\r')
+    }
+    const { ended } = call(place, ['ask', 'Paint it', '--model', 'script:script.yaml'], { keyboard: keys, stderr })
+    expect(await ended).toMatchObject({ code: 0, out: 'Both.\n' })
+    expect(asked.size).toBe(2)
+  })
+
+  test('at a terminal the question is answered on the spot', async () => {
+    await using place = new Workplace()
+    place.write('script.yaml', asksFirst)
+    const { keys, raw } = keyboard()
+    const errors: string[] = []
+    const stderr = { isTTY: true, columns: 80, rows: 24, write: (text: string) => void errors.push(text) }
+    const asked = call(place, ['ask', 'Paint it', '--model', 'script:script.yaml'], { keyboard: keys, stderr })
+    const answering = new Promise<void>((resolve) => {
+      stderr.write = (text) => {
+        errors.push(text)
+        if (text.includes('›')) resolve()
+      }
+    })
+    await answering
+    keys.write('blue\r')
+    expect(await asked.ended).toMatchObject({ code: 0, out: 'So be it.\n' })
+    expect(errors.join('')).toContain('Which colour? [red|blue]')
+    expect(raw).toEqual([true, false])
+  })
+
+  test('killed in the middle of a step it goes on where it was, and asks the model for nothing twice', async () => {
+    await using place = new Workplace()
+    place.write('note.txt', 'the note\n')
+    const { fake, env } = await server([
+      { text: 'I look.', toolCalls: [{ name: 'fs_read', arguments: { path: 'note.txt' } }] },
+      { text: 'half of it', ending: 'hang' },
+      { text: 'It says: the note.' },
+    ])
+    const args = ['ask', 'Read it', '--model', 'local:m', '--files', '.', '--key', 'read']
+    process.env['LOCAL_BASE_URL'] = env.LOCAL_BASE_URL
+    onTestFinished(() => void delete process.env['LOCAL_BASE_URL'])
+    await using other = new Workplace()
+    other.write('note.txt', 'the note\n')
+    const first = other.start(...args)
+    await first.printed(/half of it/)
+    first.kill('SIGKILL')
+    await first.ended
+    const second = await other.start(...args).ended
+    expect(second).toMatchObject({ code: 0, out: 'I look.\nIt says: the note.\n' })
+    expect(fake.requests).toHaveLength(3)
+    expect(fake.requests[2]?.body.messages).toEqual(fake.requests[1]?.body.messages)
+  })
+
+  test('Ctrl-C lets go of the task and ends with 130', async () => {
+    await using place = new Workplace()
+    const { fake, env } = await server([{ text: 'begun', ending: 'hang' }, { text: 'done' }])
+    const args = ['ask', 'Take long', '--model', 'local:m', '--key', 'k']
+    const first = call(place, args, { env })
+    await first.printed(/begun/)
+    first.io.interrupt()
+    const { code, err } = await first.ended
+    expect(code).toBe(130)
+    expect(err).toMatch(
+      /Stopping: #1 Take long stays open, the same command goes on with it; "errand cancel \w+" drops it\./,
+    )
+    expect((await place.tasks())[0]).toMatchObject({ status: 'waiting', statusReason: 'released' })
+    expect(await call(place, args, { env }).ended).toMatchObject({ code: 0, out: 'done\n' })
+    expect(fake.unplanned).toBe(0)
+  })
+
+  test('a model that fails and is asked again is told of; one that fails for good ends it with 1, and again with its key it is tried anew', async () => {
+    await using place = new Workplace()
+    const broken: FakeTurn = { status: 400, error: { message: 'no such model' } }
+    const { env } = await server([
+      { status: 503, error: 'busy', headers: { 'retry-after-ms': '1' } },
+      broken,
+      { text: 'yes' },
+    ])
+    const args = ['ask', 'Try', '--model', 'local:m', '--key', 'k']
+    const first = await call(place, args, { env }).ended
+    expect(first.code).toBe(1)
+    expect(first.err).toMatch(/· the model failed: .*\(it is asked again\)\n/)
+    expect(first.err).toMatch(/· failed: .*no such model/)
+    expect(await call(place, args, { env }).ended).toMatchObject({ code: 0, out: 'yes\n' })
+  })
+
+  test('its subtasks are told of, and their questions are its own', async () => {
+    await using place = new Workplace()
+    place.write(
+      'script.yaml',
+      `
+- when: { goal: '/^root/' }
+  tools: [{ name: task_spawn, input: { goal: "the part" } }]
+- when: { goal: '/^root/' }
+  tools: [{ name: wait_for_tasks }]
+- when: { goal: '/^root/' }
+  text: "All of it."
+- when: { goal: the part }
+  tools: [{ name: ask_user, input: { question: "How?" } }]
+- when: { goal: the part }
+  text: "Like that."
+`,
+    )
+    const args = ['ask', 'root', '--model', 'script:script.yaml', '--key', 'k']
+    const first = await place.errand(...args)
+    expect(first.code).toBe(3)
+    expect(first.err).toContain('· the part: asks: How?')
+    const id = /\? the part \(#2\) asks: How\?\n +errand answer (\w+) VALUE/.exec(first.err)?.[1]
+    await place.errand('answer', id as string, 'so')
+    const second = await place.errand(...args)
+    expect(second).toMatchObject({ code: 0, out: 'All of it.\n' })
+    expect(second.err).toMatch(/· the part: completed/)
+  })
+
+  test.each([
+    ['no model', ['ask', 'x'], /There is no model to ask\. Give one with --model/],
+    ['a model that is none', ['ask', 'x', '--model', 'gpt'], /names no model/],
+    ['a server without a key', ['ask', 'x', '--model', 'openai:gpt-5-mini'], /set OPENAI_API_KEY/],
+    ['no goal', ['ask', '--model', 'script:s.yaml'], /The goal is missing/],
+    [
+      'a folder that is not there',
+      ['ask', 'x', '--model', 'script:s.yaml', '--files', 'nowhere'],
+      /no folder .*nowhere/,
+    ],
+    ['abilities that are none', ['ask', 'x', '--model', 'script:s.yaml', '--allow', 'fs:read,'], /--allow takes/],
+  ])('%s is bad input, and nothing is created', async (_what, args, message) => {
+    await using place = new Workplace()
+    place.write('s.yaml', '- text: hello')
+    const { code, err } = await call(place, args).ended
+    expect(code).toBe(2)
+    expect(err).toMatch(message)
+    expect((await place.errand('ps')).code).toBe(2)
+  })
+
+  test('the model may come from the environment', async () => {
+    await using place = new Workplace()
+    place.write('s.yaml', '- text: hello')
+    const env = { ERRAND_MODEL: 'script:s.yaml' }
+    expect(await call(place, ['ask', 'x'], { env }).ended).toMatchObject({ code: 0, out: 'hello\n' })
+  })
+})

@@ -1,0 +1,209 @@
+// Plans with goals: which model works on which, what becomes of them without one, and what another definition means for an agent.
+import { describe, expect, test } from 'vitest'
+import { startFakeOpenAi } from '../../models/fake-openai-server.ts'
+import { call } from './agent-place.ts'
+import { planOf } from './plan-text.ts'
+import { Workplace } from './workplace.ts'
+
+const says = (words: string) => `- text: "${words}"`
+
+describe('a plan with a goal', () => {
+  test('hands the result of what came before to an agent, and its answer on to what comes after', async () => {
+    await using place = new Workplace()
+    await using fake = await startFakeOpenAi([{ text: 'short' }])
+    place.write(
+      'plan.yaml',
+      `
+tasks:
+  report: { run: echo many words }
+  summary: { after: report, goal: "Summarise report.txt", model: "local:gpt", system: "Be brief.", input: { words: 1 } }
+  publish: { after: summary, run: 'echo "$ERRAND_RESULT_summary" > published' }
+`,
+    )
+    const { code, out } = await call(place, ['run', 'plan.yaml'], { env: { LOCAL_BASE_URL: fake.baseURL } }).ended
+    expect(code).toBe(0)
+    expect(out).toMatch(/^summary completed in /m)
+    expect(place.lines('published')).toEqual(['short'])
+    const body = fake.requests[0]?.body as { model: string; messages: Array<{ role: string; content: string }> }
+    expect(body.model).toBe('gpt')
+    expect(body.messages[0]).toMatchObject({ role: 'system', content: expect.stringContaining('Be brief.') })
+    expect(body.messages.map(({ content }) => content).join('\n')).toContain('many words')
+    expect(body.messages.at(-1)?.content).toContain('"words": 1')
+  })
+
+  test('a task has its own model before that of --model, and that before the one at the top; the environment comes last', async () => {
+    await using place = new Workplace()
+    for (const name of ['own', 'flag', 'top', 'env']) place.write(`${name}.yaml`, says(`by ${name}`))
+    const results = async (plan: string, ...args: string[]) => {
+      place.write('plan.yaml', plan)
+      const world = { env: { ERRAND_MODEL: 'script:env.yaml' } }
+      expect((await call(place, ['run', 'plan.yaml', '--again', ...args], world).ended).code).toBe(0)
+      return [(await place.task('a')).result, (await place.task('b')).result]
+    }
+    const tasks = 'tasks: { a: { goal: x, model: "script:own.yaml" }, b: { goal: y } }'
+    expect(await results(tasks)).toEqual(['by own', 'by env'])
+    expect(await results(`model: "script:top.yaml"\n${tasks}`)).toEqual(['by own', 'by top'])
+    expect(await results(`model: "script:top.yaml"\n${tasks}`, '--model', 'script:flag.yaml')).toEqual([
+      'by own',
+      'by flag',
+    ])
+  })
+
+  test('without a model the goal waits to be claimed and the notes say how to give one; with one it is an agent’s', async () => {
+    await using place = new Workplace()
+    place.write('script.yaml', says('done'))
+    place.write('plan.yaml', 'tasks: { a: { goal: Think, system: Hard, retry: 2 }, b: { after: a, run: "echo b" } }')
+    const first = await place.errand('run', 'plan.yaml')
+    expect(first.code).toBe(3)
+    expect(first.err).toMatch(/"a" has a goal and no model .* waits for somebody who claims it\. Give one with --model/)
+    expect(first.out).toMatch(/a \(#2\) waits for somebody who claims it\n +errand claim/)
+    const second = await place.errand('run', 'plan.yaml', '--model', 'script:script.yaml')
+    expect(second.code).toBe(0)
+    expect(second.out).toMatch(/2 tasks completed/)
+    // One that waited is gone: nobody works on the same goal beside the agent.
+    const goals = (await place.tasks()).filter((task) => task.name === 'a')
+    expect(goals).toMatchObject([{ status: 'completed', executor: 'agent' }])
+    expect((await place.errand('ps', '--all')).out).not.toMatch(/failed|canceled/)
+  })
+
+  test('a goal that somebody has claimed stays with them', async () => {
+    await using place = new Workplace()
+    place.write('script.yaml', says('done'))
+    place.write('plan.yaml', 'tasks: { a: { goal: Think } }')
+    await place.errand('run', 'plan.yaml')
+    await place.errand('claim', '--as', 'ann')
+    place.write('plan.yaml', 'tasks: { a: { goal: Think }, b: { run: "true" } }')
+    await place.errand('complete', '#2', '--as', 'ann', '--result', '"by ann"')
+    expect((await place.errand('run', 'plan.yaml', '--model', 'script:script.yaml')).code).toBe(0)
+    expect((await place.task('a')).result).toBe('by ann')
+  })
+
+  test('one that has begun with a model is not run without: that is told before anything happens', async () => {
+    await using place = new Workplace()
+    place.write('script.yaml', '- tools: [{ name: ask_user, input: { question: "Go on?" } }]\n- text: done')
+    place.write('plan.yaml', 'tasks: { a: { goal: Think } }')
+    expect((await place.errand('run', 'plan.yaml', '--model', 'script:script.yaml')).code).toBe(3)
+    await place.errand('answer', '#2', 'yes')
+    const without = await place.errand('run', 'plan.yaml')
+    expect(without.code).toBe(2)
+    expect(without.err).toContain('"a" is an agent\'s')
+    expect((await place.errand('run', 'plan.yaml', '--model', 'script:script.yaml')).code).toBe(0)
+  })
+
+  test('a missing key is told before anything is created, and not asked for once all is done', async () => {
+    await using place = new Workplace()
+    place.write('plan.yaml', 'tasks: { a: { run: echo ran >> runs }, b: { goal: x, model: "openai:gpt-5-mini" } }')
+    const { code, err } = await call(place, ['run', 'plan.yaml']).ended
+    expect(code).toBe(2)
+    expect(err).toContain('OPENAI_API_KEY')
+    expect(await place.tasks()).toEqual([])
+    await using fake = await startFakeOpenAi([{ text: 'ok' }])
+    const env = { OPENAI_BASE_URL: fake.baseURL }
+    expect((await call(place, ['run', 'plan.yaml'], { env }).ended).code).toBe(0)
+    expect((await call(place, ['run', 'plan.yaml']).ended).out).toContain('nothing to do')
+  })
+
+  test('a failed agent is tried again, and begins anew when its definition was changed', async () => {
+    await using place = new Workplace()
+    place.write('script.yaml', '- error: { status: 400, message: refused }')
+    place.write(
+      'plan.yaml',
+      'model: "script:script.yaml"\ntasks: { a: { goal: First }, b: { after: a, run: "echo b" } }',
+    )
+    expect((await place.errand('run', 'plan.yaml')).code).toBe(1)
+    const before = await place.task('a')
+    place.write('script.yaml', says('done'))
+    place.write(
+      'plan.yaml',
+      'model: "script:script.yaml"\ntasks: { a: { goal: Second }, b: { after: a, run: "echo b" } }',
+    )
+    expect((await place.errand('run', 'plan.yaml', '--dry-run')).out).toMatch(
+      /redo +a +it failed, an agent begins anew/,
+    )
+    expect((await place.errand('run', 'plan.yaml')).code).toBe(0)
+    const after = await place.task('a')
+    expect(after).toMatchObject({ goal: 'Second', status: 'completed', attempt: 1 })
+    expect(after.id).not.toBe(before.id)
+  })
+
+  test('one that has begun keeps its definition, and that is said', async () => {
+    await using place = new Workplace()
+    place.write('script.yaml', '- tools: [{ name: ask_user, input: { question: "Go on?" } }]\n- text: done')
+    place.write('plan.yaml', 'model: "script:script.yaml"\ntasks: { a: { goal: First } }')
+    await place.errand('run', 'plan.yaml')
+    place.write('plan.yaml', 'model: "script:script.yaml"\ntasks: { a: { goal: Second } }')
+    const { code, err } = await place.errand('run', 'plan.yaml')
+    expect(code).toBe(3)
+    expect(err).toContain('"a" has begun with its old definition and keeps it')
+    expect((await place.task('a')).goal).toBe('First')
+  })
+
+  test('its agents may read the folder that the plan names, and make no commands of their own', async () => {
+    await using place = new Workplace()
+    const spawn = { goal: 'x', executor: 'shell', input: { run: 'touch broken-out' } }
+    place.write('note.txt', 'the note\n')
+    place.write(
+      'script.yaml',
+      `- tools: [{ name: fs_read, input: { path: note.txt } }, { name: task_spawn, input: ${JSON.stringify(spawn)} }]\n- text: done`,
+    )
+    place.write('plan.yaml', 'files: .\nmodel: "script:script.yaml"\ntasks: { a: { goal: Read } }')
+    const { code, out } = await place.errand('run', 'plan.yaml')
+    expect(code).toBe(0)
+    expect(out).toContain('a calls fs:read {"path":"note.txt"}')
+    expect(out).toMatch(/^a task:spawn failed: /m)
+    expect(place.lines('broken-out')).toEqual([])
+    const { id } = await place.task('a')
+    expect((await place.errand('logs', id)).out).toContain('fs:read gave {"text":"the note"')
+  })
+
+  test('its subtasks are rows below it, and what they ask is asked of the user', async () => {
+    await using place = new Workplace()
+    place.write(
+      'script.yaml',
+      `
+- when: { goal: '/^root/' }
+  tools: [{ name: task_spawn, input: { goal: "the part" } }]
+- when: { goal: '/^root/' }
+  tools: [{ name: wait_for_tasks }]
+- when: { goal: '/^root/' }
+  text: "All of it."
+- when: { goal: the part }
+  tools: [{ name: ask_user, input: { question: "How?" } }]
+- when: { goal: the part }
+  text: "Like that."
+`,
+    )
+    place.write('plan.yaml', 'model: "script:script.yaml"\ntasks: { a: { goal: root } }')
+    const first = await place.errand('run', 'plan.yaml')
+    expect(first.code).toBe(3)
+    expect(first.out).toMatch(/^a\/the part asks: How\?$/m)
+    expect(first.out).toMatch(/^\? the part \(#3\) asks: How\?$/m)
+    await place.errand('answer', '#3', 'so')
+    const second = await place.errand('run', 'plan.yaml')
+    expect(second.code).toBe(0)
+    expect(second.out).toMatch(/✓ 1 task completed/)
+  })
+})
+
+test('the keys of a goal become the fields of an agent', () => {
+  const plan = planOf(`
+model: openai:gpt-5-mini
+files: notes
+maxIterations: 5
+tasks:
+  a: { goal: Do it, system: Well., abilities: "fs:read, task:*", model: "ollama:x", timeout: 1m, retry: 2 }
+  b: { goal: Do it, systemPrompt: Well. }
+`)
+  expect(plan).toMatchObject({ model: 'openai:gpt-5-mini', maxIterations: 5 })
+  expect(plan.files).toBe(`${plan.folder}/notes`)
+  expect(plan.byPath.get('a')?.spec).toMatchObject({
+    executor: 'agent',
+    goal: 'Do it',
+    systemPrompt: 'Well.',
+    abilities: ['fs:read', 'task:*'],
+    model: 'ollama:x',
+    timeoutMs: 60_000,
+    retry: { maxAttempts: 2 },
+  })
+  expect(plan.byPath.get('b')?.spec).toMatchObject({ systemPrompt: 'Well.' })
+})

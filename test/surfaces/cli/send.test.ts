@@ -1,0 +1,75 @@
+// `errand send`: a message for a task, from a process that only commands.
+import { describe, expect, test } from 'vitest'
+import { startFakeOpenAi } from '../../models/fake-openai-server.ts'
+import { call } from './agent-place.ts'
+import { Workplace } from './workplace.ts'
+
+const asks = `
+- tools: [{ name: ask_user, input: { question: "Which?" } }]
+- when: { last: also }
+  text: "That too."
+- text: "Done."
+`
+
+async function asking(): Promise<Workplace> {
+  const place = new Workplace()
+  place.write('script.yaml', asks)
+  await place.errand('ask', 'Choose', '--model', 'script:script.yaml', '--key', 'k')
+  return place
+}
+const goOn = ['ask', 'Choose', '--model', 'script:script.yaml', '--key', 'k']
+
+describe('errand send', () => {
+  test('answers an open question that a text can answer, and runs nothing', async () => {
+    await using place = await asking()
+    const { code, out } = await place.errand('send', '#1', 'this one')
+    expect({ code, out }).toEqual({ code: 0, out: '#1 Choose queued, told\n' })
+    expect((await place.tasks())[0]?.status).not.toBe('completed')
+    expect(await place.errand(...goOn)).toMatchObject({ code: 0, out: 'Done.\n' })
+  })
+
+  test('takes the message from a pipe; --follow-up keeps it until the agent would end', async () => {
+    await using place = await asking()
+    expect(await call(place, ['send', '#1', '--follow-up'], { stdin: 'also the other\n' }).ended).toMatchObject({
+      code: 0,
+    })
+    expect((await place.tasks())[0]?.status).toBe('input_required')
+    await place.errand('answer', '#1', 'this')
+    expect((await place.errand(...goOn)).out).toBe('Done.\nThat too.\n')
+  })
+
+  test('--abort pauses a task that another process works on, which reads the message when it is resumed', async () => {
+    await using place = new Workplace()
+    await using fake = await startFakeOpenAi([{ text: 'begun', ending: 'hang' }, { text: 'changed' }])
+    const env = { LOCAL_BASE_URL: fake.baseURL }
+    const args = ['ask', 'Choose', '--model', 'local:m', '--key', 'k']
+    const asked = call(place, args, { env })
+    await asked.printed(/begun/)
+    expect((await place.errand('send', '#1', 'not that', '--abort', '--json')).out).toContain('"status":"paused"')
+    const paused = await asked.ended
+    expect(paused.code).toBe(3)
+    expect(paused.err).toMatch(/‖ Choose \(#1\) is paused\n +errand resume/)
+    await place.errand('resume', '#1')
+    expect(await call(place, args, { env }).ended).toMatchObject({ code: 0, out: 'changed\n' })
+    expect(fake.requests[1]?.body.messages.at(-1)).toEqual({ role: 'user', content: 'not that' })
+  })
+
+  test('to a failed task is refused unless --retry gives it a new attempt', async () => {
+    await using place = new Workplace()
+    place.write('script.yaml', '- error: { status: 400 }\n- text: never')
+    expect((await place.errand(...goOn)).code).toBe(1)
+    expect(await place.errand('send', '#1', 'again')).toMatchObject({ code: 2 })
+    expect(await place.errand('send', '#1', 'again', '--retry')).toMatchObject({
+      code: 0,
+      out: '#1 Choose queued, told\n',
+    })
+  })
+
+  test('refuses an unknown task, an empty message, none at all, and two ways at once', async () => {
+    await using place = await asking()
+    expect((await place.errand('send', '#9', 'x')).code).toBe(2)
+    expect((await place.errand('send', '#1', '  ')).err).toContain('The message is empty')
+    expect((await place.errand('send', '#1')).err).toContain('The message is missing')
+    expect((await place.errand('send', '#1', 'x', '--abort', '--follow-up')).code).toBe(2)
+  })
+})
