@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import { type AnyExecutor, isExecutor } from '../executor.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { untilAborted } from '../signals.ts'
 import type { Feed } from './feed.ts'
 
 /** A task as memory gets it. */
@@ -111,18 +112,9 @@ export class MemoryArchive {
     const timer = clock.setTimeout(() => late.abort(new Error(`${abilityId} did not answer`)), longestSaveMs)
     const signal = AbortSignal.any([late.signal, this.#giveUp.signal])
     try {
-      await Promise.race([bus.call(abilityId, input, { caller: { surface: 'engine' }, signal }), rejectedBy(signal)])
+      await untilAborted(bus.call(abilityId, input, { caller: { surface: 'engine' }, signal }), signal)
     } finally {
       clock.clearTimeout(timer)
     }
   }
-}
-
-function rejectedBy(signal: AbortSignal): Promise<never> {
-  const aborted = new Promise<never>((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason)
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
-  aborted.catch(() => {})
-  return aborted
 }

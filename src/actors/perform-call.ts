@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import { ErrandError, Failure, toStoredError } from '../errors.ts'
 import type { CallContext, CallOptions } from '../executor.ts'
 import { resolveRetry, retryDelay } from '../machines/family.ts'
+import { rest } from '../signals.ts'
 
 export type CallFunction = (params: unknown, context: CallContext) => unknown
 
@@ -33,7 +34,7 @@ export async function performCall(
       const said = error instanceof Failure ? { final: !error.retry, retryAfterMs: error.retryAfterMs } : {}
       const delay = retryDelay(policy, { attempt, code, ...said }, call.chance())
       if (delay === undefined || call.signal.aborted) throw error
-      await rest(call, delay)
+      await rest(call.clock, delay, call.signal)
       if (call.signal.aborted) throw error
     }
   }
@@ -62,18 +63,4 @@ async function performOnce(
   } finally {
     clock.clearTimeout(timer)
   }
-}
-
-/** Waits out the backoff, or until the run ends. */
-function rest({ clock, signal }: CallPerformance, ms: number): Promise<void> {
-  if (ms <= 0) return Promise.resolve()
-  return new Promise((resume) => {
-    const done = (): void => {
-      clock.clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resume()
-    }
-    const timer = clock.setTimeout(done, ms)
-    signal.addEventListener('abort', done, { once: true })
-  })
 }

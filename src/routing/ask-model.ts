@@ -5,6 +5,7 @@ import { type LanguageModelLike, requireLanguageModel } from '../models/language
 import { runModelStep } from '../models/model-step.ts'
 import { readChunk } from '../models/step-schema.ts'
 import { requireText } from '../parse.ts'
+import { untilAborted } from '../signals.ts'
 
 export interface AskMessage {
   role: 'system' | 'user'
@@ -34,7 +35,7 @@ export interface AskBus {
 export function askModelOf(choice: ModelChoice | undefined, bus?: AskBus): AskModel {
   const ask = uncheckedAskOf(choice, bus)
   return async (messages, { signal } = {}) =>
-    requireText(await untilAborted(() => ask(messages, signal ? { signal } : {}), signal), 'the answer of the model')
+    requireText(await answered(ask, messages, signal), 'the answer of the model')
 }
 
 function uncheckedAskOf(choice: ModelChoice | undefined, bus: AskBus | undefined): AskModel {
@@ -85,16 +86,12 @@ function askDirectly(model: LanguageModelLike): AskModel {
     (await runModelStep(model, { messages }, signal)).content
 }
 
-async function untilAborted<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work()
+/** Even of a model that does not listen to its signal. */
+async function answered(ask: AskModel, messages: AskMessage[], signal: AbortSignal | undefined): Promise<string> {
+  if (signal === undefined) return ask(messages, {})
   signal.throwIfAborted()
-  return new Promise<T>((resolve, reject) => {
-    const leave = () => reject(signal.reason as Error)
-    signal.addEventListener('abort', leave, { once: true })
-    const listenNoMore = () => signal.removeEventListener('abort', leave)
-    // Through an async function, so that a model that throws at once rejects like any other.
-    void (async () => work())().then(resolve, reject).finally(listenNoMore)
-  })
+  // Through an async function, so that a model that throws at once rejects like any other.
+  return untilAborted((async () => ask(messages, { signal }))(), signal)
 }
 
 function noModel(modelId: string | undefined): ErrandError {

@@ -3,9 +3,9 @@ import type { AgentRun } from '../../agent-run.ts'
 import type { Task } from '../../entities/task.ts'
 import { Failure } from '../../errors.ts'
 import type { ExecutorTask, Run } from '../../executor.ts'
+import { defaultSystemPrompt } from '../../steps/draft.ts'
 import { recall, recallHeading } from './recall.ts'
 
-const defaultInstructions = 'You are a helpful AI assistant.'
 const resultsHeading = 'Results of the tasks that this one comes after:'
 
 /** Adds what is missing; a run that finds a step has nothing to add. */
@@ -21,7 +21,7 @@ export async function openConversation(
     talk.append({ id: talk.nextId('msg'), role, content })
   const said = (heading: string): boolean => system.some(({ content }) => content.startsWith(heading))
   // A task that was created where this agent was not known has no first lines yet.
-  if (system.length === 0) await say('system', talk.policy.systemPrompt ?? instructions ?? defaultInstructions)
+  if (system.length === 0) await say('system', talk.policy.systemPrompt ?? instructions ?? defaultSystemPrompt)
   if (unread.length === 0) await say('user', assignmentOf(task))
   if (!said(resultsHeading)) {
     const results = resultsOf(await run.dependencies())

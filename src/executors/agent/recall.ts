@@ -2,6 +2,7 @@
 // nothing, and the task goes on (conformance S1-070, S1-072, S1-073).
 import { z } from 'zod'
 import type { AgentRun } from '../../agent-run.ts'
+import { untilAborted } from '../../signals.ts'
 
 /** Conformance S1-072. */
 export const recallHeading = 'Here is relevant context from past tasks:'
@@ -25,12 +26,9 @@ export async function recall(talk: AgentRun, query: string, signal: AbortSignal)
   const late = new AbortController()
   const timer = talk.clock.setTimeout(() => late.abort(new Error('memory took too long')), longestRecallMs)
   try {
-    const asked = talk.bus.call(
-      'mem:retrieve',
-      { query, limit: mostRecalled },
-      { caller, signal: AbortSignal.any([signal, late.signal]) },
-    )
-    const answer = recalledSchema.parse(await Promise.race([asked, abortOf(late.signal), abortOf(signal)]))
+    const until = AbortSignal.any([signal, late.signal])
+    const asked = talk.bus.call('mem:retrieve', { query, limit: mostRecalled }, { caller, signal: until })
+    const answer = recalledSchema.parse(await untilAborted(asked, until))
     return (answer.chunks ?? answer.nodes ?? [])
       .map(({ content, text }) => content ?? text ?? '')
       .filter((text) => text !== '')
@@ -42,11 +40,4 @@ export async function recall(talk: AgentRun, query: string, signal: AbortSignal)
   } finally {
     talk.clock.clearTimeout(timer)
   }
-}
-
-function abortOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason)
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
 }

@@ -13,6 +13,7 @@ import { resolveRetry, retryDelay } from '../../machines/family.ts'
 import { retryableModelCodes } from '../../models/model-error.ts'
 import { addChunk, type ModelAnswer, type ModelStepInput, readChunk } from '../../models/step-schema.ts'
 import type { ParsedAgentOptions } from '../../options.ts'
+import { rest as restOut } from '../../signals.ts'
 import { contextOf } from './context.ts'
 import type { Offer, Toolbox } from './toolbox.ts'
 
@@ -71,7 +72,10 @@ async function ask(request: StepRequest, input: ModelStepInput): Promise<Answere
       await talk.modelFailed({ try: tried, error: withoutPartial(failure), againInMs: delay ?? null })
       if (delay === undefined) throw failure
       if (delay > longestHeldRestMs) await run.sleep(delay, { key: `${rest}:${tried}` })
-      else await pauseFor(talk, delay, run.signal)
+      else {
+        await restOut(talk.clock, delay, run.signal)
+        run.signal.throwIfAborted()
+      }
     }
   }
 }
@@ -174,17 +178,4 @@ function withoutPartial(failure: Failure) {
   const { details, ...error } = toStoredError(failure)
   const { partial: _partial, ...rest } = (details ?? {}) as Record<string, unknown>
   return { ...error, ...(Object.keys(rest).length > 0 ? { details: rest } : {}) }
-}
-
-function pauseFor({ clock }: AgentRun, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = (): void => {
-      clock.clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      if (signal.aborted) reject(signal.reason)
-      else resolve()
-    }
-    const timer = clock.setTimeout(end, ms)
-    signal.addEventListener('abort', end, { once: true })
-  })
 }
