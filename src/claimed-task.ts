@@ -28,7 +28,8 @@ export function quoteOf(
   ref: TaskRef,
   said: { owner?: string | undefined; fence?: number | undefined } = {},
 ): Quote | undefined {
-  const task = (typeof ref === 'string' ? {} : ref) as Partial<Pick<Task, 'owner' | 'fence'>> & { [mark]?: true }
+  // What is no task at all has no mark either: it is refused where its id is read.
+  const task = Object(ref) as Partial<Pick<Task, 'owner' | 'fence'>> & { [mark]?: true }
   if (said.owner === undefined) {
     if (said.fence !== undefined) {
       throw new ErrandError('INVALID_INPUT', 'A `fence` is quoted together with its `owner`.', { fence: said.fence })

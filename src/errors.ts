@@ -1,5 +1,6 @@
 // The one error class of the engine and the closed union of its codes. Every refusal, on every surface, is one of these:
 // what happened with the ids and values seen, why, and what would work. Codes are words and never change their meaning.
+import { storableText } from './storable-text.ts'
 
 /** What went wrong, in one word that programs can rely on. */
 export type ErrorCode =
@@ -150,6 +151,12 @@ export class Failure extends Error {
 
 /** Whatever was thrown (an Error, a string, undefined) as it is stored. `fallback` is the code of errors that carry none. */
 export function toStoredError(thrown: unknown, fallback: ErrorCode = 'TASK_FAILED'): StoredError {
+  const error = storedErrorOf(thrown, fallback)
+  // It becomes a line of a conversation, and a model reads it.
+  return { ...error, message: storableText(error.message) }
+}
+
+function storedErrorOf(thrown: unknown, fallback: ErrorCode): StoredError {
   if (ErrandError.isInstance(thrown)) return thrown.toJSON()
   if (thrown instanceof Failure) {
     const { code, message, details, retry } = thrown

@@ -33,7 +33,7 @@ async function modelOf(name: string): Promise<LanguageModelLike> {
     includeUsage: true,
     ...(apiKey === undefined ? {} : { apiKey }),
   })
-  return server(name) as unknown as LanguageModelLike
+  return server(name)
 }
 
 await using engine = await createEngine({

@@ -335,7 +335,7 @@ export class LiveRun implements Run {
     const entry: EntryDescription = { kind: 'call', name, ident: identOf(way.key, null), ordinal: 0, params: image }
     let recorded = false
     try {
-      await this.#calls.make(entry, params, fn, { ...way, recorded: () => (recorded = true) })
+      await this.#calls.make(entry, params, fn, { ...way, inAllAttempts: true, recorded: () => (recorded = true) })
     } catch (error) {
       if (!recorded || this.#core.ended) throw error
     }

@@ -17,6 +17,8 @@ export interface CallWay extends CallOptions {
   announced?: boolean
   /** The function gets these instead of the recorded params. */
   given?: unknown
+  /** It is one call in all attempts: a new one does not make it anew, and what interrupted an earlier one counts as if in this. */
+  inAllAttempts?: boolean
   /** Told when the outcome stands in the ledger, or is found there. */
   recorded?: () => void
 }
@@ -66,7 +68,8 @@ export class RunCalls {
   async make(entry: EntryDescription, params: unknown, fn: CallFunction, way: CallWay): Promise<unknown> {
     const onInterrupt = way.onInterrupt ?? this.#onInterrupt
     const found = this.#core.find(entry)
-    switch (replayOf(found, this.#core.attempt, onInterrupt)) {
+    const attempt = way.inAllAttempts ? (found?.attempt ?? this.#core.attempt) : this.#core.attempt
+    switch (replayOf(found, attempt, onInterrupt)) {
       case 'result':
         return (found as CallRecord).result
       case 'error':

@@ -22,7 +22,10 @@ export interface AbilityContext {
   /** Aborts when whoever called lets go. */
   signal: AbortSignal
   caller: Caller
-  /** Only when a run calls through `run.invoke`. */
+  /**
+   * Only when a run calls: through `run.invoke`, or for its model. It cannot rest while a call of it is in progress, so a handler
+   * that asks, waits or sleeps through it never comes back.
+   */
   run?: Run
   /** Id of the journaled call, where there is one: pass it to the outside world as its idempotency key. */
   callId?: string

@@ -149,7 +149,7 @@ const logOptionsSchema = z.strictObject({
  */
 export function createBus(options: BusOptions = {}): Bus {
   const checked = parse(optionsSchema, options, 'createBus')
-  return new AbilityBus(checked.clock, new CallLog(checked.logSize, checked.onError))
+  return new AbilityBus(checked.clock, new CallLog(checked.logSize, checked.onError), checked.onError)
 }
 
 /** A call for a result, or for chunks. */
@@ -175,13 +175,15 @@ interface Prepared {
 class AbilityBus implements Bus {
   readonly #clock: Clock
   readonly #log: CallLog
+  readonly #report: (error: unknown, context: Record<string, unknown>) => void
   readonly #abilities = new Map<string, Ability>()
   readonly #guards = new Set<{ guard: Guard }>()
   readonly #listeners = new Set<{ listener: (ability: Ability) => void }>()
 
-  constructor(clock: Clock, log: CallLog) {
+  constructor(clock: Clock, log: CallLog, report: (error: unknown, context: Record<string, unknown>) => void) {
     this.#clock = clock
     this.#log = log
+    this.#report = report
     for (const ability of introspectionAbilities(this)) this.register(ability)
   }
 
@@ -196,7 +198,7 @@ class AbilityBus implements Bus {
       )
     }
     this.#abilities.set(id, ability)
-    for (const { listener } of this.#listeners) listener(ability)
+    for (const { listener } of this.#listeners) this.#tell(listener, ability)
     return () => {
       if (this.#abilities.get(id) === ability) this.#abilities.delete(id)
     }
@@ -210,6 +212,15 @@ class AbilityBus implements Bus {
     const held = { listener: requireFunction(listener, 'a listener') }
     this.#listeners.add(held)
     return () => void this.#listeners.delete(held)
+  }
+
+  /** A listener that throws must not break off a registration that has taken place. */
+  #tell(listener: (ability: Ability) => void, ability: Ability): void {
+    try {
+      listener(ability)
+    } catch (error) {
+      this.#report(error, { abilityId: ability.id, doing: 'tell a listener of registrations' })
+    }
   }
 
   has(abilityId: string): boolean {

@@ -107,6 +107,19 @@ describe('A tool that wants to be approved', () => {
     expect(sent).toEqual([])
   })
 
+  it('that its task may not call is put to nobody: the model is told that it may not', async () => {
+    const sent: unknown[] = []
+    const letter = tool('mail:send', (input) => sent.push(input), { confirm: true })
+    const model = llm((_input, step) =>
+      step === 1 ? { toolCalls: [{ id: 'a', name: 'mail_send', arguments: {} }] } : { content: 'So be it.' },
+    )
+    const engine = await openEngine({ abilities: [model.ability, letter] })
+    const task = await engine.create({ goal: 'Write to Ada', abilities: ['task:*'] })
+    expect(await engine.result(task)).toBe('So be it.')
+    expect(await callsOf(engine, task)).toEqual(['mail:send failed FORBIDDEN'])
+    expect(sent).toEqual([])
+  })
+
   it('takes no answer from a model, not its own and not that of a task above', async () => {
     const { engine, sent, task } = await asking()
     const { id } = questionOf(task)

@@ -212,6 +212,31 @@ describe('A call that comes to nothing', () => {
     ])
   })
 
+  it('because its attempt timed out is put to a person by the next attempt, where its ability says ask', async () => {
+    for (const [decision, expected] of [
+      ['rerun', ['test:risky failed CALL_INTERRUPTED', 'test:risky completed 2']],
+      ['fail', ['test:risky failed CALL_INTERRUPTED']],
+    ] as const) {
+      let tries = 0
+      const risky = tool(
+        'test:risky',
+        (_input, { signal }) =>
+          ++tries > 1
+            ? tries
+            : new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+        { onInterrupt: 'ask' },
+      )
+      const model = createScriptedModel([{ tools: [{ name: 'test_risky' }] }, { text: answer }])
+      const engine = await openEngine({ model, abilities: [risky] })
+      const task = await engine.create({ goal: 'Work', timeoutMs: 200, retry: { maxAttempts: 2 } })
+      const asking = await reached(engine, task, 'input_required')
+      expect([asking.attempt, tries]).toEqual([2, 1])
+      await engine.answer(task, decision)
+      expect(await engine.result(task)).toBe(answer)
+      expect(await callsOf(engine, task)).toEqual(expected)
+    }
+  })
+
   it('an agent that waits for nobody goes on at once', async () => {
     const model = llm((_input, step) =>
       step > 1 ? { content: answer } : { toolCalls: [{ id: 'w', name: 'wait_for_tasks', arguments: {} }] },

@@ -76,6 +76,15 @@ describe('A step of the model', () => {
     expect((await engine.messages(task)).at(-1)?.content).toBe(words)
   })
 
+  it('S0-025 an answer that is cut off within a character is kept, with U+FFFD in its place', async () => {
+    const engine = await openEngine({
+      model: partsModel([text('cut \ud83d'), finish('length')], [text('nul \u0000'), finish()]),
+    })
+    for (const kept of ['cut \uFFFD', 'nul \uFFFD']) {
+      expect(await engine.result(await engine.create({ goal: 'Write' }))).toBe(kept)
+    }
+  })
+
   it('S0-064 S0-016 collects tool calls that come in several chunks, and records one row for each', async () => {
     const model = partsModel(
       [

@@ -84,6 +84,20 @@ describe('What an agent is told first', () => {
   })
 })
 
+describe('A task that is sent something before any agent knows it', () => {
+  it('still tells its agent what it is for', async () => {
+    const ledger = ledgerFile()
+    const producer = await createEngine({ ledger, work: false })
+    const { id } = (await producer.create({ executor: 'critic', goal: 'Judge this' } as never)) as { id: string }
+    await producer.send(id, 'And be kind')
+    await producer.close()
+    const engine = await openEngine({ ledger, model: mirror(), executors: { critic: agent() } })
+    expect(await engine.result(id)).toBe(
+      'system: You are a helpful AI assistant.\n---\nuser: And be kind\n---\nuser: Judge this',
+    )
+  })
+})
+
 describe('Memory', () => {
   const asked: unknown[] = []
   const memory = (answer: unknown) =>
@@ -118,6 +132,18 @@ describe('Memory', () => {
     async (answer) => {
       const { text } = await systemWith(answer)
       expect(text).toBe('system: You are a helpful AI assistant.\n---\nuser: Bake bread')
+    },
+  )
+
+  it.each([
+    ['half a character \ud83d', 'half a character \uFFFD'],
+    ['a NUL \u0000', 'a NUL \uFFFD'],
+    ['x'.repeat(5_000_000), 'x'.repeat(100_000)],
+  ])(
+    'S1-070 that gives what no ledger keeps, or more than a model reads, does not fail the task',
+    async (content, kept) => {
+      const { messages } = await systemWith({ chunks: [{ content }] })
+      expect(messages.includes(`system: ${heading}\n\n${kept}`)).toBe(true)
     },
   )
 

@@ -263,6 +263,50 @@ describe('A call that fails', () => {
     },
   )
 
+  it.each([
+    ['{"a":"\\u0000"}', 'NUL'],
+    ['{"a":"\\ud83d"}', 'surrogate'],
+    ['{"__proto__":{"admin":true}}', '__proto__'],
+    [`{"a":${'['.repeat(70)}${']'.repeat(70)}}`, 'nested'],
+  ])('S0-073 because no ledger keeps its arguments is told why, and no ability hears of it: %s', async (given, why) => {
+    const { call, read } = await told('test_strict', given)
+    expect(call).toMatchObject({ status: 'failed', params: given, error: { code: 'INVALID_INPUT' } })
+    expect(read).toMatch(/^Error: Cannot store the arguments: /)
+    expect(read).toContain(why)
+  })
+
+  it.each([
+    ['test_strict', '{"count":"\ud83d', '{"count":"\uFFFD'],
+    ['test_strict', '{"count":"\u0000', '{"count":"\uFFFD'],
+  ])('S0-073 because its arguments were cut off within a character is told of (%s)', async (name, given, kept) => {
+    const { call } = await told(name, given)
+    expect(call).toMatchObject({ status: 'failed', params: kept, error: { code: 'INVALID_INPUT' } })
+  })
+
+  it('S0-073 because its name holds what no ledger keeps is told of, and the task goes on', async () => {
+    const { call } = await told('no\u0000such\ud83dtool', '{}')
+    expect(call).toMatchObject({ name: 'no\uFFFDsuch\uFFFDtool', error: { code: 'NOT_FOUND' } })
+  })
+
+  it.each([
+    ['bin\u0000ary', 'bin\uFFFDary'],
+    ['half \ud83d', 'half \uFFFD'],
+  ])(
+    'S0-073 because its ability threw what no ledger keeps does not spoil the conversation: %j',
+    async (thrown, read) => {
+      const model = llm((_input, step) =>
+        step > 1 ? { content: 'I see.' } : { toolCalls: [{ id: 'x', name: 'test_torn', arguments: {} }] },
+      )
+      const torn = tool('test:torn', () => {
+        throw new Error(thrown)
+      })
+      const engine = await openEngine({ abilities: [model.ability, torn] })
+      const task = await engine.create({ goal: 'Try' })
+      expect(await engine.result(task)).toBe('I see.')
+      expect(model.messages(2).at(-1)?.content).toBe(`Error: ${read}`)
+    },
+  )
+
   it('S0-073 because its arguments do not fit is told what is wrong with them', async () => {
     const { call, read } = await told('test_strict', '{"count":"three"}')
     expect(call).toMatchObject({ status: 'failed', params: { count: 'three' }, error: { code: 'INVALID_INPUT' } })

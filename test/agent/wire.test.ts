@@ -182,6 +182,28 @@ describe('Over the wire', () => {
     expect(server.requests).toHaveLength(3)
   })
 
+  it('a rest that comes after a try in place is not taken for one that is over: each is waited out, and every try counts', async () => {
+    const clock = new SimulatedClock()
+    const limited = { status: 429, headers: { 'retry-after': '60' }, error: { message: 'Come back later' } }
+    const overloaded = { status: 503, headers: { 'retry-after': '0' }, error: { message: 'Overloaded' } }
+    const { server, engine } = await setup([overloaded, limited, limited, limited], {
+      clock,
+      modelRetry: { maxAttempts: 4 },
+    })
+    const task = await engine.create({ goal: 'Greet' })
+    for (const requests of [2, 3]) {
+      await server.request(requests)
+      await reached(engine, task, 'waiting')
+      await slotFree(engine)
+      await turns(20)
+      expect(server.requests).toHaveLength(requests)
+      clock.advance(60_001)
+    }
+    expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'rate_limited' } })
+    expect((await modelFailures(engine, task.id)).map((failure) => failure['try'])).toEqual([1, 2, 3, 4])
+    expect(server.requests).toHaveLength(4)
+  })
+
   it('a connection that is dropped in mid-stream is tried again, and nothing of the broken answer is kept', async () => {
     const { server, engine } = await setup(
       [{ text: ['Half an ', 'answer'], ending: 'destroy' }, { text: 'A whole one' }],

@@ -309,6 +309,33 @@ describe('a handler that speaks JSON text', () => {
   })
 })
 
+describe('a listener of registrations', () => {
+  it('hears of each ability from then on, until it stops', () => {
+    const bus = createBus()
+    const heard: string[] = []
+    const stop = bus.onRegister(({ id }) => heard.push(id))
+    register(bus, 'a:b')
+    stop()
+    register(bus, 'c:d')
+    expect(heard).toEqual(['a:b'])
+  })
+
+  it('that throws is reported, and what was registered can be taken away again', () => {
+    const reported: unknown[] = []
+    const bus = createBus({ onError: (error, context) => reported.push([(error as Error).message, context]) })
+    bus.onRegister(() => {
+      throw new Error('no')
+    })
+    const heard: string[] = []
+    bus.onRegister(({ id }) => heard.push(id))
+    const leave = register(bus, 'a:b')
+    expect(heard).toEqual(['a:b'])
+    expect(reported).toEqual([['no', { abilityId: 'a:b', doing: 'tell a listener of registrations' }]])
+    leave()
+    expect(bus.has('a:b')).toBe(false)
+  })
+})
+
 it('createBus refuses options that are none', async () => {
   await refusalOf(() => createBus({ logsize: 5 } as never), 'UNKNOWN_OPTION')
   await refusalOf(() => createBus({ logSize: -1 }), 'INVALID_INPUT')

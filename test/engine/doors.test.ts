@@ -114,7 +114,12 @@ describe('a verb', () => {
     expect(await given(null)).toBe('Expected a task or its id, got null.')
     expect(await given(undefined)).toBe('Expected a task or its id, got undefined.')
     expect(await given({ id: 5 })).toBe('Expected a task or its id, got an object whose id is number.')
-    for (const ref of [null, undefined, 5, {}]) await refusalOf(engine.find(ref as never), 'INVALID_INPUT')
+    for (const ref of [null, undefined, 5, {}]) {
+      await refusalOf(engine.find(ref as never), 'INVALID_INPUT')
+      await refusalOf(engine.pause(ref as never), 'INVALID_INPUT')
+      await refusalOf(engine.complete(ref as never), 'INVALID_INPUT')
+      await refusalOf(engine.heartbeat(ref as never), 'INVALID_INPUT')
+    }
   })
 })
 

@@ -4,8 +4,10 @@ import { defineAbility } from '../../bus/ability.ts'
 import { languageModelSchema } from '../../models/language-model.ts'
 import type { ModelRegistry } from '../../models/model-registry.ts'
 
-/** A model is a live object, so only a program in the same process can call this: with `call`, not as JSON text. */
-/** `registered` is called when the registry has got a model. */
+/**
+ * A model is a live object, so only a program in the same process can call this: with `call`, not as JSON text. `registered` is
+ * called when the registry has got a model.
+ */
 export function modelRegister(registry: ModelRegistry, registered: () => void = () => {}) {
   return defineAbility({
     id: 'model:register',

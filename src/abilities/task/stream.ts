@@ -2,12 +2,10 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { Bus } from '../../bus/bus.ts'
+import { askUser, waitForTasks } from '../../executors/agent/toolbox.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { taskIdSchema } from './task-input.ts'
 import { OutputProjection, taskOutputSchema } from './task-output.ts'
-
-/** Names that an agent keeps for tools of its own. */
-const agentsOwn = ['ask_user', 'wait_for_tasks']
 
 /** Ends with the task; of a task that has ended it gives all, and ends. An unknown id is NOT_FOUND. */
 export function taskStream(host: AbilityHost) {
@@ -28,5 +26,6 @@ export function taskStream(host: AbilityHost) {
 /** The names that models know; what is not offered to them is spelled alike. */
 function toolNames(bus: Bus, taskId: string): (abilityId: string) => string {
   return (abilityId) =>
-    bus.toolsFor({ surface: 'model', taskId }, agentsOwn).nameOf(abilityId) ?? abilityId.replaceAll(':', '_')
+    bus.toolsFor({ surface: 'model', taskId }, [askUser, waitForTasks]).nameOf(abilityId) ??
+    abilityId.replaceAll(':', '_')
 }

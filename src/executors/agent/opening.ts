@@ -20,9 +20,13 @@ export async function openConversation(
   const say = (role: 'system' | 'user', content: string): Promise<void> =>
     talk.append({ id: talk.nextId('msg'), role, content })
   const said = (heading: string): boolean => system.some(({ content }) => content.startsWith(heading))
-  // A task that was created where this agent was not known has no first lines yet.
+  // A task that was created where this agent was not known has no first lines yet; it may have been sent something by then.
   if (system.length === 0) await say('system', talk.policy.systemPrompt ?? instructions ?? defaultSystemPrompt)
-  if (unread.length === 0) await say('user', assignmentOf(task))
+  if (unread.length === 0 || system[0]?.run !== null) {
+    const assignment = assignmentOf(task)
+    if (assignment === '' && unread.length === 0) throw nothingToDo(task)
+    if (assignment !== '' && !unread.some(({ content }) => content === assignment)) await say('user', assignment)
+  }
   if (!said(resultsHeading)) {
     const results = resultsOf(await run.dependencies())
     if (results !== '') await say('system', `${resultsHeading}\n\n${results}`)
@@ -33,12 +37,15 @@ export async function openConversation(
   }
 }
 
+/** The goal and what was given with it; empty when there is neither. */
 function assignmentOf(task: ExecutorTask): string {
   const given =
     task.input === null ? undefined : typeof task.input === 'string' ? task.input : JSON.stringify(task.input, null, 2)
-  const parts = [task.goal, given].filter((part) => typeof part === 'string' && part !== '')
-  if (parts.length > 0) return parts.join('\n\n')
-  throw new Failure(`${task.id} has neither a goal nor an input: its agent would not know what to do.`, {
+  return [task.goal, given].filter((part) => typeof part === 'string' && part !== '').join('\n\n')
+}
+
+function nothingToDo({ id }: ExecutorTask): Failure {
+  return new Failure(`${id} has neither a goal nor an input: its agent would not know what to do.`, {
     code: 'INVALID_INPUT',
     retry: false,
   })

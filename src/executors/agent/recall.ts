@@ -3,11 +3,14 @@
 import { z } from 'zod'
 import type { AgentRun } from '../../agent-run.ts'
 import { untilAborted } from '../../signals.ts'
+import { storableText } from '../../storable-text.ts'
 
 /** Conformance S1-072. */
 export const recallHeading = 'Here is relevant context from past tasks:'
 
 const mostRecalled = 5
+/** Characters of all that is recalled together: more would leave the model no room for its work. */
+const mostRecalledText = 100_000
 const longestRecallMs = 10_000
 
 const piece = z.object({ content: z.string().optional(), text: z.string().optional() })
@@ -29,10 +32,12 @@ export async function recall(talk: AgentRun, query: string, signal: AbortSignal)
     const until = AbortSignal.any([signal, late.signal])
     const asked = talk.bus.call('mem:retrieve', { query, limit: mostRecalled }, { caller, signal: until })
     const answer = recalledSchema.parse(await untilAborted(asked, until))
-    return (answer.chunks ?? answer.nodes ?? [])
+    const recalled = (answer.chunks ?? answer.nodes ?? [])
       .map(({ content, text }) => content ?? text ?? '')
       .filter((text) => text !== '')
       .join('\n\n')
+      .slice(0, mostRecalledText)
+    return storableText(recalled)
   } catch (error) {
     signal.throwIfAborted()
     talk.report(error, 'recall from memory')

@@ -14,6 +14,8 @@ import { retryableModelCodes } from '../../models/model-error.ts'
 import { addChunk, type ModelAnswer, type ModelStepInput, readChunk } from '../../models/step-schema.ts'
 import type { ParsedAgentOptions } from '../../options.ts'
 import { rest as restOut } from '../../signals.ts'
+import { storableText } from '../../storable-text.ts'
+import { paramsOf } from './call-arguments.ts'
 import { contextOf } from './context.ts'
 import type { Offer, Toolbox } from './toolbox.ts'
 
@@ -59,7 +61,7 @@ async function ask(request: StepRequest, input: ModelStepInput): Promise<Answere
   const given = { ...usualRetry, ...talk.defaults.modelRetry, ...options.modelRetry } as Partial<RetryPolicy>
   const policy = resolveRetry(given)
   const rest = `model:${run.attempt}:${conversation.steps.length + 1}`
-  for (let tried = 1 + restsSoFar(conversation, rest); ; tried++) {
+  for (let tried = 1 + triesBefore(conversation, rest); ; tried++) {
     const messageId = talk.nextId('msg')
     try {
       return { messageId, answer: await streamStep(request, input, messageId) }
@@ -80,8 +82,11 @@ async function ask(request: StepRequest, input: ModelStepInput): Promise<Answere
   }
 }
 
-function restsSoFar({ rests }: Conversation, key: string): number {
-  return rests.filter((ident) => ident.startsWith(`${identOf(key, null)}:`)).length
+/** The try that the last rest of this step came after, in an earlier run; 0 when there was none. */
+function triesBefore({ rests }: Conversation, key: string): number {
+  const start = `${identOf(key, null)}:`
+  const tries = rests.filter((ident) => ident.startsWith(start)).map((ident) => Number(ident.slice(start.length)))
+  return Math.max(0, ...tries)
 }
 
 function inputOf({ talk, options, conversation, inputs }: StepRequest, offer: Offer): ModelStepInput {
@@ -121,16 +126,16 @@ async function store(request: StepRequest, offer: Offer, id: string, answer: Mod
   const calls = answer.toolCalls.map(
     (call, index): ToolCall => ({
       // A result goes back under its call's id, so each needs one.
-      id: call.id || `call_${conversation.steps.length + 1}_${index + 1}`,
-      tool: call.function.name,
-      ability: offer.abilityOf(call.function.name),
-      arguments: call.function.arguments,
+      id: storableText(call.id) || `call_${conversation.steps.length + 1}_${index + 1}`,
+      tool: storableText(call.function.name),
+      ability: offer.abilityOf(storableText(call.function.name)),
+      arguments: storableText(call.function.arguments),
     }),
   )
   await talk.append({
     id,
     role: 'assistant',
-    content: answer.content,
+    content: storableText(answer.content),
     step: {
       modelId: answer.finish?.modelId ?? talk.modelId ?? '',
       finishReason: answer.finish?.reason ?? 'unknown',
@@ -148,20 +153,7 @@ function pendingOf(call: ToolCall, tools: Toolbox, talk: AgentRun) {
   const ability = tool.kind === 'ability' ? tool.ability : undefined
   // What only waits has nothing that might have happened twice.
   const onInterrupt = tool.kind === 'ability' ? (ability?.onInterrupt ?? talk.onInterrupt) : 'rerun'
-  return { name: call.ability, params: argumentsOf(call.arguments) ?? call.arguments, onInterrupt }
-}
-
-/** Undefined for what is no JSON object. A model that gives no arguments gives none of them. */
-export function argumentsOf(text: string): Record<string, unknown> | undefined {
-  if (text.trim() === '') return {}
-  try {
-    const value = JSON.parse(text) as unknown
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined
-  } catch {
-    return undefined
-  }
+  return { name: call.ability, params: paramsOf(call.arguments), onInterrupt }
 }
 
 /** The model's own failure, out of what the bus wrapped it in. */

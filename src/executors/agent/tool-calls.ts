@@ -3,13 +3,14 @@
 import type { z } from 'zod'
 import type { AgentRun } from '../../agent-run.ts'
 import { failureWithin } from '../../bus/ability-error.ts'
+import { mayCall } from '../../bus/capabilities.ts'
 import { interruptedError } from '../../entities/call.ts'
 import type { TakenStep } from '../../entities/conversation.ts'
 import type { OnInterrupt } from '../../entities/task.ts'
 import { ErrandError, Failure } from '../../errors.ts'
 import type { CallContext, CallOptions, Run } from '../../executor.ts'
+import { paramsOf, readArguments } from './call-arguments.ts'
 import { confirmAnswerSchema, confirmQuestion } from './confirmation.ts'
-import { argumentsOf } from './take-step.ts'
 import { askUserSchema, type Tool, type Toolbox, waitForTasksSchema } from './toolbox.ts'
 
 type Asked = TakenStep['calls'][number]
@@ -56,18 +57,24 @@ export class ToolCalls {
 
   #waits({ asked }: Asked): boolean {
     const tool = this.#tools.tool(asked.ability)
-    return tool.kind !== 'ability' || needsConfirmation(tool)
+    return tool.kind !== 'ability' || this.#isPutToAPerson(tool)
   }
 
   #one(call: Asked): Promise<void> {
     const { asked } = call
     const tool = this.#tools.tool(asked.ability)
-    const given = argumentsOf(asked.arguments)
-    if (given === undefined) return this.#refuse(call, badArguments(asked.arguments))
+    const read = readArguments(asked.arguments)
+    if ('refusal' in read) return this.#refuse(call, read.refusal)
+    const { given } = read
     if (tool.kind === 'ask_user') return this.#askUser(call, given)
     if (tool.kind === 'wait_for_tasks') return this.#waitForTasks(call, given)
-    if (needsConfirmation(tool)) return this.#confirmed(call, tool, given)
+    if (this.#isPutToAPerson(tool)) return this.#confirmed(call, tool, given)
     return this.#invoke(call, tool, given)
+  }
+
+  /** Nobody is asked about a call that the bus refuses whatever the answer. */
+  #isPutToAPerson({ ability }: AbilityTool): boolean {
+    return ability !== undefined && ability.confirm !== false && mayCall(ability, this.#tools.caller) === true
   }
 
   #invoke(
@@ -106,8 +113,7 @@ export class ToolCalls {
 
   /** What came of waiting, as the call's outcome. It may be recorded again: nothing happens by it. */
   #record({ asked, key }: Asked, outcome: () => unknown): Promise<void> {
-    const params = argumentsOf(asked.arguments) ?? asked.arguments
-    return this.#talk.perform(asked.ability, params, outcome, this.#way(key, 'rerun'))
+    return this.#talk.perform(asked.ability, paramsOf(asked.arguments), outcome, this.#way(key, 'rerun'))
   }
 
   async #askUser(call: Asked, given: unknown): Promise<void> {
@@ -170,18 +176,8 @@ export class ToolCalls {
   }
 }
 
-function needsConfirmation({ ability }: AbilityTool): boolean {
-  return ability !== undefined && ability.confirm !== false
-}
-
 function isOfTheLedger(error: unknown): boolean {
   return ErrandError.isInstance(error) && (error.code === 'OUTCOME_UNKNOWN' || error.code.startsWith('LEDGER_'))
-}
-
-function badArguments(text: string): ErrandError {
-  return new ErrandError('INVALID_INPUT', 'The arguments are not a JSON object. Call it again with valid JSON.', {
-    arguments: text.slice(0, 200),
-  })
 }
 
 function badInput(name: string, error: z.ZodError): ErrandError {

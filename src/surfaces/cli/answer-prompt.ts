@@ -85,7 +85,11 @@ export class AnswerPrompt {
       return
     }
     try {
-      await this.#options.answer(question.taskId, question.id, typed === '' ? undefined : parseAnswer(typed))
+      await this.#options.answer(
+        question.taskId,
+        question.id,
+        typed === '' ? undefined : parseAnswer(typed, question.schema),
+      )
       this.#sent = question.id
     } catch (error) {
       if (!ErrandError.isInstance(error)) throw error

@@ -1,11 +1,18 @@
 // What a person typed as an answer: JSON where it can be read as such, else the words as they are.
 
-export function parseAnswer(text: string): unknown {
+/** A question for a text gets the words themselves where they happen to be JSON of another kind: `2027`, `true`, `null`. */
+export function parseAnswer(text: string, schema: unknown): unknown {
   try {
-    return JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    return asksForText(schema) && typeof value !== 'string' ? text : value
   } catch {
     return text // not JSON: then it is what it says
   }
+}
+
+function asksForText(schema: unknown): boolean {
+  const { enum: choices, type } = (schema ?? {}) as { enum?: unknown; type?: unknown }
+  return type === 'string' || (Array.isArray(choices) && choices.every((choice) => typeof choice === 'string'))
 }
 
 /** The answers that a question would take, if it names them. */

@@ -93,7 +93,7 @@ describe('the prompt', () => {
     expect(draw()).toBe(' This does not answer it. › ▏')
     refuse(undefined)
     await type('1\r')
-    expect(answers).toEqual([['task-a', 'q1', 1]])
+    expect(answers).toEqual([['task-a', 'q1', '1']])
   })
 
   test('turns Ctrl-C into an interrupt, and Ctrl-U into an empty line', async () => {

@@ -9,14 +9,19 @@ import { defineVerb } from '../verb.ts'
 
 export const answerVerb = defineVerb({
   usage: 'answer ID [VALUE] [--question Q]',
-  help: 'Answers the open question of a task. VALUE is JSON if it can be read as such, else a text; without it the default answers. --question names one of several.',
+  help: 'Answers the open question of a task. VALUE is JSON where it can be read as such, else a text; a question for a text takes it as it is. Without VALUE the default answers. --question names one of several.',
   options: { question: { type: 'string' } },
   positionals: { min: 1, max: 2 },
   async run(io, { values, positionals: [ref, value] }) {
     return await withLedger(io, values, async (engine) => {
       const task = await findTask(engine, ref as string)
+      const asked = task.questions.find(({ id }) => values.question === undefined || id === values.question)
       const options = values.question === undefined ? {} : { question: values.question }
-      const answered = await engine.answer(task.id, value === undefined ? undefined : parseAnswer(value), options)
+      const answered = await engine.answer(
+        task.id,
+        value === undefined ? undefined : parseAnswer(value, asked?.schema),
+        options,
+      )
       if (values.json) printJson(io, answered)
       else print(io, `${taskLabel(answered)} answered`)
       return exitCodes.done

@@ -1,0 +1,171 @@
+// I25, from every place in a family: whichever task's model calls, with whichever ability and whichever task named, what is
+// neither that task nor below it stays as it was and is not told. Method: a family of three levels and a stranger; random callers,
+// abilities and names; the ledger's rows of everybody outside are compared before and after. The ledger, the bus and what is not
+// for models are FORBIDDEN to each of them, and so is every name from outside.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { Engine, EngineOptions } from '../../src/api.ts'
+import { type Ability, defineAbility } from '../../src/bus/ability.ts'
+import { ErrandError } from '../../src/errors.ts'
+import { heldModel, modelOf } from '../abilities/world.ts'
+import { history, openEngine, turns } from '../engine/world.ts'
+
+const parents = {
+  root: undefined,
+  left: 'root',
+  right: 'root',
+  leaf: 'left',
+  twig: 'left',
+  stranger: undefined,
+  child: 'stranger',
+} as const
+type Name = keyof typeof parents
+const names = Object.keys(parents) as Name[]
+
+function isWithin(name: Name, scope: Name): boolean {
+  for (let at: Name | undefined = name; at !== undefined; at = parents[at]) if (at === scope) return true
+  return false
+}
+
+/** An ability of an embedder: nothing but the bus stands between its handler and the name of a stranger. */
+const noted: string[] = []
+const note = defineAbility({
+  id: 'notes:add',
+  description: 'Keeps a note with a task.',
+  input: z.object({ taskId: z.string() }),
+  output: z.object({ kept: z.boolean() }),
+  scope: ({ taskId }) => [taskId],
+  handle: ({ taskId }) => ({ kept: noted.push(taskId) > 0 }),
+})
+
+interface Family {
+  engine: Engine
+  ids: Record<Name, string>
+}
+
+async function setup(extra: NonNullable<EngineOptions['abilities']> = []): Promise<Family> {
+  const engine = await openEngine({ model: heldModel().model, autoStart: false, abilities: extra })
+  const ids = {} as Record<Name, string>
+  for (const name of names) {
+    const parent = parents[name]
+    const below = parent === undefined ? {} : { parentId: ids[parent] }
+    ids[name] = (await engine.create({ goal: `secret of ${name}`, name, ...below })).id
+  }
+  return { engine, ids }
+}
+
+/** Every field by which an ability takes ids of tasks, so far as this one knows it; and what else it needs. */
+function inputFor({ inputSchema }: Ability, taskId: string): Record<string, unknown> {
+  const known = Object.keys((inputSchema['properties'] as object | undefined) ?? {})
+  const given: Record<string, unknown> = {
+    taskId,
+    taskIds: [taskId],
+    parentTaskId: taskId,
+    blockedBy: [taskId],
+    message: `@${taskId} go on`,
+    goal: 'Help',
+    reason: 'told to',
+    value: 'yes',
+    task: { id: taskId, completionStatus: 'cancelled' },
+    call: { id: 'call-x', taskId, abilityName: 'a:b', parameters: '{}', status: 'completed' },
+  }
+  // What comes after the very task that it is below would be a circle.
+  const circular = known.includes('parentTaskId') ? ['blockedBy'] : []
+  return Object.fromEntries(Object.entries(given).filter(([key]) => known.includes(key) && !circular.includes(key)))
+}
+
+/** What there is of the tasks outside, as one text. */
+async function outsideOf({ engine, ids }: Family, scope: Name): Promise<string> {
+  const rows: unknown[] = []
+  for (const name of names.filter((each) => !isWithin(each, scope))) {
+    const id = ids[name]
+    rows.push(await engine.get(id), await engine.messages(id), await engine.calls(id), await history(engine, id))
+  }
+  return JSON.stringify(rows)
+}
+
+/** What the model would read of it. Waits and streams are let go of. */
+async function heardFrom({ engine }: Family, ability: Ability, input: unknown, scope: string) {
+  const letGo = new AbortController()
+  const options = { caller: modelOf(scope), signal: letGo.signal }
+  const work = async (): Promise<unknown> => {
+    if (!ability.isStream) return engine.bus.call(ability.id as string, input, options)
+    const items: unknown[] = []
+    for await (const item of engine.bus.stream(ability.id as string, input, options)) items.push(item)
+    return items
+  }
+  const working = work().then(
+    (output) => ({ text: JSON.stringify(output) ?? '', code: undefined }),
+    (error: unknown) => ({ text: String(error), code: ErrandError.isInstance(error) ? error.code : 'not ours' }),
+  )
+  await turns(6)
+  letGo.abort(new Error('let go'))
+  return working
+}
+
+/** In words, what of the outside was touched or told; undefined when nothing was. */
+async function breachOf(family: Family, ability: Ability, scope: Name, named: Name) {
+  const before = await outsideOf(family, scope)
+  const { text, code } = await heardFrom(family, ability, inputFor(ability, family.ids[named]), family.ids[scope])
+  const told = names.find((name) => !isWithin(name, scope) && text.includes(`secret of ${name}`))
+  const breach = (await outsideOf(family, scope)) === before ? told && `told of ${told}` : 'changed something outside'
+  return { breach, code }
+}
+
+/** They name a task by words in a message, and then it is unknown to them; or they name none. */
+const namesNone: readonly string[] = ['task:route', 'task:active', 'model:list']
+
+describe('A model', () => {
+  it('I25 reaches nothing outside its own subtree, whichever task it works on and whatever it calls', {
+    timeout: 60_000,
+  }, async () => {
+    let family = await setup([note])
+    const abilities = family.engine.bus.abilities()
+    const refused = new Map<string, number>()
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...abilities),
+        fc.constantFrom(...names),
+        fc.constantFrom(...names),
+        async (ability, scope, named) => {
+          const { breach, code } = await breachOf(family, ability, scope, named)
+          expect([ability.id, scope, named, breach]).toEqual([ability.id, scope, named, undefined])
+          // Only what the bus has let pass has reached it.
+          const reached = noted.splice(0)
+          expect(
+            reached.filter((id) => !names.some((name) => family.ids[name] === id && isWithin(name, scope))),
+          ).toEqual([])
+          const isClosed = ['ldg', 'bus'].includes(ability.moduleName) || !ability.models
+          const isOutside = !isWithin(named, scope) && !namesNone.includes(ability.id)
+          if (isClosed || isOutside)
+            expect([ability.id, scope, named, code]).toEqual([ability.id, scope, named, 'FORBIDDEN'])
+          else expect([ability.id, code]).not.toEqual([ability.id, 'FORBIDDEN'])
+          if (code === 'FORBIDDEN') refused.set(ability.id, (refused.get(ability.id) ?? 0) + 1)
+          // A family in which something has ended, or become larger, is replaced.
+          if ((await family.engine.list()).tasks.length !== names.length || code === undefined)
+            family = await setup([note])
+        },
+      ),
+      { numRuns: 400, seed: 404 },
+    )
+    const expected = abilities.filter(({ id }) => !namesNone.includes(id)).map(({ id }) => id)
+    expect([...refused.keys()].sort()).toEqual(expected.sort())
+  })
+
+  it('I25 the harness catches an ability that takes the name of a task at its word', async () => {
+    const leak = defineAbility({
+      id: 'leak:rename',
+      description: 'Renames any task.',
+      input: z.object({ taskId: z.string() }),
+      output: z.unknown(),
+      handle: async ({ taskId }) => (await family.engine.update(taskId, { name: 'renamed' })).status,
+    })
+    const family: Family = await setup([leak])
+    const found: Array<string | undefined> = []
+    for (const named of ['left', 'root', 'stranger'] as const) {
+      found.push((await breachOf(family, leak, 'left', named)).breach)
+    }
+    expect(found).toEqual([undefined, 'changed something outside', 'changed something outside'])
+  })
+})

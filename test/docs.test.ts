@@ -1,0 +1,75 @@
+// What the documents show runs as it stands and says what they say it says; what they list is what there is.
+import { type ExecFileException, execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parseScript } from '../src/models/script.ts'
+import { engineOptionsSchema } from '../src/options.ts'
+import { planKeys } from '../src/surfaces/cli/plan-schema.ts'
+import { verbs } from '../src/surfaces/cli/verbs.ts'
+import { startModelServer } from './ai/model-server.ts'
+import { planOf } from './surfaces/cli/plan-text.ts'
+
+const root = join(import.meta.dirname, '..')
+const textOf = (path: string) => readFileSync(join(root, path), 'utf8')
+const guide = textOf('docs/agents.md')
+const readme = textOf('README.md')
+
+function blocks(text: string, language: string): string[] {
+  return Array.from(text.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, 'g')), ([, block]) => block ?? '')
+}
+
+/** Programs, each with the block below it: what it prints. */
+const programs = Array.from(
+  guide.matchAll(/```js\n([\s\S]*?)```\n\n```text\n([\s\S]*?)```/g),
+  ([, program, prints]) => ({
+    title: /await (\w+)\(/.exec(program ?? '')?.[1] ?? '',
+    program: program ?? '',
+    prints: prints ?? '',
+  }),
+)
+
+function run(program: string, env: Record<string, string>): Promise<{ code: unknown; out: string; err: string }> {
+  const options = { cwd: root, timeout: 15_000, killSignal: 'SIGKILL', env: { ...process.env, ...env } } as const
+  return new Promise((resolve) => {
+    const args = ['--input-type=module', '-e', program]
+    execFile(process.execPath, args, options, (error: ExecFileException | null, out, err) => {
+      resolve({ code: error === null ? 0 : (error.code ?? 'killed'), out, err })
+    })
+  })
+}
+
+describe('The guide to agents', () => {
+  test('shows no program without what it prints', () => {
+    expect(programs).toHaveLength(blocks(guide, 'js').length)
+    expect(programs).toHaveLength(3)
+  })
+
+  test.each(programs)('has a program around `$title` that prints what stands below it', async ({ program, prints }) => {
+    const server = await startModelServer([[{ id: 'c1', name: 'search', input: { query: 'tides' } }], 'The moon.'])
+    expect(await run(program, { LOCAL_BASE_URL: server.baseURL })).toEqual({ code: 0, out: prints, err: '' })
+  })
+
+  test('shows a script and a plan that are accepted', () => {
+    const [script, plan] = blocks(guide, 'yaml')
+    expect(parseScript(script ?? '')).toHaveLength(3)
+    expect(planOf(plan ?? '').tasks.map(({ name }) => name)).toEqual(['budget', 'hello', 'save'])
+  })
+})
+
+describe('The README', () => {
+  test('names every option of the engine, every key of a plan and every verb', () => {
+    const missing = (names: Iterable<string>, text: string) =>
+      Array.from(names).filter((name) => !new RegExp(`\\b${name}\\b`).test(text))
+    const plans = readme.slice(readme.indexOf('## Plans'), readme.indexOf('## The library'))
+    expect(missing(Object.keys(engineOptionsSchema.shape), readme)).toEqual([])
+    expect(missing([...planKeys.task, ...planKeys.plan, ...planKeys.ask, ...planKeys.retry], plans)).toEqual([])
+    expect(missing(Object.keys(verbs), plans)).toEqual([])
+    expect(missing(['nothing of this name'], readme)).toEqual(['nothing of this name'])
+  })
+
+  test('shows plans that can be read', () => {
+    const plans = blocks(readme, 'yaml')
+    expect(plans.map((plan) => planOf(plan).tasks.length)).toEqual([4])
+  })
+})

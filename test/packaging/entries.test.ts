@@ -1,0 +1,123 @@
+// What it means to import the package: each entry is an ES module that gives its exports and does nothing else. Each is imported
+// by a process of its own, out of dist, and that process tells what changed.
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describe, expect, it, onTestFinished } from 'vitest'
+
+const root = join(import.meta.dirname, '../..')
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  type: string
+  sideEffects: boolean
+  exports: Record<string, string | Record<string, string>>
+}
+const entries = Object.entries(manifest.exports).filter(([name]) => name !== './package.json')
+
+/**
+ * Runs in a process of its own: what can be seen of the process before and after the import of a module. What zod keeps about
+ * itself (`__zod_…`) is zod's.
+ */
+const witness = `
+import { createHook } from 'node:async_hooks'
+// Promises and the turns of the loop that this program waits for itself are no handles.
+const passing = ['PROMISE', 'Immediate', 'TickObject']
+const made = []
+createHook({ init: (_id, type) => { if (!passing.includes(type)) made.push(type) } }).enable()
+const emitters = { process, stdin: process.stdin, stdout: process.stdout, stderr: process.stderr }
+const listeners = () => Object.entries(emitters).flatMap(([name, emitter]) =>
+  emitter.eventNames().map((event) => name + ' ' + String(event) + ' ' + emitter.listenerCount(event)))
+const look = () => ({
+  handles: [...made],
+  listeners: listeners().sort(),
+  globals: Reflect.ownKeys(globalThis).map(String).filter((name) => !name.startsWith('__zod_')).sort(),
+  prototypes: [Object, Array, Promise, Symbol, Error, String].flatMap((each) => Reflect.ownKeys(each.prototype)).map(String),
+  env: JSON.stringify(process.env),
+  exitCode: process.exitCode ?? null,
+})
+const ticks = async () => { for (let n = 0; n < 3; n++) await new Promise(setImmediate) }
+await ticks()
+const before = look()
+const names = Object.keys(await import(process.argv[1]))
+await ticks()
+const after = look()
+const changed = Object.keys(before).filter((part) => JSON.stringify(before[part]) !== JSON.stringify(after[part]))
+process.stdout.write('\\nseen ' + JSON.stringify({ names, changed }))
+`
+
+interface Seen {
+  /** What the module exports. */
+  names: string[]
+  /** Parts of the process that are not as they were. */
+  changed: string[]
+  /** All that stood on stdout and stderr. */
+  printed: string
+  /** Files in the working directory, which was empty. */
+  files: string[]
+  /** 0 when the process ended by itself, without anybody telling it to. */
+  code: number | string | null
+}
+
+function emptyFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'errand-entries-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+function importAlone(file: string, withinMs = 15_000): Promise<Seen> {
+  const cwd = emptyFolder()
+  const args = ['--input-type=module', '-e', witness, pathToFileURL(file).href]
+  const options = { cwd, timeout: withinMs, killSignal: 'SIGKILL' } as const
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, options, (error, stdout, stderr) => {
+      const [said = '', json] = stdout.split('\nseen ')
+      const { names, changed } = JSON.parse(json ?? '{"names":[],"changed":["it did not come to an end"]}') as Seen
+      const code = error === null ? 0 : (error.code ?? 'killed')
+      resolve({ names, changed, printed: said + stderr, files: readdirSync(cwd), code })
+    })
+  })
+}
+
+const innocent = { changed: [], printed: '', files: [], code: 0 }
+
+describe('Importing the package', () => {
+  it.each(entries)('X-027 `%s` opens no handle, registers nothing, prints nothing', async (_name, target) => {
+    const { names, ...seen } = await importAlone(join(root, (target as { default: string }).default))
+    expect(seen).toEqual(innocent)
+    expect(names.length).toBeGreaterThan(0)
+  })
+
+  it('X-027 gives ES modules with declarations, and `src/index.ts` is the entry', async () => {
+    expect(manifest).toMatchObject({ type: 'module', sideEffects: false })
+    expect(manifest.exports['.']).toEqual({ types: './dist/index.d.ts', default: './dist/index.js' })
+    for (const [, target] of entries) {
+      const { types, default: code } = target as { types: string; default: string }
+      expect(types).toBe(code.replace(/\.js$/, '.d.ts'))
+      expect(readFileSync(join(root, types), 'utf8')).toMatch(/^export /m)
+    }
+    const built = Object.keys((await import(join(root, 'dist/index.js'))) as object)
+    expect(built).toEqual(Object.keys(await import('../../src/index.ts')))
+    expect(built).toContain('createEngine')
+  })
+
+  it.each([
+    ['a timer', 'setInterval(() => {}, 100_000)', { changed: ['handles'], code: 'killed' }],
+    ['a timer that holds nobody', 'setInterval(() => {}, 100_000).unref()', { changed: ['handles'] }],
+    ['a server', 'import { createServer } from "node:net"; createServer().listen(0).unref()', { changed: ['handles'] }],
+    ['a variable of the environment', 'process.env.ERRAND = "1"', { changed: ['env'] }],
+    ['a listener', 'process.on("SIGTERM", () => {})', { changed: ['handles', 'listeners'] }],
+    ['a listener of exits', 'process.on("exit", () => {})', { changed: ['listeners'] }],
+    ['a global', 'globalThis.errand = {}', { changed: ['globals'] }],
+    ['a patched prototype', 'Array.prototype.errand = () => {}', { changed: ['prototypes'] }],
+    ['a word', 'console.log("hello")', { printed: 'hello\n' }],
+    ['a warning', 'console.error("hello")', { printed: 'hello\n' }],
+    ['a file', 'import { writeFileSync } from "node:fs"; writeFileSync("errand.db", "")', { files: ['errand.db'] }],
+    ['an exit code', 'process.exitCode = 3', { changed: ['exitCode'], code: 3 }],
+  ])('X-027 is watched closely enough to see %s', async (_fault, source, told) => {
+    const file = join(emptyFolder(), 'guilty.mjs')
+    writeFileSync(file, `${source}\nexport const guilty = true`)
+    // Long enough for a module without imports; only the first is ended by it.
+    expect(await importAlone(file, 4_000)).toEqual({ ...innocent, names: ['guilty'], ...told })
+  })
+})
