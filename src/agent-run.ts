@@ -8,7 +8,7 @@ import type { Conversation } from './entities/conversation.ts'
 import type { MessageRole, ModelStep } from './entities/message.ts'
 import type { OnInterrupt, RetryPolicy, TaskPolicy } from './entities/task.ts'
 import type { StoredError } from './errors.ts'
-import type { CallContext, CallOptions } from './executor.ts'
+import type { CallContext, CallOptions, Run } from './executor.ts'
 
 /** A message that the run adds to its conversation. */
 export interface AgentMessage {
@@ -42,6 +42,8 @@ export interface AgentDefaults {
 
 export interface AgentRun {
   readonly bus: Bus
+  /** The run as tools get it. */
+  readonly toolRun: Run
   readonly clock: Clock
   readonly caller: Caller
   readonly policy: TaskPolicy

@@ -40,7 +40,7 @@ export interface EngineOptions<E extends Executors = Executors> {
   /** Makes a model of a name like `openai:gpt-5-mini` that nobody registered. */
   resolveModel?: (id: string) => LanguageModelLike | undefined | Promise<LanguageModelLike | undefined>
   /** Abilities of the embedder's own, put on the bus beside the engine's. */
-  abilities?: ReadonlyArray<AbilityDefinition<any, any> | Ability<any, any, any>>
+  abilities?: ReadonlyArray<AbilityDefinition<any, any> | Ability>
   /** The bus to work on; the engine's abilities stand on it until `close`. Default: one of its own. */
   bus?: Bus
   /** Steps that a model may take in one attempt of a task. Default 10. */

@@ -172,6 +172,8 @@ declare const inputType: unique symbol
 /** What the engine must know of an agent before it runs. */
 export interface AgentTraits {
   readonly instructions: string | undefined
+  /** What its model may call; undefined for whatever its task may. */
+  readonly abilities: readonly string[] | undefined
   /** The id of its model, or the model itself; undefined: the engine's. */
   readonly model: string | object | undefined
 }

@@ -89,6 +89,6 @@ export type { ModelChunk, ModelMessage, ModelStepInput } from './models/step-sch
 export type { ClaimOptions, LimitsPatch, ListOptions, SharedLimitsPatch, TaskPatch } from './options.ts'
 export { type AskModel, askModelOf, type ModelChoice } from './routing/ask-model.ts'
 export type { Handled, HandleOptions } from './routing/handle.ts'
-export { createIntentRecognizer, type Intent } from './routing/intent.ts'
+export { createIntentRecognizer, type Intent, type IntentRecognizer } from './routing/intent.ts'
 export { extractMention } from './routing/mention.ts'
-export { type Route, route } from './routing/route.ts'
+export { type Route, type RouteOptions, route } from './routing/route.ts'

@@ -43,6 +43,7 @@ import { awaitedIds, callArguments, checkDuration, checkFraction, checkMessage, 
 import { type CallWay, RunCalls } from './run-calls.ts'
 import { RunConversation } from './run-conversation.ts'
 import { type EntryDescription, RunCore, type RunHost } from './run-core.ts'
+import { runInCall } from './run-in-call.ts'
 import { type DraftMessage, writeRunMessage } from './run-message.ts'
 import { RunOutput } from './run-output.ts'
 import { RunWaits } from './run-waits.ts'
@@ -165,7 +166,7 @@ export class LiveRun implements Run {
       if (known !== undefined && id === waitAbility) return this.#invokeWait(known, input, options.key)
       const fn: CallFunction = async (params, { signal, callId }) => {
         try {
-          return await bus.call(id, params, { caller: this.caller, signal, run: this, callId })
+          return await bus.call(id, params, { caller: this.caller, signal, run: runInCall(this), callId })
         } catch (error) {
           throw failureWithin(error)
         }
@@ -297,6 +298,7 @@ export class LiveRun implements Run {
       surface: 'run',
       taskId: this.taskId,
       run: this.number,
+      ...(this.#task.owner === null ? {} : { owner: this.#task.owner }),
       ...(this.#task.policy.abilities === undefined ? {} : { abilities: this.#task.policy.abilities }),
     }
   }
@@ -304,6 +306,7 @@ export class LiveRun implements Run {
   get [agentFacilities](): AgentRun {
     return {
       bus: this.#host.bus,
+      toolRun: runInCall(this),
       clock: this.#host.clock,
       caller: this.caller,
       policy: this.#task.policy,

@@ -49,7 +49,7 @@ export class RunConversation {
     this.#closedThrough = this.#closed.at(-1)?.seq ?? 0
     this.#readThrough = this.#messages.at(-1)?.n ?? 0
     this.#core.journal.takeAll()
-    const unheard = conversation.unread.find((message) => message.delivery === 'steer')
+    const unheard = conversation.unread.find(({ delivery }) => delivery === 'abort' || delivery === 'steer')
     this.#heardThrough = unheard === undefined ? this.#readThrough : unheard.n - 1
     return conversation
   }

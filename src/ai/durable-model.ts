@@ -61,9 +61,13 @@ export function checkModel(model: object): void {
   const { specificationVersion, modelId } = model as Partial<ModelLike>
   const { doGenerate } = model as Partial<ModelLike>
   if ((specificationVersion === 'v3' || specificationVersion === 'v4') && typeof doGenerate === 'function') return
+  const isCurrent = specificationVersion === 'v3' || specificationVersion === 'v4'
+  const lacks = isCurrent
+    ? 'it has no `doGenerate`, which generateText asks for'
+    : `expected a language model of the specification v3 or v4, got ${JSON.stringify(specificationVersion) ?? kindOf(specificationVersion)}`
   throw new ErrandError(
     'INVALID_INPUT',
-    `durable cannot journal the model ${JSON.stringify(modelId) ?? ''}: expected a language model of the specification v3 or v4, got ${JSON.stringify(specificationVersion) ?? kindOf(specificationVersion)}. Use a provider of AI SDK 6 or later.`,
+    `durable cannot journal the model ${JSON.stringify(modelId) ?? ''}: ${lacks}. Use a provider of AI SDK 6 or later.`,
     { specificationVersion, modelId },
   )
 }

@@ -34,8 +34,11 @@ export interface ModelStep {
   attempt: number
 }
 
-/** When a message from outside reaches an agent: before its next step, or only when it would end. */
-export const deliveries = ['steer', 'followup'] as const
+/**
+ * When a message from outside reaches an agent: at once, and it stops; before its next step; or only when it would end. In this
+ * order, each kind in the order of its coming (conformance S3-112).
+ */
+export const deliveries = ['abort', 'steer', 'followup'] as const
 export type Delivery = (typeof deliveries)[number]
 
 /** A message as stored and as listed. Times are epoch milliseconds. */

@@ -2,7 +2,7 @@
 // bad one is refused before any transaction begins.
 import type { AutoComplete, OnChildFailure, OnDependencyFailure, RetryPolicy, TaskPolicy } from '../entities/task.ts'
 import { ErrandError, nearestName } from '../errors.ts'
-import { type AnyExecutor, isExecutor } from '../executor.ts'
+import { type AgentTraits, type AnyExecutor, isExecutor } from '../executor.ts'
 import type { Ids } from '../ids.ts'
 import { checkText, fromJson, toJson } from '../json.ts'
 import { type ChildSpec, type CreateSpec, createSpecSchema, type ParsedEngineOptions } from '../options.ts'
@@ -108,7 +108,7 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
     deadline: spec.deadline ?? null,
     role: spec.role ?? null,
     tags: spec.tags ?? [],
-    policy: policyOf(spec, context),
+    policy: policyOf(spec, executor, context),
     metadata: fromJson(toJson(spec.metadata ?? {}, 'the metadata')),
     opening: openingOf(spec, executor, context),
   }
@@ -125,7 +125,8 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
   ]
 }
 
-function policyOf(spec: ChildSpec, context: DraftContext): TaskPolicy {
+function policyOf(spec: ChildSpec, executor: string | null, context: DraftContext): TaskPolicy {
+  const lists = [agentOf(executor, context)?.abilities, spec.abilities].filter((list) => list !== undefined)
   const failure = spec.onDependencyFailure ?? context.onDependencyFailure
   return {
     ...(spec.retry === undefined ? {} : { retry: spec.retry as Partial<RetryPolicy> }),
@@ -139,7 +140,8 @@ function policyOf(spec: ChildSpec, context: DraftContext): TaskPolicy {
     ),
     ...unlessDefault<'onDependencyFailure', OnDependencyFailure>('onDependencyFailure', failure, 'block'),
     ...(spec.concurrency === undefined ? {} : { concurrency: spec.concurrency }),
-    ...(spec.abilities === undefined ? {} : { abilities: [spec.abilities] }),
+    // The agent's own list stands with the task too: it binds what is created below it.
+    ...(lists.length === 0 ? {} : { abilities: lists.map((list) => [...list]) }),
     ...(spec.model === undefined ? {} : { model: spec.model }),
     ...(spec.systemPrompt === undefined ? {} : { systemPrompt: checkText(spec.systemPrompt, 'the system prompt') }),
   }
@@ -148,10 +150,14 @@ function policyOf(spec: ChildSpec, context: DraftContext): TaskPolicy {
 /** Told to an agent that has no instructions of its own (conformance S0-008). */
 export const defaultSystemPrompt = 'You are a helpful AI assistant.'
 
+function agentOf(executor: string | null, { executors }: DraftContext): AgentTraits | undefined {
+  const known = executor === null ? undefined : executors.get(executor)
+  return isExecutor(known) ? known.agent : undefined
+}
+
 /** The first lines of an agent's conversation. An engine that does not know the executor leaves them to the agent itself. */
 function openingOf(spec: ChildSpec, executor: string | null, context: DraftContext): Opening[] {
-  const known = executor === null ? undefined : context.executors.get(executor)
-  const agent = isExecutor(known) ? known.agent : undefined
+  const agent = agentOf(executor, context)
   if (agent === undefined) return []
   const assignment = checkText(assignmentOf(spec), 'the goal')
   if (assignment.trim() === '') {
@@ -209,7 +215,9 @@ export function refuseIdlePolicy(
   const why = group
     ? 'it is a group and is not worked on itself. Give it to the tasks in the group'
     : byHand
-      ? 'without an executor no run of it is ever made. Name an executor'
+      ? option === 'model' || option === 'systemPrompt'
+        ? 'no agent works on it. Give createEngine a `model` or `resolveModel`, and the task a goal; or name an agent as its executor'
+        : 'without an executor no run of it is ever made. Name an executor'
       : 'its executor runs it, and nobody claims it. Leave the executor out'
   throw new ErrandError('INVALID_INPUT', `\`${option}\` does nothing for "${name}": ${why}, or leave it out.`, {
     name,

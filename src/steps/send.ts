@@ -103,7 +103,7 @@ function messageOf(request: SendRequest, answers: boolean) {
     content: request.content,
     announcement: answers,
     step: null,
-    delivery: request.delivery === 'followup' ? ('followup' as const) : ('steer' as const),
+    delivery: request.delivery,
     run: null,
     ident: null,
     ordinal: 0,

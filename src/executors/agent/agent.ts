@@ -61,7 +61,7 @@ export function agent<R extends z.ZodType = z.ZodString>(
     timeoutMs: checked.timeoutMs,
     concurrency: checked.concurrency,
     onInterrupt: checked.onInterrupt,
-    agent: { instructions: checked.instructions, model: checked.model },
+    agent: { instructions: checked.instructions, abilities: checked.abilities, model: checked.model },
     run: (task, run) => converse(task, run, agentRunOf(run), checked),
   })
 }

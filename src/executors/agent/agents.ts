@@ -38,8 +38,8 @@ export function createAgents(options: ParsedEngineOptions, hasForeignModel: () =
     goalExecutor: () => {
       if (!executors.has(agentName) && hasModel()) executors.set(agentName, agent())
       const own = executors.get(agentName)
-      if (!isExecutor(own) || own.agent === undefined) return null
-      return own.agent.model !== undefined || hasModel() ? agentName : null
+      const brings = isExecutor(own) && own.agent?.model !== undefined
+      return own !== undefined && (brings || hasModel()) ? agentName : null
     },
     modelIdOf: (executor) => brought.get(executor),
   }

@@ -44,13 +44,16 @@ function isAnswer(step: TakenStep): boolean {
 }
 
 /**
- * What the next step is to see: messages that steer at once, in order; those that follow up only when the model would end
- * (conformance S3-112).
+ * What the next step is to see: what stopped it, then messages that steer, each in order; those that follow up only when the model
+ * would end (conformance S3-112).
  */
 function nextInputs({ steps, unread }: Conversation): MessageRecord[] {
-  const steering = unread.filter((message) => message.delivery !== 'followup')
+  const urgent = [
+    ...unread.filter((message) => message.delivery === 'abort'),
+    ...unread.filter((message) => message.delivery !== 'abort' && message.delivery !== 'followup'),
+  ]
   const last = steps.at(-1)
-  if (steering.length > 0 || last === undefined || !isAnswer(last)) return steering
+  if (urgent.length > 0 || last === undefined || !isAnswer(last)) return urgent
   return unread
 }
 

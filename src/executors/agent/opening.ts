@@ -54,6 +54,15 @@ function nothingToDo({ id }: ExecutorTask): Failure {
 function resultsOf(tasks: readonly Task[]): string {
   return tasks
     .filter((task) => task.status === 'completed' && task.result !== null)
-    .map((task) => `${task.name}: ${typeof task.result === 'string' ? task.result : JSON.stringify(task.result)}`)
+    .map(({ name, result }) => `${name}: ${shortened(typeof result === 'string' ? result : JSON.stringify(result))}`)
     .join('\n\n')
+}
+
+const longestResult = 100_000
+
+/** A model reads no book; who needs all of it looks the task up. */
+function shortened(text: string): string {
+  return text.length <= longestResult
+    ? text
+    : `${text.slice(0, longestResult).toWellFormed()}… (${text.length} characters in all)`
 }

@@ -68,10 +68,10 @@ async function ask(request: StepRequest, input: ModelStepInput): Promise<Answere
     } catch (error) {
       // Paused, canceled, timed out: not the model's doing.
       run.signal.throwIfAborted()
-      const failure = failureOf(error)
+      const failure = withoutPartial(failureOf(error))
       const { code, retryAfterMs } = failure
       const delay = retryDelay(policy, { attempt: tried, code, final: !failure.retry, retryAfterMs }, talk.chance())
-      await talk.modelFailed({ try: tried, error: withoutPartial(failure), againInMs: delay ?? null })
+      await talk.modelFailed({ try: tried, error: toStoredError(failure), againInMs: delay ?? null })
       if (delay === undefined) throw failure
       if (delay > longestHeldRestMs) await run.sleep(delay, { key: `${rest}:${tried}` })
       else {
@@ -166,8 +166,13 @@ function failureOf(error: unknown): Failure {
 }
 
 /** What the model had said by then belongs into no ledger. */
-function withoutPartial(failure: Failure) {
-  const { details, ...error } = toStoredError(failure)
-  const { partial: _partial, ...rest } = (details ?? {}) as Record<string, unknown>
-  return { ...error, ...(Object.keys(rest).length > 0 ? { details: rest } : {}) }
+function withoutPartial({ message, code, retry, retryAfterMs, details, cause }: Failure): Failure {
+  const { partial: _partial, ...kept } = (details ?? {}) as Record<string, unknown>
+  return new Failure(message, {
+    code,
+    retry,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(Object.keys(kept).length === 0 ? {} : { details: kept }),
+    cause,
+  })
 }

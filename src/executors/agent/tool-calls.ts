@@ -87,7 +87,7 @@ export class ToolCalls {
     const { caller } = this.#tools
     const call = async (input: unknown, { signal, callId }: CallContext): Promise<unknown> => {
       try {
-        return await bus.call(tool.id, input, { caller, signal, run: this.#run, callId })
+        return await bus.call(tool.id, input, { caller, signal, run: this.#talk.toolRun, callId })
       } catch (error) {
         throw failureWithin(error)
       }

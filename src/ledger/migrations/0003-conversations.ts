@@ -12,7 +12,7 @@ function messageColumns({ db }: Spelling): Compilable[] {
   const message = db.schema.alterTable('message')
   return [
     message.addColumn('step', 'text'),
-    message.addColumn('delivery', 'text', (column) => column.check(sql`delivery in ('steer', 'followup')`)),
+    message.addColumn('delivery', 'text', (column) => column.check(sql`delivery in ('abort', 'steer', 'followup')`)),
     db.schema
       .createIndex('message_delivered')
       .on('message')
