@@ -26,6 +26,8 @@ export interface CallOptions {
 export interface CallContext {
   /** Stable id of this execution: pass it to the outside world as its idempotency key. */
   callId: string
+  /** The same for every repetition of this call, after a crash or in another attempt: what is made under it is made once. */
+  identity: string
   /** Aborts when the run ends or the call times out. */
   signal: AbortSignal
   /** Notes details of a call in progress in the ledger; resolves when they are durable. */

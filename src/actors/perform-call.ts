@@ -10,6 +10,7 @@ export type CallFunction = (params: unknown, context: CallContext) => unknown
 export interface CallPerformance {
   clock: Clock
   callId: string
+  identity: string
   name: string
   /** From 0 to 1, drawn anew for each rest. */
   chance(): number
@@ -41,12 +42,12 @@ export async function performCall(
 }
 
 async function performOnce(
-  { clock, callId, name, signal, note }: CallPerformance,
+  { clock, callId, identity, name, signal, note }: CallPerformance,
   params: unknown,
   fn: CallFunction,
   timeoutMs: number | undefined,
 ): Promise<unknown> {
-  if (timeoutMs === undefined) return fn(params, { callId, signal, note })
+  if (timeoutMs === undefined) return fn(params, { callId, identity, signal, note })
   const own = new AbortController()
   const error = new ErrandError('TIMEOUT', `Call "${name}" took longer than ${timeoutMs} ms.`, { callId, timeoutMs })
   let timer: unknown
@@ -57,7 +58,9 @@ async function performOnce(
     }, timeoutMs)
   })
   try {
-    const working = Promise.resolve(fn(params, { callId, signal: AbortSignal.any([signal, own.signal]), note }))
+    const working = Promise.resolve(
+      fn(params, { callId, identity, signal: AbortSignal.any([signal, own.signal]), note }),
+    )
     working.catch(() => {})
     return await Promise.race([working, late])
   } finally {

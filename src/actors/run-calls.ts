@@ -142,6 +142,7 @@ export class RunCalls {
       clock: host.clock,
       chance: () => host.chance(),
       callId: record.id,
+      identity: `${record.taskId}/${record.name.slice(0, 100)}/${record.ident}/${record.ordinal}`,
       name: record.name,
       signal,
       note: (details) =>

@@ -22,13 +22,12 @@ export interface AbilityContext {
   /** Aborts when whoever called lets go. */
   signal: AbortSignal
   caller: Caller
-  /**
-   * Only when a run calls: through `run.invoke`, or for its model. It cannot rest while a call of it is in progress, so a handler
-   * that asks, waits or sleeps through it never comes back.
-   */
+  /** Only when a run calls: through `run.invoke`, or for its model. It cannot rest inside a call: `ask`, `wait` and `sleep` are refused. */
   run?: Run
   /** Id of the journaled call, where there is one: pass it to the outside world as its idempotency key. */
   callId?: string
+  /** The same for every repetition of that call, after a crash or in another attempt: what is made under it is made once. */
+  identity?: string
 }
 
 interface AbilityBasics<I extends AbilitySchema, O extends AbilitySchema> {

@@ -28,6 +28,8 @@ export interface InvokeOptions {
   run?: Run
   /** The journaled call that this is, for the handler's context. */
   callId?: string
+  /** What its repetitions share, for the handler's context. */
+  identity?: string
 }
 
 /**
@@ -135,6 +137,7 @@ const invokeOptionsSchema = z.strictObject({
   caller: callerSchema.optional(),
   signal: z.instanceof(AbortSignal).optional(),
   callId: z.string().min(1).max(100).optional(),
+  identity: z.string().min(1).max(500).optional(),
   run: z.custom<Run>((value) => typeof value === 'object' && value !== null, 'expected a run').optional(),
 })
 
@@ -164,6 +167,7 @@ interface Invocation {
   signal: AbortSignal
   run: Run | undefined
   callId: string | undefined
+  identity: string | undefined
 }
 
 interface Prepared {
@@ -325,7 +329,7 @@ class AbilityBus implements Bus {
 
   /** All that stands before the handler. The handler is not called unless this resolves. */
   async #prepare(invocation: Invocation): Promise<Prepared> {
-    const { abilityId, wanted, caller, signal, run, callId } = invocation
+    const { abilityId, wanted, caller, signal, run, callId, identity } = invocation
     const ability = this.#abilities.get(abilityId)
     if (ability === undefined) throw notFound(abilityId, this.#idsOpenTo(caller))
     const verdict = mayCall(ability, caller)
@@ -335,7 +339,11 @@ class AbilityBus implements Bus {
     const input = ability.parseInput(invocation.read())
     await this.#guard(ability, input, caller)
     if (signal.aborted) throw abortedError(signal.reason, ability.id)
-    const journal = { ...(run === undefined ? {} : { run }), ...(callId === undefined ? {} : { callId }) }
+    const journal = {
+      ...(run === undefined ? {} : { run }),
+      ...(callId === undefined ? {} : { callId }),
+      ...(identity === undefined ? {} : { identity }),
+    }
     return { ability, input, context: { signal, caller, ...journal } }
   }
 
@@ -398,6 +406,7 @@ function toInvocation(abilityId: string, wanted: Wanted, read: () => unknown, op
     signal: given.signal ?? new AbortController().signal,
     run: given.run,
     callId: given.callId,
+    identity: given.identity,
   }
 }
 

@@ -19,3 +19,18 @@ describe('A subtask that a model makes where goals have no agent', () => {
     expect(child).toMatchObject({ executor: 'writer', status: 'completed', result: 'the part' })
   })
 })
+
+describe('A subtask whose making was interrupted', () => {
+  it('is found again by the repeated call, and not made a second time', async () => {
+    const model = createScriptedModel([{ text: 'done' }])
+    const engine = await openEngine({ model })
+    const parent = await engine.create({ name: 'parent' })
+    const options = { caller: { surface: 'model', taskId: parent.id }, identity: 'one call' }
+    const first = await engine.bus.call('task:create', { goal: 'part' }, options)
+    expect(await engine.bus.call('task:create', { goal: 'part' }, options)).toEqual(first)
+    expect(await engine.bus.call('task:create', { goal: 'part' }, { ...options, identity: 'another' })).not.toEqual(
+      first,
+    )
+    expect(await engine.children(parent)).toHaveLength(2)
+  })
+})

@@ -13,6 +13,8 @@ export function taskCreate(host: AbilityHost) {
     input: newTaskSchema,
     output: z.object({ taskId: z.string() }),
     scope: tasksNamedBy,
-    handle: async (input, { caller }) => ({ taskId: (await createTask(host, input, caller)).id }),
+    // Made once under the identity of its call, so to make it again does no harm.
+    onInterrupt: 'rerun',
+    handle: async (input, context) => ({ taskId: (await createTask(host, input, context)).id }),
   })
 }

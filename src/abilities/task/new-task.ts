@@ -2,7 +2,7 @@
 // own, worked on by agents and bound by the lists that bind itself: the engine that it is given sees to that.
 import { z } from 'zod'
 import type { CreateOptions } from '../../api.ts'
-import type { Caller } from '../../bus/caller.ts'
+import type { AbilityContext } from '../../bus/ability.ts'
 import { abilityListSchema } from '../../entities/ability-pattern.ts'
 import type { Task } from '../../entities/task.ts'
 import type { AbilityHost } from '../ability-host.ts'
@@ -47,7 +47,12 @@ export function tasksNamedBy({ parentTaskId, blockedBy = [] }: NewTaskInput): st
   return [...idsIn(parentTaskId), ...blockedBy]
 }
 
-export async function createTask(host: AbilityHost, input: NewTaskInput, caller: Caller): Promise<Task> {
+/** A call that a crash interrupted may have made it: repeated, it finds that one. */
+export async function createTask(
+  host: AbilityHost,
+  input: NewTaskInput,
+  { caller, identity }: AbilityContext,
+): Promise<Task> {
   const { parentTaskId, ...fields } = input
   const parentId = parentTaskId ?? caller.taskId
   const engine = await host.engineFor(caller)
@@ -55,6 +60,7 @@ export async function createTask(host: AbilityHost, input: NewTaskInput, caller:
     {
       ...(fields as CreateOptions & { executor?: string }),
       ...(parentId === undefined ? {} : { parentId }),
+      ...(identity === undefined ? {} : { key: identity }),
     },
   ])
   return task as Task

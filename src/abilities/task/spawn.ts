@@ -14,9 +14,11 @@ export function taskSpawn(host: AbilityHost) {
     input: newTaskSchema,
     output: z.object({ taskId: z.string(), status: z.enum(['pending', 'running']) }),
     scope: tasksNamedBy,
-    async handle(input, { caller }) {
-      const engine = await host.engineFor(caller)
-      const task = await afterAdmission(engine, await createTask(host, input, caller))
+    // Made once under the identity of its call, so to make it again does no harm.
+    onInterrupt: 'rerun',
+    async handle(input, context) {
+      const engine = await host.engineFor(context.caller)
+      const task = await afterAdmission(engine, await createTask(host, input, context))
       return { taskId: task.id, status: hasStarted(task) ? ('running' as const) : ('pending' as const) }
     },
   })
