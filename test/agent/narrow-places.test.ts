@@ -5,7 +5,7 @@ import { defineAbility } from '../../src/bus/ability.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { history, openEngine } from '../engine/world.ts'
-import { echo, finish, gatedTool, inShort, llm, partsModel, text } from './world.ts'
+import { echo, gatedTool, inShort, llm, partsModel, text } from './world.ts'
 
 const broken = () => {
   const cut = Promise.reject(Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }))
