@@ -48,13 +48,16 @@ function isAnswer(step: TakenStep): boolean {
  * would end (conformance S3-112).
  */
 function nextInputs({ steps, unread }: Conversation): MessageRecord[] {
-  const urgent = [
-    ...unread.filter((message) => message.delivery === 'abort'),
-    ...unread.filter((message) => message.delivery !== 'abort' && message.delivery !== 'followup'),
-  ]
   const last = steps.at(-1)
-  if (urgent.length > 0 || last === undefined || !isAnswer(last)) return urgent
-  return unread
+  // Before the first step the goal stands before all that has been said about it.
+  const opening = last === undefined ? unread.slice(0, 1) : []
+  const said = unread.slice(opening.length)
+  const urgent = [
+    ...opening,
+    ...said.filter((message) => message.delivery === 'abort'),
+    ...said.filter((message) => message.delivery !== 'abort' && message.delivery !== 'followup'),
+  ]
+  return urgent.length > 0 || last === undefined || !isAnswer(last) ? urgent : unread
 }
 
 function stepsOf({ steps }: Conversation, attempt: number): number {
