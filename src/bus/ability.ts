@@ -190,8 +190,12 @@ export function defineAbility(definition: unknown): Ability {
     abilityName: id.slice(colon + 1),
     description: checked.description,
     isStream: checked.stream !== undefined,
-    inputSchema: accepted.json,
-    outputSchema: produced.json,
+    get inputSchema() {
+      return accepted.json()
+    },
+    get outputSchema() {
+      return produced.json()
+    },
     parseInput: (value) => parseInput(id, accepted, value),
     parseOutput: (value) => parseOutput(id, produced, value),
     handle: checked.handle,

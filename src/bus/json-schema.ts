@@ -16,7 +16,8 @@ export type ParsedBy<S extends AbilitySchema> = S extends z.ZodType ? z.output<S
 
 export interface SchemaPair {
   zod: z.ZodType
-  json: JsonSchema
+  /** Made when it is first looked at: an engine has some fifty of them, and most engines are never asked. */
+  json(): JsonSchema
 }
 
 export const abilitySchemaSchema = z.custom<AbilitySchema>(
@@ -27,13 +28,23 @@ export const abilitySchemaSchema = z.custom<AbilitySchema>(
 /**
  * Both forms of a schema. Of a zod schema the JSON form is what goes in (`input`) or comes out (`output`); what JSON Schema
  * cannot say (a transform's result, a live object) becomes a schema that allows anything, and zod still judges it.
- * @throws ErrandError INVALID_INPUT when it has no second form; `what` names it in the message.
+ * @throws ErrandError INVALID_INPUT when it has no second form (for a zod schema, when that is first looked at); `what` names it in
+ *   the message.
  */
 export function schemaPair(schema: AbilitySchema, io: 'input' | 'output', what: string): SchemaPair {
+  if (schema instanceof z.ZodType) {
+    let made: JsonSchema | undefined
+    return { zod: schema, json: () => (made ??= usable(what, () => deepFreeze(toPlainSchema(schema, io)))) }
+  }
+  return usable(what, () => {
+    const json = deepFreeze(plainCopy(schema))
+    return { zod: z.fromJSONSchema(schema), json: () => json }
+  })
+}
+
+function usable<T>(what: string, make: () => T): T {
   try {
-    return schema instanceof z.ZodType
-      ? { zod: schema, json: deepFreeze(toPlainSchema(schema, io)) }
-      : { zod: z.fromJSONSchema(schema), json: deepFreeze(plainCopy(schema)) }
+    return make()
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new ErrandError('INVALID_INPUT', `${what} is no usable schema: ${why}.`, { what }, error)

@@ -3,8 +3,8 @@
 import type { Engine } from '../../src/api.ts'
 import { createEngine } from '../../src/engine.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { createMortalLedger, type Death } from '../crash/mortal-ledger.ts'
 import { answerAll, createStoryModel, story, storyAbilities } from './kill-story.ts'
-import { createMortalLedger, type Death } from './mortal-ledger.ts'
 
 export interface KillOrders {
   ledger: string

@@ -11,10 +11,10 @@ import type { Ledger, Op, Step, Tx } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createPlace, drawSeed, type Place, randomOf, twoAtATime } from '../crash/child.ts'
 import { violations } from '../crash/invariants.ts'
+import type { Death } from '../crash/mortal-ledger.ts'
 import { complaintsOf, type Evidence, gather } from './kill-checks.ts'
 import type { KillOrders } from './kill-process.ts'
 import { answerAll, createStoryModel, story, storyAbilities } from './kill-story.ts'
-import type { Death } from './mortal-ledger.ts'
 
 const program = join(import.meta.dirname, 'kill-process.ts')
 /** Every point takes part unless a number says that only each n-th does, from one that is drawn. */

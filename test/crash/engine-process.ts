@@ -2,9 +2,9 @@
 // and dies by its own hand before or after the n-th step when it is told to: the fault is in the port, the engine knows nothing.
 import { createInterface } from 'node:readline'
 import { createEngine } from '../../src/engine.ts'
-import type { Ledger, LedgerObserver, Op, Step, Tx } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { crashExecutors } from './executors.ts'
+import { createMortalLedger } from './mortal-ledger.ts'
 
 export interface ProcessOrders {
   ledger: string
@@ -24,56 +24,16 @@ export interface ProcessOrders {
 
 const orders = JSON.parse(process.argv[2] as string) as ProcessOrders
 const tell = (line: Record<string, unknown>) => void process.stdout.write(`${JSON.stringify(line)}\n`)
-const die = () => process.kill(process.pid, 'SIGKILL')
 
 const input = createInterface({ input: process.stdin })
 const said = Promise.withResolvers<void>()
 input.on('line', () => said.resolve())
 input.on('close', () => process.exit(3))
 
-let steps = 0
-
-function mortal(inner: Ledger, dieAt: ProcessOrders['dieAt']): Ledger {
-  let armed = false
-  return {
-    name: inner.name,
-    read: (query) => inner.read(query),
-    enlist: (id) => inner.enlist(id),
-    isAlive: (id) => inner.isAlive(id),
-    discharge: (id) => inner.discharge(id),
-    close: () => inner.close(),
-    step<L, D, R>(step: Step<L, D, R>): Promise<R> {
-      steps++
-      if (steps !== dieAt?.step) return inner.step(step)
-      if (dieAt.when === 'before') die()
-      const fatal: Step<L, D, R> = {
-        ...step,
-        *write(tx: Tx, decision: D): Op<R> {
-          const result = yield* step.write(tx, decision)
-          armed = true
-          return result
-        },
-      }
-      return inner.step(fatal).finally(die)
-    },
-    observe: (observer: LedgerObserver, options) =>
-      inner.observe(
-        {
-          committed(events) {
-            if (armed) die()
-            observer.committed(events)
-          },
-          stirred: () => observer.stirred(),
-          failed: (error) => observer.failed(error),
-        },
-        options,
-      ),
-  }
-}
-
 const inner = await openLedger(orders.ledger)
+const { ledger, steps } = createMortalLedger(inner, orders.dieAt)
 const engine = await createEngine({
-  ledger: mortal(inner, orders.dieAt),
+  ledger,
   executors: crashExecutors({
     effects: orders.effects,
     tell,
@@ -93,7 +53,7 @@ if (orders.leave !== 'never') {
   if (orders.leave !== 'at once') await Promise.all(tasks.map((task) => engine.settled(task)))
   await engine.close()
   await inner.close()
-  tell({ steps })
+  tell({ steps: steps().length })
   input.removeAllListeners('close')
   input.close()
   process.stdin.unref?.()

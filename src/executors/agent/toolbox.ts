@@ -52,13 +52,13 @@ export function toolbox(talk: AgentRun, list: readonly string[] | undefined): To
     offer() {
       const own = bus.toolsFor(caller, reserved)
       // What a model may not call has a name too: it is told that it may not, not that there is no such thing.
-      const all = toolTable(bus.abilities(), reserved)
+      const all = (name: string) => toolTable(bus.abilities(), reserved).abilityOf(name)
       return {
         definitions: [
           ...builtIns,
           ...own.definitions.filter(({ function: { name } }) => own.abilityOf(name) !== waitAbility),
         ],
-        abilityOf: (name) => (reserved.includes(name) ? name : (own.abilityOf(name) ?? all.abilityOf(name) ?? name)),
+        abilityOf: (name) => (reserved.includes(name) ? name : (own.abilityOf(name) ?? all(name) ?? name)),
       }
     },
     tool(id) {
