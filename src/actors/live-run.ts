@@ -164,9 +164,16 @@ export class LiveRun implements Run {
       const { bus } = this.#host
       const known = bus.get(id)
       if (known !== undefined && id === waitAbility) return this.#invokeWait(known, input, options.key)
-      const fn: CallFunction = async (params, { signal, callId, identity }) => {
+      const fn: CallFunction = async (params, { signal, callId, identity, note }) => {
         try {
-          return await bus.call(id, params, { caller: this.caller, signal, run: runInCall(this), callId, identity })
+          return await bus.call(id, params, {
+            caller: this.caller,
+            signal,
+            run: runInCall(this),
+            callId,
+            identity,
+            note,
+          })
         } catch (error) {
           throw failureWithin(error)
         }

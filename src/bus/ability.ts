@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { abilityIdSchema } from '../entities/ability-pattern.ts'
 import type { OnInterrupt, RetryPolicy } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import { executorOptionsSchema, type Run } from '../executor.ts'
+import { type AnyExecutor, executorOptionsSchema, isExecutor, type Run } from '../executor.ts'
 import { parse } from '../parse.ts'
 import type { Caller } from './caller.ts'
 import { refuseHostileData } from './input-door.ts'
@@ -28,6 +28,8 @@ export interface AbilityContext {
   callId?: string
   /** The same for every repetition of that call, after a crash or in another attempt: what is made under it is made once. */
   identity?: string
+  /** Keeps something with that call at once, for whoever recovers it after a crash; resolves when it is durable. */
+  note?(details: unknown): Promise<void>
 }
 
 interface AbilityBasics<I extends AbilitySchema, O extends AbilitySchema> {
@@ -51,6 +53,11 @@ interface AbilityBasics<I extends AbilitySchema, O extends AbilitySchema> {
   retry?: Partial<RetryPolicy>
   /** Longest duration of a journaled call of it, in milliseconds. Default: none. */
   timeoutMs?: number
+  /**
+   * Executors of the tasks that it makes, by name: an engine that is given the ability (`createEngine({ abilities })`) has them too,
+   * where it has none of that name itself. Default: none.
+   */
+  executors?: Readonly<Record<string, AnyExecutor>>
 }
 
 /** An ability that gives one result. */
@@ -119,6 +126,7 @@ export interface Ability<In = never, Out = unknown, Drained = Out> extends Abili
   readonly onInterrupt: OnInterrupt | undefined
   readonly retry: Partial<RetryPolicy> | undefined
   readonly timeoutMs: number | undefined
+  readonly executors: Readonly<Record<string, AnyExecutor>>
   readonly [inputType]?: (input: In) => void
   readonly [chunkType]?: Out
   readonly [resultType]?: Drained
@@ -149,6 +157,15 @@ const definitionSchema = z
     onInterrupt: executorOptionsSchema.shape.onInterrupt,
     retry: executorOptionsSchema.shape.retry,
     timeoutMs: executorOptionsSchema.shape.timeoutMs,
+    executors: z
+      .record(
+        z.string().trim().min(1).max(500),
+        z.custom<AnyExecutor>(
+          (value) => isExecutor(value) || typeof value === 'function',
+          'expected a function (task, run) => result or what defineExecutor returned',
+        ),
+      )
+      .default({}),
   })
   .refine(({ handle, stream }) => (handle === undefined) !== (stream === undefined), {
     message: 'expected exactly one of `handle` and `stream`',
@@ -207,6 +224,7 @@ export function defineAbility(definition: unknown): Ability {
     onInterrupt: checked.onInterrupt,
     retry: checked.retry as Partial<RetryPolicy> | undefined,
     timeoutMs: checked.timeoutMs,
+    executors: checked.executors,
   }
   return Object.freeze(Object.defineProperty(ability, abilityMarker, { value: true }))
 }

@@ -30,6 +30,8 @@ export interface InvokeOptions {
   callId?: string
   /** What its repetitions share, for the handler's context. */
   identity?: string
+  /** Keeps something with that call, for the handler's context. */
+  note?: (details: unknown) => Promise<void>
 }
 
 /**
@@ -138,6 +140,12 @@ const invokeOptionsSchema = z.strictObject({
   signal: z.instanceof(AbortSignal).optional(),
   callId: z.string().min(1).max(100).optional(),
   identity: z.string().min(1).max(500).optional(),
+  note: z
+    .custom<(details: unknown) => Promise<void>>(
+      (value) => typeof value === 'function',
+      'expected a function (details)',
+    )
+    .optional(),
   run: z.custom<Run>((value) => typeof value === 'object' && value !== null, 'expected a run').optional(),
 })
 
@@ -168,6 +176,7 @@ interface Invocation {
   run: Run | undefined
   callId: string | undefined
   identity: string | undefined
+  note: InvokeOptions['note'] | undefined
 }
 
 interface Prepared {
@@ -329,7 +338,7 @@ class AbilityBus implements Bus {
 
   /** All that stands before the handler. The handler is not called unless this resolves. */
   async #prepare(invocation: Invocation): Promise<Prepared> {
-    const { abilityId, wanted, caller, signal, run, callId, identity } = invocation
+    const { abilityId, wanted, caller, signal, run, callId, identity, note } = invocation
     const ability = this.#abilities.get(abilityId)
     if (ability === undefined) throw notFound(abilityId, this.#idsOpenTo(caller))
     const verdict = mayCall(ability, caller)
@@ -343,6 +352,7 @@ class AbilityBus implements Bus {
       ...(run === undefined ? {} : { run }),
       ...(callId === undefined ? {} : { callId }),
       ...(identity === undefined ? {} : { identity }),
+      ...(note === undefined ? {} : { note }),
     }
     return { ability, input, context: { signal, caller, ...journal } }
   }
@@ -407,6 +417,7 @@ function toInvocation(abilityId: string, wanted: Wanted, read: () => unknown, op
     run: given.run,
     callId: given.callId,
     identity: given.identity,
+    note: given.note,
   }
 }
 

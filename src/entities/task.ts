@@ -72,6 +72,8 @@ export interface TaskPolicy {
   autoComplete?: AutoComplete
   onChildFailure?: OnChildFailure
   onDependencyFailure?: OnDependencyFailure
+  /** Its parent gets a message when it has settled for good; absent: none. */
+  tellParent?: true
   /** How many of its children run at once. */
   concurrency?: number
   /** Lists that must all allow what the task's model calls: its own and those of its ancestors. Absent: no list. */

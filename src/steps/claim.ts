@@ -2,7 +2,7 @@
 // so of any number of claimers exactly one wins; a claim whose lease is over is closed by whoever comes next.
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { ClaimFilter, Op, Step, Tx } from '../ledger/ledger.ts'
+import type { ClaimFilter, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand, obstacleOf } from '../machines/readiness.ts'
 import { requireTransition } from '../machines/task-machine.ts'
@@ -28,6 +28,8 @@ interface Loaded {
   due: TaskRecord[]
   candidate: TaskRecord | undefined
   blockers: string[]
+  /** Of the lapsed and the due those that the claim may come to. */
+  inReach: ReadonlySet<string>
 }
 
 interface Verdict {
@@ -49,14 +51,17 @@ export function claim(request: ClaimRequest): Step<Loaded, Verdict, TaskRecord |
       const { at, taskId } = request
       const lapsed = yield* tx.task.lapsed(at, mostOverdue)
       const due = (yield* tx.task.due(at, mostOverdue)).filter((task) => isByHand(task) && task.leaseUntil === null)
-      if (taskId === null) return { lapsed, due, candidate: yield* tx.task.claimable(request), blockers: [] }
+      if (taskId === null) {
+        const inReach = yield* inReachOf(tx, [...lapsed, ...due], request.below)
+        return { lapsed, due, candidate: yield* tx.task.claimable(request), blockers: [], inReach }
+      }
       const candidate = yield* loadTask(tx, taskId)
       // The one that is asked for is judged in any case, however many are overdue before it.
       if (isOverdue(candidate.leaseUntil, at) && !has(lapsed, candidate)) lapsed.push(candidate)
       if (isOverdue(candidate.notBefore, at) && isByHand(candidate) && !has([...due, ...lapsed], candidate))
         due.push(candidate)
       const blockers = candidate.openBlockers === 0 ? [] : yield* tx.dependency.openBlockers(taskId)
-      return { lapsed, due, candidate, blockers }
+      return { lapsed, due, candidate, blockers, inReach: new Set() }
     },
     judge: (loaded) => judgeClaim(loaded, request),
     *write(tx, { lapsed, begun, from, task }): Op<TaskRecord | null> {
@@ -82,6 +87,14 @@ export function claim(request: ClaimRequest): Step<Loaded, Verdict, TaskRecord |
   }
 }
 
+function* inReachOf(tx: Reads, tasks: readonly TaskRecord[], below: string | undefined): Op<Set<string>> {
+  const found = new Set<string>()
+  for (const { id } of tasks) {
+    if (below === undefined || (yield* tx.task.ancestors(id)).some((above) => above.id === below)) found.add(id)
+  }
+  return found
+}
+
 function isOverdue(time: number | null, at: number): boolean {
   return time !== null && time <= at
 }
@@ -90,13 +103,13 @@ function has(tasks: readonly TaskRecord[], task: TaskRecord): boolean {
   return tasks.some((each) => each.id === task.id)
 }
 
-function judgeClaim({ lapsed, due, candidate, blockers }: Loaded, request: ClaimRequest): Verdict {
+function judgeClaim({ lapsed, due, candidate, blockers, inReach }: Loaded, request: ClaimRequest): Verdict {
   const lapses = lapsed.map((task) => lapse(task, request.at))
   const begun = due.map((task) => touched(task, request.at, { notBefore: null }))
   const freed = [...lapses.map(({ after }) => after), ...begun]
   let from: TaskRecord | undefined
   if (request.taskId === null) {
-    const mine = freed.filter((task) => task.claimable && meets(task, request))
+    const mine = freed.filter((task) => task.claimable && inReach.has(task.id) && meets(task, request))
     from = [...(candidate ? [candidate] : []), ...mine].sort((a, b) => b.priority - a.priority || a.seq - b.seq)[0]
   } else {
     from = freed.find((task) => task.id === request.taskId) ?? candidate
@@ -115,10 +128,16 @@ function judgeClaim({ lapsed, due, candidate, blockers }: Loaded, request: Claim
 
 function meets(task: TaskRecord, claim: ClaimFilter): boolean {
   return (
+    !isMeantForAnother(task, claim) &&
     (task.role === null || task.role === claim.role) &&
     (claim.parentId === undefined || task.parentId === claim.parentId) &&
     (claim.tags ?? []).every((tag) => task.tags.includes(tag))
   )
+}
+
+/** It has been given to somebody who has not begun yet. */
+function isMeantForAnother(task: TaskRecord, claim: ClaimFilter): boolean {
+  return task.owner !== null && task.owner !== claim.owner
 }
 
 function claimData(task: TaskRecord, request: ClaimRequest): Record<string, unknown> {
@@ -154,7 +173,7 @@ function requireClaimable(task: TaskRecord, blockers: readonly string[], request
   const what = missed ?? reasonOf(task)
   throw new ErrandError('NOT_CLAIMABLE', `Cannot claim ${task.id}: ${what}.`, {
     taskId: task.id,
-    reason: missed === undefined ? obstacle : 'role',
+    reason: missed === undefined ? obstacle : isMeantForAnother(task, request) ? 'owner' : 'role',
     status: task.status,
     owner: task.owner,
   })
@@ -181,6 +200,7 @@ function reasonOf(task: TaskRecord): string {
 }
 
 function unmet(task: TaskRecord, claim: ClaimFilter): string {
+  if (isMeantForAnother(task, claim)) return `it is meant for ${task.owner}, and this claim is ${claim.owner}'s`
   if (task.role !== null && task.role !== claim.role)
     return `it is for the role ${task.role}, and this claim is ${claim.role === undefined ? 'for none' : `for ${claim.role}`}`
   return `it is not what this claim is for (${claim.parentId === undefined ? '' : `below ${claim.parentId}; `}tags ${(claim.tags ?? []).join(', ') || 'any'})`
@@ -221,6 +241,24 @@ export function release(
       return letGo(task, 'released', moment.at)
     },
     write: (tx, lapse) => writeLetGo(tx, lapse, { reason }, moment),
+  }
+}
+
+/** Somebody put it to work by hand, without a claim, and it goes back to where anybody may claim it: WORKING → WAITING, `released`. */
+export function putBack(id: string, moment: Moment): Step<TaskRecord, Lapse, void> {
+  return {
+    name: 'put back',
+    load: (tx) => loadTask(tx, id),
+    judge(task) {
+      requireTransition(task, 'wait')
+      if (isByHand(task) && task.owner === null) return letGo(task, 'released', moment.at)
+      throw new ErrandError(
+        'NOT_CLAIMABLE',
+        `Cannot put ${id} back: ${task.owner === null ? 'it is not worked on by hand' : `${task.owner} owns it, and \`release\` is its owner's`}.`,
+        { taskId: id, reason: task.owner === null ? 'executor' : 'owner', status: task.status, owner: task.owner },
+      )
+    },
+    write: (tx, lapse) => writeLetGo(tx, lapse, { reason: null }, moment),
   }
 }
 

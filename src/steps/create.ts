@@ -213,10 +213,21 @@ function judgeTree(
     }
     const edges = edgesOf(draft, own, loaded)
     const parent = draft.parentId === null ? undefined : (born.get(draft.parentId) ?? loaded.stored.get(draft.parentId))
+    if (draft.policy.tellParent) requireReader(draft, parent)
     if (parent !== undefined && parent.depth >= request.treeLimits.maxDepth) throw tooDeep(draft, parent, request)
     const task = newTask(draft, parent, edges.filter((edge) => edge.open).length, request.at)
     born.set(task.id, task)
     return { task, edges, opening: draft.opening }
+  })
+}
+
+/** A group reads nothing, and a root has nobody to tell: an option that does nothing is not taken. */
+function requireReader(draft: TaskDraft, parent: NewTask | undefined): void {
+  if (parent !== undefined && !parent.group) return
+  const why = parent === undefined ? 'it has no parent' : `its parent ${parent.id} is a group, which reads no messages`
+  throw new ErrandError('INVALID_INPUT', `\`tellParent\` does nothing for "${draft.name}": ${why}. Leave it out.`, {
+    name: draft.name,
+    option: 'tellParent',
   })
 }
 

@@ -139,6 +139,7 @@ function policyOf(spec: ChildSpec, executor: string | null, context: DraftContex
       'ignore',
     ),
     ...unlessDefault<'onDependencyFailure', OnDependencyFailure>('onDependencyFailure', failure, 'block'),
+    ...(spec.tellParent ? { tellParent: true } : {}),
     ...(spec.concurrency === undefined ? {} : { concurrency: spec.concurrency }),
     // The agent's own list stands with the task too: it binds what is created below it.
     ...(lists.length === 0 ? {} : { abilities: lists.map((list) => [...list]) }),

@@ -4,15 +4,12 @@
 import type { QuestionParams } from '../entities/question.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { AnyStep, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
-import { awaitsChildren } from '../machines/family.ts'
+import type { AnyStep, Op, Reads, Step } from '../ledger/ledger.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
-import { touched } from '../machines/task-transition.ts'
 import { fitsAnswer } from './answer-schema.ts'
 import { loadTask, type Moment } from './moment.ts'
-import { wake } from './settle-family.ts'
+import { rouse } from './rouse.ts'
 import { answer, pause, retry } from './verbs.ts'
-import { endWaitsByMessage } from './wait.ts'
 import { writeMessage } from './write-message.ts'
 
 export interface SendRequest extends Moment {
@@ -61,7 +58,7 @@ export function send(request: SendRequest): Step<Loaded, Verdict, void> {
     *write(tx, { task, deed, answers }): Op<void> {
       yield* writeMessage(tx, task, messageOf(request, answers), request)
       if (deed) yield* deed.step.write(tx, deed.decision)
-      else yield* rouse(tx, task, request)
+      else yield* rouse(tx, task, request.delivery, request)
     },
   }
 }
@@ -109,17 +106,4 @@ function messageOf(request: SendRequest, answers: boolean) {
     ordinal: 0,
     timestamp: request.timestamp ?? request.at,
   }
-}
-
-/** An agent that only waits takes the message up: its wait ends, or a new run begins. */
-function* rouse(tx: Tx, task: TaskRecord, request: SendRequest): Op<void> {
-  let current = task
-  if (request.delivery === 'steer') {
-    for (const callId of yield* endWaitsByMessage(tx, task, request.at))
-      current = yield* wake(tx, current, callId, request)
-  }
-  // Its own work was done; now there is more of it, and its children do not complete it meanwhile. Only a task that has heard
-  // messages before is an agent's.
-  const isAgents = awaitsChildren(task) && (yield* tx.message.list(task.id)).some((message) => message.step !== null)
-  if (isAgents) yield* wake(tx, touched(current, request.at, { statusReason: 'message' }), undefined, request)
 }

@@ -1,5 +1,6 @@
-// What a settlement sets off, in the same transaction: dependents are unblocked or canceled, waits end, parents end with their
-// last child or fail with one, and theirs in turn. Each turn of the loop loads, asks a pure verdict, and writes.
+// What a settlement sets off, in the same transaction: dependents are unblocked or canceled, waits end, parents that want to be
+// told are told, parents end with their last child or fail with one, and theirs in turn. Each turn of the loop loads, asks a pure
+// verdict, and writes.
 import type { DependencyRecord } from '../entities/dependency.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
@@ -18,6 +19,8 @@ import { moved, touched } from '../machines/task-transition.ts'
 import { endRun } from './end-run.ts'
 import { closeEntries, closeEntry, endedWith, isIdle, isInFlight } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
+import { wake } from './rouse.ts'
+import { tellParent } from './tell-parent.ts'
 
 /** Something has ended: one task, or with `edges` a whole cascade, of which only the edges that lead out of it are left. */
 export interface Ended {
@@ -44,6 +47,8 @@ export function* settleAll(tx: Tx, ended: readonly Ended[], moment: Moment): Op<
       if (blocker) queue.push(...(yield* endEdge(tx, edge, blocker, moment)))
     }
     if (next.edges !== undefined || task.parentId === null) continue
+    // First of all: a parent that is told of an end goes on, and is not completed by it.
+    yield* tellParent(tx, task, moment)
     if (task.status === 'failed') queue.push(...(yield* childFailed(tx, task.parentId, task, moment)))
     const parent = yield* settleParent(tx, task.parentId, moment)
     if (parent) queue.push({ task: parent })
@@ -123,13 +128,23 @@ function* childFailed(tx: Tx, parentId: string, child: TaskRecord, moment: Momen
   const verdict = parent && childFailureVerdict(parent)
   if (!parent || !verdict) return []
   const why = `child ${child.id} failed`
-  if (verdict === 'cancel-siblings') return yield* cancelBelow(tx, parent, why, moment)
+  if (verdict === 'cancel-siblings') return yield* cancelSiblings(tx, parent, why, moment)
   const error = {
     code: 'CHILD_FAILED',
     message: `Child ${child.id} (${child.name}) failed: ${child.error?.message ?? 'for no stated reason'}`,
     details: { child: child.id },
   }
   return [{ task: yield* failWhereItStands(tx, parent, error, moment) }]
+}
+
+/** The parent goes on without its children, so it is told of those that tell it of their end. */
+function* cancelSiblings(tx: Tx, parent: TaskRecord, why: string, moment: Moment): Op<Ended[]> {
+  const telling = (yield* tx.task.children(parent.id)).filter(
+    (child) => child.policy.tellParent && !isSettled(child.status),
+  )
+  const ended = yield* cancelBelow(tx, parent, why, moment)
+  for (const { id } of telling) yield* tellParent(tx, (yield* tx.task.get(id)) as TaskRecord, moment)
+  return ended
 }
 
 /** Fails a task from whatever live state it is in: it walks to WORKING if it must, and its run, if it has one, ends. */
@@ -143,14 +158,6 @@ export function* failWhereItStands(tx: Tx, task: TaskRecord, error: StoredError,
     eventOf(moment, 'task.failed', failed, { from: 'working', run: failed.run, error, willRetry: false }),
   )
   return failed
-}
-
-/** One of a task's waits is over: it may run again, or its live run goes on. */
-export function* wake(tx: Tx, waiter: TaskRecord, callId: string | undefined, moment: Moment): Op<TaskRecord> {
-  const woken = touched(waiter, moment.at, { wakes: waiter.wakes + 1 })
-  yield* tx.task.save(woken)
-  yield* tx.event.append(eventOf(moment, 'task.unblocked', woken, callId === undefined ? {} : { callId }))
-  return woken
 }
 
 function* satisfyDependency(tx: Tx, edge: DependencyRecord, moment: Moment): Op<void> {

@@ -12,7 +12,8 @@ import { lapse, writeLapse } from './claim.ts'
 import { endRun } from './end-run.ts'
 import { closeEntries, endedWith, isIdle } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
-import { cancelBelow, type Ended, failWhereItStands, settleAll, wake } from './settle-family.ts'
+import { wake } from './rouse.ts'
+import { cancelBelow, type Ended, failWhereItStands, settleAll } from './settle-family.ts'
 import { nextAttempt, publishOutcome } from './settle-run.ts'
 
 /** At most so many of each kind in one step: the rest follow in the next. */

@@ -6,7 +6,7 @@ import { ErrandError } from '../errors.ts'
 import type { AnyStep, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { awaitsChildren } from '../machines/family.ts'
 import { isOwner, type Quote, requireOwner } from '../machines/ownership.ts'
-import { isByHand } from '../machines/readiness.ts'
+import { isByHand, isLetGo } from '../machines/readiness.ts'
 import { eventBetween, refuseTransition, type TaskEventName } from '../machines/task-machine.ts'
 import { moved, renewed, touched } from '../machines/task-transition.ts'
 import type { TaskPatch } from '../options.ts'
@@ -66,6 +66,7 @@ export function update(
     name: 'update',
     *load(tx): Op<Loaded> {
       const task = yield* loadTask(tx, id)
+      if (patch.owner !== undefined) requireAssignable(task)
       if (patch.autoComplete && !task.policy.autoComplete) yield* requireEndingChildren(tx, id)
       const parent =
         patch.executor === undefined || task.parentId === null ? undefined : yield* tx.task.get(task.parentId)
@@ -154,6 +155,24 @@ function refuseLateChange(task: TaskRecord, patch: TaskPatch): void {
     } Name, description, priority and metadata may change at any time.`,
     { taskId: task.id, from: task.status, event: 'update', allowed: ['name', 'description', 'priority', 'metadata'] },
   )
+}
+
+/** To name an owner is to say who shall begin: not for what runs by itself, nor over the head of who is at work. */
+function requireAssignable(task: TaskRecord): void {
+  const why = isByHand(task)
+    ? task.status === 'submitted' || isLetGo(task)
+      ? undefined
+      : `it is ${task.status}${task.owner === null ? '' : ` and ${task.owner} owns it`}; \`release\` it first`
+    : task.group
+      ? 'it is a group; name the owners of its tasks'
+      : `its executor ${task.executor} runs it`
+  if (why === undefined) return
+  throw new ErrandError('NOT_CLAIMABLE', `Cannot name an owner for ${task.id}: ${why}.`, {
+    taskId: task.id,
+    reason: isByHand(task) ? 'owner' : 'executor',
+    status: task.status,
+    owner: task.owner,
+  })
 }
 
 function assignOrDelete(policy: Record<string, unknown>, field: string, value: unknown): void {

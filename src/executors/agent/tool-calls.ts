@@ -85,9 +85,9 @@ export class ToolCalls {
   ): Promise<void> {
     const { bus } = this.#talk
     const { caller } = this.#tools
-    const call = async (input: unknown, { signal, callId, identity }: CallContext): Promise<unknown> => {
+    const call = async (input: unknown, { signal, callId, identity, note }: CallContext): Promise<unknown> => {
       try {
-        return await bus.call(tool.id, input, { caller, signal, run: this.#talk.toolRun, callId, identity })
+        return await bus.call(tool.id, input, { caller, signal, run: this.#talk.toolRun, callId, identity, note })
       } catch (error) {
         throw failureWithin(error)
       }

@@ -1,0 +1,83 @@
+// What a parent is told of a child that was created with `tellParent`: how it ended, once, in the transaction of that end. The
+// line is a message like one that somebody sends, so an agent reads it before its next step, whatever dies in between; but it
+// answers no question.
+import { z } from 'zod'
+import { isSettled, type TaskRecord } from '../entities/task.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
+import { storableText } from '../storable-text.ts'
+import type { Moment } from './moment.ts'
+import { rouse } from './rouse.ts'
+import { writeMessage } from './write-message.ts'
+
+/** Tells the parent of a child that has just settled. A parent that has ended itself is told nothing. */
+export function* tellParent(tx: Tx, child: TaskRecord, moment: Moment): Op<void> {
+  if (!child.policy.tellParent || child.parentId === null) return
+  const parent = yield* tx.task.get(child.parentId)
+  if (!parent || parent.group || parent.deletedAt !== null || isSettled(parent.status)) return
+  const message = {
+    id: lineId(child),
+    taskId: parent.id,
+    role: 'user' as const,
+    content: storableText(outcomeWords(child)),
+    announcement: false,
+    step: null,
+    delivery: 'steer' as const,
+    run: null,
+    ident: null,
+    ordinal: 0,
+    timestamp: moment.at,
+  }
+  yield* writeMessage(tx, parent, message, moment)
+  yield* rouse(tx, parent, message.delivery, moment)
+}
+
+/** Each attempt ends once, so there is one line for it, and the table would refuse a second. */
+function lineId({ id, attempt }: TaskRecord): string {
+  return `${id.replace(/^task-/, 'msg-')}-told-${attempt}`
+}
+
+/** Characters of each text that is quoted; of what a command printed, the end. */
+const longestQuote = 2_000
+const longestName = 200
+
+/** `[background] task-… "name" completed: …`, what came of it below. */
+function outcomeWords(child: TaskRecord): string {
+  const name = startOf(child.name.replaceAll(/\s+/g, ' '), longestName)
+  return `[background] ${child.id} "${name}" ${endingWords(child)}`
+}
+
+function endingWords({ status, statusReason, result, error }: TaskRecord): string {
+  if (status === 'canceled')
+    return `was canceled${statusReason === null ? '' : `: ${startOf(statusReason, longestQuote)}`}`
+  const command = commandWords(status === 'failed' ? error?.details : result)
+  if (command !== undefined) return `${status}: ${command}`
+  if (status === 'failed') return `failed: ${startOf(error?.message ?? 'for no stated reason', longestQuote)}`
+  if (result === null || result === undefined) return 'completed'
+  return `completed: ${startOf(typeof result === 'string' ? result : JSON.stringify(result), longestQuote)}`
+}
+
+/** What a command leaves, as a result or as the details of its failure. */
+const commandEndSchema = z.object({
+  exitCode: z.number(),
+  signal: z.string().nullable().optional(),
+  stdout: z.string(),
+  stderr: z.string(),
+})
+
+/** Undefined for what is no end of a command. */
+function commandWords(outcome: unknown): string | undefined {
+  const { data } = commandEndSchema.safeParse(outcome)
+  if (data === undefined) return undefined
+  const ended = data.signal ? `ended by ${data.signal}` : `exit ${data.exitCode}`
+  const printed = (['stdout', 'stderr'] as const).filter((name) => data[name].trim() !== '')
+  if (printed.length === 0) return `${ended}, and it printed nothing`
+  return [ended, ...printed.map((name) => `${name}:\n${endOf(data[name].trimEnd(), longestQuote)}`)].join('\n')
+}
+
+function startOf(text: string, limit: number): string {
+  return text.length > limit ? `${text.slice(0, limit)}…` : text
+}
+
+function endOf(text: string, limit: number): string {
+  return text.length > limit ? `…${text.slice(-limit)}` : text
+}

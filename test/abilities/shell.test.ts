@@ -1,0 +1,213 @@
+// The abilities that run commands: what a command comes to, what bounds it, and that nothing of it is left behind.
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { commandAbilities } from '../../src/abilities/shell/command-abilities.ts'
+import type { CommandAbilityOptions } from '../../src/abilities/shell/command-settings.ts'
+import { type CommandReport, longestShown } from '../../src/abilities/shell/run-command.ts'
+import type { Engine } from '../../src/api.ts'
+import { createBus } from '../../src/bus/bus.ts'
+import { isAlive, processGroupOf } from '../../src/executors/process-group.ts'
+import { systemProcessTable } from '../../src/executors/process-table.ts'
+import { createShell } from '../../src/executors/shell.ts'
+import { llm } from '../agent/world.ts'
+import { openEngine, reached, refusalOf } from '../engine/world.ts'
+
+function setup(options: CommandAbilityOptions = {}) {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'errand-commands-')))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const bus = createBus()
+  const abilities = commandAbilities(folder, options)
+  for (const ability of abilities) bus.register(ability as (typeof abilities)[0])
+  const run = async (command: string, more: object = {}): Promise<CommandReport> =>
+    (await bus.call('shell:run', { command, ...more })) as CommandReport
+  return { folder, bus, run, abilities }
+}
+
+/** An agent whose model makes one call and then says that it is done. */
+async function agentWith(call: { name: string; arguments: object }, engineOptions: object = {}, options = {}) {
+  const { abilities, folder } = setup(options)
+  const model = llm((_input, step) => (step === 1 ? { toolCalls: [{ id: 'c', ...call }] } : { content: 'Done.' }))
+  const engine = (await openEngine({ abilities: [model.ability, ...abilities], ...engineOptions })) as Engine
+  return { engine, model, folder }
+}
+
+describe('shell:run', () => {
+  it('gives what a command printed and its exit code, in the folder it was made for', async () => {
+    const { run, folder } = setup()
+    expect(await run('pwd; echo careful >&2')).toEqual({
+      exitCode: 0,
+      signal: null,
+      stdout: `${folder}\n`,
+      stderr: 'careful\n',
+      truncated: false,
+      timedOut: false,
+    })
+  })
+
+  it('gives a failure as a result, by exit code or by signal', async () => {
+    const { run } = setup()
+    expect(await run('echo broken >&2; exit 3')).toMatchObject({ exitCode: 3, signal: null, stderr: 'broken\n' })
+    expect(await run('kill -KILL $$')).toMatchObject({ exitCode: 137, signal: 'SIGKILL' })
+    expect(await run('no-such-program-here')).toMatchObject({ exitCode: 127 })
+  })
+
+  it('gives the end of a long output, and says that it is not all', async () => {
+    const { run } = setup()
+    const { stdout, stderr, truncated } = await run('seq 1 200000; seq 1 2 >&2')
+    expect(Buffer.byteLength(stdout)).toBeLessThanOrEqual(longestShown)
+    expect(Buffer.byteLength(stdout)).toBeGreaterThan(longestShown - 8)
+    expect(stdout.endsWith('\n199999\n200000\n')).toBe(true)
+    expect([stderr, truncated]).toEqual(['1\n2\n', true])
+  })
+
+  it('ends a command that takes too long, with what it had printed', async () => {
+    const { run } = setup({ timeoutMs: 60_000 })
+    expect(await run('echo begun; sleep 300', { timeoutMs: 200 })).toEqual({
+      exitCode: null,
+      signal: null,
+      stdout: 'begun\n',
+      stderr: '',
+      truncated: false,
+      timedOut: true,
+    })
+  })
+
+  it('takes no longer than the embedder says where the caller does not', async () => {
+    const { run } = setup({ timeoutMs: 100 })
+    expect(await run('sleep 300')).toMatchObject({ timedOut: true })
+  })
+
+  it('leaves nothing running that a command has put into the background', async () => {
+    const { run } = setup()
+    const { stdout } = await run('sleep 300 & echo $!')
+    // Whoever adopts it may be slow to take notice of its end.
+    const left = await systemProcessTable.get(Number(stdout))
+    expect(left === undefined || left.zombie).toBe(true)
+  })
+
+  it('gives a command nothing to read', async () => {
+    const { run } = setup()
+    expect(await run('cat; echo end')).toMatchObject({ stdout: 'end\n' })
+  })
+
+  it('refuses what is no command', async () => {
+    const { bus } = setup()
+    await refusalOf(bus.call('shell:run', { command: '  ' }), 'INVALID_INPUT')
+    await refusalOf(bus.call('shell:run', { command: 'true', timeoutMs: 0 }), 'INVALID_INPUT')
+    await refusalOf(bus.call('shell:run', { comand: 'true' }), 'INVALID_INPUT')
+  })
+
+  it('is a call of its task whose processes are noted with it, and end with it', async () => {
+    const command = 'echo ready > gate; sleep 300'
+    const { engine, folder } = await agentWith({ name: 'shell_run', arguments: { command } })
+    execFileSync('mkfifo', [join(folder, 'gate')])
+    const task = await engine.create({ goal: 'Sleep' })
+    expect(await readFile(join(folder, 'gate'), 'utf8')).toBe('ready\n')
+    const group = processGroupOf((await engine.calls(task))[0]?.details)
+    if (group === undefined) throw new Error('No process group was noted.')
+    expect(await isAlive(group)).toBe(true)
+    await engine.cancel(task)
+    for await (const { type } of engine.events({ taskId: task.id })) if (type === 'run.closed') break
+    expect(await isAlive(group)).toBe(false)
+  })
+
+  it('tells a command which task and which call it belongs to', async () => {
+    const { engine } = await agentWith({
+      name: 'shell_run',
+      arguments: { command: 'echo "$ERRAND_TASK_ID $ERRAND_CALL_ID"' },
+    })
+    const task = await engine.create({ goal: 'Say who you are' })
+    await engine.result(task)
+    const [call] = await engine.calls(task)
+    expect(call?.result).toMatchObject({ stdout: `${task.id} ${call?.id}\n` })
+  })
+
+  it('is put to a person first where the embedder says so', async () => {
+    const call = { name: 'shell_run', arguments: { command: 'echo approved' } }
+    const { engine } = await agentWith(call, {}, { confirm: 'May this run?' })
+    const task = await engine.create({ goal: 'Do it' })
+    const { questions } = await reached(engine, task, 'input_required')
+    expect(questions[0]?.question).toMatch(/^May this run\?\n\n\{\n {2}"command": "echo approved"/)
+    expect(await engine.calls(task)).toMatchObject([{ status: 'pending' }])
+    await engine.answer(task, { approved: true })
+    await engine.result(task)
+    expect(await engine.calls(task)).toMatchObject([{ status: 'completed', result: { stdout: 'approved\n' } }])
+  })
+})
+
+describe('shell:background', () => {
+  it('is for runs of tasks alone', async () => {
+    const { bus } = setup()
+    const refusal = await refusalOf(bus.call('shell:background', { command: 'true' }), 'INVALID_INPUT')
+    expect(refusal.message).toContain('Only the run of a task')
+  })
+
+  it('is there for the runs of every executor', async () => {
+    const { abilities } = setup()
+    const engine = (await openEngine({
+      abilities,
+      executors: {
+        build: async (_task, run) => {
+          const { taskId } = await run.invoke<{ taskId: string }>('shell:background', { command: 'echo built' })
+          const [result] = (await run.wait([taskId])) as [{ stdout: string }]
+          return result.stdout
+        },
+      },
+    })) as Engine
+    const [task] = await engine.create([{ executor: 'build' }])
+    expect(await engine.result(task!)).toBe('built\n')
+  })
+
+  it('names the subtask by its command, or as it is told', async () => {
+    const { engine } = await agentWith({
+      name: 'shell_background',
+      arguments: { command: `echo one\n${'x'.repeat(300)} || true` },
+    })
+    const task = await engine.create({ goal: 'Start it' })
+    await engine.result(task)
+    expect((await engine.children(task)).map(({ name }) => name)).toEqual(['echo one…'])
+  })
+
+  it('uses the executor of the engine that has the same name', async () => {
+    const call = { name: 'shell_background', arguments: { command: 'echo "$ERRAND_LEDGER"' } }
+    const { engine } = await agentWith(call, { executors: { shell: createShell({ ledger: 'own.db' }) } })
+    const task = await engine.create({ goal: 'Start it' })
+    await engine.result(task)
+    const [child] = await engine.children(task)
+    expect(await engine.result(child!)).toMatchObject({ stdout: 'own.db\n' })
+  })
+
+  it('brings its executor to an engine that has none, for which a limit may be set', async () => {
+    const { abilities } = setup()
+    const engine = (await openEngine({ abilities })) as Engine
+    await engine.setLimits({ limits: { shell: 1 } })
+    const [task] = await engine.create([{ executor: 'shell', input: { run: 'echo here' } }])
+    expect(await engine.result(task!)).toMatchObject({ stdout: 'here\n' })
+    const without = (await openEngine({})) as Engine
+    await refusalOf(without.create([{ executor: 'shell', input: { run: 'echo here' } }]), 'UNKNOWN_EXECUTOR')
+  })
+
+  it('does not let a model name the executor itself', async () => {
+    const call = { name: 'task_create', arguments: { goal: 'x', executor: 'shell', input: { run: 'true' } } }
+    const { engine } = await agentWith(call)
+    const task = await engine.create({ goal: 'Try it' })
+    await engine.result(task)
+    expect((await engine.calls(task)).map(({ status, error }) => `${status} ${error?.code}`)).toEqual([
+      'failed FORBIDDEN',
+    ])
+  })
+})
+
+describe('commandAbilities', () => {
+  it('refuses a folder that is none, and options that it does not have', async () => {
+    await refusalOf(() => commandAbilities(join(tmpdir(), 'errand-no-such-folder')), 'NOT_FOUND')
+    await refusalOf(() => commandAbilities(import.meta.filename), 'NOT_FOUND')
+    const refusal = await refusalOf(() => commandAbilities('.', { timeoutMS: 1 } as object), 'UNKNOWN_OPTION')
+    expect(refusal.details).toMatchObject({ nearest: 'timeoutMs' })
+    await refusalOf(() => commandAbilities('.', { timeoutMs: -1 }), 'INVALID_INPUT')
+  })
+})

@@ -1,0 +1,419 @@
+// A subtask that tells its parent how it ended, and commands in the background, which do: the agent reads it once, before its next
+// step, whatever comes in between.
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { commandAbilities } from '../../src/abilities/shell/command-abilities.ts'
+import type { Engine } from '../../src/api.ts'
+import type { Task } from '../../src/entities/task.ts'
+import { isAlive, processGroupOf } from '../../src/executors/process-group.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import type { ModelMessage } from '../../src/models/step-schema.ts'
+import { createFaultyLedger } from '../../src/testing/faulty-ledger.ts'
+import { createPlace } from '../crash/child.ts'
+import { deferred, history, ledgerFile, openEngine, puppet, reached, refusalOf } from '../engine/world.ts'
+import { type BackgroundOrders, backgroundTask } from './background-process.ts'
+import { inShort, llm, type ModelReply, said, tool } from './world.ts'
+
+const background = (command: string, id = 'b', name?: string): ModelReply => ({
+  toolCalls: [{ id, name: 'shell_background', arguments: { command, ...(name === undefined ? {} : { name }) } }],
+})
+const wait = { toolCalls: [{ id: 'w', name: 'wait_for_tasks', arguments: {} }] }
+const look = (id: string) => ({ toolCalls: [{ id, name: 'test_look', arguments: {} }] })
+
+/** What was told, out of what a model was given. */
+const toldIn = (messages: readonly ModelMessage[]) =>
+  messages
+    .filter(({ role, content }) => role === 'user' && content?.startsWith('[background]'))
+    .map(({ content }) => content)
+
+/** An agent with commands, whose tool `test:look` gives its answer when all of its subtasks have ended. */
+async function withCommands(steps: ReadonlyArray<ModelReply>, options: object = {}) {
+  const model = llm((_input, step) => steps[step - 1] ?? { content: 'Done.' })
+  const settled = tool('test:look', async (_input, { caller }) => {
+    for (const child of await engine.children(caller.taskId as string)) await engine.settled(child)
+    return 'looked'
+  })
+  const engine = (await openEngine({
+    abilities: [model.ability, settled, ...commandAbilities(tmpdir(), { killGraceMs: 5000 })],
+    ...options,
+  })) as Engine
+  return { engine, model }
+}
+
+describe('A command in the background', () => {
+  it('S4-062 is told to its agent once, before the next call of the model', async () => {
+    const { folder } = createPlace()
+    execFileSync('mkfifo', [join(folder, 'gate')])
+    const model = llm((_input, step) => {
+      if (step === 1) return background('cat gate; echo well >&2', 'b', 'the build')
+      return step < 4 ? look(`${step}`) : { content: 'Done.' }
+    })
+    const open = tool('test:look', async (_input, { caller }) => {
+      const [child] = (await engine.children(caller.taskId as string)) as [Task]
+      if ((await engine.get(child))?.status !== 'completed') await writeFile(join(folder, 'gate'), 'built\n')
+      await engine.settled(child)
+      return 'looked'
+    })
+    const engine = (await openEngine({ abilities: [model.ability, open, ...commandAbilities(folder)] })) as Engine
+    const task = await engine.create({ goal: 'Build it' })
+    expect(await engine.result(task)).toBe('Done.')
+    const [child] = await engine.children(task)
+    const told = `user: [background] ${child?.id} "the build" completed: exit 0\nstdout:\nbuilt\nstderr:\nwell`
+    expect(inShort(model.messages(2)).slice(3)).toEqual([`tool b: {"taskId":"${child?.id}"}`])
+    expect(inShort(model.messages(3)).slice(-2)).toEqual(['tool 2: looked', told])
+    expect(inShort(model.messages(4)).slice(-3)).toEqual([told, 'assistant:  3=test_look({})', 'tool 3: looked'])
+    expect(toldIn(model.messages(4))).toHaveLength(1)
+    expect(child).toMatchObject({ executor: 'shell', parentId: task.id, input: { cwd: folder } })
+  })
+
+  it('S4-062 is told of in the transaction of its end', async () => {
+    const { engine } = await withCommands([background('true'), look('1')])
+    const task = await engine.create({ goal: 'Build it' })
+    await engine.result(task)
+    const [child] = await engine.children(task)
+    const events = await history(engine)
+    const end = events.findIndex(({ type, taskId }) => type === 'task.completed' && taskId === child?.id)
+    expect(events[end + 1]).toMatchObject({ type: 'message.appended', taskId: task.id, at: events[end]?.at })
+    expect((await engine.messages(task)).find(({ content }) => content.startsWith('[background]'))).toMatchObject({
+      role: 'user',
+      delivery: 'steer',
+      run: null,
+      announcement: false,
+      content: `[background] ${child?.id} "true" completed: exit 0, and it printed nothing`,
+    })
+  })
+
+  it('S4-062 is told of like each of several that run at once', async () => {
+    const calls = ['one', 'two', 'three'].flatMap((name) => background(`echo ${name}`, name, name).toolCalls ?? [])
+    const { engine, model } = await withCommands([{ toolCalls: calls }, look('1'), look('2')])
+    const task = await engine.create({ goal: 'Build them' })
+    await engine.result(task)
+    const told = toldIn(model.messages(3)).map((each) => each?.split('\n').at(-1))
+    expect(new Set(told)).toEqual(new Set(['one', 'two', 'three']))
+    expect(toldIn(model.messages(4))).toHaveLength(3)
+  })
+
+  it('S4-062 that fails is told of with its exit code and the end of what it printed', async () => {
+    const { engine, model } = await withCommands([
+      background('seq 1 100000; echo broken >&2; exit 3', 'b', 'the build'),
+      look('1'),
+    ])
+    const task = await engine.create({ goal: 'Build it' })
+    await engine.result(task)
+    const [told = ''] = toldIn(model.messages(3))
+    expect(told).toMatch(/^\[background\] task-\S+ "the build" failed: exit 3\nstdout:\n…/)
+    expect(told).toMatch(/\n99999\n100000\nstderr:\nbroken$/)
+    expect(told?.length).toBeLessThan(2_300)
+  })
+
+  it('S4-062 wakes an agent that waits for its subtasks', async () => {
+    const { engine, model } = await withCommands([background('echo built'), wait])
+    const task = await engine.create({ goal: 'Build it' })
+    expect(await engine.result(task)).toBe('Done.')
+    expect(toldIn(model.messages(3))).toHaveLength(1)
+    expect((await engine.calls(task)).map(({ name, status }) => `${name} ${status}`)).toEqual([
+      'shell:background completed',
+      'wait_for_tasks completed',
+    ])
+  })
+
+  it('S4-062 runs for an agent that waits, if there is but one slot', async () => {
+    const { engine, model } = await withCommands([background('echo built'), wait], { maxConcurrent: 1 })
+    const task = await engine.create({ goal: 'Build it' })
+    expect(await engine.result(task)).toBe('Done.')
+    expect(toldIn(model.messages(3))).toHaveLength(1)
+  })
+
+  it('S4-062 is ended with a task that is canceled, and tells it nothing', async () => {
+    const { engine } = await withCommands([background('echo started; sleep 300'), wait])
+    const task = await engine.create({ goal: 'Build it' })
+    await reached(engine, task, 'waiting')
+    const [child] = (await engine.children(task)) as [Task]
+    for await (const item of engine.stream(child)) if (item.type === 'content') break
+    const group = processGroupOf((await engine.calls(child))[0]?.details)
+    if (group === undefined) throw new Error('No process group was noted.')
+    expect(await isAlive(group)).toBe(true)
+    await engine.cancel(task)
+    for await (const { type } of engine.events({ taskId: child.id })) if (type === 'run.closed') break
+    expect(await isAlive(group)).toBe(false)
+    expect((await engine.get(child))?.status).toBe('canceled')
+    expect((await said(engine, task)).filter((line) => line.includes('[background]'))).toEqual([])
+  })
+
+  it('S4-062 is started once, however often the call is made that starts it', async () => {
+    const { ability } = llm((_input, step) => (step === 1 ? background('echo built') : { content: 'Done.' }))
+    const ledger = createFaultyLedger(await openLedger(':memory:'))
+    onTestFinished(() => ledger.close())
+    const first = (await openEngine({
+      ledger,
+      abilities: [ability, ...commandAbilities(tmpdir())],
+      shutdownTimeoutMs: 0,
+    })) as Engine
+    // The child is there; that the call has ended is not.
+    const gate = ledger.hold('finish call')
+    const task = await first.create({ goal: 'Build it' })
+    await gate.reached
+    await first.close()
+    gate.open()
+    const second = (await openEngine({ ledger, abilities: [ability, ...commandAbilities(tmpdir())] })) as Engine
+    expect(await second.result(task)).toBe('Done.')
+    expect((await second.calls(task)).map(({ name, status }) => `${name} ${status}`)).toEqual([
+      'shell:background failed',
+      'shell:background completed',
+    ])
+    expect(await second.children(task)).toHaveLength(1)
+  })
+})
+
+describe('The end of a command in the background, over a crash', () => {
+  /** A process with such an agent, until it says so; then it is killed. */
+  async function killedWhen(orders: BackgroundOrders, what: string): Promise<void> {
+    const program = join(import.meta.dirname, 'background-process.ts')
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, JSON.stringify(orders)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-crash-compile-cache') },
+    })
+    const gone = new Promise((resolve) => child.once('exit', resolve))
+    onTestFinished(async () => {
+      child.kill('SIGKILL')
+      await gone
+    })
+    for await (const line of createInterface({ input: child.stdout })) {
+      if ((JSON.parse(line) as { what: string }).what !== what) continue
+      child.kill('SIGKILL')
+      await gone
+      return
+    }
+    throw new Error(`The process ended before it said "${what}".`)
+  }
+
+  async function goOn({ ledger, folder }: BackgroundOrders) {
+    const model = llm((_input, step) => (step === 1 ? wait : step === 2 ? look('1') : { content: 'Done.' }))
+    const engine = (await openEngine({
+      ledger,
+      abilities: [model.ability, tool('test:look', () => 'looked'), ...commandAbilities(folder)],
+    })) as Engine
+    const task = await engine.create(backgroundTask)
+    expect(await engine.result(task)).toBe('Done.')
+    return { engine, model, task, children: await engine.children(task) }
+  }
+
+  it('S4-062 is read once by the next process, if it was told and not yet read', async () => {
+    const { ledger, folder } = createPlace()
+    const orders = { ledger, folder, command: 'echo built' }
+    await killedWhen(orders, 'told')
+    const { model, children } = await goOn(orders)
+    expect(children.map(({ status }) => status)).toEqual(['completed'])
+    expect(toldIn(model.messages(1))).toEqual([
+      `[background] ${children[0]?.id} "echo built" completed: exit 0\nstdout:\nbuilt`,
+    ])
+    expect(toldIn(model.messages(3))).toHaveLength(1)
+  })
+
+  it('S4-062 is a failure, if the command was interrupted: it is not run again', async () => {
+    const { ledger, folder } = createPlace()
+    const orders = { ledger, folder, command: 'echo run >> runs; echo started; sleep 300' }
+    await killedWhen(orders, 'printed')
+    const { engine, model, task, children } = await goOn(orders)
+    expect(children.map(({ status, error }) => `${status} ${error?.code}`)).toEqual(['failed CALL_INTERRUPTED'])
+    const told = toldIn(model.messages(3))
+    expect(told).toEqual([
+      expect.stringMatching(
+        /^\[background\] \S+ ".*" failed: The call "shell" was interrupted and may have happened: /,
+      ),
+    ])
+    expect((await said(engine, task)).filter((line) => line.includes('[background]'))).toHaveLength(1)
+    expect(readFileSync(join(folder, 'runs'), 'utf8')).toBe('run\n')
+    const [call] = await engine.calls(children[0] as Task)
+    const group = processGroupOf(call?.details)
+    expect(group && (await isAlive(group))).toBe(false)
+  })
+
+  it('S4-062 is read once, if the engine was closed in between', async () => {
+    const ledger = ledgerFile()
+    const folder = join(ledger, '../work')
+    mkdirSync(folder)
+    const stuck = llm((_input, step) => (step === 1 ? background('echo built') : new Promise<never>(() => {})))
+    const first = (await openEngine({
+      ledger,
+      abilities: [stuck.ability, ...commandAbilities(folder)],
+      abortGraceMs: 0,
+      shutdownTimeoutMs: 0,
+    })) as Engine
+    await first.create(backgroundTask)
+    for await (const { data } of first.events()) if (String(data['messageId']).includes('-told-')) break
+    await first.close()
+    const { model } = await goOn({ ledger, folder, command: '' })
+    expect(toldIn(model.messages(1))).toHaveLength(1)
+    expect(toldIn(model.messages(3))).toHaveLength(1)
+  })
+})
+
+describe('A subtask that tells its parent', () => {
+  const telling = (parent: { id: string }, name = 'child') => ({ name, parentId: parent.id, tellParent: true })
+  const linesOf = async (engine: Engine, task: { id: string }) =>
+    (await engine.messages(task.id)).map(({ content }) => content).filter((line) => line.startsWith('[background]'))
+
+  /** Worked on by hand, like its children. */
+  async function byHand(options: object = {}) {
+    const engine = (await openEngine()) as Engine
+    const parent = await engine.create({ name: 'parent', ...options })
+    await engine.start(parent)
+    return { engine, parent }
+  }
+
+  it('says what it came to, how it failed, or that it was canceled', async () => {
+    const { engine, parent } = await byHand()
+    const names = ['text', 'data', 'nothing', 'failed', 'canceled', 'silent']
+    const [text, data, nothing, failed, canceled, silent] = (await engine.create(
+      names.map((name) => ({ ...telling(parent, name), tellParent: name !== 'silent' })),
+    )) as [Task, Task, Task, Task, Task, Task]
+    for (const task of [text, data, nothing, failed, silent]) await engine.start(task)
+    await engine.complete(text, 'x'.repeat(3_000))
+    await engine.complete(data, { pages: 3 })
+    await engine.complete(nothing)
+    await engine.fail(failed, 'no paper')
+    await engine.cancel(canceled, 'not needed')
+    await engine.complete(silent, 'nobody hears')
+    expect(await linesOf(engine, parent)).toEqual([
+      `[background] ${text.id} "text" completed: ${'x'.repeat(2_000)}…`,
+      `[background] ${data.id} "data" completed: {"pages":3}`,
+      `[background] ${nothing.id} "nothing" completed`,
+      `[background] ${failed.id} "failed" failed: no paper`,
+      `[background] ${canceled.id} "canceled" was canceled: not needed`,
+    ])
+  })
+
+  it('tells it of each attempt that ends for good, and of none that is followed by another', async () => {
+    const hands = puppet()
+    const engine = (await openEngine({ executors: { work: hands.executor } })) as Engine
+    const parent = await engine.create({ name: 'parent' })
+    const [child] = (await engine.create([{ ...telling(parent), executor: 'work', retry: { maxAttempts: 2 } }])) as [
+      Task,
+    ]
+    ;(await hands.started(0)).end.reject(new Error('first'))
+    ;(await hands.started(1)).end.reject(new Error('second'))
+    await engine.settled(child)
+    await engine.retry(child)
+    ;(await hands.started(2)).end.resolve('third')
+    await engine.settled(child)
+    expect(await linesOf(engine, parent)).toEqual([
+      `[background] ${child.id} "child" failed: second`,
+      `[background] ${child.id} "child" completed: third`,
+    ])
+  })
+
+  it('tells nobody, when the parent has ended', async () => {
+    const { engine, parent } = await byHand()
+    const child = await engine.create(telling(parent))
+    await engine.start(child)
+    await engine.fail(parent, 'enough')
+    await engine.complete(child)
+    expect(await linesOf(engine, parent)).toEqual([])
+  })
+
+  it('is refused where nobody would read it', async () => {
+    const { engine } = await byHand()
+    const group = await engine.create({ name: 'group', tasks: { one: { name: 'one' } } })
+    const root = await refusalOf(engine.create({ name: 'root', tellParent: true }), 'INVALID_INPUT')
+    expect(root.message).toContain('it has no parent')
+    const inGroup = await refusalOf(engine.create(telling(group)), 'INVALID_INPUT')
+    expect(inGroup.message).toContain('is a group')
+    expect(inGroup.details).toMatchObject({ option: 'tellParent' })
+    await refusalOf(engine.create({ name: 'group', tasks: { one: { tellParent: true } } }), 'INVALID_INPUT')
+    expect((await engine.list()).total).toBe(3)
+  })
+
+  it('tells a parent that goes on of the siblings that its failure ends', async () => {
+    const { engine, parent } = await byHand({ onChildFailure: 'cancel-siblings' })
+    const failing = await engine.create(telling(parent, 'failing'))
+    const sibling = await engine.create(telling(parent, 'sibling'))
+    const done = await engine.create(telling(parent, 'done'))
+    for (const task of [failing, done]) await engine.start(task)
+    await engine.complete(done)
+    await engine.fail(failing, 'no paper')
+    expect(await linesOf(engine, parent)).toEqual([
+      `[background] ${done.id} "done" completed`,
+      `[background] ${failing.id} "failing" failed: no paper`,
+      `[background] ${sibling.id} "sibling" was canceled: child ${failing.id} failed`,
+    ])
+  })
+
+  it('does not answer the question of an agent, which reads it with the answer', async () => {
+    const ask = { toolCalls: [{ id: 'q', name: 'ask_user', arguments: { question: 'Which?' } }] }
+    const model = llm((_input, step) => (step === 1 ? ask : { content: 'Thanks.' }))
+    const engine = (await openEngine({ abilities: [model.ability] })) as Engine
+    const task = await engine.create({ goal: 'Ask' })
+    await reached(engine, task, 'input_required')
+    const child = await engine.create(telling(task))
+    await engine.start(child)
+    await engine.complete(child, 'done')
+    expect(await engine.get(task)).toMatchObject({ status: 'input_required', questions: [{ question: 'Which?' }] })
+    await engine.answer(task, 'this one')
+    expect(await engine.result(task)).toBe('Thanks.')
+    expect(inShort(model.messages(2)).slice(-2)).toEqual([
+      'tool q: this one',
+      `user: [background] ${child.id} "child" completed: done`,
+    ])
+  })
+
+  it('leaves a paused agent paused, which reads it when it goes on', async () => {
+    const begun = deferred()
+    const model = llm((_input, step) => {
+      begun.resolve()
+      return step === 1 ? new Promise<never>(() => {}) : { content: 'Done.' }
+    })
+    const engine = (await openEngine({ abilities: [model.ability], abortGraceMs: 0 })) as Engine
+    const task = await engine.create({ goal: 'Work' })
+    const child = await engine.create(telling(task))
+    await begun.promise
+    await engine.pause(task)
+    await engine.start(child)
+    await engine.complete(child, 'done')
+    expect((await engine.get(task))?.status).toBe('paused')
+    await engine.resume(task)
+    expect(await engine.result(task)).toBe('Done.')
+    expect(toldIn(model.messages(2))).toEqual([`[background] ${child.id} "child" completed: done`])
+  })
+
+  it.each(['settle run', 'begin wait', 'suspend'])(
+    'is heard by an agent that is overtaken by it at its step "%s"',
+    async (step) => {
+      const ledger = createFaultyLedger(await openLedger(':memory:'))
+      onTestFinished(() => ledger.close())
+      const model = llm((_input, taken) =>
+        taken === 1 ? (step === 'settle run' ? { content: 'An answer.' } : wait) : { content: 'Now I know.' },
+      )
+      const engine = (await openEngine({ ledger, abilities: [model.ability] })) as Engine
+      const task = await engine.create({ goal: 'Work', autoStart: false })
+      const [child] = (await engine.create([telling(task), { name: 'other', parentId: task.id }])) as [Task, Task]
+      await engine.start(child)
+      const gate = ledger.hold(step)
+      await engine.start(task)
+      await gate.reached
+      await engine.complete(child, 'done')
+      gate.open()
+      expect(await engine.result(task)).toBe('Now I know.')
+      expect(toldIn(model.messages(2))).toEqual([`[background] ${child.id} "child" completed: done`])
+      await engine.close()
+    },
+  )
+
+  it('keeps a parent from being completed by it, whose agent has answered', async () => {
+    const model = llm((_input, step) => ({ content: `Answer ${step}` }))
+    const engine = (await openEngine({ abilities: [model.ability], autoComplete: true })) as Engine
+    const task = await engine.create({ goal: 'Work', autoStart: false })
+    const child = await engine.create(telling(task))
+    await engine.start(task)
+    await reached(engine, task, ({ status, statusReason }) => status === 'waiting' && statusReason === 'children')
+    await engine.start(child)
+    await engine.complete(child, 'done')
+    expect(await engine.result(task)).toBe('Answer 2')
+    expect(toldIn(model.messages(2))).toEqual([`[background] ${child.id} "child" completed: done`])
+  })
+})
