@@ -1,5 +1,6 @@
 // All benchmarks in one run: `npm run bench`. Ratios hold between machines, absolute figures do not.
 import { agentStep } from './agent-step/agent-step.ts'
+import { board } from './board/board.ts'
 import { cancel } from './cancel.ts'
 import { claims } from './claims.ts'
 import { heap } from './heap.ts'
@@ -11,4 +12,5 @@ await heap()
 await startup()
 await cancel()
 await claims()
+await board()
 await agentStep()

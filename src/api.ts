@@ -133,6 +133,13 @@ export interface CreateOptions<In = unknown> {
   onChildFailure?: OnChildFailure
   /** What becomes of this task when one that it comes after fails for good or is canceled. Default: the engine's (`block`). */
   onDependencyFailure?: OnDependencyFailure
+  /**
+   * When this task has settled for good, its parent gets a message of it, in the same transaction: what it came to, or how it
+   * failed, or that it was canceled. An agent reads it before its next step, as if it had been sent (`send` with `steer`), only that
+   * it answers no question; one that waits for tasks is woken. A parent that has settled itself is told nothing. Refused for a task
+   * without a parent, and below a group, which reads nothing. Default false.
+   */
+  tellParent?: boolean
   /** Without an executor: only claims of this role get it. */
   role?: string
   tags?: string[]

@@ -5,7 +5,7 @@ import { readDetail } from './abilities/views/task-view.ts'
 import { Lifecycle } from './actors/lifecycle.ts'
 import type { Portrait } from './actors/memory-archive.ts'
 import type { Engine, EngineOptions, Executors } from './api.ts'
-import type { AbilityDefinition } from './bus/ability.ts'
+import { type Ability, type AbilityDefinition, defineAbility, isAbility } from './bus/ability.ts'
 import { type Bus, createBus } from './bus/bus.ts'
 import type { Caller } from './bus/caller.ts'
 import { type Clock, systemClock } from './clock.ts'
@@ -38,7 +38,11 @@ export async function createEngine<const E extends Executors = Executors>(
   options: EngineOptions<E> = {},
 ): Promise<Engine<E>> {
   requireRuntime()
-  const parsed = parse(engineOptionsSchema, options, 'createEngine')
+  const given = parse(engineOptionsSchema, options, 'createEngine')
+  const abilities = (given.abilities as Array<Ability | AbilityDefinition>).map(
+    (each): Ability => (isAbility(each) ? each : defineAbility(each as Parameters<typeof defineAbility>[0])),
+  )
+  const parsed = { ...given, executors: { ...broughtBy(abilities), ...given.executors } }
   requireExecutors(Object.keys(parsed.limits), Object.keys(parsed.executors), 'limits')
   const clock = (parsed.clock as Clock | undefined) ?? systemClock
   const ids = (parsed.ids as Ids | undefined) ?? createRandomIds()
@@ -59,9 +63,17 @@ export async function createEngine<const E extends Executors = Executors>(
     step: async (step) => (await opened.promise).life.step(step),
     read: async (query) => (await opened.promise).life.read(query),
     moment: async () => (await opened.promise).life.moment(),
+    clock,
+    moved: async (signal) => {
+      const { life } = await opened.promise
+      life.requireOpen()
+      await life.feed.moved(signal)
+    },
+    stir: async () => (await opened.promise).life.feed.stirred(),
     nextId: (prefix) => ids.next(prefix),
+    draft: (spec, what) => drafter.draft(spec, what),
   }
-  const leaveTheBus = takeToTheBus(bus, host, parsed.abilities as AbilityDefinition[])
+  const leaveTheBus = takeToTheBus(bus, host, abilities)
   // Whoever brings a model may come later: goals that wait for one are taken up then.
   const listenNoMore = bus.onRegister(({ id }) => {
     if (id !== 'model:llm' || agents.goalExecutor() === null) return
@@ -104,8 +116,13 @@ export async function createEngine<const E extends Executors = Executors>(
   }
 }
 
+/** The executors that abilities bring along. */
+function broughtBy(abilities: readonly Ability[]): Executors {
+  return Object.assign({}, ...abilities.map(({ executors }) => executors)) as Executors
+}
+
 /** Registers what the engine offers and judges who may touch which task; returns how to take it all off again. */
-function takeToTheBus(bus: Bus, host: AbilityHost, abilities: readonly AbilityDefinition[]): () => void {
+function takeToTheBus(bus: Bus, host: AbilityHost, abilities: readonly Ability[]): () => void {
   const taken: Array<() => void> = []
   const leave = (): void => {
     for (const each of taken.splice(0)) each()

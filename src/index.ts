@@ -1,6 +1,8 @@
 // The public entry: the engine, executors, errors, and the types that flow between them.
 export type { EngineAbilityTypes } from './abilities/engine-ability-types.ts'
 export { fileAbilities } from './abilities/fs/file-abilities.ts'
+export { commandAbilities } from './abilities/shell/command-abilities.ts'
+export type { CommandAbilityOptions } from './abilities/shell/command-settings.ts'
 export type { TaskOutput } from './abilities/task/task-output.ts'
 export type {
   ChildOptions,
@@ -22,6 +24,10 @@ export type {
   Watched,
   Why,
 } from './api.ts'
+export { type BoardToolName, type BoardTools, type BoardToolsOptions, boardTools } from './board/board-tools.ts'
+export { type AwaitWorkOptions, awaitWork } from './board/team/await-work.ts'
+export type { Mail } from './board/team/mail.ts'
+export type { Work } from './board/team/wait-for-work.ts'
 export {
   type Ability,
   type AbilityContext,
@@ -40,6 +46,7 @@ export type { JsonAbilityMeta, JsonHandler } from './bus/json-ability.ts'
 export type { ToolDefinition, ToolTable } from './bus/tool-names.ts'
 export type { Clock } from './clock.ts'
 export { createEngine } from './engine.ts'
+export type { BoardRef, BoardStatus, BoardTask } from './entities/board.ts'
 export type { Call, CallStatus } from './entities/call.ts'
 export type { EventType, TaskEvent } from './entities/event.ts'
 export type { SharedLimits } from './entities/limits.ts'

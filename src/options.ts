@@ -6,6 +6,8 @@ import { childFailurePolicies, dependencyFailurePolicies, onInterruptPolicies, t
 import { executorOptionsSchema, isExecutor } from './executor.ts'
 
 const name = z.string().trim().min(1).max(500)
+/** What a task is called: a line, which in a folder of files from elsewhere may be a long one. */
+const title = z.string().trim().min(1).max(10_000)
 const taskIdSchema = z.string().min(1).max(100)
 const onInterrupt = z.enum(onInterruptPolicies)
 const autoComplete = z.union([z.boolean(), z.literal('all-settled')])
@@ -34,7 +36,7 @@ export const retryOptionSchema = executorOptionsSchema.shape.retry.unwrap()
 
 /** The fields of `create` that stand alone; `tasks` and `after` make trees of them. */
 const createFields = {
-  name: name.optional(),
+  name: title.optional(),
   goal: z.string().trim().min(1).optional(),
   description: z.string().optional(),
   executor: z
@@ -61,6 +63,7 @@ const createFields = {
   onInterrupt: onInterrupt.optional(),
   onChildFailure: onChildFailure.optional(),
   onDependencyFailure: onDependencyFailure.optional(),
+  tellParent: z.boolean().optional(),
   role: word.optional(),
   tags: tags.optional(),
   systemPrompt: z.string().trim().min(1).optional(),
@@ -94,7 +97,7 @@ export const createSpecSchema: z.ZodType<CreateSpec> = z.strictObject({
 
 /** What `update` may change. null takes a value away: then what is usual holds (`onChildFailure` ignore, `onDependencyFailure` block). `status` walks the one edge that leads there, or is refused. */
 export const updateSchema = z.strictObject({
-  name: name.optional(),
+  name: title.optional(),
   goal: z.string().trim().min(1).nullable().optional(),
   description: z.string().optional(),
   priority: createFields.priority,
@@ -111,6 +114,8 @@ export const updateSchema = z.strictObject({
   notBefore: time.nullable().optional(),
   deadline: time.nullable().optional(),
   concurrency: z.int().min(1).max(1_000_000).nullable().optional(),
+  /** Who shall claim it: nobody else may, until it is claimed and let go of again. */
+  owner: word.nullable().optional(),
   role: word.nullable().optional(),
   tags: tags.optional(),
   status: z.enum(taskStatuses).optional(),

@@ -2,9 +2,10 @@
 // than its own task and what is below it.
 import type { Engine } from '../api.ts'
 import type { Caller } from '../bus/caller.ts'
+import type { Clock } from '../clock.ts'
 import type { AnyStep, Op, Reads } from '../ledger/ledger.ts'
 import type { ModelRegistry } from '../models/model-registry.ts'
-import type { TreeLimits } from '../steps/create.ts'
+import type { TaskDraft, TreeLimits } from '../steps/create.ts'
 import type { Moment } from '../steps/moment.ts'
 
 export interface AbilityHost {
@@ -17,5 +18,12 @@ export interface AbilityHost {
   step<R>(step: AnyStep<R>): Promise<R>
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>
   moment(): Promise<Moment>
+  readonly clock: Clock
+  /** Resolves when something has been written, here or by others, or when the signal aborts. @throws ErrandError ENGINE_CLOSED */
+  moved(signal: AbortSignal): Promise<void>
+  /** Wakes who waits so in this engine, after a step that made no event. */
+  stir(): Promise<void>
   nextId(prefix: string): string
+  /** From what `create` takes to the rows that are to be made. @throws ErrandError */
+  draft(spec: unknown, what: string): TaskDraft[]
 }

@@ -1,5 +1,26 @@
 // What the compiler knows of the engine's own abilities by id: `bus.call('task:create', { goal })` is checked and typed.
 import type { Ability } from '../bus/ability.ts'
+import type { boardClaim } from './board/claim.ts'
+import type { boardClaimNext } from './board/claim-next.ts'
+import type { boardComplete } from './board/complete.ts'
+import type { boardCreate } from './board/create.ts'
+import type { boardDelete } from './board/delete.ts'
+import type { boardGet } from './board/get.ts'
+import type { boardGraph } from './board/graph.ts'
+import type { boardHeartbeat } from './board/heartbeat.ts'
+import type { boardInbox } from './board/inbox.ts'
+import type { boardList } from './board/list.ts'
+import type { boardLog } from './board/log.ts'
+import type { boardOpen } from './board/open.ts'
+import type { boardReady } from './board/ready.ts'
+import type { boardRelease } from './board/release.ts'
+import type { boardRequest } from './board/request.ts'
+import type { boardRequests } from './board/requests.ts'
+import type { boardRespond } from './board/respond.ts'
+import type { boardSend } from './board/send.ts'
+import type { boardUpdate } from './board/update.ts'
+import type { boardWait } from './board/wait.ts'
+import type { boardWhy } from './board/why.ts'
 import type { ldgCallList } from './ldg/call-list.ts'
 import type { ldgCallSave } from './ldg/call-save.ts'
 import type { ldgMsgList } from './ldg/msg-list.ts'
@@ -17,6 +38,7 @@ import type { taskCreate } from './task/create.ts'
 import type { taskGet } from './task/get.ts'
 import type { taskKill } from './task/kill.ts'
 import type { taskList } from './task/list.ts'
+import type { taskMessages } from './task/messages.ts'
 import type { taskPause } from './task/pause.ts'
 import type { taskResume } from './task/resume.ts'
 import type { taskRetry } from './task/retry.ts'
@@ -32,6 +54,27 @@ type TypesOf<A> =
 
 /** The abilities that every engine puts on its bus. */
 export interface EngineAbilityTypes {
+  'board:claim': TypesOf<ReturnType<typeof boardClaim>>
+  'board:claim_next': TypesOf<ReturnType<typeof boardClaimNext>>
+  'board:complete': TypesOf<ReturnType<typeof boardComplete>>
+  'board:create': TypesOf<ReturnType<typeof boardCreate>>
+  'board:delete': TypesOf<ReturnType<typeof boardDelete>>
+  'board:get': TypesOf<ReturnType<typeof boardGet>>
+  'board:graph': TypesOf<ReturnType<typeof boardGraph>>
+  'board:heartbeat': TypesOf<ReturnType<typeof boardHeartbeat>>
+  'board:list': TypesOf<ReturnType<typeof boardList>>
+  'board:log': TypesOf<ReturnType<typeof boardLog>>
+  'board:open': TypesOf<ReturnType<typeof boardOpen>>
+  'board:ready': TypesOf<ReturnType<typeof boardReady>>
+  'board:release': TypesOf<ReturnType<typeof boardRelease>>
+  'board:inbox': TypesOf<ReturnType<typeof boardInbox>>
+  'board:request': TypesOf<ReturnType<typeof boardRequest>>
+  'board:requests': TypesOf<ReturnType<typeof boardRequests>>
+  'board:respond': TypesOf<ReturnType<typeof boardRespond>>
+  'board:send': TypesOf<ReturnType<typeof boardSend>>
+  'board:wait': TypesOf<ReturnType<typeof boardWait>>
+  'board:update': TypesOf<ReturnType<typeof boardUpdate>>
+  'board:why': TypesOf<ReturnType<typeof boardWhy>>
   'ldg:call:list': TypesOf<ReturnType<typeof ldgCallList>>
   'ldg:call:save': TypesOf<ReturnType<typeof ldgCallSave>>
   'ldg:msg:list': TypesOf<ReturnType<typeof ldgMsgList>>
@@ -49,6 +92,7 @@ export interface EngineAbilityTypes {
   'task:get': TypesOf<ReturnType<typeof taskGet>>
   'task:kill': TypesOf<ReturnType<typeof taskKill>>
   'task:list': TypesOf<ReturnType<typeof taskList>>
+  'task:messages': TypesOf<ReturnType<typeof taskMessages>>
   'task:pause': TypesOf<ReturnType<typeof taskPause>>
   'task:resume': TypesOf<ReturnType<typeof taskResume>>
   'task:retry': TypesOf<ReturnType<typeof taskRetry>>

@@ -2,6 +2,27 @@
 import type { Ability } from '../bus/ability.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { AbilityHost } from './ability-host.ts'
+import { boardClaim } from './board/claim.ts'
+import { boardClaimNext } from './board/claim-next.ts'
+import { boardComplete } from './board/complete.ts'
+import { boardCreate } from './board/create.ts'
+import { boardDelete } from './board/delete.ts'
+import { boardGet } from './board/get.ts'
+import { boardGraph } from './board/graph.ts'
+import { boardHeartbeat } from './board/heartbeat.ts'
+import { boardInbox } from './board/inbox.ts'
+import { boardList } from './board/list.ts'
+import { boardLog } from './board/log.ts'
+import { boardOpen } from './board/open.ts'
+import { boardReady } from './board/ready.ts'
+import { boardRelease } from './board/release.ts'
+import { boardRequest } from './board/request.ts'
+import { boardRequests } from './board/requests.ts'
+import { boardRespond } from './board/respond.ts'
+import { boardSend } from './board/send.ts'
+import { boardUpdate } from './board/update.ts'
+import { boardWait } from './board/wait.ts'
+import { boardWhy } from './board/why.ts'
 import { ldgCallList } from './ldg/call-list.ts'
 import { ldgCallSave } from './ldg/call-save.ts'
 import { ldgMsgList } from './ldg/msg-list.ts'
@@ -19,6 +40,7 @@ import { taskCreate } from './task/create.ts'
 import { taskGet } from './task/get.ts'
 import { taskKill } from './task/kill.ts'
 import { taskList } from './task/list.ts'
+import { taskMessages } from './task/messages.ts'
 import { taskPause } from './task/pause.ts'
 import { taskResume } from './task/resume.ts'
 import { taskRetry } from './task/retry.ts'
@@ -29,6 +51,27 @@ import { taskStream } from './task/stream.ts'
 import { taskWait } from './task/wait.ts'
 
 const hosted: ReadonlyArray<(host: AbilityHost) => Ability> = [
+  boardClaim,
+  boardClaimNext,
+  boardComplete,
+  boardCreate,
+  boardDelete,
+  boardGet,
+  boardGraph,
+  boardHeartbeat,
+  boardList,
+  boardLog,
+  boardOpen,
+  boardReady,
+  boardRelease,
+  boardInbox,
+  boardRequest,
+  boardRequests,
+  boardRespond,
+  boardSend,
+  boardWait,
+  boardUpdate,
+  boardWhy,
   ldgCallList,
   ldgCallSave,
   ldgMsgList,
@@ -43,6 +86,7 @@ const hosted: ReadonlyArray<(host: AbilityHost) => Ability> = [
   taskGet,
   taskKill,
   taskList,
+  taskMessages,
   taskPause,
   taskResume,
   taskRetry,

@@ -1,5 +1,6 @@
 // The port: all that the engine knows of storage. Whoever implements it decides where the rows lie; nothing outside `ledger/`
 // knows SQL. A step is judged on rows loaded inside its own transaction, and steps that arrive together share one commit.
+import type { BoardEntry, BoardFields, BoardRecord, MailRecord, MirroredText } from '../entities/board.ts'
 import type { CallKind, CallRecord } from '../entities/call.ts'
 import type { DependencyRecord } from '../entities/dependency.ts'
 import type { EventType, TaskEvent } from '../entities/event.ts'
@@ -57,7 +58,11 @@ export interface TaskFilter {
 
 /** Which task somebody is looking for. */
 export interface ClaimFilter {
+  /** Who claims: tasks that are meant for somebody else are left out. */
+  owner?: string | undefined
   parentId?: string | undefined
+  /** Below this task, at any depth. */
+  below?: string | undefined
   /** Tasks for this role and for nobody in particular; without it only the latter. */
   role?: string | undefined
   /** All of them. */
@@ -168,6 +173,59 @@ export interface Reads {
   readonly setting: {
     get(name: string): Op<unknown>
   }
+  readonly board: {
+    get(name: string): Op<BoardRecord | undefined>
+    /** By name. */
+    list(): Op<BoardRecord[]>
+    /** The task with a number. */
+    entry(board: string, number: number): Op<BoardEntry | undefined>
+    entryOf(board: string, taskId: string): Op<BoardEntry | undefined>
+    /** Tasks with their numbers, deleted ones excluded, by number: at most `limit` beyond `after`. */
+    page(board: string, after: number, limit: number): Op<Array<{ entry: BoardEntry; task: TaskRecord }>>
+    /** Edges between tasks of the ledger whose dependent is on the board, each with the number of both ends; null for one that is not on it. */
+    edges(board: string): Op<BoardEdge[]>
+    /** Every task that comes after this one, freed by now or not, oldest first. */
+    dependentsOf(board: string, taskId: string): Op<BoardNeighbour[]>
+    /** Every task that this one was told to come after, in order. */
+    blockersOf(board: string, taskId: string): Op<BoardNeighbour[]>
+    /** Tasks younger than `seq` that are not deleted and have no number on the board, by age; of all, or below one. */
+    unnumbered(board: string, seq: number, below: string | null, limit: number): Op<Array<{ id: string; seq: number }>>
+    /** The highest `seq` of any task; 0 without one. */
+    lastSeq(): Op<number>
+    /** The unsettled task that has a workspace, if any. */
+    boundTo(board: string, workspace: string): Op<BoardEntry | undefined>
+  }
+  readonly mail: {
+    get(id: string): Op<MailRecord | undefined>
+    request(requestId: string): Op<MailRecord | undefined>
+    /** Unread, oldest first. */
+    unread(board: string, recipient: string, limit: number): Op<MailRecord[]>
+    /** Requests and their answers to or from somebody, the latest first. */
+    requests(board: string, member: string, limit: number): Op<MailRecord[]>
+  }
+  readonly mirror: {
+    /** Who writes the files of a folder, and until when it may be trusted to. */
+    holder(dir: string): Op<{ board: string; instanceId: string; until: number } | undefined>
+    /** The latest texts of a file, the newest first. */
+    texts(dir: string, number: number, limit: number): Op<MirroredText[]>
+    /** Numbers that have a text. */
+    numbers(dir: string): Op<number[]>
+  }
+}
+
+export interface BoardEdge {
+  taskId: string
+  number: number
+  blockerId: string
+  blockerNumber: number | null
+  open: boolean
+}
+
+export interface BoardNeighbour {
+  taskId: string
+  /** Null for a task that is not on the board. */
+  number: number | null
+  open: boolean
 }
 
 export interface CascadeOrder {
@@ -251,6 +309,24 @@ export interface Tx extends Reads {
   }
   readonly setting: Reads['setting'] & {
     put(name: string, value: unknown): Op<void>
+  }
+  readonly board: Reads['board'] & {
+    /** Inserts a board, or writes the counters of one. */
+    save(board: BoardRecord): Op<void>
+    insert(entry: BoardEntry): Op<void>
+    saveFields(board: string, number: number, fields: BoardFields): Op<void>
+  }
+  readonly mail: Reads['mail'] & {
+    insert(mail: Omit<MailRecord, 'seq'>): Op<number>
+    markRead(id: string, at: number): Op<void>
+    decide(id: string, verdict: 'approved' | 'rejected'): Op<void>
+  }
+  readonly mirror: Reads['mirror'] & {
+    hold(dir: string, board: string, instanceId: string, until: number): Op<void>
+    letGo(dir: string, instanceId: string): Op<void>
+    keep(text: MirroredText): Op<void>
+    /** Forgets texts of a file older than a version; with Infinity all of them. */
+    forget(dir: string, number: number, before: number): Op<void>
   }
   /** Set statements over whole families, however large. */
   readonly cascade: {

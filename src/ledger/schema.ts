@@ -135,6 +135,50 @@ export interface SettingTableRow {
   value: string
 }
 
+export interface BoardTableRow {
+  name: string
+  parent_id: string | null
+  next_number: number
+  seen_seq: number
+  created_at: number
+}
+
+export interface BoardTaskTableRow {
+  board: string
+  number: number
+  task_id: string
+  fields: string
+}
+
+export interface MailTableRow {
+  seq: Generated<number>
+  id: string
+  board: string
+  sender: string
+  recipient: string
+  kind: string
+  topic: string
+  body: string
+  request_id: string | null
+  verdict: string | null
+  created_at: number
+  read_at: number | null
+}
+
+export interface BoardMirrorTableRow {
+  dir: string
+  board: string
+  instance_id: string
+  until: number
+}
+
+export interface BoardFileTableRow {
+  dir: string
+  number: number
+  version: number
+  text: string
+}
+
 export interface Database {
   task: TaskTableRow
   dependency: DependencyTableRow
@@ -144,4 +188,9 @@ export interface Database {
   event: EventTableRow
   instance: InstanceTableRow
   setting: SettingTableRow
+  board: BoardTableRow
+  board_task: BoardTaskTableRow
+  mail: MailTableRow
+  board_mirror: BoardMirrorTableRow
+  board_file: BoardFileTableRow
 }

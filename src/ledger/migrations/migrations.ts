@@ -5,9 +5,10 @@ import type { Dialect } from '../statement.ts'
 import { firstLedger } from './0001-first-ledger.ts'
 import { ownersAndPolicies } from './0002-owners-and-policies.ts'
 import { conversations } from './0003-conversations.ts'
+import { boards } from './0004-boards.ts'
 import type { Migration, Spelling } from './migration.ts'
 
-export const migrations: readonly Migration[] = [firstLedger, ownersAndPolicies, conversations]
+export const migrations: readonly Migration[] = [firstLedger, ownersAndPolicies, conversations, boards]
 
 export const ledgerVersion = migrations.length
 

@@ -53,6 +53,7 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
     (hole: Holes) => sql`${family(hole)} delete from message where task_id in (${members})`,
     (hole: Holes) => sql`${family(hole)} delete from event where task_id in (${members})`,
     (hole: Holes) => sql`${family(hole)} delete from run where task_id in (${members})`,
+    (hole: Holes) => sql`${family(hole)} delete from board_task where task_id in (${members})`,
     // Last: the family is found by its parents.
     (hole: Holes) => sql`${family(hole)} delete from task where id in (${members})`,
   ].map(prepare)

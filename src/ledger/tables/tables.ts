@@ -2,11 +2,14 @@
 import type { TaskEvent } from '../../entities/event.ts'
 import type { Tx } from '../ledger.ts'
 import { createCompiler, type Dialect } from '../statement.ts'
+import { createBoardTable } from './board.ts'
+import { createBoardMirrorTable } from './board-mirror.ts'
 import { createCallTable } from './call.ts'
 import { createCascadeTable } from './cascade.ts'
 import { createDependencyTable } from './dependency.ts'
 import { createEventTable } from './event.ts'
 import { createInstanceTable } from './instance.ts'
+import { createMailTable } from './mail.ts'
 import { createMessageTable } from './message.ts'
 import { createRunTable } from './run.ts'
 import { createSettingTable } from './setting.ts'
@@ -24,6 +27,9 @@ export function createTables(dialect: Dialect, appended: (event: TaskEvent | und
     event: createEventTable(compiler, appended),
     instance: createInstanceTable(compiler),
     setting: createSettingTable(compiler),
+    board: createBoardTable(compiler),
+    mail: createMailTable(compiler),
+    mirror: createBoardMirrorTable(compiler),
     cascade: createCascadeTable(compiler, () => appended(undefined)),
   }
 }

@@ -353,7 +353,12 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
         claim.role === undefined
           ? query.where('role', 'is', null)
           : query.where((where) => where.or([where('role', 'is', null), where('role', '=', claim.role as string)]))
+      query =
+        claim.owner === undefined
+          ? query.where('owner', 'is', null)
+          : query.where((where) => where.or([where('owner', 'is', null), where('owner', '=', claim.owner as string)]))
       if (claim.parentId !== undefined) query = query.where('parent_id', '=', claim.parentId)
+      if (claim.below !== undefined) query = query.where(isBelow(claim.below))
       for (const tag of claim.tags ?? []) query = query.where(hasTag(tag))
       const [found] = yield* queryRows<Row>(query.orderBy('priority', 'desc').orderBy('seq', 'asc').limit(1).compile())
       return found && toRecord(found)

@@ -1,0 +1,101 @@
+// What only the board knows of a task: the words shown while it is done, the workspace that is bound to it, keys of a file that
+// nothing here has a word for.
+import { type BoardEntry, type BoardFields, boardStatusOf, stretchOf, workspaceOf } from '../entities/board.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
+import { eventOf, type Moment } from '../steps/moment.ts'
+import type { BoardPlace } from './board-host.ts'
+import type { Found } from './task-ref.ts'
+
+/** Undefined leaves a field as it is, null takes it away. */
+export interface FieldChanges {
+  activeForm?: string | null | undefined
+  workspace?: string | null | undefined
+  extra?: Record<string, unknown> | undefined
+}
+
+/** @throws ErrandError INVALID_TRANSITION for a workspace of a task that nobody works on, NOT_CLAIMABLE for one that is taken. */
+export function* keepFields(
+  tx: Tx,
+  place: BoardPlace,
+  { task, entry }: Found,
+  { activeForm, workspace, extra }: FieldChanges,
+  moment: Moment,
+): Op<void> {
+  if (entry === undefined) {
+    if (activeForm == null && workspace == null && extra === undefined) return
+    throw new ErrandError(
+      'NOT_FOUND',
+      `Task ${task.id} is not on the board "${place.board}", which alone could keep that of it: name a board that holds it`,
+      { taskId: task.id, board: place.board },
+    )
+  }
+  const next: BoardFields = { ...entry.fields }
+  assignField(next, 'activeForm', activeForm)
+  assignField(next, 'extra', extra)
+  if (workspace === null || workspaceOf(task, next) === undefined) unbind(next)
+  if (workspace != null && workspace !== next.workspace) {
+    yield* requireFree(tx, place, task, entry, workspace)
+    Object.assign(next, { workspace, boundIn: stretchOf(task) })
+  }
+  if (JSON.stringify(next) === JSON.stringify(entry.fields)) return
+  yield* tx.board.saveFields(place.board, entry.number, next)
+  yield* tx.event.append(eventOf(moment, 'task.updated', task, { changed: ['board'] }))
+}
+
+/** Binds a workspace to a task that has just been claimed. */
+export function* bindWorkspace(
+  tx: Tx,
+  place: BoardPlace,
+  task: TaskRecord,
+  workspace: string,
+  moment: Moment,
+): Op<void> {
+  const entry = yield* tx.board.entryOf(place.board, task.id)
+  yield* keepFields(tx, place, { task, entry }, { workspace }, moment)
+}
+
+function assignField<K extends keyof BoardFields>(
+  fields: BoardFields,
+  name: K,
+  value: BoardFields[K] | null | undefined,
+): void {
+  if (value === null) delete fields[name]
+  else if (value !== undefined) fields[name] = value
+}
+
+function unbind(fields: BoardFields): void {
+  delete fields.workspace
+  delete fields.boundIn
+}
+
+/** A workspace is bound while a task is in progress, and to one at a time. Bindings that have ended are cleared away. */
+function* requireFree(tx: Tx, { board }: BoardPlace, task: TaskRecord, entry: BoardEntry, workspace: string): Op<void> {
+  if (boardStatusOf(task) !== 'in_progress') throw notBound(entry.number, task)
+  for (;;) {
+    const holder = yield* tx.board.boundTo(board, workspace)
+    if (holder === undefined) return
+    const held = holder.taskId === task.id ? undefined : yield* tx.task.get(holder.taskId)
+    if (held !== undefined && workspaceOf(held, holder.fields) !== undefined) throw taken(workspace, holder.number)
+    const fields = { ...holder.fields }
+    unbind(fields)
+    yield* tx.board.saveFields(board, holder.number, fields)
+  }
+}
+
+function notBound(number: number, task: TaskRecord): ErrandError {
+  return new ErrandError(
+    'INVALID_TRANSITION',
+    `Task ${number} is ${boardStatusOf(task)}: a workspace is bound to a task that is in progress. Set status in_progress as well`,
+    { taskId: task.id, from: task.status, event: 'bind', allowed: [] },
+  )
+}
+
+function taken(workspace: string, number: number): ErrandError {
+  return new ErrandError(
+    'NOT_CLAIMABLE',
+    `The workspace ${workspace} is bound to task ${number}, which is in progress: take another, or complete that task first`,
+    { reason: 'workspace', workspace, number },
+  )
+}

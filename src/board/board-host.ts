@@ -1,0 +1,21 @@
+// What the board needs of the engine that it stands on, and who asks.
+import type { Caller } from '../bus/caller.ts'
+import type { AnyStep, Op, Reads } from '../ledger/ledger.ts'
+import type { TaskDraft, TreeLimits } from '../steps/create.ts'
+import type { Moment } from '../steps/moment.ts'
+
+export interface BoardHost {
+  readonly treeLimits: TreeLimits
+  step<R>(step: AnyStep<R>): Promise<R>
+  read<R>(query: (tx: Reads) => Op<R>): Promise<R>
+  moment(): Promise<Moment>
+  nextId(prefix: string): string
+  /** From what `create` takes to rows. @throws ErrandError */
+  draft(spec: unknown, what: string): TaskDraft[]
+}
+
+/** A board, and in whose name it is used: a caller with a task sees and touches what is below that task, and nothing else. */
+export interface BoardPlace {
+  board: string
+  caller: Caller
+}

@@ -1,0 +1,142 @@
+// A member of the team at work: one name, the claims that it holds, and their signs of life. Whoever speaks for an agent (a tool
+// set, an MCP connection) holds owner, fence and lease here, so that the agent itself need know of none of them.
+import type { Bus, InvokeOptions } from '../bus/bus.ts'
+import type { Clock } from '../clock.ts'
+import { type BoardRef, type BoardTask, mainBoard } from '../entities/board.ts'
+import { ErrandError } from '../errors.ts'
+
+export interface BoardSessionOptions {
+  bus: Pick<Bus, 'call' | 'get'>
+  /** Name of the member: owner of what it claims. Two sessions of one name are one member. */
+  as: string
+  /** Role that it has, where a claim does not say. Default: none, so tasks of a role are not for it. */
+  role?: string | undefined
+  /** Which board, where a call does not say. Default main. */
+  board?: string | undefined
+  /** How long it may be silent before others may take its tasks, in milliseconds; null for claims that never lapse. Default 60,000. */
+  leaseMs?: number | null | undefined
+  /** Named in the claim log. */
+  surface: string
+  clock: Clock
+}
+
+export interface BoardSession {
+  readonly as: string
+  /** Invokes an ability in the member's name, by the caller that `options` may say more of; for those of the board with the number of its claim, where it has one. */
+  call(abilityId: string, input: unknown, options?: InvokeOptions): Promise<unknown>
+  /** The claims that it holds now, as it last saw them. */
+  held(): ReadonlyArray<Pick<BoardTask, 'id' | 'taskId' | 'subject' | 'fence'>>
+  /** No more signs of life. What it holds stays its own until the lease is over: whoever comes back in time goes on. */
+  close(): void
+}
+
+const usualLeaseMs = 60_000
+/** Signs of life in the time of a lease. */
+const beatsPerLease = 3
+const codesOfLoss = new Set(['STALE_CLAIM', 'NOT_OWNER', 'NOT_CLAIMABLE', 'NOT_FOUND', 'INVALID_TRANSITION'])
+
+/** Where an ability takes the role of who acts; elsewhere a role is that of a task. */
+function rolesOf(abilityId: string): string[] {
+  if (abilityId === 'board:update') return ['asRole']
+  return ['board:claim', 'board:claim_next', 'board:wait'].includes(abilityId) ? ['role'] : []
+}
+
+export function createBoardSession(options: BoardSessionOptions): BoardSession {
+  const { bus, as, role, board = mainBoard, clock, surface } = options
+  const leaseMs = options.leaseMs === undefined ? usualLeaseMs : options.leaseMs
+  const caller = { surface, owner: as }
+  const holds = new Map<string, BoardTask>()
+  let timer: unknown
+  let closed = false
+
+  function beatLater(): void {
+    if (closed || leaseMs === null || timer !== undefined || holds.size === 0) return
+    timer = clock.setTimeout(() => {
+      timer = undefined
+      void beat().finally(beatLater)
+    }, leaseMs / beatsPerLease)
+    // A claim is no reason for a program to stay.
+    ;(timer as { unref?: () => void }).unref?.()
+  }
+
+  async function beat(): Promise<void> {
+    for (const task of [...holds.values()]) {
+      try {
+        await bus.call('board:heartbeat', { id: task.taskId, fence: task.fence, board }, { caller })
+      } catch (error) {
+        // Anything else (a busy ledger, say) may be better by the next beat.
+        if (ErrandError.isInstance(error) && codesOfLoss.has(error.code)) holds.delete(task.taskId)
+      }
+    }
+  }
+
+  function forget({ details }: ErrandError): void {
+    if (typeof details['taskId'] === 'string') holds.delete(details['taskId'])
+  }
+
+  /** A task as it came back: a claim of ours is kept, one that has ended is forgotten. */
+  function notice(result: unknown): void {
+    const task = (result as { task?: BoardTask | null } | null)?.task
+    if (task === undefined || task === null || typeof task.taskId !== 'string' || typeof task.fence !== 'number') return
+    if (task.owner === as && task.status === 'in_progress') holds.set(task.taskId, task)
+    else holds.delete(task.taskId)
+    beatLater()
+  }
+
+  /** The number of the claim that it has on a task; one of the same name from before this session is taken up. */
+  async function fenceOf(ref: BoardRef, on: string): Promise<number | undefined> {
+    const text = String(ref).replace(/^#/, '')
+    const known = [...holds.values()].find((task) => task.taskId === text || (on === board && String(task.id) === text))
+    if (known !== undefined) return known.fence
+    try {
+      const { task } = (await bus.call('board:get', { id: ref, board: on }, { caller })) as { task: BoardTask }
+      if (task.owner !== as || task.status !== 'in_progress') return undefined
+      notice({ task })
+      return task.fence
+    } catch {
+      // The ability itself says what is wrong with it, and better.
+      return undefined
+    }
+  }
+
+  async function complete(abilityId: string, input: unknown): Promise<unknown> {
+    const known = bus.get(abilityId)?.inputSchema.properties as Record<string, unknown> | undefined
+    if (known === undefined || typeof input !== 'object' || input === null || Array.isArray(input)) return input
+    const given = input as Record<string, unknown>
+    const filled: Record<string, unknown> = { ...given }
+    if ('board' in known && given.board === undefined) filled.board = board
+    if ('as' in known) delete filled.as
+    for (const name of rolesOf(abilityId)) if (role !== undefined && given[name] === undefined) filled[name] = role
+    if ('leaseMs' in known && given.leaseMs === undefined && leaseMs !== null) filled.leaseMs = leaseMs
+    const ref = given.id
+    if ('fence' in known && given.fence === undefined && (typeof ref === 'string' || typeof ref === 'number')) {
+      const fence = await fenceOf(ref, String(filled.board))
+      if (fence !== undefined && fence > 0) filled.fence = fence
+    }
+    return filled
+  }
+
+  return {
+    as,
+    async call(abilityId, input, invoke = {}) {
+      const named = { ...invoke, caller: { ...caller, ...invoke.caller, owner: as } }
+      if (!abilityId.startsWith('board:')) return bus.call(abilityId as string, input, named)
+      const filled = await complete(abilityId, input)
+      try {
+        const result: unknown = await bus.call(abilityId as string, filled, named)
+        notice(result)
+        return result
+      } catch (error) {
+        // It has been told that the claim is over; what it says next is judged by what is true then.
+        if (ErrandError.isInstance(error) && error.code === 'STALE_CLAIM') forget(error)
+        throw error
+      }
+    },
+    held: () => [...holds.values()].map(({ id, taskId, subject, fence }) => ({ id, taskId, subject, fence })),
+    close() {
+      closed = true
+      if (timer !== undefined) clock.clearTimeout(timer as never)
+      timer = undefined
+    },
+  }
+}

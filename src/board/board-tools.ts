@@ -1,0 +1,245 @@
+// The four tools of a stand-alone task board, under the names and in the shapes that agent loops put into their dispatch maps.
+// Each answers with text, errors too: a loop goes on whatever a tool says.
+import { z } from 'zod'
+import type { Bus } from '../bus/bus.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import { type BoardRef, type BoardTask, boardStatuses } from '../entities/board.ts'
+import { ErrandError } from '../errors.ts'
+import { parse } from '../parse.ts'
+import { type BoardSession, createBoardSession } from './board-session.ts'
+import { fullTask, jsonText } from './task-json.ts'
+
+/** Options of `boardTools`. */
+export interface BoardToolsOptions {
+  /** Name of the agent: owner of what it takes. Default: the id of the engine's instance, so that no two are the same. */
+  as?: string
+  /** Role of the agent. Default: none, so tasks that are for a role are not for it. */
+  role?: string
+  /** Which board. Default `main`: all tasks of the ledger. */
+  board?: string
+  /** How long the process may be gone before others may take what it holds, in milliseconds; null: for ever. Default 60,000. */
+  leaseMs?: number | null
+  clock?: Clock
+}
+
+export type BoardToolName = 'task_create' | 'task_update' | 'task_list' | 'task_get'
+
+/** The board for a loop of one's own. */
+export interface BoardTools {
+  /** JSON Schema of each tool's input. */
+  schemas: Record<BoardToolName, Record<string, unknown>>
+  /** Takes the input a model gave, resolves to text: JSON, a list, or `Error: …`. Never rejects. */
+  handlers: Record<BoardToolName, (input?: unknown) => Promise<string>>
+  /** The same as definitions for a model: name, description, input schema. */
+  tools: Array<{ name: BoardToolName; description: string; input_schema: Record<string, unknown> }>
+  /** Calls a tool by its name; an unknown one is answered with `Unknown tool: X`. */
+  dispatch(name: string, input?: unknown): Promise<string>
+  /** Ends the signs of life; what it holds stays its own until the lease is over. */
+  close(): void
+}
+
+const optionsSchema = z.strictObject({
+  as: z.string().trim().min(1).max(100).optional(),
+  role: z.string().trim().min(1).max(100).optional(),
+  board: z.string().trim().min(1).max(100).optional(),
+  leaseMs: z.number().min(100).max(8.64e15).nullable().optional(),
+  clock: z.custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function').optional(),
+})
+
+const reference = z
+  .union([z.int().min(1), z.string().trim().min(1).max(100)])
+  .describe('Number of the task, or its id.')
+const references = z.array(reference).max(10_000)
+
+const words = {
+  description: z.string().optional().describe('What one needs to know to do it.'),
+  activeForm: z.string().max(1_000).optional().describe('What is shown while it is done: "Writing tests".'),
+  priority: z.int().min(-1_000_000_000).max(1_000_000_000).optional().describe('Higher first. Default 0.'),
+  metadata: z.record(z.string(), z.json()).optional(),
+}
+const edges = {
+  addBlockedBy: references.optional().describe('Tasks that must be completed before it.'),
+  addBlocks: references.optional().describe('Tasks that come after it.'),
+}
+
+const inputs = {
+  task_create: z.strictObject({
+    subject: z.string().trim().min(1).max(10_000).describe('What is to be done, in a line.'),
+    ...words,
+    ...edges,
+    owner: z.string().trim().max(100).optional().describe('Who shall do it; nobody else may then.'),
+  }),
+  task_update: z.strictObject({
+    task_id: reference,
+    status: z
+      .enum(boardStatuses)
+      .optional()
+      .describe('in_progress takes the task for you; completed is its owner’s to say.'),
+    subject: z.string().trim().min(1).max(10_000).optional(),
+    ...words,
+    ...edges,
+    removeBlockedBy: references.optional(),
+    removeBlocks: references.optional(),
+    owner: z.string().trim().max(100).optional().describe('Who shall do it; empty for anybody.'),
+  }),
+  task_list: z.strictObject({}),
+  task_get: z.strictObject({ task_id: reference }),
+} as const
+
+const descriptions: Record<BoardToolName, string> = {
+  task_create: 'Puts a task on the board, where it outlives this conversation and others see it.',
+  task_update: 'Changes a task: its status, its words, or what it comes after. Says which tasks came free by it.',
+  task_list: 'Lists all tasks, one a line: [ ] pending, [>] in progress, [x] completed.',
+  task_get: 'Shows one task with all that is known of it.',
+}
+
+/** Other spellings that models and older boards use, by the one that is meant. */
+const spellings: Record<string, string> = {
+  taskId: 'task_id',
+  id: 'task_id',
+  add_blocked_by: 'addBlockedBy',
+  blockedBy: 'addBlockedBy',
+  blocked_by: 'addBlockedBy',
+  add_blocks: 'addBlocks',
+  blocks: 'addBlocks',
+  remove_blocked_by: 'removeBlockedBy',
+  remove_blocks: 'removeBlocks',
+  active_form: 'activeForm',
+}
+const lists = new Set(['addBlockedBy', 'addBlocks', 'removeBlockedBy', 'removeBlocks'])
+
+/**
+ * The board as four tools: `task_create`, `task_update`, `task_list`, `task_get`. Their tasks are those of the engine, so whatever
+ * else works on its ledger sees them at once.
+ *
+ * @example
+ * const { tools, dispatch } = boardTools(engine, { as: 'alice' })
+ * const answer = await dispatch('task_create', { subject: 'Write tests', addBlockedBy: [2] })
+ *
+ * @throws ErrandError INVALID_INPUT, UNKNOWN_OPTION for bad options.
+ */
+export function boardTools(engine: { bus: Bus; instanceId: string }, options: BoardToolsOptions = {}): BoardTools {
+  const { as, role, board, leaseMs, clock } = parse(optionsSchema, options, 'boardTools')
+  const session = createBoardSession({
+    bus: engine.bus,
+    as: as ?? engine.instanceId,
+    role,
+    board,
+    leaseMs,
+    surface: 'tools',
+    clock: clock ?? systemClock,
+  })
+  const handlers = handlersOf(session)
+  const schemas = Object.fromEntries(
+    Object.entries(inputs).map(([name, schema]) => [name, schemaOf(schema)]),
+  ) as BoardTools['schemas']
+  const names = Object.keys(inputs) as BoardToolName[]
+  return {
+    schemas,
+    handlers,
+    tools: names.map((name) => ({ name, description: descriptions[name], input_schema: schemas[name] })),
+    async dispatch(name, input) {
+      return Object.hasOwn(handlers, name) ? handlers[name as BoardToolName](input) : `Unknown tool: ${name}`
+    },
+    close: () => session.close(),
+  }
+}
+
+function schemaOf(schema: z.ZodType): Record<string, unknown> {
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input' })
+  return rest
+}
+
+function handlersOf(session: BoardSession): BoardTools['handlers'] {
+  const task = async (ability: string, input: unknown) => (await session.call(ability, input)) as Answer
+  return {
+    task_create: (input) =>
+      answering(async () => {
+        const { addBlockedBy, addBlocks, ...given } = read('task_create', input)
+        const edges = {
+          ...(addBlockedBy ? { blockedBy: addBlockedBy } : {}),
+          ...(addBlocks ? { blocks: addBlocks } : {}),
+        }
+        return taskText(await task('board:create', { ...given, ...edges }))
+      }),
+    task_update: (input) =>
+      answering(async () => {
+        requireStatus(input)
+        const { task_id: id, owner, ...patch } = read('task_update', input)
+        // Beside a status that begins or ends it, an empty owner is a blank in a form.
+        const isBlank = owner === '' && patch.status !== undefined && patch.status !== 'pending'
+        const named = owner === undefined || isBlank ? {} : { owner }
+        return taskText(await task('board:update', { id, ...named, ...patch }))
+      }),
+    task_list: (input) =>
+      answering(async () => {
+        read('task_list', input)
+        return ((await session.call('board:list', { limit: 10_000 })) as { text: string }).text
+      }),
+    task_get: (input) =>
+      answering(async () => taskText(await task('board:get', { id: read('task_get', input).task_id }))),
+  }
+}
+
+interface Answer {
+  task: BoardTask
+  unblocked?: Array<{ id: number }>
+}
+
+function taskText({ task, unblocked = [] }: Answer): string {
+  const freed = unblocked.length === 0 ? {} : { unblocked: unblocked.map(({ id }) => id) }
+  return jsonText({ ...fullTask(task), ...freed })
+}
+
+/** What went wrong is an answer like any other: the model reads it and goes on. */
+async function answering(work: () => Promise<string>): Promise<string> {
+  try {
+    return await work()
+  } catch (error) {
+    return `Error: ${ErrandError.isInstance(error) || error instanceof Error ? error.message : String(error)}`
+  }
+}
+
+function read<K extends BoardToolName>(name: K, input: unknown): z.output<(typeof inputs)[K]> {
+  return parse<z.output<(typeof inputs)[K]>>(inputs[name] as never, spelled(input), name)
+}
+
+/** The input under the names that are meant; a list that was given as JSON text is read. */
+function spelled(input: unknown): unknown {
+  if (input === undefined || input === null) return {}
+  if (typeof input !== 'object' || Array.isArray(input)) return input
+  const known = Object.entries(input).map(([key, value]) => {
+    const name =
+      Object.hasOwn(spellings, key) && !Object.hasOwn(input, spellings[key] as string)
+        ? (spellings[key] as string)
+        : key
+    return [name, lists.has(name) ? listIn(value) : value]
+  })
+  return Object.fromEntries(known)
+}
+
+function listIn(value: unknown): unknown {
+  if (typeof value === 'number') return [value]
+  if (typeof value !== 'string') return value
+  const text = value.trim()
+  if (!text.startsWith('[')) return text === '' ? [] : text.split(',').map((each) => refIn(each.trim()))
+  try {
+    return JSON.parse(text)
+  } catch {
+    return value
+  }
+}
+
+function refIn(text: string): BoardRef {
+  return /^\d+$/.test(text) ? Number(text) : text
+}
+
+/** Said first, and in the words that loops expect. */
+function requireStatus(input: unknown): void {
+  const status = (input as { status?: unknown } | null | undefined)?.status
+  if (status === undefined || (boardStatuses as readonly unknown[]).includes(status)) return
+  throw new ErrandError('INVALID_INPUT', `Invalid status: ${String(status)}`, {
+    field: 'status',
+    allowed: [...boardStatuses],
+  })
+}

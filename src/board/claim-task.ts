@@ -1,0 +1,106 @@
+// Claims on the board: one task, or the best there is, for one agent. Told in the board's numbers.
+import { type BoardRef, type BoardTask, boardStatusOf } from '../entities/board.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import { type ClaimFilter, type Op, type Reads, type Tx, writing } from '../ledger/ledger.ts'
+import { claim } from '../steps/claim.ts'
+import { inTurn } from '../steps/in-turn.ts'
+import type { Moment } from '../steps/moment.ts'
+import { bindWorkspace } from './board-fields.ts'
+import type { BoardHost, BoardPlace } from './board-host.ts'
+import { viewTask } from './board-view.ts'
+import { saidInNumbers } from './in-numbers.ts'
+import { numberNewcomers, numberRest } from './numbering.ts'
+import { type Found, findOnBoard, shownRef } from './task-ref.ts'
+
+/** Who claims, and on what terms. */
+export interface Claimant {
+  as: string
+  role?: string | undefined
+  leaseMs?: number | undefined
+  /** Which surface it came by: for the claim log. */
+  source: string
+  /** Directory or worktree that is bound to the task while it is in progress. */
+  workspace?: string | undefined
+}
+
+export interface NextClaim extends Claimant {
+  parent?: BoardRef | undefined
+  tags?: string[] | undefined
+}
+
+/** @throws ErrandError BLOCKED, NOT_CLAIMABLE, with the numbers of what stands in the way, and who owns it. */
+export async function claimOnBoard(
+  host: BoardHost,
+  place: BoardPlace,
+  ref: BoardRef,
+  claimant: Claimant,
+): Promise<BoardTask> {
+  await numberNewcomers(host, place.board)
+  const moment = await host.moment()
+  return host.step(
+    writing('claim on board', function* (tx): Op<BoardTask> {
+      yield* numberRest(tx, place.board, moment.at)
+      const found = yield* findOnBoard(tx, place, ref)
+      const task = yield* claimFound(tx, place, found, claimant, moment)
+      return yield* viewTask(tx, place.board, task)
+    }),
+  )
+}
+
+/** The best that may be claimed: highest priority, then oldest; null when there is none. */
+export async function claimNext(host: BoardHost, place: BoardPlace, next: NextClaim): Promise<BoardTask | null> {
+  await numberNewcomers(host, place.board)
+  const moment = await host.moment()
+  return host.step(writing('claim next on board', (tx) => claimBest(tx, place, next, moment)))
+}
+
+/** Claims the best there is as a part of another step. */
+export function* claimBest(tx: Tx, place: BoardPlace, next: NextClaim, moment: Moment): Op<BoardTask | null> {
+  yield* numberRest(tx, place.board, moment.at)
+  const filter = yield* claimFilterOf(tx, place, next)
+  const { leaseMs, source, workspace } = next
+  const task = yield* inTurn(tx, claim({ ...moment, ...filter, taskId: null, owner: next.as, leaseMs, source }))
+  if (task === null) return null
+  if (workspace !== undefined) yield* bindWorkspace(tx, place, task, workspace, moment)
+  return yield* viewTask(tx, place.board, task)
+}
+
+/** Which tasks such a claim may come to. */
+export function* claimFilterOf(tx: Reads, place: BoardPlace, next: NextClaim): Op<ClaimFilter> {
+  return {
+    owner: next.as,
+    parentId: next.parent === undefined ? undefined : (yield* findOnBoard(tx, place, next.parent)).task.id,
+    below: place.caller.taskId ?? (yield* tx.board.get(place.board))?.parentId ?? undefined,
+    role: next.role,
+    tags: next.tags,
+  }
+}
+
+/** Claims a task as a part of another step. */
+export function* claimFound(
+  tx: Tx,
+  place: BoardPlace,
+  { task }: Found,
+  { as, role, leaseMs, source, workspace }: Claimant,
+  moment: Moment,
+): Op<TaskRecord> {
+  yield* refuseBlocked(tx, place.board, task)
+  const request = { ...moment, taskId: task.id, owner: as, leaseMs, source, role }
+  const claimed = (yield* saidInNumbers(tx, place.board, inTurn(tx, claim(request)))) as TaskRecord
+  if (workspace !== undefined) yield* bindWorkspace(tx, place, claimed, workspace, moment)
+  return claimed
+}
+
+/** @throws ErrandError BLOCKED with the numbers of the tasks that must be completed first. */
+export function* refuseBlocked(tx: Reads, board: string, task: TaskRecord): Op<void> {
+  if (task.openBlockers === 0 || boardStatusOf(task) !== 'pending') return
+  const open = (yield* tx.board.blockersOf(board, task.id)).filter((each) => each.open)
+  const refs = open.map((each) => shownRef(each.number, each.taskId))
+  const number = (yield* tx.board.entryOf(board, task.id))?.number
+  throw new ErrandError(
+    'BLOCKED',
+    `Task ${shownRef(number, task.id)} is blocked by [${refs.join(', ')}]: complete ${refs.length === 1 ? 'it' : 'them'} first`,
+    { taskId: task.id, status: task.status, blockedBy: open.map((each) => each.taskId), numbers: refs },
+  )
+}

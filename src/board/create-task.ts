@@ -1,0 +1,124 @@
+// A new task on the board: the task, its number, its place in the graph, all in one transaction.
+import type { BoardFields, BoardRef, BoardTask } from '../entities/board.ts'
+import { ErrandError } from '../errors.ts'
+import { type AnyStep, type Op, type Tx, writing } from '../ledger/ledger.ts'
+import { create, type TaskDraft } from '../steps/create.ts'
+import { block } from '../steps/edges.ts'
+import { inTurn } from '../steps/in-turn.ts'
+import type { Moment } from '../steps/moment.ts'
+import { update } from '../steps/update.ts'
+import { requireWithin } from '../steps/within.ts'
+import type { BoardHost, BoardPlace } from './board-host.ts'
+import { viewTask } from './board-view.ts'
+import { saidInNumbers } from './in-numbers.ts'
+import { giveNumber, loadBoard, numberNewcomers, openBoard } from './numbering.ts'
+import { findAllOnBoard, findOnBoard } from './task-ref.ts'
+
+export interface NewBoardTask {
+  subject: string
+  description?: string | undefined
+  activeForm?: string | undefined
+  /** Who shall claim it. */
+  owner?: string | undefined
+  priority?: number | undefined
+  metadata?: Record<string, unknown> | undefined
+  role?: string | undefined
+  tags?: string[] | undefined
+  parent?: BoardRef | undefined
+  blockedBy?: readonly BoardRef[] | undefined
+  blocks?: readonly BoardRef[] | undefined
+  /** Runs it as soon as nothing is in its way; without one it waits for somebody who claims it. */
+  executor?: string | undefined
+  input?: unknown
+  /** Where a repetition comes to the task that was made first. */
+  key?: string | undefined
+  /** A number of its own; default: the next one. */
+  number?: number | undefined
+  extra?: Record<string, unknown> | undefined
+}
+
+/** Resolves to the task as it stands on the board. @throws ErrandError; then nothing of it is there. */
+export async function createOnBoard(host: BoardHost, place: BoardPlace, given: NewBoardTask): Promise<BoardTask> {
+  refuseExecutor(place, given)
+  // One that comes with a number of its own is not to find it taken by a task that nobody has looked at yet.
+  if (given.number === undefined) await numberNewcomers(host, place.board)
+  const moment = await host.moment()
+  const draft = draftOf(host, given)
+  return host.step(creation(host, place, draft, given, moment))
+}
+
+/** A task that is worked on from outside, or by an executor; never one that a model of the engine takes up by itself. */
+function draftOf(host: BoardHost, given: NewBoardTask): TaskDraft {
+  const spec = {
+    name: given.subject,
+    ...(given.description === undefined ? {} : { description: given.description }),
+    ...(given.priority === undefined ? {} : { priority: given.priority }),
+    ...(given.metadata === undefined ? {} : { metadata: given.metadata }),
+    ...(given.role === undefined ? {} : { role: given.role }),
+    ...(given.tags === undefined ? {} : { tags: given.tags }),
+    ...(given.executor === undefined ? {} : { executor: given.executor }),
+    ...(given.input === undefined ? {} : { input: given.input }),
+    ...(given.key === undefined ? {} : { key: given.key }),
+  }
+  return host.draft(spec, 'board:create')[0] as TaskDraft
+}
+
+/** To name any executor would be to run any command: that is for programs. */
+function refuseExecutor({ caller }: BoardPlace, { executor }: NewBoardTask): void {
+  if (executor === undefined || caller.taskId === undefined) return
+  throw new ErrandError(
+    'FORBIDDEN',
+    `A model may not give work to the executor ${executor}. Leave \`executor\` out, and claim the task; or create one with a goal.`,
+    { executor },
+  )
+}
+
+function creation(
+  host: BoardHost,
+  place: BoardPlace,
+  draft: TaskDraft,
+  given: NewBoardTask,
+  moment: Moment,
+): AnyStep<BoardTask> {
+  return writing('create on board', function* (tx): Op<BoardTask> {
+    const board = (yield* tx.board.get(place.board)) ?? (yield* openMain(tx, place, moment))
+    const parentId = yield* parentOf(tx, place, board.parentId, given.parent)
+    const blockedBy = (yield* findAllOnBoard(tx, place, given.blockedBy ?? [])).map((task) => task.id)
+    const trees = [[{ ...draft, parentId, blockedBy }]]
+    const making = inTurn(tx, create({ ...moment, trees, treeLimits: host.treeLimits }))
+    const [made] = yield* saidInNumbers(tx, place.board, making)
+    if (made === undefined) throw new Error('a creation came to no task')
+    // A key may lead to a task that was made before.
+    const known = yield* tx.board.entryOf(place.board, made.id)
+    if (known !== undefined) return yield* viewTask(tx, place.board, made, known)
+    // The next one after all that have been looked at is looked at by that.
+    const seenSeq = made.seq === board.seenSeq + 1 ? made.seq : board.seenSeq
+    yield* giveNumber(tx, { ...board, seenSeq }, made.id, fieldsOf(given), given.number)
+    if (given.owner !== undefined) yield* inTurn(tx, update(made.id, { owner: given.owner }, undefined, moment))
+    for (const dependent of yield* findAllOnBoard(tx, place, given.blocks ?? [])) {
+      yield* saidInNumbers(tx, place.board, inTurn(tx, block(dependent.id, [made.id], moment)))
+    }
+    const { task, entry } = yield* findOnBoard(tx, place, made.id)
+    return yield* viewTask(tx, place.board, task, entry)
+  })
+}
+
+function* openMain(tx: Tx, { board }: BoardPlace, { at }: Moment) {
+  // Refuses a board that nobody has made.
+  yield* loadBoard(tx, board, at)
+  return yield* openBoard(tx, board, null, at)
+}
+
+/** Below the task that is named, else below the caller's own, else below the board's. */
+function* parentOf(tx: Tx, place: BoardPlace, top: string | null, named: BoardRef | undefined): Op<string | null> {
+  const parentId = named === undefined ? (place.caller.taskId ?? top) : (yield* findOnBoard(tx, place, named)).task.id
+  if (top !== null && parentId !== null) yield* requireWithin(tx, top, [parentId])
+  return parentId
+}
+
+function fieldsOf({ activeForm, extra }: NewBoardTask): BoardFields {
+  return {
+    ...(activeForm === undefined ? {} : { activeForm }),
+    ...(extra === undefined ? {} : { extra }),
+  }
+}

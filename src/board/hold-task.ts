@@ -1,0 +1,150 @@
+// What the owner of a task does with it on the board: complete it, let go of it, stay alive; and taking one off for good.
+import { type BoardRef, type BoardTask, boardStatusOf } from '../entities/board.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import { type Op, type Tx, writing } from '../ledger/ledger.ts'
+import type { Quote } from '../machines/ownership.ts'
+import { heartbeat } from '../steps/claim.ts'
+import { type ChildrenPolicy, deleteTask } from '../steps/delete.ts'
+import { inTurn } from '../steps/in-turn.ts'
+import type { Moment } from '../steps/moment.ts'
+import { update } from '../steps/update.ts'
+import { keepFields } from './board-fields.ts'
+import type { BoardHost, BoardPlace } from './board-host.ts'
+import { viewTask } from './board-view.ts'
+import { freedSince } from './freed-tasks.ts'
+import { saidInNumbers } from './in-numbers.ts'
+import { numberNewcomers, numberRest } from './numbering.ts'
+import { type Found, findOnBoard, shownRef } from './task-ref.ts'
+import { putDown, refuseMeantForOthers, type Updated, updateOnBoard, type Writer } from './update-task.ts'
+
+/**
+ * Said again by the same owner, it is no news.
+ * @throws ErrandError INVALID_TRANSITION for a task that nobody works on; NOT_OWNER, STALE_CLAIM for somebody else's.
+ */
+export async function completeOnBoard(
+  host: BoardHost,
+  place: BoardPlace,
+  ref: BoardRef,
+  result: unknown,
+  writer: Writer,
+): Promise<Updated> {
+  const require = (found: Found) => requireAtWork(found, writer)
+  return updateOnBoard(host, place, ref, { status: 'completed', result }, writer, require)
+}
+
+function requireAtWork({ task, entry }: Found, { as, fence }: Writer): void {
+  const status = boardStatusOf(task)
+  const isOwn = task.owner === (as ?? null) && (fence === undefined || fence === task.fence)
+  if (status === 'in_progress' || (status === 'completed' && isOwn)) return
+  const why = {
+    pending: 'pending: claim it before you complete it',
+    failed: 'failed: set it to pending to try it again, then claim it',
+    completed: `completed already${task.owner === null ? '' : `, by ${task.owner}`}`,
+    deleted: 'deleted: create a new task instead',
+  }[status]
+  throw new ErrandError('INVALID_TRANSITION', `Task ${shownRef(entry?.number, task.id)} is ${why}`, {
+    taskId: task.id,
+    from: task.status,
+    event: 'complete',
+    allowed: status === 'pending' ? ['claim'] : [],
+  })
+}
+
+/** @throws ErrandError INVALID_TRANSITION for a task that nobody has claimed; NOT_OWNER, STALE_CLAIM for somebody else's. */
+export async function releaseOnBoard(
+  host: BoardHost,
+  place: BoardPlace,
+  ref: BoardRef,
+  reason: string | undefined,
+  writer: Writer,
+): Promise<BoardTask> {
+  await numberNewcomers(host, place.board)
+  const moment = await host.moment()
+  return host.step(
+    writing('release on board', function* (tx): Op<BoardTask> {
+      yield* numberRest(tx, place.board, moment.at)
+      const found = yield* findOnBoard(tx, place, ref)
+      yield* saidInNumbers(tx, place.board, letGo(tx, found, reason ?? null, writer, moment))
+      yield* keepFields(tx, place, yield* findOnBoard(tx, place, found.task.id), { workspace: null }, moment)
+      const { task, entry } = yield* findOnBoard(tx, place, found.task.id)
+      return yield* viewTask(tx, place.board, task, entry)
+    }),
+  )
+}
+
+/** A task that rests (paused, say) stays as it is, unowned: whoever wanted it to rest did not ask for another owner. */
+function* letGo(tx: Tx, found: Found, reason: string | null, writer: Writer, moment: Moment): Op<void> {
+  requireHeld(found)
+  const { task } = found
+  if (boardStatusOf(task) !== 'pending') return yield* putDown(tx, task, reason, writer, moment)
+  if (writer.as !== undefined) refuseMeantForOthers(found, writer)
+  yield* inTurn(tx, update(task.id, { owner: null }, undefined, moment))
+}
+
+function requireHeld({ task, entry }: Found): void {
+  const status = boardStatusOf(task)
+  if (status === 'in_progress' || (status === 'pending' && task.owner !== null)) return
+  throw new ErrandError(
+    'INVALID_TRANSITION',
+    `Task ${shownRef(entry?.number, task.id)} is ${status}: there is no claim to let go of`,
+    { taskId: task.id, from: task.status, event: 'release', allowed: [] },
+  )
+}
+
+/** @throws ErrandError STALE_CLAIM, NOT_OWNER, NOT_CLAIMABLE */
+export async function heartbeatOnBoard(
+  host: BoardHost,
+  place: BoardPlace,
+  ref: BoardRef,
+  quote: Quote,
+): Promise<BoardTask> {
+  await numberNewcomers(host, place.board)
+  const moment = await host.moment()
+  return host.step(
+    writing('heartbeat on board', function* (tx): Op<BoardTask> {
+      const found = yield* findOnBoard(tx, place, ref)
+      const task = yield* saidInNumbers(tx, place.board, inTurn(tx, heartbeat(found.task.id, quote, moment)))
+      return yield* viewTask(tx, place.board, task, found.entry)
+    }),
+  )
+}
+
+/** Resolves to what it was called, and to the tasks that came free by it. */
+export async function deleteFromBoard(
+  host: BoardHost,
+  place: BoardPlace,
+  ref: BoardRef,
+  children: ChildrenPolicy,
+): Promise<{ ref: BoardRef; unblocked: BoardTask[] }> {
+  await numberNewcomers(host, place.board)
+  const moment = await host.moment()
+  return host.step(
+    writing('delete from board', function* (tx: Tx): Op<{ ref: BoardRef; unblocked: BoardTask[] }> {
+      yield* numberRest(tx, place.board, moment.at)
+      const { task, entry } = yield* findOnBoard(tx, place, ref)
+      yield* refuseEscape(tx, place, task, children)
+      const before = yield* tx.event.last()
+      yield* saidInNumbers(tx, place.board, inTurn(tx, deleteTask(task.id, children, moment)))
+      const unblocked = yield* freedSince(tx, place, before, task.id)
+      return { ref: shownRef(entry?.number, task.id), unblocked }
+    }),
+  )
+}
+
+/** A bounded caller stays below its task, and so does all that it makes: parts that became roots would outlive it. */
+function* refuseEscape(tx: Tx, { caller }: BoardPlace, task: TaskRecord, children: ChildrenPolicy): Op<void> {
+  if (caller.taskId === undefined) return
+  if (task.id === caller.taskId) {
+    throw new ErrandError('FORBIDDEN', `${task.id} may not take itself off the board: cancel it, or end its work.`, {
+      taskId: task.id,
+      scope: caller.taskId,
+    })
+  }
+  if (children !== 'promote' || (yield* tx.task.children(task.id)).length === 0) return
+  throw new ErrandError(
+    'FORBIDDEN',
+    `The parts of ${task.id} would become roots, which ${caller.taskId} may not make. Delete with children: 'cascade'.`,
+    { taskId: task.id, scope: caller.taskId },
+  )
+}

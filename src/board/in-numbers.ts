@@ -1,0 +1,33 @@
+// What the engine says of tasks by their ids, said again in the numbers that readers of the board know.
+import { ErrandError } from '../errors.ts'
+import type { Op, Reads } from '../ledger/ledger.ts'
+
+const taskIds = /\btask-[a-z0-9]+/g
+
+/** The same text; tasks that are on no board, or on another one, keep their ids. */
+export function* textInNumbers(tx: Reads, board: string, text: string): Op<string> {
+  const numbers = new Map<string, number>()
+  for (const id of new Set(text.match(taskIds))) {
+    const entry = yield* tx.board.entryOf(board, id)
+    if (entry !== undefined) numbers.set(id, entry.number)
+  }
+  return text.replaceAll(taskIds, (id, at: number) =>
+    numbers.has(id) ? `${at === 0 ? 'Task' : 'task'} ${numbers.get(id)}` : id,
+  )
+}
+
+/** The same refusal; what is none of ours is handed on as it is. */
+export function* inNumbers(tx: Reads, board: string, error: unknown): Op<unknown> {
+  if (!ErrandError.isInstance(error)) return error
+  const message = yield* textInNumbers(tx, board, error.message)
+  return message === error.message ? error : new ErrandError(error.code, message, error.details)
+}
+
+/** Does a part of a step; what refuses it speaks in numbers. */
+export function* saidInNumbers<R>(tx: Reads, board: string, part: Op<R>): Op<R> {
+  try {
+    return yield* part
+  } catch (error) {
+    throw yield* inNumbers(tx, board, error)
+  }
+}

@@ -1,0 +1,97 @@
+// Numbers: every task of a board gets the next one, by age, and keeps it for ever. They are given when somebody looks, so that a
+// ledger whose board nobody uses pays nothing for it; given in a transaction, so that no two tasks ever get the same.
+import { type BoardFields, type BoardRecord, mainBoard } from '../entities/board.ts'
+import { ErrandError } from '../errors.ts'
+import { type Op, type Reads, type Tx, writing } from '../ledger/ledger.ts'
+import type { BoardHost } from './board-host.ts'
+
+/** Tasks that get their numbers in one transaction. */
+const numberedAtOnce = 500
+
+/** The board, or a refusal. The main board is there before anybody has made it. */
+export function* loadBoard(tx: Reads, name: string, at: number): Op<BoardRecord> {
+  const found = yield* tx.board.get(name)
+  if (found !== undefined) return found
+  if (name === mainBoard) return { name, parentId: null, nextNumber: 1, seenSeq: 0, createdAt: at }
+  const known = (yield* tx.board.list()).map((board) => board.name)
+  throw new ErrandError(
+    'NOT_FOUND',
+    `There is no board "${name}". Boards: ${[...new Set([mainBoard, ...known])].join(', ')}.`,
+    { board: name },
+  )
+}
+
+/** Makes a board for what is below a task, or finds it. @throws ErrandError KEY_CONFLICT when it stands for another task. */
+export function* openBoard(tx: Tx, name: string, parentId: string | null, at: number): Op<BoardRecord> {
+  const found = yield* tx.board.get(name)
+  if (name === mainBoard && parentId !== null) {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `The board "${mainBoard}" holds all tasks of the ledger: give one for the tasks below ${parentId} another name.`,
+      { board: name },
+    )
+  }
+  if (found !== undefined) {
+    if (found.parentId === parentId) return found
+    throw new ErrandError(
+      'KEY_CONFLICT',
+      `The board "${name}" is for ${found.parentId === null ? 'all tasks' : `the tasks below ${found.parentId}`}. Choose another name.`,
+      { key: name, taskId: found.parentId },
+    )
+  }
+  const board = { name, parentId, nextNumber: 1, seenSeq: 0, createdAt: at }
+  yield* tx.board.save(board)
+  return board
+}
+
+/**
+ * Gives a task a number: the next one, or one that is asked for.
+ * @throws ErrandError KEY_CONFLICT for a number below the next one: it may have been another task's.
+ */
+export function* giveNumber(
+  tx: Tx,
+  board: BoardRecord,
+  taskId: string,
+  fields: BoardFields = {},
+  wanted: number = board.nextNumber,
+): Op<BoardRecord> {
+  if (wanted < board.nextNumber) {
+    throw new ErrandError(
+      'KEY_CONFLICT',
+      `Task ${wanted} cannot be made: numbers of the board "${board.name}" are never given twice, and the next one is ${board.nextNumber}.`,
+      { key: String(wanted), board: board.name, next: board.nextNumber },
+    )
+  }
+  const next = { ...board, nextNumber: wanted + 1 }
+  // First: the row that numbers belong to.
+  yield* tx.board.save(next)
+  yield* tx.board.insert({ board: board.name, number: wanted, taskId, fields })
+  return next
+}
+
+/** Gives numbers to tasks that have none yet; resolves once all have one. Nothing is written where nothing is new. */
+export async function numberNewcomers(host: BoardHost, name: string): Promise<void> {
+  const { at } = await host.moment()
+  while (await host.read((tx) => hasNewcomers(tx, name, at))) {
+    await host.step(writing('number tasks', (tx) => numberSome(tx, name, at)))
+  }
+}
+
+/** The same as a part of another step: who was made since others were numbered gets one too, before anybody is shown it. */
+export function* numberRest(tx: Tx, name: string, at: number): Op<void> {
+  while (yield* hasNewcomers(tx, name, at)) yield* numberSome(tx, name, at)
+}
+
+function* hasNewcomers(tx: Reads, name: string, at: number): Op<boolean> {
+  const board = yield* loadBoard(tx, name, at)
+  return (yield* tx.board.lastSeq()) > board.seenSeq
+}
+
+function* numberSome(tx: Tx, name: string, at: number): Op<void> {
+  let board = yield* loadBoard(tx, name, at)
+  const last = yield* tx.board.lastSeq()
+  const found = yield* tx.board.unnumbered(name, board.seenSeq, board.parentId, numberedAtOnce)
+  for (const { id } of found) board = yield* giveNumber(tx, board, id)
+  const all = found.length < numberedAtOnce
+  yield* tx.board.save({ ...board, seenSeq: all ? last : (found.at(-1)?.seq ?? last) })
+}

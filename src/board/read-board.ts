@@ -1,0 +1,166 @@
+// What is asked of a board: one task, a list, what may be claimed, why a task does not move, in which order all could be done.
+import { type BoardRef, type BoardStatus, type BoardTask, boardStatusOf } from '../entities/board.ts'
+import type { TaskEvent } from '../entities/event.ts'
+import type { Op, Reads } from '../ledger/ledger.ts'
+import { explain } from '../steps/explain.ts'
+import { graphOf } from '../steps/graph.ts'
+import type { BoardHost, BoardPlace } from './board-host.ts'
+import { viewBoard, viewTask } from './board-view.ts'
+import { textInNumbers } from './in-numbers.ts'
+import { loadBoard, numberNewcomers } from './numbering.ts'
+import { findOnBoard, shownRef } from './task-ref.ts'
+
+/** Which tasks of a board are wanted. */
+export interface BoardFilter {
+  statuses?: readonly BoardStatus[] | undefined
+  owner?: string | undefined
+  role?: string | undefined
+  /** All of them. */
+  tags?: readonly string[] | undefined
+  /** Its direct children. */
+  parent?: BoardRef | undefined
+  ready?: boolean | undefined
+}
+
+async function reading<R>(host: BoardHost, place: BoardPlace, query: (tx: Reads) => Op<R>): Promise<R> {
+  await numberNewcomers(host, place.board)
+  return host.read(query)
+}
+
+/** @throws ErrandError NOT_FOUND `Task 9 not found` */
+export function getFromBoard(host: BoardHost, place: BoardPlace, ref: BoardRef): Promise<BoardTask> {
+  return reading(host, place, function* (tx) {
+    const { task, entry } = yield* findOnBoard(tx, place, ref)
+    return yield* viewTask(tx, place.board, task, entry)
+  })
+}
+
+/** By number. */
+export function listBoard(host: BoardHost, place: BoardPlace, filter: BoardFilter = {}): Promise<BoardTask[]> {
+  return reading(host, place, (tx) => listWithin(tx, place, filter))
+}
+
+export function* listWithin(tx: Reads, place: BoardPlace, filter: BoardFilter = {}): Op<BoardTask[]> {
+  const parent = filter.parent === undefined ? undefined : (yield* findOnBoard(tx, place, filter.parent)).task.id
+  const parentRef =
+    parent === undefined ? undefined : shownRef((yield* tx.board.entryOf(place.board, parent))?.number, parent)
+  const all = yield* viewBoard(tx, place.board, place.caller.taskId)
+  return all.filter(
+    (task) =>
+      (filter.statuses === undefined || filter.statuses.includes(task.status)) &&
+      (filter.owner === undefined || task.owner === filter.owner) &&
+      (filter.role === undefined || task.role === filter.role) &&
+      (filter.tags ?? []).every((tag) => task.tags.includes(tag)) &&
+      (parentRef === undefined || task.parent === parentRef) &&
+      (filter.ready === undefined || task.ready === filter.ready),
+  )
+}
+
+/** Pending, unowned, nothing in the way: by priority, then by number. */
+export async function readyOnBoard(
+  host: BoardHost,
+  place: BoardPlace,
+  filter: Omit<BoardFilter, 'statuses' | 'ready'> = {},
+): Promise<BoardTask[]> {
+  const found = await listBoard(host, place, { ...filter, ready: true })
+  return found.sort((a, b) => b.priority - a.priority || a.id - b.id)
+}
+
+/** Why a task does not move. */
+export interface BoardWhy {
+  id: BoardRef
+  taskId: string
+  status: BoardStatus
+  /** As `engine.why` says it: `blocked`, `claim`, `running`, … */
+  reason: string
+  /** The same in a sentence. */
+  message: string
+  /** The tasks that it waits for. */
+  blockedBy: BoardRef[]
+}
+
+export function whyOnBoard(host: BoardHost, place: BoardPlace, ref: BoardRef): Promise<BoardWhy> {
+  return reading(host, place, function* (tx) {
+    const { task, entry } = yield* findOnBoard(tx, place, ref)
+    const why = yield* explain(tx, task.id, null)
+    const blockers = (yield* tx.board.blockersOf(place.board, task.id)).filter((each) => each.open)
+    return {
+      id: shownRef(entry?.number, task.id),
+      taskId: task.id,
+      status: boardStatusOf(task),
+      reason: why.reason,
+      message: yield* textInNumbers(tx, place.board, why.message),
+      blockedBy: blockers.map((each) => shownRef(each.number, each.taskId)),
+    }
+  })
+}
+
+/** The open tasks as a graph. */
+export interface BoardGraph {
+  /** Each after all that it comes after; among those that are free at once by priority, then age. */
+  order: BoardTask[]
+  /** Tasks that come after nobody and hold up others, most first. */
+  critical: Array<{ id: BoardRef; holdsUp: number }>
+}
+
+export function graphOfBoard(host: BoardHost, place: BoardPlace): Promise<BoardGraph> {
+  return reading(host, place, function* (tx) {
+    const board = yield* loadBoard(tx, place.board, 0)
+    const graph = yield* graphOf(tx, place.caller.taskId ?? board.parentId ?? undefined)
+    const views = new Map((yield* viewBoard(tx, place.board, place.caller.taskId)).map((task) => [task.taskId, task]))
+    return {
+      order: graph.order.flatMap((task) => views.get(task.id) ?? []),
+      critical: graph.critical.map(({ taskId, holdsUp }) => ({ id: views.get(taskId)?.id ?? taskId, holdsUp })),
+    }
+  })
+}
+
+/** A line of the claim log: who took a task, or let go of it, and when. */
+export interface ClaimLogLine {
+  at: number
+  id: BoardRef
+  taskId: string
+  event: 'claimed' | 'released'
+  owner: string
+  role: string | null
+  /** Which surface it came by. */
+  source: string | null
+  fence: number | null
+  reason: string | null
+}
+
+/** Events read at once. */
+const eventsAtOnce = 1_000
+
+/** The claims of a task, oldest first. */
+export function claimLogOf(host: BoardHost, place: BoardPlace, ref: BoardRef): Promise<ClaimLogLine[]> {
+  return reading(host, place, function* (tx) {
+    const { task, entry } = yield* findOnBoard(tx, place, ref)
+    const lines: ClaimLogLine[] = []
+    for (let after = 0; ; ) {
+      const events = yield* tx.event.after(after, eventsAtOnce, task.id)
+      for (const event of events) {
+        if (event.type !== 'task.claimed' && event.type !== 'task.released') continue
+        lines.push(toLogLine(event, shownRef(entry?.number, task.id)))
+      }
+      const last = events.at(-1)
+      if (last === undefined || events.length < eventsAtOnce) return lines
+      after = last.seq
+    }
+  })
+}
+
+function toLogLine({ type, taskId, at, data }: TaskEvent, id: BoardRef): ClaimLogLine {
+  const said = data as Record<'owner' | 'role' | 'source' | 'reason', string | null> & { fence?: number }
+  return {
+    at,
+    id,
+    taskId,
+    event: type === 'task.claimed' ? 'claimed' : 'released',
+    owner: said.owner ?? '',
+    role: said.role ?? null,
+    source: said.source ?? null,
+    fence: said.fence ?? null,
+    reason: said.reason ?? null,
+  }
+}

@@ -1,0 +1,353 @@
+// A change of a task on the board: fields, edges and state, in one transaction, all of it or nothing. Edges come before the state,
+// so that completing a task and naming what comes after it in one breath leaves nobody blocked.
+import { type BoardRef, type BoardStatus, type BoardTask, boardStatusOf, workspaceOf } from '../entities/board.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import { type Op, type Tx, writing } from '../ledger/ledger.ts'
+import { type Quote, requireOwner } from '../machines/ownership.ts'
+import { isByHand } from '../machines/readiness.ts'
+import type { TaskPatch } from '../options.ts'
+import { cancel } from '../steps/cancel.ts'
+import { putBack, release } from '../steps/claim.ts'
+import { block, unblock } from '../steps/edges.ts'
+import { inTurn } from '../steps/in-turn.ts'
+import type { Moment } from '../steps/moment.ts'
+import { update } from '../steps/update.ts'
+import { complete, fail, resume, retry, start } from '../steps/verbs.ts'
+import { keepFields } from './board-fields.ts'
+import type { BoardHost, BoardPlace } from './board-host.ts'
+import { viewTask } from './board-view.ts'
+import { type Claimant, claimFound, refuseBlocked } from './claim-task.ts'
+import { freedSince } from './freed-tasks.ts'
+import { saidInNumbers } from './in-numbers.ts'
+import { numberNewcomers, numberRest } from './numbering.ts'
+import { type Found, findAllOnBoard, findOnBoard, shownRef } from './task-ref.ts'
+
+export interface BoardPatch {
+  subject?: string | undefined
+  description?: string | undefined
+  /** null takes it away; the same for `workspace`. */
+  activeForm?: string | null | undefined
+  status?: BoardStatus | undefined
+  /** Who shall claim a pending task; '' or null for nobody in particular. Where it says who works on it already, it changes nothing. */
+  owner?: string | null | undefined
+  priority?: number | undefined
+  /** Merged key by key; null takes a key away. */
+  metadata?: Record<string, unknown> | undefined
+  role?: string | null | undefined
+  tags?: string[] | undefined
+  addBlockedBy?: readonly BoardRef[] | undefined
+  addBlocks?: readonly BoardRef[] | undefined
+  removeBlockedBy?: readonly BoardRef[] | undefined
+  removeBlocks?: readonly BoardRef[] | undefined
+  workspace?: string | null | undefined
+  /** Keys of a file that nothing here has a word for; replaces those that were kept. */
+  extra?: Record<string, unknown> | undefined
+  /** What it came to: with `status: 'completed'`. */
+  result?: unknown
+  /** Why it failed, is released or deleted: with such a status. */
+  reason?: string | undefined
+}
+
+/** Who writes. Without a name nothing is claimed: a task is put to work by hand, and only what nobody owns is completed. */
+export interface Writer {
+  as?: string | undefined
+  /** Number of the claim; required where the claim has a lease. */
+  fence?: number | undefined
+  role?: string | undefined
+  leaseMs?: number | undefined
+  source: string
+}
+
+export interface Updated {
+  task: BoardTask
+  /** Tasks that came free by it, by number. */
+  unblocked: BoardTask[]
+}
+
+/** `require` judges the task as it is before. @throws ErrandError, with nothing of the change done. */
+export async function updateOnBoard(
+  host: BoardHost,
+  place: BoardPlace,
+  ref: BoardRef,
+  patch: BoardPatch,
+  writer: Writer,
+  require: (found: Found) => void = () => {},
+): Promise<Updated> {
+  await numberNewcomers(host, place.board)
+  const moment = await host.moment()
+  return host.step(
+    writing('update on board', function* (tx): Op<Updated> {
+      yield* numberRest(tx, place.board, moment.at)
+      const found = yield* findOnBoard(tx, place, ref)
+      require(found)
+      const unblocked = yield* saidInNumbers(tx, place.board, applyPatch(tx, place, ref, patch, writer, moment))
+      const after = yield* findOnBoard(tx, place, found.task.id)
+      return { task: yield* viewTask(tx, place.board, after.task, after.entry), unblocked }
+    }),
+  )
+}
+
+/** Does all of a patch; resolves to the tasks that came free by it. */
+export function* applyPatch(
+  tx: Tx,
+  place: BoardPlace,
+  ref: BoardRef,
+  patch: BoardPatch,
+  writer: Writer,
+  moment: Moment,
+): Op<BoardTask[]> {
+  const found = yield* findOnBoard(tx, place, ref)
+  const before = yield* tx.event.last()
+  refuseIdleWords(patch, writer)
+  refuseBinding(found, patch, writer)
+  yield* describe(tx, found, patch, quoteFor(found.task, writer), moment)
+  yield* rewire(tx, place, found.task, patch, moment)
+  const isFirst = patch.status !== undefined && patch.status !== 'pending'
+  // Whoever acts in nobody's name begins a task in the name of its owner; one with a name begins it in its own.
+  if (isFirst && writer.as === undefined && boardStatusOf(found.task) === 'pending')
+    yield* assign(tx, found.task, patch, moment)
+  if (patch.status !== undefined) yield* walkTo(tx, place, ref, patch.status, patch, writer, moment)
+  if (!isFirst) yield* assign(tx, found.task, patch, moment)
+  const after = yield* findOnBoard(tx, place, found.task.id)
+  requireAsked(after, patch)
+  yield* keepFields(tx, place, after, patch, moment)
+  return yield* freedSince(tx, place, before, found.task.id)
+}
+
+/** What would do nothing is not taken. */
+function refuseIdleWords({ status, result, reason }: BoardPatch, { as, fence }: Writer): void {
+  if (result !== undefined && status !== 'completed') throw idle('result', "say status 'completed' with it")
+  if (reason !== undefined && (status === undefined || status === 'in_progress' || status === 'completed'))
+    throw idle('reason', "it goes with status 'pending', 'failed' or 'deleted'")
+  if (fence !== undefined && as === undefined) throw idle('fence', 'say with `as` whose claim it is')
+}
+
+function idle(field: string, advice: string): ErrandError {
+  return new ErrandError('INVALID_INPUT', `\`${field}\` means nothing here: ${advice}`, { field })
+}
+
+/** What was asked for is what has come of it, or nothing of it is done. */
+function requireAsked({ task, entry }: Found, { owner, status }: BoardPatch): void {
+  if (status !== undefined && boardStatusOf(task) !== status) {
+    throw new ErrandError(
+      'INVALID_TRANSITION',
+      `Task ${shownRef(entry?.number, task.id)} is ${task.status} and cannot become ${status} before it goes on: \`why\` says what it waits for`,
+      { taskId: task.id, from: task.status, event: status, allowed: [] },
+    )
+  }
+  if (owner === undefined || (owner ?? '') === (task.owner ?? '')) return
+  throw new ErrandError(
+    'NOT_OWNER',
+    `Task ${shownRef(entry?.number, task.id)} would be ${task.owner ?? 'nobody'}'s and not ${owner || 'nobody'}'s: status ${status} is said by its owner. Leave \`owner\` out, or leave the status to ${owner || 'them'}`,
+    { taskId: task.id, owner: task.owner },
+  )
+}
+
+/** Who writes says its name and the number of its claim only about a task that is its own. */
+export function quoteFor(task: TaskRecord, { as, fence }: Writer): Quote | undefined {
+  if (as === undefined || (task.owner === null && fence === undefined)) return undefined
+  return { owner: as, ...(fence === undefined ? {} : { fence }) }
+}
+
+/** Whoever works on a task says what it is bound to. One that is claimed in the same breath is its claimer's. */
+function refuseBinding({ task, entry }: Found, { workspace }: BoardPatch, writer: Writer): void {
+  if (workspace === undefined || boardStatusOf(task) !== 'in_progress') return
+  if ((workspace ?? undefined) === workspaceOf(task, entry?.fields ?? {})) return
+  requireOwner(task, quoteFor(task, writer))
+}
+
+/** Its words: subject, description, priority, metadata, for whom it is. */
+function* describe(tx: Tx, { task }: Found, patch: BoardPatch, quote: Quote | undefined, moment: Moment): Op<void> {
+  const { subject, description, priority, metadata, role, tags } = patch
+  const wanted: TaskPatch = {
+    ...(subject === undefined || subject === task.name ? {} : { name: subject }),
+    ...(description === undefined || description === task.description ? {} : { description }),
+    ...(priority === undefined || priority === task.priority ? {} : { priority }),
+    ...(metadata === undefined ? {} : { metadata: merged(task.metadata, metadata) }),
+    ...(role === undefined || role === task.role ? {} : { role }),
+    ...(tags === undefined ? {} : { tags: [...new Set(tags)] }),
+  }
+  if (Object.keys(wanted).length > 0) yield* inTurn(tx, update(task.id, wanted, quote, moment))
+}
+
+function merged(metadata: Record<string, unknown>, changes: Record<string, unknown>): Record<string, unknown> {
+  const kept = Object.entries(metadata).filter(([key]) => !Object.hasOwn(changes, key))
+  const given = Object.entries(changes).filter(([, value]) => value !== null && value !== undefined)
+  return Object.fromEntries([...kept, ...given])
+}
+
+/** Only what would change is asked for: an edge that is there already is no change, whatever the task is doing. */
+function* rewire(tx: Tx, place: BoardPlace, task: TaskRecord, patch: BoardPatch, moment: Moment): Op<void> {
+  const blockers = new Set((yield* tx.board.blockersOf(place.board, task.id)).map((each) => each.taskId))
+  const dependents = new Set((yield* tx.board.dependentsOf(place.board, task.id)).map((each) => each.taskId))
+  const idsOf = function* (refs: readonly BoardRef[] | undefined): Op<string[]> {
+    return (yield* findAllOnBoard(tx, place, refs ?? [])).map(({ id }) => id)
+  }
+  const gone = (yield* idsOf(patch.removeBlockedBy)).filter((id) => blockers.delete(id))
+  if (gone.length > 0) yield* inTurn(tx, unblock(task.id, gone, moment))
+  for (const id of (yield* idsOf(patch.removeBlocks)).filter((each) => dependents.delete(each))) {
+    yield* inTurn(tx, unblock(id, [task.id], moment))
+  }
+  const added = (yield* idsOf(patch.addBlockedBy)).filter((id) => !blockers.has(id))
+  if (added.length > 0) yield* inTurn(tx, block(task.id, added, moment))
+  for (const id of (yield* idsOf(patch.addBlocks)).filter((each) => !dependents.has(each))) {
+    yield* inTurn(tx, block(id, [task.id], moment))
+  }
+}
+
+/** Says who shall begin a pending task. */
+function* assign(tx: Tx, { id }: TaskRecord, { owner }: BoardPatch, moment: Moment): Op<void> {
+  if (owner === undefined) return
+  const task = (yield* tx.task.get(id)) as TaskRecord
+  const wanted = owner === '' ? null : owner
+  if (wanted !== task.owner) yield* inTurn(tx, update(id, { owner: wanted }, undefined, moment))
+}
+
+/** Walks legal edges to where the board's word is true. Where it is true already, nothing happens. */
+function* walkTo(
+  tx: Tx,
+  place: BoardPlace,
+  ref: BoardRef,
+  wanted: BoardStatus,
+  patch: BoardPatch,
+  writer: Writer,
+  moment: Moment,
+): Op<void> {
+  const found = yield* findOnBoard(tx, place, ref)
+  const { task } = found
+  const is = boardStatusOf(task)
+  if (is === wanted) {
+    if (wanted === 'in_progress') refuseAnothers(found, writer)
+    if (wanted === 'completed') refuseAnotherResult(found, patch)
+    return
+  }
+  if (is === 'completed' || is === 'deleted') throw cannotReopen(found, wanted)
+  switch (wanted) {
+    case 'pending':
+      if (is === 'failed') return yield* inTurn(tx, retry(task.id, moment))
+      return yield* putDown(tx, yield* goOn(tx, task, moment), patch.reason ?? null, writer, moment)
+    case 'in_progress':
+      if (is === 'failed') yield* inTurn(tx, retry(task.id, moment))
+      return yield* begin(tx, place, ref, patch, writer, moment)
+    case 'completed':
+    case 'failed': {
+      if (is === 'failed') yield* inTurn(tx, retry(task.id, moment))
+      const { task: begun, quote } = yield* requireBegun(tx, place, ref, patch, writer, moment)
+      if (wanted === 'completed') return yield* inTurn(tx, complete(begun.id, patch.result ?? null, quote, moment))
+      const reason = patch.reason ?? 'failed'
+      return yield* inTurn(tx, fail(begun.id, { reason, code: 'TASK_FAILED' }, quote, moment))
+    }
+    case 'deleted':
+      if (is === 'failed') yield* inTurn(tx, retry(task.id, moment))
+      return yield* inTurn(tx, cancel(task.id, patch.reason ?? null, moment))
+  }
+}
+
+/** To begin is to claim, for whoever has a name; without one the task is worked on by hand, and it is anybody's to complete. */
+function* begin(
+  tx: Tx,
+  place: BoardPlace,
+  ref: BoardRef,
+  { owner }: BoardPatch,
+  { as, role, leaseMs, source }: Writer,
+  moment: Moment,
+): Op<void> {
+  const found = yield* findOnBoard(tx, place, ref)
+  yield* refuseBlocked(tx, place.board, found.task)
+  const who = as ?? (owner || undefined)
+  if (who !== undefined) {
+    // Whoever names an owner says by that who is fit for it; who acts in a name of its own says its role.
+    const claimant: Claimant = {
+      as: who,
+      role: as === undefined ? (found.task.role ?? undefined) : role,
+      leaseMs,
+      source,
+    }
+    yield* claimFound(tx, place, found, claimant, moment)
+    return
+  }
+  refuseMeantForOthers(found)
+  if (found.task.status === 'waiting') {
+    yield* inTurn(tx, update(found.task.id, { status: 'working' }, undefined, moment))
+    return
+  }
+  yield* inTurn(tx, start(found.task.id, moment))
+}
+
+/** A task that rests is worked on by hand again; one that waits for an answer, or has an executor, goes on in its own way. */
+function* goOn(tx: Tx, task: TaskRecord, moment: Moment): Op<TaskRecord> {
+  if (!isByHand(task)) return task
+  if (task.status === 'paused') yield* inTurn(tx, resume(task.id, moment))
+  else if (task.status === 'waiting') yield* inTurn(tx, update(task.id, { status: 'working' }, quoteOf(task), moment))
+  return (yield* tx.task.get(task.id)) as TaskRecord
+}
+
+/** In the name of its owner: whether that one writes is judged by what comes next. */
+function quoteOf({ owner, fence }: TaskRecord): Quote | undefined {
+  return owner === null ? undefined : { owner, fence }
+}
+
+/** Its owner lets go of it; what nobody owns goes back to where anybody may claim it. */
+export function* putDown(tx: Tx, task: TaskRecord, reason: string | null, writer: Writer, moment: Moment): Op<void> {
+  if (boardStatusOf(task) === 'pending') return
+  if (task.owner === null) return yield* inTurn(tx, putBack(task.id, moment))
+  yield* inTurn(tx, release(task.id, reason, quoteFor(task, writer), moment))
+}
+
+/** The task at work, so that it may end: one that is pending is begun first, one that rests goes on. */
+function* requireBegun(
+  tx: Tx,
+  place: BoardPlace,
+  ref: BoardRef,
+  patch: BoardPatch,
+  writer: Writer,
+  moment: Moment,
+): Op<{ task: TaskRecord; quote: Quote | undefined }> {
+  const found = yield* findOnBoard(tx, place, ref)
+  const atWork = boardStatusOf(found.task) === 'pending' ? found.task : yield* goOn(tx, found.task, moment)
+  if (boardStatusOf(atWork) !== 'pending') return { task: atWork, quote: quoteFor(atWork, writer) }
+  refuseMeantForOthers(found, writer)
+  // No lease: it ends at once.
+  yield* begin(tx, place, ref, patch, { ...writer, leaseMs: undefined }, moment)
+  const begun = (yield* findOnBoard(tx, place, ref)).task
+  return { task: begun, quote: quoteOf(begun) }
+}
+
+export function refuseMeantForOthers({ task, entry }: Found, { as }: Partial<Writer> = {}): void {
+  if (task.owner === null || task.owner === as) return
+  throw new ErrandError(
+    'NOT_OWNER',
+    `Task ${shownRef(entry?.number, task.id)} is meant for ${task.owner}: only its owner begins or completes it`,
+    { taskId: task.id, owner: task.owner },
+  )
+}
+
+/** In progress already: fine for who works on it, a refusal for anybody else. */
+function refuseAnothers({ task, entry }: Found, { as, fence }: Writer): void {
+  const mine = task.owner !== null && task.owner === as && (fence === undefined || fence === task.fence)
+  if (mine || (task.owner === null && as === undefined)) return
+  throw new ErrandError(
+    'NOT_CLAIMABLE',
+    `Task ${shownRef(entry?.number, task.id)} is in_progress already${task.owner === null ? '' : `, and ${task.owner} owns it`}`,
+    { taskId: task.id, reason: 'running', status: task.status, owner: task.owner },
+  )
+}
+
+/** What a task came to stands: said again it is no news, another one would be lost. */
+function refuseAnotherResult({ task, entry }: Found, { result }: BoardPatch): void {
+  if (result === undefined || JSON.stringify(result) === JSON.stringify(task.result ?? null)) return
+  throw new ErrandError(
+    'INVALID_TRANSITION',
+    `Task ${shownRef(entry?.number, task.id)} is completed already${task.owner === null ? '' : `, by ${task.owner}`}: its result stands. Create a new task instead`,
+    { taskId: task.id, from: task.status, event: 'complete', allowed: [] },
+  )
+}
+
+function cannotReopen({ task, entry }: Found, wanted: BoardStatus): ErrandError {
+  return new ErrandError(
+    'INVALID_TRANSITION',
+    `Task ${shownRef(entry?.number, task.id)} is ${boardStatusOf(task)} and cannot become ${wanted}: create a new task instead`,
+    { taskId: task.id, from: task.status, event: wanted, allowed: [] },
+  )
+}

@@ -1,0 +1,141 @@
+// What nobody writes on a board until somebody does: long, odd and foreign texts, keys that mean something to JavaScript, lists of
+// thousands.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { refusalOf } from '../engine/world.ts'
+import { openBoard, taskOf } from './world.ts'
+
+describe('A subject', () => {
+  it.each([
+    ['emoji and scripts', 'Füge 🧪 tests für 漢字 & عربي hinzu', undefined],
+    ['lines', 'first\nsecond\r\n\tthird', 'first second third'],
+    ['what looks like the list', '[x] #7: done (blocked by: [1])', undefined],
+    ['quotes and braces', '"}],\\{"', undefined],
+    ['10,000 characters', 'x'.repeat(10_000), undefined],
+    ['the id of a task', 'see task-abc', undefined],
+    ['a separator of lines', 'a\u2028b\u0085c', 'a b\u0085c'],
+  ])('S4-011 with %s comes back as it was, and stands in one line of the list', async (_what, subject, line = subject) => {
+    const { ask, say } = await openBoard()
+    expect(await ask('task_create', { subject, description: subject })).toMatchObject({ subject, description: subject })
+    expect(await ask('task_get', { task_id: 1 })).toMatchObject({ subject })
+    expect(await say('task_list')).toBe(`[ ] #1: ${line}`)
+    if (subject.includes('🧪')) expect(await say('task_get', { task_id: 1 })).toContain('🧪 tests für 漢字')
+  })
+
+  it.each([
+    ['10,001 characters', 'x'.repeat(10_001)],
+    ['half a character', 'a\ud800b'],
+    ['a NUL', 'a\0b'],
+    ['no text', { subject: 'x' }],
+  ])('S4-015 with %s is refused, and nothing is made', async (_what, subject) => {
+    const { say } = await openBoard()
+    expect(await say('task_create', { subject })).toMatch(/^Error: /)
+    expect(await say('task_list')).toBe('No tasks.')
+  })
+})
+
+describe('Metadata', () => {
+  it('S4-037 is merged key by key, null takes a key away, and no key reaches a prototype', async () => {
+    const { engine, ask, say } = await openBoard()
+    await ask('task_create', { subject: 'a', metadata: { kept: 1, gone: [1], toString: 'y' } })
+    const update = (metadata: unknown) => ask('task_update', { task_id: 1, metadata })
+    expect(await update({ gone: null, deep: { n: [1, { m: null }] } })).toMatchObject({
+      metadata: { kept: 1, toString: 'y', deep: { n: [1, { m: null }] } },
+    })
+    expect((await taskOf(engine, 1)).metadata).not.toHaveProperty('gone')
+    expect(await update({ hasOwnProperty: 'mine', toString: null })).toMatchObject({
+      metadata: { hasOwnProperty: 'mine', kept: 1 },
+    })
+    for (const key of ['__proto__', 'constructor', 'prototype']) {
+      const evil = JSON.parse(`{"${key}": {"polluted": true}, "a": 1}`) as Record<string, unknown>
+      expect(await say('task_update', { task_id: 1, metadata: evil })).toMatch(new RegExp(`^Error: .*${key}`))
+      expect(await say('task_create', { subject: 'b', metadata: evil })).toMatch(new RegExp(`^Error: .*${key}`))
+    }
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
+    expect(await say('task_update', JSON.parse('{"task_id": 1, "__proto__": {"status": "completed"}}'))).toMatch(
+      /^Error: /,
+    )
+    expect((await taskOf(engine, 1)).status).toBe('pending')
+    for (const metadata of [[], 'x', 7, { f: () => 1 }, { n: Number.NaN }])
+      expect(await say('task_update', { task_id: 1, metadata })).toMatch(/^Error: /)
+  })
+})
+
+describe('Whatever a model gives', () => {
+  it('S4-039 the tools answer with text, and the board stays as it can be read', async () => {
+    const { engine, tools, ask, say } = await openBoard()
+    await ask('task_create', { subject: 'a' })
+    const keys = ['task_id', 'subject', 'status', 'addBlockedBy', 'addBlocks', 'owner', 'metadata', 'id', '__proto__']
+    const values = fc.oneof(
+      fc.constantFrom('completed', 'in_progress', 'pending', 1, '1', '[1]', [1], null, {}, -1, 'task-x'),
+      fc.jsonValue({ maxDepth: 2 }),
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom('task_create', 'task_update', 'task_get', 'task_list'),
+        fc.oneof(fc.dictionary(fc.constantFrom(...keys), values), fc.jsonValue({ maxDepth: 2 })),
+        async (tool, input) => {
+          const answer = await tools.dispatch(tool, input)
+          expect(typeof answer).toBe('string')
+          if (!answer.startsWith('Error: ') && tool !== 'task_list')
+            expect(JSON.parse(answer)).toMatchObject({ id: expect.any(Number) as number })
+        },
+      ),
+      { numRuns: 300, seed: 7 },
+    )
+    const listed = (await engine.bus.call('board:list', { limit: 10_000 })).tasks
+    expect((await say('task_list')).split('\n')).toHaveLength(listed.length)
+    expect(listed.map(({ id }) => id)).toEqual(listed.map((_, n) => n + 1))
+  }, 30_000)
+})
+
+describe('A long board', () => {
+  it('S4-033 of 3,000 dependent tasks is numbered, listed and put in order at once', async () => {
+    const { engine, say } = await openBoard()
+    const count = 3_000
+    const specs = Array.from({ length: count }, (_, n) => ({
+      name: `task ${n + 1}`,
+      ...(n === 0 ? {} : { after: [`t${Math.floor(n / 2)}`] }),
+    }))
+    await engine.create({ name: 'all', tasks: Object.fromEntries(specs.map((spec, n) => [`t${n}`, spec])) })
+    const since = performance.now()
+    const lines = (await say('task_list')).split('\n')
+    const listed = performance.now()
+    const { order } = await engine.bus.call('board:graph', {})
+    const ordered = performance.now()
+    expect(lines).toHaveLength(count + 1)
+    expect(lines[0]).toBe('[ ] #1: all')
+    expect(lines.at(-1)).toBe('[ ] #3001: task 3000 (blocked by: [1501])')
+    // A group is not worked off itself: what it holds is.
+    expect(order.map(({ id }) => id)).toEqual(Array.from({ length: count }, (_, n) => n + 2))
+    // Ten times what it takes: a list that looks at each task's edges one by one would be slower still.
+    expect(listed - since).toBeLessThan(5_000)
+    expect(ordered - listed).toBeLessThan(5_000)
+    const ready = (await engine.bus.call('board:ready', {})).tasks
+    expect(ready.map(({ id }) => id)).toEqual([2])
+  }, 60_000)
+
+  it('S4-033 lists 10,000 tasks at most, and says how many more there are', async () => {
+    const { engine, say } = await openBoard()
+    await engine.create(Array.from({ length: 10_002 }, (_, n) => ({ name: `t${n}` })))
+    const lines = (await say('task_list')).split('\n')
+    expect(lines).toHaveLength(10_001)
+    expect(lines.at(-1)).toBe('… and 2 more')
+    await refusalOf(engine.bus.call('board:list', { limit: 10_001 }), 'INVALID_INPUT')
+  }, 60_000)
+})
+
+describe('Numbers of a task', () => {
+  it('beyond what the tables keep are refused at every door', async () => {
+    const { engine, say } = await openBoard()
+    for (const priority of [1e9 + 1, -1e9 - 1, 1.5, Number.NaN, Number.MAX_SAFE_INTEGER]) {
+      expect(await say('task_create', { subject: 'a', priority })).toMatch(/^Error: .*priority/)
+      await refusalOf(engine.bus.call('board:create', { subject: 'a', priority }), 'INVALID_INPUT')
+    }
+    expect(await say('task_create', { subject: 'a', priority: -1e9 })).toContain('"priority": -1000000000')
+    for (const priority of [1e9 + 1, 0.5])
+      await refusalOf(engine.bus.call('board:update', { id: 1, priority }), 'INVALID_INPUT')
+    await refusalOf(engine.bus.call('board:get', { id: Number.MAX_SAFE_INTEGER }), 'NOT_FOUND')
+    expect((await engine.bus.call('board:update', { id: 1, tags: ['a', 'b', 'a'] })).task.tags).toEqual(['a', 'b'])
+  })
+})

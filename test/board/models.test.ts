@@ -1,0 +1,88 @@
+// The board in the hands of a model: it sees, claims and changes what is below its own task, in that task's name, and is told of
+// nothing else.
+import { describe, expect, it } from 'vitest'
+import type { Engine } from '../../src/api.ts'
+import { openEngine, refusalOf } from '../engine/world.ts'
+
+async function setup() {
+  const engine = (await openEngine({ executors: { work: () => 'done' }, autoStart: false })) as unknown as Engine
+  const own = await engine.create({ name: 'own', executor: 'work' })
+  const child = await engine.create({ name: 'child', parentId: own.id })
+  const part = await engine.create({ name: 'part', parentId: child.id })
+  const stranger = await engine.create({ name: 'the stranger', blockedBy: [child.id], metadata: { secret: 1 } })
+  const caller = { surface: 'model', taskId: own.id, run: 1 }
+  return { engine, own, child, part, stranger, call: caller }
+}
+
+describe('A model on the board', () => {
+  it('I25 lists, orders and claims what is below its task, and nothing beside it', async () => {
+    const { engine, own, call } = await setup()
+    const list = await engine.bus.call('board:list', {}, { caller: call })
+    expect(list).toMatchObject({ total: 3, text: '[ ] #1: own\n[ ] #2: child\n[ ] #3: part' })
+    const { order } = await engine.bus.call('board:graph', {}, { caller: call })
+    expect(order.map(({ subject }) => subject)).toEqual(['child', 'part'])
+    expect((await engine.bus.call('board:ready', {}, { caller: call })).tasks.map(({ id }) => id)).toEqual([2, 3])
+    const { task } = await engine.bus.call('board:claim_next', { as: 'mallory' }, { caller: call })
+    expect(task).toMatchObject({ id: 2, owner: own.id })
+    await engine.bus.call('board:claim_next', {}, { caller: call })
+    expect((await engine.bus.call('board:claim_next', {}, { caller: call })).task).toBeNull()
+  })
+
+  it('I25 is not told of tasks outside that come free by what it does', async () => {
+    const { engine, stranger, call } = await setup()
+    const answer = await engine.bus.call('board:update', { id: 2, status: 'completed' }, { caller: call })
+    expect(answer.unblocked).toEqual([])
+    expect(JSON.stringify(answer)).not.toContain('stranger')
+    expect((await engine.get(stranger.id))?.blockedBy).toEqual([])
+    // Who is bounded by nothing is told.
+    const other = await setup()
+    expect((await other.engine.bus.call('board:update', { id: 2, status: 'completed' })).unblocked).toMatchObject([
+      { id: 4, subject: 'the stranger' },
+    ])
+  })
+
+  it('I25 makes tasks below its own, whichever board it names, and no task of an executor', async () => {
+    const { engine, own, call } = await setup()
+    await engine.bus.call('board:open', { board: 'elsewhere', parent: 4 })
+    const { task } = await engine.bus.call('board:create', { subject: 'new' }, { caller: call })
+    expect(task).toMatchObject({ id: 5, parent: 1 })
+    expect((await engine.get(task.taskId))?.parentId).toBe(own.id)
+    await refusalOf(
+      engine.bus.call('board:create', { subject: 'x', executor: 'work' }, { caller: call }),
+      'FORBIDDEN',
+    )
+    for (const input of [
+      { subject: 'x', parent: 4 },
+      { subject: 'x', blockedBy: [4] },
+      { subject: 'x', blocks: ['4'] },
+      { subject: 'x', board: 'elsewhere' },
+    ])
+      await refusalOf(engine.bus.call('board:create', input, { caller: call }), 'FORBIDDEN')
+    await refusalOf(engine.bus.call('board:open', { board: 'mine' }, { caller: call }), 'FORBIDDEN')
+    expect((await engine.list({ limit: 0 })).total).toBe(5)
+  })
+
+  it('I25 takes none of its tasks out of its bounds by deleting what they are a part of', async () => {
+    const { engine, part, call } = await setup()
+    const { message } = await refusalOf(engine.bus.call('board:delete', { id: 2 }, { caller: call }), 'FORBIDDEN')
+    expect(message).toContain("children: 'cascade'")
+    await refusalOf(engine.bus.call('board:delete', { id: 1 }, { caller: call }), 'FORBIDDEN')
+    await refusalOf(engine.bus.call('board:delete', { id: 4, children: 'cascade' }, { caller: call }), 'FORBIDDEN')
+    expect(await engine.bus.call('board:delete', { id: 2, children: 'cascade' }, { caller: call })).toMatchObject({
+      deleted: true,
+      unblocked: [],
+    })
+    expect(await engine.get(part.id)).toBeNull()
+  })
+
+  it('I25 a whole board of a family is its own under that name too, with numbers of that board', async () => {
+    const { engine, call } = await setup()
+    await engine.bus.call('board:open', { board: 'family', parent: 1 })
+    await engine.bus.call('board:open', { board: 'beside', parent: 4 })
+    const text = async (board: string) => (await engine.bus.call('board:list', { board }, { caller: call })).text
+    expect(await text('family')).toBe('[ ] #1: child\n[ ] #2: part')
+    await engine.create({ name: 'of the stranger', parentId: (await engine.bus.call('board:get', { id: 4 })).task.taskId })
+    expect(await text('beside')).toBe('No tasks.')
+    await refusalOf(engine.bus.call('board:get', { id: 1, board: 'beside' }, { caller: call }), 'FORBIDDEN')
+  })
+})

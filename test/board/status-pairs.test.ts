@@ -1,0 +1,160 @@
+// Every status × every status that somebody may ask for × whose task it is × blocked or not: what must happen, and that what is
+// refused leaves nothing behind. The tables are the specification; each line says what came of the five statuses in their order.
+import { describe, expect, it } from 'vitest'
+import type { Engine } from '../../src/api.ts'
+import { type BoardStatus, boardStatuses } from '../../src/entities/board.ts'
+import { openEngine } from '../engine/world.ts'
+import { codeOf, everything, taskOf } from './world.ts'
+
+type Whose = 'mine' | 'another' | 'nobody'
+const names: Record<Whose, string> = { mine: 'alice', another: 'bob', nobody: '' }
+
+/** A task in a status; `blocked` ones come after a task that is pending. Resolves to its number. */
+async function taskIn(engine: Engine, status: BoardStatus, whose: Whose, blocked = false): Promise<number> {
+  const first = blocked ? [(await engine.bus.call('board:create', { subject: 'before' })).task.id] : []
+  const { task } = await engine.bus.call('board:create', { subject: 'it', blockedBy: first })
+  const { id } = task
+  const owner = names[whose]
+  const by = owner === '' ? {} : { as: owner }
+  if (status === 'pending' || status === 'deleted') {
+    if (owner !== '') await engine.bus.call('board:update', { id, owner })
+    if (status === 'deleted') await engine.bus.call('board:update', { id, status })
+    return id
+  }
+  await engine.bus.call('board:update', { id, status: 'in_progress', ...by })
+  if (status !== 'in_progress') await engine.bus.call('board:update', { id, status, ...by })
+  return id
+}
+
+/** What comes of each status that is asked for: the owner in the end, or the code of the refusal. */
+async function outcomes(from: BoardStatus, whose: Whose, as: string | undefined, blocked = false): Promise<string[]> {
+  const engine = (await openEngine({ autoStart: false })) as unknown as Engine
+  const found: string[] = []
+  for (const status of boardStatuses) {
+    const id = await taskIn(engine, from, whose, blocked)
+    expect(await taskOf(engine, id)).toMatchObject({ status: from, owner: names[whose] })
+    const before = await everything(engine)
+    const code = await codeOf(engine.bus.call('board:update', { id, status, ...(as === undefined ? {} : { as }) }))
+    const after = await taskOf(engine, id)
+    if (code === 'ok') expect([from, status, after.status]).toEqual([from, status, status])
+    if (code !== 'ok' || from === status) expect(await everything(engine)).toBe(before)
+    found.push(code === 'ok' ? after.owner || '-' : code)
+    expect(after.canonicalStatus).toBe((await engine.get(after.taskId))?.status)
+  }
+  return found
+}
+
+/** Asked for in this order: pending, in_progress, completed, failed, deleted. */
+const line = (text: string) => text.trim().split(/\s+/)
+
+describe('A status that alice asks for', () => {
+  it.each<[BoardStatus, Whose, string]>([
+    ['pending', 'nobody', '-       alice          alice      alice      -'],
+    ['pending', 'mine', 'alice      alice          alice      alice      alice'],
+    ['pending', 'another', 'bob       NOT_CLAIMABLE  NOT_OWNER  NOT_OWNER  bob'],
+    ['in_progress', 'nobody', '-       NOT_CLAIMABLE  -          -          -'],
+    ['in_progress', 'mine', '-       alice          alice      alice      alice'],
+    ['in_progress', 'another', 'NOT_OWNER NOT_CLAIMABLE NOT_OWNER NOT_OWNER  bob'],
+    ['failed', 'nobody', '-       alice          alice      -          -'],
+    ['failed', 'mine', '-       alice          alice      alice      -'],
+    ['failed', 'another', '-       alice          alice      bob        -'],
+  ])('S4-017 S4-055 of a task that is %s and of %s', async (from, whose, expected) => {
+    expect(await outcomes(from, whose, 'alice')).toEqual(line(expected))
+  })
+
+  it.each<[BoardStatus, Whose]>([
+    ['completed', 'nobody'],
+    ['completed', 'mine'],
+    ['completed', 'another'],
+    ['deleted', 'nobody'],
+    ['deleted', 'mine'],
+    ['deleted', 'another'],
+  ])('S4-031 of a task that is %s and of %s changes nothing', async (from, whose) => {
+    const expected = boardStatuses.map((status) => (status === from ? names[whose] || '-' : 'INVALID_TRANSITION'))
+    expect(await outcomes(from, whose, 'alice')).toEqual(expected)
+  })
+
+  it.each<[Whose, string]>([
+    ['nobody', '-      BLOCKED  BLOCKED    BLOCKED    -'],
+    ['mine', 'alice     BLOCKED  BLOCKED    BLOCKED    alice'],
+    ['another', 'bob      BLOCKED  NOT_OWNER  NOT_OWNER  bob'],
+  ])('S4-030 of a pending task of %s that comes after another', async (whose, expected) => {
+    expect(await outcomes('pending', whose, 'alice', true)).toEqual(line(expected))
+  })
+})
+
+describe('A status that is asked for in nobody’s name', () => {
+  it.each<[BoardStatus, Whose, string]>([
+    ['pending', 'nobody', '-     -              -          -          -'],
+    ['pending', 'another', 'bob     NOT_OWNER      NOT_OWNER  NOT_OWNER  bob'],
+    ['in_progress', 'nobody', '-     -              -          -          -'],
+    ['in_progress', 'another', 'NOT_OWNER NOT_CLAIMABLE  NOT_OWNER  NOT_OWNER  bob'],
+    ['failed', 'another', '-     -              -          bob        -'],
+  ])('S4-017 of a task that is %s and of %s', async (from, whose, expected) => {
+    expect(await outcomes(from, whose, undefined)).toEqual(line(expected))
+  })
+})
+
+describe('A task that rests', () => {
+  /** Owned by alice and put to rest by hand. */
+  async function resting(state: 'paused' | 'input_required' | 'waiting', owner = 'alice') {
+    const engine = (await openEngine()) as unknown as Engine
+    const { taskId } = (await engine.bus.call('board:create', { subject: 'it' })).task
+    const task = owner === '' ? await engine.start(taskId) : await engine.claim(taskId, { owner })
+    await engine.update(task as { id: string }, { status: state })
+    expect(await taskOf(engine, 1)).toMatchObject({ status: 'in_progress', canonicalStatus: state, owner })
+    return engine
+  }
+
+  it.each([
+    ['paused', 'alice'],
+    ['waiting', 'alice'],
+    ['paused', ''],
+    ['waiting', ''],
+  ] as const)('S4-017 (%s, of "%s") is completed, failed and put back by walking legal edges', async (state, owner) => {
+    for (const status of ['completed', 'failed', 'pending'] as const) {
+      const engine = await resting(state, owner)
+      const { task } = await engine.bus.call('board:update', {
+        id: 1,
+        status,
+        ...(owner === '' ? {} : { as: owner }),
+      })
+      expect(task).toMatchObject({ status, owner: status === 'pending' ? '' : owner })
+      expect(task.ready).toBe(status === 'pending')
+    }
+  })
+
+  it('that waits for an answer is neither completed nor put back, and nothing of either is left', async () => {
+    for (const status of ['completed', 'failed', 'pending'] as const) {
+      const engine = await resting('input_required')
+      const before = await everything(engine)
+      expect(await codeOf(engine.bus.call('board:update', { id: 1, status, as: 'alice', subject: 'other' }))).toBe(
+        'INVALID_TRANSITION',
+      )
+      expect(await everything(engine)).toBe(before)
+    }
+  })
+
+  it('S4-055 is no other’s to end, whatever it rests for', async () => {
+    for (const state of ['paused', 'input_required', 'waiting'] as const) {
+      for (const status of ['completed', 'failed', 'pending'] as const) {
+        const engine = await resting(state)
+        const before = await everything(engine)
+        expect([state, status, await codeOf(engine.bus.call('board:update', { id: 1, status, as: 'bob' }))]).toEqual([
+          state,
+          status,
+          'NOT_OWNER',
+        ])
+        expect(await everything(engine)).toBe(before)
+      }
+    }
+  })
+
+  it('S4-057 is let go of where it rests: paused it stays, and is claimable once it goes on', async () => {
+    const engine = await resting('paused')
+    const { task } = await engine.bus.call('board:release', { id: 1, as: 'alice' })
+    expect(task).toMatchObject({ status: 'in_progress', canonicalStatus: 'paused', owner: '' })
+    await engine.resume(task.taskId)
+    expect(await taskOf(engine, 1)).toMatchObject({ status: 'pending', ready: true })
+  })
+})

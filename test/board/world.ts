@@ -1,0 +1,74 @@
+// What the tests of the board share: an engine with the four tools of an agent on it, and what its answers are read with.
+import { expect, onTestFinished } from 'vitest'
+import type { Engine, EngineOptions } from '../../src/api.ts'
+import { type BoardTools, type BoardToolsOptions, boardTools } from '../../src/board/board-tools.ts'
+import type { BoardTask } from '../../src/entities/board.ts'
+import { ErrandError } from '../../src/errors.ts'
+import { history, openEngine } from '../engine/world.ts'
+
+export type Json = Record<string, unknown>
+
+export interface Agent {
+  tools: BoardTools
+  /** The text of an answer. */
+  say(tool: string, input?: unknown): Promise<string>
+  /** The same as JSON; an `Error: …` fails the test. */
+  ask(tool: string, input?: unknown): Promise<Json>
+}
+
+/** The tools of one agent; its claims do not lapse unless the test says so. */
+export function agentOn(engine: Engine, as: string, options: BoardToolsOptions = {}): Agent {
+  const tools = boardTools(engine, { as, leaseMs: null, ...options })
+  onTestFinished(() => tools.close())
+  return {
+    tools,
+    say: (tool, input) => tools.dispatch(tool, input),
+    async ask(tool, input) {
+      const text = await tools.dispatch(tool, input)
+      expect(text).toMatch(/^\{/)
+      return JSON.parse(text) as Json
+    },
+  }
+}
+
+/** An engine and the tools of alice. */
+export async function openBoard(options: EngineOptions = {}): Promise<Agent & { engine: Engine }> {
+  const engine = (await openEngine(options)) as unknown as Engine
+  return { engine, ...agentOn(engine, 'alice') }
+}
+
+/** Tasks named after the letters of a word, each after those that its line names: `{ a: '', b: 'a' }`. Their numbers, in order. */
+export async function graph({ engine }: { engine: Engine }, lines: Record<string, string>): Promise<void> {
+  const numbers = new Map<string, number>()
+  for (const [subject, after] of Object.entries(lines)) {
+    const blockedBy = [...after].map((each) => numbers.get(each) as number)
+    const { task } = await engine.bus.call('board:create', { subject, blockedBy })
+    numbers.set(subject, task.id)
+  }
+}
+
+export async function taskOf(engine: Engine, id: number | string): Promise<BoardTask> {
+  return (await engine.bus.call('board:get', { id })).task as BoardTask
+}
+
+/** `a [b, c]` for each task: what it still waits for. */
+export async function waits(engine: Engine): Promise<Record<string, unknown>> {
+  const { tasks } = await engine.bus.call('board:list', {})
+  return Object.fromEntries(tasks.map(({ id, blockedBy }) => [id, blockedBy]))
+}
+
+/** The code of a refusal, or the word for what came of it. */
+export async function codeOf(work: Promise<unknown>): Promise<string> {
+  try {
+    await work
+    return 'ok'
+  } catch (error) {
+    return ErrandError.isInstance(error) ? error.code : String(error)
+  }
+}
+
+/** All that there is to know: rows and events. Equal before and after means that nothing has happened. */
+export async function everything(engine: Engine): Promise<string> {
+  const { tasks } = await engine.list({ limit: 1_000 })
+  return JSON.stringify([tasks, await history(engine)])
+}
