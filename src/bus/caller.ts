@@ -11,6 +11,8 @@ export interface Caller {
   taskId?: string
   /** The run of that task. */
   run?: number
+  /** A model is at the other end though no task of ours is, as behind MCP: what is for people or programs is not for it. */
+  model?: true
   /** Who owns the task, or whose credentials the surface has checked. */
   owner?: string
   /**
@@ -26,6 +28,7 @@ export const callerSchema: z.ZodType<Caller> = z.strictObject({
   taskId: z.string().min(1).max(100).exactOptional(),
   run: z.int().min(1).exactOptional(),
   owner: z.string().min(1).max(100).exactOptional(),
+  model: z.literal(true).exactOptional(),
   abilities: z.array(abilityListSchema).max(1000).exactOptional(),
 })
 

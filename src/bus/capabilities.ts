@@ -18,6 +18,7 @@ const closedModules: readonly string[] = ['ldg', 'bus']
 export function mayCall(ability: CallableAbility, caller: Caller): true | string {
   const { id, moduleName, models } = ability
   const { surface } = caller
+  if (!models && caller.model) return 'it is not for models'
   if (caller.taskId !== undefined) {
     if (closedModules.includes(moduleName)) return `no task may call ${moduleName}:*`
     if (!models && surface === 'model') return 'it is not for models'

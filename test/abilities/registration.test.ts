@@ -12,6 +12,7 @@ const taskAbilities = [
   'task:get',
   'task:kill',
   'task:list',
+  'task:messages',
   'task:pause',
   'task:resume',
   'task:retry',

@@ -114,6 +114,7 @@ export const publicTypesAreOurOwn: Rule = (files) => {
     'dist/vocabularies/exo.d.ts',
     'dist/vocabularies/agent-os.d.ts',
     'dist/ai/durable.d.ts',
+    'dist/surfaces/mcp/index.d.ts',
   ]).flatMap((file) =>
     named(file)
       .filter((specifier) => hidden.includes(packageOf(specifier)))

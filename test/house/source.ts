@@ -110,6 +110,8 @@ export function readFolder(root: string, folder: string, ending: string): Source
   return entries
     .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
     .map((entry) => join(entry.parentPath, entry.name))
+    // A fixture may have packages of its own; they are not ours to judge.
+    .filter((file) => !relative(root, file).split(sep).includes('node_modules'))
     .toSorted()
     .map((file) => parse(relative(root, file).replaceAll(sep, '/'), readFileSync(file, 'utf8')))
 }

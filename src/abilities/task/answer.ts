@@ -1,6 +1,9 @@
 // task:answer: answers a question that a task has put and waits for.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import type { Task } from '../../entities/task.ts'
+import { fromJson, toJson } from '../../json.ts'
+import { answer } from '../../steps/verbs.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { standingOf, standingSchema, taskIdSchema } from './task-input.ts'
 
@@ -21,6 +24,11 @@ export function taskAnswer(host: AbilityHost) {
     scope: ({ taskId }) => [taskId],
     async handle({ taskId, value, question }, { caller }) {
       const engine = await host.engineFor(caller)
+      if (caller.model) {
+        const given = value === undefined ? {} : { value: { given: fromJson(toJson(value, 'the answer')) } }
+        await host.step(answer({ ...(await host.moment()), taskId, questionId: question, ...given, byModel: true }))
+        return standingOf((await engine.get(taskId)) as Task)
+      }
       return standingOf(await engine.answer(taskId, value, question === undefined ? {} : { question }))
     },
   })

@@ -6,6 +6,7 @@ import type { AbilityContext } from '../../bus/ability.ts'
 import { abilityListSchema } from '../../entities/ability-pattern.ts'
 import type { Task } from '../../entities/task.ts'
 import type { AbilityHost } from '../ability-host.ts'
+import { refuseCommands } from '../commands-refused.ts'
 import { idsIn } from '../own-tasks.ts'
 import { taskIdSchema } from './task-input.ts'
 
@@ -53,6 +54,7 @@ export async function createTask(
   input: NewTaskInput,
   { caller, identity }: AbilityContext,
 ): Promise<Task> {
+  refuseCommands(caller, input.executor)
   const { parentTaskId, ...fields } = input
   const parentId = parentTaskId ?? caller.taskId
   const engine = await host.engineFor(caller)

@@ -1,0 +1,37 @@
+// task:messages: the conversation of a task, oldest first, page by page.
+import { z } from 'zod'
+import { defineAbility } from '../../bus/ability.ts'
+import { loadTask } from '../../steps/moment.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import { requireOwn } from '../own-tasks.ts'
+import { ledgerMessageSchema, toLedgerMessage } from '../views/message-view.ts'
+import { limitSchema, taskIdSchema, usualLimit } from './task-input.ts'
+
+/** Whoever keeps `next` and gives it as `after` reads each message once. An unknown id is NOT_FOUND. */
+export function taskMessages(host: AbilityHost) {
+  return defineAbility({
+    id: 'task:messages',
+    description: 'Reads the conversation of a task, oldest first.',
+    input: z.strictObject({
+      taskId: taskIdSchema,
+      after: z
+        .int()
+        .min(0)
+        .default(0)
+        .describe('Only what comes after this position: the `next` of an earlier answer. Default 0, the beginning.'),
+      limit: limitSchema.default(usualLimit),
+    }),
+    output: z.object({
+      messages: z.array(ledgerMessageSchema),
+      next: z.number().describe('Position of the last message given; `after` when there was none.'),
+    }),
+    scope: ({ taskId }) => [taskId],
+    handle: ({ taskId, after, limit }, { caller }) =>
+      host.read(function* (tx) {
+        yield* requireOwn(tx, caller, [taskId])
+        yield* loadTask(tx, taskId)
+        const messages = yield* tx.message.page(taskId, after, limit)
+        return { messages: messages.map(toLedgerMessage), next: messages.at(-1)?.n ?? after }
+      }),
+  })
+}

@@ -1,0 +1,97 @@
+// The sessions of the agents that call: one per name, opened at its first call, closed when it has been silent for long or when
+// the serving ends. A call that is under way keeps its session.
+import type { InvokeOptions } from '../../bus/bus.ts'
+import type { Clock } from '../../clock.ts'
+import { ErrandError } from '../../errors.ts'
+import { rest } from '../../signals.ts'
+import type { AgentSession } from './mcp-options.ts'
+
+interface OpenSession {
+  session: AgentSession
+  /** Calls that are under way. */
+  busy: number
+  idleTimer?: unknown
+}
+
+/** Names come from clients: somebody who makes them up may not fill the memory. */
+const mostSessions = 1_000
+/** How long a call that does not listen to its signal may hold up the end. */
+const endGraceMs = 5_000
+
+export class AgentSessions {
+  readonly #open: (agent: string | undefined) => AgentSession
+  readonly #idleMs: number | undefined
+  readonly #clock: Clock
+  readonly #report: (error: unknown) => void
+  readonly #sessions = new Map<string | undefined, OpenSession>()
+  readonly #calls = new Set<Promise<unknown>>()
+  #closed = false
+
+  /** Without `idleMs` a session lives until the end. */
+  constructor(
+    open: (agent: string | undefined) => AgentSession,
+    { idleMs, clock, report }: { idleMs?: number; clock: Clock; report: (error: unknown) => void },
+  ) {
+    this.#open = open
+    this.#idleMs = idleMs
+    this.#clock = clock
+    this.#report = report
+  }
+
+  /** @throws ErrandError LIMIT_EXCEEDED for one agent too many, ENGINE_CLOSED after the end; else what the ability throws. */
+  async call(agent: string | undefined, abilityId: string, input: unknown, options: InvokeOptions): Promise<unknown> {
+    const held = this.#hold(agent)
+    const work = (async () => held.session.call(abilityId, input, options))()
+    this.#calls.add(work)
+    try {
+      return await work
+    } finally {
+      this.#calls.delete(work)
+      this.#letGo(agent, held)
+    }
+  }
+
+  /** Lets calls that are under way come to their end, for a moment, and closes all sessions. */
+  async close(): Promise<void> {
+    this.#closed = true
+    const enough = new AbortController()
+    await Promise.race([Promise.allSettled(this.#calls), rest(this.#clock, endGraceMs, enough.signal)])
+    enough.abort()
+    await Promise.all(Array.from(this.#sessions, ([agent, held]) => this.#end(agent, held)))
+  }
+
+  #hold(agent: string | undefined): OpenSession {
+    if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'This server has ended and takes no more calls.')
+    let held = this.#sessions.get(agent)
+    if (held === undefined) {
+      if (this.#sessions.size >= mostSessions) {
+        throw new ErrandError('LIMIT_EXCEEDED', `At most ${mostSessions} agents are served at once.`, {
+          limit: mostSessions,
+        })
+      }
+      held = { session: this.#open(agent), busy: 0 }
+      this.#sessions.set(agent, held)
+    }
+    this.#clock.clearTimeout(held.idleTimer)
+    held.busy += 1
+    return held
+  }
+
+  #letGo(agent: string | undefined, held: OpenSession): void {
+    held.busy -= 1
+    if (held.busy > 0 || this.#idleMs === undefined || this.#closed) return
+    held.idleTimer = this.#clock.setTimeout(() => void this.#end(agent, held), this.#idleMs)
+    // Whoever wants to exit need not wait for silent agents.
+    ;(held.idleTimer as { unref?(): void } | undefined)?.unref?.()
+  }
+
+  async #end(agent: string | undefined, held: OpenSession): Promise<void> {
+    this.#clock.clearTimeout(held.idleTimer)
+    if (this.#sessions.get(agent) === held) this.#sessions.delete(agent)
+    try {
+      await held.session.close()
+    } catch (error) {
+      this.#report(error)
+    }
+  }
+}

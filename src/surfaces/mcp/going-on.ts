@@ -1,0 +1,85 @@
+// What a client is spared while a call takes long: it hears that it goes on, and a wait comes back before the client gives up.
+import type { Clock } from '../../clock.ts'
+import { toAwaitedTask } from '../../entities/awaited-task.ts'
+import { outcomeOf } from '../../entities/task.ts'
+import { ErrandError } from '../../errors.ts'
+import type { ServedEngine } from './mcp-options.ts'
+import { answerResult, type ToolResult } from './tool-results.ts'
+
+export const taskWait = 'task:wait'
+export const boardWait = 'board:wait'
+const shortestMs = 1
+const never = new AbortController().signal
+
+/** The outcome of some work; meanwhile `tell` gets the milliseconds that it has taken, again and again. */
+export async function telling<T>(
+  work: Promise<T>,
+  everyMs: number,
+  clock: Clock,
+  tell: (elapsedMs: number) => void,
+): Promise<T> {
+  const begun = clock.now()
+  const repeat = (): unknown =>
+    clock.setTimeout(() => {
+      tell(clock.now() - begun)
+      timer = repeat()
+    }, everyMs)
+  let timer = repeat()
+  try {
+    return await work
+  } finally {
+    clock.clearTimeout(timer)
+  }
+}
+
+/** What bounds the waits of one client. */
+export interface Patience {
+  longestMs: number
+  /** Aborts when the client has closed its end, and hears only what can be said now. */
+  leaving: AbortSignal
+}
+
+/** Invokes the ability that waits. */
+export type Wait = (input: Record<string, unknown>, signal: AbortSignal) => Promise<unknown>
+
+/**
+ * `task:wait`, but never for longer than a client waits for an answer: what is still open then is said to be open. A shorter
+ * `timeoutMs` of the client's own holds, and ends in the same way.
+ */
+export async function waitForAWhile(
+  engine: ServedEngine,
+  input: Record<string, unknown>,
+  { longestMs, leaving }: Patience,
+  wait: Wait,
+): Promise<ToolResult> {
+  try {
+    return answerResult(await wait(bounded(input, longestMs), leaving))
+  } catch (error) {
+    // Once more, as short as can be: whether the tasks are there, and have ended, is still to be judged.
+    if (leaving.aborted) return waitForAWhile(engine, input, { longestMs: shortestMs, leaving: never }, wait)
+    if (!ErrandError.isInstance(error) || error.code !== 'TIMEOUT') throw error
+    // It has been waited for, so the input was taken: these are ids.
+    const tasks = await Promise.all((input['taskIds'] as string[]).map((taskId) => standing(engine, taskId)))
+    return answerResult({ tasks }, 'Not all of them have ended yet, and they go on. Call again to wait on.')
+  }
+}
+
+/** `board:wait` says by itself that nothing came. For a client that is leaving it takes nothing: nobody would do it. */
+export async function waitForWork(
+  input: Record<string, unknown>,
+  { longestMs, leaving }: Patience,
+  wait: Wait,
+): Promise<ToolResult> {
+  return answerResult(await wait(bounded(input, longestMs), leaving))
+}
+
+/** A time-out that is none is for the ability to judge. */
+function bounded(input: Record<string, unknown>, longestMs: number): Record<string, unknown> {
+  const { timeoutMs = longestMs } = input
+  return { ...input, timeoutMs: typeof timeoutMs === 'number' ? Math.min(timeoutMs, longestMs) : timeoutMs }
+}
+
+async function standing(engine: ServedEngine, taskId: string) {
+  const task = await engine.get(taskId)
+  return toAwaitedTask(taskId, task === null ? null : outcomeOf(task))
+}

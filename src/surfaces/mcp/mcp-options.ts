@@ -1,0 +1,151 @@
+// What a surface of the protocol may be told: which abilities it offers, to whom, and how it is guarded. Checked once, at the door.
+import { z } from 'zod'
+import type { Engine } from '../../api.ts'
+import type { InvokeOptions } from '../../bus/bus.ts'
+import { type Clock, systemClock } from '../../clock.ts'
+import { abilityListSchema } from '../../entities/ability-pattern.ts'
+
+/** What the surface needs of an engine. */
+export type ServedEngine = Pick<Engine, 'bus' | 'get'>
+
+/** The way in which the calls of one agent reach the abilities. */
+export interface AgentSession {
+  /** Like `bus.call`. `options` holds the caller and the signal, and must reach the bus. */
+  call(abilityId: string, input: unknown, options: InvokeOptions): Promise<unknown>
+  /** The agent is gone. */
+  close(): void | Promise<void>
+}
+
+export interface McpOptions {
+  /**
+   * The abilities that become tools: ids, `module:*`, `*`. Never those that are not for models, that want a person's consent, or
+   * that stream. Default: `board:*` and what an agent needs of `task:*` (create, get, list, wait, answer, cancel, send, messages).
+   */
+  abilities?: readonly string[]
+  /**
+   * The name of the agent that calls: it owns what it claims on the board, and its claims are kept alive while it is connected.
+   * Default: none; such a client says who it is with each claim.
+   */
+  as?: string
+  /** Opens the session of an agent, at its first call. Default: a session of the main board, with leases of a minute. */
+  session?: (agent: string) => AgentSession
+  /** Longest that one call of `task_wait` takes, in milliseconds; it then says how things stand. Default 30,000. */
+  longestWaitMs?: number
+  /** How often a client that asked for it hears that a call is going on, in milliseconds. Default 5000. */
+  progressEveryMs?: number
+  /** Default: the system's. */
+  clock?: Clock
+  /** Gets what nobody else hears of: refused requests, answers that did not reach their client. Default: nobody. */
+  onError?: (error: unknown) => void
+}
+
+export interface McpStdioOptions extends McpOptions {
+  /** Default: the standard input and output of the process. Nothing else may be written to that output. */
+  input?: NodeJS.ReadableStream
+  output?: NodeJS.WritableStream
+  /** Ends the serving. */
+  signal?: AbortSignal
+}
+
+export interface McpFetchOptions extends McpOptions {
+  /** What clients must send as `Authorization: Bearer …`, at least 32 characters. `false`, in so many words: everybody may call. */
+  token: string | false
+  /**
+   * Values of the `Host` header that are served, port included (`example.org`, `127.0.0.1:8080`). Default: the loopback names, at
+   * any port where the port is not known.
+   */
+  allowedHosts?: readonly string[]
+  /** Origins of web pages that may call, like `https://example.org`. Default: none but one that is the host itself. */
+  allowedOrigins?: readonly string[]
+  /** After so many milliseconds without a call the session of an agent is closed. Default 30 minutes. */
+  sessionIdleMs?: number
+}
+
+export interface McpHttpOptions extends McpFetchOptions {
+  /** The address to listen at. Default 127.0.0.1. Any that is not loopback needs a token. */
+  host?: string
+  /** Default 0: a free one. */
+  port?: number
+}
+
+/** What agents that only drive tasks, and agents that share a board, need. */
+export const usualAbilities: readonly string[] = [
+  'board:*',
+  'task:create',
+  'task:get',
+  'task:list',
+  'task:wait',
+  'task:answer',
+  'task:cancel',
+  'task:send',
+  'task:messages',
+]
+
+/** A name as it may stand in a header and in the ledger. */
+export const agentNameSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9._@:/-]{1,100}$/, 'expected a name of at most 100 letters, digits and . _ @ : / -')
+
+const milliseconds = z
+  .number()
+  .positive()
+  .max(2 ** 31 - 1)
+
+function functionOf<F>(shape: string) {
+  return z.custom<F>((value) => typeof value === 'function', `expected a function ${shape}`)
+}
+
+const shared = {
+  abilities: abilityListSchema.default([...usualAbilities]),
+  as: agentNameSchema.optional(),
+  session: functionOf<(agent: string) => AgentSession>('(agent) => session').optional(),
+  longestWaitMs: milliseconds.default(30_000),
+  progressEveryMs: milliseconds.default(5_000),
+  clock: z
+    .custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function', 'expected a clock with `now`')
+    .default(() => systemClock),
+  onError: functionOf<(error: unknown) => void>('(error)').default(() => () => {}),
+}
+
+export const stdioOptionsSchema = z.strictObject({
+  ...shared,
+  input: z.custom<NodeJS.ReadableStream>(isStream, 'expected a stream to read').optional(),
+  output: z.custom<NodeJS.WritableStream>(isStream, 'expected a stream to write').optional(),
+  signal: z.instanceof(AbortSignal).optional(),
+})
+
+const fetchFields = {
+  ...shared,
+  token: z.custom<string | false>(
+    (value) => value === false || (typeof value === 'string' && /^[\x21-\x7e]{32,}$/.test(value)),
+    'expected at least 32 printable characters without spaces, or `false` to let everybody call',
+  ),
+  allowedHosts: z.array(z.string().trim().toLowerCase().min(1).max(300)).max(100).optional(),
+  allowedOrigins: z
+    .array(
+      z
+        .string()
+        .refine((text) => URL.canParse(text) && new URL(text).origin === text, 'expected an origin: https://name'),
+    )
+    .max(100)
+    .default([]),
+  sessionIdleMs: milliseconds.default(30 * 60_000),
+}
+
+export const fetchOptionsSchema = z.strictObject(fetchFields)
+
+export const httpOptionsSchema = z.strictObject({
+  ...fetchFields,
+  host: z.string().trim().min(1).max(255).default('127.0.0.1'),
+  port: z.int().min(0).max(65_535).default(0),
+})
+
+export type CheckedMcpOptions = Omit<
+  z.output<typeof fetchOptionsSchema>,
+  'token' | 'allowedHosts' | 'allowedOrigins' | 'sessionIdleMs'
+>
+export type CheckedFetchOptions = z.output<typeof fetchOptionsSchema>
+
+function isStream(value: unknown): boolean {
+  return typeof (value as { on?: unknown } | null)?.on === 'function'
+}

@@ -1,0 +1,136 @@
+// One connection over two streams. Whoever has closed the input may still read: a script that pipes its requests in closes it at
+// once, and waits for the answers. So what has been asked is answered first; only then, or when that takes long, it is over.
+import type { Readable, Writable } from 'node:stream'
+import type { JSONRPCMessage, ReadBuffer, Transport } from '@modelcontextprotocol/server'
+import type { Clock } from '../../clock.ts'
+import { rest } from '../../signals.ts'
+import type { Sdk } from './load-sdk.ts'
+
+/** How long answers may take once the input has ended. */
+const lastAnswersMs = 5_000
+
+export class StdioConnection implements Transport {
+  onmessage?: Transport['onmessage']
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  readonly #sdk: Sdk
+  readonly #input: Readable
+  readonly #output: Writable
+  readonly #clock: Clock
+  readonly #received: ReadBuffer
+  /** Requests that have come in and have no answer yet. */
+  readonly #unanswered = new Set<string | number>()
+  readonly #leaving = new AbortController()
+  readonly #closing = new AbortController()
+  #answered: () => void = () => {}
+
+  constructor(sdk: Sdk, input: Readable, output: Writable, clock: Clock) {
+    this.#sdk = sdk
+    this.#input = input
+    this.#output = output
+    this.#clock = clock
+    this.#received = new sdk.ReadBuffer()
+  }
+
+  /** Aborts as soon as no more can come in: whoever waits for something answers how it stands. */
+  get leaving(): AbortSignal {
+    return this.#leaving.signal
+  }
+
+  async start(): Promise<void> {
+    this.#input.on('data', this.#read)
+    this.#input.on('error', this.#report)
+    this.#input.on('end', this.#leave)
+    this.#input.on('close', this.#leave)
+    // Stays: an answer that is on its way may fail after the end.
+    this.#output.on('error', this.#breakOff)
+    if (this.#input.readableEnded || this.#input.destroyed) setImmediate(this.#leave)
+  }
+
+  /** Resolves when it has been written. */
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#closing.signal.aborted) throw new Error('The connection is closed')
+    try {
+      await this.#write(this.#sdk.serializeMessage(message))
+    } finally {
+      if (!('method' in message) && message.id !== undefined) this.#settle(message.id)
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return
+    this.#closing.abort()
+    this.#input.off('data', this.#read)
+    this.#input.off('end', this.#leave)
+    this.#input.off('close', this.#leave)
+    if (this.#input.listenerCount('data') === 0) this.#input.pause()
+    this.#leaving.abort()
+    this.onclose?.()
+  }
+
+  #write(text: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#output.write(text, (error) => (error ? reject(error) : resolve()))
+    })
+  }
+
+  readonly #read = (chunk: Buffer): void => {
+    try {
+      this.#received.append(chunk)
+    } catch (error) {
+      // More than a message may have, and no end of it: what comes next cannot be told apart.
+      this.#breakOff(error as Error)
+      return
+    }
+    while (this.#readOne()) {}
+  }
+
+  /** False when there is no whole line. One that is no message is passed over. */
+  #readOne(): boolean {
+    try {
+      const message = this.#received.readMessage()
+      if (message === null) return false
+      this.#note(message)
+      this.onmessage?.(message)
+    } catch (error) {
+      this.#report(error as Error)
+    }
+    return true
+  }
+
+  #note(message: JSONRPCMessage): void {
+    if (!('method' in message)) return
+    // A subscription is answered when it ends, and it ends with the connection.
+    if ('id' in message && message.method !== 'subscriptions/listen') this.#unanswered.add(message.id)
+    const canceled = message.method === 'notifications/cancelled' ? message.params?.['requestId'] : undefined
+    if (typeof canceled === 'string' || typeof canceled === 'number') this.#settle(canceled)
+  }
+
+  #settle(id: string | number): void {
+    this.#unanswered.delete(id)
+    if (this.#unanswered.size === 0) this.#answered()
+  }
+
+  readonly #report = (error: Error): void => this.onerror?.(error)
+
+  readonly #breakOff = (error: Error): void => {
+    if (this.#closing.signal.aborted) return
+    this.#report(error)
+    void this.close()
+  }
+
+  readonly #leave = (): void => {
+    if (!this.#leaving.signal.aborted) void this.#answerAndClose()
+  }
+
+  async #answerAndClose(): Promise<void> {
+    this.#leaving.abort()
+    if (this.#unanswered.size > 0) {
+      const answered = new Promise<void>((resolve) => {
+        this.#answered = resolve
+      })
+      await Promise.race([answered, rest(this.#clock, lastAnswersMs, this.#closing.signal)])
+    }
+    await this.close()
+  }
+}

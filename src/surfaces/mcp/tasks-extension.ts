@@ -1,0 +1,119 @@
+// The Tasks extension: to a client that speaks it, a tool call that set work going answers with a handle. The handle is the task
+// itself: it lives in the ledger, and survives this server, this connection and this client.
+import type { Server, ServerContext } from '@modelcontextprotocol/server'
+import { z } from 'zod'
+import type { TaskDetail } from '../../abilities/views/task-view.ts'
+import { ErrandError } from '../../errors.ts'
+import type { Sdk } from './load-sdk.ts'
+import { fromForm, toDetailedHandle, toHandle } from './mapping.ts'
+import { publicError, type ToolResult } from './tool-results.ts'
+
+export const tasksExtension = 'io.modelcontextprotocol/tasks'
+
+/** Abilities that set work going, and answer with its id as `taskId`. */
+const makers: readonly string[] = ['task:create', 'task:spawn']
+const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities'
+
+/** Invokes an ability for the client of a request. */
+export type Invoke = (abilityId: string, input: unknown) => Promise<unknown>
+
+interface Declared {
+  tasks: boolean
+  /** It can put a question to its user. */
+  asks: boolean
+}
+
+const declaredSchema = z.looseObject({
+  elicitation: z.unknown().optional(),
+  extensions: z.record(z.string(), z.unknown()).optional(),
+})
+
+/** What the client says that it can do, with each single request. */
+function declaredBy(context: ServerContext): Declared {
+  const envelope: Record<string, unknown> = context.mcpReq.envelope ?? {}
+  const parsed = declaredSchema.safeParse(envelope[capabilitiesKey])
+  if (!parsed.success) return { tasks: false, asks: false }
+  const { elicitation, extensions = {} } = parsed.data
+  return { tasks: Object.hasOwn(extensions, tasksExtension), asks: elicitation !== undefined }
+}
+
+/**
+ * The handle in place of the answer, if the ability has set work going that the engine does by itself, and the client speaks the
+ * extension. What waits for somebody to claim it gets none: nobody should wait for it.
+ */
+export async function handleInsteadOf(
+  abilityId: string,
+  answer: unknown,
+  context: ServerContext,
+  invoke: Invoke,
+): Promise<ToolResult | undefined> {
+  const { tasks, asks } = declaredBy(context)
+  if (!tasks || !makers.includes(abilityId)) return undefined
+  const task = await detailOf((answer as { taskId: string }).taskId, invoke)
+  if (task.executor === null) return undefined
+  return { content: [], resultType: 'task', ...toHandle(task, asks) }
+}
+
+const paramsSchema = z.looseObject({ taskId: z.string().min(1).max(100) })
+
+/** Serves `tasks/get`, `tasks/update` and `tasks/cancel`. `invokeFor` gives the way to the abilities for one request. */
+export function serveTasks(sdk: Sdk, server: Server, invokeFor: (context: ServerContext) => Invoke): void {
+  const serve = (
+    method: string,
+    work: (taskId: string, invoke: Invoke, context: ServerContext) => Promise<Record<string, unknown>>,
+  ): void =>
+    server.setRequestHandler(method, { params: paramsSchema }, async ({ taskId }, context) => {
+      if (!declaredBy(context).tasks) throw missingCapability(sdk)
+      try {
+        return await work(taskId, invokeFor(context), context)
+      } catch (error) {
+        throw protocolError(sdk, error)
+      }
+    })
+
+  serve('tasks/get', async (taskId, invoke, context) =>
+    toDetailedHandle(await detailOf(taskId, invoke), declaredBy(context).asks),
+  )
+  serve('tasks/update', async (taskId, invoke, context) => {
+    await answerQuestions(await detailOf(taskId, invoke), context.mcpReq.inputResponses ?? {}, invoke)
+    return {}
+  })
+  // A task that has ended stays as it ended: to ask for the end of it is no error.
+  serve('tasks/cancel', async (taskId, invoke) => {
+    await invoke('task:cancel', { taskId, reason: 'its client asked for it' })
+    return {}
+  })
+}
+
+const responseSchema = z.looseObject({
+  action: z.enum(['accept', 'decline', 'cancel']),
+  content: z.record(z.string(), z.unknown()).default({}),
+})
+
+/** Whoever declines leaves the question open, for somebody else or for later. What is not asked (any longer) is passed over. */
+async function answerQuestions(task: TaskDetail, responses: Record<string, unknown>, invoke: Invoke): Promise<void> {
+  for (const question of task.questions) {
+    const response = responseSchema.safeParse(responses[question.id])
+    if (!response.success || response.data.action !== 'accept') continue
+    const value = fromForm(question, response.data.content)
+    await invoke('task:answer', { taskId: task.id, question: question.id, value })
+  }
+}
+
+async function detailOf(taskId: string, invoke: Invoke): Promise<TaskDetail> {
+  return ((await invoke('task:get', { taskId })) as { task: TaskDetail }).task
+}
+
+function missingCapability(sdk: Sdk): Error {
+  return new sdk.MissingRequiredClientCapabilityError({
+    requiredCapabilities: { extensions: { [tasksExtension]: {} } },
+  })
+}
+
+/** What the client got wrong is `invalid params`, everything else an internal error. */
+function protocolError(sdk: Sdk, thrown: unknown): Error {
+  const { code, message, details } = publicError(thrown)
+  const isTheirs = ErrandError.isInstance(thrown) && !code.startsWith('LEDGER_') && code !== 'EXECUTION_ERROR'
+  const { InvalidParams, InternalError } = sdk.ProtocolErrorCode
+  return new sdk.ProtocolError(isTheirs ? InvalidParams : InternalError, message, { code, details })
+}

@@ -1,0 +1,61 @@
+// task:messages: a conversation read page by page, by whoever may see the task.
+import { describe, expect, it } from 'vitest'
+import { openEngine, refusalOf } from '../engine/world.ts'
+import { modelOf, surface } from './world.ts'
+
+interface Page {
+  messages: Array<{ content: string }>
+  next: number
+}
+
+async function world() {
+  const engine = await openEngine({ autoStart: false })
+  const { id } = await engine.create({ name: 'Talk' })
+  for (const text of ['one', 'two', 'three']) await engine.send(id, text)
+  const call = surface(engine)
+  const read = (input: object) => call('task:messages', { taskId: id, ...input }) as unknown as Promise<Page>
+  return { engine, id, call, read }
+}
+
+const texts = ({ messages }: Page) => messages.map(({ content }) => content)
+
+describe('task:messages', () => {
+  it('gives the conversation oldest first, and whoever reads on from `next` reads each message once', async () => {
+    const { engine, id, read } = await world()
+    const whole = await read({})
+    expect(texts(whole)).toEqual(['one', 'two', 'three'])
+    expect(whole.messages[0]).toEqual({
+      id: expect.any(String) as string,
+      taskId: id,
+      role: 'user',
+      content: 'one',
+      timestamp: expect.any(Number) as number,
+      announcement: false,
+    })
+    const first = await read({ limit: 2 })
+    expect(texts(first)).toEqual(['one', 'two'])
+    expect(texts(await read({ after: first.next }))).toEqual(['three'])
+    expect(await read({ after: whole.next })).toEqual({ messages: [], next: whole.next })
+    await engine.send(id, 'four')
+    expect(texts(await read({ after: whole.next }))).toEqual(['four'])
+    expect(await read({ after: 1, limit: 0 })).toEqual({ messages: [], next: 1 })
+  })
+
+  it('refuses an unknown task, a position that is none, and more than a page', async () => {
+    const { call, read } = await world()
+    await refusalOf(call('task:messages', { taskId: 'task-nowhere' }), 'NOT_FOUND')
+    for (const input of [{ after: -1 }, { after: 0.5 }, { limit: 1_001 }, { before: 3 }]) {
+      await refusalOf(read(input), 'INVALID_INPUT')
+    }
+  })
+
+  it('shows a model its own task and what is below it, and nothing else', async () => {
+    const { engine, id } = await world()
+    const child = await engine.create({ name: 'Child', parentId: id })
+    const stranger = await engine.create({ name: 'Stranger' })
+    const asModel = surface(engine, modelOf(id))
+    expect(texts((await asModel('task:messages', { taskId: id })) as unknown as Page)).toEqual(['one', 'two', 'three'])
+    expect(await asModel('task:messages', { taskId: child.id })).toEqual({ messages: [], next: 0 })
+    await refusalOf(asModel('task:messages', { taskId: stranger.id }), 'FORBIDDEN')
+  })
+})

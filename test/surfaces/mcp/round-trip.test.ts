@@ -1,0 +1,143 @@
+// The clients that are out there, of both eras of the protocol, over both transports, against one engine: what they see of it, and
+// that nothing of what they set going ends with them.
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Engine } from '../../../src/api.ts'
+import { serveMcpHttp } from '../../../src/surfaces/mcp/index.ts'
+import { ledgerFile, openEngine } from '../../engine/world.ts'
+import { type AnyClient, connectHttp, connectStdio, type Era, eras, token } from './world.ts'
+
+const taskTools = [
+  'task_answer',
+  'task_cancel',
+  'task_create',
+  'task_get',
+  'task_list',
+  'task_messages',
+  'task_send',
+  'task_wait',
+]
+
+const executors = {
+  echo: (task: { input: unknown }) => ({ said: task.input }),
+  fails: () => {
+    throw new Error('No such luck')
+  },
+}
+
+async function overHttp(era: Era): Promise<AnyClient> {
+  const engine = await openEngine({ executors })
+  const server = await serveMcpHttp(engine, { token })
+  onTestFinished(() => server.close())
+  return connectHttp(era, server.url)
+}
+
+const transports = { http: overHttp, stdio: (era: Era) => connectStdio(era, ledgerFile()) }
+const all = eras.flatMap((era) => Object.entries(transports).map(([name, connect]) => ({ era, name, connect })))
+
+describe.each(all)('A client of the $era era over $name', ({ era, connect }) => {
+  it('sees the tools with portable schemas, makes a task, waits for it and reads what it came to', async () => {
+    const client = await connect(era)
+    const tools = await client.tools()
+    expect(tools.map(({ name }) => name).filter((name) => name.startsWith('task_'))).toEqual(taskTools)
+    for (const tool of tools) {
+      expect(tool).toMatchObject({
+        description: expect.stringMatching(/\.\)?$/) as string,
+        inputSchema: { type: 'object' },
+        outputSchema: { type: 'object' },
+      })
+      expect(Object.keys(tool.inputSchema).filter((key) => /^(\$ref|oneOf|anyOf|allOf)$/.test(key))).toEqual([])
+    }
+
+    const created = await client.call('task_create', { goal: 'Say hello', executor: 'echo', input: { hello: 'world' } })
+    const taskId = created.structuredContent?.['taskId'] as string
+    expect(created.content).toEqual([{ type: 'text', text: JSON.stringify({ taskId }) }])
+    const waited = await client.call('task_wait', { taskIds: [taskId] })
+    const result = { said: { hello: 'world' } }
+    expect(waited.structuredContent).toEqual({ tasks: [{ taskId, status: 'completed', result }] })
+    const shown = await client.call('task_get', { taskId })
+    expect(shown.structuredContent).toMatchObject({
+      task: { id: taskId, goal: 'Say hello', status: 'completed', result },
+    })
+    expect((await client.call('task_list', { status: 'completed' })).structuredContent).toMatchObject({ total: 1 })
+  })
+
+  it('reads of a failure, of bad input and of an unknown task what it needs to know, and no more', async () => {
+    const client = await connect(era)
+    const created = await client.call('task_create', { goal: 'Try', executor: 'fails' })
+    const taskId = created.structuredContent?.['taskId'] as string
+    expect((await client.call('task_wait', { taskIds: [taskId] })).structuredContent).toEqual({
+      tasks: [{ taskId, status: 'failed', error: 'No such luck' }],
+    })
+    expect(errorOf(await client.call('task_create', { goal: 7 }))).toMatchObject({
+      code: 'INVALID_INPUT',
+      details: { abilityId: 'task:create', issues: [{ path: 'goal' }] },
+    })
+    const unknown = errorOf(await client.call('task_get', { taskId: 'task-nowhere' }))
+    expect(unknown).toMatchObject({ code: 'NOT_FOUND', message: expect.stringContaining('task-nowhere') as string })
+    expect(JSON.stringify(unknown)).not.toMatch(/\.ts\b|node_modules|stack|\bSELECT\b/)
+    await expect(client.call('ldg_task_get', { id: taskId })).rejects.toMatchObject({ code: -32_602 })
+  })
+})
+
+function errorOf({ isError, content }: Awaited<ReturnType<AnyClient['call']>>): unknown {
+  expect(isError).toBe(true)
+  return (JSON.parse(content[0]?.text ?? '') as { error: unknown }).error
+}
+
+describe.each(eras)('What a client of the %s era set going', (era) => {
+  it('goes on when its process over stdio is gone in the middle of a wait', async () => {
+    const ledger = ledgerFile()
+    const file = join(dirname(ledger), 'go-on')
+    const first = await connectStdio(era, ledger)
+    const created = await first.call('task_create', { goal: 'Wait', executor: 'until', input: { file } })
+    const taskId = created.structuredContent?.['taskId'] as string
+    const waiting = first.call('task_wait', { taskIds: [taskId] }).catch((error: unknown) => error)
+    await first.close()
+    expect(await waiting).toBeInstanceOf(Error)
+
+    const second = await connectStdio(era, ledger)
+    expect((await second.call('task_get', { taskId })).structuredContent).toMatchObject({
+      task: { canonicalStatus: expect.stringMatching(/^(working|waiting)$/) as string },
+    })
+    writeFileSync(file, '')
+    expect((await second.call('task_wait', { taskIds: [taskId] })).structuredContent).toEqual({
+      tasks: [{ taskId, status: 'completed', result: 'seen' }],
+    })
+  })
+
+  it('goes on when its call over HTTP is broken off', async () => {
+    const begun = Promise.withResolvers<void>()
+    const goOn = Promise.withResolvers<string>()
+    const engine: Engine = await openEngine({
+      executors: {
+        until: () => {
+          begun.resolve()
+          return goOn.promise
+        },
+      },
+    })
+    const waitEnded = Promise.withResolvers<unknown>()
+    engine.bus.onCall(({ abilityId, ok }) => void (abilityId === 'task:wait' && waitEnded.resolve(ok)))
+    const server = await serveMcpHttp(engine, { token })
+    onTestFinished(() => server.close())
+    const client = await connectHttp(era, server.url)
+    const created = await client.call('task_create', { goal: 'Wait', executor: 'until' })
+    const taskId = created.structuredContent?.['taskId'] as string
+    await begun.promise
+    const gone = new AbortController()
+    const waiting = client
+      .call('task_wait', { taskIds: [taskId] }, { signal: gone.signal })
+      .catch((error: unknown) => error)
+    await client.tools()
+    gone.abort()
+    await waiting
+    await client.close()
+    // The ability has heard of it: the wait is over, and only the wait.
+    expect(await waitEnded.promise).toBe(false)
+    expect((await engine.get(taskId))?.status).toBe('working')
+    goOn.resolve('done')
+    expect(await engine.result(taskId)).toBe('done')
+  })
+})

@@ -1,0 +1,41 @@
+// A server of the protocol in a process of its own, on the ledger that its first argument names. Its executors tell the tests what
+// they want to see: one that is done at once, one that asks, one that goes on until it is told to end, by a file.
+import { existsSync, watch } from 'node:fs'
+import { dirname } from 'node:path'
+import { createEngine } from '../../../src/index.ts'
+import { serveMcpStdio } from '../../../src/surfaces/mcp/index.ts'
+
+const [, , ledger = ':memory:', agent] = process.argv
+
+/** Resolves as soon as there is a file of this name. */
+function fileAppears(file: string, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const watcher = watch(dirname(file), look)
+    function look(): void {
+      if (!existsSync(file)) return
+      watcher.close()
+      resolve()
+    }
+    signal.addEventListener('abort', () => {
+      watcher.close()
+      reject(signal.reason as Error)
+    })
+    look()
+  })
+}
+
+await using engine = await createEngine({
+  ledger,
+  executors: {
+    echo: (task) => ({ said: task.input }),
+    asks: async (_task, run) => ({ answer: await run.ask('Which colour?', { type: 'string' }) }),
+    fails: () => {
+      throw new Error('No such luck')
+    },
+    until: async (task, run) => {
+      await fileAppears((task.input as { file: string }).file, run.signal)
+      return 'seen'
+    },
+  },
+})
+await serveMcpStdio(engine, agent === undefined ? {} : { as: agent })

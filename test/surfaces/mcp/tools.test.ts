@@ -1,0 +1,273 @@
+// What is offered as a tool, what a call of one answers, and how long it may take: judged by requests as they stand on the wire.
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
+import type { EngineOptions } from '../../../src/api.ts'
+import { defineAbility } from '../../../src/bus/ability.ts'
+import { ErrandError } from '../../../src/errors.ts'
+import { type AgentSession, type McpFetchOptions, mcpFetchHandler } from '../../../src/surfaces/mcp/index.ts'
+import { SimulatedClock } from '../../../src/testing/index.ts'
+import { openEngine } from '../../engine/world.ts'
+import { modernRequest, post, type Reply, replyOf, requestOf, token } from './world.ts'
+
+async function open(options: Partial<McpFetchOptions> = {}, engineOptions: EngineOptions = {}) {
+  const engine = await openEngine(engineOptions)
+  const handler = mcpFetchHandler(engine, { token, ...options })
+  onTestFinished(() => handler.close())
+  const call = (name: string, input: object = {}, headers: Record<string, string> = {}): Promise<Reply> =>
+    post(handler, modernRequest('tools/call', { name, arguments: input }), headers)
+  const names = async () => {
+    const { result } = await post(handler, modernRequest('tools/list'))
+    return (result as { tools: Array<{ name: string }> }).tools.map(({ name }) => name)
+  }
+  return { engine, handler, call, names }
+}
+
+const textOf = (result: Reply['result']): string => (result as { content: [{ text: string }] }).content[0].text
+
+const errorOf = ({ result }: Reply): unknown => {
+  expect(result).toMatchObject({ isError: true })
+  expect(result).not.toHaveProperty('structuredContent')
+  return (JSON.parse(textOf(result)) as { error: unknown }).error
+}
+
+function ability(id: string, more: object = {}) {
+  const schema = z.strictObject({})
+  return defineAbility({ id, description: 'Does it.', input: schema, output: schema, handle: () => ({}), ...more })
+}
+
+describe('The tools', () => {
+  it('are the abilities that the patterns admit, whatever is on the bus at the moment', async () => {
+    const { engine, call, names } = await open({ abilities: ['notes:*', 'task:get'] })
+    expect(await names()).toEqual(['task_get'])
+    const takeAway = engine.bus.register(ability('notes:add'))
+    engine.bus.register(ability('other:add'))
+    expect(await names()).toEqual(['notes_add', 'task_get'])
+    expect((await call('notes_add')).result).toMatchObject({ structuredContent: {} })
+    takeAway()
+    expect(await names()).toEqual(['task_get'])
+    for (const name of ['notes_add', 'other_add', 'task_create', 'task:get', '__proto__', 'constructor']) {
+      expect((await call(name)).error).toMatchObject({
+        code: -32_602,
+        message: expect.stringContaining(name) as string,
+      })
+    }
+  })
+
+  it('never are what is not for models, what wants a consent that nobody could give, or a stream', async () => {
+    const { engine, call, names } = await open({ abilities: ['*'] })
+    engine.bus.register(ability('secret:do', { models: false }))
+    engine.bus.register(ability('danger:do', { confirm: true }))
+    const listed = await names()
+    expect(listed).toContain('task_create')
+    for (const name of ['secret_do', 'danger_do', 'task_stream', 'ldg_task_get']) {
+      expect(listed).not.toContain(name)
+      expect((await call(name)).error?.code).toBe(-32_602)
+    }
+  })
+
+  it('have names of their own even where two ids look alike without their colons', async () => {
+    const { engine, call, names } = await open({ abilities: ['notes:*'] })
+    engine.bus.register(
+      ability('notes:add:one', { output: z.object({ is: z.string() }), handle: () => ({ is: 'colons' }) }),
+    )
+    engine.bus.register(
+      ability('notes:add_one', { output: z.object({ is: z.string() }), handle: () => ({ is: 'dash' }) }),
+    )
+    const found = await Promise.all(
+      (await names()).map(async (name) => (await call(name)).result?.['structuredContent']),
+    )
+    expect(found).toHaveLength(2)
+    expect(found).toEqual(expect.arrayContaining([{ is: 'colons' }, { is: 'dash' }]))
+  })
+
+  it('answer with what is no object too, in the words of either era', async () => {
+    const { engine, handler, call } = await open({ abilities: ['notes:*'] })
+    engine.bus.register(ability('notes:count', { output: z.number(), handle: () => 3 }))
+    expect((await call('notes_count')).result).toMatchObject({ structuredContent: 3, content: [{ text: '3' }] })
+    const legacy = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'notes_count', arguments: {} } }
+    const headers = { 'mcp-protocol-version': '2025-11-25' }
+    expect((await post(handler, legacy, headers)).result).toMatchObject({ structuredContent: { result: 3 } })
+  })
+})
+
+describe('A subscription to the tools', () => {
+  it('hears of abilities that are registered later, if they are offered', async () => {
+    const { engine, handler } = await open({ abilities: ['notes:*'] })
+    const listen = modernRequest('subscriptions/listen', { notifications: { toolsListChanged: true } })
+    const response = await handler(requestOf(listen))
+    const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
+    let heard = ''
+    const until = async (word: string) => {
+      while (!heard.includes(word)) heard += (await reader.read()).value ?? ''
+    }
+    await until('acknowledged')
+    engine.bus.register(ability('other:add'))
+    engine.bus.register(ability('notes:add'))
+    await until('notifications/tools/list_changed')
+    expect(heard.match(/tools\/list_changed/g)).toHaveLength(1)
+    await reader.cancel()
+  })
+})
+
+describe('An error', () => {
+  it('tells its code and what an ability says of it, but nothing of the system, of the ledger or of the source', async () => {
+    const { engine, call } = await open({ abilities: ['bad:*'] })
+    const fail = (name: string, thrown: unknown) =>
+      engine.bus.register(
+        ability(`bad:${name}`, {
+          handle: () => {
+            throw thrown
+          },
+        }),
+      )
+    fail('own', new Error('No such city'))
+    fail('disk', Object.assign(new Error("ENOENT: open '/home/me/secret'"), { code: 'ENOENT', syscall: 'open' }))
+    fail(
+      'ledger',
+      new ErrandError('LEDGER_BUSY', 'The ledger /home/me/errand.db is locked: INSERT INTO task', { file: '/home' }),
+    )
+    fail('odd', new ErrandError('LIMIT_EXCEEDED', 'Too many', { limit: 3n }))
+    expect(errorOf(await call('bad_own'))).toEqual({
+      code: 'EXECUTION_ERROR',
+      message: 'No such city',
+      details: { abilityId: 'bad:own' },
+    })
+    const disk = errorOf(await call('bad_disk'))
+    expect(disk).toMatchObject({ code: 'EXECUTION_ERROR', message: expect.stringContaining('ENOENT') as string })
+    const ledger = errorOf(await call('bad_ledger'))
+    expect(ledger).toMatchObject({ code: 'LEDGER_BUSY' })
+    expect(JSON.stringify([disk, ledger])).not.toMatch(/home|INSERT|stack/)
+    expect(errorOf(await call('bad_odd'))).toEqual({ code: 'LIMIT_EXCEEDED', message: 'Too many', details: {} })
+  })
+})
+
+describe('A call that takes long', () => {
+  it.each([
+    ['no limit of its own', undefined, 20],
+    ['a longer limit', 3_600_000, 20],
+    ['a shorter limit', 20, 3_600_000],
+  ])(
+    'comes back before its client gives up: a wait with %s says how things stand, and the task goes on',
+    async (_what, timeoutMs, longestWaitMs) => {
+      const goOn = Promise.withResolvers<string>()
+      const { engine, call } = await open({ longestWaitMs }, { executors: { until: () => goOn.promise } })
+      const done = await engine.create({ name: 'Done' })
+      await engine.start(done)
+      await engine.complete(done, 7)
+      const open_ = await engine.create({ executor: 'until' })
+      const limit = timeoutMs === undefined ? {} : { timeoutMs }
+      const { result } = await call('task_wait', { taskIds: [done.id, open_.id], ...limit })
+      expect(result).toMatchObject({
+        structuredContent: {
+          tasks: [
+            { taskId: done.id, status: 'completed', result: 7 },
+            { taskId: open_.id, status: 'open' },
+          ],
+        },
+        content: [{ type: 'text' }, { text: expect.stringContaining('Call again') as string }],
+      })
+      expect((await engine.get(open_))?.status).toBe('working')
+      goOn.resolve('now')
+      await engine.result(open_)
+      expect((await call('task_wait', { taskIds: [open_.id] })).result).toMatchObject({
+        structuredContent: { tasks: [{ status: 'completed', result: 'now' }] },
+      })
+    },
+  )
+
+  it('still refuses a limit that is none, and tasks that nobody knows', async () => {
+    const { call } = await open()
+    for (const timeoutMs of [-1, 'soon']) {
+      expect(errorOf(await call('task_wait', { taskIds: ['task-x'], timeoutMs }))).toMatchObject({
+        code: 'INVALID_INPUT',
+      })
+    }
+    expect(errorOf(await call('task_wait', { taskIds: ['task-x'] }))).toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  it('tells a client that asked for it that it goes on', async () => {
+    const clock = new SimulatedClock()
+    const goOn = Promise.withResolvers<object>()
+    const { engine, handler } = await open({ abilities: ['notes:*'], progressEveryMs: 2_000, clock })
+    const begun = Promise.withResolvers<void>()
+    const handle = () => {
+      begun.resolve()
+      return goOn.promise
+    }
+    engine.bus.register(ability('notes:slow', { handle }))
+    const message = modernRequest('tools/call', { name: 'notes_slow', arguments: {}, _meta: { progressToken: 'p' } })
+    const pending = handler(requestOf(message))
+    await begun.promise
+    clock.advance(4_000)
+    goOn.resolve({})
+    const { text, result } = await replyOf(await pending)
+    const progress = Array.from(text.matchAll(/"progress":(\d+)/g), ([, seconds]) => Number(seconds))
+    expect(progress).toEqual([2, 4])
+    expect(text).toContain('"progressToken":"p"')
+    expect(result).toMatchObject({ structuredContent: {} })
+    expect(clock.pending).toBeLessThanOrEqual(1)
+  })
+})
+
+describe('A session', () => {
+  function sessions() {
+    const opened: string[] = []
+    const closed: string[] = []
+    const session = (agent: string): AgentSession => {
+      opened.push(agent)
+      return {
+        call: async (abilityId, input, { caller }) => ({
+          agent,
+          abilityId,
+          input,
+          owner: caller?.owner,
+          surface: caller?.surface,
+        }),
+        close: () => void closed.push(agent),
+      }
+    }
+    return { opened, closed, session }
+  }
+
+  it('is one per agent, known by its header or else by what the server was told', async () => {
+    const { opened, closed, session } = sessions()
+    const { handler, call } = await open({ session, as: 'claude' })
+    const who = async (headers: Record<string, string> = {}) =>
+      (await call('task_list', { limit: 1 }, headers)).result?.['structuredContent'] as object
+    expect(await who()).toEqual({
+      agent: 'claude',
+      abilityId: 'task:list',
+      input: { limit: 1 },
+      owner: 'claude',
+      surface: 'mcp',
+    })
+    expect(await who({ 'x-errand-agent': 'codex' })).toMatchObject({ agent: 'codex', owner: 'codex' })
+    await Promise.all([who(), who(), who({ 'x-errand-agent': 'codex' })])
+    expect({ opened, closed }).toEqual({ opened: ['claude', 'codex'], closed: [] })
+    await handler.close()
+    expect(closed.toSorted()).toEqual(['claude', 'codex'])
+  })
+
+  it('goes straight to the bus for whoever has no name', async () => {
+    const { opened, session } = sessions()
+    const { engine, call } = await open({ session })
+    expect((await call('task_list')).result).toMatchObject({ structuredContent: { tasks: [], total: 0 } })
+    expect(opened).toEqual([])
+    expect(engine.bus.log({ limit: 1 })).toMatchObject([{ abilityId: 'task:list', caller: { surface: 'mcp' } }])
+  })
+
+  it('ends when its agent has been silent for long, and begins anew when it comes back', async () => {
+    const clock = new SimulatedClock()
+    const { opened, closed, session } = sessions()
+    const { call } = await open({ session, as: 'claude', sessionIdleMs: 60_000, clock })
+    await call('task_list')
+    clock.advance(59_999)
+    await call('task_list')
+    clock.advance(59_999)
+    expect(closed).toEqual([])
+    clock.advance(1)
+    expect(closed).toEqual(['claude'])
+    await call('task_list')
+    expect(opened).toEqual(['claude', 'claude'])
+  })
+})

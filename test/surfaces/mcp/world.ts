@@ -1,0 +1,132 @@
+// What the tests of the MCP surface share: the real clients of both eras of the protocol behind one face, and requests by hand for
+// what no client sends.
+import { join } from 'node:path'
+import { Client as ModernClient, StreamableHTTPClientTransport as ModernHttp } from '@modelcontextprotocol/client'
+import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/client/stdio'
+import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { StreamableHTTPClientTransport as LegacyHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { onTestFinished } from 'vitest'
+import type { McpFetchHandler } from '../../../src/surfaces/mcp/index.ts'
+
+export const token = 'a-token-that-is-long-enough-for-the-door'
+export const revision = '2026-07-28'
+export const tasksExtension = 'io.modelcontextprotocol/tasks'
+
+export interface Answer {
+  isError?: boolean
+  content: Array<{ type: string; text?: string }>
+  structuredContent?: Record<string, unknown>
+}
+
+export interface AnyClient {
+  tools(): Promise<Array<{ name: string; description?: string; inputSchema: object; outputSchema?: object }>>
+  call(name: string, input?: object, options?: { signal?: AbortSignal; onprogress?: () => void }): Promise<Answer>
+  close(): Promise<void>
+}
+
+export const eras = ['modern', 'legacy'] as const
+export type Era = (typeof eras)[number]
+
+const info = { name: 'test', version: '1' }
+
+function face(client: ModernClient | LegacyClient): AnyClient {
+  onTestFinished(() => client.close())
+  return {
+    tools: async () => (await client.listTools()).tools as never,
+    call: async (name, input = {}, options = {}) =>
+      client instanceof LegacyClient
+        ? ((await client.callTool({ name, arguments: { ...input } }, undefined, options)) as Answer)
+        : ((await client.callTool({ name, arguments: { ...input } }, options)) as Answer),
+    close: () => client.close(),
+  }
+}
+
+export async function connectHttp(era: Era, url: string, headers: Record<string, string> = {}): Promise<AnyClient> {
+  const requestInit = { headers: { authorization: `Bearer ${token}`, ...headers } }
+  if (era === 'legacy') {
+    const client = new LegacyClient(info)
+    await client.connect(new LegacyHttp(new URL(url), { requestInit }) as never)
+    return face(client)
+  }
+  const client = new ModernClient(info, { versionNegotiation: { mode: { pin: revision } } })
+  await client.connect(new ModernHttp(new URL(url), { requestInit }))
+  return face(client)
+}
+
+export const serverScript = join(import.meta.dirname, 'stdio-server.ts')
+
+/** Starts the server's process; it ends with the client. */
+export async function connectStdio(era: Era, ...args: string[]): Promise<AnyClient> {
+  const server = { command: process.execPath, args: [serverScript, ...args] }
+  if (era === 'legacy') {
+    const client = new LegacyClient(info)
+    await client.connect(new LegacyStdio(server))
+    return face(client)
+  }
+  const client = new ModernClient(info, { versionNegotiation: { mode: { pin: revision } } })
+  await client.connect(new ModernStdio(server))
+  return face(client)
+}
+
+export interface Reply {
+  status: number
+  headers: Headers
+  result?: Record<string, any>
+  error?: { code: number; message: string; data?: unknown }
+  text: string
+}
+
+/** What a client of the modern era sends, by hand. */
+export function modernRequest(
+  method: string,
+  params: Record<string, unknown> = {},
+  capabilities: Record<string, unknown> = {},
+): Record<string, unknown> {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': revision,
+    'io.modelcontextprotocol/clientInfo': info,
+    'io.modelcontextprotocol/clientCapabilities': capabilities,
+  }
+  return { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: { ...meta, ...(params['_meta'] as object) } } }
+}
+
+/** Sends it to a handler, as a client with the token would. */
+export async function post(
+  handler: Pick<McpFetchHandler, never> & ((request: Request) => Promise<Response>),
+  message: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): Promise<Reply> {
+  return replyOf(await handler(requestOf(message, headers)))
+}
+
+export function requestOf(message: unknown, headers: Record<string, string> = {}, init: RequestInit = {}): Request {
+  const { method, params } = message as { method?: string; params?: { name?: string; taskId?: string } }
+  const name = params?.name ?? params?.taskId
+  return new Request('http://127.0.0.1/mcp', {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': revision,
+      'mcp-method': method ?? '',
+      ...(name === undefined ? {} : { 'mcp-name': name }),
+      ...headers,
+    },
+    body: typeof message === 'string' ? message : JSON.stringify(message),
+    ...init,
+  })
+}
+
+export async function replyOf(response: Response): Promise<Reply> {
+  const text = await response.text()
+  // An answer that came as a stream ends with the answer itself.
+  const json = text.startsWith('{')
+    ? text
+    : text
+        .split('\n')
+        .findLast((line) => line.startsWith('data: {'))
+        ?.slice(6)
+  return { status: response.status, headers: response.headers, text, ...(JSON.parse(json ?? '{}') as object) } as Reply
+}
