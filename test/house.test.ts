@@ -23,6 +23,12 @@ interface Proof {
 const complaintsAbout = (world: World, rule: Rule) =>
   rule(Object.entries(world).map(([path, text]) => parse(path, text)))
 
+/** Of a file that shares its process with others, the others would get the replacement, or the file would get the original. */
+const replacesModules: Rule = (files) =>
+  files
+    .filter(({ code }) => /\bvi\.(?:mock|doMock|resetModules)\b/.test(code))
+    .map(({ path }) => `${path} replaces modules`)
+
 const lines = (count: number) => '// line\n'.repeat(count)
 
 const proofs: Record<keyof typeof rules, Proof> = {
@@ -179,12 +185,23 @@ describe('src keeps the rules of the house:', () => {
     expect([...namesAreKebabCase(others), ...namesSaySomething(named)]).toEqual([])
   })
 
+  test('no test replaces a module, for the files that run in one process share them', () => {
+    expect(replacesModules(readFolder(root, 'test', '.ts'))).toEqual([])
+  })
+
   test('the public types reach no xstate, kysely or better-sqlite3', () => {
     expect(publicTypesAreOurOwn(readFolder(root, 'dist', '.d.ts'))).toEqual([])
   })
 })
 
 describe('a planted fault is found:', () => {
+  test('no test replaces a module, for the files that run in one process share them', () => {
+    expect(complaintsAbout({ 'test/a.test.ts': `vi.mock('../src/engine.ts')` }, replacesModules)).toHaveLength(1)
+    expect(complaintsAbout({ 'test/a.test.ts': `vi.spyOn(engine, 'open') // not vi.mock` }, replacesModules)).toEqual(
+      [],
+    )
+  })
+
   test.each(ruleNames)('%s', (name) => {
     const { faults, fine } = proofs[name]
     const found = faults.map((world) => complaintsAbout(world, rules[name]).length)

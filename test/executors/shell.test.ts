@@ -310,8 +310,9 @@ describe('an abort', () => {
 
   it('lets a command clean up, and rejects even if that ends well', async () => {
     const { execute, controller, text, folder } = setup()
+    // A shell that hears of its end before it has begun to sleep sleeps to the end of it: so it sleeps for a short while.
     const running = execute(
-      `trap "echo cleaned >> ${folder}/log; exit 0" TERM; echo ready; while :; do sleep 1000; done`,
+      `trap "echo cleaned >> ${folder}/log; exit 0" TERM; echo ready; while :; do sleep 0.1; done`,
     )
     await vi.waitFor(() => expect(text()).toBe('ready\n'))
     controller.abort()

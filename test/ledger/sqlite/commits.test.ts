@@ -2,40 +2,39 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { type Connection, connect } from '../../../src/ledger/dialects/sqlite/connection.ts'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import * as connections from '../../../src/ledger/dialects/sqlite/connection.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { eventRow, messageRow, openLedger, taskRow, writing } from '../../../src/testing/index.ts'
 import { startChild } from './child-process.ts'
 
 interface Watched {
-  connection: Connection
+  connection: connections.Connection
   executed: string[]
   /** Called before a text is executed and after it; throwing is the disk's fault. */
   before: ((sql: string) => void) | undefined
   after: ((sql: string) => void) | undefined
 }
 
-const watched = vi.hoisted(() => [] as unknown[]) as Watched[]
+const watched: Watched[] = []
+const connect = connections.connect
 
-vi.mock('../../../src/ledger/dialects/sqlite/connection.ts', async (importOriginal) => {
-  const original = await importOriginal<typeof import('../../../src/ledger/dialects/sqlite/connection.ts')>()
-  return {
-    ...original,
-    connect(...parameters: Parameters<typeof original.connect>) {
-      const connection = original.connect(...parameters)
-      const each: Watched = { connection, executed: [], before: undefined, after: undefined }
-      const execute = connection.execute
-      connection.execute = (sql) => {
-        each.executed.push(sql)
-        each.before?.(sql)
-        execute(sql)
-        each.after?.(sql)
-      }
-      watched.push(each)
-      return connection
-    },
-  }
+/** The module stays what it is, with one function watched: files that run in the same process share it. */
+beforeEach(() => {
+  const watching = vi.spyOn(connections, 'connect').mockImplementation((...parameters) => {
+    const connection = connect(...parameters)
+    const each: Watched = { connection, executed: [], before: undefined, after: undefined }
+    const execute = connection.execute
+    connection.execute = (sql) => {
+      each.executed.push(sql)
+      each.before?.(sql)
+      execute(sql)
+      each.after?.(sql)
+    }
+    watched.push(each)
+    return connection
+  })
+  return () => watching.mockRestore()
 })
 
 async function setup(path?: string) {
