@@ -5,6 +5,7 @@ import { readDetail } from './abilities/views/task-view.ts'
 import { Lifecycle } from './actors/lifecycle.ts'
 import type { Portrait } from './actors/memory-archive.ts'
 import type { Engine, EngineOptions, Executors } from './api.ts'
+import { offerMirrorHost } from './board/mirror/mirror-host.ts'
 import { type Ability, type AbilityDefinition, defineAbility, isAbility } from './bus/ability.ts'
 import { type Bus, createBus } from './bus/bus.ts'
 import type { Caller } from './bus/caller.ts'
@@ -103,6 +104,15 @@ export async function createEngine<const E extends Executors = Executors>(
       },
     })
     const engine = new TaskEngine(life, drafter, bus)
+    offerMirrorHost(engine, {
+      ...host,
+      clock,
+      events: (stream) => engine.events(stream),
+      enlist: (id) => ledger.enlist(id),
+      isAlive: (id) => ledger.isAlive(id),
+      discharge: (id) => ledger.discharge(id),
+      report: life.report,
+    })
     await life.open()
     opened.resolve({ engine, life })
     if (parsed.work) await life.work()

@@ -25,6 +25,10 @@ export type {
   Why,
 } from './api.ts'
 export { type BoardToolName, type BoardTools, type BoardToolsOptions, boardTools } from './board/board-tools.ts'
+export { exportBoard } from './board/mirror/export-board.ts'
+export { type FolderOptions, importBoard } from './board/mirror/import-board.ts'
+export { type BoardMirror, type MirrorOptions, mirrorBoard } from './board/mirror/mirror-board.ts'
+export type { MirrorReport, RefusedFile, UnheldValue } from './board/mirror/mirror-report.ts'
 export { type AwaitWorkOptions, awaitWork } from './board/team/await-work.ts'
 export type { Mail } from './board/team/mail.ts'
 export type { Work } from './board/team/wait-for-work.ts'

@@ -78,7 +78,7 @@ export class Feed implements LedgerObserver {
     return () => this.#onStop.delete(told)
   }
 
-  /** Resolves at the next event, when the feed stops, or when the signal aborts. */
+  /** Resolves at the next event or commit of others that made none, when the feed stops, or when the signal aborts. */
   moved(signal?: AbortSignal): Promise<void> {
     if (this.stopped || signal?.aborted) return Promise.resolve()
     return new Promise((resolve) => {
@@ -126,10 +126,14 @@ export class Feed implements LedgerObserver {
   }
 
   async #catchUp(): Promise<void> {
-    while (!this.stopped) {
+    for (let told = false; !this.stopped; told = true) {
       const cursor = this.#cursor
       const page = await this.#ledger.read((tx) => tx.event.after(cursor, pageSize))
-      if (page.length === 0) return
+      if (page.length === 0) {
+        // Something was written that makes no event, like mail: whoever waits for it looks for itself.
+        if (!told) this.#wakeWaiting()
+        return
+      }
       this.#publish(page)
       // A cascade may have left a hundred thousand: timers, signals and other steps get their turn between its pages.
       if (page.length === pageSize) await new Promise<void>((resume) => setImmediate(resume))

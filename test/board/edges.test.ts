@@ -9,7 +9,8 @@ describe('Completing a task', () => {
     const { engine } = board
     await graph(board, { a: '', b: 'a', c: 'a', d: 'bc', e: 'd' })
     expect(await waits(engine)).toEqual({ 1: [], 2: [1], 3: [1], 4: [2, 3], 5: [4] })
-    const complete = async (id: number) => (await engine.bus.call('board:update', { id, status: 'completed' })).unblocked
+    const complete = async (id: number) =>
+      (await engine.bus.call('board:update', { id, status: 'completed' })).unblocked
     expect(await complete(1)).toMatchObject([{ id: 2 }, { id: 3 }])
     expect(await waits(engine)).toEqual({ 1: [], 2: [], 3: [], 4: [2, 3], 5: [4] })
     expect(await complete(3)).toEqual([])
@@ -109,7 +110,9 @@ describe('Edges', () => {
     await engine.bus.call('board:update', { id: 1, status: 'completed' })
     const { task } = await engine.bus.call('board:update', { id: 2, addBlockedBy: [1] })
     expect(task).toMatchObject({ blockedBy: [], dependencies: [1], ready: true })
-    expect((await engine.bus.call('board:create', { subject: 'c', blockedBy: [1] })).task).toMatchObject({ ready: true })
+    expect((await engine.bus.call('board:create', { subject: 'c', blockedBy: [1] })).task).toMatchObject({
+      ready: true,
+    })
   })
 
   it('S4-029 of a task that is worked on or over are not changed, from neither end', async () => {

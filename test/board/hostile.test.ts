@@ -14,13 +14,19 @@ describe('A subject', () => {
     ['10,000 characters', 'x'.repeat(10_000), undefined],
     ['the id of a task', 'see task-abc', undefined],
     ['a separator of lines', 'a\u2028b\u0085c', 'a b\u0085c'],
-  ])('S4-011 with %s comes back as it was, and stands in one line of the list', async (_what, subject, line = subject) => {
-    const { ask, say } = await openBoard()
-    expect(await ask('task_create', { subject, description: subject })).toMatchObject({ subject, description: subject })
-    expect(await ask('task_get', { task_id: 1 })).toMatchObject({ subject })
-    expect(await say('task_list')).toBe(`[ ] #1: ${line}`)
-    if (subject.includes('🧪')) expect(await say('task_get', { task_id: 1 })).toContain('🧪 tests für 漢字')
-  })
+  ])(
+    'S4-011 with %s comes back as it was, and stands in one line of the list',
+    async (_what, subject, line = subject) => {
+      const { ask, say } = await openBoard()
+      expect(await ask('task_create', { subject, description: subject })).toMatchObject({
+        subject,
+        description: subject,
+      })
+      expect(await ask('task_get', { task_id: 1 })).toMatchObject({ subject })
+      expect(await say('task_list')).toBe(`[ ] #1: ${line}`)
+      if (subject.includes('🧪')) expect(await say('task_get', { task_id: 1 })).toContain('🧪 tests für 漢字')
+    },
+  )
 
   it.each([
     ['10,001 characters', 'x'.repeat(10_001)],

@@ -58,7 +58,11 @@ describe('The dispatch map', () => {
     await ask('task_create', { subject: 'B', description: 'what B is', addBlockedBy: [1] })
     await ask('task_create', { subject: 'C', add_blocked_by: [2] })
     await ask('task_create', { subject: 'D', blockedBy: [1], blocks: [3] })
-    expect(await ask('task_get', { task_id: 2 })).toMatchObject({ description: 'what B is', blockedBy: [1], blocks: [3] })
+    expect(await ask('task_get', { task_id: 2 })).toMatchObject({
+      description: 'what B is',
+      blockedBy: [1],
+      blocks: [3],
+    })
     expect(await ask('task_get', { taskId: 3 })).toMatchObject({ blockedBy: [2, 4] })
     await ask('task_update', { task_id: 1, add_blocks: [3], active_form: 'Doing A', metadata: { size: 2 } })
     expect(await ask('task_get', { id: 3 })).toMatchObject({ blockedBy: [2, 4, 1] })
@@ -125,9 +129,7 @@ describe('task_create', () => {
     expect(await ask('task_create', { subject: 'new' })).toMatchObject({ id: 3 })
     await engine.create({ name: 'newer' })
     expect(await ask('task_create', { subject: 'newest' })).toMatchObject({ id: 5 })
-    expect(await say('task_list')).toBe(
-      '[ ] #1: older\n[ ] #2: old\n[ ] #3: new\n[ ] #4: newer\n[ ] #5: newest',
-    )
+    expect(await say('task_list')).toBe('[ ] #1: older\n[ ] #2: old\n[ ] #3: new\n[ ] #4: newer\n[ ] #5: newest')
   })
 
   it('S4-006 never gives a number again, not that of the highest after its deletion either', async () => {
@@ -143,12 +145,14 @@ describe('task_get', () => {
   it('S4-016 answers with the JSON text of a task by number, text or id; an unknown one is not found', async () => {
     const { ask, say } = await openBoard()
     const made = await ask('task_create', { subject: 'A' })
-    for (const task_id of [1, '1', '#1', ' 1 ', made['taskId']]) expect(await ask('task_get', { task_id })).toEqual(made)
+    for (const task_id of [1, '1', '#1', ' 1 ', made['taskId']])
+      expect(await ask('task_get', { task_id })).toEqual(made)
     expect(await say('task_get', { task_id: 42 })).toBe('Error: Task 42 not found')
     expect(await say('task_get', { task_id: '#42' })).toBe('Error: Task 42 not found')
     for (const task_id of ['../1', '1/../../etc', '01', '1e0', 'task-nobody'])
       expect(await say('task_get', { task_id })).toBe(`Error: Task ${task_id} not found`)
-    for (const task_id of [0, -1, 1.5, null, [], {}]) expect(await say('task_get', { task_id })).toMatch(/^Error: task_get/)
+    for (const task_id of [0, -1, 1.5, null, [], {}])
+      expect(await say('task_get', { task_id })).toMatch(/^Error: task_get/)
   })
 })
 

@@ -1,6 +1,6 @@
 // board:open: makes a board for what is below a task, or for all, with numbers of its own.
 import { z } from 'zod'
-import { openBoard } from '../../board/numbering.ts'
+import { numberNewcomers, openBoard } from '../../board/numbering.ts'
 import { findOnBoard } from '../../board/task-ref.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import { mainBoard } from '../../entities/board.ts'
@@ -23,6 +23,7 @@ export function boardOpen(host: AbilityHost) {
     }),
     output: z.object({ board: z.string(), parentId: z.string().nullable(), nextNumber: z.number() }),
     handle: async ({ board, parent }, { caller }) => {
+      if (parent !== undefined) await numberNewcomers(host, mainBoard)
       const { at } = await host.moment()
       return host.step(
         writing('open board', function* (tx) {

@@ -1,18 +1,17 @@
 // What `errand help` says: all verbs at a glance, or one with its options.
 import type { ParseArgsOptionsConfig } from 'node:util'
 import { commonOptions } from './arguments.ts'
-import type { Verb } from './verb.ts'
+import type { Verb, VerbTable } from './verb.ts'
 import { verbs } from './verbs.ts'
 
 /** The overview. */
 export function overview(): string {
-  const width = Math.max(...Object.keys(verbs).map((name) => name.length)) + 2
   return [
     'errand: durable tasks. Nothing is lost or done twice, however often the process dies.',
     '',
     'Usage: errand VERB [ARGUMENTS]',
     '',
-    ...Object.entries(verbs).map(([name, verb]) => `  ${name.padEnd(width)}${verb.summary}`),
+    ...summaries(verbs),
     '',
     "  --ledger FILE  else ERRAND_LEDGER, else .errand/ledger.db found upwards, else the one in git's common directory",
     '  --json         one JSON value a line',
@@ -30,5 +29,11 @@ export function helpFor(verb: Verb): string {
     ([name, option]) =>
       `${option.short === undefined ? '' : `-${option.short}, `}--${name}${option.type === 'string' ? ' …' : ''}`,
   )
-  return [`Usage: errand ${verb.usage}`, '', verb.help, '', `Options: ${names.join('  ')}`].join('\n')
+  const below = verb.verbs === undefined ? [] : ['', 'Verbs below it:', '', ...summaries(verb.verbs)]
+  return [`Usage: errand ${verb.usage}`, '', verb.help, ...below, '', `Options: ${names.join('  ')}`].join('\n')
+}
+
+function summaries(table: VerbTable): string[] {
+  const width = Math.max(...Object.keys(table).map((name) => name.length)) + 2
+  return Object.entries(table).map(([name, verb]) => `  ${name.padEnd(width)}${verb.summary}`)
 }

@@ -7,7 +7,7 @@ import { didYouMean } from './did-you-mean.ts'
 import { exitCodeOf, exitCodes } from './exit-code.ts'
 import { helpFor, overview } from './help.ts'
 import { type CommandIo, note, print } from './io.ts'
-import type { Verb } from './verb.ts'
+import type { Verb, VerbTable } from './verb.ts'
 import { verbs } from './verbs.ts'
 
 /** Runs one command line; never throws. */
@@ -29,7 +29,7 @@ async function dispatch(argv: readonly string[], io: CommandIo): Promise<number>
     case 'help':
     case '--help':
     case '-h':
-      print(io, args[0] === undefined ? overview() : helpFor(await loadVerb(args[0])))
+      print(io, args.length > 0 ? helpFor(await find(args)) : overview())
       return exitCodes.done
     case 'version':
     case '--version':
@@ -37,11 +37,25 @@ async function dispatch(argv: readonly string[], io: CommandIo): Promise<number>
       print(io, await packageVersion())
       return exitCodes.done
     default:
-      return await call(await loadVerb(name), args, io)
+      return await call(await loadVerb(name, verbs), args, io)
   }
 }
 
+/** The verb that some words name: `board claim`. */
+async function find([name = '', ...rest]: readonly string[], known: VerbTable = verbs): Promise<Verb> {
+  const verb = await loadVerb(name, known)
+  return verb.verbs === undefined || rest.length === 0 ? verb : await find(rest, verb.verbs)
+}
+
 async function call(verb: Verb, args: string[], io: CommandIo): Promise<number> {
+  const [name, ...rest] = args
+  if (verb.verbs !== undefined && name !== undefined && !name.startsWith('-')) {
+    return await call(await loadVerb(name, verb.verbs), rest, io)
+  }
+  return verb.silent === true ? await runSilently(verb, args, io) : await run(verb, args, io)
+}
+
+async function run(verb: Verb, args: string[], io: CommandIo): Promise<number> {
   const parsed = parseArguments(verb.usage, args, verb.options, verb.positionals)
   if (parsed.values.help) {
     print(io, helpFor(verb))
@@ -50,14 +64,23 @@ async function call(verb: Verb, args: string[], io: CommandIo): Promise<number> 
   return await verb.run(io, parsed)
 }
 
-async function loadVerb(name: string): Promise<Verb> {
-  const entry = Object.hasOwn(verbs, name) ? verbs[name] : undefined
+async function runSilently(verb: Verb, args: string[], io: CommandIo): Promise<number> {
+  try {
+    await run(verb, args, io)
+  } catch (error) {
+    if (io.env['ERRAND_DEBUG'] === '1') report(error, io, false)
+  }
+  return exitCodes.done
+}
+
+async function loadVerb(name: string, table: VerbTable): Promise<Verb> {
+  const entry = Object.hasOwn(table, name) ? table[name] : undefined
   if (entry !== undefined) return await entry.load()
-  const known = [...Object.keys(verbs), 'help']
+  const known = [...Object.keys(table), ...(table === verbs ? ['help'] : [])]
   const nearest = nearestName(name, known)
   throw new ErrandError(
     'INVALID_INPUT',
-    `There is no verb "${name}".${didYouMean(nearest)} It is one of: ${known.join(', ')}.`,
+    `There is no verb "${name}"${table === verbs ? '' : ' here'}.${didYouMean(nearest)} It is one of: ${known.join(', ')}.`,
     { verb: name, nearest, known },
   )
 }

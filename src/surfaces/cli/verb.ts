@@ -10,6 +10,10 @@ export interface VerbDefinition<O extends ParseArgsOptionsConfig> {
   help: string
   options: O
   positionals: Positionals
+  /** Verbs below this one: `board claim`. What does not begin with one of them is its own. */
+  verbs?: VerbTable
+  /** An agent that must not be stopped calls it: whatever goes wrong, it exits with 0, and says so only with ERRAND_DEBUG=1. */
+  silent?: boolean
   /** Resolves to the exit code. */
   run(io: CommandIo, args: ArgumentsOf<O>): Promise<number>
 }
@@ -19,6 +23,14 @@ export interface Verb extends Omit<VerbDefinition<ParseArgsOptionsConfig>, 'run'
   // biome-ignore lint/suspicious/noExplicitAny: the arguments fit because `options` of the same verb parsed them
   run(io: CommandIo, args: any): Promise<number>
 }
+
+/** A verb that is loaded when it is called. */
+export interface VerbEntry {
+  summary: string
+  load(): Promise<Verb>
+}
+
+export type VerbTable = Readonly<Record<string, VerbEntry>>
 
 /** Ties the arguments that `run` gets to the options. */
 export function defineVerb<const O extends ParseArgsOptionsConfig>(definition: VerbDefinition<O>): Verb {

@@ -1,13 +1,8 @@
 // The verbs by name. Each is loaded when it is called: a command that only lists tasks should not wait for a plan
 // parser.
-import type { Verb } from './verb.ts'
+import type { VerbTable } from './verb.ts'
 
-interface Entry {
-  summary: string
-  load(): Promise<Verb>
-}
-
-export const verbs: Readonly<Record<string, Entry>> = {
+export const verbs: VerbTable = {
   run: {
     summary: 'run a plan to its end, or go on with it',
     load: async () => (await import('./verbs/run.ts')).runVerb,
@@ -68,6 +63,18 @@ export const verbs: Readonly<Record<string, Entry>> = {
   unblock: {
     summary: 'let a task go on without others',
     load: async () => (await import('./verbs/unblock.ts')).unblockVerb,
+  },
+  board: {
+    summary: 'one list of work for agents and people',
+    load: async () => (await import('./verbs/board.ts')).boardVerb,
+  },
+  mcp: {
+    summary: 'serve the board and tasks to agents, as tools',
+    load: async () => (await import('./verbs/mcp.ts')).mcpVerb,
+  },
+  hook: {
+    summary: 'what coding agents call when a session begins or ends',
+    load: async () => (await import('./verbs/hook.ts')).hookVerb,
   },
   limit: {
     summary: 'how many tasks may run at once, in all processes',

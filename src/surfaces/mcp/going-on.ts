@@ -9,7 +9,6 @@ import { answerResult, type ToolResult } from './tool-results.ts'
 export const taskWait = 'task:wait'
 export const boardWait = 'board:wait'
 const shortestMs = 1
-const never = new AbortController().signal
 
 /** The outcome of some work; meanwhile `tell` gets the milliseconds that it has taken, again and again. */
 export async function telling<T>(
@@ -36,11 +35,11 @@ export async function telling<T>(
 export interface Patience {
   longestMs: number
   /** Aborts when the client has closed its end, and hears only what can be said now. */
-  leaving: AbortSignal
+  leaving?: AbortSignal | undefined
 }
 
-/** Invokes the ability that waits. */
-export type Wait = (input: Record<string, unknown>, signal: AbortSignal) => Promise<unknown>
+/** Invokes the ability that waits, until the client leaves. */
+export type Wait = (input: Record<string, unknown>, leaving: AbortSignal | undefined) => Promise<unknown>
 
 /**
  * `task:wait`, but never for longer than a client waits for an answer: what is still open then is said to be open. A shorter
@@ -56,11 +55,13 @@ export async function waitForAWhile(
     return answerResult(await wait(bounded(input, longestMs), leaving))
   } catch (error) {
     // Once more, as short as can be: whether the tasks are there, and have ended, is still to be judged.
-    if (leaving.aborted) return waitForAWhile(engine, input, { longestMs: shortestMs, leaving: never }, wait)
+    if (leaving?.aborted) return waitForAWhile(engine, input, { longestMs: shortestMs }, wait)
     if (!ErrandError.isInstance(error) || error.code !== 'TIMEOUT') throw error
     // It has been waited for, so the input was taken: these are ids.
-    const tasks = await Promise.all((input['taskIds'] as string[]).map((taskId) => standing(engine, taskId)))
-    return answerResult({ tasks }, 'Not all of them have ended yet, and they go on. Call again to wait on.')
+    const tasks = await Promise.all((input['taskIds'] as string[]).map(async (id) => ({ id, task: await engine.get(id) })))
+    const standing = tasks.map(({ id, task }) => toAwaitedTask(id, task === null ? null : outcomeOf(task)))
+    const asking = tasks.filter(({ task }) => task?.status === 'input_required').map(({ id }) => id)
+    return answerResult({ tasks: standing }, whatNext(asking))
   }
 }
 
@@ -79,7 +80,8 @@ function bounded(input: Record<string, unknown>, longestMs: number): Record<stri
   return { ...input, timeoutMs: typeof timeoutMs === 'number' ? Math.min(timeoutMs, longestMs) : timeoutMs }
 }
 
-async function standing(engine: ServedEngine, taskId: string) {
-  const task = await engine.get(taskId)
-  return toAwaitedTask(taskId, task === null ? null : outcomeOf(task))
+function whatNext(asking: readonly string[]): string {
+  const goOn = 'Not all of them have ended yet, and they go on. Call again to wait on.'
+  if (asking.length === 0) return goOn
+  return `${goOn} These have a question, which task_get shows, and wait for its answer: ${asking.join(', ')}.`
 }

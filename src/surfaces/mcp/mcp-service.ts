@@ -25,8 +25,6 @@ export interface Peer {
   leaving?: AbortSignal
 }
 
-const staying = new AbortController().signal
-
 const instructions =
   'Tasks are durable: they go on when you are gone, and are found again by their id. task_create sets work going and answers at ' +
   'once; task_wait waits for a while and says how things stand, so call it again; task_get shows what a task came to or asks.'
@@ -129,7 +127,7 @@ export class McpService {
   ): Promise<ToolResult> {
     const { longestWaitMs, progressEveryMs, clock } = this.#options
     const invoke = this.#invoke(peer, context)
-    const patience = { longestMs: longestWaitMs, leaving: peer.leaving ?? staying }
+    const patience = { longestMs: longestWaitMs, leaving: peer.leaving }
     const wait: Wait = (bounded, leaving) => this.#invoke(peer, context, leaving)(id, bounded)
     const work = async (): Promise<ToolResult> => {
       if (id === taskWait) return waitForAWhile(this.#engine, input, patience, wait)

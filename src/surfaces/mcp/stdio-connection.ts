@@ -124,7 +124,7 @@ export class StdioConnection implements Transport {
   }
 
   async #answerAndClose(): Promise<void> {
-    this.#leaving.abort()
+    this.#leaving.abort(new Error('the client has closed its end'))
     if (this.#unanswered.size > 0) {
       const answered = new Promise<void>((resolve) => {
         this.#answered = resolve

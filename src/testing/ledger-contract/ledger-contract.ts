@@ -1,4 +1,5 @@
 // The contract: what the engine relies on, whatever database lies below. One suite, run on every ledger.
+import { boards } from './boards.ts'
 import { cascades } from './cascades.ts'
 import { claims } from './claims.ts'
 import { contractWorld, type OpenedLedger, type TestWords } from './contract-world.ts'
@@ -8,6 +9,8 @@ import { feed } from './feed.ts'
 import { guards } from './guards.ts'
 import { instances } from './instances.ts'
 import { lists } from './lists.ts'
+import { mails } from './mails.ts'
+import { mirrors } from './mirrors.ts'
 import { purging } from './purging.ts'
 import { rows } from './rows.ts'
 import { runsAndCalls } from './runs-and-calls.ts'
@@ -28,6 +31,9 @@ const themes = {
   guards,
   strings,
   instances,
+  boards,
+  mails,
+  mirrors,
 }
 
 /**

@@ -1,8 +1,10 @@
 // One sequence from its first command to rest, with the laws asked on the way: of every step, after every command that was
 // waited for, when the engines have nothing left that they could do, and when everything has been brought to its end.
+
 import type { Engine } from '../../../src/api.ts'
 import type { SharedLimits } from '../../../src/entities/limits.ts'
 import { isSettled, type TaskRecord } from '../../../src/entities/task.ts'
+import { ErrandError } from '../../../src/errors.ts'
 import { type Command, type Pace, Player, passTime } from './commands.ts'
 import { initialLimits, leaseMs, turns, type World } from './world.ts'
 
@@ -113,7 +115,14 @@ async function finishRuns(world: World): Promise<void> {
 
 async function answerAll(engine: Engine | undefined, id: string): Promise<void> {
   const task = await engine?.get(id)
-  for (const question of task?.questions ?? []) await engine?.answer(id, 'go on', { question: question.id })
+  for (const question of task?.questions ?? []) {
+    try {
+      await engine?.answer(id, 'go on', { question: question.id })
+    } catch (error) {
+      // One answer, or a wait that ended beside it, may set it to work: it puts what is still open again.
+      if (!ErrandError.isInstance(error) || error.code !== 'INVALID_TRANSITION') throw error
+    }
+  }
 }
 
 /** What is left is settled, or waits for somebody, and `why` says for whom. */

@@ -157,10 +157,15 @@ describe('a writer that is not this engine', () => {
       `select name, strict from pragma_table_list where schema = 'main' and name not like 'sqlite_%' order by name`,
     )
     expect(tables.map((table) => table['name'])).toEqual([
+      'board',
+      'board_file',
+      'board_mirror',
+      'board_task',
       'call',
       'dependency',
       'event',
       'instance',
+      'mail',
       'message',
       'run',
       'setting',

@@ -47,6 +47,11 @@ export class ErrandProcess {
     }
   }
 
+  /** What was printed so far on standard output. */
+  text(): string {
+    return this.#out
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.child.kill(signal)
   }

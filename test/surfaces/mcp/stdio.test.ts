@@ -1,33 +1,18 @@
 // One connection over standard input and output, spoken by hand: when it ends, what is told to it, and what it needs to begin.
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type AgentSession, type McpStdioOptions, serveMcpStdio } from '../../../src/surfaces/mcp/index.ts'
-import { openEngine, refusalOf } from '../../engine/world.ts'
-import { modernRequest, tasksExtension } from './world.ts'
+import { SimulatedClock } from '../../../src/testing/index.ts'
+import { deferred, ledgerFile, openEngine, refusalOf } from '../../engine/world.ts'
+import { connectByHand, modernRequest, serverScript, tasksExtension } from './world.ts'
 
 async function serve(options: McpStdioOptions = {}) {
   const engine = await openEngine({ executors: { echo: (task: { input: unknown }) => task.input } })
-  const input = new PassThrough()
-  const output = new PassThrough({ encoding: 'utf8' })
-  const ended = serveMcpStdio(engine, { input, output, ...options })
-  const lines = output[Symbol.asyncIterator]() as AsyncIterator<string>
-  let rest = ''
-  /** The next message that the server writes. */
-  const next = async (): Promise<Record<string, any>> => {
-    while (!rest.includes('\n')) rest += (await lines.next()).value as string
-    const line = rest.slice(0, rest.indexOf('\n'))
-    rest = rest.slice(line.length + 1)
-    return JSON.parse(line) as Record<string, any>
-  }
-  const send = (message: object) => void input.write(`${JSON.stringify(message)}\n`)
-  const ask = async (message: object) => {
-    send(message)
-    return next()
-  }
-  return { engine, input, ended, next, send, ask }
+  return { engine, ...connectByHand(engine, options) }
 }
 
 const initialize = {
@@ -67,6 +52,103 @@ describe('A server over stdio', () => {
     input.end()
     await ended
     expect(await engine.list()).toMatchObject({ tasks: [{ executor: 'echo' }] })
+  })
+
+  it('answers what it was asked before its input ended, waits as things stand, and then ends', async () => {
+    const { engine, input, ended, send, next } = await serve()
+    const open = await engine.create({ name: 'By hand' })
+    const calls = [
+      ['task_wait', { taskIds: [open.id] }],
+      ['task_wait', { taskIds: ['task-nowhere'] }],
+      ['task_create', { goal: 'It' }],
+    ] as const
+    for (const [index, [name, args]] of calls.entries()) {
+      send({ ...modernRequest('tools/call', { name, arguments: args }), id: index })
+    }
+    input.end()
+    const answers = [await next(), await next(), await next()].toSorted((a, b) => a['id'] - b['id'])
+    expect(answers).toMatchObject([
+      { id: 0, result: { structuredContent: { tasks: [{ taskId: open.id, status: 'open' }] } } },
+      { id: 1, result: { isError: true, content: [{ text: expect.stringContaining('NOT_FOUND') as string }] } },
+      { id: 2, result: { structuredContent: { taskId: expect.any(String) as string } } },
+    ])
+    await ended
+  })
+
+  it('takes no work for a client that leaves while it waits for some', async () => {
+    const engine = await openEngine()
+    const waiting = deferred()
+    const session = (): AgentSession => ({
+      call: (abilityId, given, options) => {
+        const work = engine.bus.call(abilityId as string, given, options)
+        waiting.resolve()
+        return work
+      },
+      close: () => {},
+    })
+    const { input, ended, send, next } = connectByHand(engine, { as: 'ada', session })
+    send(modernRequest('tools/call', { name: 'board_wait', arguments: {} }))
+    await waiting.promise
+    input.end()
+    expect(await next()).toMatchObject({ result: { isError: true } })
+    await ended
+    const task = await engine.create({ name: 'For somebody' })
+    expect(task).toMatchObject({ status: 'submitted', owner: null })
+  })
+
+  it('waits for the last answers for a while, and then breaks off what is under way', async () => {
+    const clock = new SimulatedClock()
+    const { engine, input, ended, send } = await serve({ abilities: ['notes:*'], clock })
+    const begun = deferred()
+    const broken = deferred()
+    const schema = z.strictObject({})
+    engine.bus.register({
+      id: 'notes:slow',
+      description: 'Takes its time.',
+      input: schema,
+      output: schema,
+      handle: (_input, { signal }) => {
+        begun.resolve()
+        return new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            broken.resolve()
+            reject(signal.reason as Error)
+          })
+        })
+      },
+    })
+    send(modernRequest('tools/call', { name: 'notes_slow', arguments: {} }))
+    await begun.promise
+    const closed = once(input, 'close')
+    input.end()
+    await closed
+    clock.advance(4_999)
+    expect(engine.bus.log({ limit: 1 })).toEqual([])
+    clock.advance(1)
+    await broken.promise
+    await ended
+  })
+
+  it('ends at once when nobody reads its answers any longer', async () => {
+    const engine = await openEngine()
+    const output = new PassThrough()
+    const { ended, send } = connectByHand(engine, { output })
+    output.destroy(new Error('EPIPE'))
+    send(modernRequest('server/discover'))
+    await ended
+  })
+
+  it('passes over what is no message, and ends with a client that never said anything', async () => {
+    const reported: unknown[] = []
+    const { input, ended, ask } = await serve({ onError: (error) => reported.push(error) })
+    input.write('no json\n{"no":"message"}\n')
+    expect((await ask(modernRequest('server/discover'))).result).toBeDefined()
+    expect(reported).toHaveLength(1)
+    input.end()
+    await ended
+    const silent = await serve()
+    silent.input.end()
+    await silent.ended
   })
 
   it('has one session for its one agent, which ends with it', async () => {
@@ -122,6 +204,29 @@ describe('A server over stdio', () => {
     await refusalOf(serveMcpStdio(engine, { agent: 'x' } as never), 'UNKNOWN_OPTION')
     await refusalOf(serveMcpStdio(engine, { as: 'two words' }), 'INVALID_INPUT')
     await refusalOf(serveMcpStdio(engine, { abilities: ['board'] }), 'INVALID_INPUT')
+  })
+})
+
+describe('A server in a process of its own', () => {
+  it('answers a script that pipes its requests in, to the last byte, before it exits', async () => {
+    const long = 'x'.repeat(300_000)
+    const ids = [0, 1, 2]
+    const requests = ids.map((id) => ({ ...create({ goal: long }), id }))
+    const lists = ids.map((id) => ({ ...modernRequest('tools/list'), id: id + ids.length }))
+    const lines = [...requests, ...lists].map((each) => `${JSON.stringify(each)}\n`).join('')
+    const out = await new Promise<string>((resolve, reject) => {
+      const options = { timeout: 15_000, maxBuffer: 10_000_000 }
+      const child = execFile(process.execPath, [serverScript, ledgerFile()], options, (error, stdout) =>
+        error ? reject(error) : resolve(stdout),
+      )
+      child.stdin?.end(lines)
+    })
+    const answers = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: number; result?: object })
+    expect(answers.map(({ id }) => id).toSorted()).toEqual([0, 1, 2, 3, 4, 5])
+    for (const { result } of answers) expect(result).toBeDefined()
   })
 })
 

@@ -1,13 +1,19 @@
 // What the tests of the MCP surface share: the real clients of both eras of the protocol behind one face, and requests by hand for
 // what no client sends.
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernHttp } from '@modelcontextprotocol/client'
 import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/client/stdio'
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport as LegacyHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { onTestFinished } from 'vitest'
-import type { McpFetchHandler } from '../../../src/surfaces/mcp/index.ts'
+import { expect, onTestFinished } from 'vitest'
+import {
+  type McpFetchHandler,
+  type McpStdioOptions,
+  type ServedEngine,
+  serveMcpStdio,
+} from '../../../src/surfaces/mcp/index.ts'
 
 export const token = 'a-token-that-is-long-enough-for-the-door'
 export const revision = '2026-07-28'
@@ -67,6 +73,36 @@ export async function connectStdio(era: Era, ...args: string[]): Promise<AnyClie
   const client = new ModernClient(info, { versionNegotiation: { mode: { pin: revision } } })
   await client.connect(new ModernStdio(server))
   return face(client)
+}
+
+/** A connection over two streams in this process, where the test sees each message and when all is over. */
+export function connectByHand(engine: ServedEngine, options: McpStdioOptions = {}) {
+  const input = new PassThrough()
+  const output = new PassThrough({ encoding: 'utf8' })
+  const ended = serveMcpStdio(engine, { input, output, ...options })
+  const lines = output[Symbol.asyncIterator]() as AsyncIterator<string>
+  let rest = ''
+  /** The next message that the server writes. */
+  const next = async (): Promise<Record<string, any>> => {
+    while (!rest.includes('\n')) rest += (await lines.next()).value as string
+    const line = rest.slice(0, rest.indexOf('\n'))
+    rest = rest.slice(line.length + 1)
+    return JSON.parse(line) as Record<string, any>
+  }
+  const send = (message: object) => void input.write(`${JSON.stringify(message)}\n`)
+  const ask = async (message: object) => {
+    send(message)
+    return next()
+  }
+  const call = async (name: string, args: object = {}): Promise<Answer> =>
+    (await ask(modernRequest('tools/call', { name, arguments: args })))['result'] as Answer
+  return { input, ended, next, send, ask, call }
+}
+
+/** The error that a tool answered with. */
+export function toolErrorOf({ isError, content }: Answer): { code: string; message: string; details?: any } {
+  expect(isError).toBe(true)
+  return (JSON.parse(content[0]?.text ?? '') as { error: { code: string; message: string } }).error
 }
 
 export interface Reply {
