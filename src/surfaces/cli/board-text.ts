@@ -1,0 +1,48 @@
+// Tasks of the board for people: the same lines that tools print, coloured where a terminal shows them.
+
+import { lineOf } from '../../board/list-text.ts'
+import { isoTime } from '../../clock.ts'
+import type { BoardStatus, BoardTask } from '../../entities/board.ts'
+import { type CommandIo, hasColor, isLiveTerminal, printPainted } from './io.ts'
+import { createPaint, type Paint } from './paint.ts'
+import { cleanLine, fitWidth } from './terminal-text.ts'
+
+const widthOfMarker = 3
+
+/** One line, no wider than so many columns. */
+export function boardLine(task: BoardTask, paint: Paint, columns = Number.POSITIVE_INFINITY): string {
+  const line = fitWidth(cleanLine(lineOf(task)), columns)
+  return colorOf(task, paint)(line.slice(0, widthOfMarker)) + line.slice(widthOfMarker)
+}
+
+/** A line a task; on a terminal cut to its width. */
+export function printBoard(io: CommandIo, tasks: readonly BoardTask[]): void {
+  const paint = createPaint(hasColor(io))
+  const columns = isLiveTerminal(io) ? (io.stdout.columns || 80) - 1 : undefined
+  for (const task of tasks) printPainted(io, boardLine(task, paint, columns))
+}
+
+/** What came free by what was just done. */
+export function printFreed(io: CommandIo, freed: ReadonlyArray<{ id: number; subject: string }>): void {
+  for (const { id, subject } of freed) printPainted(io, `    #${id} came free: ${cleanLine(subject)}`)
+}
+
+/** Whose it is and by which claim: `claimed by ann (claim 2), lease until 2030-01-31T08:00:00.000Z`; empty for nobody. */
+export function claimText({ owner, fence, leaseUntil, status }: BoardTask): string {
+  if (owner === '') return ''
+  if (status === 'pending') return `meant for ${owner}`
+  if (status === 'completed') return `by ${owner}`
+  const lease = leaseUntil === null ? '' : `, lease until ${isoTime(leaseUntil)}`
+  return `claimed by ${owner}${fence === 0 ? '' : ` (claim ${fence})`}${lease}`
+}
+
+function colorOf(task: BoardTask, paint: Paint): (text: string) => string {
+  const colors: Record<BoardStatus, (text: string) => string> = {
+    pending: task.ready ? paint.asking : paint.quiet,
+    in_progress: paint.busy,
+    completed: paint.good,
+    failed: paint.bad,
+    deleted: paint.quiet,
+  }
+  return colors[task.status]
+}

@@ -1,0 +1,58 @@
+// What a client of the Model Context Protocol calls itself, read from its first message, which stays to be read.
+import type { Readable } from 'node:stream'
+import { z } from 'zod'
+
+/** More than this no client says before its name. */
+const longestPeek = 65_536
+const unknownClient = 'agent'
+
+const named = z.looseObject({ name: z.string() })
+const firstMessageSchema = z.looseObject({
+  params: z.looseObject({
+    clientInfo: named.optional().catch(undefined),
+    _meta: z.looseObject({ 'io.modelcontextprotocol/clientInfo': named.optional().catch(undefined) }).optional(),
+  }),
+})
+
+/** A word for owners and headers: `claude-code`. `agent` for a client that does not say. */
+export async function clientName(input: NodeJS.ReadableStream, signal: AbortSignal): Promise<string> {
+  return nameIn(await peekLine(input as Readable, signal))
+}
+
+function nameIn(line: string): string {
+  try {
+    const { params } = firstMessageSchema.parse(JSON.parse(line))
+    const { name } = params.clientInfo ?? params._meta?.['io.modelcontextprotocol/clientInfo'] ?? { name: '' }
+    const word = name.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-')
+    return word.replaceAll(/^-+|-+$/g, '').slice(0, 60) || unknownClient
+  } catch {
+    // What is no message is for the protocol to refuse.
+    return unknownClient
+  }
+}
+
+/** The first line, or what there is of it when the input ends or the signal aborts. */
+async function peekLine(input: Readable, signal: AbortSignal): Promise<string> {
+  const chunks: Buffer[] = []
+  const isEnough = () => chunks.some((chunk) => chunk.includes(10)) || Buffer.concat(chunks).length > longestPeek
+  const peeked = Promise.withResolvers<void>()
+  const done = () => peeked.resolve()
+  const look = () => {
+    for (let chunk = input.read() as Buffer | null; chunk !== null; chunk = input.read() as Buffer | null) {
+      chunks.push(Buffer.from(chunk))
+    }
+    if (isEnough()) done()
+  }
+  input.on('readable', look)
+  input.once('end', done)
+  input.once('error', done)
+  signal.addEventListener('abort', done, { once: true })
+  await peeked.promise
+  input.off('readable', look)
+  input.off('end', done)
+  input.off('error', done)
+  signal.removeEventListener('abort', done)
+  const all = Buffer.concat(chunks)
+  if (all.length > 0 && !input.readableEnded) input.unshift(all)
+  return all.toString('utf8').split('\n')[0] ?? ''
+}

@@ -1,0 +1,44 @@
+// What became of a folder of task files, for people and scripts: what was done on standard output, what was not on standard error.
+import { resolve } from 'node:path'
+import type { MirrorReport, RefusedFile } from '../../board/mirror/mirror-report.ts'
+import { exitCodes } from './exit-code.ts'
+import { type CommandIo, note, print, printJson } from './io.ts'
+import { cleanLine } from './terminal-text.ts'
+
+export const usualFolder = '.tasks'
+
+/** Names of files that are listed one by one. */
+const mostNamed = 20
+
+export function folderOf(io: CommandIo, given: string | undefined): string {
+  return resolve(io.cwd, given ?? usualFolder)
+}
+
+export function tellReport(io: CommandIo, report: MirrorReport, json: boolean): void {
+  if (json) {
+    printJson(io, report)
+    return
+  }
+  if (report.standingBy) note(io, 'Another process keeps this folder in step; nothing was done here.')
+  const { imported, written, removed } = report
+  for (const [what, files] of Object.entries({ imported, written, removed })) {
+    if (files.length > 0) print(io, `${what} ${files.length}: ${named(files)}`)
+  }
+  for (const refused of report.refused) note(io, fileWords('refused', refused))
+  for (const skipped of report.skipped) note(io, fileWords('skipped', skipped))
+  for (const { file, key, why } of report.unheld) note(io, cleanLine(`kept for export ${file} (${key}): ${why}`))
+}
+
+/** Something that a file says is not on the board. */
+export function exitCodeOfReport({ refused }: MirrorReport): number {
+  return refused.length > 0 ? exitCodes.failed : exitCodes.done
+}
+
+function named(files: readonly string[]): string {
+  const more = files.length > mostNamed ? `, and ${files.length - mostNamed} more` : ''
+  return cleanLine(files.slice(0, mostNamed).join(', ')) + more
+}
+
+function fileWords(what: string, { file, why, copy }: RefusedFile): string {
+  return cleanLine(`${what} ${file}: ${why}${copy === undefined ? '' : ` (kept as ${copy})`}`)
+}

@@ -1,0 +1,57 @@
+// `errand board sync`: the board and a folder of task files in step, once or for as long as somebody lets it run.
+import { isEmptyReport, type MirrorReport } from '../../../../board/mirror/mirror-report.ts'
+import { type BoardAccess, boardOptions, withBoard } from '../../board-place.ts'
+import { exitCodes } from '../../exit-code.ts'
+import { type CommandIo, note } from '../../io.ts'
+import { exitCodeOfReport, folderOf, tellReport } from '../../mirror-words.ts'
+import { defineVerb } from '../../verb.ts'
+
+export const syncVerb = defineVerb({
+  usage: 'board sync [DIR] [--watch] [--board NAME]',
+  help: [
+    'Brings the board and a folder of task files in step: edits of files are done on the board like any command, and files are written anew. An edit that is refused is told, kept beside, and the file says again what the board says. DIR is .tasks unless it is given. Exits with 1 when an edit was refused.',
+    '  --watch  goes on until Ctrl-C, whoever changes the board or the files',
+  ].join('\n'),
+  options: { ...boardOptions, watch: { type: 'boolean', short: 'w' } },
+  positionals: { max: 1 },
+  async run(io, { values, positionals: [given] }) {
+    const dir = folderOf(io, given)
+    const tell = (report: MirrorReport) => tellReport(io, report, values.json === true)
+    const tellNews = (report: MirrorReport) => {
+      if (!isEmptyReport(report)) tell(report)
+    }
+    return await withBoard(io, values, (place) =>
+      values.watch ? keepInStep(io, place, dir, tellNews) : syncOnce(place, dir, tell),
+    )
+  },
+})
+
+type Tell = (report: MirrorReport) => void
+
+async function syncOnce({ engine, board }: BoardAccess, dir: string, tell: Tell): Promise<number> {
+  const { mirrorBoard } = await import('../../../../index.ts')
+  const mirror = await mirrorBoard(engine, { dir, board, watch: false })
+  try {
+    const report = await mirror.sync()
+    tell(report)
+    return exitCodeOfReport(report)
+  } finally {
+    await mirror.close()
+  }
+}
+
+async function keepInStep(io: CommandIo, { engine, board }: BoardAccess, dir: string, tell: Tell): Promise<number> {
+  const { mirrorBoard } = await import('../../../../index.ts')
+  const stopped = Promise.withResolvers<void>()
+  const unlisten = io.onInterrupt(() => stopped.resolve())
+  const mirror = await mirrorBoard(engine, { dir, board, onReport: tell })
+  try {
+    tell(await mirror.sync())
+    note(io, `Keeping ${dir} in step; Ctrl-C ends it.`)
+    await stopped.promise
+    return exitCodes.interrupted
+  } finally {
+    unlisten()
+    await mirror.close()
+  }
+}

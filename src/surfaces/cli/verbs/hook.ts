@@ -1,0 +1,30 @@
+// `errand hook`: what a coding agent calls when one of its sessions begins or ends.
+import { misuse } from '../arguments.ts'
+import { taskVariables } from '../hook-call.ts'
+import { defineVerb, type VerbTable } from '../verb.ts'
+
+const hookVerbs: VerbTable = {
+  'session-start': {
+    summary: 'tells a new session of its task, or of the board',
+    load: async () => (await import('./hook/session-start.ts')).sessionStartVerb,
+  },
+  'session-end': {
+    summary: 'notes on its task that a session has ended',
+    load: async () => (await import('./hook/session-end.ts')).sessionEndVerb,
+  },
+  install: {
+    summary: 'the settings that make a coding agent call these',
+    load: async () => (await import('./hook/install.ts')).installVerb,
+  },
+}
+
+export const hookVerb = defineVerb({
+  usage: `hook ${Object.keys(hookVerbs).join('|')}`,
+  help: `For the hooks of coding agents. The task of a session is the one that ${taskVariables.join(', ')} name, the first that there is. session-start and session-end always exit with 0 and never make a ledger; what went wrong they say only with ERRAND_DEBUG=1.`,
+  options: {},
+  positionals: { max: 0 },
+  verbs: hookVerbs,
+  async run() {
+    throw misuse(`Say which hook: ${Object.keys(hookVerbs).join(', ')}. "errand help hook" says more.`)
+  },
+})

@@ -1,0 +1,83 @@
+// `errand hook session-start`: what a session of a coding agent should know before it begins, in the JSON that its hook expects.
+import { lineOf } from '../../../../board/list-text.ts'
+import type { BoardRef, BoardTask } from '../../../../entities/board.ts'
+import { type BoardAccess, fromHere, memberName, withBoard } from '../../board-place.ts'
+import {
+  hookOptions,
+  hookOptionsHelp,
+  hookTimeout,
+  inSession,
+  inTime,
+  readHookInput,
+  taskOfSession,
+} from '../../hook-call.ts'
+import { printJson } from '../../io.ts'
+import { contextText, longestContext, readContext } from '../../task-context.ts'
+import { cleanLine } from '../../terminal-text.ts'
+import { defineVerb } from '../../verb.ts'
+
+const mostShown = 20
+const widestLine = 200
+
+export const sessionStartVerb = defineVerb({
+  usage: 'hook session-start [--as NAME] [--board NAME] [--timeout DURATION]',
+  help: [
+    "Prints the context of the session's task, else what may be claimed on the board and what the agent holds, as the JSON of a SessionStart hook; nothing where there is neither. Takes the JSON of the hook on standard input.",
+    ...hookOptionsHelp,
+  ].join('\n'),
+  options: hookOptions,
+  positionals: { max: 0 },
+  silent: true,
+  run: (io, { values }) =>
+    inTime(io, hookTimeout(values), async () => {
+      const session = inSession(io, await readHookInput(io))
+      const context = await withBoard(session, values, async (place) => {
+        const id = await taskOfSession(io, place)
+        return id === undefined ? boardContext(place, memberName(io, values)) : taskContext(place, id)
+      })
+      if (context === '') return
+      printJson(io, { hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext: context } })
+    }),
+})
+
+async function taskContext(place: BoardAccess, id: BoardRef): Promise<string> {
+  const context = await readContext(place, id)
+  const next = nextStep(context.task)
+  return `${contextText(context, longestContext - next.length)}${next}`
+}
+
+/** What one may do with the task, as far as its state allows anything. */
+function nextStep({ id, status, ready, owner }: BoardTask): string {
+  const as = owner === '' ? 'NAME' : cleanLine(owner)
+  if (status === 'in_progress')
+    return `\n\nWhen it is done: "errand board done ${id} --as ${as} RESULT", or the tool board_complete. To let go of it: "errand board release ${id} --as ${as}".`
+  if (ready || (status === 'pending' && owner !== ''))
+    return `\n\nTo take it: "errand board claim ${id} --as ${as}", or the tool board_claim.`
+  return ''
+}
+
+/** Empty where there is nothing to do: a session need not hear of a board that has nothing for it. */
+async function boardContext({ engine, board }: BoardAccess, agent: string | undefined): Promise<string> {
+  const ready = await engine.bus.call('board:ready', { limit: mostShown, board }, fromHere)
+  const held =
+    agent === undefined
+      ? { tasks: [], total: 0 }
+      : await engine.bus.call(
+          'board:list',
+          { owner: agent, status: ['pending', 'in_progress'], limit: mostShown, board },
+          fromHere,
+        )
+  const sections = [
+    listed(`${agent} works on, or is meant to do:`, held),
+    listed('Tasks of the board that may be claimed now, the most urgent first:', ready),
+  ].filter((lines) => lines.length > 0)
+  if (sections.length === 0) return ''
+  const how = `To take one: "errand board claim N --as ${agent ?? 'NAME'}", or the tool board_claim; "errand board show N" says all about it.`
+  return [...sections, [how]].map((lines) => lines.join('\n')).join('\n\n')
+}
+
+function listed(title: string, { tasks, total }: { tasks: BoardTask[]; total: number }): string[] {
+  if (tasks.length === 0) return []
+  const more = total > tasks.length ? [`… and ${total - tasks.length} more`] : []
+  return [cleanLine(title), ...tasks.map((task) => cleanLine(lineOf(task)).slice(0, widestLine)), ...more]
+}

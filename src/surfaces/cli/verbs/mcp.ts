@@ -1,0 +1,166 @@
+// `errand mcp`: the board and the tasks of a ledger as tools for an agent, over standard input and output, or over HTTP for several.
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Readable } from 'node:stream'
+import type { Engine } from '../../../api.ts'
+import { createBoardSession } from '../../../board/board-session.ts'
+import { systemClock } from '../../../clock.ts'
+import { createRandomIds } from '../../../ids.ts'
+import { misuse, wholeNumber } from '../arguments.ts'
+import { boardName, boardOptions } from '../board-place.ts'
+import { clientName } from '../client-name.ts'
+import { exitCodes } from '../exit-code.ts'
+import { type CommandIo, note, print, printJson } from '../io.ts'
+import { withLedger } from '../open-ledger.ts'
+import { durationOption } from '../time-options.ts'
+import { defineVerb } from '../verb.ts'
+
+const tokenVariable = 'ERRAND_MCP_TOKEN'
+
+export const mcpVerb = defineVerb({
+  usage:
+    'mcp [--as NAME] [--role R] [--board NAME] [--lease DURATION] [--abilities LIST] [--http [--host H] [--port N] [--token-file F]]',
+  help: [
+    'Serves the board and the tasks of the ledger as tools of the Model Context Protocol, to the client that has started it: it speaks on standard output and ends with its client. Claims are kept alive for as long as the client is there; what it holds then lapses, and no task ends with it.',
+    '  --as NAME         who the client is: owner of what it claims; default: ERRAND_AGENT, else its own name with four letters',
+    '  --role R          its role: tasks for this role may be claimed, too',
+    '  --board NAME      another board than main',
+    '  --lease DURATION  how long it may be gone before others may take what it has claimed; default 1m',
+    '  --abilities LIST  what becomes a tool, with commas: board:*, task:get, …; default: the board, and what one needs of tasks',
+    '  --http            serves over HTTP instead, until Ctrl-C; each client names itself in the header x-errand-agent',
+    '  --host H          the address to listen at; default 127.0.0.1',
+    '  --port N          default: a free one',
+    '  --allow-host H    with --http: a Host header that is served, port included, in place of the usual ones; may be given several times',
+    `  --token-file F    with --http: the file with the token that clients must send; else ${tokenVariable}, else a new one is made and told on standard error`,
+  ].join('\n'),
+  options: {
+    ...boardOptions,
+    as: { type: 'string' },
+    role: { type: 'string' },
+    lease: { type: 'string' },
+    abilities: { type: 'string', multiple: true },
+    http: { type: 'boolean' },
+    host: { type: 'string' },
+    port: { type: 'string' },
+    'allow-host': { type: 'string', multiple: true },
+    'token-file': { type: 'string' },
+  },
+  positionals: { max: 0 },
+  async run(io, { values }) {
+    refuseIdleOptions(values)
+    const stop = new AbortController()
+    const unlisten = io.onInterrupt(() => stop.abort())
+    const serve = values.http ? serveHttp : serveStdio
+    try {
+      return await withLedger(io, values, (engine) => serve(io, engine, values, stop.signal), { create: true })
+    } finally {
+      unlisten()
+    }
+  },
+})
+
+interface McpFlags {
+  json?: boolean | undefined
+  board?: string | undefined
+  as?: string | undefined
+  role?: string | undefined
+  lease?: string | undefined
+  abilities?: string[] | undefined
+  http?: boolean | undefined
+  host?: string | undefined
+  port?: string | undefined
+  'allow-host'?: string[] | undefined
+  'token-file'?: string | undefined
+}
+
+function refuseIdleOptions(flags: McpFlags): void {
+  const idle = (['host', 'port', 'allow-host', 'token-file'] as const).find((option) => flags[option] !== undefined)
+  if (!flags.http && idle !== undefined) throw misuse(`--${idle} goes with --http.`)
+}
+
+/** Of the serving, whatever it goes over. */
+function sharedOptions(io: CommandIo, engine: Engine, flags: McpFlags) {
+  const board = boardName(flags)
+  const leaseMs = flags.lease === undefined ? undefined : durationOption('lease', flags.lease)
+  const abilities = flags.abilities?.flatMap((list) => list.split(',')).map((each) => each.trim())
+  return {
+    ...(abilities === undefined ? {} : { abilities }),
+    session: (as: string) =>
+      createBoardSession({ bus: engine.bus, as, role: flags.role, board, leaseMs, surface: 'mcp', clock: systemClock }),
+    onError: (error: unknown) => note(io, `errand mcp: ${error instanceof Error ? error.message : String(error)}`),
+  }
+}
+
+function givenName(io: CommandIo, flags: McpFlags): string | undefined {
+  return flags.as ?? (io.env['ERRAND_AGENT']?.trim() || undefined)
+}
+
+async function serveStdio(io: CommandIo, engine: Engine, flags: McpFlags, signal: AbortSignal): Promise<number> {
+  const { serveMcpStdio } = await import('../../mcp/index.ts')
+  const input = io.input?.() ?? io.keyboard
+  if (input === undefined) throw misuse('There is no standard input to serve a client on; --http serves over HTTP.')
+  if (input === io.keyboard) note(io, 'Serving MCP on standard input and output; Ctrl-C ends it.')
+  const as = givenName(io, flags) ?? `${await clientName(input, signal)}-${fourLetters()}`
+  // A client that has gone before it said anything: the end of its input is over, and would not be heard again.
+  if ((input as Readable).readableEnded) return exitCodes.done
+  await serveMcpStdio(engine, { ...sharedOptions(io, engine, flags), as, input, signal })
+  return signal.aborted ? exitCodes.interrupted : exitCodes.done
+}
+
+async function serveHttp(io: CommandIo, engine: Engine, flags: McpFlags, signal: AbortSignal): Promise<number> {
+  const { serveMcpHttp } = await import('../../mcp/index.ts')
+  const port = flags.port === undefined ? undefined : wholeNumber('port', flags.port, 0)
+  const { token, isNew } = await chooseToken(io, flags)
+  const listening = serveMcpHttp(engine, {
+    ...sharedOptions(io, engine, flags),
+    as: givenName(io, flags) ?? `http-${fourLetters()}`,
+    token,
+    ...(flags.host === undefined ? {} : { host: flags.host }),
+    ...(port === undefined ? {} : { port }),
+    ...(flags['allow-host'] === undefined ? {} : { allowedHosts: flags['allow-host'] }),
+  })
+  const server = await listening.catch((error: unknown) => {
+    throw isOfTheSystem(error)
+      ? misuse(`Cannot listen there: ${error.message}. --host and --port choose another address.`)
+      : error
+  })
+  if (isNew) note(io, `Token (only told now): ${token}`)
+  if (flags.json) printJson(io, { url: server.url })
+  else print(io, server.url)
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  await server.close()
+  return exitCodes.interrupted
+}
+
+function isOfTheSystem(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error
+}
+
+/** A token is never taken from the command line: every user of the machine can read that. */
+async function chooseToken(io: CommandIo, flags: McpFlags): Promise<{ token: string; isNew: boolean }> {
+  const file = flags['token-file']
+  if (file !== undefined) return { token: await tokenIn(resolve(io.cwd, file)), isNew: false }
+  const token = io.env[tokenVariable]?.trim()
+  if (token) return { token, isNew: false }
+  const ids = createRandomIds()
+  return { token: Array.from({ length: 4 }, () => letters(ids.next('x'))).join(''), isNew: true }
+}
+
+async function tokenIn(file: string): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).trim()
+  } catch (error) {
+    throw misuse(`Cannot read the token from ${file}: ${error instanceof Error ? error.message : String(error)}.`, {
+      option: 'token-file',
+    })
+  }
+}
+
+/** So that two clients of one name are two. */
+function fourLetters(): string {
+  return letters(createRandomIds().next('x')).slice(0, 4)
+}
+
+function letters(id: string): string {
+  return id.replace('x-', '')
+}

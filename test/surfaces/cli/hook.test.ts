@@ -1,0 +1,293 @@
+// The hooks of coding agents: what a session is told at its beginning and leaves at its end, and that nothing which goes wrong ever
+// reaches the agent.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import Database from 'better-sqlite3'
+import { describe, expect, test, vi } from 'vitest'
+import { createEngine } from '../../../src/index.ts'
+import { main } from '../../../src/surfaces/cli/main.ts'
+import { fakeIo } from './fake-io.ts'
+import { Workplace } from './workplace.ts'
+
+interface Call {
+  env?: Record<string, string>
+  input?: unknown
+  args?: string[]
+}
+
+/** A hook as an agent calls it: JSON on standard input, the session's variables in the environment. */
+async function hook(place: Workplace, name: string, { env = {}, input = {}, args = ['--timeout', '1m'] }: Call = {}) {
+  const io = fakeIo({ cwd: place.folder, env: { ERRAND_LEDGER: join(place.folder, 'ledger.db'), ...env } })
+  io.input = () => Readable.from([typeof input === 'string' ? input : JSON.stringify(input)])
+  return { code: await main(['hook', name, ...args], io), out: io.out(), err: io.err(), exited: io.exited }
+}
+
+const contextOf = ({ out }: { out: string }): string => {
+  const { hookSpecificOutput } = JSON.parse(out)
+  expect(Object.keys(hookSpecificOutput)).toEqual(['hookEventName', 'additionalContext'])
+  expect(hookSpecificOutput.hookEventName).toBe('SessionStart')
+  return hookSpecificOutput.additionalContext
+}
+const nothing = { code: 0, out: '', err: '', exited: [] }
+
+async function chain(): Promise<Workplace> {
+  const place = new Workplace()
+  await place.errand('board', 'add', 'Set up the project')
+  await place.errand('board', 'add', 'Write code', '--after', '1', '--description', 'All of it.', '--priority', '5')
+  await place.errand('board', 'add', 'Write tests', '--after', '2')
+  return place
+}
+
+describe('session-start', () => {
+  test('tells of the task in the environment, what came before it, and what to do next', async () => {
+    await using place = await chain()
+    await place.errand('board', 'done', '1', 'in src/')
+    await place.errand('board', 'claim', '2', '--as', 'ann')
+    const context = contextOf(await hook(place, 'session-start', { env: { ERRAND_TASK_ID: '2' } }))
+    expect(context).toContain('Task 2 of the board: Write code\nStatus: in_progress, claimed by ann (claim 1)\n')
+    expect(context).toContain('After it come: 3\nPriority: 5\n')
+    expect(context).toContain('\nAll of it.\n')
+    expect(context).toContain('It comes after:\n- [x] #1: Set up the project\n  Result: in src/\n')
+    expect(context).toContain('"errand board done 2 --as ann RESULT"')
+    const ready = contextOf(await hook(place, 'session-start', { env: { ERRAND_TASK_ID: '#2' } }))
+    expect(ready).toBe(context)
+  })
+
+  test('says what is asked, how far it is, and what was said last', async () => {
+    await using place = new Workplace()
+    const ledger = join(place.folder, 'ledger.db')
+    await using engine = await createEngine({
+      ledger,
+      executors: {
+        asks: async (_task, run) => {
+          await run.progress(0.4, 'parsed')
+          await run.message('assistant', 'I have read it all.')
+          return await run.ask('Which colour?')
+        },
+      },
+    })
+    const parent = await engine.create({ name: 'Release', description: 'The first one' })
+    const task = await engine.create({ name: 'Paint', executor: 'asks', parentId: parent.id })
+    await engine.idle()
+    const context = contextOf(await hook(place, 'session-start', { env: { BM_TASK_ID: task.id } }))
+    expect(context).toContain('Progress: 40 % parsed')
+    expect(context).toContain('It is a part of:\n- [ ] #1: Release\n  The first one\n')
+    expect(context).toContain('Open questions:\n- Which colour?\n')
+    expect(context).toMatch(/What was said last:\n- \S+Z assistant: I have read it all\./)
+  })
+
+  test.each([
+    ['ERRAND_TASK_ID', { DAY1_TASK_ID: '1', BM_TASK_ID: '2', ERRAND_TASK_ID: '3' }, 3],
+    ['BM_TASK_ID', { DAY1_TASK_ID: '1', BM_TASK_ID: '2', ERRAND_TASK_ID: '' }, 2],
+    ['DAY1_TASK_ID', { DAY1_TASK_ID: '1' }, 1],
+    ['the first that there is', { DAY1_TASK_ID: '1', BM_TASK_ID: 'task-of-another-program', ERRAND_TASK_ID: '99' }, 1],
+  ])('takes %s', async (_which, env, number) => {
+    await using place = await chain()
+    expect(contextOf(await hook(place, 'session-start', { env }))).toMatch(`Task ${number} of the board`)
+  })
+
+  test('finds the task by a beginning of its id', async () => {
+    await using place = await chain()
+    const { taskId } = JSON.parse((await place.errand('board', 'show', '3', '--json')).out)
+    const env = { ERRAND_TASK_ID: taskId.slice(0, 14) }
+    expect(contextOf(await hook(place, 'session-start', { env }))).toMatch('Task 3 of the board')
+  })
+
+  test('without a task lists what may be claimed, and what the agent has', async () => {
+    await using place = await chain()
+    await place.errand('board', 'add', 'Urgent', '--priority', '9')
+    const context = contextOf(await hook(place, 'session-start'))
+    expect(context).toBe(
+      [
+        'Tasks of the board that may be claimed now, the most urgent first:',
+        '[ ] #4: Urgent',
+        '[ ] #1: Set up the project',
+        '',
+        'To take one: "errand board claim N --as NAME", or the tool board_claim; "errand board show N" says all about it.',
+      ].join('\n'),
+    )
+    await place.errand('board', 'claim', '4', '--as', 'ann')
+    const hers = contextOf(await hook(place, 'session-start', { env: { ERRAND_AGENT: 'ann' } }))
+    expect(hers).toMatch(/^ann works on, or is meant to do:\n\[>\] #4: Urgent @ann\n\nTasks of the board/)
+    expect(hers).toContain('--as ann"')
+  })
+
+  test('says nothing of a board with nothing to do', async () => {
+    await using place = await chain()
+    for (const number of ['1', '2', '3']) await place.errand('board', 'done', number)
+    expect(await hook(place, 'session-start')).toEqual(nothing)
+  })
+
+  test('keeps to eight thousand characters, and the next step is among them', async () => {
+    await using place = new Workplace()
+    const long = 'x'.repeat(100_000)
+    await place.errand('board', 'add', 'First', '--description', long)
+    const blockers = Array.from({ length: 30 }, (_, n) => n + 1)
+    await using engine = await createEngine({ ledger: join(place.folder, 'ledger.db'), work: false })
+    for (const number of blockers.slice(1)) {
+      await engine.bus.call('board:create', { subject: `${number} ${long.slice(0, 5_000)}` })
+    }
+    await engine.bus.call('board:create', { subject: 'Last', blockedBy: blockers, description: long })
+    for (const id of blockers) await engine.bus.call('board:update', { id, status: 'completed', result: long })
+    const context = contextOf(await hook(place, 'session-start', { env: { ERRAND_TASK_ID: '31' } }))
+    expect(context.length).toBeLessThanOrEqual(8_000)
+    expect(context).toMatch(/"errand board claim 31 --as NAME", or the tool board_claim\.$/)
+  })
+
+  test('finds the ledger of the folder that the session works in', async () => {
+    await using place = new Workplace()
+    const project = join(place.folder, 'project')
+    mkdirSync(join(project, 'deep'), { recursive: true })
+    await place.errand('board', 'add', 'Here', '--ledger', join(project, '.errand', 'ledger.db'))
+    const input = { session_id: 's', cwd: join(project, 'deep'), hook_event_name: 'SessionStart', source: 'compact' }
+    const found = await hook(place, 'session-start', { env: { ERRAND_LEDGER: '' }, input })
+    expect(contextOf(found)).toContain('[ ] #1: Here')
+  })
+})
+
+describe('session-end', () => {
+  const input = { session_id: 'abc', reason: 'logout', transcript_path: '/tmp/t.jsonl', cwd: '/nowhere' }
+
+  test('leaves a note that the next session reads; a claim stays as it is', async () => {
+    await using place = await chain()
+    await place.errand('board', 'claim', '1', '--as', 'ann', '--lease', '1h')
+    const env = { ERRAND_TASK_ID: '1', ERRAND_AGENT: 'ann' }
+    expect(await hook(place, 'session-end', { env, input })).toEqual(nothing)
+    const context = contextOf(await hook(place, 'session-start', { env }))
+    expect(context).toMatch(
+      /What was said last:\n- \S+Z assistant: Session abc of ann ended at \S+Z; reason: logout; transcript: \/tmp\/t\.jsonl\n/,
+    )
+    expect(context).toContain('claimed by ann (claim 1), lease until')
+  })
+
+  test('is told to people only where an agent of the engine works on the task', async () => {
+    await using place = new Workplace()
+    const added = await place.errand('add', 'run', '--run', 'true')
+    await hook(place, 'session-end', { env: { DAY1_TASK_ID: added.out.trim() }, input })
+    await using engine = await createEngine({ ledger: join(place.folder, 'ledger.db'), work: false })
+    expect(await engine.messages(added.out.trim())).toMatchObject([
+      { announcement: true, content: expect.stringMatching(/^Session abc ended at/) },
+    ])
+  })
+
+  test('notes nothing without a task, and takes any input', async () => {
+    await using place = await chain()
+    expect(await hook(place, 'session-end', { input })).toEqual(nothing)
+    const env = { ERRAND_TASK_ID: '1' }
+    for (const odd of ['', 'no json', '[]', { session_id: 7, cwd: {}, reason: null }]) {
+      expect(await hook(place, 'session-end', { env, input: odd })).toEqual(nothing)
+    }
+    const { out } = await place.errand('board', 'show', '1')
+    expect(out.match(/Session without an id ended/g)).toHaveLength(4)
+  })
+})
+
+describe.each(['session-start', 'session-end'])('%s never stops an agent', (name) => {
+  const env = { ERRAND_TASK_ID: '1' }
+
+  test('where there is no ledger, and makes none', async () => {
+    await using place = new Workplace()
+    expect(await hook(place, name, { env })).toEqual(nothing)
+    expect(await place.errand('board')).toMatchObject({ code: 2, err: expect.stringContaining('no ledger') })
+    const debug = await hook(place, name, { env: { ...env, ERRAND_DEBUG: '1' } })
+    expect(debug).toMatchObject({ code: 0, out: '', err: expect.stringMatching(/^errand: There is no ledger at/) })
+  })
+
+  test.each([
+    ['a ledger that is none', (place: Workplace) => place.write('ledger.db', 'not a database'.repeat(100)), []],
+    ['an option that is none', () => {}, ['--tusk', '1']],
+    ['an argument too many', () => {}, ['now']],
+    ['a time that is none', () => {}, ['--timeout', 'soon']],
+    ['a board that is none', () => {}, ['--board', 'none']],
+  ])('with %s', async (_what, prepare: (place: Workplace) => void, args: string[]) => {
+    await using place = await chain()
+    prepare(place)
+    expect(await hook(place, name, { env, args: [...args] })).toMatchObject({ code: 0, out: '', err: '' })
+  })
+
+  test('whose input never ends: it is given up in time', async () => {
+    await using place = await chain()
+    const io = fakeIo({ cwd: place.folder, env: { ...env, ERRAND_LEDGER: join(place.folder, 'ledger.db') } })
+    const endless = new Readable({ read() {} })
+    io.input = () => endless
+    expect(await main(['hook', name, '--timeout', '20ms'], io)).toBe(0)
+    expect({ out: io.out(), err: io.err(), exited: io.exited }).toEqual({ out: '', err: '', exited: [0] })
+    endless.destroy()
+  })
+
+  test('whose ledger somebody holds: it is given up in time, whatever it still waits for', async () => {
+    vi.stubEnv('ERRAND_DEBUG', '1')
+    vi.stubEnv('ERRAND_TASK_ID', '1')
+    await using place = new Workplace()
+    vi.unstubAllEnvs()
+    // Not on the board yet: to give it its number is a write.
+    await place.errand('add', 'Parse')
+    const holder = new Database(join(place.folder, 'ledger.db'))
+    holder.exec('BEGIN IMMEDIATE')
+    const ended = await place.start('hook', name, '--timeout', '500ms').ended
+    holder.exec('ROLLBACK')
+    holder.close()
+    expect(ended).toEqual({
+      code: 0,
+      out: '',
+      err: 'errand: The hook took longer than 500 ms and was given up.\n',
+    })
+  })
+})
+
+describe('install', () => {
+  const written = (place: Workplace) => JSON.parse(readFileSync(join(place.folder, '.claude/settings.json'), 'utf8'))
+
+  test('prints settings that call both hooks, and writes nothing', async () => {
+    await using place = new Workplace()
+    const { out } = await place.errand('hook', 'install')
+    const { hooks } = JSON.parse(out)
+    expect(hooks.SessionStart[0].hooks[0]).toMatchObject({
+      type: 'command',
+      command: 'npx --no-install errand hook session-start',
+    })
+    expect(hooks.SessionEnd[0].hooks[0].command).toBe('npx --no-install errand hook session-end')
+    expect(() => written(place)).toThrow('ENOENT')
+  })
+
+  test('--write adds them once, beside what stands there', async () => {
+    await using place = new Workplace()
+    mkdirSync(join(place.folder, '.claude'))
+    const other = { matcher: 'startup', hooks: [{ type: 'command', command: 'date' }] }
+    writeFileSync(
+      join(place.folder, '.claude/settings.json'),
+      JSON.stringify({ model: 'opus', hooks: { SessionStart: [other], Stop: [other] } }),
+    )
+    expect((await place.errand('hook', 'install', '--write')).out).toContain('from now on')
+    const settings = written(place)
+    expect(settings).toMatchObject({
+      model: 'opus',
+      hooks: { SessionStart: [other, {}], Stop: [other], SessionEnd: [{}] },
+    })
+    expect((await place.errand('hook', 'install', '--write')).out).toContain('already')
+    expect(written(place)).toEqual(settings)
+  })
+
+  test('leaves a file alone that it cannot read', async () => {
+    await using place = new Workplace()
+    place.write('settings.json', '{ "hooks": [] ')
+    const refused = await place.errand('hook', 'install', '--write', '--settings', 'settings.json')
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('errand hook install') })
+    expect(readFileSync(join(place.folder, 'settings.json'), 'utf8')).toBe('{ "hooks": [] ')
+    const folder = await place.errand('hook', 'install', '--write', '--settings', '.')
+    expect(folder).toMatchObject({ code: 2, err: expect.stringMatching(/^errand: Cannot read .*\n$/) })
+  })
+
+  test('without its name says which hooks there are', async () => {
+    await using place = new Workplace()
+    expect(await place.errand('hook')).toMatchObject({ code: 2, err: expect.stringContaining('session-start') })
+  })
+})
+
+test('the README shows the settings that install writes', async () => {
+  await using place = new Workplace()
+  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+  const shown = /```json\n([\s\S]*?"SessionStart"[\s\S]*?)```/.exec(readme)?.[1] ?? ''
+  expect(JSON.parse(shown)).toEqual(JSON.parse((await place.errand('hook', 'install')).out))
+})
