@@ -31,7 +31,7 @@ export { type BoardMirror, type MirrorOptions, mirrorBoard } from './board/mirro
 export type { MirrorReport, RefusedFile, UnheldValue } from './board/mirror/mirror-report.ts'
 export { type AwaitWorkOptions, awaitWork } from './board/team/await-work.ts'
 export type { Mail } from './board/team/mail.ts'
-export type { Work } from './board/team/wait-for-work.ts'
+export type { AwaitedWork } from './board/team/wait-for-work.ts'
 export {
   type Ability,
   type AbilityContext,

@@ -6,8 +6,8 @@ import { type Clock, systemClock } from '../clock.ts'
 import { type BoardRef, type BoardTask, boardStatuses } from '../entities/board.ts'
 import { ErrandError } from '../errors.ts'
 import { parse } from '../parse.ts'
-import { type BoardSession, createBoardSession } from './board-session.ts'
-import { fullTask, jsonText } from './task-json.ts'
+import { createBoardSession } from './board-session.ts'
+import { taskText } from './task-json.ts'
 
 /** Options of `boardTools`. */
 export interface BoardToolsOptions {
@@ -129,7 +129,18 @@ export function boardTools(engine: { bus: Bus; instanceId: string }, options: Bo
     surface: 'tools',
     clock: clock ?? systemClock,
   })
-  const handlers = handlersOf(session)
+  return toolsOver({ call: (ability, input) => session.call(ability, input), close: () => session.close() })
+}
+
+/** Whoever invokes the abilities of a board, in whose name is its own affair. */
+export interface BoardLine {
+  call(abilityId: string, input: unknown): Promise<unknown>
+  close(): void
+}
+
+/** The four tools over such a line. */
+export function toolsOver(line: BoardLine): BoardTools {
+  const handlers = handlersOf(line)
   const schemas = Object.fromEntries(
     Object.entries(inputs).map(([name, schema]) => [name, schemaOf(schema)]),
   ) as BoardTools['schemas']
@@ -141,7 +152,7 @@ export function boardTools(engine: { bus: Bus; instanceId: string }, options: Bo
     async dispatch(name, input) {
       return Object.hasOwn(handlers, name) ? handlers[name as BoardToolName](input) : `Unknown tool: ${name}`
     },
-    close: () => session.close(),
+    close: () => line.close(),
   }
 }
 
@@ -150,8 +161,8 @@ function schemaOf(schema: z.ZodType): Record<string, unknown> {
   return rest
 }
 
-function handlersOf(session: BoardSession): BoardTools['handlers'] {
-  const task = async (ability: string, input: unknown) => (await session.call(ability, input)) as Answer
+function handlersOf(line: BoardLine): BoardTools['handlers'] {
+  const task = async (ability: string, input: unknown) => (await line.call(ability, input)) as Answer
   return {
     task_create: (input) =>
       answering(async () => {
@@ -174,7 +185,7 @@ function handlersOf(session: BoardSession): BoardTools['handlers'] {
     task_list: (input) =>
       answering(async () => {
         read('task_list', input)
-        return ((await session.call('board:list', { limit: 10_000 })) as { text: string }).text
+        return ((await line.call('board:list', { limit: 10_000 })) as { text: string }).text
       }),
     task_get: (input) =>
       answering(async () => taskText(await task('board:get', { id: read('task_get', input).task_id }))),
@@ -184,11 +195,6 @@ function handlersOf(session: BoardSession): BoardTools['handlers'] {
 interface Answer {
   task: BoardTask
   unblocked?: Array<{ id: number }>
-}
-
-function taskText({ task, unblocked = [] }: Answer): string {
-  const freed = unblocked.length === 0 ? {} : { unblocked: unblocked.map(({ id }) => id) }
-  return jsonText({ ...fullTask(task), ...freed })
 }
 
 /** What went wrong is an answer like any other: the model reads it and goes on. */
@@ -235,7 +241,7 @@ function refIn(text: string): BoardRef {
 }
 
 /** Said first, and in the words that loops expect. */
-function requireStatus(input: unknown): void {
+export function requireStatus(input: unknown): void {
   const status = (input as { status?: unknown } | null | undefined)?.status
   if (status === undefined || (boardStatuses as readonly unknown[]).includes(status)) return
   throw new ErrandError('INVALID_INPUT', `Invalid status: ${String(status)}`, {

@@ -44,3 +44,9 @@ export function fullTask(task: BoardTask): Record<string, unknown> {
 export function jsonText(value: unknown): string {
   return JSON.stringify(value, null, 2)
 }
+
+/** A task as an answer, with the numbers of those that came free by what was done. */
+export function taskText({ task, unblocked = [] }: { task: BoardTask; unblocked?: Array<{ id: number }> }): string {
+  const freed = unblocked.length === 0 ? {} : { unblocked: unblocked.map(({ id }) => id) }
+  return jsonText({ ...fullTask(task), ...freed })
+}

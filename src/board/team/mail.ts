@@ -1,0 +1,132 @@
+// Mail between members of a team: whoever has a name has an inbox, on each board its own. A message is kept until its reader takes
+// it, and taken in the transaction that marks it as read: of two readers of one name each message comes to one.
+import { type MailRecord, mainBoard } from '../../entities/board.ts'
+import { type Op, type Reads, type Tx, writing } from '../../ledger/ledger.ts'
+import { loadBoard } from '../numbering.ts'
+import type { TeamHost } from './team-host.ts'
+
+/** Characters that leave an inbox at once, unless a single message has more. */
+const mostText = 262_144
+
+/** A message as its reader gets it. Times are epoch milliseconds. */
+export interface Mail {
+  id: string
+  from: string
+  /** `request` wants an answer, `response` is one. */
+  kind: MailRecord['kind']
+  topic?: string
+  body: string
+  /** Of a request and of its answer: one id for both. */
+  requestId?: string
+  /** Of a request: pending until it is answered. Of an answer: what it says. */
+  verdict?: 'pending' | 'approved' | 'rejected'
+  sentAt: number
+}
+
+export interface Letter {
+  to: string
+  topic?: string | undefined
+  body: string
+}
+
+export interface Inbox {
+  /** Oldest first. */
+  mail: Mail[]
+  /** There is more than was asked for, or than fits. */
+  more: boolean
+}
+
+/** Resolves to its id. @throws ErrandError NOT_FOUND for a board that nobody has made. */
+export async function sendMail(host: TeamHost, board: string, from: string, letter: Letter): Promise<string> {
+  const id = host.nextId('mail')
+  await post(host, board, {
+    id,
+    board,
+    sender: from,
+    recipient: letter.to,
+    kind: 'message',
+    topic: letter.topic ?? '',
+    body: letter.body,
+    requestId: null,
+    verdict: null,
+  })
+  return id
+}
+
+/** A piece of mail, put into the inbox of its recipient. */
+export async function post(
+  host: TeamHost,
+  board: string,
+  mail: Omit<MailRecord, 'seq' | 'createdAt' | 'readAt'>,
+): Promise<void> {
+  const { at } = await host.moment()
+  await host.step(
+    writing('send mail', function* (tx): Op<void> {
+      yield* loadBoard(tx, board, at)
+      yield* tx.mail.insert({ ...mail, createdAt: at, readAt: null })
+    }),
+  )
+  await host.stir()
+}
+
+/** Takes unread messages out of an inbox, or only looks at them. */
+export async function readInbox(
+  host: TeamHost,
+  board: string,
+  reader: string,
+  { limit, keep }: { limit: number; keep: boolean },
+): Promise<Inbox> {
+  const { at } = await host.moment()
+  if (keep) {
+    return host.read(function* (tx) {
+      yield* requireBoard(tx, board, at)
+      return (yield* unreadOf(tx, board, reader, limit)).inbox
+    })
+  }
+  return host.step(
+    writing('read inbox', function* (tx): Op<Inbox> {
+      yield* requireBoard(tx, board, at)
+      return yield* takeMail(tx, board, reader, limit, at)
+    }),
+  )
+}
+
+/** Takes unread messages as a part of another step. */
+export function* takeMail(tx: Tx, board: string, reader: string, limit: number, at: number): Op<Inbox> {
+  const { taken, inbox } = yield* unreadOf(tx, board, reader, limit)
+  for (const { id } of taken) yield* tx.mail.markRead(id, at)
+  return inbox
+}
+
+function* requireBoard(tx: Reads, board: string, at: number): Op<void> {
+  if (board !== mainBoard) yield* loadBoard(tx, board, at)
+}
+
+function* unreadOf(tx: Reads, board: string, reader: string, limit: number): Op<{ taken: MailRecord[]; inbox: Inbox }> {
+  const unread = yield* tx.mail.unread(board, reader, limit + 1)
+  const taken = fitting(unread.slice(0, limit))
+  return { taken, inbox: { mail: taken.map(toMail), more: taken.length < unread.length } }
+}
+
+/** The first, and as many after it as an answer has room for. */
+function fitting(mail: readonly MailRecord[]): MailRecord[] {
+  let text = 0
+  const tooMany = mail.findIndex(({ body }, index) => {
+    text += body.length
+    return index > 0 && text > mostText
+  })
+  return tooMany === -1 ? [...mail] : mail.slice(0, tooMany)
+}
+
+function toMail({ id, sender, kind, topic, body, requestId, verdict, createdAt }: MailRecord): Mail {
+  return {
+    id,
+    from: sender,
+    kind,
+    ...(topic === '' ? {} : { topic }),
+    body,
+    ...(requestId === null ? {} : { requestId }),
+    ...(verdict === null ? {} : { verdict }),
+    sentAt: createdAt,
+  }
+}

@@ -1,0 +1,107 @@
+// Members that speak through a session: it holds their claims alive, and when it dies they are anybody's after the lease.
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type BoardSession, createBoardSession } from '../../../src/board/board-session.ts'
+import type { BoardTask } from '../../../src/entities/board.ts'
+import { refusalOf, turns } from '../../engine/world.ts'
+import { createAll, openTeam, type Team } from './world.ts'
+
+const leaseMs = 900
+
+function sessionOf({ bus, clock }: Team, as: string): BoardSession {
+  const session = createBoardSession({ bus, as, clock, leaseMs, surface: 'mcp' })
+  onTestFinished(() => session.close())
+  return session
+}
+
+/** Time as it passes: in steps short enough that what each sets off is done before the next. */
+async function pass({ clock }: Team, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 100) {
+    clock.advance(Math.min(left, 100))
+    await turns()
+  }
+}
+
+const taskOf = async ({ bus }: Team, id = 1): Promise<BoardTask> => (await bus.call('board:get', { id })).task
+
+describe('A session', () => {
+  it('S4-057 keeps its claims for as long as it lives, without a word of its agent', async () => {
+    const team = await openTeam()
+    await createAll(team.bus, 'Write', 'Test')
+    const ada = sessionOf(team, 'ada')
+    await ada.call('board:claim', { id: 1 })
+    await ada.call('board:claim_next', {})
+    await pass(team, 10 * leaseMs)
+    expect(ada.held()).toMatchObject([
+      { id: 1, subject: 'Write', fence: 1 },
+      { id: 2, subject: 'Test', fence: 1 },
+    ])
+    expect(await taskOf(team)).toMatchObject({ owner: 'ada', status: 'in_progress', fence: 1 })
+    await ada.call('board:complete', { id: 1 })
+    expect(ada.held()).toMatchObject([{ id: 2 }])
+    expect((await team.bus.call('board:log', { id: 1 })).claims).toHaveLength(1)
+  })
+
+  it('S4-057 S4-059 that dies loses them when the lease is over: the task is anybody’s, the log says why, and late writes are refused', async () => {
+    const team = await openTeam()
+    await createAll(team.bus, 'Write')
+    const ada = sessionOf(team, 'ada')
+    await ada.call('board:claim', { id: 1 })
+    ada.close()
+    await pass(team, leaseMs - 100)
+    expect(await taskOf(team)).toMatchObject({ owner: 'ada', status: 'in_progress' })
+    await pass(team, 100)
+    expect(await taskOf(team)).toMatchObject({ owner: '', status: 'pending', ready: true })
+    const bob = sessionOf(team, 'bob')
+    expect(await bob.call('board:claim_next', {})).toMatchObject({ task: { id: 1, owner: 'bob', fence: 2 } })
+    expect((await team.bus.call('board:log', { id: 1 })).claims).toMatchObject([
+      { event: 'claimed', owner: 'ada', source: 'mcp', fence: 1 },
+      { event: 'released', owner: 'ada', fence: 1, reason: 'the lease is over' },
+      { event: 'claimed', owner: 'bob', fence: 2 },
+    ])
+    await refusalOf(ada.call('board:complete', { id: 1 }), 'STALE_CLAIM')
+    expect(await taskOf(team)).toMatchObject({ owner: 'bob', status: 'in_progress' })
+  })
+
+  it('S4-057 of the same name takes up what the last one held, in time', async () => {
+    const team = await openTeam()
+    await createAll(team.bus, 'Write')
+    const before = sessionOf(team, 'ada')
+    await before.call('board:claim', { id: 1 })
+    before.close()
+    await pass(team, leaseMs / 3)
+
+    const after = sessionOf(team, 'ada')
+    expect(after.held()).toEqual([])
+    await after.call('board:update', { id: 1, activeForm: 'Writing' })
+    expect(after.held()).toMatchObject([{ id: 1, fence: 1 }])
+    await pass(team, 5 * leaseMs)
+    expect(await after.call('board:complete', { id: 1 })).toMatchObject({ task: { status: 'completed', fence: 1 } })
+    expect((await team.bus.call('board:log', { id: 1 })).claims).toHaveLength(1)
+  })
+
+  it('forgets a claim that it has lost, and beats no more', async () => {
+    const team = await openTeam()
+    await createAll(team.bus, 'Write')
+    const ada = sessionOf(team, 'ada')
+    const idle = team.clock.pending
+    await ada.call('board:claim', { id: 1 })
+    await team.engine.cancel((await taskOf(team)).taskId)
+    await pass(team, leaseMs)
+    expect(ada.held()).toEqual([])
+    expect(team.clock.pending).toBe(idle)
+  })
+
+  it('S4-060 that waits for work holds what it gets, and has the mail of its member alone', async () => {
+    const team = await openTeam()
+    await createAll(team.bus, 'Write')
+    const ada = sessionOf(team, 'ada')
+    const bob = sessionOf(team, 'bob')
+    await bob.call('board:send', { to: 'ada', body: 'hello', as: 'somebody else' })
+    expect(await bob.call('board:inbox', { as: 'ada' })).toEqual({ mail: [], more: false })
+    expect(await ada.call('board:wait', { as: 'bob' })).toMatchObject({ kind: 'mail', mail: [{ from: 'bob' }] })
+    expect(await ada.call('board:wait', {})).toMatchObject({ kind: 'task', task: { owner: 'ada' } })
+    await pass(team, 3 * leaseMs)
+    expect(ada.held()).toMatchObject([{ id: 1 }])
+    expect(await taskOf(team)).toMatchObject({ owner: 'ada', status: 'in_progress' })
+  })
+})
