@@ -320,6 +320,8 @@ export interface Tx extends Reads {
     insert(mail: Omit<MailRecord, 'seq'>): Op<number>
     markRead(id: string, at: number): Op<void>
     decide(id: string, verdict: 'approved' | 'rejected'): Op<void>
+    /** Removes what was read before a time; a request that nobody has answered stays. */
+    forget(before: number): Op<void>
   }
   readonly mirror: Reads['mirror'] & {
     hold(dir: string, board: string, instanceId: string, until: number): Op<void>

@@ -1,4 +1,5 @@
-// Purge: settled families leave the ledger, whole, and with them the part of the feed that told of them.
+// Purge: settled families leave the ledger, whole, and with them the part of the feed that told of them; and mail that has been
+// read.
 
 import { ErrandError } from '../errors.ts'
 import type { Op, Purged, PurgePosition, Reads, Step } from '../ledger/ledger.ts'
@@ -15,6 +16,7 @@ export function purge(before: number, after?: PurgePosition): Step<number, numbe
     load: (tx) => purgedThrough(tx),
     judge: (through) => through,
     *write(tx, through): Op<Purged> {
+      if (after === undefined) yield* tx.mail.forget(before)
       const purged = yield* tx.cascade.purge(before, batch, after)
       if (purged.through > through) yield* tx.setting.put(setting, purged.through)
       return purged

@@ -77,6 +77,12 @@ export function createMailTable(compiler: StatementCompiler): Tx['mail'] {
       .set({ verdict: hole('verdict') })
       .where('id', '=', hole('id')),
   )
+  const deleteRead = prepare((db, hole) =>
+    db
+      .deleteFrom('mail')
+      .where('read_at', '<', hole('before'))
+      .where((where) => where.or([where('verdict', 'is', null), where('verdict', '<>', 'pending')])),
+  )
 
   return {
     *get(id) {
@@ -113,6 +119,9 @@ export function createMailTable(compiler: StatementCompiler): Tx['mail'] {
     },
     *decide(id, verdict) {
       yield* change(updateVerdict, { id, verdict })
+    },
+    *forget(before) {
+      yield* change(deleteRead, { before })
     },
   }
 }
