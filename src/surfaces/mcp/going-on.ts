@@ -58,7 +58,9 @@ export async function waitForAWhile(
     if (leaving?.aborted) return waitForAWhile(engine, input, { longestMs: shortestMs }, wait)
     if (!ErrandError.isInstance(error) || error.code !== 'TIMEOUT') throw error
     // It has been waited for, so the input was taken: these are ids.
-    const tasks = await Promise.all((input['taskIds'] as string[]).map(async (id) => ({ id, task: await engine.get(id) })))
+    const tasks = await Promise.all(
+      (input['taskIds'] as string[]).map(async (id) => ({ id, task: await engine.get(id) })),
+    )
     const standing = tasks.map(({ id, task }) => toAwaitedTask(id, task === null ? null : outcomeOf(task)))
     const asking = tasks.filter(({ task }) => task?.status === 'input_required').map(({ id }) => id)
     return answerResult({ tasks: standing }, whatNext(asking))

@@ -5,6 +5,9 @@ import { isoTime } from '../../clock.ts'
 import type { TaskStatus } from '../../entities/task.ts'
 import { answerResult, failureResult, type ToolResult } from './tool-results.ts'
 
+/** By which a client takes a request back: there will be no answer. */
+export const withdrawal = 'notifications/cancelled'
+
 export type HandleStatus = 'working' | 'input_required' | 'completed' | 'cancelled'
 
 /** The protocol's notion of `failed` is an error of the protocol itself: a task that failed has completed, with an error. */

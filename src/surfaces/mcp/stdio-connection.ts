@@ -5,6 +5,7 @@ import type { JSONRPCMessage, ReadBuffer, Transport } from '@modelcontextprotoco
 import type { Clock } from '../../clock.ts'
 import { rest } from '../../signals.ts'
 import type { Sdk } from './load-sdk.ts'
+import { withdrawal } from './mapping.ts'
 
 /** How long answers may take once the input has ended. */
 const lastAnswersMs = 5_000
@@ -82,28 +83,29 @@ export class StdioConnection implements Transport {
       this.#breakOff(error as Error)
       return
     }
-    while (this.#readOne()) {}
-  }
-
-  /** False when there is no whole line. One that is no message is passed over. */
-  #readOne(): boolean {
-    try {
-      const message = this.#received.readMessage()
-      if (message === null) return false
+    for (let message = this.#next(); message !== null; message = this.#next()) {
+      if (message === undefined) continue
       this.#note(message)
       this.onmessage?.(message)
+    }
+  }
+
+  /** The next whole line; null when there is none, undefined for one that is no message. */
+  #next(): JSONRPCMessage | null | undefined {
+    try {
+      return this.#received.readMessage()
     } catch (error) {
       this.#report(error as Error)
+      return undefined
     }
-    return true
   }
 
   #note(message: JSONRPCMessage): void {
     if (!('method' in message)) return
     // A subscription is answered when it ends, and it ends with the connection.
     if ('id' in message && message.method !== 'subscriptions/listen') this.#unanswered.add(message.id)
-    const canceled = message.method === 'notifications/cancelled' ? message.params?.['requestId'] : undefined
-    if (typeof canceled === 'string' || typeof canceled === 'number') this.#settle(canceled)
+    const withdrawn = message.method === withdrawal ? message.params?.['requestId'] : undefined
+    if (typeof withdrawn === 'string' || typeof withdrawn === 'number') this.#settle(withdrawn)
   }
 
   #settle(id: string | number): void {

@@ -2,11 +2,22 @@
 // that nothing of what they set going ends with them.
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Engine } from '../../../src/api.ts'
 import { serveMcpHttp } from '../../../src/surfaces/mcp/index.ts'
 import { ledgerFile, openEngine } from '../../engine/world.ts'
-import { type AnyClient, connectHttp, connectStdio, type Era, eras, token } from './world.ts'
+import {
+  type Answer,
+  type AnyClient,
+  connectHttp,
+  connectStdio,
+  type Era,
+  eras,
+  token,
+  toolErrorOf,
+  withProcesses,
+} from './world.ts'
 
 const taskTools = [
   'task_answer',
@@ -36,7 +47,7 @@ async function overHttp(era: Era): Promise<AnyClient> {
 const transports = { http: overHttp, stdio: (era: Era) => connectStdio(era, ledgerFile()) }
 const all = eras.flatMap((era) => Object.entries(transports).map(([name, connect]) => ({ era, name, connect })))
 
-describe.each(all)('A client of the $era era over $name', ({ era, connect }) => {
+describe.each(all)('A client of the $era era over $name', withProcesses, ({ era, connect }) => {
   it('sees the tools with portable schemas, makes a task, waits for it and reads what it came to', async () => {
     const client = await connect(era)
     const tools = await client.tools()
@@ -70,32 +81,31 @@ describe.each(all)('A client of the $era era over $name', ({ era, connect }) => 
     expect((await client.call('task_wait', { taskIds: [taskId] })).structuredContent).toEqual({
       tasks: [{ taskId, status: 'failed', error: 'No such luck' }],
     })
-    expect(errorOf(await client.call('task_create', { goal: 7 }))).toMatchObject({
+    expect(toolErrorOf(await client.call('task_create', { goal: 7 }))).toMatchObject({
       code: 'INVALID_INPUT',
       details: { abilityId: 'task:create', issues: [{ path: 'goal' }] },
     })
-    const unknown = errorOf(await client.call('task_get', { taskId: 'task-nowhere' }))
+    const unknown = toolErrorOf(await client.call('task_get', { taskId: 'task-nowhere' }))
     expect(unknown).toMatchObject({ code: 'NOT_FOUND', message: expect.stringContaining('task-nowhere') as string })
     expect(JSON.stringify(unknown)).not.toMatch(/\.ts\b|node_modules|stack|\bSELECT\b/)
     await expect(client.call('ldg_task_get', { id: taskId })).rejects.toMatchObject({ code: -32_602 })
   })
 })
 
-function errorOf({ isError, content }: Awaited<ReturnType<AnyClient['call']>>): unknown {
-  expect(isError).toBe(true)
-  return (JSON.parse(content[0]?.text ?? '') as { error: unknown }).error
-}
-
-describe.each(eras)('What a client of the %s era set going', (era) => {
+describe.each(eras)('What a client of the %s era set going', withProcesses, (era) => {
   it('goes on when its process over stdio is gone in the middle of a wait', async () => {
     const ledger = ledgerFile()
     const file = join(dirname(ledger), 'go-on')
     const first = await connectStdio(era, ledger)
     const created = await first.call('task_create', { goal: 'Wait', executor: 'until', input: { file } })
     const taskId = created.structuredContent?.['taskId'] as string
-    const waiting = first.call('task_wait', { taskIds: [taskId] }).catch((error: unknown) => error)
+    const isCutShort = (answer: Answer | null) =>
+      answer === null || isDeepStrictEqual(answer.structuredContent, { tasks: [{ taskId, status: 'open' }] })
+    const waiting = first.call('task_wait', { taskIds: [taskId] }).catch((error: Error) => error)
     await first.close()
-    expect(await waiting).toBeInstanceOf(Error)
+    // Some clients still read what is answered to them while they close, some do not.
+    const outcome = await waiting
+    expect(outcome instanceof Error ? null : outcome).toSatisfy(isCutShort)
 
     const second = await connectStdio(era, ledger)
     expect((await second.call('task_get', { taskId })).structuredContent).toMatchObject({

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type AgentSession, type McpStdioOptions, serveMcpStdio } from '../../../src/surfaces/mcp/index.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
-import { deferred, ledgerFile, openEngine, refusalOf } from '../../engine/world.ts'
+import { deferred, ledgerFile, openEngine, refusalOf, turns } from '../../engine/world.ts'
 import { connectByHand, modernRequest, serverScript, tasksExtension } from './world.ts'
 
 async function serve(options: McpStdioOptions = {}) {
@@ -96,37 +96,53 @@ describe('A server over stdio', () => {
     expect(task).toMatchObject({ status: 'submitted', owner: null })
   })
 
-  it('waits for the last answers for a while, and then breaks off what is under way', async () => {
-    const clock = new SimulatedClock()
-    const { engine, input, ended, send } = await serve({ abilities: ['notes:*'], clock })
-    const begun = deferred()
-    const broken = deferred()
-    const schema = z.strictObject({})
-    engine.bus.register({
-      id: 'notes:slow',
-      description: 'Takes its time.',
-      input: schema,
-      output: schema,
-      handle: (_input, { signal }) => {
-        begun.resolve()
-        return new Promise((_resolve, reject) => {
-          signal.addEventListener('abort', () => {
-            broken.resolve()
-            reject(signal.reason as Error)
+  describe('that takes long to answer', () => {
+    async function serveSlowly() {
+      const clock = new SimulatedClock()
+      const client = await serve({ abilities: ['notes:*'], clock })
+      const begun = deferred()
+      const broken = deferred()
+      const schema = z.strictObject({})
+      client.engine.bus.register({
+        id: 'notes:slow',
+        description: 'Takes its time.',
+        input: schema,
+        output: schema,
+        handle: (_input, { signal }) => {
+          begun.resolve()
+          return new Promise((_resolve, reject) => {
+            signal.addEventListener('abort', () => {
+              broken.resolve()
+              reject(signal.reason as Error)
+            })
           })
-        })
-      },
+        },
+      })
+      client.send(modernRequest('tools/call', { name: 'notes_slow', arguments: {} }))
+      await begun.promise
+      return { ...client, clock, broken }
+    }
+
+    it('is waited for, for a while, and then broken off', async () => {
+      const { engine, input, ended, clock, broken } = await serveSlowly()
+      const closed = once(input, 'close')
+      input.end()
+      await closed
+      clock.advance(4_999)
+      await turns()
+      expect(engine.bus.log({ limit: 1 })).toEqual([])
+      clock.advance(1)
+      await broken.promise
+      await ended
     })
-    send(modernRequest('tools/call', { name: 'notes_slow', arguments: {} }))
-    await begun.promise
-    const closed = once(input, 'close')
-    input.end()
-    await closed
-    clock.advance(4_999)
-    expect(engine.bus.log({ limit: 1 })).toEqual([])
-    clock.advance(1)
-    await broken.promise
-    await ended
+
+    it('is not waited for once its client has taken the call back', async () => {
+      const { input, ended, send, broken } = await serveSlowly()
+      send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1, reason: 'enough' } })
+      input.end()
+      await broken.promise
+      await ended
+    })
   })
 
   it('ends at once when nobody reads its answers any longer', async () => {
@@ -213,7 +229,8 @@ describe('A server in a process of its own', () => {
     const ids = [0, 1, 2]
     const requests = ids.map((id) => ({ ...create({ goal: long }), id }))
     const lists = ids.map((id) => ({ ...modernRequest('tools/list'), id: id + ids.length }))
-    const lines = [...requests, ...lists].map((each) => `${JSON.stringify(each)}\n`).join('')
+    const wait = { ...modernRequest('tools/call', { name: 'board_wait', arguments: { as: 'ada' } }), id: 6 }
+    const lines = [...requests, ...lists, wait].map((each) => `${JSON.stringify(each)}\n`).join('')
     const out = await new Promise<string>((resolve, reject) => {
       const options = { timeout: 15_000, maxBuffer: 10_000_000 }
       const child = execFile(process.execPath, [serverScript, ledgerFile()], options, (error, stdout) =>
@@ -225,7 +242,8 @@ describe('A server in a process of its own', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as { id: number; result?: object })
-    expect(answers.map(({ id }) => id).toSorted()).toEqual([0, 1, 2, 3, 4, 5])
+    expect(new Set(answers.map(({ id }) => id))).toEqual(new Set([0, 1, 2, 3, 4, 5, 6]))
+    expect(answers).toHaveLength(7)
     for (const { result } of answers) expect(result).toBeDefined()
   })
 })

@@ -62,6 +62,9 @@ export async function connectHttp(era: Era, url: string, headers: Record<string,
 
 export const serverScript = join(import.meta.dirname, 'stdio-server.ts')
 
+/** For tests that start processes, which take their time on a busy machine: the modern client starts two for a connection. */
+export const withProcesses = { timeout: 60_000 }
+
 /** Starts the server's process; it ends with the client. */
 export async function connectStdio(era: Era, ...args: string[]): Promise<AnyClient> {
   const server = { command: process.execPath, args: [serverScript, ...args] }
