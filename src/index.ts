@@ -24,6 +24,7 @@ export type {
   Watched,
   Why,
 } from './api.ts'
+export { type BoardSession, type BoardSessionOptions, createBoardSession } from './board/board-session.ts'
 export { type BoardToolName, type BoardTools, type BoardToolsOptions, boardTools } from './board/board-tools.ts'
 export { exportBoard } from './board/mirror/export-board.ts'
 export { type FolderOptions, importBoard } from './board/mirror/import-board.ts'

@@ -1,11 +1,15 @@
 // A member of the team at work: one name, the claims that it holds, and their signs of life. Whoever speaks for an agent (a tool
 // set, an MCP connection) holds owner, fence and lease here, so that the agent itself need know of none of them.
+import { z } from 'zod'
 import type { Bus, InvokeOptions } from '../bus/bus.ts'
-import type { Clock } from '../clock.ts'
+import { type Clock, systemClock } from '../clock.ts'
 import { type BoardRef, type BoardTask, mainBoard } from '../entities/board.ts'
 import { ErrandError } from '../errors.ts'
+import { parse } from '../parse.ts'
 
+/** Options of `createBoardSession`. */
 export interface BoardSessionOptions {
+  /** That of the engine: `engine.bus`. */
   bus: Pick<Bus, 'call' | 'get'>
   /** Name of the member: owner of what it claims. Two sessions of one name are one member. */
   as: string
@@ -15,10 +19,27 @@ export interface BoardSessionOptions {
   board?: string | undefined
   /** How long it may be silent before others may take its tasks, in milliseconds; null for claims that never lapse. Default 60,000. */
   leaseMs?: number | null | undefined
-  /** Named in the claim log. */
-  surface: string
-  clock: Clock
+  /** Named in the claim log. Default `session`. */
+  surface?: string | undefined
+  /** Default: the system's. */
+  clock?: Clock | undefined
 }
+
+const word = z.string().trim().min(1).max(100)
+const optionsSchema = z.strictObject({
+  bus: z.custom<BoardSessionOptions['bus']>(
+    (value) => typeof (value as Bus | null)?.call === 'function',
+    'expected a bus: `engine.bus`',
+  ),
+  as: word,
+  role: word.optional(),
+  board: word.default(mainBoard),
+  leaseMs: z.number().min(100).max(8.64e15).nullable().default(60_000),
+  surface: word.default('session'),
+  clock: z
+    .custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function', 'expected a clock with `now`')
+    .default(() => systemClock),
+})
 
 export interface BoardSession {
   readonly as: string
@@ -30,7 +51,6 @@ export interface BoardSession {
   close(): void
 }
 
-const usualLeaseMs = 60_000
 /** Signs of life in the time of a lease. */
 const beatsPerLease = 3
 const codesOfLoss = new Set(['STALE_CLAIM', 'NOT_OWNER', 'NOT_CLAIMABLE', 'NOT_FOUND', 'INVALID_TRANSITION'])
@@ -41,9 +61,17 @@ function rolesOf(abilityId: string): string[] {
   return ['board:claim', 'board:claim_next', 'board:wait'].includes(abilityId) ? ['role'] : []
 }
 
+/**
+ * A member's session on the board of an engine.
+ *
+ * @example
+ * const session = createBoardSession({ bus: engine.bus, as: 'alice', leaseMs: 30_000 })
+ * const { task } = await session.call('board:claim_next', {})
+ *
+ * @throws ErrandError INVALID_INPUT, UNKNOWN_OPTION for bad options.
+ */
 export function createBoardSession(options: BoardSessionOptions): BoardSession {
-  const { bus, as, role, board = mainBoard, clock, surface } = options
-  const leaseMs = options.leaseMs === undefined ? usualLeaseMs : options.leaseMs
+  const { bus, as, role, board, leaseMs, surface, clock } = parse(optionsSchema, options, 'createBoardSession')
   const caller = { surface, owner: as }
   const holds = new Map<string, BoardTask>()
   let timer: unknown
@@ -60,7 +88,7 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
   }
 
   async function beat(): Promise<void> {
-    for (const task of [...holds.values()]) {
+    for (const task of holds.values()) {
       try {
         await bus.call('board:heartbeat', { id: task.taskId, fence: task.fence, board }, { caller })
       } catch (error) {

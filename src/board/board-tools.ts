@@ -244,8 +244,12 @@ function refIn(text: string): BoardRef {
 export function requireStatus(input: unknown): void {
   const status = (input as { status?: unknown } | null | undefined)?.status
   if (status === undefined || (boardStatuses as readonly unknown[]).includes(status)) return
-  throw new ErrandError('INVALID_INPUT', `Invalid status: ${String(status)}`, {
-    field: 'status',
-    allowed: [...boardStatuses],
-  })
+  throw new ErrandError(
+    'INVALID_INPUT',
+    `Invalid status: ${typeof status === 'string' ? status : JSON.stringify(status)}`,
+    {
+      field: 'status',
+      allowed: [...boardStatuses],
+    },
+  )
 }

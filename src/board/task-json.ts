@@ -30,7 +30,7 @@ export function plainTask(task: BoardTask): Record<string, unknown> {
     ...(tags.length === 0 ? {} : { tags }),
     ...(parent === undefined ? {} : { parent }),
     ...(workspace === undefined ? {} : { workspace }),
-    ...(extra ?? {}),
+    ...extra,
   }
 }
 

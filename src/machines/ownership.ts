@@ -44,7 +44,7 @@ export function isOwner(task: Claimed, quote: Quote | undefined): boolean {
 function notOwner(task: Claimed, quote: Quote | undefined): ErrandError {
   return new ErrandError(
     'NOT_OWNER',
-    `${task.id} is worked on by ${task.owner}, ${quote === undefined ? 'and this write does not say who it is from' : `not by ${quote.owner}`}. Pass { owner }, or the task as \`claim\` returned it; \`cancel\` and \`pause\` are anybody's.`,
+    `${task.id} is ${task.status === 'submitted' ? 'meant for' : 'worked on by'} ${task.owner}, ${quote === undefined ? 'and this write does not say who it is from' : `not by ${quote.owner}`}. Pass { owner }, or the task as \`claim\` returned it; \`cancel\` and \`pause\` are anybody's.`,
     { taskId: task.id, owner: task.owner, ...(quote === undefined ? {} : { by: quote.owner }) },
   )
 }

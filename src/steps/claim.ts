@@ -264,7 +264,7 @@ export function putBack(id: string, moment: Moment): Step<TaskRecord, Lapse, voi
 
 /** A claim that holds, quoted by its owner. One who has lost it hears that first, whatever has become of the task since. */
 function requireClaim(task: TaskRecord, quote: Quote | undefined, what: string): void {
-  if (task.fence > 0) requireOwner(task, quote)
+  if (task.fence > 0 || task.owner !== null) requireOwner(task, quote)
   if (task.completedAt !== null) requireTransition(task, 'wait')
   if (task.owner !== null) return
   throw new ErrandError('NOT_CLAIMABLE', `Cannot ${what} ${task.id}: nobody has claimed it. \`claim\` it first.`, {

@@ -171,7 +171,9 @@ describe('task_update', () => {
       owner: 'alice',
     })
     for (const status of ['done', 'COMPLETED', 'working', 'canceled', '', null, 3, ['completed']])
-      expect(await say('task_update', { task_id: 1, status })).toBe(`Error: Invalid status: ${String(status)}`)
+      expect(await say('task_update', { task_id: 1, status })).toBe(
+        `Error: Invalid status: ${typeof status === 'string' ? status : JSON.stringify(status)}`,
+      )
     expect(await ask('task_update', { task_id: 1, subject: 'A2', priority: 3 })).toMatchObject({
       subject: 'A2',
       priority: 3,

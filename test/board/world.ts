@@ -41,7 +41,7 @@ export async function openBoard(options: EngineOptions = {}): Promise<Agent & { 
 export async function graph({ engine }: { engine: Engine }, lines: Record<string, string>): Promise<void> {
   const numbers = new Map<string, number>()
   for (const [subject, after] of Object.entries(lines)) {
-    const blockedBy = [...after].map((each) => numbers.get(each) as number)
+    const blockedBy = after.split('').map((each) => numbers.get(each) as number)
     const { task } = await engine.bus.call('board:create', { subject, blockedBy })
     numbers.set(subject, task.id)
   }

@@ -113,6 +113,7 @@ export const publicTypesAreOurOwn: Rule = (files) => {
     'dist/testing/index.d.ts',
     'dist/vocabularies/exo.d.ts',
     'dist/vocabularies/agent-os.d.ts',
+    'dist/vocabularies/s07.d.ts',
     'dist/ai/durable.d.ts',
     'dist/surfaces/mcp/index.d.ts',
   ]).flatMap((file) =>

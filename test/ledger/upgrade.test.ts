@@ -1,7 +1,7 @@
-// A ledger of version 1, with a row of every kind in it, is brought to the present one: nothing is lost, the new columns hold
-// what they would if they had always been there, and an engine works on it.
+// A ledger of an earlier version, with a row of every kind in it, is brought to the present one: nothing is lost, the new columns
+// hold what they would if they had always been there, and an engine works on it.
 import { PGlite } from '@electric-sql/pglite'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createEngine } from '../../src/engine.ts'
 import { postgresDialect } from '../../src/ledger/dialects/postgres/dialect.ts'
 import { connect } from '../../src/ledger/dialects/sqlite/connection.ts'
@@ -15,7 +15,11 @@ import { firstVersionRows, upgradedNumbers } from './first-version.ts'
 
 type Rows = Array<Record<string, unknown>>
 
+/** All that there have been before this one. */
+const earlierVersions = Array.from({ length: ledgerVersion - 1 }, (_, index) => index + 1)
+
 const tables = ['task', 'dependency', 'run', 'call', 'message', 'event', 'instance']
+const newTables = ['setting', 'board', 'board_task', 'mail', 'board_mirror', 'board_file']
 
 function withFile<R>(file: string, work: (connection: ReturnType<typeof connect>) => R): R {
   const connection = connect(file, { busyTimeoutMs: 50 })
@@ -31,15 +35,24 @@ const rowsIn = (file: string, sql: string): Rows =>
 
 const contentOf = (file: string): Rows[] => tables.map((table) => rowsIn(file, `select * from "${table}"`))
 
-/** A file as the first version left it. */
-function firstVersionFile(): string {
+/** The statements that bring a ledger from one version to another. */
+function textsBetween(dialect: Parameters<typeof migrationTexts>[0], from: number, to: number): string[] {
+  const texts = migrationTexts(dialect, from)
+  return texts.slice(0, texts.length - migrationTexts(dialect, to).length)
+}
+
+/** What a version left that the first one had begun. */
+function textsOf(dialect: Parameters<typeof migrationTexts>[0], version: number): string[] {
+  return [...textsBetween(dialect, 0, 1), ...firstVersionRows, ...textsBetween(dialect, 1, version)]
+}
+
+/** A file as that version left it. */
+function fileOf(version: number): string {
   const file = ledgerFile()
   withFile(file, (old) => {
-    const first = migrationTexts(sqliteDialect, 0)
-    for (const text of first.slice(0, first.length - migrationTexts(sqliteDialect, 1).length)) old.execute(text)
-    for (const text of firstVersionRows) old.execute(text)
+    for (const text of textsOf(sqliteDialect, version)) old.execute(text)
     old.pragma(`application_id = ${applicationId}`)
-    old.pragma('user_version = 1')
+    old.pragma(`user_version = ${version}`)
   })
   return file
 }
@@ -55,9 +68,16 @@ async function numbersOf(ledger: Ledger) {
   return found
 }
 
-describe('a ledger of version 1', () => {
+/** One server for all, a schema for each version. */
+let server: Promise<PGlite> | undefined
+
+afterAll(async () => {
+  await (await server)?.close()
+})
+
+describe.each(earlierVersions)('a ledger of version %i', (version) => {
   it('keeps every row with all that was in it, and its columns and indexes are those of a new one (X-013)', async () => {
-    const file = firstVersionFile()
+    const file = fileOf(version)
     const before = contentOf(file)
     await (await openLedger(file)).close()
     expect(contentOf(file)).toMatchObject(before)
@@ -65,7 +85,7 @@ describe('a ledger of version 1', () => {
     const fresh = ledgerFile()
     await (await openLedger(fresh)).close()
     const shape = (path: string) => ({
-      columns: [...tables, 'setting'].map((table) => [
+      columns: [...tables, ...newTables].map((table) => [
         table,
         rowsIn(path, `select name, type, "notnull", dflt_value, pk from pragma_table_info('${table}') order by name`),
       ]),
@@ -78,7 +98,7 @@ describe('a ledger of version 1', () => {
   })
 
   it('counts depths, children and what may be claimed as if it had always done so (X-013)', async () => {
-    const ledger = await openLedger(firstVersionFile())
+    const ledger = await openLedger(fileOf(version))
     onTestFinished(() => ledger.close())
     expect(await numbersOf(ledger)).toEqual(upgradedNumbers)
     expect(await ledger.read((tx) => tx.task.countQueued())).toEqual({ ready: 1, claimable: 2 })
@@ -94,13 +114,13 @@ describe('a ledger of version 1', () => {
   })
 
   it('does so on PostgreSQL too (X-013)', async () => {
-    const client = await PGlite.create()
-    onTestFinished(() => client.close())
-    const first = migrationTexts(postgresDialect, 0)
-    const texts = first.slice(0, first.length - migrationTexts(postgresDialect, 1).length)
-    for (const text of [...texts, ...firstVersionRows]) await client.query(text)
+    server ??= PGlite.create()
+    const client = await server
+    await client.query(`create schema version_${version}`)
+    await client.query(`set search_path to version_${version}`)
+    for (const text of textsOf(postgresDialect, version)) await client.query(text)
     await client.query('create table ledger_version (version bigint not null)')
-    await client.query('insert into ledger_version (version) values (1)')
+    await client.query(`insert into ledger_version (version) values (${version})`)
     const ledger = await openPostgresLedger(client)
     expect(await numbersOf(ledger)).toEqual(upgradedNumbers)
     expect((await ledger.read((tx) => tx.message.list('task-child'))).length).toBe(2)
@@ -111,7 +131,7 @@ describe('a ledger of version 1', () => {
   it('is worked on: its runs are recovered, its waits end, its tasks are claimed, run and canceled (X-013)', async () => {
     const reported: unknown[] = []
     const engine = await createEngine({
-      ledger: firstVersionFile(),
+      ledger: fileOf(version),
       executors: { work: () => 'worked' },
       onError: (error, context) => reported.push([error, context]),
     })
@@ -136,6 +156,13 @@ describe('a ledger of version 1', () => {
     }
     expect(claimed.map((task) => task.id)).toEqual(['task-grandchild', 'task-blocked', 'task-letgo'])
     expect(await engine.complete(claimed[0] as never)).toMatchObject({ status: 'completed', owner: 'ann' })
+
+    // Its tasks get their numbers by age when somebody looks.
+    const { tasks: numbered } = await engine.bus.call('board:list', {})
+    expect(numbered.map(({ id }) => id)).toEqual(numbered.map((_, index) => index + 1))
+    const seqs = await Promise.all(numbered.map(async ({ taskId }) => (await engine.get(taskId))?.seq ?? 0))
+    expect(seqs).toEqual([...seqs].sort((a, b) => a - b))
+    expect(numbered.find(({ taskId }) => taskId === 'task-grandchild')).toMatchObject({ owner: 'ann' })
 
     // The group has ended with the last of its own; a family that is still open takes a child and goes with it.
     expect((await engine.get('task-root'))?.status).toBe('completed')

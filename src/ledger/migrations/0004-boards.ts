@@ -56,6 +56,13 @@ function mailTable({ db: { schema }, integer, risingType, rising, strict }: Spel
       .on('mail')
       .columns(['board', 'recipient', 'seq'])
       .where(sql.ref('read_at'), 'is', null),
+    ...['recipient', 'sender'].map((member) =>
+      schema
+        .createIndex(`mail_request_${member}`)
+        .on('mail')
+        .columns(['board', member])
+        .where(sql.ref('kind'), '=', sql`'request'`),
+    ),
     // One request and one answer an id: a second answer cannot even be written.
     schema
       .createIndex('mail_request')

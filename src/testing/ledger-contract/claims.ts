@@ -30,6 +30,31 @@ export const claims: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.task.countQueued())).toEqual({ ready: 0, claimable: 4 })
     })
 
+    proves(
+      'is left out where it is meant for somebody else, or is not below the task that is asked for',
+      async (ledger) => {
+        await write(ledger, function* (tx) {
+          const add = (id: string, more = {}) => tx.task.insert(taskRow({ id, claimable: true, ...more }))
+          yield* add('root', { claimable: false })
+          yield* add('middle', { claimable: false, parentId: 'root' })
+          yield* add('deep', { parentId: 'middle' })
+          yield* add('anns', { owner: 'ann', priority: 5 })
+          yield* add('bobs', { owner: "bob's", parentId: 'root', priority: 9 })
+          yield* add('beside', { priority: 1 })
+        })
+        const best = async (filter: object) => (await ledger.read((tx) => tx.task.claimable(filter)))?.id
+        expect(await best({})).toBe('beside')
+        expect(await best({ owner: 'ann' })).toBe('anns')
+        expect(await best({ owner: "bob's" })).toBe('bobs')
+        expect(await best({ owner: 'carol' })).toBe('beside')
+        expect(await best({ owner: 'ann', below: 'root' })).toBe('deep')
+        expect(await best({ owner: "bob's", below: 'root' })).toBe('bobs')
+        expect(await best({ owner: "bob's", below: 'middle' })).toBe('deep')
+        expect(await best({ owner: "bob's", below: 'root', parentId: 'middle' })).toBe('deep')
+        expect(await best({ owner: 'ann', below: 'beside' })).toBe(undefined)
+      },
+    )
+
     proves('keeps its owner, fence and lease, and says when the lease is over', async (ledger) => {
       const claim = { owner: 'ann', fence: 2, leaseMs: 100 }
       await write(ledger, function* (tx) {

@@ -1,0 +1,204 @@
+// Boards: numbers that are given once, what is read by them, and the edges between tasks as a board sees them.
+import type { BoardRecord } from '../../entities/board.ts'
+import type { Ledger, Op, Tx } from '../../ledger/ledger.ts'
+import { edgeRow, someTime, taskRow } from '../factories.ts'
+import { type Theme, write } from './contract-world.ts'
+
+const boardRow = (name: string, more: Partial<BoardRecord> = {}): BoardRecord => ({
+  name,
+  parentId: null,
+  nextNumber: 1,
+  seenSeq: 0,
+  createdAt: someTime,
+  ...more,
+})
+
+/** A board, and tasks with numbers from 1 on. */
+function* numbered(tx: Tx, board: string, ids: readonly string[]): Op<void> {
+  yield* tx.board.save(boardRow(board, { nextNumber: ids.length + 1 }))
+  for (const [index, taskId] of ids.entries()) {
+    yield* tx.board.insert({ board, number: index + 1, taskId, fields: {} })
+  }
+}
+
+const insertTasks = (ledger: Ledger, ...ids: string[]) =>
+  write(ledger, function* (tx) {
+    for (const id of ids) yield* tx.task.insert(taskRow({ id }))
+  })
+
+export const boards: Theme = ({ describe, proves, expect }) => {
+  describe('a board', () => {
+    proves('is kept with its counters; whose it is stays as it was made', async (ledger) => {
+      expect(await ledger.read((tx) => tx.board.get('main'))).toBe(undefined)
+      await write(ledger, function* (tx) {
+        yield* tx.board.save(boardRow('main'))
+        yield* tx.board.save(boardRow('a "b" \'c\' — 漢', { parentId: 'task-x', nextNumber: 9 }))
+        yield* tx.board.save(boardRow('main', { nextNumber: 2 ** 40, seenSeq: 7, parentId: 'other', createdAt: 1 }))
+      })
+      expect(await ledger.read((tx) => tx.board.get('main'))).toEqual(
+        boardRow('main', { nextNumber: 2 ** 40, seenSeq: 7 }),
+      )
+      expect((await ledger.read((tx) => tx.board.list())).map(({ name, parentId }) => [name, parentId])).toEqual([
+        ['a "b" \'c\' — 漢', 'task-x'],
+        ['main', null],
+      ])
+    })
+
+    proves(
+      'finds a task by its number and the number of a task, with the fields that are kept of it',
+      async (ledger) => {
+        await insertTasks(ledger, 'a', 'b')
+        const fields = { activeForm: 'Doing "a"', workspace: "/tmp/it's", boundIn: '1/1', extra: { deep: [1, null] } }
+        await write(ledger, function* (tx) {
+          yield* numbered(tx, 'main', ['a', 'b'])
+          yield* numbered(tx, 'part', ['b'])
+          yield* tx.board.saveFields('main', 1, fields)
+        })
+        expect(await ledger.read((tx) => tx.board.entry('main', 1))).toEqual({
+          board: 'main',
+          number: 1,
+          taskId: 'a',
+          fields,
+        })
+        expect(await ledger.read((tx) => tx.board.entryOf('part', 'b'))).toMatchObject({ number: 1, fields: {} })
+        expect(await ledger.read((tx) => tx.board.entryOf('main', 'b'))).toMatchObject({ number: 2 })
+        expect(await ledger.read((tx) => tx.board.entryOf('part', 'a'))).toBe(undefined)
+        expect(await ledger.read((tx) => tx.board.entry('main', 3))).toBe(undefined)
+        await write(ledger, (tx) => tx.board.saveFields('main', 1, {}))
+        expect(await ledger.read((tx) => tx.board.entry('main', 1))).toMatchObject({ fields: {} })
+      },
+    )
+
+    proves('gives no number twice, no task two numbers, and none to what is not there', async (ledger) => {
+      await insertTasks(ledger, 'a', 'b')
+      await write(ledger, (tx) => numbered(tx, 'main', ['a']))
+      for (const entry of [
+        { board: 'main', number: 1, taskId: 'b' },
+        { board: 'main', number: 2, taskId: 'a' },
+        { board: 'main', number: 0, taskId: 'b' },
+        { board: 'main', number: 2, taskId: 'nobody' },
+        { board: 'nowhere', number: 1, taskId: 'b' },
+      ]) {
+        const refused = write(ledger, (tx) => tx.board.insert({ ...entry, fields: {} }))
+        await expect(refused).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
+      }
+      expect((await ledger.read((tx) => tx.board.page('main', 0, 9))).length).toBe(1)
+    })
+
+    proves('is read page by page, in the order of numbers, without what was deleted', async (ledger) => {
+      const ids = Array.from({ length: 12 }, (_, n) => `t${n + 1}`)
+      await insertTasks(ledger, ...ids)
+      await write(ledger, function* (tx) {
+        yield* numbered(tx, 'main', ids)
+        yield* numbered(tx, 'part', ['t2'])
+        yield* tx.task.saveDefinition({ ...(yield* tx.task.get('t3'))!, deletedAt: someTime })
+      })
+      const page = async (after: number, limit: number) =>
+        (await ledger.read((tx) => tx.board.page('main', after, limit))).map(({ entry, task }) => [
+          entry.number,
+          task.id,
+        ])
+      expect(await page(0, 3)).toEqual([
+        [1, 't1'],
+        [2, 't2'],
+        [4, 't4'],
+      ])
+      expect(await page(8, 2)).toEqual([
+        [9, 't9'],
+        [10, 't10'],
+      ])
+      expect(await page(12, 9)).toEqual([])
+      const [first] = await ledger.read((tx) => tx.board.page('main', 1, 1))
+      expect(first?.task).toEqual(await ledger.read((tx) => tx.task.get('t2')))
+    })
+
+    proves('knows who has no number yet, by age; below a task only what is there', async (ledger) => {
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'root' }))
+        yield* tx.task.insert(taskRow({ id: 'child', parentId: 'root' }))
+        yield* tx.task.insert(taskRow({ id: 'beside' }))
+        yield* tx.task.insert(taskRow({ id: 'grandchild', parentId: 'child' }))
+        yield* tx.task.insert(taskRow({ id: 'gone', parentId: 'root', deletedAt: someTime }))
+        yield* tx.task.insert(taskRow({ id: 'late', parentId: 'root' }))
+        yield* numbered(tx, 'main', ['child'])
+        yield* numbered(tx, 'part', ['grandchild'])
+      })
+      const unnumbered = async (board: string, seq: number, below: string | null, limit = 9) =>
+        (await ledger.read((tx) => tx.board.unnumbered(board, seq, below, limit))).map(({ id }) => id)
+      const seq = (await ledger.read((tx) => tx.task.get('beside')))?.seq ?? 0
+      expect(await unnumbered('main', 0, null)).toEqual(['root', 'beside', 'grandchild', 'late'])
+      expect(await unnumbered('main', 0, null, 2)).toEqual(['root', 'beside'])
+      expect(await unnumbered('main', seq, null)).toEqual(['grandchild', 'late'])
+      expect(await unnumbered('main', 0, 'root')).toEqual(['grandchild', 'late'])
+      expect(await unnumbered('part', 0, 'root')).toEqual(['child', 'late'])
+      expect(await unnumbered('part', 0, 'late')).toEqual([])
+      expect(await ledger.read((tx) => tx.board.lastSeq())).toBe((await ledger.read((tx) => tx.task.get('late')))?.seq)
+    })
+
+    proves('sees who comes after whom, freed or not, with numbers where there are any', async (ledger) => {
+      await insertTasks(ledger, 'a', 'b', 'c', 'beside')
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'gone', deletedAt: someTime }))
+        yield* numbered(tx, 'main', ['a', 'b', 'c', 'gone'])
+        yield* tx.dependency.insert(edgeRow({ taskId: 'c', blockerId: 'b' }))
+        yield* tx.dependency.insert(edgeRow({ taskId: 'c', blockerId: 'beside' }))
+        yield* tx.dependency.insert(edgeRow({ taskId: 'c', blockerId: 'a', satisfiedAt: someTime }))
+        yield* tx.dependency.insert(edgeRow({ taskId: 'c', blockerId: 'gone' }))
+        yield* tx.dependency.insert(edgeRow({ taskId: 'b', blockerId: 'a', satisfiedAt: someTime }))
+        yield* tx.dependency.insert(edgeRow({ taskId: 'beside', blockerId: 'a' }))
+      })
+      expect(await ledger.read((tx) => tx.board.blockersOf('main', 'c'))).toEqual([
+        { taskId: 'b', number: 2, open: true },
+        { taskId: 'beside', number: null, open: true },
+        { taskId: 'a', number: 1, open: false },
+      ])
+      expect(await ledger.read((tx) => tx.board.dependentsOf('main', 'a'))).toEqual([
+        { taskId: 'b', number: 2, open: false },
+        { taskId: 'c', number: 3, open: false },
+        { taskId: 'beside', number: null, open: true },
+      ])
+      expect(await ledger.read((tx) => tx.board.edges('main'))).toEqual([
+        { taskId: 'b', number: 2, blockerId: 'a', blockerNumber: 1, open: false },
+        { taskId: 'c', number: 3, blockerId: 'b', blockerNumber: 2, open: true },
+        { taskId: 'c', number: 3, blockerId: 'beside', blockerNumber: null, open: true },
+        { taskId: 'c', number: 3, blockerId: 'a', blockerNumber: 1, open: false },
+      ])
+      expect(await ledger.read((tx) => tx.board.blockersOf('nowhere', 'b'))).toEqual([
+        { taskId: 'a', number: null, open: false },
+      ])
+    })
+
+    proves('knows which unsettled task has a workspace', async (ledger) => {
+      await insertTasks(ledger, 'a', 'b')
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'over', status: 'completed', completedAt: someTime }))
+        yield* numbered(tx, 'main', ['a', 'b', 'over'])
+        yield* numbered(tx, 'part', ['a'])
+        yield* tx.board.saveFields('main', 1, { workspace: '/tmp/100%_"quoted"' })
+        yield* tx.board.saveFields('main', 3, { workspace: '/tmp/over' })
+        yield* tx.board.saveFields('main', 2, { activeForm: '"workspace":"/tmp/over"' })
+      })
+      const bound = async (board: string, workspace: string) =>
+        (await ledger.read((tx) => tx.board.boundTo(board, workspace)))?.number
+      expect(await bound('main', '/tmp/100%_"quoted"')).toBe(1)
+      expect(await bound('main', '/tmp/100')).toBe(undefined)
+      expect(await bound('main', '/tmp/over')).toBe(undefined)
+      expect(await bound('part', '/tmp/100%_"quoted"')).toBe(undefined)
+    })
+
+    proves('loses the numbers of what is purged, on every board, and its counters go on', async (ledger) => {
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'old', status: 'completed', completedAt: 10 }))
+        yield* tx.task.insert(taskRow({ id: 'old-child', parentId: 'old', status: 'completed', completedAt: 10 }))
+        yield* tx.task.insert(taskRow({ id: 'kept' }))
+        yield* numbered(tx, 'main', ['old', 'old-child', 'kept'])
+        yield* numbered(tx, 'part', ['old-child'])
+      })
+      expect((await write(ledger, (tx) => tx.cascade.purge(50, 9))).tasks).toBe(2)
+      expect((await ledger.read((tx) => tx.board.page('main', 0, 9))).map(({ entry }) => entry.number)).toEqual([3])
+      expect(await ledger.read((tx) => tx.board.entryOf('part', 'old-child'))).toBe(undefined)
+      expect(await ledger.read((tx) => tx.board.entry('main', 1))).toBe(undefined)
+      expect(await ledger.read((tx) => tx.board.get('main'))).toMatchObject({ nextNumber: 4 })
+    })
+  })
+}

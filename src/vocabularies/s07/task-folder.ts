@@ -1,0 +1,101 @@
+// What a manager stands on: an engine that is given, or one of its own on a ledger beside the folder, which mirrors it.
+import { mkdirSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import type { Engine } from '../../api.ts'
+import { mirrorBoard } from '../../board/mirror/mirror-board.ts'
+import { isEmptyReport, type MirrorReport } from '../../board/mirror/mirror-report.ts'
+import { createEngine } from '../../engine.ts'
+import { ErrandError } from '../../errors.ts'
+
+/** Where the tasks are: a folder, and the ledger that it mirrors. */
+export interface TaskFolder {
+  dir: string
+  /** A path, or a Ledger that the caller opened. Default: `.errand/ledger.db` beside the folder, as the command line has it. */
+  ledger?: string | object | undefined
+  board: string
+  onError?: ((error: unknown, context: Record<string, unknown>) => void) | undefined
+  onReport?: ((report: MirrorReport) => void) | undefined
+}
+
+/** An engine, and the folder that is in step with it, if there is one. */
+export interface Footing {
+  engine: Engine
+  /** Brings the folder and the board in step. */
+  sync(): Promise<void>
+  /** Closes what was opened for it. */
+  close(): Promise<void>
+}
+
+/** Opens it with the first use; what failed is tried again with the next. */
+export class TaskBacking {
+  readonly #place: Engine | TaskFolder
+  #opened: Promise<Footing> | undefined
+  #closed = false
+
+  constructor(place: Engine | TaskFolder) {
+    this.#place = place
+  }
+
+  async footing(): Promise<Footing> {
+    if (this.#closed) {
+      throw new ErrandError('ENGINE_CLOSED', 'The task manager is closed. Create a new one on the same folder.', {})
+    }
+    if (!isFolder(this.#place)) return { engine: this.#place, sync: async () => {}, close: async () => {} }
+    this.#opened ??= openFolder(this.#place).catch((error: unknown) => {
+      this.#opened = undefined
+      throw error
+    })
+    return this.#opened
+  }
+
+  /** Closes what was opened here; a given engine lives on. */
+  async close(): Promise<void> {
+    this.#closed = true
+    const opened = await this.#opened?.catch(() => undefined)
+    await opened?.close()
+  }
+}
+
+function isFolder(place: Engine | TaskFolder): place is TaskFolder {
+  return 'dir' in place
+}
+
+async function openFolder({ dir, ledger, board, onError, onReport }: TaskFolder): Promise<Footing> {
+  const engine = (await createEngine({
+    ledger: ledger ?? ledgerBeside(dir),
+    // It only commands: whoever runs executors on this ledger is somebody else.
+    work: false,
+    ...(onError === undefined ? {} : { onError }),
+  } as Parameters<typeof createEngine>[0])) as unknown as Engine
+  try {
+    const report = onError ?? ((error: unknown) => console.error('errand:', error))
+    const complain = ({ refused, skipped }: MirrorReport): void => {
+      for (const { file, why } of [...refused, ...skipped]) {
+        report(new ErrandError('INVALID_INPUT', `${file} was not taken: ${why}`, { file }), { doing: 'mirror', dir })
+      }
+    }
+    const tell = (news: MirrorReport): void => {
+      if (!isEmptyReport(news)) (onReport ?? complain)(news)
+    }
+    const mirror = await mirrorBoard(engine, { dir, board, onReport: tell })
+    const sync = async (): Promise<void> => tell(await mirror.sync())
+    await sync()
+    return {
+      engine,
+      sync,
+      async close() {
+        await mirror.close()
+        await engine.close()
+      },
+    }
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+}
+
+function ledgerBeside(dir: string): string {
+  const folder = join(dirname(resolve(dir)), '.errand')
+  mkdirSync(folder, { recursive: true })
+  return join(folder, 'ledger.db')
+}

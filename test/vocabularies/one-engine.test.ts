@@ -1,0 +1,216 @@
+// One task through every vocabulary and the engine at once: each shows it in its own words, whoever has changed it, and the same
+// deed has the same effect by whichever name it is done.
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Engine } from '../../src/api.ts'
+import { boardTools } from '../../src/board/board-tools.ts'
+import { type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
+import { agent } from '../../src/executors/agent/agent.ts'
+import { createScriptedModel } from '../../src/models/scripted-model.ts'
+import { dispatchIntent } from '../../src/routing/dispatch-intent.ts'
+import { createAgentBus } from '../../src/vocabularies/agent-os.ts'
+import { createExoExecutor, TaskManager as ExoManager, TaskScheduler } from '../../src/vocabularies/exo.ts'
+import { createTaskTools, TaskManager } from '../../src/vocabularies/s07.ts'
+import { history, openEngine, puppet, reached, waysTo } from '../engine/world.ts'
+
+type Json = Record<string, unknown>
+
+/** The same engine as all of them see it. */
+async function everywhere(options: Parameters<typeof openEngine>[0] = {}) {
+  const bus = createAgentBus()
+  const exoExecutor = createExoExecutor()
+  const engine = (await openEngine({
+    ...options,
+    bus,
+    executors: { exo: exoExecutor, ...options.executors },
+  })) as unknown as Engine
+  const exo = new ExoManager({ engine, executor: exoExecutor })
+  const s07 = new TaskManager(engine)
+  const tools = boardTools(engine, { as: 'alice', leaseMs: null })
+  onTestFinished(() => tools.close())
+  const json = async (ability: string, input: Json): Promise<Json> =>
+    JSON.parse(await bus.invoke(ability)(JSON.stringify(input))) as Json
+
+  return {
+    engine,
+    bus,
+    exo,
+    scheduler: new TaskScheduler(exo),
+    s07,
+    tools,
+    json,
+    /** What each says of a task. */
+    async seen(id: string) {
+      const { task: process } = (await json('task:get', { taskId: id })) as { task: Json }
+      const { task: record } = (await json('ldg:task:get', { taskId: id })) as { task: Json }
+      const { task: board } = (await json('board:get', { id })) as { task: Json }
+      return {
+        engine: (await engine.get(id))?.status,
+        exo: (await exo.get(id))?.status,
+        process: process['status'],
+        ledger: record['completionStatus'] ?? null,
+        canonical: [process, record, board].map((each) => each['canonicalStatus']),
+        board: board['status'],
+        s07: (JSON.parse(await s07.get(id)) as Json)['status'],
+        tools: (JSON.parse(await tools.handlers.task_get({ task_id: id })) as Json)['status'],
+      }
+    },
+  }
+}
+
+/** Conformance 1.1: the words of one state, by vocabulary. */
+const wordsOf: Record<TaskStatus, [process: string, ledger: string | null, board: string]> = {
+  submitted: ['pending', null, 'pending'],
+  working: ['running', null, 'in_progress'],
+  paused: ['waiting', null, 'in_progress'],
+  input_required: ['waiting', null, 'in_progress'],
+  waiting: ['waiting', null, 'in_progress'],
+  completed: ['completed', 'success', 'completed'],
+  canceled: ['killed', 'cancelled', 'deleted'],
+  failed: ['failed', 'failed: failed by update', 'failed'],
+}
+
+function told(state: TaskStatus) {
+  const [process, ledger, board] = wordsOf[state]
+  return {
+    engine: state,
+    exo: state,
+    process,
+    ledger,
+    canonical: [state, state, state],
+    board,
+    s07: board,
+    tools: board,
+  }
+}
+
+describe('One task', () => {
+  it('X-018 is seen by all, whichever of them has made it, under one number and one id', async () => {
+    const { engine, exo, json, s07, tools } = await everywhere()
+    await engine.create({ name: 'by the engine' })
+    await exo.create('by exo', { description: 'of exo' })
+    await json('ldg:task:save', { task: { id: 'task-ledger', goal: 'by the ledger' } })
+    await s07.create('by s07')
+    await tools.handlers.task_create({ subject: 'by a tool' })
+    expect(await s07.list_all()).toBe(
+      '[ ] #1: by the engine\n[ ] #2: by exo\n[>] #3: task-ledger\n[ ] #4: by s07\n[ ] #5: by a tool',
+    )
+    expect(await tools.handlers.task_list()).toBe(await s07.list_all())
+    expect((await exo.list()).map(({ name }) => name)).toEqual((await engine.list()).tasks.map(({ name }) => name))
+    for (const { id, name } of (await engine.list()).tasks) {
+      const { task } = (await json('task:get', { taskId: id })) as { task: Json }
+      expect(task).toMatchObject({ id })
+      expect(JSON.parse(await s07.get(id))).toMatchObject({ subject: name, taskId: id })
+    }
+  })
+
+  it.each(taskStatuses)('X-018 X-019 that is %s is that in every vocabulary, each in its word', async (state) => {
+    const { engine, seen } = await everywhere()
+    const task = await engine.create({ name: 'it' })
+    for (const status of waysTo[state]) await engine.update(task, { status })
+    expect(await seen(task.id)).toEqual(told(state))
+  })
+
+  it('X-018 changed by each in turn, it is the same for all at every step', async () => {
+    const { engine, exo, s07, tools, seen, json } = await everywhere()
+    const { id } = await exo.create('it')
+    expect(await seen(id)).toEqual(told('submitted'))
+    await s07.update(1, 'in_progress')
+    expect(await seen(id)).toEqual(told('working'))
+    await exo.update(id, { status: 'paused' })
+    expect(await seen(id)).toEqual(told('paused'))
+    await json('task:resume', { taskId: id })
+    expect(await seen(id)).toEqual(told('working'))
+    await tools.handlers.task_update({ task_id: 1, status: 'pending' })
+    expect(await seen(id)).toMatchObject({ engine: 'waiting', exo: 'waiting', process: 'pending', board: 'pending' })
+    const claimed = await engine.claim(id, { owner: 'ada' })
+    expect(await seen(id)).toEqual(told('working'))
+    expect(await tools.handlers.task_update({ task_id: 1, status: 'completed' })).toMatch(/worked on by ada/)
+    await engine.complete(claimed, { pages: 3 })
+    expect(await seen(id)).toEqual(told('completed'))
+    expect((await exo.get(id))?.result).toEqual({ pages: 3 })
+  })
+})
+
+describe('To cancel', () => {
+  it('X-020 has one effect, by whichever name: one state, one set of events, dependents still blocked', async () => {
+    type Everywhere = Awaited<ReturnType<typeof everywhere>>
+    const ways: Record<string, (at: Everywhere, id: string) => Promise<unknown>> = {
+      'engine.cancel': ({ engine }, id) => engine.cancel(id),
+      'engine.update': ({ engine }, id) => engine.update(id, { status: 'canceled' }),
+      'task:cancel': ({ json }, taskId) => json('task:cancel', { taskId, reason: 'enough' }),
+      'task:kill': ({ json }, taskId) => json('task:kill', { taskId, reason: 'enough' }),
+      'scheduler.cancel': ({ scheduler }, id) => scheduler.cancel(id),
+      'exo update': ({ exo }, id) => exo.update(id, { status: 'canceled' }),
+      'board:update': ({ json }, id) => json('board:update', { id, status: 'deleted' }),
+      's07 update': ({ s07 }, id) => s07.update(id, 'deleted'),
+      task_update: ({ tools }, id) => tools.handlers.task_update({ task_id: id, status: 'deleted' }),
+      "s07's task_update": ({ s07 }, id) => createTaskTools(s07).dispatch('task_update', { id, status: 'deleted' }),
+      cancel_task: ({ engine }, taskId) =>
+        dispatchIntent(engine, { action: 'cancel_task', taskId, confidence: 1, details: {} }),
+    }
+    /** By effect, the ways that have it. */
+    const effects = new Map<string, string[]>()
+    for (const [name, cancel] of Object.entries(ways)) {
+      const work = puppet()
+      const at = await everywhere({ executors: { work: work.executor } })
+      const task = await at.engine.create({ name: 'it', executor: 'work' })
+      const below = await at.engine.create({ name: 'below', parentId: task.id })
+      const after = await at.engine.create({ name: 'after', blockedBy: [task.id] })
+      const run = await work.started(0)
+      const since = (await history(at.engine)).length
+      await cancel(at, task.id)
+      await run.aborted
+      await reached(at.engine, task, 'canceled')
+      expect([name, await at.seen(task.id)]).toEqual([name, told('canceled')])
+      const names = new Map([task, below, after].map(({ id, name: of }) => [id, of]))
+      const effect = (await history(at.engine))
+        .slice(since)
+        .filter(({ type }) => type.startsWith('task.'))
+        // Not every door takes a reason.
+        .map(({ type, taskId, data: { reason: _reason, ...data } }) => [type, names.get(taskId), data])
+      const key = JSON.stringify([effect, (await at.engine.get(after.id))?.blockedBy.length])
+      effects.set(key.replaceAll(task.id, 'it'), [...(effects.get(key.replaceAll(task.id, 'it')) ?? []), name])
+    }
+    expect([...effects.values()]).toEqual([Object.keys(ways)])
+    expect([...effects.keys()][0]).toMatch(/"task\.canceled","it",.*"task\.canceled","below",.*,1\]$/)
+  })
+})
+
+describe('A dependency of the board', () => {
+  it('X-021 holds back what the scheduler would start, until whoever owns the task before it is done', async () => {
+    const { exo, scheduler, engine, s07, tools } = await everywhere()
+    const started: string[] = []
+    const task = await exo.create('run')
+    await s07.create('write it down')
+    await s07.update(1, undefined, [2])
+    // Taken: the scheduler runs whatever is nobody's and may start.
+    await tools.handlers.task_update({ task_id: 2, status: 'in_progress' })
+    await scheduler.schedule(async ({ name }) => void started.push(name))
+    expect(started).toEqual([])
+    expect((await exo.get(task.id))?.status).toBe('submitted')
+    expect(JSON.parse(await tools.handlers.task_update({ task_id: 2, status: 'completed' }))).toMatchObject({
+      unblocked: [1],
+    })
+    await scheduler.schedule(async ({ name }) => void started.push(name))
+    expect(started).toEqual(['run'])
+    expect((await engine.get(task.id))?.status).toBe('completed')
+    expect(await s07.list_all()).toBe('[x] #1: run\n[x] #2: write it down @alice')
+  })
+
+  it('X-021 a task that an agent completes frees what comes after it on the board', async () => {
+    const model = createScriptedModel([{ text: 'All is well.' }])
+    const { engine, tools } = await everywhere({ model, executors: { agent: agent() } })
+    const goal = await engine.create({ goal: 'Look around' })
+    const made = JSON.parse(await tools.handlers.task_create({ subject: 'read it', addBlockedBy: [goal.id] })) as Json
+    expect(await engine.result(goal)).toBe('All is well.')
+    const { id } = (await engine.bus.call('board:get', { id: made['id'] as number })).task
+    expect(JSON.parse(await tools.handlers.task_get({ task_id: id }))).toMatchObject({
+      blockedBy: [],
+      status: 'pending',
+    })
+    expect(JSON.parse(await tools.handlers.task_update({ task_id: id, status: 'completed' }))).toMatchObject({
+      owner: 'alice',
+    })
+    expect(await tools.handlers.task_list()).toMatch(/^\[x\] #1: Look around\n\[x\] #2: read it @alice$/)
+  })
+})
