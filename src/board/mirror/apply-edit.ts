@@ -1,0 +1,37 @@
+// An edit of a file becomes a change of the board: one step, judged like every command, all of it or nothing.
+import type { BoardFields } from '../../entities/board.ts'
+import { type AnyStep, type Op, type Tx, writing } from '../../ledger/ledger.ts'
+import type { Moment } from '../../steps/moment.ts'
+import type { BoardPlace } from '../board-host.ts'
+import { viewTask } from '../board-view.ts'
+import { saidInNumbers } from '../in-numbers.ts'
+import { type Found, findOnBoard } from '../task-ref.ts'
+import { applyPatch } from '../update-task.ts'
+import { type FileEdit, patchOf } from './file-edit.ts'
+import { mirroredValue } from './file-image.ts'
+
+/** @throws ErrandError, with nothing of it done. */
+export function applyEdit(place: BoardPlace, edit: FileEdit, moment: Moment): AnyStep<void> {
+  return writing('take edit of file', function* (tx): Op<void> {
+    yield* saidInNumbers(tx, place.board, change(tx, place, edit, moment))
+  })
+}
+
+function* change(tx: Tx, place: BoardPlace, edit: FileEdit, moment: Moment): Op<void> {
+  const found = yield* findOnBoard(tx, place, edit.number)
+  const fields = found.entry?.fields ?? {}
+  if (edit.changed.length > 0) {
+    const now = mirroredValue(yield* viewTask(tx, place.board, found.task, found.entry), fields.file, 0)
+    const { patch, writer } = patchOf(edit, now, fields.extra ?? {})
+    yield* applyPatch(tx, place, edit.number, patch, writer, moment)
+  }
+  yield* keepLineBreak(tx, place, edit, found)
+}
+
+function* keepLineBreak(tx: Tx, place: BoardPlace, { number, newline }: FileEdit, { entry }: Found): Op<void> {
+  if (entry === undefined || (entry.fields.file?.newline ?? false) === newline) return
+  const fields = (yield* tx.board.entry(place.board, number))?.fields ?? {}
+  const { newline: _before, ...rest } = fields.file ?? { differs: {} }
+  const next: BoardFields = { ...fields, file: { ...rest, ...(newline ? { newline } : {}) } }
+  yield* tx.board.saveFields(place.board, number, next)
+}

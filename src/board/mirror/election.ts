@@ -1,0 +1,56 @@
+// Who writes the files of a folder: one mirror at a time, elected in the ledger. It is known by a lock that dies with its process,
+// so a dead one is replaced at once; one that hangs, when its time is over. Every writing step asks again, so that one who has
+// been replaced meanwhile writes nothing more.
+import { ErrandError } from '../../errors.ts'
+import { type Op, type Reads, type Tx, writing } from '../../ledger/ledger.ts'
+import type { MirrorHost } from './mirror-host.ts'
+
+/** How long a mirror may be silent before another takes its place, in milliseconds. */
+export const holdMs = 10_000
+
+export interface Seat {
+  /** The mirror's own id. */
+  id: string
+  dir: string
+  board: string
+}
+
+/**
+ * Takes the seat, or keeps it. 'taken': it was somebody else's until now; 'theirs': it still is.
+ * @throws ErrandError KEY_CONFLICT when a living mirror of another board writes the folder.
+ */
+export async function takeSeat(host: MirrorHost, { id, dir, board }: Seat): Promise<'mine' | 'taken' | 'theirs'> {
+  const holder = await host.read((tx) => tx.mirror.holder(dir))
+  const { at } = await host.moment()
+  if (holder?.instanceId === id && holder.until - at > holdMs / 2) return 'mine'
+  const isDead = holder !== undefined && holder.instanceId !== id && !host.isAlive(holder.instanceId)
+  if (holder !== undefined && holder.instanceId !== id && !isDead && holder.until > at) {
+    if (holder.board === board) return 'theirs'
+    throw new ErrandError(
+      'KEY_CONFLICT',
+      `The folder ${dir} is written by a mirror of the board "${holder.board}": give the board "${board}" a folder of its own`,
+      { key: dir, board: holder.board },
+    )
+  }
+  const taken = await host.step(
+    writing('take the seat of a mirror', function* (tx): Op<boolean> {
+      const now = yield* tx.mirror.holder(dir)
+      // Somebody was quicker.
+      if (now?.instanceId !== holder?.instanceId || now?.until !== holder?.until) return false
+      yield* tx.mirror.hold(dir, board, id, at + holdMs)
+      return true
+    }),
+  )
+  if (!taken) return 'theirs'
+  if (isDead) host.discharge(holder.instanceId)
+  return holder?.instanceId === id ? 'mine' : 'taken'
+}
+
+/** Does the seat still belong to this mirror? Asked in the transaction that writes. */
+export function* isSeated(tx: Reads, { id, dir }: Seat): Op<boolean> {
+  return (yield* tx.mirror.holder(dir))?.instanceId === id
+}
+
+export async function leaveSeat(host: MirrorHost, { id, dir }: Seat): Promise<void> {
+  await host.step(writing('leave the seat of a mirror', (tx: Tx) => tx.mirror.letGo(dir, id)))
+}

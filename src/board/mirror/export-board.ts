@@ -1,0 +1,89 @@
+// The board as a folder of plain task files, without a word of the engine: an imported file comes back as it was, wherever the
+// board still says what it said then.
+import type { BoardEntry, BoardTask } from '../../entities/board.ts'
+import { ErrandError } from '../../errors.ts'
+import type { Op, Reads } from '../../ledger/ledger.ts'
+import { parse } from '../../parse.ts'
+import { viewTask } from '../board-view.ts'
+import { numberNewcomers } from '../numbering.ts'
+import { exportedValue } from './file-image.ts'
+import { nameOf } from './file-name.ts'
+import { createFolderFiles, type FolderFiles, openFolder } from './folder-files.ts'
+import { type FolderOptions, folderOptionsSchema } from './import-board.ts'
+import { mirrorHostOf } from './mirror-host.ts'
+import { emptyReport, type MirrorReport } from './mirror-report.ts'
+import { fileText, readTaskFile } from './task-file.ts'
+import { type Desk, writeFile } from './write-file.ts'
+
+/**
+ * Writes every task of the board into a folder, which is made where there is none. Files that say the same stay untouched; one that
+ * cannot be read, or is another ledger's, is reported and left alone.
+ *
+ * @throws ErrandError INVALID_INPUT for options, a path that is no folder, an engine that is none; NOT_FOUND for an unknown board.
+ */
+export async function exportBoard(engine: object, options: FolderOptions): Promise<MirrorReport> {
+  const host = mirrorHostOf(engine, 'exportBoard')
+  const { dir: path, board } = parse(folderOptionsSchema, options, 'exportBoard')
+  await numberNewcomers(host, board)
+  const tasks = await host.read((tx) => withEntries(tx, board))
+  const dir = openFolder(path)
+  const desk = createPlainDesk(createFolderFiles(dir), host.nextId('export'))
+  const report = emptyReport()
+  for (const { task, entry } of tasks) {
+    const { file } = entry.fields
+    writeOne(desk, task, fileText(exportedValue(task, file), file?.newline ?? false), report)
+  }
+  return report
+}
+
+function* withEntries(tx: Reads, board: string): Op<Array<{ task: BoardTask; entry: BoardEntry }>> {
+  const found: Array<{ task: BoardTask; entry: BoardEntry }> = []
+  for (let after = 0; ; ) {
+    const page = yield* tx.board.page(board, after, 1_000)
+    // One by one, as the import has seen them: only then is what it noted comparable.
+    for (const { entry, task } of page) found.push({ task: yield* viewTask(tx, board, task, entry), entry })
+    const last = page.at(-1)
+    if (last === undefined) return found
+    after = last.entry.number
+  }
+}
+
+function writeOne(desk: Desk, task: BoardTask, text: string, report: MirrorReport): void {
+  const name = nameOf(task.id)
+  const look = desk.files.look(name)
+  if (look.kind === 'text' && look.text === text) return
+  const why = look.kind === 'other' ? look.why : look.kind === 'text' ? foreignWhy(look.text, task) : undefined
+  if (why !== undefined) {
+    report.skipped.push({ file: name, why })
+    return
+  }
+  const written = writeFile(desk, name, task.id, text, look.kind === 'text' ? look.text : null)
+  if (written.kind === 'changed')
+    report.skipped.push({ file: name, why: 'somebody else has just written it; export again' })
+  else {
+    if (written.old !== undefined) desk.files.remove(written.old)
+    report.written.push(name)
+  }
+}
+
+/** Why a file that is there is not written over; undefined for one that is a task file of this number. */
+function foreignWhy(text: string, task: BoardTask): string | undefined {
+  try {
+    const { taskId } = readTaskFile(text, task.id).value
+    if (typeof taskId !== 'string' || taskId === task.taskId) return undefined
+    return `its task is ${taskId}, and here task ${task.id} is ${task.taskId}: it belongs to another ledger`
+  } catch (error) {
+    if (ErrandError.isInstance(error)) return error.message
+    throw error
+  }
+}
+
+/** Beside the files, under names with a dot: nothing is left of them in the end. */
+function createPlainDesk(files: FolderFiles, id: string): Desk {
+  let drawn = 0
+  return {
+    files,
+    newName: (number) => `.task_${number}-${id}-${++drawn}.new`,
+    oldName: (number) => `.task_${number}-${id}-${++drawn}.old`,
+  }
+}

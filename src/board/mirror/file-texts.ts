@@ -1,0 +1,132 @@
+// The texts that stand in the files: what each task's file is to say, under which version. A text is in the ledger before it is in
+// the folder, so whatever a file says after a crash, the ledger knows whether it came from here.
+import type { BoardEntry } from '../../entities/board.ts'
+import type { TaskRecord } from '../../entities/task.ts'
+import { type Op, type Reads, type Tx, writing } from '../../ledger/ledger.ts'
+import type { BoardPlace } from '../board-host.ts'
+import { viewTask } from '../board-view.ts'
+import { isSeated, type Seat } from './election.ts'
+import { mirroredValue } from './file-image.ts'
+import type { MirrorHost } from './mirror-host.ts'
+import { fileText } from './task-file.ts'
+
+/** Texts of a file that are kept: so many versions back an edit may have begun. */
+export const keptTexts = 32
+/** Tasks whose texts are made in one transaction. */
+const atOnce = 100
+
+/** What a file is to say. */
+export interface WantedFile {
+  number: number
+  /** Null: the task is not on the board any more, and neither is its file. */
+  text: string | null
+  /** Numbers of the tasks that it speaks of. */
+  mentions: number[]
+}
+
+interface Drafted extends WantedFile {
+  version: number
+  /** The text is not in the ledger yet. */
+  fresh: boolean
+}
+
+/** Undefined when the seat was lost. Nothing is written where nothing is new. */
+export async function textsOf(
+  host: MirrorHost,
+  place: BoardPlace,
+  seat: Seat,
+  numbers: readonly number[],
+): Promise<WantedFile[] | undefined> {
+  const wanted: WantedFile[] = []
+  for (let from = 0; from < numbers.length; from += atOnce) {
+    const some = numbers.slice(from, from + atOnce)
+    const drafted = await host.read((tx) => draftAll(tx, place, seat.dir, some))
+    const fresh = drafted.filter((each) => each.fresh).map(({ number }) => number)
+    const kept =
+      fresh.length === 0 ? [] : await host.step(writing('keep texts of files', (tx) => keepAll(tx, place, seat, fresh)))
+    if (kept === undefined) return undefined
+    wanted.push(...drafted.filter((each) => !each.fresh), ...kept)
+  }
+  return wanted
+}
+
+/** All numbers of the board, and those that have a text and are on it no more. */
+export async function allNumbers(host: MirrorHost, { board }: BoardPlace, dir: string): Promise<number[]> {
+  return host.read(function* (tx) {
+    const numbers = new Set(yield* tx.mirror.numbers(dir))
+    for (let after = 0; ; ) {
+      const page = yield* tx.board.page(board, after, 1_000)
+      for (const { entry } of page) numbers.add(entry.number)
+      const last = page.at(-1)
+      if (last === undefined) return [...numbers].sort((a, b) => a - b)
+      after = last.entry.number
+    }
+  })
+}
+
+function* keepAll(tx: Tx, place: BoardPlace, seat: Seat, numbers: readonly number[]): Op<WantedFile[] | undefined> {
+  if (!(yield* isSeated(tx, seat))) return undefined
+  const drafted = yield* draftAll(tx, place, seat.dir, numbers)
+  for (const { number, text, version, fresh } of drafted) {
+    if (!fresh || text === null) continue
+    yield* tx.mirror.keep({ dir: seat.dir, number, version, text })
+    yield* tx.mirror.forget(seat.dir, number, version - keptTexts + 1)
+  }
+  return drafted
+}
+
+function* draftAll(tx: Reads, place: BoardPlace, dir: string, numbers: readonly number[]): Op<Drafted[]> {
+  const drafted: Drafted[] = []
+  for (const number of numbers) drafted.push(yield* draft(tx, place, dir, number))
+  return drafted
+}
+
+function* draft(tx: Reads, { board }: BoardPlace, dir: string, number: number): Op<Drafted> {
+  const found = yield* onBoard(tx, board, number)
+  if (found === undefined) return { number, text: null, mentions: [], version: 0, fresh: false }
+  const { task, entry } = found
+  const view = yield* viewTask(tx, board, task, entry)
+  const mentions = [...view.blockedBy, ...view.blocks].filter((ref) => typeof ref === 'number')
+  const [latest] = yield* tx.mirror.texts(dir, number, 1)
+  const textAs = (version: number) =>
+    fileText(mirroredValue(view, entry.fields.file, version), entry.fields.file?.newline ?? false)
+  const version = latest?.version ?? 0
+  // Version 0 is an imported file: the mirror itself has written nothing yet.
+  if (latest !== undefined && version > 0 && latest.text === textAs(version))
+    return { number, text: latest.text, mentions, version, fresh: false }
+  return { number, text: textAs(version + 1), mentions, version: version + 1, fresh: true }
+}
+
+/** The task with a number, while it is on the board. */
+export function* onBoard(
+  tx: Reads,
+  board: string,
+  number: number,
+): Op<{ task: TaskRecord; entry: BoardEntry } | undefined> {
+  const entry = yield* tx.board.entry(board, number)
+  const task = entry === undefined ? undefined : yield* tx.task.get(entry.taskId)
+  return entry === undefined || task === undefined || task.deletedAt !== null ? undefined : { task, entry }
+}
+
+/** Numbers whose files may say something else since something happened to these tasks. */
+export async function concernedBy(
+  host: MirrorHost,
+  { board }: BoardPlace,
+  taskIds: Iterable<string>,
+): Promise<Set<number>> {
+  const ids = [...taskIds]
+  return host.read(function* (tx) {
+    const numbers = new Set<number>()
+    for (const id of ids) {
+      const entry = yield* tx.board.entryOf(board, id)
+      if (entry === undefined) continue
+      numbers.add(entry.number)
+      for (const { number } of [
+        ...(yield* tx.board.blockersOf(board, id)),
+        ...(yield* tx.board.dependentsOf(board, id)),
+      ])
+        if (number !== null) numbers.add(number)
+    }
+    return numbers
+  })
+}

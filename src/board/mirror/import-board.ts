@@ -1,0 +1,102 @@
+// A folder of task files, taken over as it is: the tasks of other boards, of Claude Code, or of an export.
+import { z } from 'zod'
+import { mainBoard } from '../../entities/board.ts'
+import { ErrandError } from '../../errors.ts'
+import { parse } from '../../parse.ts'
+import type { BoardPlace } from '../board-host.ts'
+import { viewTask } from '../board-view.ts'
+import { loadBoard, numberNewcomers } from '../numbering.ts'
+import { engineKeys } from '../task-json.ts'
+import { exportedValue } from './file-image.ts'
+import { isNearlyOne, nameOf, numberIn } from './file-name.ts'
+import { onBoard } from './file-texts.ts'
+import { createFolderFiles, existingFolder, type FolderFiles } from './folder-files.ts'
+import { importFiles, type NewFile, takenWhy } from './import-files.ts'
+import { type MirrorHost, mirrorHostOf } from './mirror-host.ts'
+import { emptyReport, type MirrorReport } from './mirror-report.ts'
+import { type FileValue, isSameJson, readTaskFile } from './task-file.ts'
+
+/** Options of `importBoard` and `exportBoard`. */
+export interface FolderOptions {
+  dir: string
+  /** Which board. Default `main`. */
+  board?: string
+}
+
+export const folderOptionsSchema: z.ZodType<Required<FolderOptions>> = z.strictObject({
+  dir: z.string().min(1),
+  board: z.string().trim().min(1).max(100).default(mainBoard),
+}) as unknown as z.ZodType<Required<FolderOptions>>
+
+/**
+ * Puts the tasks of a folder on the board, each under its own number, in one transaction; the files stay as they are. A file that
+ * cannot be read, or whose number is taken, is reported and left out; a value that the board cannot hold is reported, and comes
+ * back with `exportBoard`.
+ *
+ * @throws ErrandError INVALID_INPUT for options, a path that is no folder, an engine that is none; NOT_FOUND for an unknown board.
+ */
+export async function importBoard(engine: object, options: FolderOptions): Promise<MirrorReport> {
+  const host = mirrorHostOf(engine, 'importBoard')
+  const { dir: path, board } = parse(folderOptionsSchema, options, 'importBoard')
+  const place: BoardPlace = { board, caller: { surface: 'files' } }
+  await numberNewcomers(host, board)
+  const dir = existingFolder(path)
+  const report = emptyReport()
+  const fresh: NewFile[] = []
+  for (const file of readFolder(createFolderFiles(dir), report)) {
+    const { next, shown } = await standing(host, place, file.number)
+    if (file.number >= next) fresh.push(file)
+    else if (shown !== undefined && isSameJson(shown, withoutEngineKeys(file.value, shown)))
+      report.skipped.push({ file: nameOf(file.number), why: 'its task is on the board already, and says the same' })
+    else report.refused.push({ file: nameOf(file.number), why: takenWhy(board, file.number, next) })
+  }
+  const done = await importFiles(host, place, dir, fresh)
+  report.imported.push(...done.numbers.map(nameOf))
+  report.refused.push(...done.refused.map(({ number, why }) => ({ file: nameOf(number), why })))
+  report.unheld.push(...done.unheld.map(({ number, key, why }) => ({ file: nameOf(number), key, why })))
+  return report
+}
+
+/** The readable ones, by number. */
+function readFolder(files: FolderFiles, report: MirrorReport): NewFile[] {
+  const found: NewFile[] = []
+  for (const name of files.list()) {
+    const number = numberIn(name)
+    if (number === undefined) {
+      if (isNearlyOne(name))
+        report.skipped.push({ file: name, why: 'its name is none of a task: task_N.json, with a number from 1 on' })
+      continue
+    }
+    const look = files.look(name)
+    if (look.kind === 'none') continue
+    try {
+      if (look.kind === 'other') throw new ErrandError('INVALID_INPUT', look.why)
+      found.push({ number, text: look.text, ...readTaskFile(look.text, number) })
+    } catch (error) {
+      if (!ErrandError.isInstance(error)) throw error
+      report.skipped.push({ file: name, why: error.message })
+    }
+  }
+  return found.sort((a, b) => a.number - b.number)
+}
+
+function standing(
+  host: MirrorHost,
+  place: BoardPlace,
+  number: number,
+): Promise<{ next: number; shown: FileValue | undefined }> {
+  return host.read(function* (tx) {
+    const { nextNumber: next } = yield* loadBoard(tx, place.board, 0)
+    const found = yield* onBoard(tx, place.board, number)
+    if (found === undefined) return { next, shown: undefined }
+    const view = yield* viewTask(tx, place.board, found.task, found.entry)
+    return { next, shown: exportedValue(view, found.entry.fields.file) }
+  })
+}
+
+/** A mirror's file, as the board would export it. */
+function withoutEngineKeys(value: FileValue, shown: FileValue): FileValue {
+  return Object.fromEntries(
+    Object.entries(value).filter(([key]) => key in shown || !(engineKeys as readonly string[]).includes(key)),
+  )
+}

@@ -1,0 +1,286 @@
+// New tasks from files, each under the number in its name: all of them in one transaction. What a file asks for and the board
+// cannot hold (see import-plan.ts) is named, and remembered with the task, so that export gives the file back as it was.
+import { type BoardRef, type BoardStatus, boardStatusOf } from '../../entities/board.ts'
+import type { TaskRecord } from '../../entities/task.ts'
+import { ErrandError } from '../../errors.ts'
+import { type AnyStep, type Op, type Reads, type Tx, writing } from '../../ledger/ledger.ts'
+import { cancel } from '../../steps/cancel.ts'
+import { claim } from '../../steps/claim.ts'
+import { create, type TaskDraft } from '../../steps/create.ts'
+import { block } from '../../steps/edges.ts'
+import { inTurn } from '../../steps/in-turn.ts'
+import type { Moment } from '../../steps/moment.ts'
+import { update } from '../../steps/update.ts'
+import { complete, fail, start } from '../../steps/verbs.ts'
+import { keepFields } from '../board-fields.ts'
+import type { BoardHost, BoardPlace } from '../board-host.ts'
+import { viewTask } from '../board-view.ts'
+import { textInNumbers } from '../in-numbers.ts'
+import { giveNumber, loadBoard, numberRest, openBoard } from '../numbering.ts'
+import { foreignKeysOf, importedFile } from './file-image.ts'
+import { largestNewNumber } from './file-name.ts'
+import { type FurtherKeys, parseSeven, readFurther, type SevenKeys } from './held-keys.ts'
+import { planImport, type UnheldKey } from './import-plan.ts'
+import type { FileValue } from './task-file.ts'
+
+/** A readable file whose number nobody has. */
+export interface NewFile {
+  number: number
+  text: string
+  value: FileValue
+  newline: boolean
+}
+
+/** The same as the task that it will be. */
+interface Newcomer extends NewFile {
+  seven: SevenKeys
+  further: FurtherKeys
+  draft: TaskDraft
+}
+
+export interface Imported {
+  numbers: number[]
+  refused: Array<{ number: number; why: string }>
+  unheld: UnheldKey[]
+}
+
+/** `dir`: where the files are; their texts are kept, so that a mirror of that folder knows what it finds. */
+export async function importFiles(
+  host: BoardHost,
+  place: BoardPlace,
+  dir: string,
+  files: readonly NewFile[],
+): Promise<Imported> {
+  const refused: Imported['refused'] = []
+  const unheld: UnheldKey[] = []
+  const newcomers: Newcomer[] = []
+  for (const file of [...files].sort((a, b) => a.number - b.number)) {
+    try {
+      newcomers.push(newcomerOf(host, file, unheld))
+    } catch (error) {
+      if (!ErrandError.isInstance(error)) throw error
+      refused.push({ number: file.number, why: error.message })
+    }
+  }
+  if (newcomers.length === 0) return { numbers: [], refused, unheld }
+  const done = await host.step(creation(host, place, dir, newcomers, await host.moment()))
+  return {
+    numbers: done.numbers,
+    refused: [...refused, ...done.refused],
+    unheld: [...unheld, ...done.unheld].filter(({ number }) => done.numbers.includes(number)),
+  }
+}
+
+function newcomerOf(host: BoardHost, file: NewFile, unheld: UnheldKey[]): Newcomer {
+  const { number, value } = file
+  if (number > largestNewNumber) {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `a new task has a number of at most ${largestNewNumber}, for all below it are never given again`,
+      {},
+    )
+  }
+  const seven = parseSeven(value)
+  const { held: further, unheld: keys } = readFurther(value)
+  for (const key of keys) unheld.push({ number, key, why: 'the board has another use for this key' })
+  const { priority, metadata, role, tags } = further
+  const spec = {
+    name: seven.subject,
+    description: seven.description,
+    ...(priority === undefined ? {} : { priority }),
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(role === undefined ? {} : { role }),
+    ...(tags === undefined ? {} : { tags }),
+  }
+  return { ...file, seven, further, draft: host.draft(spec, 'the file')[0] as TaskDraft }
+}
+
+function creation(
+  host: BoardHost,
+  place: BoardPlace,
+  dir: string,
+  newcomers: readonly Newcomer[],
+  moment: Moment,
+): AnyStep<Imported> {
+  return writing('import files', function* (tx): Op<Imported> {
+    yield* loadBoard(tx, place.board, moment.at)
+    const { parentId: top, nextNumber } =
+      (yield* tx.board.get(place.board)) ?? (yield* openBoard(tx, place.board, null, moment.at))
+    yield* numberRest(tx, place.board, moment.at)
+    const late = newcomers.filter(({ number }) => number < nextNumber)
+    const files = newcomers.filter(({ number }) => number >= nextNumber)
+    const outcome: Imported = {
+      numbers: [],
+      refused: late.map(({ number }) => ({ number, why: takenWhy(place.board, number, nextNumber) })),
+      unheld: [],
+    }
+    const work = new Import(tx, host, place, moment, outcome)
+    yield* work.run(files, top)
+    for (const { number, text } of files) {
+      if (outcome.numbers.includes(number)) yield* tx.mirror.keep({ dir, number, version: 0, text })
+    }
+    return outcome
+  })
+}
+
+/** Why a number is no new one. */
+export function takenWhy(board: string, number: number, next: number): string {
+  return `${number} is no new number: numbers of the board "${board}" are never given twice, and the next one is ${next}`
+}
+
+/** The writing of one import: its tasks by number, and what has been said of them. */
+class Import {
+  readonly #tx: Tx
+  readonly #host: BoardHost
+  readonly #place: BoardPlace
+  readonly #moment: Moment
+  readonly #outcome: Imported
+  /** Ids of the tasks that edges and parents name, the new ones among them. */
+  readonly #ids = new Map<number, string>()
+
+  constructor(tx: Tx, host: BoardHost, place: BoardPlace, moment: Moment, outcome: Imported) {
+    this.#tx = tx
+    this.#host = host
+    this.#place = place
+    this.#moment = moment
+    this.#outcome = outcome
+  }
+
+  *run(files: readonly Newcomer[], top: string | null): Op<void> {
+    const byNumber = new Map(files.map((file) => [file.number, file]))
+    const named = files.map(({ number, seven, further }) => ({ number, ...seven, parent: further.parent }))
+    const known = yield* this.#known(
+      named.flatMap(({ blockedBy, blocks, parent }) => [...blockedBy, ...blocks, parent]),
+    )
+    const plan = planImport(named, known)
+    this.#outcome.unheld.push(...plan.unheld)
+    for (const number of plan.creation)
+      yield* this.#create(byNumber.get(number) as Newcomer, plan.parents.get(number), top)
+    for (const file of files) yield* this.#number(file)
+    for (const [number, blockers] of plan.edges) yield* this.#connect(number, blockers)
+    for (const [number, status] of plan.states) {
+      if (this.#ids.has(number)) yield* this.#walk(byNumber.get(number) as Newcomer, status)
+    }
+    for (const file of files) yield* this.#remember(file)
+  }
+
+  /** Tasks of the board that the files name. */
+  *#known(refs: ReadonlyArray<BoardRef | undefined>): Op<Map<number, BoardStatus>> {
+    const known = new Map<number, BoardStatus>()
+    for (const ref of new Set(refs)) {
+      if (typeof ref !== 'number') continue
+      const entry = yield* this.#tx.board.entry(this.#place.board, ref)
+      const task = entry === undefined ? undefined : yield* this.#tx.task.get(entry.taskId)
+      if (task === undefined || task.deletedAt !== null) continue
+      known.set(ref, boardStatusOf(task))
+      this.#ids.set(ref, task.id)
+    }
+    return known
+  }
+
+  *#create(file: Newcomer, parent: number | undefined, top: string | null): Op<void> {
+    const { number, draft } = file
+    const parentId = parent === undefined ? top : (this.#ids.get(parent) ?? top)
+    const made = (parentId: string | null) =>
+      inTurn(
+        this.#tx,
+        create({ ...this.#moment, trees: [[{ ...draft, parentId }]], treeLimits: this.#host.treeLimits }),
+      )
+    const why = yield* this.#refusalOf(made(parentId))
+    if (why === undefined) this.#ids.set(number, draft.id)
+    else if (parent !== undefined && (yield* this.#refusalOf(made(top))) === undefined) {
+      this.#ids.set(number, draft.id)
+      this.#outcome.unheld.push({ number, key: 'parent', why })
+    } else this.#outcome.refused.push({ number, why })
+  }
+
+  *#number({ number, draft, value, further }: Newcomer): Op<void> {
+    if (this.#ids.get(number) !== draft.id) return
+    const { board } = this.#place
+    const extra = foreignKeysOf(value)
+    const fields = {
+      ...(further.activeForm === undefined ? {} : { activeForm: further.activeForm }),
+      ...(Object.keys(extra).length === 0 ? {} : { extra }),
+    }
+    yield* giveNumber(this.#tx, yield* loadBoard(this.#tx, board, this.#moment.at), draft.id, fields, number)
+    this.#outcome.numbers.push(number)
+  }
+
+  *#connect(number: number, blockers: readonly number[]): Op<void> {
+    const id = this.#ids.get(number)
+    const ids = blockers.map((each) => this.#ids.get(each)).filter((each) => each !== undefined)
+    if (id === undefined || ids.length === 0) return
+    if ((yield* this.#refusalOf(inTurn(this.#tx, block(id, ids, this.#moment)))) === undefined) return
+    // One of them is the reason, and the others are none.
+    for (const blocker of blockers) {
+      const blockerId = this.#ids.get(blocker)
+      if (blockerId === undefined) continue
+      const why = yield* this.#refusalOf(inTurn(this.#tx, block(id, [blockerId], this.#moment)))
+      if (why === undefined) continue
+      const isNew = this.#outcome.numbers.includes(number)
+      this.#outcome.unheld.push(isNew ? { number, key: 'blockedBy', why } : { number: blocker, key: 'blocks', why })
+    }
+  }
+
+  /** The legal way from a new task to where its file says that it is. */
+  *#walk(file: Newcomer, status: BoardStatus): Op<void> {
+    const { number, seven, draft, further } = file
+    const owner = seven.owner === '' ? null : seven.owner
+    const why = yield* this.#refusalOf(this.#walkTo(draft, status, owner))
+    if (why !== undefined) this.#outcome.unheld.push({ number, key: 'status', why })
+    if (further.workspace === undefined) return
+    const bound = yield* this.#refusalOf(this.#bind(number, draft.id, further.workspace))
+    if (bound !== undefined) this.#outcome.unheld.push({ number, key: 'workspace', why: bound })
+  }
+
+  *#walkTo({ id }: TaskDraft, status: BoardStatus, owner: string | null): Op<void> {
+    const [tx, moment] = [this.#tx, this.#moment]
+    if (status === 'pending' || status === 'deleted') {
+      if (owner !== null) yield* inTurn(tx, update(id, { owner }, undefined, moment))
+      if (status === 'deleted') yield* inTurn(tx, cancel(id, null, moment))
+      return
+    }
+    const quote = yield* this.#begin(id, owner)
+    if (status === 'completed') yield* inTurn(tx, complete(id, null, quote, moment))
+    if (status === 'failed') yield* inTurn(tx, fail(id, { reason: 'failed', code: 'TASK_FAILED' }, quote, moment))
+  }
+
+  *#begin(id: string, owner: string | null): Op<{ owner: string; fence: number } | undefined> {
+    if (owner === null) {
+      yield* inTurn(this.#tx, start(id, this.#moment))
+      return undefined
+    }
+    const role = ((yield* this.#tx.task.get(id)) as TaskRecord).role ?? undefined
+    const request = { ...this.#moment, taskId: id, owner, role, leaseMs: undefined, source: 'files' }
+    const { fence } = (yield* inTurn(this.#tx, claim(request))) as TaskRecord
+    return { owner, fence }
+  }
+
+  *#bind(number: number, id: string, workspace: string): Op<void> {
+    const task = (yield* this.#tx.task.get(id)) as TaskRecord
+    const entry = yield* this.#tx.board.entry(this.#place.board, number)
+    // While nobody works on it a workspace is only a word, which the file keeps.
+    if (boardStatusOf(task) !== 'in_progress') return
+    yield* keepFields(this.#tx, this.#place, { task, entry }, { workspace }, this.#moment)
+  }
+
+  *#remember({ number, draft, value, newline }: Newcomer): Op<void> {
+    const { board } = this.#place
+    const entry = yield* this.#tx.board.entry(board, number)
+    if (entry === undefined || entry.taskId !== draft.id) return
+    const task = (yield* this.#tx.task.get(draft.id)) as TaskRecord
+    const file = importedFile(value, newline, yield* viewTask(this.#tx, board, task, entry))
+    if (file !== undefined) yield* this.#tx.board.saveFields(board, number, { ...entry.fields, file })
+  }
+
+  /** Does a part of the step. Undefined, or why it was refused: steps judge before they write, so then nothing of it is there. */
+  *#refusalOf(part: Op<unknown>): Op<string | undefined> {
+    try {
+      yield* part
+      return undefined
+    } catch (error) {
+      if (!ErrandError.isInstance(error)) throw error
+      return yield* textInNumbers(this.#tx as Reads, this.#place.board, error.message)
+    }
+  }
+}

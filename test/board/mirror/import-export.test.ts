@@ -1,0 +1,278 @@
+// Folders of other boards: taken over as they are, and given back as they were.
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { planImport } from '../../../src/board/mirror/import-plan.ts'
+import { boardTools } from '../../../src/index.ts'
+import { createFolder, type FileJson, filesIn, openWorld } from './world.ts'
+
+const seven = (id: number, subject: string, more: FileJson = {}): FileJson => ({
+  id,
+  subject,
+  description: '',
+  status: 'pending',
+  blockedBy: [],
+  blocks: [],
+  owner: '',
+  ...more,
+})
+
+describe('Import', () => {
+  it('S4-012 takes over a folder with its numbers, edges, states and owners, and the board goes on above it', async () => {
+    const world = await openWorld()
+    world.write(1, seven(1, 'Setup', { status: 'completed', blocks: [2, 3] }))
+    world.write(2, seven(2, 'Write code', { status: 'in_progress', owner: 'alice' }))
+    world.write(3, seven(3, 'Write tests', { blockedBy: [2], owner: 'bob' }))
+    world.write(12, seven(12, 'Ship', { blockedBy: [2, 3], description: 'all of it' }))
+    world.write(13, seven(13, 'Broken', { status: 'failed', owner: 'eve' }))
+    world.write(14, seven(14, 'Dropped', { status: 'deleted' }))
+    world.write(15, seven(15, 'By hand', { status: 'in_progress' }))
+    const report = await world.import()
+    expect(report).toMatchObject({ refused: [], skipped: [], unheld: [] })
+    expect(report.imported).toHaveLength(7)
+    expect(await world.task(1)).toMatchObject({ status: 'completed', blocks: [2, 3], owner: '' })
+    expect(await world.task(2)).toMatchObject({
+      status: 'in_progress',
+      owner: 'alice',
+      dependencies: [1],
+      blocks: [3, 12],
+    })
+    expect(await world.task(3)).toMatchObject({ status: 'pending', owner: 'bob', blockedBy: [2], dependencies: [2, 1] })
+    expect(await world.task(12)).toMatchObject({ blockedBy: [2, 3], description: 'all of it' })
+    expect(await world.task(13)).toMatchObject({ status: 'failed', owner: 'eve' })
+    expect(await world.task(14)).toMatchObject({ status: 'deleted', canonicalStatus: 'canceled' })
+    expect(await world.task(15)).toMatchObject({ status: 'in_progress', owner: '', canonicalStatus: 'working' })
+    expect(await world.add('next')).toBe(16)
+  })
+
+  it('S4-007 another process that reads the directory sees what the first one made', async () => {
+    const one = await openWorld()
+    const tools = boardTools(one.engine, { as: 'alice' })
+    await tools.dispatch('task_create', { subject: 'seen' })
+    tools.close()
+    await (await one.open()).sync()
+    const two = await openWorld()
+    expect(await two.import(one.dir)).toMatchObject({ imported: ['task_1.json'] })
+    expect(await two.task(1)).toMatchObject({ subject: 'seen' })
+  })
+
+  it('takes files with fewer keys, ids as text, and the keys of Claude Code', async () => {
+    const world = await openWorld()
+    world.write(1, { subject: 'bare' })
+    world.write(2, {
+      id: '2',
+      subject: 'like Claude Code',
+      description: 'x',
+      activeForm: 'Doing it',
+      status: 'in_progress',
+      owner: null,
+      blocks: ['3'],
+      blockedBy: [],
+      metadata: { a: 1 },
+    })
+    world.write(3, { id: '3', subject: 'after', status: 'pending', blocks: [], blockedBy: ['2'] })
+    expect(await world.import()).toMatchObject({ refused: [], skipped: [], unheld: [] })
+    expect(await world.task(2)).toMatchObject({ activeForm: 'Doing it', metadata: { a: 1 }, blocks: [3] })
+    const out = filesIn(createFolder())
+    await world.export(join(out.at('.')))
+    for (const number of [1, 2, 3]) expect(out.read(number)).toEqual(world.read(number))
+  })
+
+  it('S4-010 S4-013 reports what it cannot read and goes on', async () => {
+    const world = await openWorld()
+    world.write(1, seven(1, 'good'))
+    world.write(2, '{"id": 2,')
+    world.write(3, seven(4, 'another’s id'))
+    world.write(4, seven(4, ''))
+    world.write(5, seven(5, 'odd state', { status: 'sleeping' }))
+    world.write(6, '{"subject": "big", "n": 12345678901234567890}')
+    world.write('task_7', seven(7, 'no extension'))
+    world.write('task_..%2f8.json', seven(8, 'a path'))
+    world.write('task_-9.json', seven(9, 'negative'))
+    const outside = join(createFolder(), 'x.json')
+    writeFileSync(outside, JSON.stringify(seven(10, 'outside')))
+    symlinkSync(outside, world.at(10))
+    mkdirSync(world.at(11))
+    const report = await world.import()
+    expect(report.imported).toEqual(['task_1.json'])
+    expect(report.skipped.map(({ file }) => file).sort()).toEqual(
+      [
+        'task_-9.json',
+        'task_..%2f8.json',
+        'task_2.json',
+        'task_3.json',
+        'task_6.json',
+        'task_10.json',
+        'task_11.json',
+      ].sort(),
+    )
+    expect(report.refused.map(({ file }) => file)).toEqual(['task_4.json', 'task_5.json'])
+  })
+
+  it('S4-012 names what the board cannot hold, and export gives it back', async () => {
+    const world = await openWorld()
+    const files: Record<number, FileJson> = {
+      1: seven(1, 'dangling', { blockedBy: [99] }),
+      2: seven(2, 'cycle a', { blockedBy: [3] }),
+      3: seven(3, 'cycle b', { blockedBy: [2] }),
+      4: seven(4, 'itself', { blockedBy: [4] }),
+      5: seven(5, 'too early', { status: 'in_progress', owner: 'x', blockedBy: [1] }),
+      6: seven(6, 'done early', { status: 'completed', blockedBy: [1] }),
+      7: seven(7, 'other words', { priority: 'high', tags: 'a,b', metadata: [1] }),
+      8: seven(8, '  spaced  ', { owner: ' y ' }),
+      9: seven(9, 'one-sided', { blocks: [10] }),
+      10: seven(10, 'one-sided too'),
+    }
+    for (const [number, value] of Object.entries(files)) world.write(Number(number), value)
+    const report = await world.import()
+    expect(report.imported).toHaveLength(10)
+    expect(report.unheld.map(({ file, key }) => `${file} ${key}`)).toEqual([
+      'task_7.json priority',
+      'task_7.json metadata',
+      'task_7.json tags',
+      'task_1.json blockedBy',
+      'task_3.json blockedBy',
+      'task_4.json blockedBy',
+      'task_6.json blockedBy',
+      'task_5.json status',
+    ])
+    const out = filesIn(createFolder())
+    await world.export(out.at('.'))
+    for (const [number, value] of Object.entries(files))
+      expect(out.text(Number(number))).toBe(JSON.stringify(value, null, 2))
+    // What has changed since is said as it is now.
+    await world.call('board:update', { id: 5, subject: 'renamed' })
+    await world.call('board:update', { id: 7, priority: 3 })
+    await world.export(out.at('.'))
+    expect(out.read(5)).toEqual({ ...files[5], subject: 'renamed' })
+    expect(out.read(7)).toEqual({ ...files[7], priority: 3 })
+  })
+
+  it('a second import of the same folder does nothing; a number that is taken is refused', async () => {
+    const world = await openWorld()
+    world.write(1, seven(1, 'one'))
+    world.write(2, seven(2, 'two'))
+    await world.import()
+    world.write(2, seven(2, 'changed'))
+    expect(await world.import()).toMatchObject({
+      imported: [],
+      skipped: [{ file: 'task_1.json' }],
+      refused: [{ file: 'task_2.json', why: expect.stringContaining('never given twice') }],
+    })
+  })
+
+  it('a mirror of the folder knows what was imported, and takes edits made since', async () => {
+    const world = await openWorld()
+    world.write(1, seven(1, 'one'))
+    world.write(2, seven(2, 'two', { priority: 'high' }))
+    await world.import()
+    world.edit(1, { subject: 'uno' })
+    const mirror = await world.open()
+    expect(await mirror.sync()).toMatchObject({ imported: ['task_1.json'], refused: [], skipped: [] })
+    expect(world.read(1)).toMatchObject({ subject: 'uno', version: 1 })
+    expect(world.read(2)).toMatchObject({ priority: 'high', version: 1 })
+    world.edit(2, { priority: 4 })
+    await mirror.sync()
+    expect(await world.task(2)).toMatchObject({ priority: 4 })
+  })
+
+  it('parents may come after their children, and none is above itself', () => {
+    const task = (number: number, parent?: number) => ({
+      number,
+      status: 'pending' as const,
+      blockedBy: [],
+      blocks: [],
+      parent,
+    })
+    const plan = planImport([task(1, 3), task(2, 1), task(3), task(4, 5), task(5, 4)], new Map())
+    expect(plan.creation).toEqual([3, 1, 2, 5, 4])
+    expect(plan.unheld).toEqual([{ number: 5, key: 'parent', why: expect.stringContaining('above itself') }])
+  })
+})
+
+describe('Export', () => {
+  it('writes the seven keys and no word of the engine, and touches nothing that says the same', async () => {
+    const world = await openWorld()
+    await world.add('one')
+    await world.add('two', { blockedBy: [1] })
+    expect((await world.export()).written).toEqual(['task_1.json', 'task_2.json'])
+    expect(world.text(2)).toBe(JSON.stringify(seven(2, 'two', { blockedBy: [1] }), null, 2))
+    expect(await world.export()).toMatchObject({ written: [], skipped: [] })
+    world.write(1, 'broken')
+    expect(await world.export()).toMatchObject({ written: [], skipped: [{ file: 'task_1.json' }] })
+    expect(world.text(1)).toBe('broken')
+  })
+})
+
+describe('S4-012 Any folder', () => {
+  const word = fc.stringMatching(/^[a-zä-ö🚀 ]{1,12}$/u).filter((text) => text.trim() !== '')
+  const ref = fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 }).map(String))
+  const odd = fc.oneof(
+    fc.constant('high'),
+    fc.constant(null),
+    fc.integer(),
+    fc.array(word, { maxLength: 2 }),
+    fc.dictionary(word, fc.jsonValue()),
+  )
+  const file = fc.record(
+    {
+      subject: word,
+      description: fc.oneof(fc.string(), fc.constant(null)),
+      status: fc.constantFrom('pending', 'in_progress', 'completed', 'failed', 'deleted'),
+      blockedBy: fc.array(ref, { maxLength: 3 }),
+      blocks: fc.array(ref, { maxLength: 3 }),
+      owner: fc.oneof(fc.constant(''), word, fc.constant(null)),
+      activeForm: fc.oneof(word, odd),
+      priority: odd,
+      metadata: odd,
+      role: odd,
+      tags: odd,
+      parent: fc.oneof(ref, odd),
+      workspace: fc.oneof(fc.constant('/w'), odd),
+      version: fc.integer({ min: 1, max: 3 }),
+      canonicalStatus: word,
+      note: fc.jsonValue(),
+    },
+    { requiredKeys: ['subject'] },
+  )
+  const folder = fc.uniqueArray(
+    fc.record({
+      number: fc.integer({ min: 1, max: 9 }),
+      file,
+      newline: fc.boolean(),
+      withId: fc.constantFrom('number', 'text', 'none'),
+    }),
+    { selector: ({ number }) => number, minLength: 1, maxLength: 7 },
+  )
+  const storable = (value: unknown): boolean =>
+    !/\\u0000|\\u[dD][89a-fA-F]|"__proto__"|"constructor"|"prototype"/.test(JSON.stringify(value))
+
+  it('is given back as it was, byte for byte where it was two-space JSON', async () => {
+    await fc.assert(
+      fc.asyncProperty(folder.filter(storable), async (files) => {
+        const world = await openWorld()
+        const texts = new Map<number, string>()
+        for (const { number, file: value, newline, withId } of files) {
+          const id = withId === 'none' ? {} : { id: withId === 'text' ? String(number) : number }
+          const text = `${JSON.stringify({ ...id, ...value }, null, 2)}${newline ? '\n' : ''}`
+          texts.set(number, text)
+          world.write(number, text)
+        }
+        const report = await world.import()
+        expect([...report.refused, ...report.skipped]).toEqual([])
+        const out = createFolder()
+        await world.export(out)
+        for (const [number, text] of texts) expect(readFileSync(join(out, `task_${number}.json`), 'utf8')).toBe(text)
+        // And through a mirror of the folder, which writes its own words meanwhile.
+        const mirror = await world.open()
+        expect(await mirror.sync()).toMatchObject({ refused: [], skipped: [], imported: [] })
+        const again = createFolder()
+        await world.export(again)
+        for (const [number, text] of texts) expect(readFileSync(join(again, `task_${number}.json`), 'utf8')).toBe(text)
+        await world.engine.close()
+      }),
+      { numRuns: 60 },
+    )
+  }, 60_000)
+})

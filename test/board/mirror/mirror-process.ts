@@ -1,0 +1,67 @@
+// A mirror in a process of its own. It can be told to die by its own hand before the n-th operation on a file, and it tells by
+// lines of JSON what it does. Faults can be planted in its ports, for the harness to find: the mirror knows nothing of them.
+import { createFolderFiles, type FolderFiles } from '../../../src/board/mirror/folder-files.ts'
+import { openMirror } from '../../../src/board/mirror/mirror-board.ts'
+import { mirrorHostOf } from '../../../src/board/mirror/mirror-host.ts'
+import { createEngine } from '../../../src/index.ts'
+import { type Fault, plantInFiles, plantInHost } from './planted-faults.ts'
+
+export interface MirrorOrders {
+  ledger: string
+  dir: string
+  /** Dies before this operation on a file, counted from the first. */
+  dieAt?: number
+  /** Syncs once and leaves; else goes on until its input ends. */
+  once?: boolean
+  /** Syncs once more when it is told to, before it leaves. */
+  twice?: boolean
+  fault?: Fault | undefined
+  pollMs?: number
+}
+
+const orders = JSON.parse(process.argv[2] as string) as MirrorOrders
+const tell = (line: object) => void process.stdout.write(`${JSON.stringify(line)}\n`)
+
+let operations = 0
+/** Every operation is counted; the last one is not done. */
+function count(): void {
+  if (++operations === orders.dieAt) process.kill(process.pid, 'SIGKILL')
+}
+
+function mortal(files: FolderFiles): FolderFiles {
+  const counted: Record<string, (...given: never[]) => unknown> = {}
+  for (const [name, operation] of Object.entries(files)) {
+    counted[name] = (...given: unknown[]) => {
+      count()
+      return (operation as (...given: unknown[]) => unknown)(...given)
+    }
+  }
+  return counted as unknown as FolderFiles
+}
+
+const engine = await createEngine({
+  ledger: orders.ledger,
+  work: false,
+  onError: (error) => tell({ error: String(error) }),
+})
+const mirror = await openMirror(
+  plantInHost(mirrorHostOf(engine, 'the test'), orders.fault),
+  {
+    dir: orders.dir,
+    watch: !orders.once && !orders.twice,
+    pollMs: orders.pollMs ?? 1_000,
+    onReport: (report) => tell({ report }),
+  },
+  (dir) => mortal(plantInFiles(createFolderFiles(dir), dir, orders.fault, count)),
+)
+tell({ ready: true })
+if (orders.twice) {
+  await mirror.sync()
+  tell({ first: operations })
+  await new Promise((resolve) => process.stdin.once('data', resolve))
+} else if (!orders.once) await new Promise<void>((resolve) => process.stdin.once('end', resolve).resume())
+tell({ report: await mirror.sync() })
+await mirror.close()
+await engine.close()
+tell({ operations })
+process.stdin.destroy()

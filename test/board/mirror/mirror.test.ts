@@ -1,0 +1,539 @@
+// The mirror between a board and a folder: what the files say, what edits in them come to, and what is refused.
+import { linkSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ErrandError } from '../../../src/index.ts'
+import { createFolder, openWorld } from './world.ts'
+
+const nothing = { written: [], imported: [], refused: [], skipped: [], removed: [], unheld: [], standingBy: false }
+
+describe('What the files say', () => {
+  it('S4-001 S4-002 S4-003 S4-004 each task has a file in a folder that is made, two-space JSON with the seven keys first', async () => {
+    const world = await openWorld(':memory:', join(createFolder(), 'deep', '.tasks'))
+    await world.add('Setup')
+    await world.add('Write code', { description: 'all of it', blockedBy: [1], priority: 3 })
+    const mirror = await world.open()
+    expect((await mirror.sync()).written).toEqual(['task_1.json', 'task_2.json'])
+    const { taskId } = await world.task(2)
+    expect(world.text(2)).toBe(`{
+  "id": 2,
+  "subject": "Write code",
+  "description": "all of it",
+  "status": "pending",
+  "blockedBy": [
+    1
+  ],
+  "blocks": [],
+  "owner": "",
+  "priority": 3,
+  "canonicalStatus": "submitted",
+  "statusReason": null,
+  "taskId": "${taskId}",
+  "version": 1
+}`)
+    expect(world.read(1)).toMatchObject({ id: 1, subject: 'Setup', blocks: [2] })
+    expect(await mirror.sync()).toEqual(nothing)
+  })
+
+  it('S4-011 subjects stand in it as they are, in UTF-8', async () => {
+    const world = await openWorld()
+    await world.add('Größe messen 测量 🚀')
+    await (await world.open()).sync()
+    expect(world.text(1)).toContain('"subject": "Größe messen 测量 🚀"')
+  })
+
+  it('a completed task disappears from the blockers of others, in their files too', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    await world.add('first')
+    await world.add('second', { blockedBy: [1] })
+    await mirror.sync()
+    await world.call('board:update', { id: 1, status: 'completed' })
+    expect((await mirror.sync()).written).toEqual(['task_1.json', 'task_2.json'])
+    expect(world.read(2)).toMatchObject({ blockedBy: [], version: 2 })
+    expect(world.read(1)).toMatchObject({ status: 'completed', canonicalStatus: 'completed', blocks: [2] })
+  })
+
+  it('S4-008 they go on where they were after a restart', async () => {
+    const folder = createFolder()
+    const ledger = join(folder, 'ledger.db')
+    const dir = join(folder, '.tasks')
+    const first = await openWorld(ledger, dir)
+    await first.add('before')
+    const mirror = await first.open()
+    await mirror.sync()
+    await mirror.close()
+    await first.engine.close()
+    const second = await openWorld(ledger, dir)
+    second.edit(1, { subject: 'edited while nobody looked' })
+    await second.add('after')
+    expect(await (await second.open()).sync()).toMatchObject({ imported: ['task_1.json'], refused: [] })
+    expect(second.read(1)).toMatchObject({ subject: 'edited while nobody looked', version: 2 })
+    expect(second.read(2)).toMatchObject({ subject: 'after' })
+  })
+
+  it('the file of a task that is taken off the board goes, and what nobody wrote stays out of the way', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    await world.add('one')
+    await world.add('two', { blockedBy: [1] })
+    await mirror.sync()
+    const before = world.text(1)
+    await world.call('board:delete', { id: 1 })
+    expect(await mirror.sync()).toMatchObject({ removed: ['task_1.json'], written: ['task_2.json'], refused: [] })
+    expect(world.names()).toEqual(['task_2.json'])
+    // A checkout brings it back: it is no new task, and no edit.
+    world.write(1, before)
+    expect(await mirror.sync()).toMatchObject({ removed: ['task_1.json'], refused: [], imported: [] })
+    world.write(1, before.replace('one', 'changed'))
+    const report = await mirror.sync()
+    expect(report.refused).toMatchObject([{ file: 'task_1.json', copy: 'refused/task_1.refused-1.json' }])
+    expect(world.text('refused/task_1.refused-1.json')).toContain('changed')
+    expect(world.exists(1)).toBe(false)
+  })
+
+  it('a line break at the end stays where a file had one', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    await world.add('one')
+    await mirror.sync()
+    world.write(1, `${world.text(1)}\n`)
+    await mirror.sync()
+    await world.call('board:update', { id: 1, subject: 'uno' })
+    await mirror.sync()
+    expect(world.text(1)).toMatch(/\n}\n$/)
+    expect(world.read(1)).toMatchObject({ subject: 'uno' })
+  })
+})
+
+describe('An edit of a file', () => {
+  it('goes to the board like any command: words, edges, state', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    await world.add('one')
+    await world.add('two')
+    await world.add('three')
+    await mirror.sync()
+    world.edit(2, {
+      subject: 'zwei',
+      description: 'neu',
+      priority: 5,
+      tags: ['a'],
+      metadata: { k: 1 },
+      blockedBy: ['1'],
+      blocks: [3],
+    })
+    world.edit(1, { status: 'in_progress', owner: 'alice' })
+    expect((await mirror.sync()).imported).toEqual(['task_1.json', 'task_2.json'])
+    expect(await world.task(2)).toMatchObject({
+      subject: 'zwei',
+      description: 'neu',
+      priority: 5,
+      tags: ['a'],
+      metadata: { k: 1 },
+      blockedBy: [1],
+      blocks: [3],
+    })
+    expect(await world.task(1)).toMatchObject({ status: 'in_progress', owner: 'alice', fence: 1 })
+    world.edit(1, { status: 'completed' })
+    await mirror.sync()
+    expect(await world.task(1)).toMatchObject({ status: 'completed', owner: 'alice' })
+    expect(world.read(2)).toMatchObject({ blockedBy: [], version: 3 })
+  })
+
+  it('is told by the version it was made from: what happened meanwhile is neither lost nor undone', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    await world.add('one')
+    await mirror.sync()
+    const old = world.read(1)
+    await world.call('board:update', { id: 1, priority: 7, metadata: { by: 'board' } })
+    await mirror.sync()
+    expect(world.read(1)['version']).toBe(2)
+    world.write(1, { ...old, description: 'from an old file' })
+    expect((await mirror.sync()).imported).toEqual(['task_1.json'])
+    expect(await world.task(1)).toMatchObject({
+      priority: 7,
+      metadata: { by: 'board' },
+      description: 'from an old file',
+    })
+  })
+
+  it('of a key that the board has changed since is refused, and kept', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    await world.add('one')
+    await mirror.sync()
+    const old = world.read(1)
+    await world.call('board:update', { id: 1, subject: 'by the board' })
+    await mirror.sync()
+    const current = world.text(1)
+    world.write(1, { ...old, subject: 'by the file' })
+    const report = await mirror.sync()
+    expect(report.refused).toMatchObject([{ file: 'task_1.json', copy: 'refused/task_1.refused-1.json' }])
+    expect(report.refused[0]?.why).toContain('has become "by the board" on the board since')
+    expect(world.text(1)).toBe(current)
+    expect(world.read('refused/task_1.refused-1.json')).toMatchObject({ subject: 'by the file' })
+  })
+
+  it('that equals an older text is none: git may check out what it likes', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    await world.add('one')
+    await mirror.sync()
+    const old = world.text(1)
+    await world.call('board:update', { id: 1, status: 'completed' })
+    await mirror.sync()
+    world.write(1, old)
+    expect(await mirror.sync()).toEqual({ ...nothing, written: ['task_1.json'] })
+    expect(world.read(1)).toMatchObject({ status: 'completed' })
+  })
+
+  it('made from a text that is too old to be known is refused', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    await world.add('one')
+    await mirror.sync()
+    const old = world.read(1)
+    for (let round = 0; round < 40; round++) {
+      await world.call('board:update', { id: 1, priority: round + 1 })
+      await mirror.sync()
+    }
+    world.write(1, { ...old, subject: 'much too late' })
+    expect((await mirror.sync()).refused[0]?.why).toContain('too old to be known')
+    expect(world.read(1)).toMatchObject({ subject: 'one', priority: 40 })
+  })
+
+  it('by a program that keeps only its seven keys changes only those', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    await world.add('one', { priority: 4, tags: ['x'], metadata: { a: 1 } })
+    await mirror.sync()
+    world.write(1, {
+      id: '1',
+      subject: 'uno',
+      description: '',
+      status: 'pending',
+      blockedBy: [],
+      blocks: [],
+      owner: '',
+    })
+    expect(await mirror.sync()).toMatchObject({ imported: ['task_1.json'], refused: [] })
+    expect(await world.task(1)).toMatchObject({ subject: 'uno', priority: 4, tags: ['x'], metadata: { a: 1 } })
+  })
+
+  it('keeps keys that nobody has a word for, and takes out what was taken out', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    await world.add('one', { priority: 2, activeForm: 'Doing' })
+    await mirror.sync()
+    world.edit(1, { estimate: { hours: 3 }, color: 'red', priority: undefined, activeForm: undefined })
+    await mirror.sync()
+    expect(world.read(1)).toMatchObject({ estimate: { hours: 3 }, color: 'red' })
+    expect(await world.task(1)).toMatchObject({ priority: 0, extra: { estimate: { hours: 3 }, color: 'red' } })
+    world.edit(1, { color: undefined })
+    await mirror.sync()
+    expect(await world.task(1)).toMatchObject({ extra: { estimate: { hours: 3 } } })
+    expect(world.read(1)).not.toHaveProperty('color')
+    expect(world.read(1)).not.toHaveProperty('activeForm')
+  })
+
+  it('that is written twice before the mirror has answered is taken twice', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    await world.add('one')
+    await mirror.sync()
+    const first = world.read(1)
+    world.write(1, { ...first, description: 'a' })
+    await mirror.sync()
+    // The same hand, which has not read the answer.
+    world.write(1, { ...first, description: 'b' })
+    expect(await mirror.sync()).toMatchObject({ imported: ['task_1.json'], refused: [] })
+    expect(await world.task(1)).toMatchObject({ description: 'b' })
+  })
+
+  it('leaves out what only the order of keys or the spacing says', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    await world.add('one')
+    await mirror.sync()
+    const before = world.text(1)
+    world.write(1, JSON.stringify(Object.fromEntries(Object.entries(world.read(1)).reverse())))
+    expect(await mirror.sync()).toEqual({ ...nothing, written: ['task_1.json'] })
+    expect(world.text(1)).toBe(before)
+  })
+})
+
+describe('A forbidden edit is refused as a whole, reported, kept beside, and the file is restored', () => {
+  const cases: Array<[string, (world: Awaited<ReturnType<typeof openWorld>>) => Promise<[number, object]>, RegExp]> = [
+    ['to begin what is blocked', async () => [2, { status: 'in_progress' }], /blocked by \[1\]/],
+    [
+      'to complete what is blocked, with other words beside',
+      async () => [2, { status: 'completed', subject: 'x' }],
+      /blocked by \[1\]/,
+    ],
+    [
+      'to reopen what is completed',
+      async (world) => {
+        await world.call('board:update', { id: 1, status: 'completed' })
+        return [1, { status: 'pending' }]
+      },
+      /cannot become pending/,
+    ],
+    ['to close a cycle', async () => [1, { blockedBy: [2] }], /each other|cannot come after/],
+    ['to come after itself', async () => [1, { blockedBy: [1] }], /cannot come after/],
+    ['to come after nobody', async () => [1, { blockedBy: [99], subject: 'x' }], /Task 99 not found/],
+    ['to say a state that there is none of', async () => [1, { status: 'done' }], /status/],
+    ['to have no subject', async () => [1, { subject: ' ' }], /subject/],
+    ['to write the engine’s own word', async () => [1, { canonicalStatus: 'completed' }], /only the engine writes it/],
+    ['to move below another', async () => [1, { parent: 2 }], /does not move/],
+    [
+      'to complete what another holds under a lease',
+      async (world) => {
+        await world.call('board:claim', { id: 1, as: 'alice', leaseMs: 60_000 })
+        return [1, { status: 'completed' }]
+      },
+      /lease|fence/,
+    ],
+    [
+      'to complete in another’s name',
+      async (world) => {
+        await world.call('board:claim', { id: 1, as: 'alice' })
+        return [1, { status: 'completed', owner: 'bob' }]
+      },
+      /alice/,
+    ],
+    [
+      'to begin what is meant for another',
+      async (world) => {
+        await world.call('board:update', { id: 1, owner: 'alice' })
+        return [1, { status: 'in_progress', owner: 'bob' }]
+      },
+      /alice/,
+    ],
+    ['to be of a version that is yet to come', async () => [1, { version: 99, subject: 'x' }], /version 99/],
+  ]
+  it.each(cases)('%s', async (_what, prepare, why) => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    await world.add('one')
+    await world.add('two', { blockedBy: [1] })
+    const [number, changes] = await prepare(world)
+    await mirror.sync()
+    const before = world.text(number)
+    const was = await world.task(number)
+    world.edit(number, changes as Record<string, unknown>)
+    const edited = world.text(number)
+    const report = await mirror.sync()
+    expect(report.imported).toEqual([])
+    expect(report.refused).toHaveLength(1)
+    expect(report.refused[0]?.why).toMatch(why)
+    expect(world.text(report.refused[0]?.copy as string)).toBe(edited)
+    expect(world.text(number)).toBe(before)
+    expect(await world.task(number)).toEqual(was)
+  })
+
+  it('and no copy is written over an earlier one', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    await world.add('one')
+    await mirror.sync()
+    for (const status of ['a', 'b', 'a']) {
+      world.edit(1, { status })
+      await mirror.sync()
+    }
+    expect(readdirSync(world.at('refused')).sort()).toEqual(['task_1.refused-1-2.json', 'task_1.refused-1.json'])
+  })
+
+  it('without a copy nothing is restored', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    await world.add('one')
+    await mirror.sync()
+    writeFileSync(world.at('refused'), 'in the way')
+    world.edit(1, { status: 'done' })
+    expect((await mirror.sync()).refused[0]?.why).toContain('No copy of it could be kept')
+    expect(world.read(1)).toMatchObject({ status: 'done' })
+    expect(world.text('refused')).toBe('in the way')
+  })
+
+  it('a file that was removed by hand comes back: a checkout deletes no work', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    await world.add('one')
+    await mirror.sync()
+    const before = world.text(1)
+    rmSync(world.at(1))
+    const report = await mirror.sync()
+    expect(report.refused).toMatchObject([{ file: 'task_1.json', why: expect.stringContaining('board:delete') }])
+    expect(world.text(1)).toBe(before)
+  })
+})
+
+describe('A new file', () => {
+  it('S4-005 S4-006 makes the task of its number, and numbers go on above it', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    await world.add('one')
+    world.write(7, { subject: 'seven', status: 'in_progress', owner: 'bob', blocks: [8], mood: 'good' })
+    world.write(8, { id: 8, subject: 'eight', blockedBy: [1] })
+    const report = await mirror.sync()
+    expect(report).toMatchObject({ imported: ['task_7.json', 'task_8.json'], refused: [], unheld: [] })
+    expect(world.read(7)).toMatchObject({
+      id: 7,
+      status: 'in_progress',
+      owner: 'bob',
+      blocks: [8],
+      mood: 'good',
+      version: 1,
+    })
+    expect(world.read(8)).toMatchObject({ blockedBy: [1, 7] })
+    expect(await world.add('next')).toBe(9)
+    await world.call('board:delete', { id: 9 })
+    expect(await world.add('next')).toBe(10)
+  })
+
+  it('S4-006 under a number that was given before is refused, and kept', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    await world.add('one')
+    await world.call('board:delete', { id: 1 })
+    world.write(1, { subject: 'again' })
+    expect((await mirror.sync()).refused).toMatchObject([
+      { file: 'task_1.json', copy: 'refused/task_1.refused-0.json' },
+    ])
+    expect(world.names()).toEqual([])
+  })
+
+  it('of an unreasonable number would use up all below it, and is refused', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    world.write('task_999999999999999.json', { subject: 'huge' })
+    expect((await mirror.sync()).refused).toHaveLength(1)
+    expect(await world.add('one')).toBe(1)
+  })
+
+  it('of another ledger is left alone', async () => {
+    const [one, two] = [await openWorld(), await openWorld()]
+    await one.add('theirs')
+    await (await one.open()).sync()
+    const text = one.text(1)
+    two.write(1, text)
+    await two.add('ours')
+    const mirror = await two.open()
+    expect((await mirror.sync()).skipped).toMatchObject([
+      { file: 'task_1.json', why: expect.stringContaining('another ledger') },
+    ])
+    expect(two.text(1)).toBe(text)
+    two.write(5, text.replace('"id": 1', '"id": 5'))
+    expect((await mirror.sync()).skipped).toHaveLength(2)
+    expect(await two.call('board:list', {})).toMatchObject({ tasks: [{ id: 1 }] })
+  })
+})
+
+describe('What is no task file', () => {
+  it('S4-010 S4-013 is reported and left alone: corrupt, foreign, oversized, linked, misnamed; the others go on', async () => {
+    const world = await openWorld()
+    const mirror = await world.open()
+    for (let number = 1; number <= 10; number++) await world.add(`task ${number}`)
+    await mirror.sync()
+    const outside = join(createFolder(), 'secret.json')
+    writeFileSync(outside, '{"id": 4, "subject": "secret"}')
+    world.write(1, '{ "id": 1, "subject": ')
+    world.write(2, '[]')
+    world.write(3, { ...world.read(3), id: 30 })
+    rmSync(world.at(4))
+    symlinkSync(outside, world.at(4))
+    rmSync(world.at(5))
+    mkdirSync(world.at(5))
+    world.write(6, `{"subject": "${'x'.repeat(1_100_000)}"}`)
+    world.write(7, '{"id": 7, "subject": "a", "__proto__": {"polluted": true}}')
+    writeFileSync(world.at(8), Buffer.from([0x7b, 0xff, 0xfe, 0x7d]))
+    linkSync(world.at(9), join(createFolder(), 'second-name'))
+    world.write('task_0.json', '{}')
+    world.write('task_01.json', '{}')
+    world.write('task_x.json', '{}')
+    world.write('notes.json', '{}')
+    world.edit(10, { subject: 'still taken' })
+    for (let number = 1; number <= 9; number++) await world.call('board:update', { id: number, priority: 1 })
+    const report = await mirror.sync()
+    expect(report.skipped.map(({ file }) => file).sort()).toEqual(
+      [
+        'task_0.json',
+        'task_01.json',
+        'task_x.json',
+        ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => `task_${n}.json`),
+      ].sort(),
+    )
+    expect(report).toMatchObject({ imported: ['task_10.json'], refused: [], written: ['task_10.json'] })
+    expect(world.text(1)).toBe('{ "id": 1, "subject": ')
+    expect(await world.call('board:list', {})).toMatchObject({ tasks: expect.objectContaining({ length: 10 }) })
+    // Told again by each look that is asked for, and healed as soon as it is what it should be.
+    expect((await mirror.sync()).skipped).toHaveLength(12)
+    rmSync(world.at(4))
+    world.edit(9, { description: 'x' })
+    renameSync(world.at(9), world.at('copy'))
+    rmSync(world.at(9), { force: true })
+    writeFileSync(world.at(9), world.text('copy'))
+    await mirror.sync()
+    expect(world.read(4)).toMatchObject({ subject: 'task 4', priority: 1 })
+    expect(world.read(9)).toMatchObject({ description: 'x', priority: 1 })
+    expect({}).not.toHaveProperty('polluted')
+  })
+
+  it('a folder that is a link is resolved once; what it points to later is not followed', async () => {
+    const [first, second, above] = [createFolder(), createFolder(), createFolder()]
+    const link = join(above, 'link')
+    symlinkSync(first, link)
+    const world = await openWorld(':memory:', link)
+    await world.add('one')
+    const mirror = await world.open()
+    expect(mirror.dir).toBe(first)
+    rmSync(link)
+    symlinkSync(second, link)
+    await mirror.sync()
+    expect(readdirSync(first)).toContain('task_1.json')
+    expect(readdirSync(second)).toEqual([])
+    renameSync(first, `${first}-moved`)
+    symlinkSync(second, first)
+    await expect(mirror.sync()).rejects.toThrow(/now a way to/)
+    expect(readdirSync(second)).toEqual([])
+    rmSync(first)
+    renameSync(`${first}-moved`, first)
+  })
+})
+
+describe('Whose folder it is', () => {
+  it('two boards, and two ledgers, do not share one', async () => {
+    const world = await openWorld()
+    const parent = await world.add('epic')
+    await world.call('board:open', { board: 'small', parent })
+    await world.open()
+    await expect(world.open({ board: 'small' })).rejects.toMatchObject({ code: 'KEY_CONFLICT' })
+    const other = await openWorld(':memory:', world.dir)
+    await expect(other.open()).rejects.toMatchObject({ code: 'KEY_CONFLICT' })
+  })
+
+  it('of two mirrors one writes; the other takes its place as soon as it goes', async () => {
+    const world = await openWorld()
+    const [first, second] = [await world.open(), await world.open()]
+    await world.add('one')
+    expect((await first.sync()).written).toEqual(['task_1.json'])
+    await world.add('two')
+    expect(await second.sync()).toEqual({ ...nothing, standingBy: true })
+    expect(world.names()).toEqual(['task_1.json'])
+    await first.close()
+    expect((await second.sync()).written).toEqual(['task_2.json'])
+    await expect(first.sync()).rejects.toThrow(ErrandError)
+  })
+
+  it('options, boards and engines that are none are refused', async () => {
+    const world = await openWorld()
+    await expect(world.open({ dirr: 'x' } as object)).rejects.toMatchObject({ code: 'UNKNOWN_OPTION' })
+    await expect(world.open({ board: 'nope' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    writeFileSync(world.at('file'), '')
+    await expect(world.open({ dir: world.at('file') })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    const { mirrorBoard } = await import('../../../src/index.ts')
+    await expect(mirrorBoard({}, { dir: world.dir })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  })
+})

@@ -1,0 +1,83 @@
+// Faults for the harnesses to find, planted in the ports of a mirror: it knows nothing of them.
+import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import type { FolderFiles } from '../../../src/board/mirror/folder-files.ts'
+import type { MirrorHost } from '../../../src/board/mirror/mirror-host.ts'
+import type { AnyStep, Reads } from '../../../src/ledger/ledger.ts'
+
+export type Fault = 'latest' | 'in place' | 'no election'
+
+/** `between`: called while a file that is written in place says half of its text. */
+export function plantInFiles(
+  files: FolderFiles,
+  dir: string,
+  fault: Fault | undefined,
+  between: () => void = () => {},
+): FolderFiles {
+  if (fault !== 'in place') return files
+  return {
+    ...files,
+    rename(from, to) {
+      const look = files.look(from, true)
+      if (look.kind !== 'text' || !to.startsWith('task_')) return files.rename(from, to)
+      const file = openSync(join(dir, to), 'r+')
+      ftruncateSync(file)
+      const half = Math.floor(look.text.length / 2)
+      writeSync(file, look.text.slice(0, half))
+      between()
+      writeSync(file, look.text.slice(half))
+      closeSync(file)
+      files.remove(from)
+      return true
+    },
+  }
+}
+
+export function plantInHost(host: MirrorHost, fault: Fault | undefined): MirrorHost {
+  if (fault === 'latest') return forgetful(host)
+  // Whoever looks takes the seat, and nobody is asked again before writing.
+  if (fault === 'no election') return unseated({ ...host, isAlive: () => false })
+  return host
+}
+
+/** A ledger that knows only the latest text of a file, whichever is asked for. */
+function forgetful(host: MirrorHost): MirrorHost {
+  return altered(host, (mirror) => ({
+    ...mirror,
+    *texts(dir, number, limit) {
+      const texts = yield* mirror.texts(dir, number, limit)
+      return texts.map((each) => ({ ...each, text: texts[0]?.text ?? each.text }))
+    },
+  }))
+}
+
+/** A ledger that tells everybody who asks that the seat is free. */
+function unseated(host: MirrorHost): MirrorHost {
+  let own = ''
+  const listening: MirrorHost = {
+    ...host,
+    async enlist(id) {
+      own = id
+      await host.enlist(id)
+    },
+  }
+  return altered(listening, (mirror) => ({
+    ...mirror,
+    *holder(dir) {
+      const holder = yield* mirror.holder(dir)
+      return holder && { ...holder, instanceId: own }
+    },
+  }))
+}
+
+type MirrorReads = Reads['mirror']
+
+function altered(host: MirrorHost, alter: (mirror: MirrorReads) => MirrorReads): MirrorHost {
+  const seen = <Some extends Reads>(tx: Some): Some => ({ ...tx, mirror: { ...tx.mirror, ...alter(tx.mirror) } })
+  return {
+    ...host,
+    read: (query) => host.read((tx) => query(seen(tx))),
+    step: (step) =>
+      host.step({ ...step, write: (tx, decision) => (step as AnyStep<never>).write(seen(tx), decision as never) }),
+  }
+}

@@ -1,0 +1,85 @@
+// An agent on the ledger, with a mirror of its own on the folder that others mirror too: it changes tasks by the abilities of the
+// board, and sees at each change whether its last one still stands.
+import { createFolderFiles } from '../../../src/board/mirror/folder-files.ts'
+import { openMirror } from '../../../src/board/mirror/mirror-board.ts'
+import { mirrorHostOf } from '../../../src/board/mirror/mirror-host.ts'
+import type { MirrorReport } from '../../../src/board/mirror/mirror-report.ts'
+import { createEngine } from '../../../src/index.ts'
+import { type Fault, plantInFiles, plantInHost } from './planted-faults.ts'
+
+export interface WorkerOrders {
+  ledger: string
+  dir: string
+  worker: number
+  tasks: number[]
+  /** Milliseconds between two changes. */
+  pause: number
+  fault?: Fault | undefined
+}
+
+export interface WorkerReport {
+  changes: number
+  last: Record<number, number>
+  /** Changes that were gone when it looked again. */
+  undone: string[]
+  errors: string[]
+  refused: MirrorReport['refused']
+  skipped: MirrorReport['skipped']
+  written: number
+  imported: number
+}
+
+const { ledger, dir, worker, tasks, pause, fault } = JSON.parse(process.argv[2] as string) as WorkerOrders
+const key = `worker${worker}`
+const report: WorkerReport = {
+  changes: 0,
+  last: {},
+  undone: [],
+  errors: [],
+  refused: [],
+  skipped: [],
+  written: 0,
+  imported: 0,
+}
+
+function note({ refused, skipped, written, imported }: MirrorReport): void {
+  report.refused.push(...refused)
+  report.skipped.push(...skipped)
+  report.written += written.length
+  report.imported += imported.length
+}
+
+const engine = await createEngine({ ledger, work: false, onError: (error) => report.errors.push(String(error)) })
+const host = plantInHost(mirrorHostOf(engine, 'the test'), fault)
+const mirror = await openMirror(host, { dir, pollMs: 200, onReport: note }, (path) =>
+  plantInFiles(createFolderFiles(path), path, fault),
+)
+process.stdout.write(`${JSON.stringify({ ready: worker })}\n`)
+let isOver = false
+process.stdin.once('data', () => {
+  isOver = true
+})
+const ended = new Promise<void>((resolve) => process.stdin.once('end', () => resolve()))
+
+for (let count = worker; !isOver; count++) {
+  const id = tasks[count % tasks.length] as number
+  try {
+    const { task } = (await engine.bus.call('board:get', { id })) as { task: { metadata: Record<string, number> } }
+    const before = report.last[id]
+    if (before !== undefined && task.metadata[key] !== before)
+      report.undone.push(`task ${id}: ${before} became ${task.metadata[key]}`)
+    const next = (before ?? 0) + 1
+    await engine.bus.call('board:update', { id, metadata: { [key]: next } })
+    report.last[id] = next
+    report.changes++
+  } catch (error) {
+    report.errors.push(String(error))
+  }
+  await new Promise((resolve) => setTimeout(resolve, pause))
+}
+// Somebody has to take the last edits and write the last changes: whoever has the seat.
+await ended
+await mirror.close()
+await engine.close()
+process.stdout.write(`${JSON.stringify({ report })}\n`)
+process.stdin.destroy()
