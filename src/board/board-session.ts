@@ -53,6 +53,17 @@ export interface BoardSession {
 
 /** Signs of life in the time of a lease. */
 const beatsPerLease = 3
+/** However short a lease is, in milliseconds. */
+const shortestBeatMs = 20
+
+/** A claim of the member's. */
+interface Hold {
+  task: BoardTask
+  /** The board on which the task has its number. */
+  on: string
+  /** The lease that has to be kept, in milliseconds; null for a claim that does not lapse. */
+  leaseMs: number | null
+}
 const codesOfLoss = new Set(['STALE_CLAIM', 'NOT_OWNER', 'NOT_CLAIMABLE', 'NOT_FOUND', 'INVALID_TRANSITION'])
 
 /** Where an ability takes the role of who acts; elsewhere a role is that of a task. */
@@ -73,29 +84,51 @@ function rolesOf(abilityId: string): string[] {
 export function createBoardSession(options: BoardSessionOptions): BoardSession {
   const { bus, as, role, board, leaseMs, surface, clock } = parse(optionsSchema, options, 'createBoardSession')
   const caller = { surface, owner: as }
-  const holds = new Map<string, BoardTask>()
+  const holds = new Map<string, Hold>()
   let timer: unknown
+  let dueAt = Infinity
   let closed = false
 
+  /** As often as the shortest of the leases needs it, whoever chose that. */
   function beatLater(): void {
-    if (closed || leaseMs === null || timer !== undefined || holds.size === 0) return
+    const leases = Array.from(holds.values(), (hold) => hold.leaseMs ?? Infinity)
+    const wantedMs = Math.max(Math.min(...leases) / beatsPerLease, shortestBeatMs)
+    if (closed || wantedMs === Infinity || (timer !== undefined && dueAt <= clock.now() + wantedMs)) return
+    endTimer()
+    dueAt = clock.now() + wantedMs
     timer = clock.setTimeout(() => {
-      timer = undefined
+      endTimer()
       void beat().finally(beatLater)
-    }, leaseMs / beatsPerLease)
+    }, wantedMs)
     // A claim is no reason for a program to stay.
     ;(timer as { unref?: () => void }).unref?.()
   }
 
+  function endTimer(): void {
+    if (timer !== undefined) clock.clearTimeout(timer as never)
+    timer = undefined
+  }
+
   async function beat(): Promise<void> {
-    for (const task of holds.values()) {
+    for (const hold of holds.values()) {
+      const { taskId, fence } = hold.task
+      // A claim may have ended, and another begun, while the answer was on its way.
+      const isCurrent = () => holds.get(taskId) === hold
       try {
-        await bus.call('board:heartbeat', { id: task.taskId, fence: task.fence, board }, { caller })
+        const input = { id: taskId, fence, board }
+        const { task } = (await bus.call('board:heartbeat', input, { caller })) as { task: BoardTask }
+        if (isCurrent()) hold.leaseMs = leaseOf(task, hold.leaseMs)
       } catch (error) {
         // Anything else (a busy ledger, say) may be better by the next beat.
-        if (ErrandError.isInstance(error) && codesOfLoss.has(error.code)) holds.delete(task.taskId)
+        const isLost = ErrandError.isInstance(error) && codesOfLoss.has(error.code)
+        if (isLost && isCurrent()) holds.delete(taskId)
       }
     }
+  }
+
+  /** What is left of a lease since it was renewed, or less: another word on the task may have come later. A task that rests has none. */
+  function leaseOf({ leaseUntil, updatedAt }: BoardTask, usually: number | null): number | null {
+    return leaseUntil === null ? usually : Math.min(leaseUntil - updatedAt, leaseMs ?? Infinity)
   }
 
   function forget({ details }: ErrandError): void {
@@ -103,23 +136,27 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
   }
 
   /** A task as it came back: a claim of ours is kept, one that has ended is forgotten. */
-  function notice(result: unknown): void {
+  function notice(result: unknown, on: string): void {
     const task = (result as { task?: BoardTask | null } | null)?.task
     if (task === undefined || task === null || typeof task.taskId !== 'string' || typeof task.fence !== 'number') return
-    if (task.owner === as && task.status === 'in_progress') holds.set(task.taskId, task)
-    else holds.delete(task.taskId)
+    if (task.owner === as && task.status === 'in_progress') {
+      const usually = holds.get(task.taskId)?.leaseMs ?? leaseMs
+      holds.set(task.taskId, { task, on, leaseMs: leaseOf(task, usually) })
+    } else holds.delete(task.taskId)
     beatLater()
   }
 
-  /** The number of the claim that it has on a task; one of the same name from before this session is taken up. */
+  /** The number of the claim that it has on a task; a claim that the same member made earlier is taken up. */
   async function fenceOf(ref: BoardRef, on: string): Promise<number | undefined> {
     const text = String(ref).replace(/^#/, '')
-    const known = [...holds.values()].find((task) => task.taskId === text || (on === board && String(task.id) === text))
-    if (known !== undefined) return known.fence
+    const known = [...holds.values()].find(
+      (hold) => hold.task.taskId === text || (hold.on === on && String(hold.task.id) === text),
+    )
+    if (known !== undefined) return known.task.fence
     try {
       const { task } = (await bus.call('board:get', { id: ref, board: on }, { caller })) as { task: BoardTask }
       if (task.owner !== as || task.status !== 'in_progress') return undefined
-      notice({ task })
+      notice({ task }, on)
       return task.fence
     } catch {
       // The ability itself says what is wrong with it, and better.
@@ -152,7 +189,7 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
       const filled = await complete(abilityId, input)
       try {
         const result: unknown = await bus.call(abilityId as string, filled, named)
-        notice(result)
+        notice(result, String((filled as { board?: unknown } | null)?.board ?? board))
         return result
       } catch (error) {
         // It has been told that the claim is over; what it says next is judged by what is true then.
@@ -160,11 +197,11 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
         throw error
       }
     },
-    held: () => [...holds.values()].map(({ id, taskId, subject, fence }) => ({ id, taskId, subject, fence })),
+    held: () =>
+      Array.from(holds.values(), ({ task: { id, taskId, subject, fence } }) => ({ id, taskId, subject, fence })),
     close() {
       closed = true
-      if (timer !== undefined) clock.clearTimeout(timer as never)
-      timer = undefined
+      endTimer()
     },
   }
 }

@@ -5,33 +5,11 @@ import type { BoardTask } from '../../../src/entities/board.ts'
 import { createEngine } from '../../../src/index.ts'
 import { type BoardPicture, drawBoard } from '../../../src/surfaces/cli/board-frame.ts'
 import { createPaint } from '../../../src/surfaces/cli/paint.ts'
-import { cleanText, displayWidth } from '../../../src/surfaces/cli/terminal-text.ts'
+import { displayWidth } from '../../../src/surfaces/cli/terminal-text.ts'
 import { watchBoard } from '../../../src/surfaces/cli/watch-board.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
-import { type FakeIo, fakeIo } from './fake-io.ts'
+import { listening } from './listening-io.ts'
 import { Workplace } from './workplace.ts'
-
-/** What was written so far, and a promise for when something was written that fits. */
-function listening(options: { tty: boolean }) {
-  const io: FakeIo = fakeIo(options)
-  const watchers = new Set<() => void>()
-  const { write } = io.stdout
-  io.stdout.write = (text) => {
-    write(text)
-    for (const watcher of watchers) watcher()
-  }
-  const wrote = (pattern: RegExp) =>
-    new Promise<void>((resolve) => {
-      const look = () => {
-        if (!pattern.test(cleanText(io.out()))) return
-        watchers.delete(look)
-        resolve()
-      }
-      watchers.add(look)
-      look()
-    })
-  return { io, wrote }
-}
 
 const all = { ready: false, statuses: undefined, owner: undefined }
 

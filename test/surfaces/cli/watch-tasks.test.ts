@@ -2,34 +2,12 @@
 import { describe, expect, test } from 'vitest'
 import type { Engine } from '../../../src/api.ts'
 import { createEngine } from '../../../src/index.ts'
-import { cleanText, displayWidth } from '../../../src/surfaces/cli/terminal-text.ts'
+import { displayWidth } from '../../../src/surfaces/cli/terminal-text.ts'
 import { drawPage, watchTasks } from '../../../src/surfaces/cli/watch-tasks.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
-import { type FakeIo, fakeIo } from './fake-io.ts'
+import { listening } from './listening-io.ts'
 import { taskOf } from './task-of.ts'
 import { Workplace } from './workplace.ts'
-
-/** What was written so far, and a promise for when something was written that fits. */
-function listening(options: { tty: boolean }) {
-  const io: FakeIo = fakeIo(options)
-  const watchers = new Set<() => void>()
-  const { write } = io.stdout
-  io.stdout.write = (text) => {
-    write(text)
-    for (const watcher of watchers) watcher()
-  }
-  const wrote = (pattern: RegExp) =>
-    new Promise<void>((resolve) => {
-      const look = () => {
-        if (!pattern.test(cleanText(io.out()))) return
-        watchers.delete(look)
-        resolve()
-      }
-      watchers.add(look)
-      look()
-    })
-  return { io, wrote }
-}
 
 const open = { status: ['submitted', 'working', 'waiting'] } as const
 const choice = { status: [...open.status] }

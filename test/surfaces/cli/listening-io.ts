@@ -1,0 +1,25 @@
+// A terminal, or a pipe, that tells when something was written to it: what tests of live views wait for.
+import { cleanText } from '../../../src/surfaces/cli/terminal-text.ts'
+import { type FakeIo, fakeIo } from './fake-io.ts'
+
+/** What was written so far, and a promise for when something was written that fits. */
+export function listening(options: { tty: boolean }) {
+  const io: FakeIo = fakeIo(options)
+  const watchers = new Set<() => void>()
+  const { write } = io.stdout
+  io.stdout.write = (text) => {
+    write(text)
+    for (const watcher of watchers) watcher()
+  }
+  const wrote = (pattern: RegExp) =>
+    new Promise<void>((resolve) => {
+      const look = () => {
+        if (!pattern.test(cleanText(io.out()))) return
+        watchers.delete(look)
+        resolve()
+      }
+      watchers.add(look)
+      look()
+    })
+  return { io, wrote }
+}
