@@ -107,6 +107,7 @@ export async function createEngine<const E extends Executors = Executors>(
     offerMirrorHost(engine, {
       ...host,
       clock,
+      ledgerName: ledger.name,
       events: (stream) => engine.events(stream),
       enlist: (id) => ledger.enlist(id),
       isAlive: (id) => ledger.isAlive(id),

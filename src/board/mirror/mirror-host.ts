@@ -6,6 +6,8 @@ import type { BoardHost } from '../board-host.ts'
 
 export interface MirrorHost extends BoardHost {
   readonly clock: Clock
+  /** A path, `:memory:` or a URL. */
+  readonly ledgerName: string
   /** Every event after a position, until the signal aborts or the engine closes. */
   events(options: { after: number; signal: AbortSignal }): AsyncIterable<TaskEvent>
   /** Makes the death of a mirror visible to others at once, as that of an engine is. */

@@ -3,6 +3,7 @@ import type { Engine } from '../../api.ts'
 import { type BoardRef, mainBoard } from '../../entities/board.ts'
 import { misuse, wholeNumber } from './arguments.ts'
 import type { CommandIo } from './io.ts'
+import { inStep } from './kept-folders.ts'
 import { withLedger } from './open-ledger.ts'
 import { findTask } from './task-ref.ts'
 
@@ -28,14 +29,25 @@ export interface BoardAccess {
 /** Who calls the abilities of the board from here; in the log of claims. */
 export const fromHere = { caller: { surface: 'cli' } } as const
 
-/** Opens the ledger for something on its board. `create: true` makes a ledger that is not there. */
+/**
+ * Opens the ledger for something on its board. `create: true` makes a ledger that is not there; `folders: false` leaves the folders
+ * that show the board alone.
+ */
 export async function withBoard<T>(
   io: CommandIo,
   flags: PlaceFlags,
   use: (place: BoardAccess) => Promise<T>,
-  options: { create?: boolean } = {},
+  { folders = true, ...options }: { create?: boolean; folders?: boolean } = {},
 ): Promise<T> {
-  return await withLedger(io, flags, (engine) => use({ engine, board: boardName(flags) }), options)
+  return await withLedger(
+    io,
+    flags,
+    (engine) => {
+      const work = () => use({ engine, board: boardName(flags) })
+      return folders ? inStep(io, engine, work) : work()
+    },
+    options,
+  )
 }
 
 /** @throws ErrandError INVALID_INPUT for an empty name. */

@@ -24,6 +24,11 @@ export function tellReport(io: CommandIo, report: MirrorReport, json: boolean): 
   for (const [what, files] of Object.entries({ imported, written, removed })) {
     if (files.length > 0) print(io, `${what} ${files.length}: ${named(files)}`)
   }
+  tellUntaken(io, report)
+}
+
+/** What of the files is not on the board, on standard error. */
+export function tellUntaken(io: CommandIo, report: MirrorReport): void {
   for (const refused of report.refused) note(io, fileWords('refused', refused))
   for (const skipped of report.skipped) note(io, fileWords('skipped', skipped))
   for (const { file, key, why } of report.unheld) note(io, cleanLine(`kept for export ${file} (${key}): ${why}`))

@@ -11,6 +11,7 @@ import { boardName, boardOptions } from '../board-place.ts'
 import { clientName } from '../client-name.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note, print, printJson } from '../io.ts'
+import { keepFolders } from '../kept-folders.ts'
 import { withLedger } from '../open-ledger.ts'
 import { durationOption } from '../time-options.ts'
 import { defineVerb } from '../verb.ts'
@@ -52,7 +53,19 @@ export const mcpVerb = defineVerb({
     const unlisten = io.onInterrupt(() => stop.abort())
     const serve = values.http ? serveHttp : serveStdio
     try {
-      return await withLedger(io, values, (engine) => serve(io, engine, values, stop.signal), { create: true })
+      return await withLedger(
+        io,
+        values,
+        async (engine) => {
+          const mirrors = await keepFolders(io, engine)
+          try {
+            return await serve(io, engine, values, stop.signal)
+          } finally {
+            for (const mirror of mirrors) await mirror.close()
+          }
+        },
+        { create: true },
+      )
     } finally {
       unlisten()
     }

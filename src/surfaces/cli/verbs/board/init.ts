@@ -15,6 +15,7 @@ export const initVerb = defineVerb({
   positionals: { max: 1 },
   async run(io, { values, positionals: [given] }) {
     const { mirrorBoard } = await import('../../../../index.ts')
+    const { rememberFolder } = await import('../../../../board/mirror/known-folders.ts')
     const dir = folderOf(io, given)
     return await withBoard(
       io,
@@ -25,15 +26,19 @@ export const initVerb = defineVerb({
         const mirror = await mirrorBoard(engine, { dir, board, watch: false })
         try {
           const report = await mirror.sync()
+          await rememberFolder(engine, { board, dir: mirror.dir })
           if (!values.json)
-            print(io, `The board ${board} is in step with ${dir}; "errand board sync --watch" keeps it so.`)
+            print(
+              io,
+              `The board ${board} is in step with ${dir}, and so it is after each "errand board" and while "errand mcp" runs; "errand board sync --watch" keeps it so whoever changes it.`,
+            )
           tellReport(io, report, values.json === true)
           return exitCodeOfReport(report)
         } finally {
           await mirror.close()
         }
       },
-      { create: true },
+      { create: true, folders: false },
     )
   },
 })

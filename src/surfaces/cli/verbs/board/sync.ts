@@ -20,9 +20,9 @@ export const syncVerb = defineVerb({
     const tellNews = (report: MirrorReport) => {
       if (!isEmptyReport(report)) tell(report)
     }
-    return await withBoard(io, values, (place) =>
-      values.watch ? keepInStep(io, place, dir, tellNews) : syncOnce(place, dir, tell),
-    )
+    const work = (place: BoardAccess) =>
+      values.watch ? keepInStep(io, place, dir, tellNews) : syncOnce(place, dir, tell)
+    return await withBoard(io, values, work, { folders: false })
   },
 })
 

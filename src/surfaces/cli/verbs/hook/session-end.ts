@@ -1,6 +1,6 @@
 // `errand hook session-end`: that a session has ended stands in the conversation of its task, so that the next one knows of it.
 import { isoTime, systemClock } from '../../../../clock.ts'
-import { fromHere, memberName, withBoard } from '../../board-place.ts'
+import { type BoardAccess, fromHere, memberName, withBoard } from '../../board-place.ts'
 import {
   type HookInput,
   hookOptions,
@@ -26,7 +26,7 @@ export const sessionEndVerb = defineVerb({
   run: (io, { values }) =>
     inTime(io, hookTimeout(values), async () => {
       const input = await readHookInput(io)
-      await withBoard(inSession(io, input), values, async (place) => {
+      const work = async (place: BoardAccess): Promise<void> => {
         const id = await taskOfSession(io, place)
         if (id === undefined) return
         const { engine, board } = place
@@ -35,7 +35,8 @@ export const sessionEndVerb = defineVerb({
         // Said by an agent, to people and to the next session: where a model of the engine works on the task, it does not read it.
         const message = { taskId: task.taskId, role: 'assistant', content } as const
         await engine.bus.call('ldg:msg:save', { message }, fromHere)
-      })
+      }
+      await withBoard(inSession(io, input), values, work, { folders: false })
     }),
 })
 

@@ -31,10 +31,11 @@ export const sessionStartVerb = defineVerb({
   run: (io, { values }) =>
     inTime(io, hookTimeout(values), async () => {
       const session = inSession(io, await readHookInput(io))
-      const context = await withBoard(session, values, async (place) => {
+      const work = async (place: BoardAccess): Promise<string> => {
         const id = await taskOfSession(io, place)
         return id === undefined ? boardContext(place, memberName(io, values)) : taskContext(place, id)
-      })
+      }
+      const context = await withBoard(session, values, work, { folders: false })
       if (context === '') return
       printJson(io, { hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext: context } })
     }),

@@ -1,0 +1,56 @@
+// Which folders show a board, as the ledger was told: whoever works on the board in passing brings them in step, so that the files
+// are right even while no mirror runs.
+import { existsSync } from 'node:fs'
+import { dirname, isAbsolute, relative, resolve } from 'node:path'
+import { z } from 'zod'
+import { type Op, type Reads, type Tx, writing } from '../../ledger/ledger.ts'
+import { mirrorHostOf } from './mirror-host.ts'
+
+export interface KnownFolder {
+  board: string
+  /** Absolute. */
+  dir: string
+}
+
+const setting = 'boardFolders'
+
+/** Relative to the ledger where that is a file: the two are moved together. */
+const storedSchema = z.array(z.object({ board: z.string(), dir: z.string() }))
+
+/** Remembers that a folder shows a board. */
+export async function rememberFolder(engine: object, { board, dir }: KnownFolder): Promise<void> {
+  const host = mirrorHostOf(engine, 'rememberFolder')
+  const root = rootOf(host.ledgerName)
+  const stored = { board, dir: root === undefined ? dir : relative(root, dir) || '.' }
+  await host.step(
+    writing('remember a folder', function* (tx: Tx): Op<void> {
+      const known = yield* storedFolders(tx)
+      if (known.some((each) => each.dir === stored.dir && each.board === board)) return
+      yield* tx.setting.put(setting, [...known.filter((each) => each.dir !== stored.dir), stored])
+    }),
+  )
+}
+
+/** Those that are there. */
+export async function knownFolders(engine: object): Promise<KnownFolder[]> {
+  const host = mirrorHostOf(engine, 'knownFolders')
+  const root = rootOf(host.ledgerName)
+  const stored = await host.read(storedFolders)
+  return stored
+    .map(({ board, dir }) => ({ board, dir: isAbsolute(dir) || root === undefined ? dir : resolve(root, dir) }))
+    .filter(({ dir }) => existsSync(dir))
+}
+
+/** Position of the latest event: what tells whether anything has been done since. */
+export function lastEvent(engine: object): Promise<number> {
+  return mirrorHostOf(engine, 'lastEvent').read((tx) => tx.event.last())
+}
+
+function* storedFolders(tx: Reads): Op<z.output<typeof storedSchema>> {
+  return storedSchema.catch([]).parse((yield* tx.setting.get(setting)) ?? [])
+}
+
+/** The folder of a ledger that is a file. */
+function rootOf(ledgerName: string): string | undefined {
+  return isAbsolute(ledgerName) ? dirname(ledgerName) : undefined
+}

@@ -1,0 +1,48 @@
+// Folders that show a board follow what is done at a terminal, and what is edited in them is seen there.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { Workplace } from './workplace.ts'
+
+const fileOf = (place: Workplace, number: number) => join(place.folder, '.tasks', `task_${number}.json`)
+const readTask = (place: Workplace, number: number) =>
+  JSON.parse(readFileSync(fileOf(place, number), 'utf8')) as Record<string, unknown>
+
+test('each verb leaves the files of a folder that init has made in step with the board', async () => {
+  await using place = new Workplace()
+  await place.errand('board', 'init')
+  await place.errand('board', 'add', 'Set up')
+  await place.errand('board', 'add', 'Write code', '--after', '1')
+  expect([readTask(place, 1), readTask(place, 2)]).toMatchObject([
+    { id: 1, subject: 'Set up', status: 'pending', blocks: [2], owner: '' },
+    { id: 2, blockedBy: [1] },
+  ])
+  await place.errand('board', 'claim', '1', '--as', 'ann')
+  expect(readTask(place, 1)).toMatchObject({ status: 'in_progress', owner: 'ann' })
+  await place.errand('board', 'done', '1', '--as', 'ann')
+  expect([readTask(place, 1).status, readTask(place, 2).blockedBy]).toEqual(['completed', []])
+})
+
+test('what was edited in a file is on the board before anything is shown or done, and a refusal is told', async () => {
+  await using place = new Workplace()
+  await place.errand('board', 'init')
+  await place.errand('board', 'add', 'Set up')
+  await place.errand('board', 'add', 'Write code', '--after', '1')
+  writeFileSync(fileOf(place, 1), JSON.stringify({ ...readTask(place, 1), subject: 'Set it all up' }, null, 2))
+  expect((await place.errand('board')).out).toContain('#1: Set it all up')
+
+  writeFileSync(fileOf(place, 2), JSON.stringify({ ...readTask(place, 2), status: 'completed' }, null, 2))
+  const shown = await place.errand('board')
+  expect(shown).toMatchObject({ code: 0, out: expect.stringContaining('[ ] #2: Write code') as string })
+  expect(shown.err).toMatch(/refused task_2\.json: .*blocked by \[1\].*kept as /)
+  expect(readTask(place, 2).status).toBe('pending')
+})
+
+test('a folder that belongs to somebody else by now is told of, and the board is worked on all the same', async () => {
+  await using place = new Workplace()
+  await place.errand('board', 'init')
+  writeFileSync(join(place.folder, '.tasks', '.errand', 'folder.json'), '{"ledger":"another","board":"main"}')
+  const added = await place.errand('board', 'add', 'Set up')
+  expect(added).toMatchObject({ code: 0, out: expect.stringContaining('#1: Set up') as string })
+  expect(added.err).toMatch(/is not in step: .*belongs to another ledger/)
+})
