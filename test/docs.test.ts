@@ -1,8 +1,9 @@
 // What the documents show runs as it stands and says what they say it says; what they list is what there is.
 import { type ExecFileException, execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { parseScript } from '../src/models/script.ts'
 import { engineOptionsSchema } from '../src/options.ts'
 import { planKeys } from '../src/surfaces/cli/plan-schema.ts'
@@ -20,17 +21,20 @@ function blocks(text: string, language: string): string[] {
 }
 
 /** Programs, each with the block below it: what it prints. */
-const programs = Array.from(
-  guide.matchAll(/```js\n([\s\S]*?)```\n\n```text\n([\s\S]*?)```/g),
-  ([, program, prints]) => ({
-    title: /await (\w+)\(/.exec(program ?? '')?.[1] ?? '',
-    program: program ?? '',
-    prints: prints ?? '',
-  }),
-)
+function programsIn(text: string) {
+  return Array.from(
+    text.matchAll(/```js\n([\s\S]*?)```\n\n```text\n([\s\S]*?)```/g),
+    ([, program = '', prints = '']) => ({ title: /await ([\w.]+)\(/.exec(program)?.[1] ?? '', program, prints }),
+  )
+}
+const programs = programsIn(guide)
 
-function run(program: string, env: Record<string, string>): Promise<{ code: unknown; out: string; err: string }> {
-  const options = { cwd: root, timeout: 15_000, killSignal: 'SIGKILL', env: { ...process.env, ...env } } as const
+function run(
+  program: string,
+  env: Record<string, string> = {},
+  cwd = root,
+): Promise<{ code: unknown; out: string; err: string }> {
+  const options = { cwd, timeout: 15_000, killSignal: 'SIGKILL', env: { ...process.env, ...env } } as const
   return new Promise((resolve) => {
     const args = ['--input-type=module', '-e', program]
     execFile(process.execPath, args, options, (error: ExecFileException | null, out, err) => {
@@ -56,6 +60,29 @@ describe('The guide to agents', () => {
     expect(planOf(plan ?? '').tasks.map(({ name }) => name)).toEqual(['budget', 'hello', 'save'])
   })
 })
+
+describe.each(['docs/board.md', 'docs/board-teams.md'])('%s', (path) => {
+  test('shows no program without what it prints', () => {
+    expect(programsIn(textOf(path))).toHaveLength(blocks(textOf(path), 'js').length)
+    expect(programsIn(textOf(path)).length).toBeGreaterThan(0)
+  })
+
+  test.each(programsIn(textOf(path)))(
+    'has a program around `$title` that prints what stands below it',
+    async (shown) => {
+      expect(await run(shown.program, {}, emptyProject())).toEqual({ code: 0, out: shown.prints, err: '' })
+    },
+  )
+})
+
+/** A folder of its own, in which the package is installed. */
+function emptyProject(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'errand-docs-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  mkdirSync(join(folder, 'node_modules'))
+  symlinkSync(root, join(folder, 'node_modules/errand'))
+  return folder
+}
 
 describe('The README', () => {
   test('names every option of the engine, every key of a plan and every verb', () => {

@@ -184,12 +184,13 @@ export function createBoardSession(options: BoardSessionOptions): BoardSession {
   return {
     as,
     async call(abilityId, input, invoke = {}) {
-      const named = { ...invoke, caller: { ...caller, ...invoke.caller, owner: as } }
-      if (!abilityId.startsWith('board:')) return bus.call(abilityId as string, input, named)
+      const invocation = { ...invoke, caller: { ...caller, ...invoke.caller, owner: as } }
+      if (!abilityId.startsWith('board:')) return bus.call(abilityId as string, input, invocation)
       const filled = await complete(abilityId, input)
       try {
-        const result: unknown = await bus.call(abilityId as string, filled, named)
-        notice(result, String((filled as { board?: unknown } | null)?.board ?? board))
+        const result: unknown = await bus.call(abilityId as string, filled, invocation)
+        const named = (filled as { board?: unknown } | null)?.board
+        notice(result, typeof named === 'string' ? named : board)
         return result
       } catch (error) {
         // It has been told that the claim is over; what it says next is judged by what is true then.

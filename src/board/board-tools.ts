@@ -150,7 +150,7 @@ export function toolsOver(line: BoardLine): BoardTools {
     handlers,
     tools: names.map((name) => ({ name, description: descriptions[name], input_schema: schemas[name] })),
     async dispatch(name, input) {
-      return Object.hasOwn(handlers, name) ? handlers[name as BoardToolName](input) : `Unknown tool: ${name}`
+      return Object.hasOwn(handlers, name) ? handlers[name as BoardToolName](input) : `Unknown tool: ${String(name)}`
     },
     close: () => line.close(),
   }
@@ -246,7 +246,7 @@ export function requireStatus(input: unknown): void {
   if (status === undefined || (boardStatuses as readonly unknown[]).includes(status)) return
   throw new ErrandError(
     'INVALID_INPUT',
-    `Invalid status: ${typeof status === 'string' ? status : JSON.stringify(status)}`,
+    `Invalid status: ${(typeof status === 'string' ? status : (JSON.stringify(status) ?? typeof status)).slice(0, 100)}`,
     {
       field: 'status',
       allowed: [...boardStatuses],

@@ -26,8 +26,8 @@ export function* viewTask(tx: Reads, board: string, task: TaskRecord, entry?: Bo
   })
 }
 
-/** Every task of the board by number, those of a subtree only where `below` is given. */
-export function* viewBoard(tx: Reads, board: string, below?: string): Op<BoardTask[]> {
+/** Every task of the board by number, as far as it is below all of `above`. */
+export function* viewBoard(tx: Reads, board: string, above: readonly string[]): Op<BoardTask[]> {
   const tasks: Array<{ entry: BoardEntry; task: TaskRecord }> = []
   for (let after = 0; ; ) {
     const page = yield* tx.board.page(board, after, pageSize)
@@ -38,9 +38,10 @@ export function* viewBoard(tx: Reads, board: string, below?: string): Op<BoardTa
   }
   const edges = neighboursOf(yield* tx.board.edges(board))
   const numbers = new Map(tasks.map(({ entry }) => [entry.taskId, entry.number]))
-  const wanted = below === undefined ? undefined : yield* idsBelow(tx, below)
+  const within: Array<Set<string>> = []
+  for (const root of above) within.push(yield* idsBelow(tx, root))
   return tasks
-    .filter(({ task }) => wanted === undefined || wanted.has(task.id))
+    .filter(({ task }) => within.every((ids) => ids.has(task.id)))
     .map(({ task, entry }) =>
       toBoardTask(task, entry, {
         blockers: edges.blockers.get(task.id) ?? [],

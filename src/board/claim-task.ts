@@ -6,6 +6,7 @@ import { type ClaimFilter, type Op, type Reads, type Tx, writing } from '../ledg
 import { claim } from '../steps/claim.ts'
 import { inTurn } from '../steps/in-turn.ts'
 import type { Moment } from '../steps/moment.ts'
+import { requireWithin } from '../steps/within.ts'
 import { bindWorkspace } from './board-fields.ts'
 import type { BoardHost, BoardPlace } from './board-host.ts'
 import { viewTask } from './board-view.ts'
@@ -68,13 +69,22 @@ export function* claimBest(tx: Tx, place: BoardPlace, next: NextClaim, moment: M
 
 /** Which tasks such a claim may come to. */
 export function* claimFilterOf(tx: Reads, place: BoardPlace, next: NextClaim): Op<ClaimFilter> {
+  const top = (yield* tx.board.get(place.board))?.parentId ?? undefined
   return {
     owner: next.as,
     parentId: next.parent === undefined ? undefined : (yield* findOnBoard(tx, place, next.parent)).task.id,
-    below: place.caller.taskId ?? (yield* tx.board.get(place.board))?.parentId ?? undefined,
+    below: yield* lowerOf(tx, place.caller.taskId, top),
     role: next.role,
     tags: next.tags,
   }
+}
+
+/** Whichever of the two is below the other. @throws ErrandError FORBIDDEN for a board that holds nothing of the caller's. */
+function* lowerOf(tx: Reads, own: string | undefined, top: string | undefined): Op<string | undefined> {
+  if (own === undefined || top === undefined) return own ?? top
+  if ((yield* tx.task.ancestors(top)).some(({ id }) => id === own)) return top
+  yield* requireWithin(tx, top, [own])
+  return own
 }
 
 /** Claims a task as a part of another step. */

@@ -44,7 +44,7 @@ export function* listWithin(tx: Reads, place: BoardPlace, filter: BoardFilter = 
   const parent = filter.parent === undefined ? undefined : (yield* findOnBoard(tx, place, filter.parent)).task.id
   const parentRef =
     parent === undefined ? undefined : shownRef((yield* tx.board.entryOf(place.board, parent))?.number, parent)
-  const all = yield* viewBoard(tx, place.board, place.caller.taskId)
+  const all = yield* viewBoard(tx, place.board, yield* boundsOf(tx, place))
   return all.filter(
     (task) =>
       (filter.statuses === undefined || filter.statuses.includes(task.status)) &&
@@ -54,6 +54,12 @@ export function* listWithin(tx: Reads, place: BoardPlace, filter: BoardFilter = 
       (parentRef === undefined || task.parent === parentRef) &&
       (filter.ready === undefined || task.ready === filter.ready),
   )
+}
+
+/** Below which tasks all lie that the caller sees of the board. One that was moved from there keeps its number, and is not on it. */
+function* boundsOf(tx: Reads, { board, caller }: BoardPlace): Op<string[]> {
+  const { parentId } = yield* loadBoard(tx, board, 0)
+  return [caller.taskId, parentId].filter((id) => id != null)
 }
 
 /** Pending, unowned, nothing in the way: by priority, then by number. */
@@ -105,9 +111,11 @@ export interface BoardGraph {
 
 export function graphOfBoard(host: BoardHost, place: BoardPlace): Promise<BoardGraph> {
   return reading(host, place, function* (tx) {
-    const board = yield* loadBoard(tx, place.board, 0)
-    const graph = yield* graphOf(tx, place.caller.taskId ?? board.parentId ?? undefined)
-    const views = new Map((yield* viewBoard(tx, place.board, place.caller.taskId)).map((task) => [task.taskId, task]))
+    const bounds = yield* boundsOf(tx, place)
+    const views = new Map((yield* viewBoard(tx, place.board, bounds)).map((task) => [task.taskId, task]))
+    // Nothing is left of a board whose task was deleted.
+    if (views.size === 0) return { order: [], critical: [] }
+    const graph = yield* graphOf(tx, bounds[0])
     return {
       order: graph.order.flatMap((task) => views.get(task.id) ?? []),
       critical: graph.critical.map(({ taskId, holdsUp }) => ({ id: views.get(taskId)?.id ?? taskId, holdsUp })),

@@ -215,7 +215,8 @@ export interface Reads {
 
 export interface BoardEdge {
   taskId: string
-  number: number
+  /** Null for a task that is not on the board; then the other one is. */
+  number: number | null
   blockerId: string
   blockerNumber: number | null
   open: boolean

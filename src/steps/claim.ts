@@ -202,7 +202,7 @@ function reasonOf(task: TaskRecord): string {
 function unmet(task: TaskRecord, claim: ClaimFilter): string {
   if (isMeantForAnother(task, claim)) return `it is meant for ${task.owner}, and this claim is ${claim.owner}'s`
   if (task.role !== null && task.role !== claim.role)
-    return `it is for the role ${task.role}, and this claim is ${claim.role === undefined ? 'for none' : `for ${claim.role}`}`
+    return `it is for the role ${task.role}, and this claim is ${claim.role === undefined ? 'for none; say yours with `role`' : `for ${claim.role}`}`
   return `it is not what this claim is for (${claim.parentId === undefined ? '' : `below ${claim.parentId}; `}tags ${(claim.tags ?? []).join(', ') || 'any'})`
 }
 

@@ -289,6 +289,28 @@ describe('What is asked of the graph', () => {
     expect(await why(3)).toMatchObject({ status: 'failed', reason: 'settled' })
   })
 
+  it('S4-020 S4-044 a board below a task shows what board:get shows of each, and offers nothing that has left it', async () => {
+    const { engine } = await openBoard()
+    const call = (id: string, input: unknown) => engine.bus.call(id as string, input) as Promise<never>
+    await call('board:create', { subject: 'Release' })
+    await call('board:create', { subject: 'Stage', parent: 1 })
+    await call('board:create', { subject: 'Pack', parent: 2 })
+    await call('board:create', { subject: 'Announce', blockedBy: [3] })
+    await call('board:create', { subject: 'Forgotten', blockedBy: [3] })
+    await call('board:delete', { id: 5 })
+    await call('board:open', { board: 'release', parent: 1 })
+    for (const board of ['main', 'release']) {
+      const { tasks } = await engine.bus.call('board:list', { board })
+      for (const task of tasks) expect((await engine.bus.call('board:get', { id: task.id, board })).task).toEqual(task)
+    }
+    await call('board:delete', { id: 2 })
+    expect(await engine.bus.call('board:list', { board: 'release' })).toMatchObject({ total: 0, text: 'No tasks.' })
+    expect(await engine.bus.call('board:ready', { board: 'release' })).toMatchObject({ total: 0 })
+    expect((await engine.bus.call('board:claim_next', { board: 'release', as: 'alice' })).task).toBeNull()
+    await call('board:delete', { id: 1 })
+    expect(await engine.bus.call('board:graph', { board: 'release' })).toEqual({ order: [], critical: [] })
+  })
+
   it('S4-044 board:list filters by status, owner, role, tag and parent, and says how many there are', async () => {
     const { engine } = await openBoard()
     const call = (input: Record<string, unknown>) => engine.bus.call('board:create', input as never)

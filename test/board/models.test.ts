@@ -72,6 +72,17 @@ describe('A model on the board', () => {
     expect(await engine.get(part.id)).toBeNull()
   })
 
+  it('I25 claims nothing through a board that holds nothing of its own, and no more than both hold', async () => {
+    const { engine, own, child, stranger, call } = await setup()
+    await engine.create({ name: 'beside the child', parentId: own.id, priority: 9 })
+    await engine.bus.call('board:open', { board: 'theirs', parent: stranger.id })
+    await engine.bus.call('board:open', { board: 'part', parent: child.id })
+    await refusalOf(engine.bus.call('board:claim_next', { board: 'theirs' }, { caller: call }), 'FORBIDDEN')
+    const { task } = await engine.bus.call('board:claim_next', { board: 'part' }, { caller: call })
+    expect(task).toMatchObject({ id: 1, subject: 'part' })
+    expect((await engine.bus.call('board:claim_next', { board: 'part' }, { caller: call })).task).toBeNull()
+  })
+
   it('I25 a whole board of a family is its own under that name too, with numbers of that board', async () => {
     const { engine, call } = await setup()
     await engine.bus.call('board:open', { board: 'family', parent: 1 })

@@ -48,6 +48,7 @@ describe('The dispatch map', () => {
     expect(await say('task_create', 'A')).toMatch(/^Error: task_create is not valid/)
     expect(await say('task_create', undefined)).toMatch(/^Error: task_create is not valid: subject/)
     expect(await say('task_update', { task_id: 1, status: 'done' })).toBe('Error: Invalid status: done')
+    expect((await say('task_update', { task_id: 1, status: 'd'.repeat(1_000_000) })).length).toBeLessThan(200)
     expect(await say('task_nap')).toBe('Unknown tool: task_nap')
     expect(await say('task_create', { subject: 'A' })).toContain('"subject": "A"')
   })

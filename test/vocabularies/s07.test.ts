@@ -227,6 +227,25 @@ describe('A manager on a folder', () => {
     expect(await read(second.update(1, 'completed'))).toMatchObject({ status: 'completed' })
   })
 
+  it('S4-007 S4-009 two of them create at once: no number is given twice, no file is written over, each sees all', async () => {
+    const dir = folder()
+    const managers = [await onFolder(dir), await onFolder(dir)]
+    const made = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => read((managers[n % 2] as TaskManager).create(`task ${n}`))),
+    )
+    const numbers = Array.from({ length: 20 }, (_, n) => n + 1)
+    expect(made.map(({ id }) => id as number).sort((a, b) => a - b)).toEqual(numbers)
+    const lists = await Promise.all(managers.map((each) => each.list_all()))
+    expect(lists[0]?.split('\n')).toHaveLength(20)
+    expect(lists[1]).toBe(lists[0])
+    for (const each of managers) await each.close()
+    // Whoever opens it next finds every file there, each with the task that was made under its number.
+    await onFolder(dir)
+    expect(numbers.map((id) => fileOf(dir, id)['subject'])).toEqual(
+      numbers.map((id) => made.find((task) => task['id'] === id)?.['subject']),
+    )
+  })
+
   it('S4-012 takes a folder of s07 as it is, and an edit of a file as a command', async () => {
     const dir = folder()
     mkdirSync(dir)

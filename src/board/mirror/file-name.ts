@@ -15,6 +15,11 @@ export function numberIn(name: string): number | undefined {
   return match === null ? undefined : Number(match[1])
 }
 
+/** Other boards leave the word out: read by an import, never by a mirror. */
+export function bareNumberIn(name: string): number | undefined {
+  return /^[1-9]\d{0,14}\.json$/.test(name) ? Number.parseInt(name, 10) : undefined
+}
+
 /** Looks as if it was meant for one, and is none: reported, so that nobody waits for it. */
 export function isNearlyOne(name: string): boolean {
   return name.startsWith('task_') && name.endsWith('.json') && numberIn(name) === undefined

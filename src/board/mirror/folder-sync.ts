@@ -22,7 +22,7 @@ import { type Desk, type Manner, takeAway, writeFile } from './write-file.ts'
 const restlessMs = 2_000
 /** How long an old file is looked at after it was replaced, in milliseconds: whoever had it open may still write into it. */
 const graceMs = 2_000
-/** So long after somebody has put a file of its own in the place of one of ours others are expected to, in milliseconds. */
+/** So long after somebody has put a file in the place of one of ours it is expected to happen again, in milliseconds. */
 const carefulMs = 600_000
 /** How often files that change while a pass works are looked at again in it; then the next pass does. */
 const mostRounds = 8
@@ -79,11 +79,15 @@ export class FolderSync {
   /** Until the first pass in this seat is through: what it finds is how things stand, not what somebody is about to write. */
   #isNew = true
 
-  constructor(host: MirrorHost, place: BoardPlace, seat: Seat, files: FolderFiles) {
+  readonly #isLive: boolean
+
+  /** `isLive`: it goes on for long, and beside others. */
+  constructor(host: MirrorHost, place: BoardPlace, seat: Seat, files: FolderFiles, isLive: boolean) {
     this.#host = host
     this.#place = place
     this.#seat = seat
     this.#files = files
+    this.#isLive = isLive
     this.#desk = createDesk(files, seat.id)
   }
 
@@ -149,6 +153,8 @@ export class FolderSync {
     this.#taken = new Map()
     this.#isSeated = true
     this.#isNew = true
+    // Nobody knows yet who else is here.
+    if (this.#isLive) this.#expectReplacing()
     this.#beginAnew()
     const kept = new Set(this.#old.map(({ name }) => name))
     for (const { name, number } of clearDesk(this.#files))
@@ -215,6 +221,10 @@ export class FolderSync {
     const own = this.#own.get(number)
     if (own === undefined || mark === undefined || inodeIn(mark) === own) return
     this.#own.delete(number)
+    this.#expectReplacing()
+  }
+
+  #expectReplacing(): void {
     this.#carefulUntil = this.#host.clock.now() + carefulMs
   }
 

@@ -25,7 +25,7 @@ const seven = {
     .string()
     .nullish()
     .transform((text) => text ?? ''),
-  status: z.enum(boardStatuses).default('pending'),
+  status: z.enum(boardStatuses),
   blockedBy: references,
   blocks: references,
   owner: z
@@ -45,7 +45,7 @@ const further = {
   workspace: z.string().trim().min(1).max(4_096),
 }
 
-const sevenSchema = z.object(seven)
+const sevenSchema = z.object({ ...seven, status: seven.status.default('pending') })
 /** Of an edit only what has changed is judged: what stood there before was the mirror's own. */
 const editSchema = z.object({
   ...Object.fromEntries(Object.entries(further).map(([key, schema]) => [key, schema.nullish()])),

@@ -8,7 +8,7 @@ import { viewTask } from '../board-view.ts'
 import { loadBoard, numberNewcomers } from '../numbering.ts'
 import { engineKeys } from '../task-json.ts'
 import { exportedValue } from './file-image.ts'
-import { isNearlyOne, nameOf, numberIn } from './file-name.ts'
+import { bareNumberIn, isNearlyOne, nameOf, numberIn } from './file-name.ts'
 import { onBoard } from './file-texts.ts'
 import { createFolderFiles, existingFolder, type FolderFiles } from './folder-files.ts'
 import { importFiles, type NewFile, takenWhy } from './import-files.ts'
@@ -60,8 +60,9 @@ export async function importBoard(engine: object, options: FolderOptions): Promi
 /** The readable ones, by number. */
 function readFolder(files: FolderFiles, report: MirrorReport): NewFile[] {
   const found: NewFile[] = []
-  for (const name of files.list()) {
-    const number = numberIn(name)
+  const names = files.list()
+  for (const name of names) {
+    const number = numberIn(name) ?? bareNumberIn(name)
     if (number === undefined) {
       if (isNearlyOne(name))
         report.skipped.push({ file: name, why: 'its name is none of a task: task_N.json, with a number from 1 on' })
@@ -69,6 +70,10 @@ function readFolder(files: FolderFiles, report: MirrorReport): NewFile[] {
     }
     const look = files.look(name)
     if (look.kind === 'none') continue
+    if (name !== nameOf(number) && names.includes(nameOf(number))) {
+      report.skipped.push({ file: name, why: `${nameOf(number)} has the same number` })
+      continue
+    }
     try {
       if (look.kind === 'other') throw new ErrandError('INVALID_INPUT', look.why)
       found.push({ number, text: look.text, ...readTaskFile(look.text, number) })

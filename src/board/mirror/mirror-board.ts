@@ -74,7 +74,7 @@ export async function openMirror(
   const dir = openFolder(given.dir)
   const files = filesOf(dir)
   const seat: Seat = { id: host.nextId('mirror'), dir, board: place.board }
-  const sync = new FolderSync(host, place, seat, files)
+  const sync = new FolderSync(host, place, seat, files, given.watch)
   await ownFolder(host, sync.desk, dir, place.board)
   await host.enlist(seat.id)
   const after = await host.read((tx) => tx.event.last())

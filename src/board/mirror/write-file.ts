@@ -4,8 +4,8 @@
 // What an edit in that very moment comes to: one that writes into the old file (in place, or through a handle that was opened
 // before) is found, because the old file keeps a second name for a while and is looked at again. One that puts another file in its
 // place is found as long as that happens before the last look; between that look and the motion lie a few microseconds in which it
-// would be replaced unread, for no call that Node offers exchanges two files. So as soon as somebody in the folder is known to
-// replace files, a file is written the other way round: whatever is there is moved aside first, then the new text takes the name, if
+// would be replaced unread, for no call that Node offers exchanges two files. So where somebody in the folder may be replacing
+// files, a file is written the other way round: whatever is there is moved aside first, then the new text takes the name, if
 // nobody else has. Nothing is ever lost by that, but for those microseconds the file is not there at all.
 import { type FolderFiles, inodeIn, type Look } from './folder-files.ts'
 

@@ -74,13 +74,22 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
   )
   const selectEdges = prepareText(
     compiler,
-    (hole) => sql`select edge.task_id, mine.number, edge.blocker_id, other.number as blocker_number, edge.satisfied_at
+    (hole) => sql`select edge.task_id, mine.number, edge.blocker_id, other.number as blocker_number, edge.satisfied_at,
+        dependent.seq, edge.position
       from board_task as mine
+      join task as dependent on dependent.id = mine.task_id and dependent.deleted_at is null
       join dependency as edge on edge.task_id = mine.task_id and edge.kind = 'after'
       join task as blocker on blocker.id = edge.blocker_id and blocker.deleted_at is null
       left join board_task as other on other.task_id = edge.blocker_id and other.board = mine.board
       where mine.board = ${hole('board')}
-      order by mine.number, edge.position`,
+      union all
+      select edge.task_id, mine.number, edge.blocker_id, other.number, edge.satisfied_at, dependent.seq, edge.position
+      from board_task as other
+      join dependency as edge on edge.blocker_id = other.task_id and edge.kind = 'after'
+      join task as dependent on dependent.id = edge.task_id and dependent.deleted_at is null
+      left join board_task as mine on mine.task_id = edge.task_id and mine.board = other.board
+      where other.board = ${hole('board')} and mine.number is null
+      order by 6, 7`,
   )
   const selectDependents = prepareText(
     compiler,
@@ -160,7 +169,7 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
     *edges(board) {
       const found = yield* rows<{
         task_id: string
-        number: number
+        number: number | null
         blocker_id: string
         blocker_number: number | null
         satisfied_at: number | null

@@ -1,5 +1,6 @@
 // The command line in its process: wires stdout, stderr, signals and the exit code to `main`.
 import { isatty } from 'node:tty'
+import { misuse } from './arguments.ts'
 import type { CommandIo } from './io.ts'
 import { main } from './main.ts'
 
@@ -28,7 +29,9 @@ function processIo(): CommandIo {
     keyboard: isatty(0) ? process.stdin : undefined,
     input: isatty(0) ? undefined : () => process.stdin,
     env: process.env,
-    cwd: process.cwd(),
+    get cwd() {
+      return workingFolder()
+    },
     interrupt,
     exit: (code) => process.exit(code),
     onInterrupt(listener) {
@@ -39,5 +42,14 @@ function processIo(): CommandIo {
         if (listeners.size === 0) for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, interrupt)
       }
     },
+  }
+}
+
+/** Looked up when it is needed: a worktree may be gone before the last hook of its session runs. */
+function workingFolder(): string {
+  try {
+    return process.cwd()
+  } catch {
+    throw misuse('The folder in which this was started is not there any more: change to another one.')
   }
 }

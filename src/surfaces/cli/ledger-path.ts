@@ -1,11 +1,8 @@
-// Which ledger a command means: --ledger, else ERRAND_LEDGER, else `.errand/ledger.db` found upwards, else the one in
-// git's common directory (so that all worktrees of a repository share it), else `.errand/ledger.db` here.
-import { execFileSync } from 'node:child_process'
+// Which ledger a command means: --ledger, else ERRAND_LEDGER, else the one of the place (ledger/find-ledger.ts).
 import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { ErrandError } from '../../errors.ts'
-
-const besideWork = join('.errand', 'ledger.db')
+import { findLedger } from '../../ledger/find-ledger.ts'
 
 interface Place {
   env: Readonly<Record<string, string | undefined>>
@@ -20,7 +17,7 @@ export function resolveLedger(flag: string | undefined, place: Place): string {
       option: 'ledger',
     })
   if (named !== undefined) return isLedgerFile(named) ? resolve(place.cwd, named) : named
-  return findUpwards(place.cwd) ?? inGitDirectory(place) ?? join(place.cwd, besideWork)
+  return findLedger(place.cwd, place.env)
 }
 
 /** False for ledgers that are no file of this machine. */
@@ -61,26 +58,4 @@ export function realLedger(ledger: string, cwd: string): string {
     folder = dirname(folder)
   }
   return join(realpathSync(folder), ...missing, basename(ledger))
-}
-
-function findUpwards(from: string): string | undefined {
-  for (let folder = from; ; folder = dirname(folder)) {
-    const ledger = join(folder, besideWork)
-    if (existsSync(ledger)) return ledger
-    if (dirname(folder) === folder) return undefined
-  }
-}
-
-function inGitDirectory({ cwd, env }: Place): string | undefined {
-  try {
-    const common = execFileSync('git', ['rev-parse', '--git-common-dir'], {
-      cwd,
-      env: { ...env } as NodeJS.ProcessEnv,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim()
-    return common === '' ? undefined : join(resolve(cwd, common), 'errand', 'ledger.db')
-  } catch {
-    return undefined // no git here, or no repository: then the ledger lies beside the work
-  }
 }

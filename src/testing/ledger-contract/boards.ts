@@ -146,6 +146,7 @@ export const boards: Theme = ({ describe, proves, expect }) => {
         yield* tx.dependency.insert(edgeRow({ taskId: 'c', blockerId: 'gone' }))
         yield* tx.dependency.insert(edgeRow({ taskId: 'b', blockerId: 'a', satisfiedAt: someTime }))
         yield* tx.dependency.insert(edgeRow({ taskId: 'beside', blockerId: 'a' }))
+        yield* tx.dependency.insert(edgeRow({ taskId: 'gone', blockerId: 'a' }))
       })
       expect(await ledger.read((tx) => tx.board.blockersOf('main', 'c'))).toEqual([
         { taskId: 'b', number: 2, open: true },
@@ -162,6 +163,7 @@ export const boards: Theme = ({ describe, proves, expect }) => {
         { taskId: 'c', number: 3, blockerId: 'b', blockerNumber: 2, open: true },
         { taskId: 'c', number: 3, blockerId: 'beside', blockerNumber: null, open: true },
         { taskId: 'c', number: 3, blockerId: 'a', blockerNumber: 1, open: false },
+        { taskId: 'beside', number: null, blockerId: 'a', blockerNumber: 1, open: true },
       ])
       expect(await ledger.read((tx) => tx.board.blockersOf('nowhere', 'b'))).toEqual([
         { taskId: 'a', number: null, open: false },

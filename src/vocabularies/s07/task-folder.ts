@@ -1,16 +1,20 @@
 // What a manager stands on: an engine that is given, or one of its own on a ledger beside the folder, which mirrors it.
 import { mkdirSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Engine } from '../../api.ts'
 import { mirrorBoard } from '../../board/mirror/mirror-board.ts'
 import { isEmptyReport, type MirrorReport } from '../../board/mirror/mirror-report.ts'
 import { createEngine } from '../../engine.ts'
 import { ErrandError } from '../../errors.ts'
+import { findLedger } from '../../ledger/find-ledger.ts'
 
 /** Where the tasks are: a folder, and the ledger that it mirrors. */
 export interface TaskFolder {
   dir: string
-  /** A path, or a Ledger that the caller opened. Default: `.errand/ledger.db` beside the folder, as the command line has it. */
+  /**
+   * A path, or a Ledger that the caller opened. Default: the one that the command line finds beside the folder: `.errand/ledger.db`
+   * there or above, else the repository's own in `.git`, else a new `.errand/ledger.db`.
+   */
   ledger?: string | object | undefined
   board: string
   onError?: ((error: unknown, context: Record<string, unknown>) => void) | undefined
@@ -62,7 +66,7 @@ function isFolder(place: Engine | TaskFolder): place is TaskFolder {
 
 async function openFolder({ dir, ledger, board, onError, onReport }: TaskFolder): Promise<Footing> {
   const engine = (await createEngine({
-    ledger: ledger ?? ledgerBeside(dir),
+    ledger: ledger ?? ledgerOf(dir),
     // It only commands: whoever runs executors on this ledger is somebody else.
     work: false,
     ...(onError === undefined ? {} : { onError }),
@@ -94,8 +98,9 @@ async function openFolder({ dir, ledger, board, onError, onReport }: TaskFolder)
   }
 }
 
-function ledgerBeside(dir: string): string {
-  const folder = join(dirname(resolve(dir)), '.errand')
-  mkdirSync(folder, { recursive: true })
-  return join(folder, 'ledger.db')
+/** The same that the command line finds there, so that both have one board. */
+function ledgerOf(dir: string): string {
+  const ledger = findLedger(dirname(resolve(dir)), process.env)
+  mkdirSync(dirname(ledger), { recursive: true, mode: 0o700 })
+  return ledger
 }

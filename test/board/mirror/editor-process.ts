@@ -122,7 +122,7 @@ async function editOnce(number: number, count: number): Promise<void> {
   const value = read(number)
   if (value === undefined) return
   const next = (report.last[number] ?? 0) + 1
-  if (count % 20 === 0) {
+  if (count % 8 === 4) {
     const nonsense = `no state ${editor}/${number}/${count}`
     report.forbidden.push(nonsense)
     write(number, { ...value, status: nonsense })

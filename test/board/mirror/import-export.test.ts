@@ -57,6 +57,19 @@ describe('Import', () => {
     expect(await two.task(1)).toMatchObject({ subject: 'seen' })
   })
 
+  it('takes files that are called by their number alone, as Claude Code has them', async () => {
+    const world = await openWorld()
+    writeFileSync(join(world.dir, '1.json'), JSON.stringify({ id: '1', subject: 'bare', status: 'pending' }))
+    writeFileSync(join(world.dir, '2.json'), JSON.stringify({ id: '2', subject: 'twice' }))
+    world.write(2, seven(2, 'its own name'))
+    writeFileSync(join(world.dir, '.highwatermark'), '2')
+    expect(await world.import()).toMatchObject({
+      imported: ['task_1.json', 'task_2.json'],
+      skipped: [{ file: '2.json', why: 'task_2.json has the same number' }],
+    })
+    expect([(await world.task(1)).subject, (await world.task(2)).subject]).toEqual(['bare', 'its own name'])
+  })
+
   it('takes files with fewer keys, ids as text, and the keys of Claude Code', async () => {
     const world = await openWorld()
     world.write(1, { subject: 'bare' })

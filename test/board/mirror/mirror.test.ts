@@ -537,3 +537,26 @@ describe('Whose folder it is', () => {
     await expect(mirrorBoard({}, { dir: world.dir })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   })
 })
+
+describe('An edit that says nothing of the state', () => {
+  it.each(['in_progress', 'completed', 'failed', 'deleted'] as const)(
+    'leaves a task that is %s as it is',
+    async (status) => {
+      const world = await openWorld()
+      const mirror = await world.open()
+      await world.add('one')
+      await world.call('board:update', { id: 1, status, as: 'ann' })
+      await mirror.sync()
+      const before = await world.task(1)
+      world.edit(1, { description: 'edited' })
+      expect(await mirror.sync()).toMatchObject({ imported: ['task_1.json'], refused: [] })
+      const { status: now, owner, fence, description } = await world.task(1)
+      expect({ now, owner, fence, description }).toEqual({
+        now: status,
+        owner: before.owner,
+        fence: before.fence,
+        description: 'edited',
+      })
+    },
+  )
+})

@@ -15,18 +15,26 @@ export function plantInFiles(
   between: () => void = () => {},
 ): FolderFiles {
   if (fault !== 'in place') return files
+  const copy = (from: string, to: string, flags: string): boolean => {
+    const look = files.look(from, true)
+    if (look.kind !== 'text') return false
+    const file = openSync(join(dir, to), flags)
+    ftruncateSync(file)
+    const half = Math.floor(look.text.length / 2)
+    writeSync(file, look.text.slice(0, half))
+    between()
+    writeSync(file, look.text.slice(half))
+    closeSync(file)
+    return true
+  }
   return {
     ...files,
+    link(from, to) {
+      if (!to.startsWith('task_') || files.mark(to) !== undefined) return files.link(from, to)
+      return copy(from, to, 'wx') ? 'done' : 'gone'
+    },
     rename(from, to) {
-      const look = files.look(from, true)
-      if (look.kind !== 'text' || !to.startsWith('task_')) return files.rename(from, to)
-      const file = openSync(join(dir, to), 'r+')
-      ftruncateSync(file)
-      const half = Math.floor(look.text.length / 2)
-      writeSync(file, look.text.slice(0, half))
-      between()
-      writeSync(file, look.text.slice(half))
-      closeSync(file)
+      if (!to.startsWith('task_') || !copy(from, to, 'r+')) return files.rename(from, to)
       files.remove(from)
       return true
     },

@@ -92,6 +92,8 @@ async function complaintsOf({
       if (is !== value) complaints.push(`task ${number}: worker ${index + 1} wrote ${value}, the ledger says ${is}`)
     }
   }
+  const writers = worked.filter((each) => each.written > 0).length
+  if (writers !== 1) complaints.push(`${writers} mirrors have written`)
   if (again.written.length > 0) complaints.push(`not in step: ${again.written.join(', ')}`)
   return complaints
 }
@@ -112,9 +114,8 @@ describe('Eight processes on one folder and one ledger', () => {
           `${sum(edited.map((each) => each.briefly))} of a file that was away for a moment`,
       )
       expect(await complaintsOf(outcome)).toEqual([])
-      expect(sum(edited.map((each) => each.taken))).toBeGreaterThan(20)
+      expect(sum(edited.map((each) => each.taken))).toBeGreaterThan(4)
       expect(edited.flatMap((each) => each.forbidden).length).toBeGreaterThan(0)
-      expect(worked.filter((each) => each.written > 0)).toHaveLength(1)
     },
     time * 3 + 60_000,
   )
@@ -122,11 +123,7 @@ describe('Eight processes on one folder and one ledger', () => {
   const faults: Array<[Fault, string, RegExp]> = [
     ['latest', 'compares an edit with the latest text only undoes what happened meanwhile', /undone|worker/],
     ['in place', 'writes in place tears files', /torn/],
-    [
-      'no election',
-      'writes whoever else does tells of one refusal several times, or goes back',
-      /went back|refusals reported|refused|lost/,
-    ],
+    ['no election', 'writes whoever else does fights the others', /mirrors have written/],
   ]
   it.each(faults)(
     '(planted: %s) A mirror that %s',

@@ -1,8 +1,9 @@
 // Members that speak through a session: it holds their claims alive, and when it dies they are anybody's after the lease.
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Engine } from '../../../src/api.ts'
 import { type BoardSession, createBoardSession } from '../../../src/board/board-session.ts'
 import type { BoardTask } from '../../../src/entities/board.ts'
-import { refusalOf, turns } from '../../engine/world.ts'
+import { deferred, refusalOf, turns } from '../../engine/world.ts'
 import { createAll, openTeam, type Team } from './world.ts'
 
 const leaseMs = 900
@@ -89,6 +90,66 @@ describe('A session', () => {
     await pass(team, leaseMs)
     expect(ada.held()).toEqual([])
     expect(team.clock.pending).toBe(idle)
+  })
+
+  it('S4-057 keeps apart the claims of two boards on which tasks have the same number', async () => {
+    const team = await openTeam()
+    await createAll(team.bus, 'Release', 'Write', { subject: 'Pack', parent: 1 })
+    await team.bus.call('board:open', { board: 'release', parent: 1 })
+    const ada = sessionOf(team, 'ada')
+    // The second claim, so that its number is not that of the other task.
+    await ada.call('board:claim', { id: 1, board: 'release' })
+    await ada.call('board:release', { id: 1, board: 'release' })
+    await ada.call('board:claim', { id: 1, board: 'release' })
+    await ada.call('board:claim', { id: 1 })
+    expect(await ada.call('board:complete', { id: 1 })).toMatchObject({ task: { subject: 'Release', fence: 1 } })
+    const done = await ada.call('board:complete', { id: 1, board: 'release' })
+    expect(done).toMatchObject({ task: { subject: 'Pack', fence: 2 } })
+  })
+
+  it('S4-057 gives signs of life as often as the shortest lease needs them, whoever chose it', async () => {
+    const team = await openTeam()
+    await createAll(team.bus, 'Write', 'Test', 'Ship')
+    const ada = sessionOf(team, 'ada')
+    await ada.call('board:claim', { id: 1 })
+    await ada.call('board:claim', { id: 2, leaseMs: 300 })
+    await ada.call('board:update', { id: 2, activeForm: 'Testing' })
+    const bob = createBoardSession({ bus: team.bus, as: 'bob', clock: team.clock, leaseMs: null })
+    onTestFinished(() => bob.close())
+    await bob.call('board:claim', { id: 3, leaseMs: 300 })
+    await pass(team, 5 * leaseMs)
+    expect(await taskOf(team, 1)).toMatchObject({ owner: 'ada', fence: 1 })
+    expect(await taskOf(team, 2)).toMatchObject({ owner: 'ada', fence: 1 })
+    expect(await taskOf(team, 3)).toMatchObject({ owner: 'bob', fence: 1 })
+  })
+
+  it('S4-057 holds on to a new claim, though a sign of life for the one before is refused only then', async () => {
+    const team = await openTeam()
+    await createAll(team.bus, 'Write')
+    const [held, late] = [deferred<void>(), deferred<void>()]
+    let isSlow = true
+    const bus: Pick<Engine['bus'], 'call' | 'get'> = {
+      get: (id) => team.bus.get(id),
+      call: (async (id: string, ...rest: [never, never]) => {
+        if (id === 'board:heartbeat' && isSlow) {
+          isSlow = false
+          late.resolve()
+          await held.promise
+        }
+        return team.bus.call(id as string, ...rest)
+      }) as Engine['bus']['call'],
+    }
+    const ada = createBoardSession({ bus, as: 'ada', clock: team.clock, leaseMs })
+    onTestFinished(() => ada.close())
+    await ada.call('board:claim', { id: 1 })
+    await pass(team, leaseMs / 3)
+    await late.promise
+    await ada.call('board:release', { id: 1 })
+    await ada.call('board:claim', { id: 1 })
+    held.resolve()
+    await pass(team, 3 * leaseMs)
+    expect(ada.held()).toMatchObject([{ id: 1, fence: 2 }])
+    expect(await taskOf(team)).toMatchObject({ owner: 'ada', status: 'in_progress', fence: 2 })
   })
 
   it('S4-060 that waits for work holds what it gets, and has the mail of its member alone', async () => {

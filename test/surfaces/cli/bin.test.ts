@@ -1,5 +1,8 @@
 // The program itself: what a Node that is too old gets to read, and that the exit code is that of `main`.
 import { execFile } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { binFile, Workplace } from './workplace.ts'
 
@@ -38,6 +41,25 @@ describe('the program', () => {
   ])('exits %i for %j', async (code, args) => {
     await using place = new Workplace()
     expect((await place.start(...args).ended).code).toBe(code)
+  })
+
+  test('a hook whose folder has been removed says nothing; any other verb says so in a line', async () => {
+    const inRemoved = (...args: string[]) => {
+      const folder = mkdtempSync(join(tmpdir(), 'errand-removed-'))
+      const script = 'rmdir "$PWD" && exec "$@" < /dev/null'
+      return new Promise((resolve) => {
+        execFile('sh', ['-c', script, 'sh', process.execPath, binFile, ...args], { cwd: folder }, (error, out, err) =>
+          resolve({ code: error === null ? 0 : error.code, out, err }),
+        )
+      })
+    }
+    for (const name of ['session-start', 'session-end'])
+      expect(await inRemoved('hook', name)).toEqual({ code: 0, out: '', err: '' })
+    expect(await inRemoved('ps')).toEqual({
+      code: 2,
+      out: '',
+      err: expect.stringMatching(/^errand: The folder in which this was started is not there any more.*\n$/),
+    })
   })
 
   test('ends quietly when its reader goes away', async () => {

@@ -48,12 +48,12 @@ async function taskContext(place: BoardAccess, id: BoardRef): Promise<string> {
 }
 
 /** What one may do with the task, as far as its state allows anything. */
-function nextStep({ id, status, ready, owner }: BoardTask): string {
+function nextStep({ id, status, ready, owner, role }: BoardTask): string {
   const as = owner === '' ? 'NAME' : cleanLine(owner)
   if (status === 'in_progress')
     return `\n\nWhen it is done: "errand board done ${id} --as ${as} RESULT", or the tool board_complete. To let go of it: "errand board release ${id} --as ${as}".`
   if (ready || (status === 'pending' && owner !== ''))
-    return `\n\nTo take it: "errand board claim ${id} --as ${as}", or the tool board_claim.`
+    return `\n\nTo take it: "errand board claim ${id} --as ${as}${role === undefined ? '' : ` --role ${cleanLine(role)}`}", or the tool board_claim.`
   return ''
 }
 
@@ -73,7 +73,9 @@ async function boardContext({ engine, board }: BoardAccess, agent: string | unde
     listed('Tasks of the board that may be claimed now, the most urgent first:', ready),
   ].filter((lines) => lines.length > 0)
   if (sections.length === 0) return ''
-  const how = `To take one: "errand board claim N --as ${agent ?? 'NAME'}", or the tool board_claim; "errand board show N" says all about it.`
+  const roles = [...new Set(ready.tasks.flatMap(({ role }) => role ?? []))].map((role) => cleanLine(role))
+  const byRole = roles.length === 0 ? '' : ` (with --role, for those of a role: ${roles.join(', ')})`
+  const how = `To take one: "errand board claim N --as ${agent ?? 'NAME'}"${byRole}, or the tool board_claim; "errand board show N" says all about it.`
   return [...sections, [how]].map((lines) => lines.join('\n')).join('\n\n')
 }
 

@@ -1,0 +1,36 @@
+// Where the ledger of a place is when nobody has named one: `.errand/ledger.db` found upwards, else the one in git's common
+// directory (so that all worktrees of a repository share it), else `.errand/ledger.db` here.
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+
+const besideWork = join('.errand', 'ledger.db')
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The path of a ledger that may not be there yet. `env`: what git is run with. */
+export function findLedger(cwd: string, env: Environment): string {
+  return findUpwards(cwd) ?? inGitDirectory(cwd, env) ?? join(cwd, besideWork)
+}
+
+function findUpwards(from: string): string | undefined {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const ledger = join(folder, besideWork)
+    if (existsSync(ledger)) return ledger
+    if (dirname(folder) === folder) return undefined
+  }
+}
+
+function inGitDirectory(cwd: string, env: Environment): string | undefined {
+  try {
+    const common = execFileSync('git', ['rev-parse', '--git-common-dir'], {
+      cwd,
+      env: { ...env } as NodeJS.ProcessEnv,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim()
+    return common === '' ? undefined : join(resolve(cwd, common), 'errand', 'ledger.db')
+  } catch {
+    return undefined // no git here, or no repository: then the ledger lies beside the work
+  }
+}
