@@ -29,6 +29,8 @@ export const workspaceSchema = z
   .trim()
   .min(1)
   .max(4_096)
+  // One tree in both spellings.
+  .overwrite((path) => path.replace(/(?<=[^/])\/+$/, ''))
   .describe('Directory or worktree that is bound to it while it is in progress, and to nothing else meanwhile.')
 export const prioritySchema = z.int().min(-1_000_000_000).max(1_000_000_000)
 export const subjectSchema = z.string().trim().min(1).max(10_000)

@@ -29,7 +29,7 @@ describe('A workspace', () => {
     await createAll(bus, 'One', 'Two')
     const one = await bus.call('board:claim', { id: 1, as: 'ada', workspace: tree, leaseMs: 1_000 })
     expect(one.task).toMatchObject({ workspace: tree, owner: 'ada' })
-    const refusal = await refusalOf(bus.call('board:claim_next', { as: 'bob', workspace: tree }), 'NOT_CLAIMABLE')
+    const refusal = await refusalOf(bus.call('board:claim_next', { as: 'bob', workspace: `${tree}/` }), 'NOT_CLAIMABLE')
     expect(refusal.details).toMatchObject({ reason: 'workspace', number: 1 })
     expect(await shown(team, 2)).toEqual(['pending', undefined])
     const two = await bus.call('board:claim_next', { as: 'bob', workspace: '/trees/bob' })
