@@ -17,16 +17,23 @@ async function fill(ledger: string): Promise<void> {
   await engine.close()
 }
 
-/** Milliseconds from the moment of each completion of another process to its arrival here. */
-async function followTail(ledger: string, signal: AbortSignal): Promise<number[]> {
+interface Arrival {
+  taskId: string
+  /** When its step began, and when it was heard of here, in epoch milliseconds. */
+  begunAt: number
+  heardAt: number
+}
+
+/** Completions of other processes as they arrive here. */
+async function followTail(ledger: string, signal: AbortSignal): Promise<Arrival[]> {
   const engine = await createEngine({ ledger, work: false })
-  const late: number[] = []
+  const arrivals: Arrival[] = []
   const { seq } = (await engine.list({ limit: 1 })).tasks[0] ?? { seq: 0 }
-  for await (const event of engine.events({ after: seq, signal })) {
-    if (event.type === 'task.completed') late.push(Date.now() - event.at)
+  for await (const { type, taskId, at } of engine.events({ after: seq, signal })) {
+    if (type === 'task.completed') arrivals.push({ taskId, begunAt: at, heardAt: Date.now() })
   }
   await engine.close()
-  return late
+  return arrivals
 }
 
 export async function board(): Promise<void> {
@@ -40,11 +47,15 @@ export async function board(): Promise<void> {
     await Promise.all(workers.map((worker) => worker.ready))
     const stop = new AbortController()
     const tail = followTail(shared, stop.signal)
-    tell(`${processes} processes`, await Promise.all(workers.map((worker) => worker.go())))
+    const reports = await Promise.all(workers.map((worker) => worker.go()))
+    tell(`${processes} processes`, reports)
     stop.abort()
-    const late = await tail
+    const arrivals = await tail
+    const durable: Record<string, number> = Object.assign({}, ...reports.map(({ durableAt }) => durableAt))
+    const late = arrivals.map(({ taskId, heardAt }) => Math.max(0, heardAt - (durable[taskId] ?? heardAt)))
     console.log(
-      `board: live tail of ${late.length} completions across processes: ${shares(late)} after their step began (the commit included)`,
+      `board: live tail of ${arrivals.length} completions across processes: heard ${shares(late)} after their writer knew them durable, ` +
+        `${shares(arrivals.map(({ begunAt, heardAt }) => heardAt - begunAt))} after their step began (waiting for the lock included)`,
     )
   } finally {
     rmSync(folder, { recursive: true, force: true })

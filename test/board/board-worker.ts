@@ -10,6 +10,8 @@ export interface WorkReport {
   ended: number
   /** Numbers of the tasks that it completed, in its order. */
   done: number[]
+  /** When each was known to be durable, in epoch milliseconds, by the id of its task. */
+  durableAt: Record<string, number>
   /** Numbers of the tasks that came free by it. */
   freed: number[]
   /** Milliseconds of each claim that got a task. */
@@ -21,7 +23,16 @@ export interface WorkReport {
 /** Works until the board has `total` completed tasks. */
 export async function workOff(ledger: string, as: string, total: number): Promise<WorkReport> {
   const engine = await createEngine({ ledger, work: false })
-  const report: WorkReport = { as, started: Date.now(), ended: 0, done: [], freed: [], claimMs: [], refusals: [] }
+  const report: WorkReport = {
+    as,
+    started: Date.now(),
+    ended: 0,
+    done: [],
+    durableAt: {},
+    freed: [],
+    claimMs: [],
+    refusals: [],
+  }
   let wake = Promise.withResolvers<void>()
   const stop = new AbortController()
   const following = (async () => {
@@ -43,6 +54,7 @@ export async function workOff(ledger: string, as: string, total: number): Promis
     report.claimMs.push(performance.now() - since)
     try {
       const { unblocked } = await engine.bus.call('board:complete', { id: task.id, as, fence: task.fence })
+      report.durableAt[task.taskId] = Date.now()
       report.done.push(task.id)
       report.freed.push(...unblocked.map(({ id }) => id))
     } catch (error) {

@@ -61,7 +61,16 @@ describe('four processes on one board', () => {
   }, 120_000)
 
   it('the check of the four processes sees a double, a lost task and a refusal', () => {
-    const one: WorkReport = { as: 'a', started: 0, ended: 1, done: [1, 2], freed: [2], claimMs: [], refusals: [] }
+    const one: WorkReport = {
+      as: 'a',
+      started: 0,
+      ended: 1,
+      done: [1, 2],
+      durableAt: {},
+      freed: [2],
+      claimMs: [],
+      refusals: [],
+    }
     expect(complaints([one, { ...one, done: [3], freed: [] }], 3)).toEqual([])
     expect(complaints([one, { ...one, done: [2, 3], freed: [] }], 4)).toEqual(['a task was completed twice'])
     expect(complaints([one], 3)).toEqual(['2 of 3 tasks were completed'])
