@@ -65,13 +65,21 @@ function inputFor({ inputSchema }: Ability, taskId: string): Record<string, unkn
     blockedBy: [taskId],
     message: `@${taskId} go on`,
     goal: 'Help',
+    id: taskId,
+    parent: taskId,
+    subject: 'Help',
+    to: 'somebody',
+    body: 'go on',
+    topic: 'shutdown',
+    requestId: 'req-x',
+    approve: true,
     reason: 'told to',
     value: 'yes',
     task: { id: taskId, completionStatus: 'cancelled' },
     call: { id: 'call-x', taskId, abilityName: 'a:b', parameters: '{}', status: 'completed' },
   }
   // What comes after the very task that it is below would be a circle.
-  const circular = known.includes('parentTaskId') ? ['blockedBy'] : []
+  const circular = known.includes('parentTaskId') || known.includes('parent') ? ['blockedBy'] : []
   return Object.fromEntries(Object.entries(given).filter(([key]) => known.includes(key) && !circular.includes(key)))
 }
 
@@ -114,7 +122,17 @@ async function breachOf(family: Family, ability: Ability, scope: Name, named: Na
 }
 
 /** They name a task by words in a message, and then it is unknown to them; or they name none. */
-const namesNone: readonly string[] = ['task:route', 'task:active', 'model:list']
+const namesNone: readonly string[] = [
+  'board:graph',
+  'board:inbox',
+  'board:request',
+  'board:requests',
+  'board:respond',
+  'board:send',
+  'model:list',
+  'task:active',
+  'task:route',
+]
 
 describe('A model', () => {
   it('I25 reaches nothing outside its own subtree, whichever task it works on and whatever it calls', {
@@ -138,7 +156,9 @@ describe('A model', () => {
           ).toEqual([])
           const isClosed = ['ldg', 'bus'].includes(ability.moduleName) || !ability.models
           const isOutside = !isWithin(named, scope) && !namesNone.includes(ability.id)
-          if (isClosed || isOutside)
+          // Who works on a task does not take it away under itself.
+          const isItself = ability.id === 'board:delete' && named === scope
+          if (isClosed || isOutside || isItself)
             expect([ability.id, scope, named, code]).toEqual([ability.id, scope, named, 'FORBIDDEN'])
           else expect([ability.id, code]).not.toEqual([ability.id, 'FORBIDDEN'])
           if (code === 'FORBIDDEN') refused.set(ability.id, (refused.get(ability.id) ?? 0) + 1)
@@ -147,7 +167,7 @@ describe('A model', () => {
             family = await setup([note])
         },
       ),
-      { numRuns: 400, seed: 404 },
+      { numRuns: 800, seed: 404 },
     )
     const expected = abilities.filter(({ id }) => !namesNone.includes(id)).map(({ id }) => id)
     expect([...refused.keys()].sort()).toEqual(expected.sort())

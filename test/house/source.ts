@@ -107,13 +107,15 @@ export function readFolder(root: string, folder: string, ending: string): Source
   const start = join(root, folder)
   if (!existsSync(start)) return []
   const entries = readdirSync(start, { recursive: true, withFileTypes: true })
-  return entries
-    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
-    .map((entry) => join(entry.parentPath, entry.name))
-    // A fixture may have packages of its own; they are not ours to judge.
-    .filter((file) => !relative(root, file).split(sep).includes('node_modules'))
-    .toSorted()
-    .map((file) => parse(relative(root, file).replaceAll(sep, '/'), readFileSync(file, 'utf8')))
+  return (
+    entries
+      .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+      .map((entry) => join(entry.parentPath, entry.name))
+      // A fixture may have packages of its own; they are not ours to judge.
+      .filter((file) => !relative(root, file).split(sep).includes('node_modules'))
+      .toSorted()
+      .map((file) => parse(relative(root, file).replaceAll(sep, '/'), readFileSync(file, 'utf8')))
+  )
 }
 
 /** The path a relative import leads to, or undefined for a package. */
