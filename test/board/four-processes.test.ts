@@ -8,7 +8,7 @@ import type { WorkReport } from './board-worker.ts'
 import { createLayers } from './layered-tasks.ts'
 import { startWorker } from './worker-process.ts'
 
-const tasks = Number(process.env.ERRAND_BOARD_TASKS ?? 900)
+const tasks = Number(process.env.ERRAND_BOARD_TASKS ?? 3_000)
 const processes = 4
 
 /** What four workers must never report; empty when all is well. */
