@@ -64,6 +64,22 @@ export async function allNumbers(host: MirrorHost, { board }: BoardPlace, dir: s
   })
 }
 
+/** Does every file say what it is to say? `says`: what stands in a file now; null where there is none. */
+export async function areWritten(
+  host: MirrorHost,
+  place: BoardPlace,
+  dir: string,
+  says: (number: number) => string | null | undefined,
+): Promise<boolean> {
+  const numbers = await allNumbers(host, place, dir)
+  for (let from = 0; from < numbers.length; from += atOnce) {
+    const some = numbers.slice(from, from + atOnce)
+    const drafted = await host.read((tx) => draftAll(tx, place, dir, some))
+    if (drafted.some(({ number, text, fresh }) => fresh || says(number) !== text)) return false
+  }
+  return true
+}
+
 function* keepAll(tx: Tx, place: BoardPlace, seat: Seat, numbers: readonly number[]): Op<WantedFile[] | undefined> {
   if (!(yield* isSeated(tx, seat))) return undefined
   const drafted = yield* draftAll(tx, place, seat.dir, numbers)

@@ -4,15 +4,21 @@ import { z } from 'zod'
 import { mainBoard } from '../../entities/board.ts'
 import { ErrandError } from '../../errors.ts'
 import { parse } from '../../parse.ts'
+import { rest } from '../../signals.ts'
 import type { BoardPlace } from '../board-host.ts'
-import { loadBoard } from '../numbering.ts'
+import { loadBoard, numberNewcomers } from '../numbering.ts'
 import { leaveSeat, type Seat } from './election.ts'
-import { numberIn } from './file-name.ts'
+import { nameOf, numberIn } from './file-name.ts'
+import { areWritten } from './file-texts.ts'
 import { createFolderFiles, type FolderFiles, openFolder } from './folder-files.ts'
 import { FolderSync, type PassOrders } from './folder-sync.ts'
 import { type MirrorHost, mirrorHostOf } from './mirror-host.ts'
 import { isEmptyReport, type MirrorReport } from './mirror-report.ts'
 import { ownFolder } from './owned-folder.ts'
+
+/** How long a `sync` waits for whoever writes the folder, and how often it looks, in milliseconds. */
+const patienceMs = 3_000
+const lookEveryMs = 25
 
 /** Options of `mirrorBoard`. */
 export interface MirrorOptions {
@@ -32,7 +38,7 @@ export interface MirrorOptions {
 export interface BoardMirror {
   /** The folder, with every link resolved. */
   readonly dir: string
-  /** Brings folder and board in step, now and wholly. */
+  /** Brings folder and board in step, now and wholly; where another process writes the folder, waits until that one has (3 s at most). */
   sync(): Promise<MirrorReport>
   /** Ends the mirroring; the files stay. */
   close(): Promise<void>
@@ -111,9 +117,30 @@ class LiveMirror implements BoardMirror {
     this.dir = seat.dir
   }
 
-  sync(): Promise<MirrorReport> {
-    if (this.#closing !== undefined) return Promise.reject(closed(this.dir))
-    return this.#enqueue({})
+  async sync(): Promise<MirrorReport> {
+    if (this.#closing !== undefined) throw closed(this.dir)
+    const report = await this.#enqueue({})
+    return report.standingBy ? this.#untilWritten(report) : report
+  }
+
+  /** Somebody else writes the folder: waits until that one has, or has gone. A file that it leaves aside is not waited for long. */
+  async #untilWritten(report: MirrorReport): Promise<MirrorReport> {
+    const { clock } = this.#host
+    const until = clock.now() + patienceMs
+    const place: BoardPlace = { board: this.#seat.board, caller: { surface: 'files' } }
+    const { files } = this.#sync.desk
+    const says = (number: number): string | null | undefined => {
+      const look = files.look(nameOf(number))
+      return look.kind === 'text' ? look.text : look.kind === 'none' ? null : undefined
+    }
+    await numberNewcomers(this.#host, place.board)
+    while (clock.now() < until && !this.#over.signal.aborted) {
+      if (await areWritten(this.#host, place, this.dir, says)) return report
+      await rest(clock, lookEveryMs, this.#over.signal)
+      const again = await this.#enqueue({ numbers: new Set(), tasks: new Set() })
+      if (!again.standingBy) return this.#enqueue({})
+    }
+    return report
   }
 
   close(): Promise<void> {

@@ -560,3 +560,24 @@ describe('An edit that says nothing of the state', () => {
     },
   )
 })
+
+describe('A mirror that stands by', () => {
+  it('S4-007 has its sync wait for whoever writes the folder: what was made is in its file, what was edited is on the board', async () => {
+    const ledger = join(createFolder(), 'ledger.db')
+    const writer = await openWorld(ledger)
+    await writer.open({ watch: true, pollMs: 50 })
+    const other = await openWorld(ledger, writer.dir)
+    const mirror = await other.open()
+    expect(await mirror.sync()).toMatchObject({ standingBy: true })
+    for (let number = 1; number <= 10; number++) {
+      expect(await other.add(`task ${number}`)).toBe(number)
+      expect(await mirror.sync()).toMatchObject({ standingBy: true })
+      expect(other.read(number)).toMatchObject({ id: number, subject: `task ${number}` })
+    }
+    for (let number = 1; number <= 10; number++) {
+      other.edit(number, { description: `edited ${number}` })
+      await mirror.sync()
+      expect((await other.task(number)).description).toBe(`edited ${number}`)
+    }
+  })
+})
