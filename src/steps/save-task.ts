@@ -3,13 +3,14 @@
 import type { TaskRecord } from '../entities/task.ts'
 import { isSettled } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { AnyStep, Op, Step, Tx } from '../ledger/ledger.ts'
+import type { AnyStep, Op, Step } from '../ledger/ledger.ts'
 import { isByHand } from '../machines/readiness.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
 import { cancel } from './cancel.ts'
 import { create, type TaskDraft, type TreeLimits } from './create.ts'
 import { defaultSystemPrompt } from './draft.ts'
+import { inTurn } from './in-turn.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { update } from './update.ts'
 import { answer, complete, fail, start } from './verbs.ts'
@@ -69,15 +70,10 @@ export function saveTask(request: SaveTaskRequest): Step<Loaded, Verdict, void> 
         yield* tx.task.saveDefinition(task)
         yield* tx.event.append(eventOf(request, 'task.updated', task, { changed: ['systemPrompt'] }))
       }
-      for (const step of steps) yield* perform(tx, step)
+      // A refusal in the middle takes back what was written before it.
+      for (const step of steps) yield* inTurn(tx, step)
     },
   }
-}
-
-/** A refusal in the middle takes back what was written before it. */
-function* perform(tx: Tx, step: AnyStep): Op<void> {
-  const loaded: unknown = yield* step.load(tx)
-  yield* step.write(tx, step.judge(loaded))
 }
 
 function stepsOfNew(request: SaveTaskRequest): AnyStep[] {

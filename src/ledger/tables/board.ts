@@ -91,24 +91,19 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
       where other.board = ${hole('board')} and mine.number is null
       order by 6, 7`,
   )
-  const selectDependents = prepareText(
-    compiler,
-    (hole) => sql`select edge.task_id as id, entry.number, edge.satisfied_at
-      from dependency as edge
-      join task on task.id = edge.task_id and task.deleted_at is null
-      left join board_task as entry on entry.task_id = edge.task_id and entry.board = ${hole('board')}
-      where edge.blocker_id = ${hole('task')} and edge.kind = 'after'
-      order by task.seq`,
-  )
-  const selectBlockers = prepareText(
-    compiler,
-    (hole) => sql`select edge.blocker_id as id, entry.number, edge.satisfied_at
-      from dependency as edge
-      join task on task.id = edge.blocker_id and task.deleted_at is null
-      left join board_task as entry on entry.task_id = edge.blocker_id and entry.board = ${hole('board')}
-      where edge.task_id = ${hole('task')} and edge.kind = 'after'
-      order by edge.position`,
-  )
+  /** The tasks at the other end of the edges that a task has on one side. */
+  const neighbours = (side: 'task_id' | 'blocker_id', other: 'task_id' | 'blocker_id', order: string) =>
+    prepareText(compiler, (hole) => {
+      const [here, there] = [sql.ref(`edge.${side}`), sql.ref(`edge.${other}`)]
+      return sql`select ${there} as id, entry.number, edge.satisfied_at
+        from dependency as edge
+        join task on task.id = ${there} and task.deleted_at is null
+        left join board_task as entry on entry.task_id = ${there} and entry.board = ${hole('board')}
+        where ${here} = ${hole('task')} and edge.kind = 'after'
+        order by ${sql.ref(order)}`
+    })
+  const selectDependents = neighbours('blocker_id', 'task_id', 'task.seq')
+  const selectBlockers = neighbours('task_id', 'blocker_id', 'edge.position')
   const selectUnnumbered = prepareText(
     compiler,
     (hole) => sql`select id, seq from task
