@@ -1,0 +1,109 @@
+// Which category a fact has, by the words in it. A word counts when it stands alone, with the endings that English gives it: an
+// author is no matter of security, and a prefix repairs nothing.
+import { categoryNamed } from './confidence.ts'
+import { comparable, spaced, unspaced } from './fact-words.ts'
+import type { MemorableType } from './memory.ts'
+
+export interface CategoryRule {
+  category: string
+  /** Plain words. Those in English letters are found with their endings, all others as they are. */
+  words: readonly string[]
+}
+
+/** The first that matches decides. */
+export const usualRules: readonly CategoryRule[] = [
+  { category: 'bug_fix', words: ['bug', 'buggy', 'bugfix', 'hotfix', 'fix', 'error', 'issue'] },
+  { category: 'architecture', words: ['architect', 'architecture', 'design', 'structure'] },
+  {
+    category: 'security',
+    words: [
+      'security',
+      'vulnerability',
+      'vulnerable',
+      'auth',
+      'authn',
+      'authz',
+      'authenticate',
+      'authorize',
+      'authorise',
+    ],
+  },
+  { category: 'performance', words: ['performance', 'latency', 'throughput', 'bottleneck'] },
+  { category: 'pattern', words: ['pattern', 'convention'] },
+]
+
+/**
+ * The category of a fact: `decision` and `discovery` by the type of the observation, else that of the first rule with a word in
+ * the text, else `insight`.
+ *
+ * @example
+ * inferCategory('insight', 'Authentication failed for guests') // 'security'
+ */
+export function inferCategory(type: MemorableType, text: string, rules: readonly CategoryRule[] = usualRules): string {
+  if (type !== 'insight') return type
+  const compared = comparable(text)
+  const rule = compiled(rules).find(({ patterns }) => patterns.some((pattern) => pattern.test(compared)))
+  return rule ? rule.category : 'insight'
+}
+
+interface CompiledRule {
+  category: string
+  patterns: RegExp[]
+}
+
+/** By the list itself, which is the same for every fact that an engine meets. */
+const compiledRules = new WeakMap<readonly CategoryRule[], CompiledRule[]>()
+
+function compiled(rules: readonly CategoryRule[]): CompiledRule[] {
+  const known = compiledRules.get(rules)
+  if (known) return known
+  const fresh = rules.map(({ category, words }) => ({
+    category: categoryNamed(category),
+    patterns: words.filter((word) => word.trim() !== '').map(patternOf),
+  }))
+  compiledRules.set(rules, fresh)
+  return fresh
+}
+
+/** An underscore is no letter, so that `auth` is found in `auth_token`. */
+const notWithinWord = { before: `(?<![${spaced}\\p{M}])`, after: `(?![${spaced}\\p{M}])` }
+const startsUnspaced = new RegExp(`^${unspaced}`, 'v')
+const endsUnspaced = new RegExp(`${unspaced}\\p{M}*$`, 'v')
+
+/** Where a script puts no spaces between words, letters stand beside nearly every word and do not make another one of it. */
+function patternOf(given: string): RegExp {
+  const word = comparable(given).trim()
+  const before = startsUnspaced.test(word) ? '' : notWithinWord.before
+  const after = endsUnspaced.test(word) ? '' : notWithinWord.after
+  const forms = isEnglish.test(word) ? formsOf(word) : escaped(word)
+  return new RegExp(`${before}(?:${forms})${after}`, 'v')
+}
+
+/** Possibly several words; the last one is inflected. */
+const isEnglish = /^[a-z]+(?:[ -][a-z]+)*$/
+
+/** The forms of an English word, as a part of a regular expression. */
+function formsOf(word: string): string {
+  if (word.endsWith('e')) return formsOfSilentE(word.slice(0, -1))
+  if (/[^aeiou]y$/.test(word)) return `${word.slice(0, -1)}(?:y(?:ing)?|ies|ied|iers?)`
+  const plural = /(?:[sxz]|[cs]h)$/.test(word) ? 'es' : 's'
+  const suffixes = '(?:ed|ing|ers?)'
+  const last = word.slice(-1)
+  // One closed syllable doubles its consonant (bug, bugged), longer words may (submit, submitted; error, errored).
+  if (/^[^aeiou]*[aeiou][^aeiouwxy]$/.test(word)) return `${word}(?:${plural}|${last}${suffixes})?`
+  if (/[^aeiou][aeiou][^aeiouwxy]$/.test(word)) return `${word}(?:${plural}|${last}?${suffixes})?`
+  return `${word}(?:${plural}|${suffixes})?`
+}
+
+/** Without its last letter: fix(e) keeps it before a consonant only, authenticat(e) and authoriz(e) become nouns, structur(e) an adjective. */
+function formsOfSilentE(stem: string): string {
+  const suffixes = ['e(?:[sd]|rs?|ing)?', 'ing']
+  if (stem.endsWith('at')) suffixes.push('ions?', 'ors?')
+  if (/i[sz]$/.test(stem)) suffixes.push('ations?')
+  if (stem.endsWith('ur')) suffixes.push('al(?:ly)?')
+  return `${stem}(?:${suffixes.join('|')})`
+}
+
+function escaped(word: string): string {
+  return word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+}

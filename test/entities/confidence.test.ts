@@ -1,0 +1,91 @@
+// How sure a fact is, and whether that makes it durable.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  boosted,
+  categoryNamed,
+  firstConfidence,
+  isDurable,
+  merged,
+  summaryCategory,
+  toFraction,
+  toHundredths,
+  usualDurable,
+} from '../../src/entities/confidence.ts'
+
+const durable = (confidence: number, category: string) => isDurable({ confidence, category }, usualDurable)
+
+describe('confidence', () => {
+  it('S2-063 grows by a tenth with each observation, up to one and no further', () => {
+    expect(toFraction(firstConfidence)).toBe(0.7)
+    expect(boosted(firstConfidence)).toBe(80)
+    expect(boosted(95)).toBe(100)
+    expect(boosted(100)).toBe(100)
+  })
+
+  it('S2-065 of a fact that was boosted once is 0.8 to the last bit', () => {
+    expect(toFraction(boosted(firstConfidence))).toBe(0.8)
+    expect(toFraction(boosted(firstConfidence)) >= 0.8).toBe(true)
+    expect(durable(boosted(firstConfidence), 'pattern')).toBe(true)
+  })
+
+  it('survives the way to a fraction and back', () => {
+    for (let hundredths = 0; hundredths <= 100; hundredths++)
+      expect(toHundredths(toFraction(hundredths))).toBe(hundredths)
+    expect(toHundredths(0.7 + 0.1)).toBe(80)
+    expect(toHundredths(0.333)).toBe(33)
+  })
+
+  it('S2-079 of two facts in one is that of the surer one, boosted, and never lower', () => {
+    expect(merged(70, 90)).toBe(100)
+    expect(merged(75, 60)).toBe(85)
+    const confidence = fc.integer({ min: 0, max: 100 })
+    fc.assert(
+      fc.property(confidence, confidence, (a, b) => {
+        expect(merged(a, b)).toBeGreaterThanOrEqual(Math.max(a, b))
+        expect(merged(a, b)).toBeLessThanOrEqual(100)
+        expect(merged(a, b)).toBe(merged(b, a))
+      }),
+    )
+  })
+})
+
+describe('a fact', () => {
+  it.each(['bug_fix', 'architecture', 'pattern', 'decision', 'security', 'performance'])(
+    'S2-080 S2-083 of category %s is durable from 0.8 on',
+    (category) => {
+      expect(durable(80, category)).toBe(true)
+      expect(durable(100, category)).toBe(true)
+      expect(durable(79, category)).toBe(false)
+      expect(durable(0, category)).toBe(false)
+    },
+  )
+
+  it.each(['insight', 'discovery', 'something_else', ''])(
+    'S2-081 S2-083 of category "%s" is never durable',
+    (category) => {
+      expect(durable(100, category)).toBe(false)
+    },
+  )
+
+  it('S2-085 is durable by the threshold and the categories that are given', () => {
+    const rule = { threshold: 50, categories: ['recipe'] }
+    expect(isDurable({ confidence: 50, category: 'recipe' }, rule)).toBe(true)
+    expect(isDurable({ confidence: 49, category: 'recipe' }, rule)).toBe(false)
+    expect(isDurable({ confidence: 100, category: 'decision' }, rule)).toBe(false)
+    expect(isDurable({ confidence: 100, category: 'recipe' }, { threshold: 0, categories: [] })).toBe(false)
+  })
+
+  it('that sums up others is never durable, whatever the categories say', () => {
+    const rule = { threshold: 0, categories: [summaryCategory, 'decision'] }
+    expect(isDurable({ confidence: 100, category: summaryCategory }, rule)).toBe(false)
+    expect(isDurable({ confidence: 100, category: 'decision' }, rule)).toBe(true)
+  })
+
+  it('of category arch is one of architecture, on both sides', () => {
+    expect(categoryNamed('arch')).toBe('architecture')
+    expect(categoryNamed('archive')).toBe('archive')
+    expect(durable(80, 'arch')).toBe(true)
+    expect(isDurable({ confidence: 80, category: 'architecture' }, { threshold: 80, categories: ['arch'] })).toBe(true)
+  })
+})
