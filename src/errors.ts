@@ -48,6 +48,11 @@ export type ErrorCode =
   | 'NO_MODEL'
   | 'NOT_OFFERED'
   | 'INVALID_PLAN'
+  | 'ALREADY_ACTIVE'
+  | 'NOT_ACTIVE'
+  | 'AGENTS_ACTIVE'
+  | 'OBJECTIVES_OPEN'
+  | 'BRANCH_CLOSED'
 
 /** An error as it is stored and sent: no stack, survives the round trip through JSON. */
 export interface StoredError {

@@ -31,6 +31,10 @@ export const eventTypes = [
   'message.appended',
   'output.written',
   'progress.reported',
+  'agent.joined',
+  'agent.completed',
+  'objective.updated',
+  'team.closed',
 ] as const
 export type EventType = (typeof eventTypes)[number]
 

@@ -1,6 +1,7 @@
 // The task: every status vocabulary, the stored noun, and what people see of it. Nothing here touches a database.
 import type { StoredError } from '../errors.ts'
 import type { Question } from './question.ts'
+import type { TeamPlace } from './team.ts'
 
 /** The eight states of a task, in lifecycle order (conformance 1.1). */
 export const taskStatuses = [
@@ -80,6 +81,8 @@ export interface TaskPolicy {
   abilities?: string[][]
   /** The model that its agent uses; absent: the agent's own, or the engine's. */
   model?: string
+  /** The team that its agent works in; absent: none. */
+  team?: TeamPlace
   /** Told to its agent in place of the agent's own instructions. */
   systemPrompt?: string
 }

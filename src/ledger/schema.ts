@@ -1,7 +1,9 @@
 // The tables as Kysely sees them. JSON is TEXT and booleans are 0 or 1 on every database, so that rows compare equal.
-import type { Generated } from 'kysely'
+import type { ColumnType, Generated } from 'kysely'
 
 type Flag = number
+/** Written once: no statement can be built that changes it. */
+type Fixed = ColumnType<string, string, never>
 
 export interface TaskTableRow {
   seq: Generated<number>
@@ -179,6 +181,146 @@ export interface BoardFileTableRow {
   text: string
 }
 
+export interface BranchTableRow {
+  seq: Generated<number>
+  name: string
+  parent: string | null
+  description: string
+  status: string
+  task_id: string | null
+  agent_id: string | null
+  created_at: number
+  updated_at: number
+}
+
+export interface ObservationTableRow {
+  seq: Generated<number>
+  id: string
+  session_id: string
+  branch: string
+  type: string
+  content: string
+  outcome: string | null
+  task_id: string | null
+  agent_id: string | null
+  created_at: number
+  consolidated_by: string | null
+}
+
+export interface FactTableRow {
+  seq: Generated<number>
+  id: Fixed
+  branch: Fixed
+  text: Fixed
+  category: Fixed
+  confidence: number
+  session_id: string | null
+  task_id: string | null
+  agent_id: string | null
+  observation_id: string | null
+  origin_id: string | null
+  status: string
+  successor_id: string | null
+  disputed: Flag
+  verdict: string | null
+  compared_by: string | null
+  merged_to: string | null
+  merged_confidence: number | null
+  /** What it is about, as a key; '' for nothing. Never read back. */
+  subject: Fixed
+  created_at: number
+  updated_at: number
+}
+
+export interface FactWordTableRow {
+  /** The `seq` of its branch. */
+  branch: number
+  word: string
+  size: number
+  /** The `seq` of the fact. */
+  fact: number
+}
+
+export interface FactVectorTableRow {
+  fact: number
+  model: string
+  vector: string
+}
+
+export interface ConsolidationTableRow {
+  seq: Generated<number>
+  id: string
+  type: string
+  source_branch: string
+  target_branch: string
+  session_id: string | null
+  agent_id: string | null
+  task_id: string | null
+  trigger: string
+  observations_processed: number
+  facts_created: number
+  facts_updated: number
+  facts_deduplicated: number
+  durable: number | null
+  ephemeral: number | null
+  merged: number | null
+  rejected: number | null
+  summary: string | null
+  at: number
+}
+
+export interface DecisionTableRow {
+  seq: Generated<number>
+  consolidation_id: string
+  kind: string
+  fact_id: string
+  other_id: string | null
+  observation_id: string | null
+  similarity: number | null
+  before: number | null
+  after: number | null
+  note: string | null
+}
+
+export interface TeamTableRow {
+  task_id: string
+  type: string | null
+  branch: string
+  parent_branch: string
+  durable_threshold: number | null
+  durable_categories: string | null
+  summary: string | null
+  checkpoint_id: string | null
+  merge_id: string | null
+  closed_at: number | null
+  created_at: number
+}
+
+export interface ObjectiveTableRow {
+  task_id: string
+  number: number
+  description: string
+  status: string
+  agent_id: string | null
+  notes: string | null
+  updated_at: number
+}
+
+export interface StintTableRow {
+  seq: Generated<number>
+  task_id: string
+  agent_id: string
+  number: number
+  role: string | null
+  branch: string
+  status: string
+  objectives: string
+  summary: string | null
+  worker_id: string | null
+  joined_at: number
+  left_at: number | null
+}
+
 export interface Database {
   task: TaskTableRow
   dependency: DependencyTableRow
@@ -193,4 +335,14 @@ export interface Database {
   mail: MailTableRow
   board_mirror: BoardMirrorTableRow
   board_file: BoardFileTableRow
+  branch: BranchTableRow
+  observation: ObservationTableRow
+  fact: FactTableRow
+  fact_word: FactWordTableRow
+  fact_vector: FactVectorTableRow
+  consolidation: ConsolidationTableRow
+  decision: DecisionTableRow
+  team: TeamTableRow
+  objective: ObjectiveTableRow
+  stint: StintTableRow
 }

@@ -95,4 +95,19 @@ export function returningSeq(dialect: Dialect): (query: any) => Compilable {
   return (query) => (dialect.kind === 'postgres' ? query.returning('seq') : query)
 }
 
+/** A hole for each of these columns, under its own name. */
+export function holesFor<const N extends string>(names: readonly N[], hole: Holes): Record<N, any> {
+  return Object.fromEntries(names.map((name) => [name, hole(name)])) as Record<N, any>
+}
+
+/**
+ * A list of any length as one value, JSON, so that the statement is prepared once: a source of rows with a column `value`, to be
+ * named by whoever selects from it.
+ */
+export function listed(dialect: Dialect, json: unknown): RawBuilder<unknown> {
+  return dialect.kind === 'postgres'
+    ? sql`(select value from json_array_elements_text((${json})::json) as elements(value))`
+    : sql`(select value from json_each(${json}))`
+}
+
 export { sql }

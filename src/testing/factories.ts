@@ -1,6 +1,14 @@
 // Rows for tests of a ledger: each a sound one, with whatever the test cares about put in its place.
 import type { DependencyRecord } from '../entities/dependency.ts'
+import type {
+  BranchRecord,
+  ConsolidationRecord,
+  DecisionRecord,
+  FactRecord,
+  ObservationRecord,
+} from '../entities/memory.ts'
 import type { RunRecord } from '../entities/run.ts'
+import type { ObjectiveRecord, StintRecord, TeamRecord } from '../entities/team.ts'
 import type { NewCall, NewEvent, NewMessage, NewTask } from '../ledger/ledger.ts'
 
 /** A moment in 2030: rows are made at it unless they say otherwise. */
@@ -120,4 +128,149 @@ export function eventRow(event: Partial<NewEvent> & { taskId: string }): NewEven
 /** An open edge: the one task comes after the other. */
 export function edgeRow(edge: Partial<DependencyRecord> & { taskId: string; blockerId: string }): DependencyRecord {
   return { kind: 'after', callId: '', satisfiedAt: null, createdAt: someTime, ...edge }
+}
+
+type Unnumbered<R> = Omit<R, 'seq'>
+
+/** An active branch below `main`. */
+export function branchRow(branch: Partial<BranchRecord> & { name: string }): Unnumbered<BranchRecord> {
+  return {
+    parent: 'main',
+    description: '',
+    status: 'active',
+    taskId: null,
+    agentId: null,
+    createdAt: someTime,
+    updatedAt: someTime,
+    ...branch,
+  }
+}
+
+/** An insight on `main` that no run has taken up. */
+export function observationRow(
+  observation: Partial<ObservationRecord> & { id: string },
+): Unnumbered<ObservationRecord> {
+  return {
+    sessionId: 'session-1',
+    branch: 'main',
+    type: 'insight',
+    content: 'The tests run in order.',
+    outcome: null,
+    taskId: null,
+    agentId: null,
+    createdAt: someTime,
+    consolidatedBy: null,
+    ...observation,
+  }
+}
+
+/** An active fact on `main` that nobody has compared, judged or carried. */
+export function factRow(fact: Partial<FactRecord> & { id: string }): Unnumbered<FactRecord> {
+  return {
+    branch: 'main',
+    text: 'The tests run in order.',
+    category: 'insight',
+    confidence: 70,
+    sessionId: null,
+    taskId: null,
+    agentId: null,
+    observationId: null,
+    originId: null,
+    status: 'active',
+    successorId: null,
+    disputed: false,
+    verdict: null,
+    comparedBy: null,
+    mergedTo: null,
+    mergedConfidence: null,
+    createdAt: someTime,
+    updatedAt: someTime,
+    ...fact,
+  }
+}
+
+/** A run of consolidation at the end of a session, in which nothing happened. */
+export function consolidationRow(run: Partial<ConsolidationRecord> & { id: string }): Unnumbered<ConsolidationRecord> {
+  return {
+    type: 'session_end',
+    sourceBranch: 'main',
+    targetBranch: 'main',
+    sessionId: null,
+    agentId: null,
+    taskId: null,
+    trigger: 'ability',
+    observationsProcessed: 0,
+    factsCreated: 0,
+    factsUpdated: 0,
+    factsDeduplicated: 0,
+    durable: null,
+    ephemeral: null,
+    merged: null,
+    rejected: null,
+    summary: null,
+    at: someTime,
+    ...run,
+  }
+}
+
+/** The decision of a run that a fact was made. */
+export function decisionRow(
+  decision: Partial<DecisionRecord> & { consolidationId: string; factId: string },
+): Unnumbered<DecisionRecord> {
+  return {
+    kind: 'created',
+    otherId: null,
+    observationId: null,
+    similarity: null,
+    before: null,
+    after: null,
+    note: null,
+    ...decision,
+  }
+}
+
+/** What is known of a task whose branch lies below `main`. */
+export function teamRow(team: Partial<TeamRecord> & { taskId: string; branch: string }): TeamRecord {
+  return {
+    type: null,
+    parentBranch: 'main',
+    durableThreshold: null,
+    durableCategories: null,
+    summary: null,
+    checkpointId: null,
+    mergeId: null,
+    closedAt: null,
+    createdAt: someTime,
+    ...team,
+  }
+}
+
+/** The first objective of a task, still to be done. */
+export function objectiveRow(objective: Partial<ObjectiveRecord> & { taskId: string }): ObjectiveRecord {
+  return {
+    number: 1,
+    description: 'Find the cause',
+    status: 'todo',
+    agentId: null,
+    notes: null,
+    updatedAt: someTime,
+    ...objective,
+  }
+}
+
+/** An agent that works on a task for the first time, from outside. */
+export function stintRow(
+  stint: Partial<StintRecord> & { taskId: string; agentId: string; branch: string },
+): StintRecord {
+  return {
+    number: 1,
+    role: null,
+    status: 'active',
+    objectives: [],
+    summary: null,
+    workerId: null,
+    joinedAt: someTime,
+    leftAt: null,
+    ...stint,
+  }
 }

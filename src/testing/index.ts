@@ -6,7 +6,23 @@ export { openPostgresLedger, type PostgresClient } from '../ledger/dialects/post
 export type { Ledger, LedgerObserver, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 export { writing } from '../ledger/ledger.ts'
 export { openLedger } from '../ledger/open-ledger.ts'
-export { callRow, edgeRow, eventRow, messageRow, runRow, someTime, taskRow } from './factories.ts'
+export {
+  branchRow,
+  callRow,
+  consolidationRow,
+  decisionRow,
+  edgeRow,
+  eventRow,
+  factRow,
+  messageRow,
+  objectiveRow,
+  observationRow,
+  runRow,
+  someTime,
+  stintRow,
+  taskRow,
+  teamRow,
+} from './factories.ts'
 export { createFaultyLedger, type FaultKind, type FaultyLedger, type Gate, type StepChoice } from './faulty-ledger.ts'
 export type { Expectation, OpenedLedger, TestWords } from './ledger-contract/contract-world.ts'
 export { ledgerContract } from './ledger-contract/ledger-contract.ts'

@@ -26,7 +26,7 @@ async function openSchema(): Promise<{ client: PostgresClient; drop: () => Promi
 
 const inContract = 'ledger_of_contract'
 
-/** The schema of the contract, made at first; nothing is in it but tables, and their numbers begin at 1. */
+/** The schema of the contract, made at first; nothing is in it but tables and the first branch, and all numbers begin at 1. */
 async function openEmptied(): Promise<PostgresClient> {
   server ??= PGlite.create()
   const client = await server
@@ -34,11 +34,14 @@ async function openEmptied(): Promise<PostgresClient> {
   await client.query(`set search_path to ${inContract}`)
   const { rows } = await client.query<{ name: string }>(
     `select quote_ident(table_name) as name from information_schema.tables
-     where table_schema = $1 and table_name <> 'ledger_version'`,
+     where table_schema = $1 and table_name not in ('ledger_version', 'branch')`,
     [inContract],
   )
   const tables = rows.map(({ name }) => name).join()
-  if (tables !== '') await client.query(`truncate ${tables} restart identity cascade`)
+  if (tables === '') return client
+  await client.query(`truncate ${tables} restart identity cascade`)
+  await client.query(`delete from branch where name <> 'main'`)
+  await client.query(`select setval('branch_seq_seq', 1)`)
   return client
 }
 

@@ -6,7 +6,22 @@ import type { Op, Tx } from '../../src/ledger/ledger.ts'
 import { migrationTexts } from '../../src/ledger/migrations/migrations.ts'
 import type { Request } from '../../src/ledger/statement.ts'
 import { createTables } from '../../src/ledger/tables/tables.ts'
-import { callRow, edgeRow, eventRow, messageRow, runRow, taskRow } from '../../src/testing/index.ts'
+import {
+  branchRow,
+  callRow,
+  consolidationRow,
+  decisionRow,
+  edgeRow,
+  eventRow,
+  factRow,
+  messageRow,
+  objectiveRow,
+  observationRow,
+  runRow,
+  stintRow,
+  taskRow,
+  teamRow,
+} from '../../src/testing/index.ts'
 
 const poison = `x'); drop table task; --`
 
@@ -78,6 +93,27 @@ const poisoned: Record<string, (tx: Tx) => Op<unknown>> = {
   'task.lanes': (tx) => tx.task.lanes(poison),
   'task.openInLane': (tx) => tx.task.openInLane(poison),
   'setting.put': (tx) => tx.setting.put(poison, poison),
+  'branch.insert': (tx) => tx.branch.insert(branchRow({ name: poison, description: poison, taskId: poison })),
+  'branch.list': (tx) => tx.branch.list({ parent: poison, taskId: poison }, 1, 0),
+  'branch.lineage': (tx) => tx.branch.lineage(poison),
+  'observation.insert': (tx) => tx.observation.insert(observationRow({ id: poison, branch: poison, content: poison })),
+  'observation.list': (tx) => tx.observation.list({ branch: poison, types: [poison as never], agentId: poison }, 1, 9),
+  'observation.pending': (tx) => tx.observation.pending(poison, poison, 1),
+  'fact.insert': (tx) => tx.fact.insert(factRow({ id: poison, text: poison, category: poison })),
+  'fact.list': (tx) => tx.fact.list({ branches: [poison], category: poison, sessionId: poison }, 1, 9),
+  'fact.candidates': (tx) => tx.fact.candidates('main', [poison], 0.5),
+  'fact.sameSubject': (tx) => tx.fact.sameSubject(poison, poison),
+  'fact.search': (tx) => tx.fact.search([poison], [poison], 1),
+  'fact.keepVector': (tx) => tx.fact.keepVector(poison, poison, poison),
+  'consolidation.insert': (tx) => tx.consolidation.insert(consolidationRow({ id: poison, summary: poison })),
+  'consolidation.list': (tx) => tx.consolidation.list({ branch: poison, agentId: poison, type: poison as never }, 1, 9),
+  'consolidation.decide': (tx) =>
+    tx.consolidation.decide(decisionRow({ consolidationId: poison, factId: poison, note: poison })),
+  'team.insert': (tx) => tx.team.insert(teamRow({ taskId: poison, branch: poison, durableCategories: [poison] })),
+  'team.list': (tx) => tx.team.list({ type: poison, statuses: [poison as never] }, 1, 0),
+  'team.insertObjective': (tx) => tx.team.insertObjective(objectiveRow({ taskId: poison, description: poison })),
+  'team.insertStint': (tx) =>
+    tx.team.insertStint(stintRow({ taskId: poison, agentId: poison, branch: poison, role: poison })),
   'cascade.cancel': (tx) => tx.cascade.cancel({ root: poison, reason: poison, at: 0, instanceId: poison }),
   'cascade.hide': (tx) => tx.cascade.hide({ root: poison, at: 0, instanceId: poison }),
   'cascade.edgesOut': (tx) => tx.cascade.edgesOut({ type: poison as never, first: 0, last: 0 }),
@@ -113,7 +149,11 @@ it('a statement that user text is part of would be found', () => {
 describe('the two dialects', () => {
   it('have the same migrations, statement for statement up to the spelling', () => {
     const names = (texts: string[]) =>
-      texts.flatMap((text) => /^create (?:table|unique index|index|trigger) "?(\w+)/.exec(text)?.[1] ?? [])
-    expect(names(migrationTexts(postgresDialect, 0))).toEqual(names(migrationTexts(sqliteDialect, 0)))
+      texts.flatMap(
+        (text) => /^create (?:virtual table|table|unique index|index|trigger) "?(\w+)/.exec(text)?.[1] ?? [],
+      )
+    // Where SQLite has a table that is an index, PostgreSQL has both.
+    const ofPostgres = names(migrationTexts(postgresDialect, 0)).filter((name) => name !== 'fact_text_words')
+    expect(ofPostgres).toEqual(names(migrationTexts(sqliteDialect, 0)))
   })
 })

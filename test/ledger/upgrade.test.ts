@@ -6,10 +6,10 @@ import { createEngine } from '../../src/engine.ts'
 import { postgresDialect } from '../../src/ledger/dialects/postgres/dialect.ts'
 import { connect } from '../../src/ledger/dialects/sqlite/connection.ts'
 import { sqliteDialect } from '../../src/ledger/dialects/sqlite/dialect.ts'
-import type { Ledger } from '../../src/ledger/ledger.ts'
+import { type Ledger, writing } from '../../src/ledger/ledger.ts'
 import { applicationId, ledgerVersion, migrationTexts } from '../../src/ledger/migrations/migrations.ts'
 import { isClaimable } from '../../src/machines/readiness.ts'
-import { openLedger, openPostgresLedger } from '../../src/testing/index.ts'
+import { factRow, openLedger, openPostgresLedger } from '../../src/testing/index.ts'
 import { ledgerFile } from '../engine/world.ts'
 import { firstVersionRows, upgradedNumbers } from './first-version.ts'
 
@@ -19,7 +19,21 @@ type Rows = Array<Record<string, unknown>>
 const earlierVersions = Array.from({ length: ledgerVersion - 1 }, (_, index) => index + 1)
 
 const tables = ['task', 'dependency', 'run', 'call', 'message', 'event', 'instance']
-const newTables = ['setting', 'board', 'board_task', 'mail', 'board_mirror', 'board_file']
+const newTables = (
+  'setting board board_task mail board_mirror board_file ' +
+  'branch observation fact fact_word fact_text fact_vector consolidation decision team objective stint'
+).split(' ')
+
+/** What a ledger of version 4 may hold beside what the first one did. */
+const boardRows = [
+  `insert into board (name, parent_id, next_number, seen_seq, created_at) values ('main', null, 8, 99, 1000)`,
+  `insert into board_task (board, number, task_id, fields) values ('main', 7, 'task-child', '{}')`,
+  `insert into mail (id, board, sender, recipient, kind, topic, body, created_at)
+    values ('mail-1', 'main', 'ann', 'bob', 'message', '', 'it''s so', 1000)`,
+]
+
+/** What every ledger remembers on, an old one too. */
+const firstBranch = [{ name: 'main', parent: null, status: 'active' }]
 
 function withFile<R>(file: string, work: (connection: ReturnType<typeof connect>) => R): R {
   const connection = connect(file, { busyTimeoutMs: 50 })
@@ -92,9 +106,27 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
       others: rowsIn(path, `select type, name, tbl_name, sql from sqlite_schema where type <> 'table' order by name`),
     })
     expect(shape(file)).toEqual(shape(fresh))
+    expect(rowsIn(file, 'select name, parent, status from branch')).toEqual(firstBranch)
     expect(rowsIn(file, 'pragma user_version')).toEqual([{ user_version: ledgerVersion }])
     expect(rowsIn(file, 'pragma foreign_key_check')).toEqual([])
     expect(rowsIn(file, 'pragma integrity_check')).toEqual([{ integrity_check: 'ok' }])
+  })
+
+  it('remembers from then on, and what it had on boards is there (X-013)', async () => {
+    const file = fileOf(version)
+    const hasBoards = version >= 4
+    if (hasBoards) withFile(file, (old) => old.execute(boardRows.join(';')))
+    const ledger = await openLedger(file)
+    onTestFinished(() => ledger.close())
+    await ledger.step(
+      writing('remember', (tx) => tx.fact.insert(factRow({ id: 'fact', text: 'Upgrades keep everything' }))),
+    )
+    const found = await ledger.read((tx) => tx.fact.search(['main'], ['upgrade'], 9))
+    expect(found.map(({ fact }) => fact.id)).toEqual(['fact'])
+    const page = await ledger.read((tx) => tx.board.page('main', 0, 9))
+    expect(page.map(({ entry, task }) => [entry.number, task.id])).toEqual(hasBoards ? [[7, 'task-child']] : [])
+    const mail = await ledger.read((tx) => tx.mail.unread('main', 'bob', 9))
+    expect(mail.map(({ body }) => body)).toEqual(hasBoards ? ["it's so"] : [])
   })
 
   it('counts depths, children and what may be claimed as if it had always done so (X-013)', async () => {
@@ -125,6 +157,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     expect(await numbersOf(ledger)).toEqual(upgradedNumbers)
     expect((await ledger.read((tx) => tx.message.list('task-child'))).length).toBe(2)
     expect((await ledger.read((tx) => tx.instance.open())).map((instance) => instance.leaseUntil)).toEqual([0])
+    expect((await client.query('select name, parent, status from branch')).rows).toEqual(firstBranch)
     await ledger.close()
   })
 

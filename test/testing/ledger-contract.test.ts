@@ -314,6 +314,148 @@ const faults: Record<string, Record<string, Spoil>> = {
       path: (from, targets) => tx.dependency.path(from, new Set([...targets].slice(0, 1))),
     })),
   },
+  branches: {
+    'forgets main in the way up': reading('branch', (tx) => ({
+      *lineage(name) {
+        return (yield* tx.branch.lineage(name)).filter((branch) => branch.parent !== null)
+      },
+    })),
+  },
+  observations: {
+    'keeps an observation that was taken up pending': writingThrough('observation', () => ({ consume: nothing })),
+    'takes errors for something to remember': reading('observation', (tx) => ({
+      *pending(branch, session, limit) {
+        const errors = yield* tx.observation.list({ branch, types: ['error'] }, limit, Number.MAX_SAFE_INTEGER)
+        return [...(yield* tx.observation.pending(branch, session, limit)), ...errors]
+      },
+    })),
+    'says that it wrote what was there': writingThrough('observation', (tx) => ({
+      *insert(observation) {
+        yield* tx.observation.insert(observation)
+        return true
+      },
+    })),
+  },
+  facts: {
+    'forgets a successor': writingThrough('fact', (tx) => ({
+      *save(fact) {
+        yield* tx.fact.save({ ...fact, status: 'active', successorId: null })
+      },
+    })),
+    'lists the facts of one branch after the other': reading('fact', (tx) => ({
+      *list(filter, limit, before) {
+        const found = yield* tx.fact.list(filter, limit, before)
+        return found.sort((a, b) => a.branch.localeCompare(b.branch))
+      },
+    })),
+    'takes a summary for a fact': reading('fact', (tx) => ({
+      *countActive(branch) {
+        const all = yield* tx.fact.list({ branches: [branch], status: 'active' }, 99, Number.MAX_SAFE_INTEGER)
+        return all.length
+      },
+    })),
+  },
+  'what facts are found by': {
+    'still finds a superseded fact by its words': reading('fact', (tx) => ({
+      *search(branches, words, limit) {
+        const old = yield* tx.fact.list({ branches, status: 'superseded' }, limit, Number.MAX_SAFE_INTEGER)
+        const found = yield* tx.fact.search(branches, words, limit)
+        return [...found, ...old.map((fact) => ({ fact, rank: 0 }))]
+      },
+    })),
+    'still takes a superseded fact for a candidate': reading('fact', (tx) => ({
+      *candidates(branch, words, threshold) {
+        const old = yield* tx.fact.list({ branches: [branch], status: 'superseded' }, 9, Number.MAX_SAFE_INTEGER)
+        return [...old, ...(yield* tx.fact.candidates(branch, words, threshold))]
+      },
+    })),
+    'misses one that is alike': reading('fact', (tx) => ({
+      *candidates(branch, words, threshold) {
+        return (yield* tx.fact.candidates(branch, words, threshold)).slice(0, 1)
+      },
+    })),
+    'ranks the latest first': reading('fact', (tx) => ({
+      *search(branches, words, limit) {
+        return (yield* tx.fact.search(branches, words, limit)).sort((a, b) => b.fact.seq - a.fact.seq)
+      },
+    })),
+    'searches every branch': reading('fact', (tx) => ({
+      search: (branches, words, limit) => tx.fact.search([...branches, 'third'], words, limit),
+    })),
+    'never carries a fact again': reading('fact', (tx) => ({
+      *unmerged(branch, after, limit) {
+        return (yield* tx.fact.unmerged(branch, after, limit)).filter((fact) => fact.mergedTo === null)
+      },
+    })),
+    'keeps the first vector': writingThrough('fact', (tx) => ({
+      *keepVector(id, model, vector) {
+        const fact = yield* tx.fact.get(id)
+        const kept = yield* tx.fact.vectors(fact?.branch ?? '', model)
+        if (!kept.some(({ factId }) => factId === id)) yield* tx.fact.keepVector(id, model, vector)
+      },
+    })),
+  },
+  'the record of memory': {
+    'forgets runs that ended in a branch': reading('consolidation', (tx) => ({
+      *list({ branch, ...filter }, limit, before) {
+        const found = yield* tx.consolidation.list(filter, limit, before)
+        return found.filter((run) => branch === undefined || run.sourceBranch === branch)
+      },
+    })),
+    'tells decisions in the order of their facts': reading('consolidation', (tx) => ({
+      *decisions(run, limit, after) {
+        return (yield* tx.consolidation.decisions(run, limit, after)).sort((a, b) => a.factId.localeCompare(b.factId))
+      },
+    })),
+  },
+  'a team': {
+    'lists the deleted': reading('team', (tx) => ({
+      *list(filter, limit, offset) {
+        const found = yield* tx.team.list(filter, limit, offset)
+        const team = yield* tx.team.get('gone')
+        const task = yield* tx.task.get('gone')
+        return team && task ? [...found, { team, task }] : found
+      },
+    })),
+    'closes what has failed': reading('team', (tx) => ({
+      *unclosed(limit, after) {
+        const failed = yield* tx.task.get('failed')
+        const found = yield* tx.team.unclosed(limit, after)
+        return failed ? [...found, { taskId: 'failed', seq: failed.seq }] : found
+      },
+    })),
+    'counts the time of what never ended': reading('team', (tx) => ({
+      *countByType() {
+        return (yield* tx.team.countByType()).map((count) => ({
+          ...count,
+          completedMs: count.completedMs + count.failed,
+        }))
+      },
+    })),
+    'loses what was said of an objective': writingThrough('team', () => ({ saveObjective: nothing })),
+  },
+  'a stint': {
+    'forgets the first stint of an agent that comes back': reading('team', (tx) => ({
+      *stints(taskId) {
+        const all = yield* tx.team.stints(taskId)
+        return all.filter(
+          (stint) => !all.some((other) => other.agentId === stint.agentId && other.number > stint.number),
+        )
+      },
+    })),
+    'takes a worker that works for one that has left': reading('team', (tx) => ({
+      *abandoned(limit) {
+        return (yield* tx.team.stints('a')).filter((stint) => stint.workerId !== null).slice(0, limit)
+      },
+    })),
+  },
+  'a purge of a team task': {
+    'finds nothing more that was learned': reading('fact', () => ({
+      *search() {
+        return []
+      },
+    })),
+  },
   'the tables refuse': {
     'revives the dead': writingThrough('task', (tx) => ({
       *save(task) {

@@ -8,10 +8,14 @@ export interface Spelling {
   readonly db: Kysely<any>
   /** A 64-bit whole number. */
   readonly integer: 'integer' | 'bigint'
+  /** A 64-bit floating-point number. */
+  readonly real: 'real' | 'double precision'
   /** Text whose order is that of its bytes, whatever the database's locale: what is searched by its beginning. */
   readonly orderedText: 'text' | RawBuilder<unknown>
   /** SQLite's STRICT tables refuse a value of another type, as PostgreSQL always does. */
   strict<T extends { modifyEnd: (end: any) => T }>(table: T): T
+  /** A table whose columns are its primary key: SQLite keeps it once, as the index that it is. STRICT, too. */
+  keyOnly<T extends { modifyEnd: (end: any) => T }>(table: T): T
   /** A rising key that is never used twice. */
   rising(column: any): any
   readonly risingType: 'integer' | 'bigserial'

@@ -6,9 +6,10 @@ import { firstLedger } from './0001-first-ledger.ts'
 import { ownersAndPolicies } from './0002-owners-and-policies.ts'
 import { conversations } from './0003-conversations.ts'
 import { boards } from './0004-boards.ts'
+import { memory } from './0005-memory.ts'
 import type { Migration, Spelling } from './migration.ts'
 
-export const migrations: readonly Migration[] = [firstLedger, ownersAndPolicies, conversations, boards]
+export const migrations: readonly Migration[] = [firstLedger, ownersAndPolicies, conversations, boards, memory]
 
 export const ledgerVersion = migrations.length
 
@@ -20,11 +21,13 @@ function spellingOf({ kind, db }: Dialect): Spelling {
     kind,
     db,
     integer: kind === 'sqlite' ? 'integer' : 'bigint',
+    real: kind === 'sqlite' ? 'real' : 'double precision',
     risingType: kind === 'sqlite' ? 'integer' : 'bigserial',
     orderedText: kind === 'sqlite' ? 'text' : sql`text collate "C"`,
     rising: (column: ColumnDefinitionBuilder) =>
       kind === 'sqlite' ? column.primaryKey().autoIncrement() : column.primaryKey(),
     strict: (table) => (kind === 'sqlite' ? table.modifyEnd(sql`strict`) : table),
+    keyOnly: (table) => (kind === 'sqlite' ? table.modifyEnd(sql`strict, without rowid`) : table),
   }
 }
 

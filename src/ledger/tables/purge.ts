@@ -54,6 +54,10 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
     (hole: Holes) => sql`${family(hole)} delete from event where task_id in (${members})`,
     (hole: Holes) => sql`${family(hole)} delete from run where task_id in (${members})`,
     (hole: Holes) => sql`${family(hole)} delete from board_task where task_id in (${members})`,
+    // What the team came to know stays: branches, observations, facts and their record outlive its task.
+    (hole: Holes) => sql`${family(hole)} delete from stint where task_id in (${members})`,
+    (hole: Holes) => sql`${family(hole)} delete from objective where task_id in (${members})`,
+    (hole: Holes) => sql`${family(hole)} delete from team where task_id in (${members})`,
     // Last: the family is found by its parents.
     (hole: Holes) => sql`${family(hole)} delete from task where id in (${members})`,
   ].map(prepare)

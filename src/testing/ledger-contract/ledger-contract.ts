@@ -10,12 +10,14 @@ import { guards } from './guards.ts'
 import { instances } from './instances.ts'
 import { lists } from './lists.ts'
 import { mails } from './mails.ts'
+import { memories } from './memories.ts'
 import { mirrors } from './mirrors.ts'
 import { purging } from './purging.ts'
 import { rows } from './rows.ts'
 import { runsAndCalls } from './runs-and-calls.ts'
 import { steps } from './steps.ts'
 import { strings } from './strings.ts'
+import { teams } from './teams.ts'
 
 const themes = {
   steps,
@@ -34,6 +36,8 @@ const themes = {
   boards,
   mails,
   mirrors,
+  memories,
+  teams,
 }
 
 /**

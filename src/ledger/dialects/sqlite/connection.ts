@@ -5,8 +5,8 @@ import { ErrandError } from '../../../errors.ts'
 import { requireRuntime } from '../../../runtime.ts'
 import type { Request } from '../../statement.ts'
 
-/** Statements prepared at once; the engine has about seventy, ad-hoc lists share the rest. */
-const mostStatements = 256
+/** Statements prepared at once; the engine has about 180, ad-hoc lists share the rest. */
+const mostStatements = 384
 
 export interface Connection {
   readonly path: string

@@ -1,0 +1,212 @@
+// Full text of facts: each database's own index finds which facts have a word, by its stem; how they are ranked is the same on
+// both, and is BM25. The functions of the databases that rank would read every match of a common word, tens of thousands of them;
+// here a first rank, by what the words found are worth, chooses the texts that the whole formula is computed for.
+import { everyWord, wordsOf } from '../../entities/fact-words.ts'
+import type { FactRecord } from '../../entities/memory.ts'
+import type { Op } from '../ledger.ts'
+import { change, listed, prepareText, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { type IndexedFact, indexKey } from './fact-word.ts'
+
+/** More words than these say nothing more of what is looked for. */
+const mostWords = 64
+
+/** So many matches of all words together are read, so that a search takes as long among 100,000 facts as among 10,000. */
+const mostMatches = 4_000
+
+export interface FactSearch {
+  add(fact: IndexedFact): Op<void>
+  remove(seq: number): Op<void>
+  /** Facts by their `seq`, those with the words that are worth most first, of equals the latest. */
+  search(branches: readonly string[], words: readonly string[], limit: number): Op<Found[]>
+}
+
+/** A fact that was found, and what each of the words that it was found by is worth (the idf of BM25). */
+export interface Found {
+  seq: number
+  worths: Array<readonly [word: string, worth: number]>
+}
+
+/** Facts that have all of the one and, when there is any, one of the other. */
+interface Match {
+  all: readonly string[]
+  any: readonly string[]
+}
+
+/** A word as it is searched: Latin letters without their accents. Marks of other scripts are letters of their own and stay. */
+function searchWord(word: string): string {
+  return indexKey(
+    word
+      .normalize('NFD')
+      .replace(/(\p{Script=Latin})\p{M}+/gu, '$1')
+      .normalize('NFC'),
+  )
+}
+
+const searchWords = (words: readonly string[]): string[] => [...new Set(words.map(searchWord))]
+
+export function createFactSearch(compiler: StatementCompiler): FactSearch {
+  const prepare = (build: Parameters<typeof prepareText>[1]) => prepareText(compiler, build)
+  const selectLast = prepare(() => sql`select max(seq) as seq from fact`)
+  const { add, remove, matches } = compiler.dialect.kind === 'sqlite' ? withFts5(compiler) : withArrays(compiler)
+
+  return {
+    add,
+    remove,
+    *search(branches, wanted, limit) {
+      const words = searchWords(wanted.flatMap(wordsOf)).slice(0, mostWords)
+      if (words.length === 0) return []
+      const share = Math.ceil(mostMatches / words.length)
+      const found = new Map<string, Set<number>>()
+      for (const word of words) found.set(word, new Set(yield* matches(branches, { all: [word], any: [] }, share)))
+      for (const question of stillToAsk(found, share)) {
+        const seqs = yield* matches(branches, question, mostMatches)
+        for (const word of question.all) for (const seq of seqs) found.get(word)?.add(seq)
+      }
+      const facts = (yield* row<{ seq: number | null }>(selectLast))?.seq ?? 0
+      return byWorth(found, facts).slice(0, limit)
+    },
+  }
+}
+
+/**
+ * Of a word that has used up its share only the latest facts were seen. Which of the facts with a rare word have it, too, is to be
+ * asked about each; or, when all words are common, which facts have all of them.
+ */
+function stillToAsk(found: ReadonlyMap<string, ReadonlySet<number>>, share: number): Match[] {
+  const words = [...found.keys()]
+  const sizeOf = (word: string) => found.get(word)?.size ?? 0
+  const common = words.filter((word) => sizeOf(word) === share)
+  const rare = words.filter((word) => sizeOf(word) > 0 && sizeOf(word) < share)
+  if (rare.length > 0) return common.map((word) => ({ all: [word], any: rare }))
+  return common.length > 1 ? [{ all: common, any: [] }] : []
+}
+
+function byWorth(found: ReadonlyMap<string, ReadonlySet<number>>, facts: number): Found[] {
+  const worths = new Map<number, Found['worths']>()
+  for (const [word, seqs] of found) {
+    const worth = [word, Math.log(1 + (facts - seqs.size + 0.5) / (seqs.size + 0.5))] as const
+    for (const seq of seqs) worths.set(seq, [...(worths.get(seq) ?? []), worth])
+  }
+  const sum = ({ worths: all }: Found): number => all.reduce((total, [, worth]) => total + worth, 0)
+  return [...worths]
+    .map(([seq, all]) => ({ found: { seq, worths: all }, total: sum({ seq, worths: all }) }))
+    .sort((a, b) => b.total - a.total || b.found.seq - a.found.seq)
+    .map((each) => each.found)
+}
+
+/** How soon a word that is said again adds nothing, and how much the length of a text counts against it: the usual values. */
+const saturation = 1.2
+const lengthPenalty = 0.75
+
+/** BM25 of texts that were found, against their average length. A word that was found by its stem alone counts as said once. */
+export function rankedByBm25(
+  found: readonly Found[],
+  facts: ReadonlyMap<number, FactRecord>,
+): Array<{ fact: FactRecord; rank: number }> {
+  const texts = found.flatMap(({ seq, worths }) => {
+    const fact = facts.get(seq)
+    return fact === undefined ? [] : [{ fact, worths, words: [...everyWord(fact.text)].map(searchWord) }]
+  })
+  const averageLength = texts.reduce((sum, { words }) => sum + words.length, 0) / Math.max(1, texts.length)
+  const ranked = texts.map(({ fact, worths, words }) => {
+    const dampened = saturation * (1 - lengthPenalty + (lengthPenalty * words.length) / averageLength)
+    const rank = worths.reduce((sum, [word, worth]) => {
+      const times = Math.max(1, words.filter((each) => each === word).length)
+      return sum + (worth * times * (saturation + 1)) / (times + dampened)
+    }, 0)
+    return { fact, rank }
+  })
+  return ranked.sort((a, b) => b.rank - a.rank || b.fact.seq - a.fact.seq)
+}
+
+interface TextIndex {
+  add(fact: IndexedFact): Op<void>
+  remove(seq: number): Op<void>
+  /** The latest facts that match, by their `seq`. */
+  matches(branches: readonly string[], match: Match, limit: number): Op<number[]>
+}
+
+/**
+ * SQLite: FTS5, whose language of queries the builder does not speak. Each word stands there with the number of its branch before it,
+ * joined by a sign that FTS5 takes for a letter: with a word for the branch alone, every search would walk through all of its facts.
+ */
+function withFts5(compiler: StatementCompiler): TextIndex {
+  const prepare = (build: Parameters<typeof prepareText>[1]) => prepareText(compiler, build)
+  const insertText = prepare(
+    (hole) => sql`insert into fact_text (rowid, words) values (${hole('fact')}, ${hole('words')})`,
+  )
+  const deleteText = prepare((hole) => sql`delete from fact_text where rowid = ${hole('fact')}`)
+  const selectBranches = prepare(
+    (hole) => sql`select seq from branch where name in ${listed(compiler.dialect, hole('branches'))}`,
+  )
+  const selectMatches = prepare(
+    (hole) => sql`select rowid as fact from fact_text where fact_text match ${hole('query')}
+      order by rowid desc limit ${hole('limit')}`,
+  )
+
+  function* seqsOf(branches: readonly string[]): Op<number[]> {
+    return (yield* rows<{ seq: number }>(selectBranches, { branches: JSON.stringify(branches) })).map(({ seq }) => seq)
+  }
+
+  const term = (branch: number, word: string): string => `${branch}·${word}`
+  const onAny = (branches: readonly number[], words: readonly string[]): string =>
+    `(${branches.flatMap((branch) => words.map((word) => `"${term(branch, word)}"`)).join(' OR ')})`
+
+  return {
+    *add({ seq, branch, words }) {
+      const [on] = yield* seqsOf([branch])
+      const terms = searchWords(words).map((word) => term(on as number, word))
+      yield* change(insertText, { fact: seq, words: terms.join(' ') })
+    },
+    *remove(seq) {
+      yield* change(deleteText, { fact: seq })
+    },
+    *matches(names, { all, any }, limit) {
+      const branches = yield* seqsOf(names)
+      if (branches.length === 0) return []
+      const needed = [...all.map((word) => [word]), ...(any.length > 0 ? [any] : [])]
+      const query = needed.map((words) => onAny(branches, words)).join(' AND ')
+      return (yield* rows<{ fact: number }>(selectMatches, { query, limit })).map(({ fact }) => fact)
+    },
+  }
+}
+
+/**
+ * PostgreSQL: an array of stems under a GIN index. Not `to_tsvector`, whose parser has a mind of its own about what a word is and
+ * drops the words that it takes for noise.
+ */
+function withArrays(compiler: StatementCompiler): TextIndex {
+  const prepare = (build: Parameters<typeof prepareText>[1]) => prepareText(compiler, build)
+  const stems = (json: unknown) =>
+    sql`array(select coalesce((ts_lexize('english_stem', value))[1], value) from ${listed(compiler.dialect, json)} as word)`
+  const insertText = prepare(
+    (hole) => sql`insert into fact_text (fact, branch, words)
+      select ${hole('fact')}, seq, ${stems(hole('words'))} from branch where name = ${hole('branch')}`,
+  )
+  const deleteText = prepare((hole) => sql`delete from fact_text where fact = ${hole('fact')}`)
+  const selectMatches = prepare(
+    (hole) => sql`select fact from fact_text
+      where branch in (select seq from branch where name in ${listed(compiler.dialect, hole('branches'))})
+        and words @> ${stems(hole('all'))} and (${hole('anyone')} = 1 or words && ${stems(hole('any'))})
+      order by fact desc limit ${hole('limit')}`,
+  )
+
+  return {
+    *add({ seq, branch, words }) {
+      yield* change(insertText, { fact: seq, branch, words: JSON.stringify(searchWords(words)) })
+    },
+    *remove(seq) {
+      yield* change(deleteText, { fact: seq })
+    },
+    *matches(branches, { all, any }, limit) {
+      const found = yield* rows<{ fact: number }>(selectMatches, {
+        branches: JSON.stringify(branches),
+        all: JSON.stringify(all),
+        any: JSON.stringify(any),
+        anyone: any.length === 0 ? 1 : 0,
+        limit,
+      })
+      return found.map(({ fact }) => fact)
+    },
+  }
+}

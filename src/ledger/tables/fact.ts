@@ -1,0 +1,300 @@
+// The fact table. What a fact says never changes; while it is active it is also found by its words, its subject and its vectors.
+import type { Selectable } from 'kysely'
+import { subjectOf } from '../../entities/disagreement.ts'
+import { wordsOf } from '../../entities/fact-words.ts'
+import type { FactRecord, FactStatus } from '../../entities/memory.ts'
+import { factStatuses } from '../../entities/memory.ts'
+import type { FactFilter, Op, Tx } from '../ledger.ts'
+import type { FactTableRow } from '../schema.ts'
+import {
+  change,
+  holesFor,
+  insertSeq,
+  listed,
+  prepareText,
+  queryRows,
+  returningSeq,
+  row,
+  rows,
+  type StatementCompiler,
+  sql,
+} from '../statement.ts'
+import { createFactSearch, rankedByBm25 } from './fact-search.ts'
+import { createFactWords, indexKey } from './fact-word.ts'
+
+type Row = Selectable<FactTableRow>
+
+/** Of the texts that a search finds so many are ranked by the whole formula: reading more of them would cost more than it brings. */
+const leastRanked = 100
+
+const toFact = (stored: Row): FactRecord => ({
+  seq: stored.seq,
+  id: stored.id,
+  branch: stored.branch,
+  text: stored.text,
+  category: stored.category,
+  confidence: stored.confidence,
+  sessionId: stored.session_id,
+  taskId: stored.task_id,
+  agentId: stored.agent_id,
+  observationId: stored.observation_id,
+  originId: stored.origin_id,
+  status: stored.status as FactStatus,
+  successorId: stored.successor_id,
+  disputed: stored.disputed === 1,
+  verdict: stored.verdict as FactRecord['verdict'],
+  comparedBy: stored.compared_by,
+  mergedTo: stored.merged_to,
+  mergedConfidence: stored.merged_confidence,
+  createdAt: stored.created_at,
+  updatedAt: stored.updated_at,
+})
+
+/** What a fact is, as it was first said. */
+const origin = (fact: Omit<FactRecord, 'seq'>) => ({
+  id: fact.id,
+  branch: fact.branch,
+  text: fact.text,
+  category: fact.category,
+  session_id: fact.sessionId,
+  task_id: fact.taskId,
+  agent_id: fact.agentId,
+  observation_id: fact.observationId,
+  origin_id: fact.originId,
+  subject: subjectKey(subjectOf(fact.text)),
+  created_at: fact.createdAt,
+})
+
+/** What `save` writes: everything that changes while a fact lives. */
+const state = (fact: Omit<FactRecord, 'seq'>) => ({
+  confidence: fact.confidence,
+  status: fact.status,
+  successor_id: fact.successorId,
+  disputed: fact.disputed ? 1 : 0,
+  verdict: fact.verdict,
+  compared_by: fact.comparedBy,
+  merged_to: fact.mergedTo,
+  merged_confidence: fact.mergedConfidence,
+  updated_at: fact.updatedAt,
+})
+
+const originNames = [
+  'id',
+  'branch',
+  'text',
+  'category',
+  'session_id',
+  'task_id',
+  'agent_id',
+  'observation_id',
+  'origin_id',
+  'subject',
+  'created_at',
+] as const // prettier-ignore
+const stateNames = [
+  'confidence',
+  'status',
+  'successor_id',
+  'disputed',
+  'verdict',
+  'compared_by',
+  'merged_to',
+  'merged_confidence',
+  'updated_at',
+] as const // prettier-ignore
+
+const subjectKey = indexKey
+
+/** The conditions of the partial indexes, in their very words: only so does the planner see that they serve. */
+const isComparable = sql<boolean>`status = 'active' and category <> 'summary'`
+const isUnmerged = sql<boolean>`merged_confidence is distinct from confidence`
+
+const isIndexed = (fact: Pick<FactRecord, 'status' | 'category'>): boolean =>
+  fact.status === 'active' && fact.category !== 'summary'
+
+export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
+  const { prepare, dialect } = compiler
+  const wordIndex = createFactWords(compiler)
+  const textIndex = createFactSearch(compiler)
+
+  const selectOne = prepare((db, hole) => db.selectFrom('fact').selectAll().where('id', '=', hole('id')))
+  // What an index leads to is looked at once more: it was written by another version, which may have seen other words in a text.
+  const selectBySeqs = prepareText(
+    compiler,
+    (
+      hole,
+    ) => sql`select * from fact where seq in (select cast(value as ${sql.raw(dialect.kind === 'sqlite' ? 'integer' : 'bigint')})
+      from ${listed(dialect, hole('seqs'))} as each) and ${isComparable} order by seq`,
+  )
+  const selectActive = prepare((db, hole) =>
+    db
+      .selectFrom('fact')
+      .selectAll()
+      .where(isComparable)
+      .where('branch', '=', hole('branch'))
+      .where('seq', '>', hole('after'))
+      .orderBy('seq', 'asc')
+      .limit(hole('limit')),
+  )
+  const countActive = prepare((db, hole) =>
+    db
+      .selectFrom('fact')
+      .select((query) => query.fn.countAll<number>().as('facts'))
+      .where(isComparable)
+      .where('branch', '=', hole('branch')),
+  )
+  const selectSameSubject = prepare((db, hole) =>
+    db
+      .selectFrom('fact')
+      .selectAll()
+      .where(isComparable)
+      .where(sql<boolean>`subject <> ''`)
+      .where('branch', '=', hole('branch'))
+      .where('subject', '=', hole('subject'))
+      .orderBy('seq', 'asc'),
+  )
+  // Three stretches of one index; a condition that says "is another one" would walk through all of it to find that none is.
+  const selectUncompared = prepareText(compiler, (hole) => {
+    const stretch = (compared: unknown) =>
+      sql`select seq from fact where ${isComparable} and branch = ${hole('branch')} and ${compared}`
+    return sql`select * from fact where seq in (
+        ${stretch(sql`compared_by is null`)}
+        union all ${stretch(sql`compared_by < ${hole('measure')}`)}
+        union all ${stretch(sql`compared_by > ${hole('measure')}`)})
+      order by seq limit ${hole('limit')}`
+  })
+  const selectUnmerged = prepare((db, hole) =>
+    db
+      .selectFrom('fact')
+      .selectAll()
+      .where(isComparable)
+      .where(isUnmerged)
+      .where('branch', '=', hole('branch'))
+      .where('seq', '>', hole('after'))
+      .orderBy('seq', 'asc')
+      .limit(hole('limit')),
+  )
+  const selectSummary = prepare((db, hole) =>
+    db
+      .selectFrom('fact')
+      .selectAll()
+      .where(sql<boolean>`status = 'active' and category = 'summary'`)
+      .where('branch', '=', hole('branch'))
+      .where('agent_id', '=', hole('agent'))
+      .orderBy('seq', 'desc')
+      .limit(1),
+  )
+  const selectVectors = prepareText(
+    compiler,
+    (hole) => sql`select fact.id, fact_vector.vector from fact cross join fact_vector
+      where fact.branch = ${hole('branch')} and fact.status = 'active'
+        and fact_vector.fact = fact.seq and fact_vector.model = ${hole('model')}
+      order by fact.seq`,
+  )
+  const insertFact = prepare((db, hole) =>
+    returningSeq(dialect)(db.insertInto('fact').values(holesFor([...originNames, ...stateNames], hole))),
+  )
+  const updateFact = prepare((db, hole) =>
+    db.updateTable('fact').set(holesFor(stateNames, hole)).where('seq', '=', hole('seq')),
+  )
+  const upsertVector = prepareText(
+    compiler,
+    (hole) => sql`insert into fact_vector (fact, model, vector)
+      select seq, ${hole('model')}, ${hole('vector')} from fact where id = ${hole('id')}
+      on conflict (fact, model) do update set vector = excluded.vector`,
+  )
+  const deleteVectors = prepare((db, hole) => db.deleteFrom('fact_vector').where('fact', '=', hole('fact')))
+
+  function* bySeqs(seqs: readonly number[]): Op<FactRecord[]> {
+    return seqs.length === 0 ? [] : (yield* rows<Row>(selectBySeqs, { seqs: JSON.stringify(seqs) })).map(toFact)
+  }
+
+  /** One branch and one status at a time, because so the index leads to the latest; they are few. */
+  function* latestOf(
+    branch: string,
+    status: FactStatus,
+    filter: FactFilter,
+    limit: number,
+    before: number,
+  ): Op<FactRecord[]> {
+    let query = dialect.db
+      .selectFrom('fact')
+      .selectAll()
+      .where('branch', '=', branch)
+      .where('status', '=', status)
+      .where('seq', '<', before)
+    if (filter.category !== undefined) query = query.where('category', '=', filter.category)
+    if (filter.taskId !== undefined) query = query.where('task_id', '=', filter.taskId)
+    if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId)
+    if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId)
+    if (filter.verdict !== undefined) query = query.where('verdict', '=', filter.verdict)
+    if (filter.disputed !== undefined) query = query.where('disputed', '=', filter.disputed ? 1 : 0)
+    return (yield* queryRows<Row>(query.orderBy('seq', 'desc').limit(limit).compile())).map(toFact)
+  }
+
+  return {
+    *get(id) {
+      const found = yield* row<Row>(selectOne, { id })
+      return found && toFact(found)
+    },
+    *list(filter, limit, before) {
+      const found: FactRecord[] = []
+      for (const branch of new Set(filter.branches)) {
+        for (const status of filter.status === undefined ? factStatuses : [filter.status]) {
+          found.push(...(yield* latestOf(branch, status, filter, limit, before)))
+        }
+      }
+      return found.sort((a, b) => b.seq - a.seq).slice(0, limit)
+    },
+    *active(branch, after, limit) {
+      return (yield* rows<Row>(selectActive, { branch, after, limit })).map(toFact)
+    },
+    *countActive(branch) {
+      return Number((yield* row<{ facts: number }>(countActive, { branch }))?.facts ?? 0)
+    },
+    *candidates(branch, words, threshold) {
+      return yield* bySeqs(yield* wordIndex.candidates(branch, words, threshold))
+    },
+    *sameSubject(branch, subject) {
+      if (subject === '') return []
+      return (yield* rows<Row>(selectSameSubject, { branch, subject: subjectKey(subject) })).map(toFact)
+    },
+    *uncompared(branch, measure, limit) {
+      return (yield* rows<Row>(selectUncompared, { branch, measure, limit })).map(toFact)
+    },
+    *unmerged(branch, after, limit) {
+      return (yield* rows<Row>(selectUnmerged, { branch, after, limit })).map(toFact)
+    },
+    *summaryOf(branch, agent) {
+      const found = yield* row<Row>(selectSummary, { branch, agent })
+      return found && toFact(found)
+    },
+    *search(branches, words, limit) {
+      const found = yield* textIndex.search(branches, words, Math.max(limit, leastRanked))
+      const facts = new Map((yield* bySeqs(found.map(({ seq }) => seq))).map((fact) => [fact.seq, fact]))
+      return rankedByBm25(found, facts).slice(0, limit)
+    },
+    *vectors(branch, model) {
+      const found = yield* rows<{ id: string; vector: string }>(selectVectors, { branch, model })
+      return found.map(({ id, vector }) => ({ factId: id, vector }))
+    },
+    *insert(fact) {
+      const seq = yield* insertSeq(insertFact, { ...origin(fact), ...state(fact) })
+      if (!isIndexed(fact)) return seq
+      const indexed = { seq, branch: fact.branch, words: wordsOf(fact.text) }
+      yield* wordIndex.add(indexed)
+      yield* textIndex.add(indexed)
+      return seq
+    },
+    *save(fact) {
+      yield* change(updateFact, { seq: fact.seq, ...state(fact) })
+      if (fact.status === 'active') return
+      yield* wordIndex.remove({ seq: fact.seq, branch: fact.branch, words: wordsOf(fact.text) })
+      yield* textIndex.remove(fact.seq)
+      yield* change(deleteVectors, { fact: fact.seq })
+    },
+    *keepVector(id, model, vector) {
+      yield* change(upsertVector, { id, model, vector })
+    },
+  }
+}

@@ -1,0 +1,565 @@
+// Memory: branches, observations that are taken up once, facts and all that they are found by, and the record of what became of them.
+import { subjectOf } from '../../entities/disagreement.ts'
+import { wordsOf } from '../../entities/fact-words.ts'
+import type { DecisionRecord, FactRecord } from '../../entities/memory.ts'
+import type { FactFilter, Ledger, Op, Reads, Tx } from '../../ledger/ledger.ts'
+import { branchRow, consolidationRow, decisionRow, factRow, observationRow, someTime } from '../factories.ts'
+import { type Theme, write } from './contract-world.ts'
+
+/** Beyond every row. */
+const end = Number.MAX_SAFE_INTEGER
+
+const idsOf = (records: ReadonlyArray<{ id: string }>) => records.map(({ id }) => id)
+
+const insertBranches = (ledger: Ledger, ...names: string[]) =>
+  write(ledger, function* (tx) {
+    for (const name of names) yield* tx.branch.insert(branchRow({ name }))
+  })
+
+const insertFacts = (ledger: Ledger, ...facts: Array<Partial<FactRecord> & { id: string }>) =>
+  write(ledger, function* (tx) {
+    for (const fact of facts) yield* tx.fact.insert(factRow(fact))
+  })
+
+function* saveFact(tx: Tx, id: string, changes: Partial<FactRecord>): Op<void> {
+  const fact = yield* tx.fact.get(id)
+  if (fact !== undefined) yield* tx.fact.save({ ...fact, ...changes })
+}
+
+const supersede = (ledger: Ledger, id: string, successorId: string) =>
+  write(ledger, (tx) => saveFact(tx, id, { status: 'superseded', successorId, updatedAt: someTime + 1 }))
+
+const read = async (ledger: Ledger, query: (tx: Reads) => Op<ReadonlyArray<{ id: string }>>) =>
+  idsOf(await ledger.read(query))
+
+const searched = async (ledger: Ledger, words: string, branches: readonly string[] = ['main'], limit = 9) =>
+  (await ledger.read((tx) => tx.fact.search(branches, words.split(' '), limit))).map(({ fact }) => fact.id)
+
+const candidates = (ledger: Ledger, text: string, threshold = 0.85, branch = 'main') =>
+  read(ledger, (tx) => tx.fact.candidates(branch, wordsOf(text), threshold))
+
+export const memories: Theme = (world) => {
+  world.describe('branches', () => branches(world))
+  world.describe('observations', () => observations(world))
+  world.describe('facts', () => facts(world))
+  world.describe('what facts are found by', () => findings(world))
+  world.describe('the record of memory', () => record(world))
+}
+
+const branches: Theme = ({ proves, expect }) => {
+  proves('begin with main, which is always there and stays as it is', async (ledger) => {
+    const main = await ledger.read((tx) => tx.branch.get('main'))
+    expect(main).toMatchObject({ name: 'main', parent: null, status: 'active', taskId: null, agentId: null })
+    for (const wrong of [
+      (tx: Tx) => tx.branch.save({ name: 'main', status: 'archived', description: '', updatedAt: 1 }),
+      (tx: Tx) => tx.branch.insert(branchRow({ name: 'main' })),
+      (tx: Tx) => tx.branch.insert(branchRow({ name: 'second-root', parent: null })),
+      (tx: Tx) => tx.branch.insert(branchRow({ name: 'orphan', parent: 'nobody' })),
+      (tx: Tx) => tx.branch.insert(branchRow({ name: 'odd', status: 'lost' as 'active' })),
+    ]) {
+      await expect(write<unknown>(ledger, wrong)).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
+    }
+    expect(await ledger.read((tx) => tx.branch.list({}, 9, 0))).toEqual([main])
+  })
+
+  proves('S2-009 know their parent, description and state; only the last two can be changed', async (ledger) => {
+    const made = branchRow({ name: 'task/a b', description: `it's "so"`, taskId: 'task-gone', agentId: 'ann' })
+    const seq = await write(ledger, (tx) => tx.branch.insert(made))
+    expect(await ledger.read((tx) => tx.branch.get('task/a b'))).toEqual({ ...made, seq })
+    const changes = { status: 'merged' as const, description: 'done', updatedAt: someTime + 1 }
+    await write(ledger, (tx) => tx.branch.save({ name: 'task/a b', ...changes }))
+    expect(await ledger.read((tx) => tx.branch.get('task/a b'))).toEqual({ ...made, ...changes, seq })
+    expect(await ledger.read((tx) => tx.branch.get('task/a'))).toBe(undefined)
+  })
+
+  proves('know the way up to main, and are listed by age, by state, parent and task', async (ledger) => {
+    await write(ledger, function* (tx) {
+      yield* tx.branch.insert(branchRow({ name: 'task/x', taskId: 'x' }))
+      yield* tx.branch.insert(branchRow({ name: 'task/x/ann', parent: 'task/x', taskId: 'x', agentId: 'ann' }))
+      yield* tx.branch.insert(branchRow({ name: 'a', status: 'archived' }))
+    })
+    const lineage = async (name: string) =>
+      (await ledger.read((tx) => tx.branch.lineage(name))).map((each) => each.name)
+    expect(await lineage('task/x/ann')).toEqual(['task/x/ann', 'task/x', 'main'])
+    expect(await lineage('main')).toEqual(['main'])
+    expect(await lineage('nowhere')).toEqual([])
+    const listed = async (filter: Parameters<Reads['branch']['list']>[0], limit = 9, after = 0) =>
+      (await ledger.read((tx) => tx.branch.list(filter, limit, after))).map((each) => each.name)
+    expect(await listed({})).toEqual(['main', 'task/x', 'task/x/ann', 'a'])
+    expect(await listed({}, 2, 1)).toEqual(['task/x', 'task/x/ann'])
+    expect(await listed({ status: 'archived' })).toEqual(['a'])
+    expect(await listed({ parent: 'main' })).toEqual(['task/x', 'a'])
+    expect(await listed({ taskId: 'x', status: 'active', parent: 'task/x' })).toEqual(['task/x/ann'])
+  })
+}
+
+const observations: Theme = ({ proves, expect }) => {
+  proves('come back as they were written, and an id that is there is written once', async (ledger) => {
+    const full = observationRow({
+      id: 'o',
+      sessionId: `s'1`,
+      type: 'error',
+      content: `'; drop table fact; -- "\\ $1 ?1 👩‍👩‍👧 ${'é'.repeat(9_000)}`,
+      outcome: 'none',
+      taskId: 'task-gone',
+      agentId: 'ann',
+    })
+    const written = await write(ledger, function* (tx) {
+      return [
+        yield* tx.observation.insert(full),
+        yield* tx.observation.insert(observationRow({ id: 'o', content: 'other' })),
+        yield* tx.observation.insert(observationRow({ id: 'p' })),
+      ]
+    })
+    expect(written).toEqual([true, false, true])
+    expect(await ledger.read((tx) => tx.observation.get('o'))).toEqual({ ...full, seq: 1 })
+    expect(await ledger.read((tx) => tx.observation.get('p'))).toMatchObject({ outcome: null, consolidatedBy: null })
+    expect(await ledger.read((tx) => tx.observation.get('q'))).toBe(undefined)
+    for (const odd of [{ type: 'hunch' as 'insight' }, { branch: 'nowhere' }]) {
+      const refused = write(ledger, (tx) => tx.observation.insert(observationRow({ id: 'odd', ...odd })))
+      await expect(refused).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
+    }
+  })
+
+  proves('that are memorable are pending by branch and session until one run takes them up', async (ledger) => {
+    await insertBranches(ledger, 'side')
+    await write(ledger, function* (tx) {
+      for (const observation of [
+        observationRow({ id: 'late', sessionId: 'two' }),
+        observationRow({ id: 'a', type: 'decision', createdAt: someTime - 9 }),
+        observationRow({ id: 'tool', type: 'tool_use' }),
+        observationRow({ id: 'error', type: 'error', sessionId: 'only-errors' }),
+        observationRow({ id: 'aside', branch: 'side' }),
+        observationRow({ id: 'b', type: 'discovery' }),
+      ]) {
+        yield* tx.observation.insert(observation)
+      }
+    })
+    const pending = (session: string | null, limit = 9, branch = 'main') =>
+      read(ledger, (tx) => tx.observation.pending(branch, session, limit))
+    expect(await pending(null)).toEqual(['late', 'a', 'b'])
+    expect(await pending(null, 2)).toEqual(['late', 'a'])
+    expect(await pending('session-1')).toEqual(['a', 'b'])
+    expect(await pending('session-1', 1)).toEqual(['a'])
+    expect(await pending('only-errors')).toEqual([])
+    expect(await pending('session-1', 9, 'side')).toEqual(['aside'])
+    expect(await ledger.read((tx) => tx.observation.pendingSessions('main'))).toEqual(['two', 'session-1'])
+    expect(await ledger.read((tx) => tx.observation.pendingBranches('session-1'))).toEqual(['main', 'side'])
+    expect(await ledger.read((tx) => tx.observation.pendingBranches('only-errors'))).toEqual([])
+
+    await write(ledger, function* (tx) {
+      for (const id of ['late', 'b']) yield* tx.observation.consume(id, 'run-1')
+      yield* tx.observation.consume('b', 'run-2')
+    })
+    expect(await pending(null)).toEqual(['a'])
+    expect(await pending('two')).toEqual([])
+    expect(await ledger.read((tx) => tx.observation.countPending('main', 'session-1'))).toBe(1)
+    expect(await ledger.read((tx) => tx.observation.countPending('main', 'two'))).toBe(0)
+    expect(await ledger.read((tx) => tx.observation.pendingSessions('main'))).toEqual(['session-1'])
+    expect(await ledger.read((tx) => tx.observation.get('b'))).toMatchObject({ consolidatedBy: 'run-1' })
+  })
+
+  proves('are listed the latest first, by all that they may be looked for by', async (ledger) => {
+    await insertBranches(ledger, 'side')
+    await write(ledger, function* (tx) {
+      for (const observation of [
+        observationRow({ id: 'a', taskId: 't', agentId: 'ann' }),
+        observationRow({ id: 'b', branch: 'side', type: 'error', taskId: 't' }),
+        observationRow({ id: 'c', sessionId: 'two', agentId: 'ann' }),
+        observationRow({ id: 'd', type: 'tool_use', consolidatedBy: 'run-1' }),
+      ]) {
+        yield* tx.observation.insert(observation)
+      }
+    })
+    const listed = (filter: Parameters<Reads['observation']['list']>[0], limit = 9, before = end) =>
+      read(ledger, (tx) => tx.observation.list(filter, limit, before))
+    expect(await listed({})).toEqual(['d', 'c', 'b', 'a'])
+    expect(await listed({}, 2, 4)).toEqual(['c', 'b'])
+    expect(await listed({ branch: 'side' })).toEqual(['b'])
+    expect(await listed({ sessionId: 'session-1' })).toEqual(['d', 'b', 'a'])
+    expect(await listed({ taskId: 't' })).toEqual(['b', 'a'])
+    expect(await listed({ agentId: 'ann', taskId: 't' })).toEqual(['a'])
+    expect(await listed({ types: ['error', 'tool_use'] })).toEqual(['d', 'b'])
+    expect(await listed({ types: [] })).toEqual([])
+  })
+}
+
+const facts: Theme = ({ proves, expect }) => {
+  const full = factRow({
+    id: 'full',
+    text: `'; drop table fact; -- "\\ $1 ?1 "AND" near(a b) café हिन्दी 修复登录 👩‍👩‍👧 \u202e`,
+    category: 'bug_fix',
+    confidence: 100,
+    sessionId: 's',
+    taskId: 'task-gone',
+    agentId: 'ann',
+    observationId: 'o',
+    originId: 'f0',
+    disputed: true,
+    verdict: 'durable',
+    comparedBy: 'words 0.85',
+    mergedTo: 'above',
+    mergedConfidence: 100,
+    updatedAt: someTime + 1,
+  })
+
+  proves('come back as they were written', async (ledger) => {
+    const seqs = await write(ledger, function* (tx) {
+      return [yield* tx.fact.insert(full), yield* tx.fact.insert(factRow({ id: 'bare' }))]
+    })
+    expect(seqs).toEqual([1, 2])
+    expect(await ledger.read((tx) => tx.fact.get('full'))).toEqual({ ...full, seq: 1 })
+    expect(await ledger.read((tx) => tx.fact.get('bare'))).toEqual({ ...factRow({ id: 'bare' }), seq: 2 })
+    expect(await ledger.read((tx) => tx.fact.get('none'))).toBe(undefined)
+  })
+
+  proves('are saved in what changes while they live; what they say, and who said it, stays', async (ledger) => {
+    await insertFacts(ledger, { id: 'a' })
+    const changes: Partial<FactRecord> = {
+      confidence: 80,
+      status: 'superseded',
+      successorId: 'b',
+      disputed: true,
+      verdict: 'ephemeral',
+      comparedBy: 'm',
+      mergedTo: 'c',
+      mergedConfidence: 70,
+      updatedAt: someTime + 5,
+    }
+    const said = { text: 'Other words', category: 'decision', branch: 'nowhere', agentId: 'bob', createdAt: 1 }
+    await write(ledger, (tx) => saveFact(tx, 'a', { ...said, ...changes }))
+    expect(await ledger.read((tx) => tx.fact.get('a'))).toEqual({ ...factRow({ id: 'a' }), ...changes, seq: 1 })
+  })
+
+  const refused: Record<string, (tx: Tx) => Op<unknown>> = {
+    'a fact more than certain': (tx) => tx.fact.insert(factRow({ id: 'x', confidence: 101 })),
+    'a fact less than unsure': (tx) => tx.fact.insert(factRow({ id: 'x', confidence: -1 })),
+    'a fact on no branch': (tx) => tx.fact.insert(factRow({ id: 'x', branch: 'nowhere' })),
+    'an id twice': (tx) => tx.fact.insert(factRow({ id: 'a' })),
+    'a state that there is not': (tx) => saveFact(tx, 'a', { status: 'doubtful' as 'active' }),
+    'a verdict that there is not': (tx) => saveFact(tx, 'a', { verdict: 'perhaps' as 'durable' }),
+    'a superseded fact without a successor': (tx) => saveFact(tx, 'a', { status: 'superseded' }),
+    'an active one with a successor': (tx) => saveFact(tx, 'a', { successorId: 'b' }),
+    'one that is its own successor': (tx) => saveFact(tx, 'a', { status: 'superseded', successorId: 'a' }),
+    'a superseded one that returns': (tx) => saveFact(tx, 'old', { status: 'active', successorId: null }),
+  }
+
+  proves(`are refused where they make no sense: ${Object.keys(refused).join(', ')}`, async (ledger) => {
+    await insertFacts(ledger, { id: 'a' }, { id: 'old' })
+    await supersede(ledger, 'old', 'a')
+    for (const wrong of Object.values(refused)) {
+      await expect(write(ledger, wrong)).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
+    }
+    expect(await ledger.read((tx) => tx.fact.get('a'))).toEqual({ ...factRow({ id: 'a' }), seq: 1 })
+    expect(await ledger.read((tx) => tx.fact.get('old'))).toMatchObject({ status: 'superseded' })
+  })
+
+  proves(
+    'are listed the latest first, of one branch or several, by all that they may be looked for by',
+    async (ledger) => {
+      await insertBranches(ledger, 'side', 'other')
+      await insertFacts(
+        ledger,
+        { id: 'a', taskId: 't', sessionId: 's', verdict: 'durable' },
+        { id: 'b', branch: 'side', agentId: 'ann', disputed: true },
+        { id: 'c', category: 'decision', agentId: 'ann', taskId: 't' },
+        { id: 'd', branch: 'other' },
+        { id: 'e', verdict: 'ephemeral' },
+      )
+      await supersede(ledger, 'c', 'a')
+      const listed = (filter: Partial<FactFilter>, limit = 9, before = end) =>
+        read(ledger, (tx) => tx.fact.list({ branches: ['main', 'side', 'side', 'nowhere'], ...filter }, limit, before))
+      expect(await listed({})).toEqual(['e', 'c', 'b', 'a'])
+      expect(await listed({}, 2, 5)).toEqual(['c', 'b'])
+      expect(await listed({ branches: ['other'] })).toEqual(['d'])
+      expect(await listed({ branches: [] })).toEqual([])
+      expect(await listed({ status: 'active' })).toEqual(['e', 'b', 'a'])
+      expect(await listed({ status: 'superseded' })).toEqual(['c'])
+      expect(await listed({ category: 'decision' })).toEqual(['c'])
+      expect(await listed({ taskId: 't' })).toEqual(['c', 'a'])
+      expect(await listed({ agentId: 'ann', status: 'active' })).toEqual(['b'])
+      expect(await listed({ sessionId: 's' })).toEqual(['a'])
+      expect(await listed({ verdict: 'durable' })).toEqual(['a'])
+      expect(await listed({ disputed: true })).toEqual(['b'])
+      expect(await listed({ disputed: false, verdict: 'ephemeral' })).toEqual(['e'])
+    },
+  )
+
+  proves(
+    'that are active are read by age, page by page, without summaries; an agent has one summary',
+    async (ledger) => {
+      await insertBranches(ledger, 'side')
+      await insertFacts(
+        ledger,
+        { id: 'a' },
+        { id: 'first summary', category: 'summary', agentId: 'ann' },
+        { id: 'b' },
+        { id: 'aside', branch: 'side' },
+        { id: 'c' },
+      )
+      const active = (after: number, limit: number) => read(ledger, (tx) => tx.fact.active('main', after, limit))
+      const summaryOf = async (agent: string, branch = 'main') =>
+        (await ledger.read((tx) => tx.fact.summaryOf(branch, agent)))?.id
+      expect(await active(0, 2)).toEqual(['a', 'b'])
+      expect(await active(3, 9)).toEqual(['c'])
+      expect(await ledger.read((tx) => tx.fact.countActive('main'))).toBe(3)
+      expect(await summaryOf('ann')).toBe('first summary')
+      await insertFacts(ledger, { id: 'second summary', category: 'summary', agentId: 'ann' })
+      await supersede(ledger, 'first summary', 'second summary')
+      await supersede(ledger, 'a', 'b')
+      expect(await active(0, 9)).toEqual(['b', 'c'])
+      expect(await ledger.read((tx) => tx.fact.countActive('main'))).toBe(2)
+      expect(await ledger.read((tx) => tx.fact.countActive('nowhere'))).toBe(0)
+      expect(await summaryOf('ann')).toBe('second summary')
+      expect(await summaryOf('bob')).toBe(undefined)
+      expect(await summaryOf('ann', 'side')).toBe(undefined)
+    },
+  )
+}
+
+const findings: Theme = ({ proves, expect }) => {
+  const deploy = 'The deploy job flushes all caches before it restarts the workers'
+
+  proves('are the words that they share with what may be alike; no alike fact is missing', async (ledger) => {
+    await insertBranches(ledger, 'side')
+    await insertFacts(
+      ledger,
+      { id: 'other', text: 'Nobody knows why the build is slow on Mondays, or will say' },
+      { id: 'same', text: deploy.toUpperCase() },
+      { id: 'near', text: `${deploy} again` },
+      { id: 'short', text: 'deploy' },
+      { id: 'summary', text: deploy, category: 'summary' },
+      { id: 'aside', text: deploy, branch: 'side' },
+      { id: 'cjk', text: '部署任务会在重启之前清除缓存' },
+    )
+    const found = await candidates(ledger, deploy)
+    expect(found.filter((id) => ['same', 'near'].includes(id))).toEqual(['same', 'near'])
+    expect(found.filter((id) => ['short', 'summary', 'aside', 'cjk'].includes(id))).toEqual([])
+    expect(await candidates(ledger, deploy, 0)).toEqual(['other', 'same', 'near', 'short'])
+    expect(await candidates(ledger, deploy, 0.85, 'side')).toEqual(['aside'])
+    expect(await candidates(ledger, '部署任务会在重启之前清除所有缓存', 0.7)).toEqual(['cjk'])
+    expect(await candidates(ledger, '!')).toEqual([])
+    expect(await candidates(ledger, deploy, 0.85, 'nowhere')).toEqual([])
+    const [first] = await ledger.read((tx) => tx.fact.candidates('main', wordsOf(deploy), 0.85))
+    expect(first).toEqual(await ledger.read((tx) => tx.fact.get('same')))
+    await supersede(ledger, 'same', 'near')
+    expect(await candidates(ledger, deploy)).toEqual(['near'])
+  })
+
+  proves('are their subject, but for those that are about nothing, and summaries', async (ledger) => {
+    await insertBranches(ledger, 'side')
+    const long = Array.from({ length: 400 }, (_, n) => `word${'x'.repeat(n % 7)}y`.repeat(n % 5)).join(' ')
+    await insertFacts(
+      ledger,
+      { id: 'thirty', text: 'The timeout is 30s' },
+      { id: 'sixty', text: 'Timeout: not 60s' },
+      { id: 'nothing', text: '42' },
+      { id: 'summary', text: 'The timeout', category: 'summary' },
+      { id: 'aside', text: 'The timeout', branch: 'side' },
+      { id: 'long', text: `${long} one` },
+      { id: 'other long', text: `${long} other` },
+    )
+    const same = (text: string, branch = 'main') => read(ledger, (tx) => tx.fact.sameSubject(branch, subjectOf(text)))
+    expect(await same('a timeout of 10s')).toEqual(['thirty', 'sixty'])
+    expect(await same('a timeout of 10s', 'side')).toEqual(['aside'])
+    expect(await same('7')).toEqual([])
+    expect(await same(`one ${long}`)).toEqual(['long'])
+    await supersede(ledger, 'thirty', 'sixty')
+    expect(await same('timeout')).toEqual(['sixty'])
+  })
+
+  proves('are what has not been compared under a measure, or not been carried as it is now, by age', async (ledger) => {
+    await insertBranches(ledger, 'side')
+    await insertFacts(
+      ledger,
+      { id: 'a', comparedBy: 'm2', mergedTo: 'x', mergedConfidence: 70 },
+      { id: 'b', comparedBy: 'm1', mergedTo: 'x', mergedConfidence: 60 },
+      { id: 'c' },
+      { id: 'summary', category: 'summary' },
+      { id: 'd', comparedBy: 'm3', mergedTo: 'x', mergedConfidence: 70 },
+      { id: 'aside', branch: 'side' },
+    )
+    const uncompared = (measure: string, limit = 9) => read(ledger, (tx) => tx.fact.uncompared('main', measure, limit))
+    expect(await uncompared('m2')).toEqual(['b', 'c', 'd'])
+    expect(await uncompared('m9')).toEqual(['a', 'b', 'c', 'd'])
+    expect(await uncompared('m9', 2)).toEqual(['a', 'b'])
+    const unmerged = (after = 0, limit = 9) => read(ledger, (tx) => tx.fact.unmerged('main', after, limit))
+    expect(await unmerged()).toEqual(['b', 'c'])
+    expect(await unmerged(2)).toEqual(['c'])
+    expect(await unmerged(0, 1)).toEqual(['b'])
+    await write(ledger, (tx) => saveFact(tx, 'd', { confidence: 80 }))
+    await write(ledger, (tx) => saveFact(tx, 'c', { comparedBy: 'm2', mergedTo: 'y', mergedConfidence: 70 }))
+    expect(await unmerged()).toEqual(['b', 'd'])
+    expect(await uncompared('m2')).toEqual(['b', 'd'])
+    await supersede(ledger, 'b', 'a')
+    expect(await unmerged()).toEqual(['d'])
+    expect(await uncompared('m2')).toEqual(['d'])
+  })
+
+  proves('are single words, by their stems and without their accents, the rarest counting most', async (ledger) => {
+    await insertBranches(ledger, 'side', 'third')
+    await insertFacts(
+      ledger,
+      { id: 'a', text: 'Running migrations locks the table' },
+      { id: 'b', text: 'The table of contents' },
+      { id: 'c', text: 'A café on the table, and naïve questions' },
+      { id: 'd', text: 'हिन्दी में लिखा है' },
+      { id: 'e', text: '修复登录' },
+      { id: 'aside', text: 'The migration table', branch: 'side' },
+      { id: 'third', text: 'The migration table', branch: 'third' },
+      { id: 'summary', text: 'The migration table', category: 'summary' },
+    )
+    expect(await searched(ledger, 'migration')).toEqual(['a'])
+    expect(await searched(ledger, 'TABLE run')).toEqual(['a', 'b', 'c'])
+    expect(await searched(ledger, 'TABLE run', ['main'], 2)).toEqual(['a', 'b'])
+    expect(await searched(ledger, 'cafe')).toEqual(['c'])
+    expect(await searched(ledger, 'NAÏVE')).toEqual(['c'])
+    expect(await searched(ledger, 'हिन्दी')).toEqual(['d'])
+    expect(await searched(ledger, 'हिन')).toEqual([])
+    expect(await searched(ledger, '登录')).toEqual(['e'])
+    expect(await searched(ledger, 'migrate', ['side', 'main'])).toEqual(['aside', 'a'])
+    expect(await searched(ledger, 'migrate', ['nowhere'])).toEqual([])
+    expect(await searched(ledger, 'migrate', [])).toEqual([])
+    const ranks = (await ledger.read((tx) => tx.fact.search(['main'], ['table', 'run'], 9))).map(({ rank }) => rank)
+    // Of two texts with the same word it says more of the shorter one.
+    expect([ranks[0]! > ranks[1]!, ranks[1]! > ranks[2]!, ranks[2]! > 0]).toEqual([true, true, true])
+    await supersede(ledger, 'a', 'b')
+    expect(await searched(ledger, 'migration')).toEqual([])
+  })
+
+  proves('are words only: nothing that is written as a question means anything else', async (ledger) => {
+    await insertFacts(ledger, { id: 'a', text: 'and or not' }, { id: 'b', text: `quotes ${'long'.repeat(900)}` })
+    for (const odd of [
+      '"',
+      "'",
+      '*',
+      'b1 : x',
+      '(',
+      'a"b',
+      ':',
+      '\\',
+      '%',
+      '^',
+      '-',
+      'NEAR(',
+      '{',
+      ' ',
+      '\u0001',
+      '',
+    ]) {
+      expect(await ledger.read((tx) => tx.fact.search(['main'], [odd], 9))).toEqual([])
+    }
+    expect(await searched(ledger, 'AND')).toEqual(['a'])
+    expect(await searched(ledger, 'not* "or"')).toEqual(['a'])
+    expect(await searched(ledger, 'long'.repeat(900))).toEqual(['b'])
+    expect(await searched(ledger, 'long')).toEqual([])
+    expect(await searched(ledger, Array.from({ length: 300 }, (_, n) => `word${n}`).join(' '))).toEqual([])
+    expect(await candidates(ledger, `quotes ${'long'.repeat(900)}`)).toEqual(['b'])
+  })
+
+  proves('are vectors, one of each model, as long as they are active', async (ledger) => {
+    await insertBranches(ledger, 'side')
+    await insertFacts(ledger, { id: 'a' }, { id: 'b' }, { id: 'aside', branch: 'side' })
+    await write(ledger, function* (tx) {
+      for (const id of ['a', 'b', 'aside']) yield* tx.fact.keepVector(id, 'small', `AAAA${id}`)
+      yield* tx.fact.keepVector('a', 'large', 'CCCC')
+      yield* tx.fact.keepVector('a', 'small', 'BBBB')
+      yield* tx.fact.keepVector('nobody', 'small', 'DDDD')
+    })
+    const vectors = (model: string) => ledger.read((tx) => tx.fact.vectors('main', model))
+    expect(await vectors('small')).toEqual([
+      { factId: 'a', vector: 'BBBB' },
+      { factId: 'b', vector: 'AAAAb' },
+    ])
+    expect(await vectors('large')).toEqual([{ factId: 'a', vector: 'CCCC' }])
+    await supersede(ledger, 'a', 'b')
+    expect(await vectors('small')).toEqual([{ factId: 'b', vector: 'AAAAb' }])
+    expect(await vectors('large')).toEqual([])
+  })
+}
+
+const record: Theme = ({ proves, expect }) => {
+  proves('S2-100 is listed the latest first, by task, agent, session, type and either branch', async (ledger) => {
+    await insertBranches(ledger, 'side')
+    const merge = consolidationRow({
+      id: 'd',
+      type: 'merge',
+      sourceBranch: 'side',
+      sessionId: 's',
+      agentId: 'ann',
+      taskId: 'task-gone',
+      trigger: 'task:complete',
+      observationsProcessed: 1,
+      factsCreated: 2,
+      factsUpdated: 3,
+      factsDeduplicated: 4,
+      durable: 5,
+      ephemeral: 6,
+      merged: 7,
+      rejected: 8,
+      summary: `it's "so"`,
+    })
+    const seqs = await write(ledger, function* (tx) {
+      const given: number[] = []
+      for (const run of [
+        consolidationRow({ id: 'a', sessionId: 's' }),
+        consolidationRow({ id: 'b', type: 'task_checkpoint', taskId: 't', targetBranch: 'side' }),
+        consolidationRow({ id: 'c', agentId: 'ann', at: 1 }),
+        merge,
+      ]) {
+        given.push(yield* tx.consolidation.insert(run))
+      }
+      return given
+    })
+    expect(seqs).toEqual([1, 2, 3, 4])
+    expect(await ledger.read((tx) => tx.consolidation.get('d'))).toEqual({ ...merge, seq: 4 })
+    expect(await ledger.read((tx) => tx.consolidation.get('z'))).toBe(undefined)
+    const listed = (filter: Parameters<Reads['consolidation']['list']>[0], limit = 9, before = end) =>
+      read(ledger, (tx) => tx.consolidation.list(filter, limit, before))
+    expect(await listed({})).toEqual(['d', 'c', 'b', 'a'])
+    expect(await listed({}, 2, 4)).toEqual(['c', 'b'])
+    expect(await listed({ taskId: 't' })).toEqual(['b'])
+    expect(await listed({ agentId: 'ann' })).toEqual(['d', 'c'])
+    expect(await listed({ sessionId: 's' })).toEqual(['d', 'a'])
+    expect(await listed({ type: 'session_end' })).toEqual(['c', 'a'])
+    expect(await listed({ branch: 'side' })).toEqual(['d', 'b'])
+    expect(await listed({ branch: 'side', type: 'merge' })).toEqual(['d'])
+  })
+
+  proves('keeps each decision, by the fact that it is about and by the run that took it', async (ledger) => {
+    const boosted: Omit<DecisionRecord, 'seq'> = decisionRow({
+      consolidationId: 'r2',
+      kind: 'boosted',
+      factId: 'f',
+      otherId: 'g',
+      observationId: 'o',
+      similarity: 17 / 19,
+      before: 70,
+      after: 80,
+      note: `it's "so"`,
+    })
+    await write(ledger, function* (tx) {
+      for (const id of ['r1', 'r2']) yield* tx.consolidation.insert(consolidationRow({ id }))
+      yield* tx.consolidation.decide(decisionRow({ consolidationId: 'r1', factId: 'f' }))
+      yield* tx.consolidation.decide(decisionRow({ consolidationId: 'r2', factId: 'g', similarity: 1 }))
+      yield* tx.consolidation.decide(boosted)
+    })
+    const expected = [
+      { ...decisionRow({ consolidationId: 'r1', factId: 'f' }), seq: 1 },
+      { ...boosted, seq: 3 },
+    ]
+    expect(await ledger.read((tx) => tx.consolidation.decisionsOn('f'))).toEqual(expected)
+    expect(await ledger.read((tx) => tx.consolidation.decisionsOn('z'))).toEqual([])
+    const taken = async (run: string, limit: number, after: number) =>
+      (await ledger.read((tx) => tx.consolidation.decisions(run, limit, after))).map(({ seq }) => seq)
+    expect(await taken('r2', 9, 0)).toEqual([2, 3])
+    expect(await taken('r2', 1, 0)).toEqual([2])
+    expect(await taken('r2', 9, 2)).toEqual([3])
+    for (const odd of [{ kind: 'guessed' as 'created' }, { consolidationId: 'nobody' }]) {
+      const refused = write(ledger, (tx) =>
+        tx.consolidation.decide(decisionRow({ consolidationId: 'r1', factId: 'f', ...odd })),
+      )
+      await expect(refused).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
+    }
+  })
+}

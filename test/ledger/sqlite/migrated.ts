@@ -1,0 +1,25 @@
+// A migrated ledger in memory, driven by hand: its tables without steps, and the statements that they run.
+import { onTestFinished } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { sqliteDialect } from '../../../src/ledger/dialects/sqlite/dialect.ts'
+import { openFile } from '../../../src/ledger/dialects/sqlite/open-file.ts'
+import type { Op } from '../../../src/ledger/ledger.ts'
+import type { Request } from '../../../src/ledger/statement.ts'
+import { createTables } from '../../../src/ledger/tables/tables.ts'
+
+export async function migrated() {
+  const { connection } = await openFile(':memory:', systemClock, () => 0.5)
+  onTestFinished(() => connection.close())
+  const tx = createTables(sqliteDialect, () => undefined)
+  const rows = (sql: string) =>
+    connection.run({ sql, parameters: [], want: 'rows' }) as Array<Record<string, string | null>>
+  const drive = <R>(op: Op<R>, seen: Request[] = []): R => {
+    let next = op.next()
+    while (!next.done) {
+      seen.push(next.value as Request)
+      next = op.next(connection.run(next.value as Request))
+    }
+    return next.value
+  }
+  return { connection, tx, rows, drive }
+}
