@@ -35,6 +35,7 @@ export default defineConfig({
       { find: /^errand\/ai$/, replacement: pathOf('src/ai/durable.ts') },
       { find: /^errand\/mcp$/, replacement: pathOf('src/surfaces/mcp/index.ts') },
       { find: /^errand\/s07$/, replacement: pathOf('src/vocabularies/s07.ts') },
+      { find: /^errand\/day1$/, replacement: pathOf('src/vocabularies/day1.ts') },
       { find: /^errand\/exo$/, replacement: pathOf('src/vocabularies/exo.ts') },
     ],
   },

@@ -4,6 +4,7 @@ import { board } from './board/board.ts'
 import { cancel } from './cancel.ts'
 import { claims } from './claims.ts'
 import { heap } from './heap.ts'
+import { memory } from './memory.ts'
 import { startup } from './startup.ts'
 import { throughput } from './throughput.ts'
 
@@ -13,4 +14,5 @@ await startup()
 await cancel()
 await claims()
 await board()
+await memory()
 await agentStep()

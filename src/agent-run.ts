@@ -33,6 +33,13 @@ export interface AwaitedTasks {
   tasks: AwaitedTask[]
 }
 
+/** Where an agent of a team works. */
+export interface WorkPlace {
+  /** The task that the team works on. */
+  taskId: string
+  agentId: string
+}
+
 /** What the engine says where an agent says nothing. */
 export interface AgentDefaults {
   maxIterations: number
@@ -58,6 +65,11 @@ export interface AgentRun {
   /** A piece of a message on its way, for whoever streams. */
   live(token: string, messageId: string): void
   report(error: unknown, doing: string): void
+  /**
+   * Where it works with others: its team, and its own name there; undefined where it works alone. Resolves when memory knows of what
+   * ended before, so that who comes after others finds what they left; but after a while in any case.
+   */
+  place(): Promise<WorkPlace | undefined>
   /** As the ledger has it now: the task is completed only if nothing was sent to it since. */
   conversation(): Promise<Conversation>
   append(message: AgentMessage): Promise<void>

@@ -1,4 +1,5 @@
 // The public shape of the engine: every method, its options, and the types that flow from an executor to a result.
+import type { AbilityMethods } from './ability-methods.ts'
 import type { Ability, AbilityDefinition } from './bus/ability.ts'
 import type { Bus } from './bus/bus.ts'
 import type { Clock } from './clock.ts'
@@ -18,8 +19,18 @@ import type {
 } from './entities/task.ts'
 import type { AnyExecutor, Executor, InputOf, ResultOf } from './executor.ts'
 import type { Ids } from './ids.ts'
+import type { EmbeddingModelLike } from './models/embedding-model.ts'
 import type { LanguageModelLike } from './models/language-model.ts'
-import type { ClaimOptions, LimitsPatch, ListOptions, SharedLimitsPatch, TaskPatch } from './options.ts'
+import type {
+  ClaimOptions,
+  ContradictsFunction,
+  JudgeFunction,
+  LikenessFunction,
+  LimitsPatch,
+  ListOptions,
+  SharedLimitsPatch,
+  TaskPatch,
+} from './options.ts'
 import type { Handled, HandleOptions } from './routing/handle.ts'
 import type { EventHandler, Limits, StatusStore, StreamItem, TaskGraph, TaskPage, TaskRef, Why } from './views.ts'
 
@@ -54,6 +65,10 @@ export interface EngineOptions<E extends Executors = Executors> {
   modelRetry?: Partial<RetryPolicy>
   /** Whether what failed is given to memory too, when there is one (`mem:save`). Default true. */
   archiveFailed?: boolean
+  /** How facts are compared, judged and kept (`mem:*`, and what teams learn). `false`: no `mem:*`, for whoever brings abilities of their own. */
+  memory?: MemoryOptions | false
+  /** Answers `model:embed`: an AI SDK embedding model object (spec v3 or v4). Memory asks it only with `memory.similarity: 'embeddings'`. */
+  embeddingModel?: EmbeddingModelLike
   /** Open executor runs in this engine at once. Default 10. */
   maxConcurrent?: number
   /** The same for single executors, by name. */
@@ -93,6 +108,36 @@ export interface EngineOptions<E extends Executors = Executors> {
   onError?: (error: unknown, context: Record<string, unknown>) => void
   clock?: Clock
   ids?: Ids
+}
+
+/** The option `memory`. */
+export interface MemoryOptions {
+  /**
+   * How alike two texts are, 0 to 1: by the words that they share (`jaccard`, the default), by their vectors (`embeddings`, through
+   * `model:embed`), or by a function. What throws, or answers something else, is an EXECUTION_ERROR, and nothing is changed.
+   */
+  similarity?: 'jaccard' | 'embeddings' | LikenessFunction
+  /** Beyond it, and not at it, two texts say the same. Default 0.85, for embeddings 0.92. */
+  threshold?: number
+  /** Which facts a function is asked about: all of a branch (the default), or those that share a word. Only with a function. */
+  candidates?: 'all' | 'words'
+  /** From this confidence on a fact may be durable, 0 to 1. Default 0.8. A task may say its own. */
+  durableThreshold?: number
+  /** Categories that last (`arch` is short for `architecture`). Default: bug_fix, architecture, pattern, decision, security, performance. */
+  durableCategories?: string[]
+  /** By which words the category of an insight is told: the first rule decides; with none of them it is an `insight`. Default: built in. */
+  categoryRules?: ReadonlyArray<{ category: string; words: string[] }>
+  /** A session that has so many observations that no run has taken up is consolidated at once. Default: never by number. */
+  consolidateEvery?: number
+  /**
+   * What becomes of two facts that contradict each other: both stay and are flagged (`keep-both`, the default), the surer one stays
+   * (of equals the newer), the newer one stays, or as a function says. Every decision stands in the history.
+   */
+  onContradiction?: 'keep-both' | 'highest-confidence' | 'newest' | JudgeFunction
+  /** Finds contradictions that neither numbers nor negations show, among facts that have words or the subject in common. Default: none. */
+  contradicts?: ContradictsFunction
+  /** Whether tasks of agents that have ended are given to the engine's own `mem:save` and `mem:archive`. Default false. Yours always get them. */
+  archive?: boolean
 }
 
 /** The fields of `create`. */
@@ -152,6 +197,23 @@ export interface CreateOptions<In = unknown> {
    * `bus:*` and tasks outside of its own subtree, which no list allows.
    */
   abilities?: string[]
+  /**
+   * True: the task is for a team. It gets a branch of memory, `task/<its name>`, that agents join with branches of their own. Any of
+   * the five fields below says the same. Default: it has none until its first agent joins.
+   */
+  team?: boolean
+  /** What kind of work it is, to list and compare tasks by. */
+  type?: string
+  /** What is to be reached, in order; each is todo, active, done or blocked (conformance S2-023). */
+  objectives?: ReadonlyArray<string | { description: string }>
+  /** The branch of memory that its own lies below. Default: that of the nearest team above, else `main`. */
+  parentBranch?: string
+  /** How certain a fact must be to reach the parent branch, 0 to 1. Default: the engine's. */
+  durableThreshold?: number
+  /** Which categories of facts may. Default: the engine's. */
+  durableCategories?: string[]
+  /** In a team (its own, or its parent's): under which name its agent works. Default: the name of its executor. */
+  agentId?: string
 }
 
 export interface ChildOptions extends Omit<CreateOptions, 'tasks' | 'parentId'> {
@@ -179,7 +241,7 @@ export interface WaitingOptions {
  * The engine. Every method that changes a task returns the task as it is then. Every refusal is an `ErrandError`.
  * Verbs take an id or a task; an unknown id is `NOT_FOUND`, except for `get` (null) and `delete` (false).
  */
-export interface Engine<E extends Executors = Executors> {
+export interface Engine<E extends Executors = Executors> extends AbilityMethods {
   /** The instance's id in the ledger. */
   readonly instanceId: string
   /** The abilities: the engine's own and those that it was given. */

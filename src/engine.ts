@@ -1,6 +1,6 @@
 // The composition root: options are parsed, the ledger is opened, and the engine's parts are introduced to each other.
 import type { AbilityHost } from './abilities/ability-host.ts'
-import { offersForeignModel, registerAbilities } from './abilities/register-abilities.ts'
+import { offersForeign, registerAbilities } from './abilities/register-abilities.ts'
 import { readDetail } from './abilities/views/task-view.ts'
 import { Lifecycle } from './actors/lifecycle.ts'
 import type { Portrait } from './actors/memory-archive.ts'
@@ -11,17 +11,22 @@ import { type Bus, createBus } from './bus/bus.ts'
 import type { Caller } from './bus/caller.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { CallRecord } from './entities/call.ts'
+import { ErrandError } from './errors.ts'
 import { createAgents } from './executors/agent/agents.ts'
 import { processGroupOf, reclaim } from './executors/process-group.ts'
 import { createRandomIds, type Ids } from './ids.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { openLedger } from './ledger/open-ledger.ts'
+import type { MemoryHost } from './memory/memory-host.ts'
+import { memorySettings } from './memory/memory-settings.ts'
+import { requireEmbeddingModel } from './models/embedding-model.ts'
 import { engineOptionsSchema } from './options.ts'
 import { parse } from './parse.ts'
 import { requireRuntime } from './runtime.ts'
 import { createDrafter, requireExecutors } from './steps/draft.ts'
 import { requireWithin } from './steps/within.ts'
 import { TaskEngine } from './task-engine.ts'
+import { closeCompleted, completeWorker } from './team/settled-worker.ts'
 
 /**
  * Opens a ledger and an engine on it; with `work` (the default) it recovers what dead engines left and begins. Its abilities
@@ -48,7 +53,9 @@ export async function createEngine<const E extends Executors = Executors>(
   const clock = (parsed.clock as Clock | undefined) ?? systemClock
   const ids = (parsed.ids as Ids | undefined) ?? createRandomIds()
   const bus = (parsed.bus as Bus | undefined) ?? createBus({ clock })
-  const agents = createAgents(parsed, () => offersForeignModel(bus))
+  const memory = memorySettings(parsed.memory)
+  const embeddingModel = parsed.embeddingModel === undefined ? null : requireEmbeddingModel(parsed.embeddingModel)
+  const agents = createAgents(parsed, () => offersForeign(bus, 'model:llm'))
   const { executors } = agents
   const drafter = createDrafter(parsed, executors, ids, agents.goalExecutor)
 
@@ -56,6 +63,8 @@ export async function createEngine<const E extends Executors = Executors>(
   opened.promise.catch(() => {})
   const host: AbilityHost = {
     models: agents.models,
+    memory,
+    embeddingModel,
     treeLimits: drafter.treeLimits,
     engineFor: async ({ taskId, abilities }: Caller) => {
       const { engine } = await opened.promise
@@ -72,6 +81,9 @@ export async function createEngine<const E extends Executors = Executors>(
     },
     stir: async () => (await opened.promise).life.feed.stirred(),
     nextId: (prefix) => ids.next(prefix),
+    whileClosing: () => opened.promise.then(whileClosing),
+    embed: (texts) => embedOnBus(bus, texts),
+    report: (error, context) => void opened.promise.then(({ life }) => life.report(error, context)).catch(() => {}),
     draft: (spec, what) => drafter.draft(spec, what),
   }
   const leaveTheBus = takeToTheBus(bus, host, abilities)
@@ -83,6 +95,16 @@ export async function createEngine<const E extends Executors = Executors>(
 
   const ownsLedger = typeof parsed.ledger === 'string'
   let life: Lifecycle | undefined
+  /** What runs have left is dealt with while the engine closes, too, when it takes nothing new any more. */
+  const whileClosing = (): MemoryHost => {
+    const working = life as Lifecycle
+    return {
+      ...host,
+      step: (step) => working.patiently(step),
+      read: (query) => working.ledger.read(query),
+      moment: async () => working.moment(),
+    }
+  }
   try {
     const ledger = ownsLedger ? await openLedger(parsed.ledger as string) : (parsed.ledger as Ledger)
     life = new Lifecycle({
@@ -98,6 +120,11 @@ export async function createEngine<const E extends Executors = Executors>(
       draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
       reclaim: reclaimProcesses,
       portrait: (taskId) => portraitOf(ledger, taskId),
+      memoryWants: (id) => offersForeign(bus, id) || (memory.archive && bus.has(id)),
+      teamWork: {
+        completeAgent: (stint, summary) => completeWorker(whileClosing(), stint, summary),
+        closeTeam: (team, summary) => closeCompleted(whileClosing(), team, summary),
+      },
       closed: () => {
         listenNoMore()
         leaveTheBus()
@@ -147,6 +174,16 @@ function takeToTheBus(bus: Bus, host: AbilityHost, abilities: readonly Ability[]
     leave()
     throw error
   }
+}
+
+/** Whoever answers `model:embed`: the engine's own model, or an ability of the embedder's. */
+async function embedOnBus(bus: Bus, texts: readonly string[]): Promise<unknown> {
+  if (bus.has('model:embed')) return bus.call('model:embed', { texts: [...texts] }, { caller: { surface: 'engine' } })
+  throw new ErrandError(
+    'NO_MODEL',
+    "Facts are compared by their embeddings (`memory.similarity: 'embeddings'`), and nothing answers `model:embed`. Give `createEngine` an `embeddingModel`, or an ability with that id.",
+    { abilityId: 'model:embed' },
+  )
 }
 
 /** Ends the commands that a call in progress left running when its process died. */

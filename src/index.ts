@@ -13,6 +13,7 @@ export type {
   EventHandler,
   Executors,
   Limits,
+  MemoryOptions,
   Quoted,
   RunningTask,
   StatusStore,
@@ -94,11 +95,12 @@ export { type AgentOptions, agent } from './executors/agent/agent.ts'
 export { ask, createAsk } from './executors/ask.ts'
 export { createShell, shell } from './executors/shell.ts'
 export type { Ids } from './ids.ts'
+export type { EmbeddingModelLike } from './models/embedding-model.ts'
 export type { LanguageModelLike } from './models/language-model.ts'
 export type { ModelErrorCode, ModelFailureDetails } from './models/model-error.ts'
 export { retryableModelCodes } from './models/model-error.ts'
 export type { ModelChunk, ModelMessage, ModelStepInput } from './models/step-schema.ts'
-export type { ClaimOptions, LimitsPatch, ListOptions, SharedLimitsPatch, TaskPatch } from './options.ts'
+export type { ClaimOptions, ComparedFact, LimitsPatch, ListOptions, SharedLimitsPatch, TaskPatch } from './options.ts'
 export { type AskModel, askModelOf, type ModelChoice } from './routing/ask-model.ts'
 export type { Handled, HandleOptions } from './routing/handle.ts'
 export { createIntentRecognizer, type Intent, type IntentRecognizer } from './routing/intent.ts'

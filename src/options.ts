@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { abilityListSchema } from './entities/ability-pattern.ts'
 import { eventTypes } from './entities/event.ts'
+import { type ContradictionPolicy, contradictionPolicies } from './entities/memory.ts'
 import { childFailurePolicies, dependencyFailurePolicies, onInterruptPolicies, taskStatuses } from './entities/task.ts'
 import { executorOptionsSchema, isExecutor } from './executor.ts'
 
@@ -33,6 +34,27 @@ const milliseconds = z.number().min(0).max(8.64e15)
 const time = milliseconds.transform(Math.ceil)
 
 export const retryOptionSchema = executorOptionsSchema.shape.retry.unwrap()
+
+/** What makes a task one for a team. */
+export const teamFields = {
+  team: z.boolean().optional(),
+  type: word.optional(),
+  objectives: z
+    .array(
+      z.union([
+        z.string().trim().min(1).max(10_000),
+        z
+          .strictObject({ description: z.string().trim().min(1).max(10_000) })
+          .transform(({ description }) => description),
+      ]),
+    )
+    .max(1_000)
+    .optional(),
+  parentBranch: z.string().trim().min(1).max(1_000).optional(),
+  durableThreshold: z.number().min(0).max(1).optional(),
+  durableCategories: z.array(word).max(100).optional(),
+  agentId: word.optional(),
+}
 
 /** The fields of `create` that stand alone; `tasks` and `after` make trees of them. */
 const createFields = {
@@ -69,6 +91,7 @@ const createFields = {
   systemPrompt: z.string().trim().min(1).optional(),
   model: word.optional(),
   abilities: abilityListSchema.optional(),
+  ...teamFields,
 }
 
 /** A child inside `tasks`: it comes after its siblings by their local names. */
@@ -217,6 +240,8 @@ export const waitOptionsSchema = z.strictObject({
 })
 
 const functionSchema = <F>(expected: string) => z.custom<F>((value) => typeof value === 'function', expected)
+const wordOrFunction = <T>(words: readonly string[], expected: string) =>
+  z.custom<T>((value) => typeof value === 'function' || words.includes(value as string), expected)
 const objectWith = <T>(methods: string[], expected: string) =>
   z.custom<T>(
     (value) =>
@@ -249,6 +274,59 @@ export const agentOptionsSchema = z.strictObject({
 
 export type ParsedAgentOptions = z.output<typeof agentOptionsSchema>
 
+/** A fact as the functions of the option `memory` get it. */
+export interface ComparedFact {
+  readonly text: string
+  readonly category: string
+  /** 0 to 1. */
+  readonly confidence: number
+  readonly branch: string
+  readonly taskId: string | null
+  readonly agentId: string | null
+  readonly sessionId: string | null
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+}
+/** How alike two texts are, 0 to 1, whichever of them comes first. */
+export type LikenessFunction = (a: string, b: string) => number | Promise<number>
+export type ContradictsFunction = (there: ComparedFact, incoming: ComparedFact) => boolean | Promise<boolean>
+/** `first` is the fact that was there, `second` the one that comes: the other one is superseded by it. */
+export type JudgeFunction = (
+  first: ComparedFact,
+  second: ComparedFact,
+) => 'keep-both' | 'first' | 'second' | Promise<'keep-both' | 'first' | 'second'>
+
+const fraction = z.number().min(0).max(1)
+
+/** The option `memory` of `createEngine`. */
+export const memoryOptionsSchema = z
+  .strictObject({
+    similarity: wordOrFunction<'jaccard' | 'embeddings' | LikenessFunction>(
+      ['jaccard', 'embeddings'],
+      "expected 'jaccard', 'embeddings' or a function (a, b) => 0 to 1",
+    ).optional(),
+    threshold: fraction.optional(),
+    candidates: z.enum(['all', 'words']).optional(),
+    durableThreshold: fraction.optional(),
+    durableCategories: z.array(word).max(100).optional(),
+    categoryRules: z
+      .array(z.strictObject({ category: word, words: z.array(word).min(1).max(1_000) }))
+      .max(1_000)
+      .optional(),
+    consolidateEvery: z.int().min(1).max(100_000).optional(),
+    onContradiction: wordOrFunction<ContradictionPolicy | JudgeFunction>(
+      contradictionPolicies,
+      "expected 'keep-both', 'highest-confidence', 'newest' or a function (first, second) => 'keep-both' | 'first' | 'second'",
+    ).optional(),
+    contradicts: functionSchema<ContradictsFunction>('expected a function (there, incoming) => boolean').optional(),
+    archive: z.boolean().optional(),
+  })
+  .refine(({ candidates, similarity }) => candidates === undefined || typeof similarity === 'function', {
+    path: ['candidates'],
+    message: 'it says which facts a function is asked about: give `similarity` as a function, or leave it out',
+  })
+export type ParsedMemoryOptions = z.output<typeof memoryOptionsSchema>
+
 /** The options of `createEngine`. */
 export const engineOptionsSchema = z.strictObject({
   ledger: z
@@ -274,6 +352,9 @@ export const engineOptionsSchema = z.strictObject({
   toolExecution: toolExecution.default('parallel'),
   modelRetry: retryOptionSchema.optional(),
   archiveFailed: z.boolean().default(true),
+  /** Judged by `memoryOptionsSchema`, so that what is wrong with it is told in its own names. */
+  memory: z.unknown().optional(),
+  embeddingModel: objectWith<object>(['doEmbed'], 'expected an embedding model object with `doEmbed`').optional(),
   maxConcurrent: z.int().min(1).default(10),
   limits: z.record(name, z.int().min(1)).default({}),
   autoStart: z.boolean().default(true),

@@ -102,6 +102,8 @@ function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
   ) {
     current = current.unwrap() as z.ZodType
   }
+  // What is only put into shape before it is judged.
+  if (current instanceof z.ZodPipe && current.in instanceof z.ZodTransform) return unwrap(current.out as z.ZodType)
   return current
 }
 

@@ -1,11 +1,13 @@
 // The engine's methods: each parses what it is given, runs a step or a read, and returns what people see. No rule of the engine
 // is written here.
+import { type AbilityMethods, abilityMethods } from './ability-methods.ts'
 import { followEvents } from './actors/event-stream.ts'
 import type { Lifecycle } from './actors/lifecycle.ts'
 import { awaitSettlement } from './actors/settlement.ts'
 import { streamTask } from './actors/task-stream.ts'
 import type { Limits, StatusStore, TaskGraph, TaskRef, Why } from './api.ts'
 import type { Bus } from './bus/bus.ts'
+import { libraryCaller } from './bus/caller.ts'
 import { asOwner, asWriter, quoteOf } from './claimed-task.ts'
 import { toCall } from './entities/call.ts'
 import type { TaskEvent } from './entities/event.ts'
@@ -13,9 +15,9 @@ import { noSharedLimits } from './entities/limits.ts'
 import { type Message, toMessage } from './entities/message.ts'
 import type { Outcome, Task, TaskRecord } from './entities/task.ts'
 import { ErrandError, TaskCanceledError, TaskFailedError } from './errors.ts'
-import { isExecutor } from './executor.ts'
 import { checkText, fromJson, toJson } from './json.ts'
 import type { AnyStep, Op, PurgePosition, Reads } from './ledger/ledger.ts'
+import { type Bounds, boundDrafts, forProgramsOnly, likeTheCaller, requireAgent } from './model-bounds.ts'
 import {
   answerOptionsSchema,
   type ClaimOptions,
@@ -61,13 +63,6 @@ import { update } from './steps/update.ts'
 import * as verbs from './steps/verbs.ts'
 import { requireWithin, within } from './steps/within.ts'
 
-/** Within what a model acts. */
-interface Bounds {
-  taskId: string
-  /** Lists that must all allow what its children may call. */
-  abilities: ReadonlyArray<readonly string[]>
-}
-
 export class TaskEngine {
   readonly instanceId: string
   readonly bus: Bus
@@ -76,9 +71,17 @@ export class TaskEngine {
   /** A model acts: it touches its own task and what is below it, and nothing else. Null for everybody else. */
   readonly #bounds: Bounds | null
 
+  /** Abilities as methods, by the same names: `agent`, `objective`, `task`, `mem`. */
+  readonly agent: AbilityMethods['agent']
+  readonly objective: AbilityMethods['objective']
+  readonly task: AbilityMethods['task']
+  readonly mem: AbilityMethods['mem']
+
   constructor(life: Lifecycle, drafter: Drafter, bus: Bus, bounds: Bounds | null = null) {
     this.instanceId = life.instanceId
     this.bus = bus
+    const caller = bounds === null ? libraryCaller : { surface: 'library', ...bounds }
+    ;({ agent: this.agent, objective: this.objective, task: this.task, mem: this.mem } = abilityMethods(bus, caller))
     this.#life = life
     this.#drafter = drafter
     this.#bounds = bounds
@@ -90,12 +93,12 @@ export class TaskEngine {
   }
 
   work(): Promise<void> {
-    this.#forPrograms('work')
+    forProgramsOnly(this.#bounds, 'work')
     return this.#life.work()
   }
 
   close(): Promise<void> {
-    this.#forPrograms('close')
+    forProgramsOnly(this.#bounds, 'close')
     return this.#life.close()
   }
 
@@ -108,9 +111,9 @@ export class TaskEngine {
   async create(given: unknown): Promise<unknown> {
     this.#life.requireOpen()
     const many = Array.isArray(given)
-    const likeItself = await this.#likeItself()
+    const likeItself = await likeTheCaller(this.#life, this.#drafter, this.#bounds)
     const trees = (many ? given : [given]).map((each: unknown) =>
-      this.#bounded(this.#drafter.draft(likeItself(each), 'create')),
+      boundDrafts(this.#drafter.draft(likeItself(each), 'create'), this.#drafter, this.#bounds),
     )
     const roots =
       trees.length === 0
@@ -350,7 +353,7 @@ export class TaskEngine {
   }
 
   async setLimits(given: LimitsPatch): Promise<Limits> {
-    this.#forPrograms('setLimits')
+    forProgramsOnly(this.#bounds, 'setLimits')
     this.#life.requireOpen()
     const { maxConcurrent, limits = {} } = parse(limitsSchema, given, 'setLimits')
     requireExecutors(Object.keys(limits), [...this.#drafter.context.executors.keys()], 'setLimits')
@@ -359,14 +362,14 @@ export class TaskEngine {
   }
 
   async setSharedLimits(given: SharedLimitsPatch): Promise<Limits> {
-    this.#forPrograms('setSharedLimits')
+    forProgramsOnly(this.#bounds, 'setSharedLimits')
     await this.#life.step(setSharedLimits(parse(sharedLimitsSchema, given, 'setSharedLimits')))
     this.#life.supervisor.lookForWork()
     return this.limits()
   }
 
   async purge(options: unknown): Promise<{ tasks: number; families: number; events: number }> {
-    this.#forPrograms('purge')
+    forProgramsOnly(this.#bounds, 'purge')
     const { before } = parse(purgeOptionsSchema, options, 'purge')
     const sum = { tasks: 0, families: 0, events: 0 }
     for (let after: PurgePosition | undefined; ; ) {
@@ -420,7 +423,7 @@ export class TaskEngine {
   }
 
   subscribe(type: never, handler: never): () => void {
-    this.#forPrograms('subscribe')
+    forProgramsOnly(this.#bounds, 'subscribe')
     this.#life.requireOpen()
     return this.#life.subscriptions.subscribe(
       parse(eventTypeSchema, type, 'subscribe'),
@@ -429,7 +432,7 @@ export class TaskEngine {
   }
 
   async schedule(): Promise<Task[]> {
-    this.#forPrograms('schedule')
+    forProgramsOnly(this.#bounds, 'schedule')
     this.#life.requireOpen()
     const ids = await this.#life.step(verbs.startHeld([...this.#drafter.context.executors.keys()], this.#life.moment()))
     await this.idle()
@@ -457,47 +460,6 @@ export class TaskEngine {
   }
 
   // ── inside ──
-
-  /**
-   * Where goals have no agent of their own, because there is no model for all, what a model creates is worked on by the same agent
-   * and model as its own task: nobody else would, and it would wait for ever.
-   */
-  async #likeItself(): Promise<(given: unknown) => unknown> {
-    const bounds = this.#bounds
-    if (bounds === null || this.#drafter.context.goalExecutor() !== null) return (given) => given
-    const own = await this.#life.read((tx) => tx.task.get(bounds.taskId))
-    return (given) => {
-      const spec = given as { executor?: unknown; model?: unknown } | null
-      if (own?.executor == null || typeof spec !== 'object' || spec === null || spec.executor !== undefined)
-        return given
-      const model = spec.model ?? own.policy.model
-      return { ...spec, executor: own.executor, ...(model === undefined ? {} : { model }) }
-    }
-  }
-
-  /**
-   * What a model creates, other agents work on: to name any executor would be to run any command. They are bound by its own lists.
-   * @throws ErrandError FORBIDDEN
-   */
-  #bounded(drafts: TaskDraft[]): TaskDraft[] {
-    const bounds = this.#bounds
-    if (bounds === null) return drafts
-    return drafts.map((draft) => {
-      if (draft.executor !== null) requireAgent(draft.executor, this.#drafter)
-      const lists = [...bounds.abilities.map((list) => [...list]), ...(draft.policy.abilities ?? [])]
-      return lists.length === 0 ? draft : { ...draft, policy: { ...draft.policy, abilities: lists } }
-    })
-  }
-
-  /** What concerns all tasks is not for a model. @throws ErrandError FORBIDDEN */
-  #forPrograms(what: string): void {
-    if (this.#bounds === null) return
-    throw new ErrandError(
-      'FORBIDDEN',
-      `\`${what}\` is about the whole engine, and ${this.#bounds.taskId} may only touch itself and the tasks below it.`,
-      { scope: this.#bounds.taskId },
-    )
-  }
 
   #following<T>(ids: readonly string[], items: AsyncGenerator<T, void, void>): AsyncGenerator<T, void, void> {
     if (this.#bounds === null) return items
@@ -547,16 +509,6 @@ function idOf(ref: TaskRef): string {
   if (typeof id === 'string') return checkText(id, 'the task id')
   const given = kindOf(ref) === 'object' ? `an object whose id is ${kindOf(id)}` : kindOf(ref)
   throw new ErrandError('INVALID_INPUT', `Expected a task or its id, got ${given}.`, {})
-}
-
-function requireAgent(name: string, { context: { executors } }: Drafter): void {
-  const executor = executors.get(name)
-  if (isExecutor(executor) && executor.agent !== undefined) return
-  throw new ErrandError(
-    'FORBIDDEN',
-    `A model may not give work to the executor ${name}: only to agents. Create the task with a goal and no executor.`,
-    { executor: name },
-  )
 }
 
 function* noRows(): Op<void> {}

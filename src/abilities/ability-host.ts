@@ -3,27 +3,29 @@
 import type { Engine } from '../api.ts'
 import type { Caller } from '../bus/caller.ts'
 import type { Clock } from '../clock.ts'
-import type { AnyStep, Op, Reads } from '../ledger/ledger.ts'
+import type { AnyStep } from '../ledger/ledger.ts'
+import type { MemoryHost } from '../memory/memory-host.ts'
+import type { EmbeddingModelLike } from '../models/embedding-model.ts'
 import type { ModelRegistry } from '../models/model-registry.ts'
 import type { TaskDraft, TreeLimits } from '../steps/create.ts'
-import type { Moment } from '../steps/moment.ts'
 
-export interface AbilityHost {
+export interface AbilityHost extends MemoryHost {
   readonly models: ModelRegistry
+  /** Answers `model:embed`; null where the engine was given none. */
+  readonly embeddingModel: EmbeddingModelLike | null
   /** How large a tree may grow. */
   readonly treeLimits: TreeLimits
   /** The engine as this caller may use it, once it is open. @throws what kept it from opening. */
   engineFor(caller: Caller): Promise<Engine>
   /** For abilities that speak of rows: resolves when the step is durable. */
   step<R>(step: AnyStep<R>): Promise<R>
-  read<R>(query: (tx: Reads) => Op<R>): Promise<R>
-  moment(): Promise<Moment>
   readonly clock: Clock
+  /** The same while the engine closes, too, when it takes nothing new any more: for what the engine itself asks for. */
+  whileClosing(): Promise<MemoryHost>
   /** Resolves when something has been written, here or by others, or when the signal aborts. @throws ErrandError ENGINE_CLOSED */
   moved(signal: AbortSignal): Promise<void>
   /** Wakes who waits so in this engine, after a step that made no event. */
   stir(): Promise<void>
-  nextId(prefix: string): string
   /** From what `create` takes to the rows that are to be made. @throws ErrandError */
   draft(spec: unknown, what: string): TaskDraft[]
 }

@@ -1,5 +1,8 @@
 // What the compiler knows of the engine's own abilities by id: `bus.call('task:create', { goal })` is checked and typed.
 import type { Ability } from '../bus/ability.ts'
+import type { agentComplete } from './agent/complete.ts'
+import type { agentJoin } from './agent/join.ts'
+import type { agentTimeline } from './agent/timeline.ts'
 import type { boardClaim } from './board/claim.ts'
 import type { boardClaimNext } from './board/claim-next.ts'
 import type { boardComplete } from './board/complete.ts'
@@ -28,12 +31,30 @@ import type { ldgMsgSave } from './ldg/msg-save.ts'
 import type { ldgTaskGet } from './ldg/task-get.ts'
 import type { ldgTaskQuery } from './ldg/task-query.ts'
 import type { ldgTaskSave } from './ldg/task-save.ts'
+import type { memArchive } from './mem/archive.ts'
+import type { memBranches } from './mem/branches.ts'
+import type { memConsolidate } from './mem/consolidate.ts'
+import type { memFacts } from './mem/facts.ts'
+import type { memHistory } from './mem/history.ts'
+import type { memMerge } from './mem/merge.ts'
+import type { memObservations } from './mem/observations.ts'
+import type { memObserve } from './mem/observe.ts'
+import type { memRemember } from './mem/remember.ts'
+import type { memRetrieve } from './mem/retrieve.ts'
+import type { memSave } from './mem/save.ts'
+import type { memWhy } from './mem/why.ts'
+import type { modelEmbed } from './model/embed.ts'
 import type { modelList } from './model/list.ts'
 import type { modelLlm } from './model/llm.ts'
 import type { modelRegister } from './model/register.ts'
+import type { objectiveAdd } from './objective/add.ts'
+import type { objectiveLog } from './objective/log.ts'
+import type { objectiveUpdate } from './objective/update.ts'
 import type { taskActive } from './task/active.ts'
 import type { taskAnswer } from './task/answer.ts'
 import type { taskCancel } from './task/cancel.ts'
+import type { taskComplete } from './task/complete.ts'
+import type { taskContext } from './task/context.ts'
 import type { taskCreate } from './task/create.ts'
 import type { taskGet } from './task/get.ts'
 import type { taskKill } from './task/kill.ts'
@@ -46,7 +67,9 @@ import type { taskRoute } from './task/route.ts'
 import type { taskSend } from './task/send.ts'
 import type { taskSpawn } from './task/spawn.ts'
 import type { taskStream } from './task/stream.ts'
+import type { taskTeams } from './task/teams.ts'
 import type { taskWait } from './task/wait.ts'
+import type { taskTypes } from './task/work-types.ts'
 
 /** `output` is what a call comes to; of a stream that gives only chunks it is never. */
 type TypesOf<A> =
@@ -54,6 +77,9 @@ type TypesOf<A> =
 
 /** The abilities that every engine puts on its bus. */
 export interface EngineAbilityTypes {
+  'agent:complete': TypesOf<ReturnType<typeof agentComplete>>
+  'agent:join': TypesOf<ReturnType<typeof agentJoin>>
+  'agent:timeline': TypesOf<ReturnType<typeof agentTimeline>>
   'board:claim': TypesOf<ReturnType<typeof boardClaim>>
   'board:claim_next': TypesOf<ReturnType<typeof boardClaimNext>>
   'board:complete': TypesOf<ReturnType<typeof boardComplete>>
@@ -82,12 +108,30 @@ export interface EngineAbilityTypes {
   'ldg:task:get': TypesOf<ReturnType<typeof ldgTaskGet>>
   'ldg:task:query': TypesOf<ReturnType<typeof ldgTaskQuery>>
   'ldg:task:save': TypesOf<ReturnType<typeof ldgTaskSave>>
+  'mem:archive': TypesOf<ReturnType<typeof memArchive>>
+  'mem:branches': TypesOf<ReturnType<typeof memBranches>>
+  'mem:consolidate': TypesOf<ReturnType<typeof memConsolidate>>
+  'mem:facts': TypesOf<ReturnType<typeof memFacts>>
+  'mem:history': TypesOf<ReturnType<typeof memHistory>>
+  'mem:merge': TypesOf<ReturnType<typeof memMerge>>
+  'mem:observations': TypesOf<ReturnType<typeof memObservations>>
+  'mem:observe': TypesOf<ReturnType<typeof memObserve>>
+  'mem:remember': TypesOf<ReturnType<typeof memRemember>>
+  'mem:retrieve': TypesOf<ReturnType<typeof memRetrieve>>
+  'mem:save': TypesOf<ReturnType<typeof memSave>>
+  'mem:why': TypesOf<ReturnType<typeof memWhy>>
+  'model:embed': TypesOf<ReturnType<typeof modelEmbed>>
   'model:list': TypesOf<ReturnType<typeof modelList>>
   'model:llm': TypesOf<ReturnType<typeof modelLlm>>
   'model:register': TypesOf<ReturnType<typeof modelRegister>>
+  'objective:add': TypesOf<ReturnType<typeof objectiveAdd>>
+  'objective:log': TypesOf<ReturnType<typeof objectiveLog>>
+  'objective:update': TypesOf<ReturnType<typeof objectiveUpdate>>
   'task:active': TypesOf<ReturnType<typeof taskActive>>
   'task:answer': TypesOf<ReturnType<typeof taskAnswer>>
   'task:cancel': TypesOf<ReturnType<typeof taskCancel>>
+  'task:complete': TypesOf<ReturnType<typeof taskComplete>>
+  'task:context': TypesOf<ReturnType<typeof taskContext>>
   'task:create': TypesOf<ReturnType<typeof taskCreate>>
   'task:get': TypesOf<ReturnType<typeof taskGet>>
   'task:kill': TypesOf<ReturnType<typeof taskKill>>
@@ -100,6 +144,8 @@ export interface EngineAbilityTypes {
   'task:send': TypesOf<ReturnType<typeof taskSend>>
   'task:spawn': TypesOf<ReturnType<typeof taskSpawn>>
   'task:stream': TypesOf<ReturnType<typeof taskStream>>
+  'task:teams': TypesOf<ReturnType<typeof taskTeams>>
+  'task:types': TypesOf<ReturnType<typeof taskTypes>>
   'task:wait': TypesOf<ReturnType<typeof taskWait>>
 }
 

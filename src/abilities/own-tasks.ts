@@ -1,6 +1,7 @@
 // Whose tasks a caller sees and names: a program all of them, a task's run or model its own and what is below it. The bus has
 // judged the names already; here they are judged again, in the very read or step that uses them.
 import type { Caller } from '../bus/caller.ts'
+import { ErrandError } from '../errors.ts'
 import type { Op, Reads, TaskFilter } from '../ledger/ledger.ts'
 import { requireWithin } from '../steps/within.ts'
 
@@ -17,4 +18,14 @@ export function amongOwn(filter: TaskFilter, { taskId }: Caller): TaskFilter {
 /** The optional task ids of an input that were given. */
 export function idsIn(...ids: ReadonlyArray<string | undefined>): string[] {
   return ids.filter((id) => id !== undefined)
+}
+
+/** What is about all tasks is for people and programs. @throws ErrandError FORBIDDEN for a caller with a task. */
+export function refuseTasks({ taskId }: Caller, abilityId: string): void {
+  if (taskId === undefined) return
+  throw new ErrandError(
+    'FORBIDDEN',
+    `${abilityId} is about all tasks, and ${taskId} may only touch itself and the tasks below it. \`task:context\` tells of one.`,
+    { abilityId, scope: taskId },
+  )
 }

@@ -2,6 +2,9 @@
 import type { Ability } from '../bus/ability.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { AbilityHost } from './ability-host.ts'
+import { agentComplete } from './agent/complete.ts'
+import { agentJoin } from './agent/join.ts'
+import { agentTimeline } from './agent/timeline.ts'
 import { boardClaim } from './board/claim.ts'
 import { boardClaimNext } from './board/claim-next.ts'
 import { boardComplete } from './board/complete.ts'
@@ -30,12 +33,30 @@ import { ldgMsgSave } from './ldg/msg-save.ts'
 import { ldgTaskGet } from './ldg/task-get.ts'
 import { ldgTaskQuery } from './ldg/task-query.ts'
 import { ldgTaskSave } from './ldg/task-save.ts'
+import { memArchive } from './mem/archive.ts'
+import { memBranches } from './mem/branches.ts'
+import { memConsolidate } from './mem/consolidate.ts'
+import { memFacts } from './mem/facts.ts'
+import { memHistory } from './mem/history.ts'
+import { memMerge } from './mem/merge.ts'
+import { memObservations } from './mem/observations.ts'
+import { memObserve } from './mem/observe.ts'
+import { memRemember } from './mem/remember.ts'
+import { memRetrieve } from './mem/retrieve.ts'
+import { memSave } from './mem/save.ts'
+import { memWhy } from './mem/why.ts'
+import { modelEmbed } from './model/embed.ts'
 import { modelList } from './model/list.ts'
 import { modelLlm } from './model/llm.ts'
 import { modelRegister } from './model/register.ts'
+import { objectiveAdd } from './objective/add.ts'
+import { objectiveLog } from './objective/log.ts'
+import { objectiveUpdate } from './objective/update.ts'
 import { taskActive } from './task/active.ts'
 import { taskAnswer } from './task/answer.ts'
 import { taskCancel } from './task/cancel.ts'
+import { taskComplete } from './task/complete.ts'
+import { taskContext } from './task/context.ts'
 import { taskCreate } from './task/create.ts'
 import { taskGet } from './task/get.ts'
 import { taskKill } from './task/kill.ts'
@@ -48,9 +69,14 @@ import { taskRoute } from './task/route.ts'
 import { taskSend } from './task/send.ts'
 import { taskSpawn } from './task/spawn.ts'
 import { taskStream } from './task/stream.ts'
+import { taskTeams } from './task/teams.ts'
 import { taskWait } from './task/wait.ts'
+import { taskTypes } from './task/work-types.ts'
 
 const hosted: ReadonlyArray<(host: AbilityHost) => Ability> = [
+  agentComplete,
+  agentJoin,
+  agentTimeline,
   boardClaim,
   boardClaimNext,
   boardComplete,
@@ -79,9 +105,14 @@ const hosted: ReadonlyArray<(host: AbilityHost) => Ability> = [
   ldgTaskGet,
   ldgTaskQuery,
   ldgTaskSave,
+  objectiveAdd,
+  objectiveLog,
+  objectiveUpdate,
   taskActive,
   taskAnswer,
   taskCancel,
+  taskComplete,
+  taskContext,
   taskCreate,
   taskGet,
   taskKill,
@@ -94,10 +125,28 @@ const hosted: ReadonlyArray<(host: AbilityHost) => Ability> = [
   taskSend,
   taskSpawn,
   taskStream,
+  taskTeams,
+  taskTypes,
   taskWait,
 ]
 
-/** Those of our own that answer `model:llm`, so that others are told from them. */
+/** Not where somebody else has brought one of the same id (conformance S1-070). */
+const memory: ReadonlyArray<(host: AbilityHost) => Ability> = [
+  memArchive,
+  memBranches,
+  memConsolidate,
+  memFacts,
+  memHistory,
+  memMerge,
+  memObservations,
+  memObserve,
+  memRemember,
+  memRetrieve,
+  memSave,
+  memWhy,
+]
+
+/** Those of our own that others may bring, so that theirs are told from them. */
 const ours = new WeakSet<object>()
 
 /** Registers them all. Returns how to take them off again. @throws ErrandError ALREADY_REGISTERED, with nothing registered. */
@@ -115,6 +164,7 @@ export function registerAbilities(bus: Bus, host: AbilityHost): () => void {
   }
   try {
     for (const ability of engineAbilities(host, offerModels)) taken.push(bus.register(ability))
+    for (const ability of memoryAbilities(host)) if (!bus.has(ability.id)) taken.push(bus.register(ability))
     if (host.models.isEmpty) return leave
     offerModels()
     return leave
@@ -125,11 +175,23 @@ export function registerAbilities(bus: Bus, host: AbilityHost): () => void {
 }
 
 function engineAbilities(host: AbilityHost, offerModels: () => void): Ability[] {
-  return [modelList(host.models), modelRegister(host.models, offerModels), ...hosted.map((ability) => ability(host))]
+  return [
+    modelList(host.models),
+    modelRegister(host.models, offerModels),
+    ...(host.embeddingModel === null ? [] : [modelEmbed(host.embeddingModel)]),
+    ...hosted.map((ability) => ability(host)),
+  ]
 }
 
-/** Somebody else answers `model:llm`. */
-export function offersForeignModel(bus: Bus): boolean {
-  const llm = bus.get('model:llm')
-  return llm !== undefined && !ours.has(llm)
+function memoryAbilities(host: AbilityHost): Ability[] {
+  if (!host.memory.offered) return []
+  const abilities = memory.map((ability) => ability(host))
+  for (const ability of abilities) ours.add(ability)
+  return abilities
+}
+
+/** Somebody else answers `model:llm`, or what else the engine would: not the engine, and not nobody. */
+export function offersForeign(bus: Bus, abilityId: string): boolean {
+  const ability = bus.get(abilityId)
+  return ability !== undefined && !ours.has(ability)
 }

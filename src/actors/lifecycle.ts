@@ -1,6 +1,7 @@
 // An engine's life: it opens, works, drains and closes; or its ledger fails under it. Feed, actors, supervisor and subscribers
 // are introduced to each other here, and whoever steps or reads does it through here, so that nothing outlives `close`.
 import { hostname } from 'node:os'
+import type { WorkPlace } from '../agent-run.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
 import type { CallRecord } from '../entities/call.ts'
@@ -11,6 +12,7 @@ import type { Ids } from '../ids.ts'
 import type { Ledger, Op, Reads, Step } from '../ledger/ledger.ts'
 import { writing } from '../ledger/ledger.ts'
 import type { ParsedEngineOptions } from '../options.ts'
+import { takePlace } from '../steps/enter-team.ts'
 import { dueAfter, type Moment } from '../steps/moment.ts'
 import { recover } from '../steps/recover.ts'
 import { viewsOf } from '../steps/views.ts'
@@ -22,6 +24,7 @@ import { StatusModel } from './status.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Supervisor } from './supervisor.ts'
 import { LiveOutput } from './task-stream.ts'
+import { TeamKeeper, type TeamWork } from './team-keeper.ts'
 
 export interface LifecycleParts {
   ledger: Ledger
@@ -39,6 +42,9 @@ export interface LifecycleParts {
   reclaim(call: CallRecord): Promise<'ended' | 'unproven'>
   /** A task as memory gets it. */
   portrait: MemoryArchiveOptions['portrait']
+  /** Which abilities of memory get what has ended. */
+  memoryWants: MemoryArchiveOptions['wants']
+  teamWork: TeamWork
   /** Called once, when it closes: nobody is to reach it any more. */
   closed(): void
 }
@@ -54,6 +60,7 @@ export class Lifecycle {
   readonly #ledger: Ledger
   readonly #actors: LiveActors
   readonly #archive: MemoryArchive
+  readonly #keeper: TeamKeeper
   #working: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #failure: unknown
@@ -76,8 +83,10 @@ export class Lifecycle {
       executors,
       archiveFailed: options.archiveFailed,
       portrait: parts.portrait,
+      wants: parts.memoryWants,
       report: this.report,
     })
+    this.#keeper = new TeamKeeper({ ...parts.teamWork, feed: this.feed, ledger, clock, report: this.report })
     const host: Omit<RunHost, 'arm'> = {
       clock,
       onInterrupt: options.onInterrupt,
@@ -92,9 +101,10 @@ export class Lifecycle {
       },
       modelIdOf: parts.modelIdOf,
       moment: () => this.moment(),
-      step: (step) => this.#patiently(step),
+      step: (step) => this.patiently(step),
       read: (query) => ledger.read(query),
       draft: parts.draft,
+      placeOf: (task) => this.#placeOf(task),
       live: (taskId, output) => this.output.publish(taskId, output),
       views: (records) => this.views(records),
       report: this.report,
@@ -151,6 +161,7 @@ export class Lifecycle {
       }),
     )
     this.#archive.start()
+    this.#keeper.start()
     await this.supervisor.work()
   }
 
@@ -169,7 +180,8 @@ export class Lifecycle {
         await this.#discharge()
         await this.feed.caughtUp()
         this.#archive.saveActive(active)
-        await this.#archive.close(this.#parts.options.shutdownTimeoutMs)
+        const { shutdownTimeoutMs } = this.#parts.options
+        await Promise.all([this.#archive.close(shutdownTimeoutMs), this.#keeper.close(shutdownTimeoutMs)])
       }
       this.#ledger.discharge(instanceId)
     }
@@ -219,10 +231,10 @@ export class Lifecycle {
   }
 
   /**
-   * A step of a run. A ledger that is busy has kept nothing of it, and says nothing about the run's work: it is asked again for as
-   * long as the engine lives. (Each time it has waited for seconds before it gave up.)
+   * A step of a run, or of what follows from one. A ledger that is busy has kept nothing of it, and says nothing about the run's work:
+   * it is asked again for as long as the engine lives. (Each time it has waited for seconds before it gave up.)
    */
-  async #patiently<L, D, R>(step: Step<L, D, R>): Promise<R> {
+  async patiently<L, D, R>(step: Step<L, D, R>): Promise<R> {
     for (;;) {
       try {
         return await this.#ledger.step(step)
@@ -237,6 +249,15 @@ export class Lifecycle {
   read<R>(query: (tx: Reads) => Op<R>): Promise<R> {
     if (this.#closing && this.#parts.ownsLedger) return Promise.reject(engineClosed())
     return this.#ledger.read(query)
+  }
+
+  /** The stint that a run works in, when what ended before it is accounted for. */
+  async #placeOf({ id, run, policy: { team } }: TaskRecord): Promise<WorkPlace | undefined> {
+    await this.#keeper.accountFor(team?.taskId)
+    if (team === undefined || team.agentId === null) return undefined
+    const found = await this.#ledger.read((tx) => tx.team.stintOfWorker(id))
+    const stint = found ?? (await this.patiently(takePlace({ taskId: id, run }, this.moment())))
+    return stint && { taskId: stint.taskId, agentId: stint.agentId }
   }
 
   /** Tasks as people see them. */

@@ -324,6 +324,7 @@ export class LiveRun implements Run {
       nextId: (prefix) => this.#host.nextId(prefix),
       live: (token, messageId) => this.#live(token, messageId),
       report: (error, doing) => this.#host.report(error, { ...this.#core.ref, doing }),
+      place: () => this.#guard(() => this.#host.placeOf(this.#task)),
       conversation: () => this.#guard(() => this.#conversation.read()),
       append: (message) => this.#guard(() => this.#core.busy(() => this.#conversation.append(message))),
       modelFailed: (failure) => this.#guard(() => this.#core.busy(() => this.#conversation.modelFailed(failure))),

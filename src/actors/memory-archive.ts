@@ -24,6 +24,8 @@ export interface MemoryArchiveOptions {
   executors: ReadonlyMap<string, AnyExecutor>
   /** Whether failed tasks are saved too. */
   archiveFailed: boolean
+  /** Whether `mem:save` or `mem:archive` is there and wants what has ended: the engine's own only where it was told so. */
+  wants(abilityId: string): boolean
   portrait(taskId: string): Promise<Portrait | undefined>
   report(error: unknown, context: Record<string, unknown>): void
 }
@@ -73,8 +75,8 @@ export class MemoryArchive {
   }
 
   get #hasMemory(): boolean {
-    const { bus } = this.#options
-    return bus.has('mem:save') || bus.has('mem:archive')
+    const { wants } = this.#options
+    return wants('mem:save') || wants('mem:archive')
   }
 
   #enqueue(taskId: string, doing: string, work: (portrait: Portrait) => Promise<void>): void {
@@ -106,8 +108,8 @@ export class MemoryArchive {
   }
 
   async #call(abilityId: string, input: unknown): Promise<void> {
-    const { bus, clock } = this.#options
-    if (!bus.has(abilityId)) return
+    const { bus, clock, wants } = this.#options
+    if (!wants(abilityId)) return
     const late = new AbortController()
     const timer = clock.setTimeout(() => late.abort(new Error(`${abilityId} did not answer`)), longestSaveMs)
     const signal = AbortSignal.any([late.signal, this.#giveUp.signal])

@@ -1,5 +1,5 @@
 // What the parts of a live run share: whose it is, what earlier runs recorded, what of it is in flight, and whether it has ended.
-import type { AgentDefaults } from '../agent-run.ts'
+import type { AgentDefaults, WorkPlace } from '../agent-run.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
 import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
@@ -31,6 +31,8 @@ export interface RunHost {
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>
   /** Parses children that a run spawns. */
   draft(specs: readonly SpawnSpec[], parentId: string): CreateRequest['trees']
+  /** Where a live run works with others, when memory knows of what ended before it. */
+  placeOf(task: TaskRecord): Promise<WorkPlace | undefined>
   /** Live output, for whoever streams in this process. */
   live(taskId: string, output: LiveContent): void
   /** A timer row was written. */

@@ -255,6 +255,10 @@ function* itemsOf(event: TaskEvent, messages: ReadonlyMap<string, MessageRecord>
     case 'timer.fired':
     case 'run.closed':
     case 'model.failed':
+    case 'agent.joined':
+    case 'agent.completed':
+    case 'objective.updated':
+    case 'team.closed':
       return
   }
 

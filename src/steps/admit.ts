@@ -4,6 +4,7 @@ import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
 import { snapshotFault } from '../machines/task-snapshot.ts'
 import { moved } from '../machines/task-transition.ts'
+import { enterTeam } from './enter-team.ts'
 import { loadSharedLimits } from './limits.ts'
 import { dueAfter, eventOf, type Moment } from './moment.ts'
 import { startGroupsAbove, wayToWorking } from './settle-family.ts'
@@ -60,6 +61,7 @@ export function admit(request: AdmitRequest): Step<Loaded, Verdict, Admission> {
     judge: ({ heads, room }) => choose(heads, room, request),
     *write(tx: Tx, { admitted, heldBack }): Op<Admission> {
       if (admitted.length > 0) yield* tx.instance.renew(request.instanceId, request.leaseUntil)
+      const started: TaskRecord[] = []
       for (const { from, task, fault } of admitted) {
         if (fault !== null) yield* tx.event.append(eventOf(request, 'task.repaired', task, { fault }))
         const timeoutMs =
@@ -88,8 +90,9 @@ export function admit(request: AdmitRequest): Step<Loaded, Verdict, Admission> {
           }),
         )
         if (task.parentId !== null) yield* startGroupsAbove(tx, task, request)
+        started.push(task.policy.team === undefined ? task : yield* enterTeam(tx, task, { patience: true }, request))
       }
-      return { started: admitted.map(({ task }) => task), heldBack }
+      return { started, heldBack }
     },
   }
 }

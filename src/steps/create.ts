@@ -9,6 +9,7 @@ import { acceptedEvents } from '../machines/task-machine.ts'
 import { writeSnapshot } from '../machines/task-snapshot.ts'
 import { dueAfter, eventOf, type Moment, requireTask, soonest } from './moment.ts'
 import { reviveGroupsAbove, settleEdges } from './settle-family.ts'
+import { openTeam, type TeamSpec } from './team.ts'
 import { cycleError } from './wait.ts'
 import { writeMessage } from './write-message.ts'
 
@@ -33,6 +34,12 @@ export interface TaskDraft {
   tags: string[]
   policy: TaskPolicy
   metadata: Record<string, unknown>
+  /** Its team, if it is to have one of its own. */
+  team: TeamSpec | null
+  /** Under which name its agent works in a team; null where no agent does. */
+  agentId: string | null
+  /** It was told that name, and did not just get it from its executor. */
+  agentNamed: boolean
   /** What its conversation opens with, stored with the task; empty for one that no agent works on. */
   opening: Opening[]
 }
@@ -115,6 +122,7 @@ interface Newborn {
   task: NewTask
   edges: Array<{ blockerId: string; open: boolean; broken: boolean }>
   opening: readonly Opening[]
+  team: TeamSpec | null
 }
 
 /** Who comes after what can only be completed by a retry. */
@@ -214,10 +222,11 @@ function judgeTree(
     const edges = edgesOf(draft, own, loaded)
     const parent = draft.parentId === null ? undefined : (born.get(draft.parentId) ?? loaded.stored.get(draft.parentId))
     if (draft.policy.tellParent) requireReader(draft, parent)
+    if (draft.agentNamed) requireTeam(draft, parent)
     if (parent !== undefined && parent.depth >= request.treeLimits.maxDepth) throw tooDeep(draft, parent, request)
     const task = newTask(draft, parent, edges.filter((edge) => edge.open).length, request.at)
     born.set(task.id, task)
-    return { task, edges, opening: draft.opening }
+    return { task, edges, opening: draft.opening, team: draft.team }
   })
 }
 
@@ -229,6 +238,16 @@ function requireReader(draft: TaskDraft, parent: NewTask | undefined): void {
     name: draft.name,
     option: 'tellParent',
   })
+}
+
+/** A name to work under in a team is of no use without one. */
+function requireTeam(draft: TaskDraft, parent: NewTask | undefined): void {
+  if (draft.team !== null || parent?.policy.team !== undefined) return
+  throw new ErrandError(
+    'INVALID_INPUT',
+    `\`agentId\` does nothing for "${draft.name}": neither it nor its parent has a team. Make it a team's task with \`team: true\`, or create it below one.`,
+    { name: draft.name, option: 'agentId' },
+  )
 }
 
 function tooDeep(draft: TaskDraft, parent: NewTask, { treeLimits: { maxDepth } }: CreateRequest): ErrandError {
@@ -302,10 +321,17 @@ function edgesOf(draft: TaskDraft, own: ReadonlySet<string>, loaded: Loaded): Ne
 const submitted: TaskStatus = 'submitted'
 
 function newTask(draft: TaskDraft, parent: NewTask | undefined, openBlockers: number, at: number): NewTask {
-  const { blockedBy: _blockedBy, opening: _opening, ...fields } = draft
+  const {
+    blockedBy: _blockedBy,
+    opening: _opening,
+    team: _team,
+    agentId: _agent,
+    agentNamed: _named,
+    ...fields
+  } = draft
   const task: NewTask = {
     ...fields,
-    policy: inheriting(draft.policy, parent?.policy),
+    policy: { ...inheriting(draft.policy, parent?.policy), ...placeInTeam(draft, parent) },
     status: submitted,
     statusReason: null,
     ready: false,
@@ -340,7 +366,13 @@ function newTask(draft: TaskDraft, parent: NewTask | undefined, openBlockers: nu
   return task
 }
 
-function* announce(tx: Tx, task: TaskRecord, { edges, opening }: Newborn, moment: Moment): Op<void> {
+/** Which team it works in: its own, else that of its parent. */
+function placeInTeam(draft: TaskDraft, parent: NewTask | undefined): Pick<TaskPolicy, 'team'> {
+  const taskId = draft.team === null ? parent?.policy.team?.taskId : draft.id
+  return taskId === undefined ? {} : { team: { taskId, agentId: draft.agentId } }
+}
+
+function* announce(tx: Tx, task: TaskRecord, { edges, opening, team }: Newborn, moment: Moment): Op<void> {
   for (const { blockerId, open } of edges) {
     yield* tx.dependency.insert({
       taskId: task.id,
@@ -359,6 +391,7 @@ function* announce(tx: Tx, task: TaskRecord, { edges, opening }: Newborn, moment
       ...soonest(task.notBefore, task.deadline),
     }),
   )
+  if (team !== null) yield* openTeam(tx, task, team, moment)
   for (const line of opening) yield* writeMessage(tx, task, openingMessage(task.id, line, moment.at), moment)
   // A child of a failed group opens it again.
   if (task.parentId !== null) yield* reviveGroupsAbove(tx, task, moment)

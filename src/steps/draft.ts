@@ -1,5 +1,6 @@
 // From what `create`, `spawn` and plan files say to the rows that are to be made: names, defaults, executors, trees. Pure, so a
 // bad one is refused before any transaction begins.
+import { categoryNamed, toHundredths } from '../entities/confidence.ts'
 import type { AutoComplete, OnChildFailure, OnDependencyFailure, RetryPolicy, TaskPolicy } from '../entities/task.ts'
 import { ErrandError, nearestName } from '../errors.ts'
 import { type AgentTraits, type AnyExecutor, isExecutor } from '../executor.ts'
@@ -8,6 +9,7 @@ import { checkText, fromJson, toJson } from '../json.ts'
 import { type ChildSpec, type CreateSpec, createSpecSchema, type ParsedEngineOptions } from '../options.ts'
 import { parse } from '../parse.ts'
 import type { Opening, TaskDraft, TreeLimits } from './create.ts'
+import type { TeamSpec } from './team.ts'
 import { cycleError } from './wait.ts'
 
 export interface DraftContext {
@@ -110,6 +112,9 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
     tags: spec.tags ?? [],
     policy: policyOf(spec, executor, context),
     metadata: fromJson(toJson(spec.metadata ?? {}, 'the metadata')),
+    team: teamSpecOf(spec),
+    agentId: agentNameOf(spec, name, executor, context),
+    agentNamed: spec.agentId !== undefined,
     opening: openingOf(spec, executor, context),
   }
   if (spec.tasks === undefined) return [root]
@@ -146,6 +151,43 @@ function policyOf(spec: ChildSpec, executor: string | null, context: DraftContex
     ...(spec.model === undefined ? {} : { model: spec.model }),
     ...(spec.systemPrompt === undefined ? {} : { systemPrompt: checkText(spec.systemPrompt, 'the system prompt') }),
   }
+}
+
+/** A task is a team's as soon as anything is said that only a team has. */
+function teamSpecOf(spec: ChildSpec): TeamSpec | null {
+  const { type, objectives, parentBranch, durableThreshold, durableCategories } = spec
+  const said = [type, objectives, parentBranch, durableThreshold, durableCategories]
+  if (spec.team === false && said.some((each) => each !== undefined)) {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      '`team: false` goes with no field of a team (type, objectives, parentBranch, durableThreshold, durableCategories). Leave one of them out.',
+      { option: 'team' },
+    )
+  }
+  if (spec.team !== true && said.every((each) => each === undefined)) return null
+  return {
+    type: type ?? null,
+    objectives: (objectives ?? []).map((objective) => checkText(objective, 'an objective')),
+    parentBranch: parentBranch ?? null,
+    durableThreshold: durableThreshold === undefined ? null : toHundredths(durableThreshold),
+    durableCategories: durableCategories?.map(categoryNamed) ?? null,
+  }
+}
+
+/** An executor that this engine does not know may be an agent. */
+function agentNameOf(spec: ChildSpec, name: string, executor: string | null, context: DraftContext): string | null {
+  const known = executor === null ? undefined : context.executors.get(executor)
+  const isAgent = executor !== null && (known === undefined || (isExecutor(known) && known.agent !== undefined))
+  if (isAgent) return spec.agentId ?? executor
+  if (spec.agentId === undefined) return null
+  const why =
+    executor === null
+      ? 'no executor runs it: who works on it from outside joins by `agent:join`'
+      : `its executor ${executor} is no agent`
+  throw new ErrandError('INVALID_INPUT', `\`agentId\` does nothing for "${name}": ${why}. Leave it out.`, {
+    name,
+    option: 'agentId',
+  })
 }
 
 /** Told to an agent that has no instructions of its own (conformance S0-008). */

@@ -5,6 +5,7 @@ import type { StoredError } from '../errors.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { announceEnd } from './announcements.ts'
 import { eventOf, type Moment } from './moment.ts'
+import { observeCall } from './observe-work.ts'
 
 /** Fails the open entries that `closes` picks; each closed call has its event, and its line where it was announced. */
 export function* closeEntries(
@@ -37,6 +38,7 @@ export function* closeEntry(
   if (call.kind === 'wait') yield* tx.dependency.satisfyWaits(call.id, moment.at)
   if (call.kind === 'call') {
     yield* tx.event.append(eventOf(moment, 'call.failed', task, { callId: call.id, tool: call.name, error }))
+    yield* observeCall(tx, task, failed, moment)
   }
 }
 

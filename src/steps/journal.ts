@@ -7,6 +7,7 @@ import { ErrandError, type StoredError } from '../errors.ts'
 import type { NewCall, NewMessage, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { announceEnd, announceStart } from './announcements.ts'
 import { eventOf, type Moment } from './moment.ts'
+import { observeAnswer, observeCall } from './observe-work.ts'
 import { writeMessage } from './write-message.ts'
 
 /** Which run asks. */
@@ -128,6 +129,7 @@ export function finishEntry(
           ? eventOf(moment, 'call.completed', task, { callId, tool: call.name, result: outcome.result })
           : eventOf(moment, 'call.failed', task, { callId, tool: call.name, error: outcome.error }),
       )
+      yield* observeCall(tx, task, ended, moment)
     },
   }
 }
@@ -159,6 +161,7 @@ export function appendMessage(
     judge: (task) => task,
     *write(tx, task): Op<CallRecord[]> {
       yield* writeMessage(tx, task, message, moment)
+      yield* observeAnswer(tx, task, message, moment)
       for (const call of calls) yield* tx.call.insert(call)
       const stored: CallRecord[] = []
       for (const { id } of calls) stored.push((yield* tx.call.get(id)) as CallRecord)

@@ -181,6 +181,9 @@ function draftOf({ id, parentId, systemPrompt }: SaveTaskRequest): TaskDraft {
     tags: [],
     policy: systemPrompt === undefined ? {} : { systemPrompt },
     metadata: {},
+    team: null,
+    agentId: null,
+    agentNamed: false,
     opening: [],
   }
 }

@@ -4,7 +4,7 @@ import { expectTypeOf } from 'vitest'
 
 const { bus } = await createEngine()
 
-expectTypeOf(await bus.call('task:create', { goal: 'Go' })).toEqualTypeOf<{ taskId: string }>()
+expectTypeOf(await bus.call('task:create', { goal: 'Go' })).toEqualTypeOf<{ taskId: string; branch: string }>()
 expectTypeOf((await bus.call('task:spawn', { goal: 'Go' })).status).toEqualTypeOf<'pending' | 'running'>()
 expectTypeOf((await bus.call('task:list', {})).total).toEqualTypeOf<number>()
 expectTypeOf((await bus.call('ldg:task:get', { taskId: 'task-a' })).task?.completionStatus).toEqualTypeOf<
@@ -15,6 +15,6 @@ for await (const output of bus.stream('task:stream', { taskId: 'task-a' })) {
 }
 
 // @ts-expect-error a goal is required
-void bus.call('task:create', {})
+void bus.call('task:spawn', {})
 // @ts-expect-error there is no such status
 void bus.call('task:list', { status: 'done' })

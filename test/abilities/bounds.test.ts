@@ -214,7 +214,7 @@ describe('A model', () => {
           }
         },
       ),
-      { numRuns: 1_000, seed: 25 },
+      { numRuns: 1_500, seed: 25 },
     )
     for (const { id, models, moduleName } of abilities) {
       if (models && moduleName === 'board' && ofOneTask.includes(id)) {

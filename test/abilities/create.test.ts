@@ -15,7 +15,7 @@ describe('task:create', () => {
   it('S0-045 S0-046 S0-048 S1-001 makes a task of a goal and returns while its model has not said a word', async () => {
     const { engine, held, call } = await setup()
     const output = await call('task:create', { goal: 'Analyse Q1' })
-    expect(Object.keys(output)).toEqual(['taskId'])
+    expect(Object.keys(output)).toEqual(['taskId', 'branch'])
     const { taskId } = output as { taskId: string }
     expect(await engine.get(taskId)).toMatchObject({ goal: 'Analyse Q1', name: 'Analyse Q1', executor: 'agent' })
     ;(await held.asked(0)).answer.resolve({ text: 'Done' })

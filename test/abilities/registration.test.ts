@@ -8,6 +8,8 @@ const taskAbilities = [
   'task:active',
   'task:answer',
   'task:cancel',
+  'task:complete',
+  'task:context',
   'task:create',
   'task:get',
   'task:kill',
@@ -63,7 +65,8 @@ describe('The abilities of an engine', () => {
       route: required('task:route'),
       stream: required('task:stream'),
     }).toEqual({
-      create: ['goal'],
+      // A goal, or a name or description for those who join it: no list of keys says that.
+      create: [],
       cancel: ['taskId', 'reason'],
       active: [],
       spawn: ['goal'],
@@ -88,9 +91,10 @@ describe('The abilities of an engine', () => {
     const create = definitions.find(({ function: { name } }) => name === 'task_create')
     expect(create?.function.parameters).toMatchObject({
       type: 'object',
-      required: ['goal'],
       properties: { goal: { type: 'string' }, parentTaskId: { type: 'string' } },
     })
+    const spawn = definitions.find(({ function: { name } }) => name === 'task_spawn')
+    expect(spawn?.function.parameters).toMatchObject({ required: ['goal'] })
     for (const ability of ledgerAbilities) {
       await refusalOf(surface(engine, modelOf(id))(ability, { taskId: id }), 'FORBIDDEN')
     }

@@ -1,8 +1,7 @@
 // `kill -9` at the writes of an agent's ledger, before them and after them; then another process goes on with the same script.
 // The conversation is complete, no tool ran twice, and of what was interrupted the model was told. ERRAND_TORTURE=1 kills at
-// every write; by default at one of each kind (`onePointOfEachKind` says what that is, and why it is enough).
-import { spawn } from 'node:child_process'
-import { tmpdir } from 'node:os'
+// every write; by default at one of each kind (`onePointOfEachKind` says what that is, and why it is enough; the deaths
+// of those that are killed twice are drawn from among all).
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/api.ts'
@@ -14,34 +13,15 @@ import { createPlace, drawSeed, type Place, randomOf, twoAtATime } from '../cras
 import { violations } from '../crash/invariants.ts'
 import type { Death } from '../crash/mortal-ledger.ts'
 import { complaintsOf, type Evidence, gather } from './kill-checks.ts'
+import { everyPoint, onePointOfEachKind, playAlone } from './kill-points.ts'
 import type { KillOrders } from './kill-process.ts'
 import { answerAll, createStoryModel, story, storyAbilities } from './kill-story.ts'
 
 const program = join(import.meta.dirname, 'kill-process.ts')
 const torture = process.env['ERRAND_TORTURE'] === '1'
 
-interface Ended {
-  signal: NodeJS.Signals | null
-  said: string
-  complaints: string
-}
-
 /** The story in a process of its own, to its end or to its death. */
-function play(place: Place, orders: Omit<KillOrders, 'ledger' | 'effects'> = {}): Promise<Ended> {
-  const given: KillOrders = { ledger: place.ledger, effects: place.effects, ...orders }
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, JSON.stringify(given)], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-crash-compile-cache') },
-  })
-  const ended: Ended = { signal: null, said: '', complaints: '' }
-  child.stdout.on('data', (chunk: Buffer) => {
-    ended.said += chunk.toString()
-  })
-  child.stderr.on('data', (chunk: Buffer) => {
-    ended.complaints += chunk.toString()
-  })
-  return new Promise((resolve) => child.once('close', (_code, signal) => resolve({ ...ended, signal })))
-}
+const play = (place: Place, orders: Omit<KillOrders, 'ledger' | 'effects'> = {}) => playAlone(program, place, orders)
 
 interface GoOnOptions {
   careless?: boolean
@@ -71,30 +51,6 @@ async function goOn(place: Place, { careless = false, wrap = (ledger) => ledger 
 /** The laws of every ledger. The marks of this story are held against its calls by its own checks. */
 function laws(place: Place): string[] {
   return violations({ ...place, effects: '/dev/null' }).filter((each) => !each.endsWith('was never executed'))
-}
-
-type Point = Death & { name: string }
-
-const everyPoint = (steps: readonly string[]): Point[] =>
-  steps.flatMap((name, index): Point[] => [
-    { step: index + 1, when: 'before', name },
-    { step: index + 1, when: 'after', name },
-  ])
-
-/**
- * One point of each kind. What the next process finds is decided by the last write that became durable, and by what had been done
- * on the strength of it. Who dies before a write had heard of the one before and acted on it: a kind is a pair of writes that
- * follow each other, and the first of each pair dies. Who dies after a write told nobody of it: a kind is a name, and the first
- * and the last of each name die. Any other point repeats one of these further on in the conversation; the deaths of those that
- * are killed twice are drawn from among all.
- */
-function onePointOfEachKind(steps: readonly string[]): Point[] {
-  const pairs = steps.map((name, index) => `${steps[index - 1] ?? 'nothing'}, then ${name}`)
-  return everyPoint(steps).filter(({ step, when, name }) => {
-    const index = step - 1
-    if (when === 'before') return pairs.indexOf(pairs[index] as string) === index
-    return steps.indexOf(name) === index || steps.lastIndexOf(name) === index
-  })
 }
 
 const interruptedIn = ({ calls }: Evidence) =>

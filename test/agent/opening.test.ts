@@ -148,9 +148,17 @@ describe('Memory', () => {
   )
 
   it('S1-070 an engine without it asks nobody', async () => {
-    const engine = await openEngine({ model: mirror() })
+    const engine = await openEngine({ model: mirror(), memory: false })
     expect(await engine.result(await engine.create({ goal: 'Bake' }))).not.toContain(heading)
     expect(engine.bus.log().filter(({ abilityId }) => abilityId.startsWith('mem:'))).toEqual([])
+  })
+
+  it('S1-070 the engine’s own, as long as it knows nothing, says nothing', async () => {
+    const engine = await openEngine({ model: mirror() })
+    expect(await engine.result(await engine.create({ goal: 'Bake' }))).not.toContain(heading)
+    await engine.bus.call('mem:remember', { text: 'Baking goes best with rye' })
+    const second = await engine.result(await engine.create({ goal: 'Bake' }))
+    expect(second).toContain(`${heading}\n\nBaking goes best with rye`)
   })
 
   it.each([

@@ -15,7 +15,7 @@ describe('an option', () => {
     expect(refusal.details.known).toEqual(expect.arrayContaining(['ledger', 'executors', 'limits']))
     expect(refusal.message).toContain('Did you mean "maxConcurrent"?')
     // Not offered yet.
-    await refusalOf(createEngine({ memory: {} } as never), 'UNKNOWN_OPTION')
+    await refusalOf(createEngine({ telemetry: {} } as never), 'UNKNOWN_OPTION')
     await refusalOf(createEngine({ ledger: 'postgres://localhost/errand' }), 'NOT_OFFERED')
   })
 

@@ -5,10 +5,18 @@ import { createMachine } from 'xstate'
 import { taskStatuses } from '../../src/entities/task.ts'
 import { callMachine } from '../../src/machines/call-machine.ts'
 import { toMermaid } from '../../src/machines/diagram.ts'
+import { objectiveMachine } from '../../src/machines/objective-machine.ts'
+import { stintMachine } from '../../src/machines/stint-machine.ts'
 import { supervisorMachine } from '../../src/machines/supervisor-machine.ts'
 import { taskEvents, taskMachine, taskTransitions } from '../../src/machines/task-machine.ts'
 
-const charts = { task: taskMachine, call: callMachine, supervisor: supervisorMachine }
+const charts = {
+  task: taskMachine,
+  call: callMachine,
+  supervisor: supervisorMachine,
+  objective: objectiveMachine,
+  stint: stintMachine,
+}
 
 /** Every path to something in a configuration that JSON cannot hold. */
 function losses(value: unknown, path = 'config'): string[] {

@@ -407,7 +407,7 @@ describe('getAllToolDefinitions', () => {
     const create = tools.find((tool) => tool.function.name === 'task_create')
     expect(create).toMatchObject({
       type: 'function',
-      function: { parameters: { type: 'object', properties: { goal: { type: 'string' } }, required: ['goal'] } },
+      function: { parameters: { type: 'object', properties: { goal: { type: 'string' } } } },
     })
     const { taskId } = await invoke('task:create', { goal: 'Look at the tools' })
     await ended(bus, taskId)

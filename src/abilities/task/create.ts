@@ -1,8 +1,43 @@
-// task:create: makes a task, stored with the opening of its conversation before anybody works on it.
+// task:create: makes a task, stored with the opening of its conversation before anybody works on it, and with the branch of memory
+// that whoever works on it has in common.
 import { z } from 'zod'
+import type { CreateOptions } from '../../api.ts'
 import { defineAbility } from '../../bus/ability.ts'
+import type { Caller } from '../../bus/caller.ts'
+import { ErrandError } from '../../errors.ts'
+import type { Op, Reads } from '../../ledger/ledger.ts'
+import { teamFields } from '../../options.ts'
 import type { AbilityHost } from '../ability-host.ts'
+import { eitherCase } from '../either-case.ts'
 import { createTask, newTaskSchema, tasksNamedBy } from './new-task.ts'
+
+const word = z.string().trim().min(1).max(100)
+
+const inputSchema = newTaskSchema
+  .extend({
+    goal: newTaskSchema.shape.goal
+      .optional()
+      .describe(
+        'What the task is to achieve, in full: it is all that its agent is told. Without one (then with a name or a description) it is for agents that join it.',
+      ),
+    name: newTaskSchema.shape.name.describe(
+      'A short name for lists. Default: the first line of the goal, or of the description.',
+    ),
+    description: z.string().trim().min(1).max(100_000).optional().describe('What one needs to know to work on it.'),
+    type: teamFields.type.describe('What kind of work it is, to list and compare tasks by: bug_fix, research, …'),
+    tags: z.array(word).max(100).optional(),
+    objectives: teamFields.objectives.describe('What is to be reached, in parts; they are numbered from 1.'),
+    parentBranch: teamFields.parentBranch.describe(
+      'Branch of memory that gets what lasts. Default: that of the team above, else main.',
+    ),
+    durableThreshold: teamFields.durableThreshold.describe('How certain a fact must be to last, 0 to 1.'),
+    durableCategories: teamFields.durableCategories.describe('Categories of facts that last.'),
+    agentId: teamFields.agentId.describe('The name under which its agent works in the team.'),
+  })
+  .refine(({ goal, name, description }) => (goal ?? name ?? description) !== undefined, {
+    path: ['goal'],
+    message: 'expected a goal, or for a task that agents join a name or a description',
+  })
 
 /** Returns without waiting for any of the work. */
 export function taskCreate(host: AbilityHost) {
@@ -10,11 +45,38 @@ export function taskCreate(host: AbilityHost) {
     id: 'task:create',
     description:
       'Creates a task that works towards a goal in the background; a task that calls gets a subtask of its own.',
-    input: newTaskSchema,
-    output: z.object({ taskId: z.string() }),
+    input: eitherCase(inputSchema),
+    output: z.object({ taskId: z.string(), branch: z.string() }),
     scope: tasksNamedBy,
     // Made once under the identity of its call, so to make it again does no harm.
     onInterrupt: 'rerun',
-    handle: async (input, context) => ({ taskId: (await createTask(host, input, context)).id }),
+    async handle(input, context) {
+      const { parentBranch } = input
+      if (parentBranch !== undefined) await host.read((tx) => requireOwnBranch(tx, context.caller, parentBranch))
+      const { id: taskId } = await createTask(host, input, context, { ...namedBy(input), team: true })
+      const team = await host.read((tx) => tx.team.get(taskId))
+      return { taskId, branch: team?.branch as string }
+    },
   })
+}
+
+const longestDefaultName = 80
+
+/** A task without a goal is called what it is described as. */
+function namedBy({ goal, name, description }: z.output<typeof inputSchema>): Pick<CreateOptions, 'name'> {
+  if (goal !== undefined || name !== undefined) return {}
+  return { name: description?.split('\n')[0]?.trim().slice(0, longestDefaultName).toWellFormed() as string }
+}
+
+/** What a task's model learns goes to its own team, wherever it would rather have it. @throws ErrandError FORBIDDEN */
+function* requireOwnBranch(tx: Reads, { taskId }: Caller, branch: string): Op<void> {
+  if (taskId === undefined) return
+  const place = (yield* tx.task.get(taskId))?.policy.team
+  const team = place === undefined ? undefined : yield* tx.team.get(place.taskId)
+  if (team?.branch === branch) return
+  throw new ErrandError(
+    'FORBIDDEN',
+    `What is below ${taskId} gives what it learns to ${team === undefined ? 'the branch that is its own' : `"${team.branch}"`}, and not to "${branch}". Leave \`parentBranch\` out.`,
+    { taskId, branch },
+  )
 }

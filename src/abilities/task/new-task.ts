@@ -42,17 +42,18 @@ export const newTaskSchema = z.strictObject({
     .optional()
     .describe('Ids of tasks that must be completed before it starts.'),
 })
-export type NewTaskInput = z.output<typeof newTaskSchema>
+export type NewTaskInput = Partial<z.output<typeof newTaskSchema>>
 
 export function tasksNamedBy({ parentTaskId, blockedBy = [] }: NewTaskInput): string[] {
   return [...idsIn(parentTaskId), ...blockedBy]
 }
 
-/** A call that a crash interrupted may have made it: repeated, it finds that one. */
+/** A call that a crash interrupted may have made it: repeated, it finds that one. `more` is what `create` takes beside it. */
 export async function createTask(
   host: AbilityHost,
   input: NewTaskInput,
   { caller, identity }: AbilityContext,
+  more: CreateOptions = {},
 ): Promise<Task> {
   refuseCommands(caller, input.executor)
   const { parentTaskId, ...fields } = input
@@ -61,6 +62,7 @@ export async function createTask(
   const [task] = await engine.create([
     {
       ...(fields as CreateOptions & { executor?: string }),
+      ...more,
       ...(parentId === undefined ? {} : { parentId }),
       ...(identity === undefined ? {} : { key: identity }),
     },

@@ -1,10 +1,12 @@
-// Before the first step: what the conversation opens with, what memory recalls, and what the tasks before this one came to.
+// Before the first step: what the conversation opens with, what the tasks before this one came to, what its team knows, and what memory
+// recalls.
 import type { AgentRun } from '../../agent-run.ts'
 import type { Task } from '../../entities/task.ts'
 import { Failure } from '../../errors.ts'
 import type { ExecutorTask, Run } from '../../executor.ts'
 import { defaultSystemPrompt } from '../../steps/draft.ts'
 import { recall, recallHeading } from './recall.ts'
+import { teamBriefing, teamHeading } from './team-briefing.ts'
 
 const resultsHeading = 'Results of the tasks that this one comes after:'
 
@@ -16,6 +18,8 @@ export async function openConversation(
   instructions: string | undefined,
 ): Promise<void> {
   const { system, steps, unread } = await talk.conversation()
+  // One that goes on has its place; but it may have been waiting for it.
+  const place = steps.length === 0 || talk.policy.team !== undefined ? await talk.place() : undefined
   if (steps.length > 0) return
   const say = (role: 'system' | 'user', content: string): Promise<void> =>
     talk.append({ id: talk.nextId('msg'), role, content })
@@ -30,6 +34,10 @@ export async function openConversation(
   if (!said(resultsHeading)) {
     const results = resultsOf(await run.dependencies())
     if (results !== '') await say('system', `${resultsHeading}\n\n${results}`)
+  }
+  if (place !== undefined && !said(teamHeading)) {
+    const briefing = await teamBriefing(talk, place, run.signal)
+    if (briefing !== '') await say('system', briefing)
   }
   if (!said(recallHeading)) {
     const recalled = await recall(talk, task.goal ?? task.name, run.signal)

@@ -19,7 +19,24 @@ const recalledSchema = z.object({ chunks: z.array(piece).optional(), nodes: z.ar
 
 /** Texts joined by blank lines; empty when there is nothing. Never rejects but for the end of the run. */
 export async function recall(talk: AgentRun, query: string, signal: AbortSignal): Promise<string> {
-  if (!talk.bus.has('mem:retrieve')) return ''
+  const answer = await askMemory(talk, 'mem:retrieve', { query, limit: mostRecalled }, recalledSchema, signal)
+  const recalled = (answer?.chunks ?? answer?.nodes ?? [])
+    .map(({ content, text }) => content ?? text ?? '')
+    .filter((text) => text !== '')
+    .join('\n\n')
+    .slice(0, mostRecalledText)
+  return storableText(recalled)
+}
+
+/** Asked as the task itself: undefined where nobody answers, in time and as expected. @throws the reason of the signal. */
+export async function askMemory<T>(
+  talk: AgentRun,
+  abilityId: string,
+  input: unknown,
+  schema: z.ZodType<T>,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  if (!talk.bus.has(abilityId)) return undefined
   const { taskId, run } = talk.caller
   const caller = {
     surface: 'agent',
@@ -30,18 +47,11 @@ export async function recall(talk: AgentRun, query: string, signal: AbortSignal)
   const timer = talk.clock.setTimeout(() => late.abort(new Error('memory took too long')), longestRecallMs)
   try {
     const until = AbortSignal.any([signal, late.signal])
-    const asked = talk.bus.call('mem:retrieve', { query, limit: mostRecalled }, { caller, signal: until })
-    const answer = recalledSchema.parse(await untilAborted(asked, until))
-    const recalled = (answer.chunks ?? answer.nodes ?? [])
-      .map(({ content, text }) => content ?? text ?? '')
-      .filter((text) => text !== '')
-      .join('\n\n')
-      .slice(0, mostRecalledText)
-    return storableText(recalled)
+    return schema.parse(await untilAborted(talk.bus.call(abilityId, input, { caller, signal: until }), until))
   } catch (error) {
     signal.throwIfAborted()
-    talk.report(error, 'recall from memory')
-    return ''
+    talk.report(error, abilityId === 'mem:retrieve' ? 'recall from memory' : 'hear of the team')
+    return undefined
   } finally {
     talk.clock.clearTimeout(timer)
   }

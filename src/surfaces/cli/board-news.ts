@@ -58,6 +58,12 @@ function wordsOf(event: TaskEvent, task: BoardTask | undefined): string | undefi
       return 'asks something'
     case 'task.answered':
       return 'answered'
+    case 'agent.joined':
+      return `joined by ${textOf(event, 'agentId')}`
+    case 'agent.completed':
+      return `left by ${textOf(event, 'agentId')}, who has done a part of it`
+    case 'objective.updated':
+      return `objective ${String(event.data['objectiveId'])} is ${textOf(event, 'to')}`
     case 'task.updated':
       return 'changed'
     case 'task.waiting':
@@ -74,6 +80,7 @@ function wordsOf(event: TaskEvent, task: BoardTask | undefined): string | undefi
     case 'message.appended':
     case 'output.written':
     case 'progress.reported':
+    case 'team.closed':
       return undefined
   }
 }

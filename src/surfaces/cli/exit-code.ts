@@ -35,6 +35,11 @@ const badInput: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'NOT_OFFERED',
   'INVALID_PLAN',
   'NO_MODEL',
+  'ALREADY_ACTIVE',
+  'NOT_ACTIVE',
+  'AGENTS_ACTIVE',
+  'OBJECTIVES_OPEN',
+  'BRANCH_CLOSED',
 ])
 
 /** The exit code of whatever was thrown. */

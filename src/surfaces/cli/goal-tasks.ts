@@ -17,7 +17,7 @@ function withoutDefault(task: PlanTask): PlanTask {
 
 /** What means something only to the run of an agent would be refused. */
 function claimable(spec: PlanTaskSpec): PlanTaskSpec {
-  const { executor: _1, systemPrompt: _2, retry: _3, timeoutMs: _4, onInterrupt: _5, ...kept } = spec
+  const { executor: _1, systemPrompt: _2, retry: _3, timeoutMs: _4, onInterrupt: _5, agentId: _6, ...kept } = spec
   return kept
 }
 

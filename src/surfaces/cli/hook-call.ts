@@ -55,11 +55,18 @@ export function inSession(io: CommandIo, { cwd }: HookInput): CommandIo {
   return cwd !== undefined && existsSync(cwd) ? { ...io, cwd } : io
 }
 
-/** The first task that the environment names and that there is. */
-export async function taskOfSession(io: CommandIo, { engine, board }: BoardAccess): Promise<BoardRef | undefined> {
-  for (const variable of taskVariables) {
-    const named = io.env[variable]?.trim()
-    if (!named) continue
+/** What may name the task of a session: what its hook was called with, else the environment. */
+export function namesOfTask(io: CommandIo, [given]: readonly string[] = []): string[] {
+  if (given !== undefined) return [given]
+  return taskVariables.flatMap((variable) => io.env[variable]?.trim() || [])
+}
+
+/** The first of these tasks that there is. */
+export async function findNamed(
+  { engine, board }: BoardAccess,
+  names: readonly string[],
+): Promise<BoardRef | undefined> {
+  for (const named of names) {
     try {
       const id = await boardRef(engine, named)
       await engine.bus.call('board:get', { id, board }, fromHere)

@@ -49,7 +49,7 @@ function fenceOf({ fence }: OwnerFlags): { fence?: number } {
 }
 
 /** What `write` resolves to; the engine's refusals of a claim say which flag would help. */
-export async function asOwner(task: Task, quote: Quoted, write: () => Promise<Task>): Promise<Task> {
+export async function asOwner<T>(task: Task, quote: Quoted, write: () => Promise<T>): Promise<T> {
   try {
     return await write()
   } catch (error) {

@@ -36,6 +36,7 @@ export function parsePlan(source: PlanSource, path: string): Plan {
     shell: raw.shell,
     after: [],
     autoStart: true,
+    team: false,
   }
   const tasks = parseLevel(root, raw.tasks, ['tasks'], null)
   const byPath = new Map(flatten(tasks).map((task) => [task.path, task]))
@@ -66,6 +67,8 @@ interface Scope {
   /** Paths that the groups around come after. */
   after: string[]
   autoStart: boolean
+  /** It, or a group around it, is a team's. */
+  team: boolean
 }
 
 function parseLevel(scope: Scope, raw: Record<string, unknown>, at: PlanPath, parent: string | null): PlanTask[] {
@@ -103,7 +106,9 @@ function parseTask(scope: Scope, name: string, value: unknown, at: PlanPath, par
     shell: raw.shell ?? scope.shell,
     after: [...after, ...scope.after],
     autoStart: scope.autoStart && raw.autoStart !== false,
+    team: scope.team || hasTeam(raw),
   }
+  checkTeam(inner, raw, at, path)
   const children = work === 'tasks' ? parseLevel(inner, raw.tasks ?? {}, [...at, 'tasks'], path) : []
   return {
     path,
@@ -186,7 +191,7 @@ function kindOf(source: PlanSource, raw: RawPlanTask, at: PlanPath, path: string
 }
 
 /** What only an agent has. */
-const agentKeys = ['model', 'system', 'systemPrompt', 'abilities'] as const
+const agentKeys = ['model', 'system', 'systemPrompt', 'abilities', 'agentId'] as const
 
 const foreignKeys: Readonly<Record<Work, ReadonlyArray<keyof RawPlanTask>>> = {
   run: agentKeys,
@@ -195,6 +200,23 @@ const foreignKeys: Readonly<Record<Work, ReadonlyArray<keyof RawPlanTask>>> = {
   tasks: ['input', 'retry', 'timeout', 'timeoutMs', 'notBefore', 'onInterrupt', ...agentKeys],
   executor: ['cwd', 'env', 'shell', ...agentKeys],
   role: ['cwd', 'env', 'shell', 'retry', 'timeout', 'timeoutMs', 'onInterrupt', 'autoStart', ...agentKeys],
+}
+
+/** Here and not only by the engine, so that it is said of a line of the file, and before anything is created. */
+function checkTeam({ source, team }: Scope, raw: RawPlanTask, at: PlanPath, path: string): void {
+  if (raw.team === false && hasTeam(raw)) {
+    throw source.error(
+      [...at, 'team'],
+      `The task "${path}" has \`team: false\` beside a key that only a team has: leave one of them out`,
+    )
+  }
+  if (raw.agentId !== undefined && !team) {
+    throw source.error(
+      [...at, 'agentId'],
+      `The task "${path}" has \`agentId\`, the name of its agent in a team, but neither it nor a group around it has \`team: true\``,
+      { at: 'key' },
+    )
+  }
 }
 
 function checkExecutor(source: PlanSource, executor: string, at: PlanPath, path: string): void {
@@ -220,6 +242,7 @@ function specOf(scope: Scope, raw: RawPlanTask, name: string, work: Work): PlanT
     ...(raw.notBefore === undefined ? {} : { notBefore: raw.notBefore }),
     ...(raw.onInterrupt === undefined ? {} : { onInterrupt: raw.onInterrupt }),
     ...familyOf(raw),
+    ...teamOf(raw),
     ...(raw.metadata === undefined ? {} : { metadata: raw.metadata }),
   }
 }
@@ -233,6 +256,29 @@ function familyOf(raw: RawPlanTask): PlanTaskSpec {
     ...(role === undefined ? {} : { role }),
     ...(tags === undefined ? {} : { tags }),
   }
+}
+
+/** What makes it a team's task, and the name that its agent has in one. */
+function teamOf(raw: RawPlanTask): PlanTaskSpec {
+  const { team, type, objectives, parentBranch, durableThreshold, durableCategories, agentId } = raw
+  return {
+    ...(team === undefined ? {} : { team }),
+    ...(type === undefined ? {} : { type }),
+    ...(objectives === undefined ? {} : { objectives }),
+    ...(parentBranch === undefined ? {} : { parentBranch }),
+    ...(durableThreshold === undefined ? {} : { durableThreshold }),
+    ...(durableCategories === undefined ? {} : { durableCategories }),
+    ...(agentId === undefined ? {} : { agentId }),
+  }
+}
+
+/** Anything that only a team has makes one. */
+function hasTeam(raw: RawPlanTask): boolean {
+  const { team, type, objectives, parentBranch, durableThreshold, durableCategories } = raw
+  return (
+    team === true ||
+    [type, objectives, parentBranch, durableThreshold, durableCategories].some((each) => each !== undefined)
+  )
 }
 
 function retryOf({ maxBackoff, ...policy }: NonNullable<RawPlanTask['retry']> & { maxBackoff?: number }): Retry {

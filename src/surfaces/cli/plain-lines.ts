@@ -79,7 +79,14 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
     case 'call.completed':
     case 'message.appended':
     case 'progress.reported':
+    case 'team.closed':
       return []
+    case 'agent.joined':
+      return [`${textOf(event, 'agentId')} joins the team`]
+    case 'agent.completed':
+      return [`${textOf(event, 'agentId')} has done its part`]
+    case 'objective.updated':
+      return [`objective ${String(event.data['objectiveId'])} is ${textOf(event, 'to')}`]
   }
 }
 

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { abilityListSchema } from '../../entities/ability-pattern.ts'
 import { childFailurePolicies, dependencyFailurePolicies, onInterruptPolicies } from '../../entities/task.ts'
-import { retryOptionSchema } from '../../options.ts'
+import { retryOptionSchema, teamFields } from '../../options.ts'
 import { durationForms, parseDuration } from './duration.ts'
 
 /** A moment, or so long after a run of the plan creates the task or gives it another attempt. */
@@ -91,6 +91,13 @@ const abilities = z.union(
   'expected what the agent may call: a list of abilities like [fs:read, "task:*"]',
 )
 
+const objectives = z
+  .array(
+    z.union([text, z.strictObject({ description: text })], 'expected a text, or { description }'),
+    'expected a list of what is to be reached, like ["The login is repaired", "It has tests"]',
+  )
+  .max(1_000)
+
 const tasks = z.record(z.string(), z.unknown(), 'expected tasks by name, like { lines: { run: "wc -l *" } }')
 
 /** The keys of a task. `tasks` is judged level by level, so that each complaint is about one task. */
@@ -126,6 +133,8 @@ export const planTaskSchema = z.strictObject({
   shell: text.optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
   autoStart: z.boolean().optional(),
+  ...teamFields,
+  objectives: objectives.optional(),
 })
 export type RawPlanTask = z.output<typeof planTaskSchema>
 

@@ -64,6 +64,14 @@ export const verbs: VerbTable = {
     summary: 'let a task go on without others',
     load: async () => (await import('./verbs/unblock.ts')).unblockVerb,
   },
+  task: {
+    summary: 'tasks that several agents work on with one memory',
+    load: async () => (await import('./verbs/task.ts')).taskVerb,
+  },
+  memory: {
+    summary: 'what agents found out, and where it comes from',
+    load: async () => (await import('./verbs/memory.ts')).memoryVerb,
+  },
   board: {
     summary: 'one list of work for agents and people',
     load: async () => (await import('./verbs/board.ts')).boardVerb,

@@ -69,7 +69,8 @@ function resultOf(task: TaskDetail): ToolResult {
     const { code, message } = task.error ?? { code: 'TASK_FAILED', message: 'failed' }
     return failureResult({ code, message, details: { taskId: task.id } })
   }
-  return answerResult({ taskId: task.id, status: task.status, result: task.result })
+  const { id: taskId, branch, status, result } = task
+  return answerResult({ taskId, ...(branch === undefined ? {} : { branch }), status, result })
 }
 
 function messageOf({ canonicalStatus, statusReason, error, questions, progress }: TaskDetail): string | undefined {

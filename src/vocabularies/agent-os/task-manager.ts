@@ -166,6 +166,8 @@ class TaskManager implements TaskManagerState {
       maxConcurrent: maxConcurrentTasks,
       maxIterations: maxIterationsPerTask,
       executors: { [agentName]: agent() },
+      // Memory is another process of that system: whoever has one registers it, before or after.
+      memory: false,
       work: this.#works,
     }
   }

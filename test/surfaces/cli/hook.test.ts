@@ -146,7 +146,93 @@ describe('session-start', () => {
   })
 })
 
-describe('session-end', () => {
+describe('session-start with a team', () => {
+  async function withTeam() {
+    const place = await chain()
+    await using engine = await createEngine({ ledger: join(place.folder, 'ledger.db'), work: false })
+    const objectives = ['Find the cause', 'Repair it']
+    const { taskId } = await engine.bus.call('task:create', { name: 'Repair the login', objectives })
+    await engine.bus.call('agent:join', { taskId, agentId: 'anna', objectives: [1] })
+    await engine.bus.call('mem:observe', {
+      sessionId: 's',
+      taskId,
+      agentId: 'anna',
+      type: 'discovery',
+      content: 'No cookie.',
+    })
+    await engine.bus.call('agent:complete', { taskId, agentId: 'anna', summary: 'Found it.' })
+    const part = await engine.create({ name: 'Repair the cookie', parentId: taskId })
+    return { place, taskId, part: part.id }
+  }
+
+  test('S2-047 tells what the team knows, and how the task stands', async () => {
+    const { place, taskId } = await withTeam()
+    await using _gone = place
+    for (const variable of ['ERRAND_TASK_ID', 'BM_TASK_ID', 'DAY1_TASK_ID']) {
+      const context = contextOf(await hook(place, 'session-start', { env: { [variable]: taskId } }))
+      expect(context).toContain('Task Context: Repair the login')
+      expect(context).toContain('[DONE] 1. Find the cause (anna)\n[TODO] 2. Repair it')
+      expect(context).toContain('- anna: Found it.')
+      expect(context).toContain('No cookie.')
+      expect(context).toContain('Task 4 of the board: Repair the login\nStatus: pending')
+      expect(context).toMatch(/"errand board claim 4 --as NAME", or the tool board_claim\.$/)
+    }
+  })
+
+  test('S2-047 takes a task that is named as an argument before any variable, and the team above it', async () => {
+    const { place, part } = await withTeam()
+    await using _gone = place
+    const args = [part, '--timeout', '1m']
+    const context = contextOf(await hook(place, 'session-start', { env: { ERRAND_TASK_ID: '1' }, args }))
+    expect(context).toContain('Task Context: Repair the login')
+    expect(context).toContain('of the board: Repair the cookie')
+  })
+
+  test('S2-049 says nothing of a task that there is not, and exits with 0', async () => {
+    const { place } = await withTeam()
+    await using _gone = place
+    expect(await hook(place, 'session-start', { env: { BM_TASK_ID: 'task-of-another-program' } })).toEqual(nothing)
+    expect(await hook(place, 'session-start', { args: ['nowhere', '--timeout', '1m'] })).toEqual(nothing)
+  })
+
+  test('keeps to eight thousand characters, however much the team knows', async () => {
+    await using place = new Workplace()
+    const long = 'x'.repeat(5_000)
+    await place.errand('board', 'add', 'First')
+    await using engine = await createEngine({ ledger: join(place.folder, 'ledger.db'), work: false })
+    const objectives = Array.from({ length: 200 }, (_, n) => `${n} ${long}`)
+    const { taskId } = await engine.bus.call('task:create', { name: 'Much', description: long, objectives })
+    const context = contextOf(await hook(place, 'session-start', { env: { ERRAND_TASK_ID: taskId } }))
+    expect(context.length).toBeLessThanOrEqual(8_000)
+    expect(context).toContain('Task Context: Much')
+    expect(context).toContain('Task 2 of the board: Much\nStatus: pending')
+  })
+})
+
+describe('session-end and memory', () => {
+  test('S2-059 makes facts of what the session has observed, on every branch, with a task or without', async () => {
+    await using place = await chain()
+    await using engine = await createEngine({ ledger: join(place.folder, 'ledger.db'), work: false })
+    const { taskId, branch } = await engine.bus.call('task:create', { name: 'Repair the login' })
+    const seen = { sessionId: 'abc', type: 'decision' } as const
+    await engine.bus.call('mem:observe', { ...seen, taskId, content: 'The cookie has to be strict.' })
+    await engine.bus.call('mem:observe', { ...seen, content: 'We deploy on Mondays.' })
+    await engine.bus.call('mem:observe', { ...seen, sessionId: 'other', content: 'Not yet.' })
+    const texts = async (of: string) =>
+      (await engine.bus.call('mem:facts', { branch: of })).facts.map(({ text }) => text)
+    const input = { session_id: 'abc', reason: 'logout' }
+    expect(await hook(place, 'session-end', { input })).toEqual(nothing)
+    expect(await texts(branch)).toEqual(['The cookie has to be strict.'])
+    expect(await texts('main')).toEqual(['We deploy on Mondays.'])
+    // Again changes nothing, and a session that has seen nothing is no news either.
+    expect(await hook(place, 'session-end', { input, env: { ERRAND_TASK_ID: taskId } })).toEqual(nothing)
+    expect(await hook(place, 'session-end', { input: { session_id: 'unheard of' } })).toEqual(nothing)
+    expect(await texts('main')).toEqual(['We deploy on Mondays.'])
+    expect((await engine.messages(taskId)).map(({ content }) => content)).toEqual([
+      expect.stringMatching(/^Session abc ended at/),
+    ])
+  })
+
   const input = { session_id: 'abc', reason: 'logout', transcript_path: '/tmp/t.jsonl', cwd: '/nowhere' }
 
   test('leaves a note that the next session reads; a claim stays as it is', async () => {

@@ -63,7 +63,7 @@ describe.each(all)('A client of the $era era over $name', withProcesses, ({ era,
 
     const created = await client.call('task_create', { goal: 'Say hello', executor: 'echo', input: { hello: 'world' } })
     const taskId = created.structuredContent?.['taskId'] as string
-    expect(created.content).toEqual([{ type: 'text', text: JSON.stringify({ taskId }) }])
+    expect(created.content).toEqual([{ type: 'text', text: JSON.stringify({ taskId, branch: 'task/echo' }) }])
     const waited = await client.call('task_wait', { taskIds: [taskId] })
     const result = { said: { hello: 'world' } }
     expect(waited.structuredContent).toEqual({ tasks: [{ taskId, status: 'completed', result }] })

@@ -25,6 +25,10 @@ export const addVerb = defineVerb({
     '  --concurrency N  of its children so many may run at once',
     `  --on-child-failure P       what the failure of a child means for it: ${childFailurePolicies.join(', ')}; default ignore`,
     `  --on-dependency-failure P  what becomes of it when one that it comes after fails or is canceled: ${dependencyFailurePolicies.join(', ')}; default block`,
+    '  --team             for several agents with one memory ("errand help task"); each of these makes it so too:',
+    '  --type T           what kind of work it is, to list and compare by',
+    '  --objective TEXT   what is to be reached; may be given several times',
+    '  --parent-branch B  the branch of memory that its own lies below; default: that of the nearest team above, else main',
   ].join('\n'),
   options: {
     name: { type: 'string' },
@@ -43,6 +47,10 @@ export const addVerb = defineVerb({
     concurrency: { type: 'string' },
     'on-child-failure': { type: 'string' },
     'on-dependency-failure': { type: 'string' },
+    team: { type: 'boolean' },
+    type: { type: 'string' },
+    objective: { type: 'string', multiple: true },
+    'parent-branch': { type: 'string' },
   },
   positionals: { max: 1 },
   async run(io, { values, positionals: [name] }) {
@@ -85,6 +93,10 @@ interface AddFlags {
   concurrency?: string | undefined
   'on-child-failure'?: string | undefined
   'on-dependency-failure'?: string | undefined
+  team?: boolean | undefined
+  type?: string | undefined
+  objective?: string[] | undefined
+  'parent-branch'?: string | undefined
 }
 
 /** What the task does. */
@@ -116,6 +128,16 @@ function fieldsOf(flags: AddFlags, name: string | undefined): CreateOptions {
     ...(description === undefined ? {} : { description }),
     ...(notBefore === undefined ? {} : { notBefore: timeOption('not-before', notBefore) }),
     ...policyOf(flags),
+    ...teamOf(flags),
+  }
+}
+
+function teamOf({ team, type, objective: objectives, 'parent-branch': parentBranch }: AddFlags): CreateOptions {
+  return {
+    ...(team === undefined ? {} : { team }),
+    ...(type === undefined ? {} : { type }),
+    ...(objectives === undefined ? {} : { objectives }),
+    ...(parentBranch === undefined ? {} : { parentBranch }),
   }
 }
 

@@ -3,37 +3,43 @@ import { lineOf } from '../../../../board/list-text.ts'
 import type { BoardRef, BoardTask } from '../../../../entities/board.ts'
 import { type BoardAccess, fromHere, memberName, withBoard } from '../../board-place.ts'
 import {
+  findNamed,
   hookOptions,
   hookOptionsHelp,
   hookTimeout,
   inSession,
   inTime,
+  namesOfTask,
   readHookInput,
-  taskOfSession,
 } from '../../hook-call.ts'
 import { printJson } from '../../io.ts'
 import { contextText, longestContext, readContext } from '../../task-context.ts'
-import { cleanLine } from '../../terminal-text.ts'
+import { cleanLine, cleanText } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
 const mostShown = 20
 const widestLine = 200
+/** Characters that are left for how the task stands on the board, however much its team knows. */
+const leastOfBoard = 2_000
 
 export const sessionStartVerb = defineVerb({
-  usage: 'hook session-start [--as NAME] [--board NAME] [--timeout DURATION]',
+  usage: 'hook session-start [TASK] [--as NAME] [--board NAME] [--timeout DURATION]',
   help: [
-    "Prints the context of the session's task, else what may be claimed on the board and what the agent holds, as the JSON of a SessionStart hook; nothing where there is neither. Takes the JSON of the hook on standard input.",
+    "Prints the context of the session's task (TASK, else the one that ERRAND_TASK_ID, BM_TASK_ID or DAY1_TASK_ID names), as the JSON of a SessionStart hook: what its team knows, if it has one, and how it stands. Nothing for a task that there is not. Where none is named: what may be claimed on the board and what the agent holds, if there is anything. Takes the JSON of the hook on standard input.",
     ...hookOptionsHelp,
   ].join('\n'),
   options: hookOptions,
-  positionals: { max: 0 },
+  positionals: { max: 1 },
   silent: true,
-  run: (io, { values }) =>
+  run: (io, { values, positionals }) =>
     inTime(io, hookTimeout(values), async () => {
       const session = inSession(io, await readHookInput(io))
       const work = async (place: BoardAccess): Promise<string> => {
-        const id = await taskOfSession(io, place)
-        return id === undefined ? boardContext(place, memberName(io, values)) : taskContext(place, id)
+        const names = namesOfTask(io, positionals)
+        if (names.length === 0) return boardContext(place, memberName(io, values))
+        const id = await findNamed(place, names)
+        // Somebody's task, and none of ours: the board has nothing to say about it (conformance S2-049).
+        return id === undefined ? '' : taskContext(place, id)
       }
       const context = await withBoard(session, values, work, { folders: false })
       if (context === '') return
@@ -44,7 +50,20 @@ export const sessionStartVerb = defineVerb({
 async function taskContext(place: BoardAccess, id: BoardRef): Promise<string> {
   const context = await readContext(place, id)
   const next = nextStep(context.task)
-  return `${contextText(context, longestContext - next.length)}${next}`
+  const team = cleanText(await teamContext(place, context.task.taskId)).slice(0, longestContext - leastOfBoard)
+  const before = team === '' ? '' : `${team}\n\n`
+  return `${before}${contextText(context, longestContext - before.length - next.length)}${next}`
+}
+
+/** What the team knows that works on the task, or on one above it; empty where there is none (conformance S2-047). */
+async function teamContext({ engine }: BoardAccess, id: string): Promise<string> {
+  for (let taskId: string | null | undefined = id; taskId != null; taskId = (await engine.get(taskId))?.parentId) {
+    const { task } = await engine.bus.call('task:context', { taskId }, fromHere)
+    if (task === undefined || task.branch === null) continue
+    const { text = '' } = await engine.bus.call('task:context', { taskId, format: 'text' }, fromHere)
+    return text
+  }
+  return ''
 }
 
 /** What one may do with the task, as far as its state allows anything. */

@@ -1,0 +1,44 @@
+// mem:why: where a fact comes from and why it is as sure as it is.
+import { z } from 'zod'
+import { defineAbility } from '../../bus/ability.ts'
+import { decisionKinds } from '../../entities/memory.ts'
+import { whyFact } from '../../memory/why-fact.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import { eitherCase } from '../either-case.ts'
+import { factIdSchema, factSchema, historyTypeSchema, observationSchema } from './mem-input.ts'
+
+const decisionSchema = z.object({
+  kind: z.enum(decisionKinds),
+  otherId: z.string().optional(),
+  observationId: z.string().optional(),
+  similarity: z.number().optional(),
+  before: z.number().optional(),
+  after: z.number().optional(),
+  note: z.string().optional(),
+  historyId: z.string(),
+  type: historyTypeSchema,
+  trigger: z.string(),
+  at: z.number(),
+})
+
+const storyShape = {
+  fact: factSchema,
+  observations: z.array(observationSchema),
+  decisions: z.array(decisionSchema),
+}
+
+/** `sources` are the facts of branches below that it came from, each with what said it. */
+export function memWhy(host: AbilityHost) {
+  return defineAbility({
+    id: 'mem:why',
+    description:
+      'Tells why a fact is as it is: what was observed, what each consolidation decided, where it was carried from.',
+    input: eitherCase(z.strictObject({ factId: factIdSchema }), { id: 'factId' }),
+    output: z.object({
+      ...storyShape,
+      sources: z.array(z.object(storyShape)),
+      successor: factSchema.optional(),
+    }),
+    handle: ({ factId }, { caller }) => whyFact(host, caller, factId),
+  })
+}

@@ -1,0 +1,31 @@
+// task:context: what a new agent has to know of a task.
+import { z } from 'zod'
+import { defineAbility } from '../../bus/ability.ts'
+import { teamContext } from '../../team/context.ts'
+import { contextText } from '../../team/context-text.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import { eitherCase } from '../either-case.ts'
+import { shownContext, teamContextSchema } from '../views/team-view.ts'
+import { taskIdSchema } from './task-input.ts'
+
+const inputSchema = z.strictObject({
+  taskId: taskIdSchema,
+  format: z.enum(['json', 'text']).default('json').describe('`text`: one text for people and models. Default json.'),
+})
+
+/** A caller with a task may name the task of its own subtree, or the one that its team works on: judged in the read itself. */
+export function taskContext(host: AbilityHost) {
+  return defineAbility({
+    id: 'task:context',
+    description:
+      'Tells what there is to know before working on a task with others: objectives, what agents did and do, key facts, progress.',
+    input: eitherCase(inputSchema),
+    /** All but `text` for json, `text` alone for text. */
+    output: teamContextSchema.partial().extend({ text: z.string().optional() }),
+    onInterrupt: 'rerun',
+    async handle({ taskId, format }, { caller }) {
+      const context = await teamContext(host, caller, taskId)
+      return format === 'text' ? { text: contextText(context) } : shownContext(context)
+    },
+  })
+}

@@ -1,0 +1,204 @@
+// Keeps teams in step with the tasks that work in them: an agent whose task has ended is completed, a team whose task is completed is
+// closed. Off the critical path: nothing it does, or fails to do, changes a task. Every working engine does it for all, whoever wrote
+// the end, and what has been done already is done once.
+import type { Clock } from '../clock.ts'
+import type { TaskEvent } from '../entities/event.ts'
+import { isSettled, type TaskRecord } from '../entities/task.ts'
+import type { StintRecord, TeamRecord } from '../entities/team.ts'
+import { ErrandError } from '../errors.ts'
+import type { Ledger, Op, Reads } from '../ledger/ledger.ts'
+import type { Feed } from './feed.ts'
+
+/** What is done to a team, each in one step that looks again whether it is due. */
+export interface TeamWork {
+  /** Completes the agent of a worker that has settled; false where there was nothing to complete any more. */
+  completeAgent(stint: StintRecord, summary: string | undefined): Promise<boolean>
+  /** Consolidates the memory of a completed task for good. */
+  closeTeam(team: TeamRecord, summary: string | undefined): Promise<void>
+}
+
+export interface TeamKeeperOptions extends TeamWork {
+  feed: Feed
+  ledger: Ledger
+  clock: Clock
+  report(error: unknown, context: Record<string, unknown>): void
+}
+
+/** Tasks that are looked at in one transaction. */
+const pageSize = 100
+/** A run does not wait any longer for those before it, in milliseconds. */
+const longestWaitMs = 10_000
+/** Characters of what a task came to, as the agent's summary. */
+const longestSummary = 2_000
+
+/** Somebody else was first, or it is not due any more: nothing to tell anybody of. */
+const doneAlready: ReadonlySet<string> = new Set(['NOT_ACTIVE', 'AGENTS_ACTIVE', 'NOT_FOUND'])
+
+type Due =
+  | { what: 'complete an agent'; task: TaskRecord; stint: StintRecord }
+  | { what: 'close a team'; task: TaskRecord; team: TeamRecord }
+
+export class TeamKeeper {
+  readonly #options: TeamKeeperOptions
+  /** Tasks whose end may concern a team. */
+  readonly #waiting = new Set<string>()
+  /** Who wants to know when what is known by now has been dealt with. */
+  readonly #asking: Array<() => void> = []
+  #work: Promise<void> | undefined
+  #takingUp: Promise<void> | undefined
+  #unlisten: (() => void) | undefined
+  #givenUp = false
+
+  constructor(options: TeamKeeperOptions) {
+    this.#options = options
+  }
+
+  /** Follows the feed from now on, and takes up what nobody was there for. */
+  start(): void {
+    this.#unlisten = this.#options.feed.listen((event) => this.#onEvent(event))
+    this.#takingUp = this.#takeUp()
+  }
+
+  /**
+   * Resolves when what has ended by now is accounted for: all that this engine has heard of, and whatever ended in this team; after
+   * a while in any case. Never rejects.
+   */
+  async accountFor(teamTaskId: string | undefined): Promise<void> {
+    if (teamTaskId !== undefined) {
+      const stints = await this.#read((tx) => tx.team.stints(teamTaskId))
+      for (const { status, workerId } of stints ?? []) {
+        if (status === 'active' && workerId !== null) this.#look(workerId)
+      }
+    }
+    const asked = [this.#takingUp]
+    // What ends from now on is not waited for: in a busy engine there is no end of that.
+    if (this.#work !== undefined) asked.push(new Promise<void>((resolve) => void this.#asking.push(resolve)))
+    await this.#within(longestWaitMs, asked)
+  }
+
+  /** Resolves when all is done, or after so long. Nothing is begun any more. */
+  async close(timeoutMs: number): Promise<void> {
+    this.#unlisten?.()
+    await this.#within(timeoutMs, [this.#takingUp, this.#work])
+    this.#givenUp = true
+  }
+
+  #onEvent({ type, taskId, data }: TaskEvent): void {
+    const isEnd = type === 'task.completed' || type === 'task.canceled' || type === 'task.failed'
+    // The last agent has left: a task that was completed before can be closed now.
+    if ((isEnd && data['willRetry'] !== true) || type === 'agent.completed') this.#look(taskId)
+  }
+
+  #look(taskId: string): void {
+    this.#waiting.add(taskId)
+    this.#work ??= this.#doAll()
+  }
+
+  async #takeUp(): Promise<void> {
+    const known = new Set<string>()
+    for (let after = 0; !this.#givenUp; ) {
+      const found = await this.#read(function* (tx) {
+        const stints = yield* tx.team.abandoned(pageSize)
+        const teams = yield* tx.team.unclosed(pageSize, after)
+        return {
+          teams,
+          taskIds: [...stints.map(({ workerId }) => workerId as string), ...teams.map((each) => each.taskId)],
+        }
+      })
+      const fresh = (found?.taskIds ?? []).filter((id) => !known.has(id))
+      if (fresh.length === 0) break
+      for (const id of fresh) {
+        known.add(id)
+        this.#look(id)
+      }
+      after = found?.teams.at(-1)?.seq ?? after
+      await this.#work
+    }
+    this.#takingUp = undefined
+  }
+
+  async #doAll(): Promise<void> {
+    // The ends that are told of together are looked at together.
+    await Promise.resolve()
+    while (this.#waiting.size > 0 && !this.#givenUp) {
+      const askedBefore = this.#asking.splice(0)
+      const taskIds = [...this.#waiting]
+      this.#waiting.clear()
+      for (let at = 0; at < taskIds.length; at += pageSize) await this.#settle(taskIds.slice(at, at + pageSize))
+      for (const answer of askedBefore) answer()
+    }
+    this.#work = undefined
+    for (const answer of this.#asking.splice(0)) answer()
+  }
+
+  /** One after the other, in the order in which the tasks ended; what follows from the end of an agent at once. */
+  async #settle(taskIds: readonly string[]): Promise<void> {
+    for (const due of (await this.#read((tx) => dueAmong(tx, taskIds))) ?? []) {
+      if (this.#givenUp) return
+      const teamTaskId = await this.#do(due)
+      if (teamTaskId !== undefined) await this.#settle([teamTaskId])
+    }
+  }
+
+  /** The task of a team that the end of an agent may have made due. */
+  async #do(due: Due): Promise<string | undefined> {
+    try {
+      if (due.what === 'close a team') await this.#options.closeTeam(due.team, summaryOf(due.task))
+      else if (await this.#options.completeAgent(due.stint, summaryOf(due.task))) return due.stint.taskId
+    } catch (error) {
+      if (ErrandError.isInstance(error) && doneAlready.has(error.code)) return undefined
+      this.#options.report(error, { taskId: due.task.id, doing: due.what })
+    }
+    return undefined
+  }
+
+  async #read<R>(query: (tx: Reads) => Op<R>): Promise<R | undefined> {
+    try {
+      return await this.#options.ledger.read(query)
+    } catch (error) {
+      this.#options.report(error, { doing: 'look after teams' })
+      return undefined
+    }
+  }
+
+  async #within(timeoutMs: number, given: ReadonlyArray<Promise<void> | undefined>): Promise<void> {
+    const work = given.filter((each) => each !== undefined)
+    if (work.length === 0) return
+    const { clock } = this.#options
+    let timer: unknown
+    const late = new Promise<void>((resolve) => {
+      timer = clock.setTimeout(() => resolve(), timeoutMs)
+    })
+    await Promise.race([Promise.all(work), late])
+    clock.clearTimeout(timer)
+  }
+}
+
+function* dueAmong(tx: Reads, taskIds: readonly string[]): Op<Due[]> {
+  const due: Due[] = []
+  for (const taskId of taskIds) {
+    const task = yield* tx.task.get(taskId)
+    // Who has a team, or works in one, says so in its own row: the end of any other costs no more than this look.
+    if (task?.policy.team === undefined || !isSettled(task.status)) continue
+    const stint = yield* tx.team.stintOfWorker(taskId)
+    if (stint !== undefined) due.push({ what: 'complete an agent', task, stint })
+    if (task.status !== 'completed') continue
+    const team = yield* tx.team.get(taskId)
+    if (team === undefined || team.closedAt !== null) continue
+    // An agent that is still at work will have something to add. Its end is heard of.
+    const stints = yield* tx.team.stints(taskId)
+    if (stints.every(({ status }) => status !== 'active')) due.push({ what: 'close a team', task, team })
+  }
+  return due
+}
+
+/** What a task came to, in a few words; undefined where it said nothing. */
+function summaryOf({ status, result, error, statusReason }: TaskRecord): string | undefined {
+  const said = result === null ? undefined : typeof result === 'string' ? result : JSON.stringify(result)
+  const text =
+    status === 'completed'
+      ? said
+      : [status, status === 'failed' ? error?.message : statusReason].filter((part) => part != null).join(': ')
+  if (text === undefined || text.trim() === '') return undefined
+  return text.length <= longestSummary ? text : `${text.slice(0, longestSummary - 1).toWellFormed()}…`
+}

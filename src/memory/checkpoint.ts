@@ -1,0 +1,66 @@
+// The third level: which facts of a task's branch are worth more than the task. Sure enough and of a category that lasts is durable,
+// everything else ephemeral; the verdict stands with the fact (conformance S2-080…S2-085).
+import { type DurableRule, isDurable } from '../entities/confidence.ts'
+import type { FactRecord } from '../entities/memory.ts'
+import type { TeamRecord } from '../entities/team.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
+import { consolidatePending } from './consolidate-session.ts'
+import { type Consolidated, ConsolidationRun, sumOf } from './consolidation-run.ts'
+import type { Deliberation } from './deliberate.ts'
+import { markFact } from './fact-writes.ts'
+import { durableRuleOf } from './memory-settings.ts'
+import { shortened } from './shortened.ts'
+
+export interface CheckpointRequest {
+  team: TeamRecord
+  taskId: string
+  trigger: string
+}
+
+export interface Checkpoint extends Consolidated {
+  /** Ids of the durable facts, by age. */
+  durable: string[]
+  /** How many stay what they are: of this task. */
+  ephemeral: number
+  summary: string
+}
+
+const allFacts = 1_000_000
+const namedFindings = 5
+const longestFinding = 200
+
+/** What was observed on the branch itself is consolidated first, in runs of their own, and counted in what is returned. */
+export function* checkpointTask(tx: Tx, d: Deliberation, { team, taskId, trigger }: CheckpointRequest): Op<Checkpoint> {
+  const sessions = yield* consolidatePending(tx, d, { branch: team.branch, trigger })
+  const run = new ConsolidationRun(d, {
+    type: 'task_checkpoint',
+    sourceBranch: team.branch,
+    targetBranch: team.parentBranch,
+    taskId,
+    trigger,
+  })
+  const rule = durableRuleOf(d.settings, team)
+  const facts = yield* tx.fact.active(team.branch, 0, allFacts)
+  for (const fact of facts) yield* judge(tx, d, run, fact, rule)
+  const durable = facts.filter((fact) => isDurable(fact, rule))
+  const ephemeral = facts.length - durable.length
+  const summary = summaryOf(team.branch, durable, ephemeral)
+  const { historyId, ...own } = yield* run.close(tx, { durable: durable.length, ephemeral, summary })
+  return { ...sumOf([sessions, own]), historyId, durable: durable.map(({ id }) => id), ephemeral, summary }
+}
+
+function* judge(tx: Tx, d: Deliberation, run: ConsolidationRun, fact: FactRecord, rule: DurableRule): Op<void> {
+  const verdict = isDurable(fact, rule) ? 'durable' : 'ephemeral'
+  if (fact.verdict === verdict) return
+  yield* markFact(tx, d, fact, { verdict })
+  run.decide('judged', fact.id, { note: verdict })
+  run.factsUpdated++
+}
+
+function summaryOf(branch: string, durable: readonly FactRecord[], ephemeral: number): string {
+  const counts = `${durable.length} durable and ${ephemeral} ephemeral facts on ${branch}.`
+  if (durable.length === 0) return counts
+  const surest = durable.toSorted((a, b) => b.confidence - a.confidence || a.seq - b.seq).slice(0, namedFindings)
+  const findings = surest.map(({ text }) => shortened(text, longestFinding).replace(/[.;\s]+$/, ''))
+  return `${counts} Durable: ${findings.join('; ')}.`
+}

@@ -1,0 +1,143 @@
+// Across the tasks of a project: what several tasks found on their own is as good as seen several times, and what is sure enough by
+// that reaches the branch that they have in common. What is not stays where it is, unchanged (conformance Q-10, S2-106).
+import { boostBy, categoryNamed, fullConfidence, isDurable } from '../entities/confidence.ts'
+import { type FactRecord, mainBranch } from '../entities/memory.ts'
+import type { TeamRecord } from '../entities/team.ts'
+import { ErrandError } from '../errors.ts'
+import type { Op, Reads, Tx } from '../ledger/ledger.ts'
+import { survivorOf } from '../machines/fact-groups.ts'
+import { requireOpenBranch } from '../steps/branch.ts'
+import { compare } from './compare.ts'
+import { type Consolidated, ConsolidationRun } from './consolidation-run.ts'
+import type { Deliberation } from './deliberate.ts'
+import { type AlikePair, groupAlike, pairKey } from './group-facts.ts'
+import { durableRuleOf } from './memory-settings.ts'
+import { Carrier, type Conflict, type Offer } from './merge.ts'
+import { possiblePairs } from './possible-pairs.ts'
+
+export interface ProjectRequest {
+  /** Null: all tasks whose branch lies directly below. */
+  taskIds: readonly string[] | null
+  branch: string
+  trigger: string
+}
+
+export interface ProjectConsolidated extends Consolidated {
+  /** Ids on the branch of the facts that it holds by this run, new ones and surer ones. */
+  durable: string[]
+  /** Facts that stay on the branches of their tasks. */
+  ephemeral: number
+  conflicts: Conflict[]
+  summary: string
+}
+
+const allRows = 1_000_000
+
+/** @throws ErrandError NOT_FOUND for the branch, and for a task that has no team below it; BRANCH_CLOSED */
+export function* consolidateProject(
+  tx: Tx,
+  d: Deliberation,
+  { taskIds, branch, trigger }: ProjectRequest,
+): Op<ProjectConsolidated> {
+  yield* requireOpenBranch(tx, branch)
+  const teams = taskIds === null ? yield* teamsBelow(tx, branch) : yield* teamsNamed(tx, branch, taskIds)
+  const run = new ConsolidationRun(d, {
+    type: 'project_checkpoint',
+    sourceBranch: teams.length === 1 ? (teams[0] as TeamRecord).branch : branch,
+    targetBranch: branch,
+    trigger,
+  })
+  const carrier = new Carrier(d, run, branch)
+  const facts: FactRecord[] = []
+  for (const team of teams) {
+    yield* d.prepare(tx, team.branch)
+    for (const fact of yield* tx.fact.unmerged(team.branch, 0, allRows)) {
+      if (fact.mergedTo === null) facts.push(fact)
+      else yield* carrier.passOn(tx, fact)
+    }
+  }
+  const offers = groupsAmong(d, facts).map((members) => offerOf(d, members, teams))
+  const durable: string[] = []
+  for (const offer of offers.filter((each) => each.durable)) durable.push((yield* carrier.carry(tx, offer)).id)
+  let ephemeral = 0
+  // Only then: what the target knows by now is known, in whichever order the facts were found.
+  for (const offer of offers.filter((each) => !each.durable)) {
+    const isKnown = (yield* compare(tx, d, branch, offer.fact)).alike.length > 0
+    if (isKnown) durable.push((yield* carrier.carry(tx, offer)).id)
+    else ephemeral += offer.members.length
+  }
+  const summary = `${teams.length} tasks: ${durable.length} facts reached ${branch}, ${ephemeral} stay with their tasks.`
+  const { merged, rejected, conflicts } = carrier
+  const counts = { durable: durable.length, ephemeral, merged, rejected, summary }
+  return { ...(yield* run.close(tx, counts)), durable, ephemeral, conflicts, summary }
+}
+
+function* teamsBelow(tx: Reads, parent: string): Op<TeamRecord[]> {
+  const teams: TeamRecord[] = []
+  for (const { name } of yield* tx.branch.list({ parent }, allRows, 0)) {
+    const team = yield* tx.team.ofBranch(name)
+    if (team !== undefined) teams.push(team)
+  }
+  return teams
+}
+
+function* teamsNamed(tx: Reads, parent: string, taskIds: readonly string[]): Op<TeamRecord[]> {
+  const teams: TeamRecord[] = []
+  for (const taskId of new Set(taskIds)) {
+    const team = yield* tx.team.get(taskId)
+    if (team?.parentBranch !== parent) throw noTeam(taskId, parent, team)
+    teams.push(team)
+  }
+  return teams
+}
+
+function noTeam(taskId: string, parent: string, team: TeamRecord | undefined): ErrandError {
+  const why =
+    team === undefined ? 'it has no branch of memory' : `its branch "${team.branch}" lies below "${team.parentBranch}"`
+  return new ErrandError(
+    'NOT_FOUND',
+    `There is no task ${taskId} whose branch lies below "${parent}": ${why}. Leave it out, or name \`branch\`${parent === mainBranch ? '' : ` (default "${mainBranch}")`}.`,
+    { taskId, branch: parent },
+  )
+}
+
+/** Facts of different tasks that say the same, and each of the others by itself, by age. */
+function groupsAmong(d: Deliberation, facts: readonly FactRecord[]): FactRecord[][] {
+  const byAge = facts.toSorted((a, b) => a.seq - b.seq)
+  const byId = new Map(byAge.map((fact) => [fact.id, fact]))
+  const pairs: AlikePair[] = []
+  const contrary = new Set<string>()
+  for (const [a, b] of possiblePairs(d.settings, byAge)) {
+    if (d.contradicts(a, b) !== null) contrary.add(pairKey(a.id, b.id))
+    else if (d.isAlike(a.text, b.text)) pairs.push({ a: a.id, b: b.id, likeness: d.likeness(a.text, b.text) })
+  }
+  const groups = groupAlike([...byId.keys()], pairs, (a, b) => contrary.has(pairKey(a, b)))
+  const groupOf = new Map(groups.flatMap((group) => group.map((id) => [id, group] as const)))
+  return byAge.flatMap((fact) => {
+    const group = groupOf.get(fact.id)
+    if (group === undefined) return [[fact]]
+    return group[0] === fact.id ? [group.map((id) => byId.get(id) as FactRecord)] : []
+  })
+}
+
+/** The best of them, with what the others add: each other task is one more that saw it. */
+function offerOf(
+  { settings }: Deliberation,
+  members: readonly FactRecord[],
+  teams: readonly TeamRecord[],
+): Offer & { durable: boolean } {
+  const fact = survivorOf(members)
+  const branches = new Set(members.map(({ branch }) => branch))
+  const confidence = Math.min(fullConfidence, fact.confidence + boostBy * (branches.size - 1))
+  const rules = teams.filter(({ branch }) => branches.has(branch)).map((team) => durableRuleOf(settings, team))
+  const lasting = [fact, ...members].find(({ category }) =>
+    rules.some((rule) => isDurable({ confidence, category }, rule)),
+  )
+  return {
+    fact,
+    members,
+    category: categoryNamed((lasting ?? fact).category),
+    confidence,
+    durable: lasting !== undefined,
+  }
+}

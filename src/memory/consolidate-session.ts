@@ -1,0 +1,122 @@
+// The first level: what one session observed on one branch becomes facts. Seen for the first time it is a fact of 0.7; seen again it
+// makes the fact surer. Observations are taken up once, so a second run finds nothing (conformance S2-060…S2-072).
+import { boosted, firstConfidence, fullConfidence } from '../entities/confidence.ts'
+import { inferCategory } from '../entities/fact-category.ts'
+import type { MemorableType, ObservationRecord } from '../entities/memory.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
+import { requireOpenBranch } from '../steps/branch.ts'
+import { type AlikeFact, type Comparison, compare } from './compare.ts'
+import { type Consolidated, ConsolidationRun, sumOf } from './consolidation-run.ts'
+import type { Deliberation, FactLike } from './deliberate.ts'
+import { insertFact, raiseFact } from './fact-writes.ts'
+import { settleContradictions } from './settle-contradictions.ts'
+
+export interface SessionRequest {
+  sessionId: string
+  branch: string
+  /** For the history; null: those of the branch. */
+  taskId: string | null
+  agentId: string | null
+  trigger: string
+}
+
+/** Observations that one run takes up; what is left over is for the next. */
+const mostAtOnce = 100_000
+
+/** @throws ErrandError NOT_FOUND, BRANCH_CLOSED */
+export function* consolidateSession(
+  tx: Tx,
+  d: Deliberation,
+  { sessionId, branch, taskId, agentId, trigger }: SessionRequest,
+): Op<Consolidated> {
+  const on = yield* requireOpenBranch(tx, branch)
+  const run = new ConsolidationRun(d, {
+    type: 'session_end',
+    sourceBranch: branch,
+    targetBranch: branch,
+    sessionId,
+    taskId: taskId ?? on.taskId,
+    agentId: agentId ?? on.agentId,
+    trigger,
+  })
+  for (const observation of yield* tx.observation.pending(branch, sessionId, mostAtOnce)) {
+    yield* takeUp(tx, d, run, observation)
+  }
+  return yield* run.close(tx)
+}
+
+function* takeUp(tx: Tx, d: Deliberation, run: ConsolidationRun, observation: ObservationRecord): Op<void> {
+  const said = factOf(d, observation)
+  const comparison = yield* compare(tx, d, observation.branch, said)
+  const [best] = comparison.alike
+  if (best === undefined) yield* becomeFact(tx, d, run, observation, said, comparison)
+  else yield* confirm(tx, d, run, observation, best)
+  run.take(observation)
+}
+
+/** What the observation would say as a fact. */
+function factOf({ moment, settings }: Deliberation, observation: ObservationRecord): FactLike {
+  const { branch, content: text, type, sessionId, taskId, agentId } = observation
+  return {
+    branch,
+    text,
+    category: inferCategory(type as MemorableType, text, settings.categoryRules),
+    confidence: firstConfidence,
+    sessionId,
+    taskId,
+    agentId,
+    createdAt: moment.at,
+  }
+}
+
+function* confirm(
+  tx: Tx,
+  d: Deliberation,
+  run: ConsolidationRun,
+  { id: observationId }: ObservationRecord,
+  { fact, likeness }: AlikeFact,
+): Op<void> {
+  const before = fact.confidence
+  if (before >= fullConfidence) {
+    run.decide('confirmed', fact.id, { observationId, similarity: likeness })
+    run.factsDeduplicated++
+    return
+  }
+  const { confidence: after } = yield* raiseFact(tx, d, fact, boosted(before))
+  run.decide('boosted', fact.id, { observationId, similarity: likeness, before, after })
+  run.factsUpdated++
+}
+
+function* becomeFact(
+  tx: Tx,
+  d: Deliberation,
+  run: ConsolidationRun,
+  { id: observationId }: ObservationRecord,
+  { createdAt: _createdAt, ...said }: FactLike,
+  { contrary }: Comparison,
+): Op<void> {
+  const fact = yield* insertFact(tx, d, { ...said, observationId, comparedBy: d.measure(said.text) })
+  run.decide('created', fact.id, { observationId, after: fact.confidence, note: fact.category })
+  run.factsCreated++
+  yield* settleContradictions(tx, d, run, fact, contrary)
+}
+
+export interface PendingRequest {
+  branch: string
+  trigger: string
+}
+
+/** Every session that has observations on the branch, each as a run of its own. @throws ErrandError NOT_FOUND, BRANCH_CLOSED */
+export function* consolidatePending(
+  tx: Tx,
+  d: Deliberation,
+  { branch, trigger }: PendingRequest,
+): Op<Omit<Consolidated, 'historyId'> & { historyIds: string[] }> {
+  const runs: Consolidated[] = []
+  for (const sessionId of yield* tx.observation.pendingSessions(branch)) {
+    while ((yield* tx.observation.countPending(branch, sessionId)) > 0) {
+      runs.push(yield* consolidateSession(tx, d, { sessionId, branch, taskId: null, agentId: null, trigger }))
+    }
+  }
+  return { ...sumOf(runs), historyIds: runs.map(({ historyId }) => historyId) }
+}

@@ -1,0 +1,99 @@
+// One run of consolidation while it goes on: what it counts and decides is noted here and written to the history when it ends, the
+// run before its decisions. Every run leaves its row, also one that found nothing to do (conformance S2-095).
+import type { ConsolidationRecord, DecisionKind, DecisionRecord, ObservationRecord } from '../entities/memory.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
+import type { Deliberation } from './deliberate.ts'
+
+/** What every run comes to. Summaries of agents are facts about facts and are not counted. */
+export interface Consolidated {
+  observationsProcessed: number
+  factsCreated: number
+  /** Facts that became surer, or about which a checkpoint changed its mind. */
+  factsUpdated: number
+  /** What was known already: observations of certain facts, and facts that another one says now. */
+  factsDeduplicated: number
+  historyId: string
+}
+
+/** What a run is about. */
+export type RunSubject = Pick<ConsolidationRecord, 'type' | 'sourceBranch' | 'targetBranch' | 'trigger'> &
+  Partial<Pick<ConsolidationRecord, 'sessionId' | 'taskId' | 'agentId'>>
+
+type Outcome = Partial<Pick<ConsolidationRecord, 'durable' | 'ephemeral' | 'merged' | 'rejected' | 'summary'>>
+type Details = Partial<Omit<DecisionRecord, 'seq' | 'consolidationId' | 'kind' | 'factId'>>
+
+export class ConsolidationRun {
+  readonly id: string
+  factsCreated = 0
+  factsUpdated = 0
+  factsDeduplicated = 0
+  readonly #subject: RunSubject
+  readonly #at: number
+  readonly #decisions: Array<Omit<DecisionRecord, 'seq'>> = []
+  readonly #observations: string[] = []
+
+  constructor(d: Deliberation, subject: RunSubject) {
+    this.id = d.nextId('cons')
+    this.#subject = subject
+    this.#at = d.moment.at
+  }
+
+  /** This run has taken the observation up. */
+  take({ id }: ObservationRecord): void {
+    this.#observations.push(id)
+  }
+
+  decide(kind: DecisionKind, factId: string, details: Details = {}): void {
+    this.#decisions.push({
+      consolidationId: this.id,
+      kind,
+      factId,
+      otherId: null,
+      observationId: null,
+      similarity: null,
+      before: null,
+      after: null,
+      note: null,
+      ...details,
+    })
+  }
+
+  *close(tx: Tx, outcome: Outcome = {}): Op<Consolidated> {
+    const counts = {
+      observationsProcessed: this.#observations.length,
+      factsCreated: this.factsCreated,
+      factsUpdated: this.factsUpdated,
+      factsDeduplicated: this.factsDeduplicated,
+    }
+    yield* tx.consolidation.insert({
+      id: this.id,
+      sessionId: null,
+      taskId: null,
+      agentId: null,
+      durable: null,
+      ephemeral: null,
+      merged: null,
+      rejected: null,
+      summary: null,
+      ...this.#subject,
+      ...counts,
+      ...outcome,
+      at: this.#at,
+    })
+    for (const decision of this.#decisions) yield* tx.consolidation.decide(decision)
+    for (const id of this.#observations) yield* tx.observation.consume(id, this.id)
+    return { ...counts, historyId: this.id }
+  }
+}
+
+/** Of several runs the sum. */
+export function sumOf(runs: ReadonlyArray<Omit<Consolidated, 'historyId'>>): Omit<Consolidated, 'historyId'> {
+  const sum = { observationsProcessed: 0, factsCreated: 0, factsUpdated: 0, factsDeduplicated: 0 }
+  for (const run of runs) {
+    sum.observationsProcessed += run.observationsProcessed
+    sum.factsCreated += run.factsCreated
+    sum.factsUpdated += run.factsUpdated
+    sum.factsDeduplicated += run.factsDeduplicated
+  }
+  return sum
+}

@@ -1,0 +1,278 @@
+// Steps are synchronous, and what memory has to know for them is not always: likeness may be a function of the embedder's or a
+// matter of vectors, and a judge may be asked about a contradiction. So a step that meets something unknown notes it, goes on with a
+// stand-in, and is taken back; the answers are found outside of the transaction, and the step runs again, now knowing them. With
+// likeness by words and no judge nothing is ever unknown: one round, and nothing is awaited.
+import { summaryCategory, toFraction } from '../entities/confidence.ts'
+import { disagree, subjectOf } from '../entities/disagreement.ts'
+import { likeness as jaccard, wordsOf } from '../entities/fact-words.ts'
+import type { FactRecord } from '../entities/memory.ts'
+import { ErrandError } from '../errors.ts'
+import { type Op, type Tx, writing } from '../ledger/ledger.ts'
+import type { ComparedFact } from '../options.ts'
+import type { Moment } from '../steps/moment.ts'
+import { findOut, Knowledge, Questions, type Verdict } from './knowledge.ts'
+import type { MemoryHost } from './memory-host.ts'
+import type { MemorySettings } from './memory-settings.ts'
+import { cosine, vectorFromText, vectorToText } from './vectors.ts'
+
+/** By what two facts contradict each other; `function`: the option `contradicts` says so. */
+export type Ground = 'numbers' | 'negation' | 'function'
+
+/** A fact as it is compared; it need not be stored yet. */
+export type FactLike = Pick<
+  FactRecord,
+  'text' | 'category' | 'confidence' | 'branch' | 'taskId' | 'agentId' | 'sessionId' | 'createdAt'
+>
+
+/** What the writing of memory is given beside the transaction. */
+export interface Deliberation {
+  readonly moment: Moment
+  readonly settings: MemorySettings
+  nextId(prefix: string): string
+  /** Name of what texts are compared by, for `comparedBy`. `sample` is any text that is going to be compared. */
+  measure(sample: string): string
+  /** 0 to 1. */
+  likeness(a: string, b: string): number
+  isAlike(a: string, b: string): boolean
+  /** Active facts of a branch, summaries excluded, among which all are that are alike to the text. */
+  candidates(tx: Tx, branch: string, text: string): Op<FactRecord[]>
+  /** Null unless the two are alike, or about one subject, and disagree; or the option `contradicts` says that they do. */
+  contradicts(there: FactLike, incoming: FactLike): Ground | null
+  settle(newer: FactLike, older: FactLike): 'keep-both' | 'newer' | 'older'
+  /** Facts of this branch are going to be compared: what is kept of them is read, so that nothing is asked twice. */
+  prepare(tx: Tx, branch: string): Op<void>
+  /** To be told of every fact that is written, so that what has been read of its branch stays true. */
+  written(tx: Tx, fact: FactRecord): Op<void>
+}
+
+const mostRounds = 50
+/** The model that answered last, so that the vectors that it made before are found without asking it. */
+const lastModels = new WeakMap<MemorySettings, string>()
+const allFacts = 1_000_000
+
+/**
+ * Runs one step of memory. `write` may run several times; what the last time writes is kept.
+ * @throws ErrandError NO_MODEL, EXECUTION_ERROR { option } where a question finds no answer, LIMIT_EXCEEDED when there is no end of
+ *   questions; then nothing of the step is kept.
+ */
+export async function deliberate<R>(
+  host: MemoryHost,
+  name: string,
+  write: (tx: Tx, d: Deliberation) => Op<R>,
+): Promise<R> {
+  const moment = await host.moment()
+  const known = new Knowledge(lastModels.get(host.memory))
+  const asked = new Questions()
+  const ids: string[] = []
+  const unanswered = new Error('questions are open')
+  const step = writing(name, function* (tx: Tx): Op<R> {
+    asked.clear()
+    try {
+      const result = yield* write(tx, new Round(host, moment, known, asked, ids))
+      if (asked.isEmpty) return result
+    } catch (error) {
+      // What was refused on the strength of a stand-in may be fine once the answer is known.
+      if (asked.isEmpty) throw error
+    }
+    throw unanswered
+  })
+  for (let round = 1; round <= mostRounds; round++) {
+    try {
+      return await host.step(step)
+    } catch (error) {
+      if (error !== unanswered) throw error
+    }
+    await findOut(host, known, asked)
+    if (known.model !== null) lastModels.set(host.memory, known.model)
+  }
+  throw new ErrandError(
+    'LIMIT_EXCEEDED',
+    `Each of ${mostRounds} rounds of "${name}" raised new questions about likeness or contradictions. Nothing was changed. Do the functions of the option \`memory\` answer the same each time?`,
+    { rounds: mostRounds },
+  )
+}
+
+class Round implements Deliberation {
+  readonly moment: Moment
+  readonly settings: MemorySettings
+  readonly #host: MemoryHost
+  readonly #known: Knowledge
+  readonly #asked: Questions
+  /** Ids are the same in every round, so that what was said of a fact stays true of it. */
+  readonly #ids: string[]
+  #idsTaken = 0
+  readonly #words = new Map<string, ReadonlySet<string>>()
+  readonly #subjects = new Map<string, string>()
+  /** What was read of branches whose facts are all candidates, by id. */
+  readonly #branches = new Map<string, Map<string, FactRecord>>()
+
+  constructor(host: MemoryHost, moment: Moment, known: Knowledge, asked: Questions, ids: string[]) {
+    this.moment = moment
+    this.settings = host.memory
+    this.#host = host
+    this.#known = known
+    this.#asked = asked
+    this.#ids = ids
+  }
+
+  nextId(prefix: string): string {
+    const at = this.#idsTaken++
+    const known = this.#ids[at]
+    if (known?.startsWith(`${prefix}-`)) return known
+    const id = this.#host.nextId(prefix)
+    this.#ids[at] = id
+    return id
+  }
+
+  measure(sample: string): string {
+    const { similarity, threshold } = this.settings
+    if (similarity === 'jaccard') return `jaccard > ${threshold}`
+    if (typeof similarity === 'function') return `function ${similarity.name} > ${threshold}`
+    if (this.#known.model === null) this.#vectorOf(sample)
+    return `embeddings ${this.#known.model} > ${threshold}`
+  }
+
+  isAlike(a: string, b: string): boolean {
+    return this.likeness(a, b) > this.settings.threshold
+  }
+
+  likeness(a: string, b: string): number {
+    const { similarity } = this.settings
+    if (similarity === 'jaccard') return jaccard(this.#wordsOf(a), this.#wordsOf(b))
+    if (a === b) return 1
+    return typeof similarity === 'function' ? this.#answered(a, b) : this.#cosine(a, b)
+  }
+
+  /** Likeness has no direction: a pair is asked about once. */
+  #answered(a: string, b: string): number {
+    const pair = a < b ? ([a, b] as const) : ([b, a] as const)
+    const key = JSON.stringify(pair)
+    const known = this.#known.likenesses.get(key)
+    if (known === undefined) this.#asked.likenesses.set(key, pair)
+    return known ?? 0
+  }
+
+  #cosine(a: string, b: string): number {
+    const [vectorA, vectorB] = [this.#vectorOf(a), this.#vectorOf(b)]
+    return vectorA === undefined || vectorB === undefined ? 0 : cosine(vectorA, vectorB)
+  }
+
+  #vectorOf(text: string): Float32Array | undefined {
+    const known = this.#known.vectors.get(text)
+    // As long as the model is not known one text is enough: the vectors of the others may lie in the ledger.
+    const isFirst = this.#known.model !== null || this.#asked.texts.size === 0
+    if (known === undefined && isFirst) this.#asked.texts.add(text)
+    return known
+  }
+
+  #wordsOf(text: string): ReadonlySet<string> {
+    const known = this.#words.get(text)
+    if (known !== undefined) return known
+    const words = new Set(wordsOf(text))
+    this.#words.set(text, words)
+    return words
+  }
+
+  #subjectOf(text: string): string {
+    const known = this.#subjects.get(text)
+    if (known !== undefined) return known
+    const subject = subjectOf(text)
+    this.#subjects.set(text, subject)
+    return subject
+  }
+
+  *candidates(tx: Tx, branch: string, text: string): Op<FactRecord[]> {
+    const { similarity, threshold, candidates } = this.settings
+    if (similarity === 'jaccard') return yield* tx.fact.candidates(branch, [...this.#wordsOf(text)], threshold)
+    if (similarity !== 'embeddings' && candidates === 'words') {
+      return yield* tx.fact.candidates(branch, [...this.#wordsOf(text)], 0)
+    }
+    if (similarity === 'embeddings') this.#vectorOf(text)
+    return [...(yield* this.#factsOf(tx, branch)).values()]
+  }
+
+  *prepare(tx: Tx, branch: string): Op<void> {
+    if (this.settings.similarity === 'embeddings') yield* this.#factsOf(tx, branch)
+  }
+
+  *#factsOf(tx: Tx, branch: string): Op<Map<string, FactRecord>> {
+    const read = this.#branches.get(branch)
+    if (read !== undefined) return read
+    const facts = new Map((yield* tx.fact.active(branch, 0, allFacts)).map((fact) => [fact.id, fact]))
+    this.#branches.set(branch, facts)
+    if (this.settings.similarity === 'embeddings') yield* this.#takeVectors(tx, branch, facts)
+    return facts
+  }
+
+  /** Those that were kept are taken up; those that have been asked for are kept. */
+  *#takeVectors(tx: Tx, branch: string, facts: ReadonlyMap<string, FactRecord>): Op<void> {
+    const { model } = this.#known
+    // Without an answer there is no knowing which vectors are the model's.
+    if (model === null) {
+      for (const { text } of facts.values()) return void this.#vectorOf(text)
+      return
+    }
+    const kept = new Set<string>()
+    for (const { factId, vector } of yield* tx.fact.vectors(branch, model)) {
+      const text = facts.get(factId)?.text
+      if (text === undefined) continue
+      kept.add(factId)
+      if (!this.#known.vectors.has(text)) this.#known.vectors.set(text, vectorFromText(vector))
+    }
+    for (const fact of facts.values()) if (!kept.has(fact.id)) yield* this.#keepVector(tx, fact)
+  }
+
+  *#keepVector(tx: Tx, fact: FactRecord): Op<void> {
+    const vector = this.#vectorOf(fact.text)
+    if (vector === undefined || this.#known.model === null) return
+    yield* tx.fact.keepVector(fact.id, this.#known.model, vectorToText(vector))
+  }
+
+  *written(tx: Tx, fact: FactRecord): Op<void> {
+    const facts = this.#branches.get(fact.branch)
+    if (facts === undefined || fact.category === summaryCategory) return
+    const isNew = !facts.has(fact.id)
+    if (fact.status === 'active') facts.set(fact.id, fact)
+    else facts.delete(fact.id)
+    if (isNew && this.settings.similarity === 'embeddings') yield* this.#keepVector(tx, fact)
+  }
+
+  contradicts(there: FactLike, incoming: FactLike): Ground | null {
+    const subject = this.#subjectOf(incoming.text)
+    const isRelated =
+      (subject !== '' && subject === this.#subjectOf(there.text)) || this.isAlike(there.text, incoming.text)
+    const ground = isRelated ? disagree(there.text, incoming.text) : null
+    if (ground !== null || this.settings.contradicts === null) return ground
+    const pair = [shownTo(there), shownTo(incoming)] as const
+    const key = JSON.stringify(pair)
+    const known = this.#known.contradictions.get(key)
+    if (known === undefined) this.#asked.contradictions.set(key, pair)
+    return known === true ? 'function' : null
+  }
+
+  settle(newer: FactLike, older: FactLike): 'keep-both' | 'newer' | 'older' {
+    const { onContradiction } = this.settings
+    if (onContradiction === 'keep-both') return 'keep-both'
+    if (typeof onContradiction === 'function') return sideOf(this.#judged(older, newer))
+    const bySurety = onContradiction === 'highest-confidence' ? newer.confidence - older.confidence : 0
+    return (bySurety || newer.createdAt - older.createdAt) >= 0 ? 'newer' : 'older'
+  }
+
+  #judged(there: FactLike, incoming: FactLike): Verdict {
+    const pair = [shownTo(there), shownTo(incoming)] as const
+    const key = JSON.stringify(pair)
+    const known = this.#known.verdicts.get(key)
+    if (known === undefined) this.#asked.verdicts.set(key, pair)
+    return known ?? 'keep-both'
+  }
+}
+
+function sideOf(verdict: Verdict): 'keep-both' | 'newer' | 'older' {
+  if (verdict === 'keep-both') return verdict
+  return verdict === 'second' ? 'newer' : 'older'
+}
+
+function shownTo({ confidence, ...fact }: FactLike): ComparedFact {
+  const { text, category, branch, taskId, agentId, sessionId, createdAt } = fact
+  return { text, category, confidence: toFraction(confidence), branch, taskId, agentId, sessionId, createdAt }
+}

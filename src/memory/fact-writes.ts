@@ -1,0 +1,63 @@
+// The only places where facts are written: a new one, one that is surer, one that gives way to another. What a fact says, and where,
+// never changes.
+import type { FactRecord } from '../entities/memory.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
+import type { Deliberation } from './deliberate.ts'
+
+/** What must be said of a new fact; it is active, undisputed, and has been carried nowhere. */
+export type NewFact = Pick<
+  FactRecord,
+  'branch' | 'text' | 'category' | 'confidence' | 'sessionId' | 'taskId' | 'agentId'
+> &
+  Partial<Pick<FactRecord, 'observationId' | 'originId' | 'comparedBy'>>
+
+/** What writing takes of a deliberation: whoever compares nothing writes without one. */
+export type Writer = Pick<Deliberation, 'moment' | 'nextId'> & Partial<Pick<Deliberation, 'written'>>
+
+export function* insertFact(tx: Tx, d: Writer, given: NewFact): Op<FactRecord> {
+  const fact: Omit<FactRecord, 'seq'> = {
+    observationId: null,
+    originId: null,
+    comparedBy: null,
+    ...given,
+    id: d.nextId('fact'),
+    status: 'active',
+    successorId: null,
+    disputed: false,
+    verdict: null,
+    mergedTo: null,
+    mergedConfidence: null,
+    createdAt: d.moment.at,
+    updatedAt: d.moment.at,
+  }
+  const stored = { ...fact, seq: yield* tx.fact.insert(fact) }
+  if (d.written !== undefined) yield* d.written(tx, stored)
+  return stored
+}
+
+/** What is told of a fact, and not by it: whether it was compared, judged, carried. Its age stays. */
+export type FactMarks = Partial<Pick<FactRecord, 'comparedBy' | 'verdict' | 'mergedTo' | 'mergedConfidence'>>
+
+export function* markFact(tx: Tx, d: Writer, fact: FactRecord, marks: FactMarks): Op<FactRecord> {
+  return yield* saved(tx, d, { ...fact, ...marks })
+}
+
+export function* raiseFact(tx: Tx, d: Writer, fact: FactRecord, confidence: number): Op<FactRecord> {
+  if (confidence <= fact.confidence) return fact
+  return yield* saved(tx, d, { ...fact, confidence, updatedAt: d.moment.at })
+}
+
+export function* disputeFact(tx: Tx, d: Writer, fact: FactRecord): Op<FactRecord> {
+  if (fact.disputed) return fact
+  return yield* saved(tx, d, { ...fact, disputed: true, updatedAt: d.moment.at })
+}
+
+export function* supersedeFact(tx: Tx, d: Writer, fact: FactRecord, successorId: string): Op<FactRecord> {
+  return yield* saved(tx, d, { ...fact, status: 'superseded', successorId, updatedAt: d.moment.at })
+}
+
+function* saved(tx: Tx, d: Writer, fact: FactRecord): Op<FactRecord> {
+  yield* tx.fact.save(fact)
+  if (d.written !== undefined) yield* d.written(tx, fact)
+  return fact
+}

@@ -1,0 +1,131 @@
+// What a deliberation has found out so far from those that only answer outside of a transaction (an embedding model, functions of
+// the embedder), what it still has to ask them, and the asking.
+import { z } from 'zod'
+import { ErrandError } from '../errors.ts'
+import type { ComparedFact, LikenessFunction } from '../options.ts'
+import type { MemoryHost } from './memory-host.ts'
+
+export type JudgedPair = readonly [there: ComparedFact, incoming: ComparedFact]
+export type Verdict = 'keep-both' | 'first' | 'second'
+
+/** Answers, each under the key of its question. They hold for one deliberation. */
+export class Knowledge {
+  /** The model that embeds, once it has answered. */
+  model: string | null
+  readonly vectors = new Map<string, Float32Array>()
+  readonly likenesses = new Map<string, number>()
+  readonly contradictions = new Map<string, boolean>()
+  readonly verdicts = new Map<string, Verdict>()
+
+  constructor(model: string | null = null) {
+    this.model = model
+  }
+
+  /** Vectors of two models say nothing of each other. */
+  useModel(model: string): void {
+    if (this.model !== null && this.model !== model) this.vectors.clear()
+    this.model = model
+  }
+}
+
+/** What one round could not know. */
+export class Questions {
+  readonly texts = new Set<string>()
+  readonly likenesses = new Map<string, readonly [string, string]>()
+  readonly contradictions = new Map<string, JudgedPair>()
+  readonly verdicts = new Map<string, JudgedPair>()
+
+  get isEmpty(): boolean {
+    return this.texts.size + this.likenesses.size + this.contradictions.size + this.verdicts.size === 0
+  }
+
+  clear(): void {
+    this.texts.clear()
+    this.likenesses.clear()
+    this.contradictions.clear()
+    this.verdicts.clear()
+  }
+}
+
+/** So many questions are with the embedder at once, and so many texts in one question to a model. */
+const askedAtOnce = 8
+const textsAtOnce = 256
+
+/** @throws ErrandError NO_MODEL; EXECUTION_ERROR { option } for an answer that is none. */
+export async function findOut(host: MemoryHost, known: Knowledge, asked: Questions): Promise<void> {
+  const { similarity, contradicts, onContradiction } = host.memory
+  const texts = [...asked.texts]
+  for (let at = 0; at < texts.length; at += textsAtOnce) await embed(host, known, texts.slice(at, at + textsAtOnce))
+  await each(asked.likenesses, async (key, [a, b]) => {
+    known.likenesses.set(key, await likenessBy(similarity as LikenessFunction, a, b))
+  })
+  await each(asked.contradictions, async (key, pair) => {
+    const answer = await answerOf('contradicts', () => contradicts?.(...pair))
+    if (typeof answer !== 'boolean') throw wrongAnswer('contradicts', 'true or false', answer)
+    known.contradictions.set(key, answer)
+  })
+  await each(asked.verdicts, async (key, pair) => {
+    const judge = onContradiction as (...facts: JudgedPair) => unknown
+    const answer = await answerOf('onContradiction', () => judge(...pair))
+    if (answer !== 'keep-both' && answer !== 'first' && answer !== 'second') {
+      throw wrongAnswer('onContradiction', "'keep-both', 'first' or 'second'", answer)
+    }
+    known.verdicts.set(key, answer)
+  })
+}
+
+async function each<T>(asked: ReadonlyMap<string, T>, ask: (key: string, about: T) => Promise<void>): Promise<void> {
+  const open = [...asked]
+  for (let at = 0; at < open.length; at += askedAtOnce) {
+    await Promise.all(open.slice(at, at + askedAtOnce).map(([key, about]) => ask(key, about)))
+  }
+}
+
+async function likenessBy(similarity: LikenessFunction, a: string, b: string): Promise<number> {
+  const answer = await answerOf('similarity', () => similarity(a, b))
+  if (typeof answer === 'number' && answer >= 0 && answer <= 1) return answer
+  throw wrongAnswer('similarity', 'a number from 0 to 1', answer)
+}
+
+async function answerOf(option: string, ask: () => unknown): Promise<unknown> {
+  try {
+    return await ask()
+  } catch (error) {
+    throw new ErrandError(
+      'EXECUTION_ERROR',
+      `The function \`memory.${option}\` threw: ${error instanceof Error ? error.message : String(error)}. Nothing was changed.`,
+      { option: `memory.${option}` },
+      error,
+    )
+  }
+}
+
+function wrongAnswer(option: string, expected: string, answer: unknown): ErrandError {
+  const shown =
+    typeof answer === 'number' || typeof answer === 'string' ? JSON.stringify(String(answer)) : typeof answer
+  return new ErrandError(
+    'EXECUTION_ERROR',
+    `The function \`memory.${option}\` answered ${shown.slice(0, 100)}: expected ${expected}. Nothing was changed.`,
+    { option: `memory.${option}` },
+  )
+}
+
+const embeddedSchema = z.object({
+  embeddings: z.array(z.array(z.number())),
+  modelId: z.string().min(1).default('unnamed'),
+})
+
+async function embed(host: MemoryHost, known: Knowledge, texts: readonly string[]): Promise<void> {
+  const parsed = embeddedSchema.safeParse(await host.embed(texts))
+  if (!parsed.success || parsed.data.embeddings.length !== texts.length) {
+    throw new ErrandError(
+      'EXECUTION_ERROR',
+      `\`model:embed\` was given ${texts.length} texts and did not answer with as many lists of numbers. Nothing was changed.`,
+      { abilityId: 'model:embed', texts: texts.length },
+    )
+  }
+  known.useModel(parsed.data.modelId)
+  for (const [index, text] of texts.entries()) {
+    known.vectors.set(text, Float32Array.from(parsed.data.embeddings[index] as number[]))
+  }
+}

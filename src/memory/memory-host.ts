@@ -1,0 +1,16 @@
+// What memory needs of the engine that it stands on.
+import type { AnyStep, Op, Reads } from '../ledger/ledger.ts'
+import type { Moment } from '../steps/moment.ts'
+import type { MemorySettings } from './memory-settings.ts'
+
+export interface MemoryHost {
+  readonly memory: MemorySettings
+  step<R>(step: AnyStep<R>): Promise<R>
+  read<R>(query: (tx: Reads) => Op<R>): Promise<R>
+  moment(): Promise<Moment>
+  nextId(prefix: string): string
+  /** What `model:embed` answers, whoever does. @throws ErrandError NO_MODEL where nobody does. */
+  embed(texts: readonly string[]): Promise<unknown>
+  /** For errors that have no caller. */
+  report(error: unknown, context: Record<string, unknown>): void
+}

@@ -1,0 +1,211 @@
+// One branch gives its facts to a branch above it. What the target knows already becomes surer there, what it does not know is carried
+// over as a copy that names its origin, and what contradicts is settled by policy. Nothing else is left behind (conformance S2-021,
+// S2-022, S2-105), and what was carried is not carried again.
+import { fullConfidence, merged } from '../entities/confidence.ts'
+import { type BranchRecord, type FactRecord, mainBranch } from '../entities/memory.ts'
+import { ErrandError } from '../errors.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
+import { requireBranch, requireOpenBranch, setBranchStatus } from '../steps/branch.ts'
+import { type AlikeFact, compare } from './compare.ts'
+import { ConsolidationRun } from './consolidation-run.ts'
+import type { Deliberation, Ground } from './deliberate.ts'
+import { insertFact, markFact, raiseFact } from './fact-writes.ts'
+import { settleContradictions } from './settle-contradictions.ts'
+
+export interface MergeRequest {
+  from: string
+  /** A branch above it. */
+  into: string
+  /** `durable`: what a checkpoint has found so. */
+  only: 'all' | 'durable'
+  taskId: string | null
+  agentId: string | null
+  trigger: string
+}
+
+/** Two facts that contradict each other met in a merge. */
+export interface Conflict {
+  /** Of the source branch. */
+  factId: string
+  /** Of the target. */
+  otherId: string
+  ground: Ground
+  /** Whose fact holds on the target. */
+  resolution: 'keep-both' | 'source' | 'target'
+}
+
+export interface Merge {
+  /** Facts that the target holds by this merge, new ones and surer ones. */
+  merged: number
+  /** Facts that were settled against. */
+  rejected: number
+  conflicts: Conflict[]
+  mergeId: string
+}
+
+const factsAtOnce = 1_000
+
+/** @throws ErrandError NOT_FOUND, BRANCH_CLOSED for an archived target, INVALID_INPUT for a target that is not above the source. */
+export function* mergeBranch(
+  tx: Tx,
+  d: Deliberation,
+  { from, into, only, taskId, agentId, trigger }: MergeRequest,
+): Op<Merge> {
+  const source = yield* requireBranch(tx, from)
+  yield* requireOpenBranch(tx, into)
+  yield* requireAbove(tx, source, into)
+  const run = new ConsolidationRun(d, {
+    type: 'merge',
+    sourceBranch: from,
+    targetBranch: into,
+    taskId: taskId ?? source.taskId,
+    agentId: agentId ?? source.agentId,
+    trigger,
+  })
+  yield* d.prepare(tx, from)
+  const carrier = new Carrier(d, run, into)
+  for (let after = 0; ; ) {
+    const facts = yield* tx.fact.unmerged(from, after, factsAtOnce)
+    for (const fact of facts) if (only === 'all' || fact.verdict === 'durable') yield* carrier.offer(tx, fact)
+    const last = facts.at(-1)
+    if (last === undefined || facts.length < factsAtOnce) break
+    after = last.seq
+  }
+  if (only === 'all' && source.status === 'active') yield* setBranchStatus(tx, source, 'merged', d.moment)
+  const { merged: count, rejected, conflicts } = carrier
+  const summary = `${count} facts of ${from} reached ${into}${rejected === 0 ? '' : `, ${rejected} were settled against`}.`
+  const { historyId } = yield* run.close(tx, { merged: count, rejected, summary })
+  return { merged: count, rejected, conflicts, mergeId: historyId }
+}
+
+function* requireAbove(tx: Tx, source: BranchRecord, into: string): Op<void> {
+  const above = (yield* tx.branch.lineage(source.name)).slice(1).map(({ name }) => name)
+  if (above.includes(into)) return
+  const why =
+    source.name === mainBranch
+      ? 'nothing is above it'
+      : `"${into}" is not above it. Above it are: ${above.map((name) => `"${name}"`).join(', ')}`
+  throw new ErrandError('INVALID_INPUT', `Cannot merge "${source.name}" into "${into}": ${why}.`, {
+    from: source.name,
+    into,
+    above,
+  })
+}
+
+/** A fact as it is offered to a branch: one that stands for several comes surer than it is. */
+export interface Offer {
+  fact: FactRecord
+  /** All that it stands for, itself included. */
+  members: readonly FactRecord[]
+  category: string
+  confidence: number
+}
+
+/** Takes facts to one branch, and counts what becomes of them. */
+export class Carrier {
+  merged = 0
+  rejected = 0
+  readonly conflicts: Conflict[] = []
+  readonly #d: Deliberation
+  readonly #run: ConsolidationRun
+  readonly #into: string
+
+  constructor(d: Deliberation, run: ConsolidationRun, into: string) {
+    this.#d = d
+    this.#run = run
+    this.#into = into
+  }
+
+  *offer(tx: Tx, fact: FactRecord): Op<void> {
+    if (fact.mergedTo !== null) return yield* this.passOn(tx, fact)
+    yield* this.carry(tx, { fact, members: [fact], category: fact.category, confidence: fact.confidence })
+  }
+
+  /** Has become surer since it was carried: only the difference is added. */
+  *passOn(tx: Tx, fact: FactRecord): Op<void> {
+    const holder = yield* holderOf(tx, fact)
+    // A merge into another branch does not concern this one.
+    if (holder?.branch !== this.#into) return
+    const difference = fact.confidence - (fact.mergedConfidence as number)
+    yield* markFact(tx, this.#d, fact, { mergedConfidence: fact.confidence })
+    // It was settled against, and whoever won against it does not become surer by it.
+    if (difference <= 0 || this.#d.contradicts(holder, fact) !== null) return
+    yield* this.#raise(
+      tx,
+      { fact: holder, likeness: this.#d.likeness(holder.text, fact.text) },
+      fact,
+      holder.confidence + difference,
+    )
+  }
+
+  /** Resolves to the fact that says it on the target now. */
+  *carry(tx: Tx, { fact, members, category, confidence }: Offer): Op<FactRecord> {
+    const { alike, contrary } = yield* compare(tx, this.#d, this.#into, fact)
+    const [best] = alike
+    if (best !== undefined) {
+      const raised = yield* this.#raise(tx, best, fact, merged(best.fact.confidence, confidence))
+      yield* this.#mark(tx, members, raised)
+      return raised
+    }
+    const copy = yield* insertFact(tx, this.#d, {
+      branch: this.#into,
+      text: fact.text,
+      category,
+      confidence,
+      sessionId: fact.sessionId,
+      taskId: fact.taskId,
+      agentId: fact.agentId,
+      originId: fact.id,
+      comparedBy: this.#d.measure(fact.text),
+    })
+    this.#run.decide('carried', copy.id, { otherId: fact.id, after: confidence })
+    yield* this.#mark(tx, members, copy)
+    const settled = yield* settleContradictions(tx, this.#d, this.#run, copy, contrary, fact.createdAt)
+    for (const { there, ground, resolution } of settled.settlements) {
+      this.conflicts.push({ factId: fact.id, otherId: there.id, ground, resolution: sideOf(resolution) })
+    }
+    if (settled.fact.status === 'active') {
+      this.merged++
+      this.#run.factsCreated++
+    } else this.rejected++
+    return settled.fact
+  }
+
+  *#raise(tx: Tx, { fact: there, likeness }: AlikeFact, source: FactRecord, confidence: number): Op<FactRecord> {
+    const before = there.confidence
+    const about = { otherId: source.id, similarity: likeness }
+    this.merged++
+    if (before >= fullConfidence) {
+      this.#run.decide('confirmed', there.id, about)
+      this.#run.factsDeduplicated++
+      return there
+    }
+    const raised = yield* raiseFact(tx, this.#d, there, Math.min(fullConfidence, Math.max(confidence, before)))
+    this.#run.decide('boosted', there.id, { ...about, before, after: raised.confidence })
+    this.#run.factsUpdated++
+    return raised
+  }
+
+  *#mark(tx: Tx, members: readonly FactRecord[], holder: FactRecord): Op<void> {
+    for (const member of members) {
+      yield* markFact(tx, this.#d, member, { mergedTo: holder.id, mergedConfidence: member.confidence })
+    }
+  }
+}
+
+/** The fact that says today what the fact was carried to. */
+function* holderOf(tx: Tx, { mergedTo }: FactRecord): Op<FactRecord | undefined> {
+  const passed = new Set<string>()
+  for (let id = mergedTo; id !== null && !passed.has(id); ) {
+    passed.add(id)
+    const fact: FactRecord | undefined = yield* tx.fact.get(id)
+    if (fact?.status !== 'superseded') return fact
+    id = fact.successorId
+  }
+  return undefined
+}
+
+function sideOf(resolution: 'keep-both' | 'incoming' | 'there'): Conflict['resolution'] {
+  if (resolution === 'keep-both') return resolution
+  return resolution === 'incoming' ? 'source' : 'target'
+}

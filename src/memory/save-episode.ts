@@ -1,0 +1,82 @@
+// What a task came to, as one fact: saved again it says the new state, and saved twice it is there once.
+import type { Caller } from '../bus/caller.ts'
+import { firstConfidence } from '../entities/confidence.ts'
+import { type FactRecord, mainBranch } from '../entities/memory.ts'
+import { type Op, type Reads, type Tx, writing } from '../ledger/ledger.ts'
+import type { Moment } from '../steps/moment.ts'
+import { storableText } from '../storable-text.ts'
+import { insertFact, supersedeFact } from './fact-writes.ts'
+import type { MemoryHost } from './memory-host.ts'
+import { shortened } from './shortened.ts'
+import { branchOfTeam, standingOf } from './standing.ts'
+
+/** A task as it is told to memory: whatever else stands in it is not looked at. */
+export interface SavedTask {
+  id: string
+  name?: unknown
+  goal?: unknown
+  status?: unknown
+  result?: unknown
+  [key: string]: unknown
+}
+
+/** It says what happened, not what is so: never durable unless it is configured to be. */
+export const episodeCategory = 'episode'
+
+const longestTitle = 1_000
+const longestOutcome = 10_000
+
+/** On the branch of its team, else of `main`. @throws ErrandError FORBIDDEN */
+export async function saveEpisode(
+  host: MemoryHost,
+  caller: Caller,
+  task: SavedTask,
+  error: string | undefined,
+): Promise<{ factId: string }> {
+  const moment = await host.moment()
+  const text = episodeOf(task, error)
+  return host.step(
+    writing('save episode', function* (tx): Op<{ factId: string }> {
+      const branch = yield* openBranchOf(tx, task.id)
+      if (caller.taskId !== undefined) yield* branchOfTeam(tx, caller, branch)
+      return { factId: yield* write(tx, host, moment, task.id, branch, text) }
+    }),
+  )
+}
+
+/** A task that is purged may still be saved; one whose branch is closed is remembered above it. */
+function* openBranchOf(tx: Reads, taskId: string): Op<string> {
+  const { team } = yield* standingOf(tx, taskId)
+  const lineage = yield* tx.branch.lineage(team?.branch ?? mainBranch)
+  return lineage.find(({ status }) => status !== 'archived')?.name ?? mainBranch
+}
+
+function* write(tx: Tx, host: MemoryHost, moment: Moment, taskId: string, branch: string, text: string): Op<string> {
+  const filter = { branches: [branch], category: episodeCategory, taskId }
+  const [last]: FactRecord[] = yield* tx.fact.list(filter, 1, Number.MAX_SAFE_INTEGER)
+  if (last?.text === text) return last.id
+  const writer = { moment, nextId: (prefix: string) => host.nextId(prefix) }
+  const episode = yield* insertFact(tx, writer, {
+    branch,
+    text,
+    category: episodeCategory,
+    confidence: firstConfidence,
+    sessionId: taskId,
+    taskId,
+    agentId: null,
+  })
+  if (last?.status === 'active') yield* supersedeFact(tx, writer, last, episode.id)
+  return episode.id
+}
+
+function episodeOf({ id, name, goal, status, result }: SavedTask, error: string | undefined): string {
+  const [title = id] = [goal, name].filter((each) => typeof each === 'string' && each.trim() !== '') as string[]
+  const outcome =
+    error !== undefined ? `failed: ${error}` : result === undefined || result === null ? textOf(status) : textOf(result)
+  return storableText(`${shortened(title, longestTitle)} — ${shortened(outcome, longestOutcome)}`)
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return 'not settled'
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'settled')
+}

@@ -1,0 +1,96 @@
+// Where in memory a caller stands. A program reaches every branch. A task's run or model reads its own branch and those above it, and
+// writes to its own alone: that of its stint, or of the task that its team works on; without a team that is `main`.
+import type { Caller } from '../bus/caller.ts'
+import { type BranchRecord, mainBranch } from '../entities/memory.ts'
+import type { TeamRecord } from '../entities/team.ts'
+import { ErrandError } from '../errors.ts'
+import type { Op, Reads } from '../ledger/ledger.ts'
+import { requireBranch } from '../steps/branch.ts'
+import { loadTask } from '../steps/moment.ts'
+import { requireWithin } from '../steps/within.ts'
+
+export interface Standing {
+  branch: string
+  team: TeamRecord | undefined
+  agentId: string | null
+}
+
+/** Of the agent that works on a task; also of a task that is no longer known. */
+export function* standingOf(tx: Reads, taskId: string): Op<Standing> {
+  const stint = yield* tx.team.stintOfWorker(taskId)
+  if (stint !== undefined) {
+    return { branch: stint.branch, team: yield* tx.team.get(stint.taskId), agentId: stint.agentId }
+  }
+  const place = (yield* tx.task.get(taskId))?.policy.team
+  const team = yield* tx.team.get(place?.taskId ?? taskId)
+  if (team === undefined) return { branch: mainBranch, team, agentId: null }
+  const agentId = place?.agentId ?? null
+  const last = agentId === null ? undefined : yield* tx.team.latestStint(team.taskId, agentId)
+  return { branch: last?.branch ?? team.branch, team, agentId }
+}
+
+/** By which of these a branch is meant. */
+export interface Whereabouts {
+  branch?: string | undefined
+  taskId?: string | undefined
+  agentId?: string | undefined
+}
+
+/**
+ * The branch that is named; else the agent's on the task; else the task's; else the caller's own; else `main`.
+ * @throws ErrandError NOT_FOUND for a branch or task that is not there; FORBIDDEN for one that the caller does not reach.
+ */
+export function* branchMeant(
+  tx: Reads,
+  caller: Caller,
+  { branch, taskId, agentId }: Whereabouts,
+  purpose: 'read' | 'write',
+): Op<BranchRecord> {
+  if (taskId !== undefined) yield* requireNameable(tx, caller, taskId)
+  const named = branch ?? (yield* branchOf(tx, taskId, agentId))
+  if (caller.taskId === undefined) return yield* requireBranch(tx, named ?? mainBranch)
+  const own = (yield* standingOf(tx, caller.taskId)).branch
+  const meant = named ?? own
+  const reach = purpose === 'write' ? [own] : (yield* tx.branch.lineage(own)).map(({ name }) => name)
+  if (!reach.includes(meant)) throw outOfReach(caller, meant, reach, purpose)
+  return yield* requireBranch(tx, meant)
+}
+
+function* branchOf(tx: Reads, taskId: string | undefined, agentId: string | undefined): Op<string | undefined> {
+  if (taskId === undefined) return undefined
+  const stint = agentId === undefined ? undefined : yield* tx.team.latestStint(taskId, agentId)
+  if (stint !== undefined) return stint.branch
+  const team = yield* tx.team.get(taskId)
+  if (team !== undefined) return team.branch
+  yield* loadTask(tx, taskId)
+  return (yield* standingOf(tx, taskId)).branch
+}
+
+/** A task of the caller's own, or the one that its team works on. */
+function* requireNameable(tx: Reads, caller: Caller, taskId: string): Op<void> {
+  if (caller.taskId === undefined || (yield* tx.task.get(caller.taskId))?.policy.team?.taskId === taskId) return
+  yield* requireWithin(tx, caller.taskId, [taskId])
+}
+
+/** For what a team does to its branches: a caller with a task does it to those of its team. @throws ErrandError NOT_FOUND, FORBIDDEN */
+export function* branchOfTeam(tx: Reads, caller: Caller, name: string): Op<BranchRecord> {
+  if (caller.taskId === undefined) return yield* requireBranch(tx, name)
+  const { branch: own, team } = yield* standingOf(tx, caller.taskId)
+  const branch = yield* tx.branch.get(name)
+  const isTeams = team !== undefined && branch?.taskId === team.taskId
+  if (branch !== undefined && (name === own || isTeams)) return branch
+  throw outOfReach(caller, name, [own], 'write')
+}
+
+/** Refuses a fact or an observation of a branch that the caller does not read. */
+export function* requireReadable(tx: Reads, caller: Caller, branch: string): Op<void> {
+  if (caller.taskId !== undefined) yield* branchMeant(tx, caller, { branch }, 'read')
+}
+
+function outOfReach(caller: Caller, branch: string, reach: readonly string[], purpose: 'read' | 'write'): ErrandError {
+  return new ErrandError(
+    'FORBIDDEN',
+    `${caller.taskId} may not ${purpose === 'read' ? 'read' : 'write to'} the branch "${branch}". It may ${purpose === 'read' ? 'read' : 'write to'} ${reach.map((name) => `"${name}"`).join(', ')}.`,
+    { branch, scope: caller.taskId, reach },
+  )
+}

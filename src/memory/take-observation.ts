@@ -1,0 +1,100 @@
+// Somebody tells what it has seen, or what it knows. The first becomes a fact when it is consolidated, at the latest by number; the
+// second is a fact at once, which the next comparison of its branch takes up.
+import type { Caller } from '../bus/caller.ts'
+import { categoryNamed, firstConfidence, summaryCategory, toHundredths } from '../entities/confidence.ts'
+import { inferCategory } from '../entities/fact-category.ts'
+import type { ObservationType } from '../entities/memory.ts'
+import { ErrandError } from '../errors.ts'
+import { checkText } from '../json.ts'
+import { type Op, writing } from '../ledger/ledger.ts'
+import { requireOpenBranch } from '../steps/branch.ts'
+import { consolidateSession } from './consolidate-session.ts'
+import { deliberate } from './deliberate.ts'
+import { insertFact } from './fact-writes.ts'
+import type { MemoryHost } from './memory-host.ts'
+import { observe } from './observe.ts'
+import { branchMeant, type Whereabouts } from './standing.ts'
+
+export interface Observed extends Whereabouts {
+  sessionId: string
+  type: ObservationType
+  content: string
+  outcome?: string | undefined
+}
+
+/** @throws ErrandError NOT_FOUND for branch or task, BRANCH_CLOSED, FORBIDDEN */
+export async function takeObservation(
+  host: MemoryHost,
+  caller: Caller,
+  given: Observed,
+): Promise<{ observationId: string }> {
+  const moment = await host.moment()
+  const { sessionId, type, content, outcome = null, taskId = null, agentId = null } = given
+  const { consolidateEvery } = host.memory
+  const stored = await host.step(
+    writing('observe', function* (tx): Op<{ observationId: string; branch: string; isDue: boolean }> {
+      const { name: branch } = yield* branchMeant(tx, caller, given, 'write')
+      const writer = { moment, nextId: (prefix: string) => host.nextId(prefix) }
+      const observation = { sessionId, branch, type, content, outcome, taskId, agentId }
+      const { observationId } = yield* observe(tx, writer, observation)
+      const isDue =
+        consolidateEvery !== null && (yield* tx.observation.countPending(branch, sessionId)) >= consolidateEvery
+      return { observationId, branch, isDue }
+    }),
+  )
+  if (stored.isDue) await consolidateByNumber(host, sessionId, stored.branch)
+  return { observationId: stored.observationId }
+}
+
+/** The observation is kept whatever becomes of this: the next one that comes tries again. */
+async function consolidateByNumber(host: MemoryHost, sessionId: string, branch: string): Promise<void> {
+  const session = { sessionId, branch, taskId: null, agentId: null, trigger: 'every-n' }
+  try {
+    await deliberate(host, 'consolidate by number', (tx, d) => consolidateSession(tx, d, session))
+  } catch (error) {
+    host.report(error, { doing: 'consolidate a session by number', sessionId, branch })
+  }
+}
+
+export interface Remembered extends Whereabouts {
+  text: string
+  category?: string | undefined
+  /** 0 to 1. */
+  confidence?: number | undefined
+  sessionId?: string | undefined
+}
+
+/** @throws ErrandError NOT_FOUND for branch or task, BRANCH_CLOSED, FORBIDDEN, INVALID_INPUT for the category of summaries */
+export async function remember(host: MemoryHost, caller: Caller, given: Remembered): Promise<{ factId: string }> {
+  const { sessionId = null, taskId = null, agentId = null, confidence } = given
+  const text = checkText(given.text, 'the text')
+  const category = categoryNamed(given.category ?? inferCategory('insight', text, host.memory.categoryRules))
+  if (category === summaryCategory) {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `"${summaryCategory}" is the category of what consolidation says of an agent's facts. Give the fact another one, or none.`,
+      { category },
+    )
+  }
+  const moment = await host.moment()
+  return host.step(
+    writing('remember', function* (tx): Op<{ factId: string }> {
+      const { name } = yield* branchMeant(tx, caller, given, 'write')
+      const branch = yield* requireOpenBranch(tx, name)
+      const fact = yield* insertFact(
+        tx,
+        { moment, nextId: (prefix) => host.nextId(prefix) },
+        {
+          branch: name,
+          text,
+          category,
+          confidence: confidence === undefined ? firstConfidence : toHundredths(confidence),
+          sessionId,
+          taskId: taskId ?? branch.taskId,
+          agentId: agentId ?? branch.agentId,
+        },
+      )
+      return { factId: fact.id }
+    }),
+  )
+}

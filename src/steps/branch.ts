@@ -1,0 +1,58 @@
+// Branches of memory as steps see them: found or refused, made below another, closed. A branch is made with what it belongs to (a
+// task, an agent's stint), in the same transaction, so none is ever half there.
+import { type BranchRecord, type BranchStatus, mainBranch } from '../entities/memory.ts'
+import { ErrandError } from '../errors.ts'
+import type { Op, Reads, Tx } from '../ledger/ledger.ts'
+import type { Moment } from './moment.ts'
+
+/** @throws ErrandError NOT_FOUND { branch } */
+export function* requireBranch(tx: Reads, name: string): Op<BranchRecord> {
+  const found = yield* tx.branch.get(name)
+  if (found !== undefined) return found
+  throw new ErrandError(
+    'NOT_FOUND',
+    `There is no branch "${name}". \`mem:branches\` lists those there are; "${mainBranch}" is always one of them.`,
+    { branch: name },
+  )
+}
+
+/** A branch that takes what is new. A merged one does too: what its agent says late must not be lost. @throws ErrandError NOT_FOUND, BRANCH_CLOSED */
+export function* requireOpenBranch(tx: Reads, name: string): Op<BranchRecord> {
+  const branch = yield* requireBranch(tx, name)
+  if (branch.status !== 'archived') return branch
+  throw new ErrandError(
+    'BRANCH_CLOSED',
+    `The branch "${name}" is archived: it can be read, but takes nothing new. Use "${branch.parent ?? mainBranch}", or another branch.`,
+    { branch: name, status: branch.status },
+  )
+}
+
+export interface NewBranch {
+  name: string
+  parent: string
+  description: string
+  taskId: string | null
+  agentId: string | null
+}
+
+/** The name must be free. @throws ErrandError NOT_FOUND, BRANCH_CLOSED for the parent. */
+export function* makeBranch(tx: Tx, branch: NewBranch, { at }: Moment): Op<BranchRecord> {
+  yield* requireOpenBranch(tx, branch.parent)
+  const made = { ...branch, status: 'active' as const, createdAt: at, updatedAt: at }
+  return { ...made, seq: yield* tx.branch.insert(made) }
+}
+
+/** @throws ErrandError INVALID_INPUT for `main`, which stays as it is (conformance S2-038). */
+export function* setBranchStatus(tx: Tx, branch: BranchRecord, status: BranchStatus, { at }: Moment): Op<BranchRecord> {
+  if (branch.name === mainBranch) {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `The branch "${mainBranch}" holds what is known for good: it is never ${status}. Name another branch.`,
+      { branch: branch.name, status },
+    )
+  }
+  if (branch.status === status) return branch
+  const changed = { ...branch, status, updatedAt: at }
+  yield* tx.branch.save(changed)
+  return changed
+}

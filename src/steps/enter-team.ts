@@ -1,0 +1,69 @@
+// A run of an agent begins to work in a team: its task gets a stint there, in the transaction that admits it; or, where the one who had
+// its name before is just leaving, before its first step.
+import { isSettled, type TaskRecord } from '../entities/task.ts'
+import type { StintRecord, TeamRecord } from '../entities/team.ts'
+import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { loadLive, type RunRef } from './journal.ts'
+import type { Moment } from './moment.ts'
+import { beginStint } from './team.ts'
+
+/**
+ * The worker, with the name that it got in the team. One that has a stint goes on in it; where the team has ended meanwhile, or its
+ * branch takes nothing new, the run goes on without one. A name whose last worker has settled is not taken from it: with `patience`
+ * there is no stint yet, so that the same agent can go on under its own name.
+ */
+export function* enterTeam(
+  tx: Tx,
+  worker: TaskRecord,
+  { patience }: { patience: boolean },
+  moment: Moment,
+): Op<TaskRecord> {
+  const place = worker.policy.team
+  if (place === undefined || place.agentId === null) return worker
+  if ((yield* tx.team.stintOfWorker(worker.id)) !== undefined) return worker
+  const task = place.taskId === worker.id ? worker : yield* tx.task.get(place.taskId)
+  const team = task && (yield* liveTeam(tx, task))
+  if (task === undefined || team === undefined) return worker
+  if (patience && (yield* isBeingLeft(tx, yield* tx.team.latestStint(team.taskId, place.agentId)))) return worker
+  const agentId = yield* freeName(tx, team, place.agentId, worker)
+  yield* beginStint(tx, team, task, { agentId, role: null, objectives: [], workerId: worker.id }, moment)
+  if (agentId === place.agentId) return worker
+  const named = { ...worker, policy: { ...worker.policy, team: { ...place, agentId } } }
+  yield* tx.task.saveDefinition(named)
+  return named
+}
+
+/** A live run takes its place, under whichever name is free; its stint, or undefined where there is no place. @throws ErrandError RUN_ENDED */
+export function takePlace(ref: RunRef, moment: Moment): Step<TaskRecord, TaskRecord, StintRecord | undefined> {
+  return {
+    name: 'enter team',
+    load: (tx) => loadLive(tx, ref),
+    judge: (task) => task,
+    *write(tx, task) {
+      yield* enterTeam(tx, task, { patience: false }, moment)
+      return yield* tx.team.stintOfWorker(task.id)
+    },
+  }
+}
+
+function* liveTeam(tx: Reads, task: TaskRecord): Op<TeamRecord | undefined> {
+  if (isSettled(task.status) || task.deletedAt !== null) return undefined
+  const team = yield* tx.team.get(task.id)
+  if (team === undefined || team.closedAt !== null) return undefined
+  return (yield* tx.branch.get(team.branch))?.status === 'archived' ? undefined : team
+}
+
+/** Its task has settled, and the agent is about to be completed. */
+function* isBeingLeft(tx: Reads, stint: StintRecord | undefined): Op<boolean> {
+  if (stint?.status !== 'active' || stint.workerId === null) return false
+  const worker = yield* tx.task.get(stint.workerId)
+  return worker !== undefined && isSettled(worker.status)
+}
+
+/** The name that it would like; where somebody works under it, that with the number of its own task. */
+function* freeName(tx: Reads, { taskId }: TeamRecord, wanted: string, worker: TaskRecord): Op<string> {
+  for (let tried = 0; ; tried++) {
+    const name = [wanted, ...(tried > 0 ? [worker.seq] : []), ...(tried > 1 ? [tried] : [])].join('-')
+    if ((yield* tx.team.latestStint(taskId, name))?.status !== 'active') return name
+  }
+}

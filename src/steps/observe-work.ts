@@ -1,0 +1,80 @@
+// What the agent of a team does becomes what it has observed: each call that its model asked for, each answer. Written in the
+// transaction that records the outcome, under an id that follows from it, so that none is missing and none is there twice.
+import type { CallRecord } from '../entities/call.ts'
+import type { ObservationRecord } from '../entities/memory.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import type { StintRecord } from '../entities/team.ts'
+import type { NewMessage, Op, Reads, Tx } from '../ledger/ledger.ts'
+import { storableText } from '../storable-text.ts'
+import type { Moment } from './moment.ts'
+
+/** Characters. The whole stands in the calls and in the conversation of the task. */
+const longest = { call: 2_000, outcome: 500, answer: 10_000 }
+
+/** A call has ended, or was broken off. One that no model asked for, or that was never begun, is nothing that an agent did. */
+export function* observeCall(tx: Tx, task: TaskRecord, call: CallRecord, moment: Moment): Op<void> {
+  const isTheModels = call.kind === 'call' && call.startMessageId !== null
+  if (task.policy.team === undefined || !isTheModels) return
+  yield* observe(
+    tx,
+    task,
+    {
+      id: `obs-${call.id}`,
+      type: call.error === null ? 'tool_use' : 'error',
+      content: shortened(`${call.name} ${textOf(call.params)}`, longest.call),
+      outcome: shortened(call.error === null ? textOf(call.result) : call.error.message, longest.outcome),
+    },
+    moment,
+  )
+}
+
+/** A step of the model without calls is what the agent has found. */
+export function* observeAnswer(tx: Tx, task: TaskRecord, message: NewMessage, moment: Moment): Op<void> {
+  const isAnswer = message.step !== null && message.step.calls.length === 0 && message.content.trim() !== ''
+  if (task.policy.team === undefined || !isAnswer) return
+  yield* observe(
+    tx,
+    task,
+    {
+      id: `obs-${message.id}`,
+      type: 'insight',
+      content: shortened(message.content, longest.answer),
+      outcome: null,
+    },
+    moment,
+  )
+}
+
+type Observed = Pick<ObservationRecord, 'id' | 'type' | 'content' | 'outcome'>
+
+function* observe(tx: Tx, task: TaskRecord, observed: Observed, { at }: Moment): Op<void> {
+  const stint = yield* stintOf(tx, task)
+  if (stint === undefined) return
+  // Closed by hand while the agent is at work: that is no reason to lose what the call came to.
+  if ((yield* tx.branch.get(stint.branch))?.status === 'archived') return
+  yield* tx.observation.insert({
+    ...observed,
+    sessionId: task.id,
+    branch: stint.branch,
+    taskId: stint.taskId,
+    agentId: stint.agentId,
+    createdAt: at,
+    consolidatedBy: null,
+  })
+}
+
+/** The stint that the task works in; or the last one, for a call that ends when its agent has been completed already. */
+function* stintOf(tx: Reads, task: TaskRecord): Op<StintRecord | undefined> {
+  const active = yield* tx.team.stintOfWorker(task.id)
+  const teamId = task.policy.team?.taskId
+  if (active !== undefined || teamId === undefined) return active
+  return (yield* tx.team.stints(teamId)).findLast(({ workerId }) => workerId === task.id)
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null)
+}
+
+function shortened(text: string, characters: number): string {
+  return storableText(text.length <= characters ? text : `${text.slice(0, characters - 1)}…`)
+}

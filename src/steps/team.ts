@@ -1,0 +1,193 @@
+// Teams: what a task is given when several agents are to work on it (a branch of memory, objectives), and how an agent begins to.
+// The parts of other steps: a team is there with its task, a stint with the run that works in it.
+import { mainBranch } from '../entities/memory.ts'
+import { safeSegment, slugOf } from '../entities/slug.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import type { StintRecord, TeamRecord } from '../entities/team.ts'
+import { ErrandError } from '../errors.ts'
+import type { Op, Reads, Tx } from '../ledger/ledger.ts'
+import { makeBranch, requireBranch, setBranchStatus } from './branch.ts'
+import { eventOf, type Moment } from './moment.ts'
+
+/** What a task's team is told to be. */
+export interface TeamSpec {
+  /** What kind of work it is; null when nobody said. */
+  type: string | null
+  /** Descriptions, in order; they are numbered from 1. */
+  objectives: readonly string[]
+  /** Null: the branch of the nearest team above, else `main`. */
+  parentBranch: string | null
+  /** Hundredths; null: as the engine says. */
+  durableThreshold: number | null
+  durableCategories: string[] | null
+}
+
+/** A team of which nothing was said. */
+export const plainTeam: TeamSpec = {
+  type: null,
+  objectives: [],
+  parentBranch: null,
+  durableThreshold: null,
+  durableCategories: null,
+}
+
+/** Gives a task its team: a branch of its own, and its objectives. @throws ErrandError NOT_FOUND, BRANCH_CLOSED for the parent branch. */
+export function* openTeam(tx: Tx, task: TaskRecord, spec: TeamSpec, moment: Moment): Op<TeamRecord> {
+  const parent = spec.parentBranch ?? (yield* branchAbove(tx, task))
+  const branch = yield* makeBranch(
+    tx,
+    {
+      name: yield* freeName(tx, branchNames(task)),
+      parent,
+      description: task.name,
+      taskId: task.id,
+      agentId: null,
+    },
+    moment,
+  )
+  const team: TeamRecord = {
+    taskId: task.id,
+    type: spec.type,
+    branch: branch.name,
+    parentBranch: parent,
+    durableThreshold: spec.durableThreshold,
+    durableCategories: spec.durableCategories,
+    summary: null,
+    checkpointId: null,
+    mergeId: null,
+    closedAt: null,
+    createdAt: moment.at,
+  }
+  yield* tx.team.insert(team)
+  yield* addObjectives(tx, task.id, spec.objectives, 1, moment)
+  return team
+}
+
+export function* addObjectives(
+  tx: Tx,
+  taskId: string,
+  descriptions: readonly string[],
+  first: number,
+  { at }: Moment,
+): Op<void> {
+  for (const [index, description] of descriptions.entries()) {
+    yield* tx.team.insertObjective({
+      taskId,
+      number: first + index,
+      description,
+      status: 'todo',
+      agentId: null,
+      notes: null,
+      updatedAt: at,
+    })
+  }
+}
+
+/** The team of a task; one that was created without gets one with its first agent (conformance X-022). */
+export function* teamOf(tx: Tx, task: TaskRecord, moment: Moment): Op<TeamRecord> {
+  const found = yield* tx.team.get(task.id)
+  if (found !== undefined) return found
+  const team = yield* openTeam(tx, task, plainTeam, moment)
+  const agentId = task.policy.team?.agentId ?? null
+  yield* tx.task.saveDefinition({ ...task, policy: { ...task.policy, team: { taskId: task.id, agentId } } })
+  return team
+}
+
+function* branchAbove(tx: Reads, task: TaskRecord): Op<string> {
+  for (const above of yield* tx.task.ancestors(task.id)) {
+    const team = yield* tx.team.get(above.id)
+    if (team !== undefined) return team.branch
+  }
+  return mainBranch
+}
+
+/** So many tasks of one name are told apart by a number; more by their ids, so that none is looked for among thousands. */
+const mostNumbered = 9
+
+function* branchNames({ id, name }: TaskRecord): Generator<string, void, void> {
+  const own = id.replace(/^task-/, '')
+  const slug = slugOf(name)
+  if (slug === '') return yield `task/${own}`
+  yield `task/${slug}`
+  for (let number = 2; number <= mostNumbered; number++) yield `task/${slug}-${number}`
+  yield `task/${slug}-${own}`
+}
+
+function* freeName(tx: Reads, names: Iterable<string>): Op<string> {
+  for (const name of names) if ((yield* tx.branch.get(name)) === undefined) return name
+  throw new Error('no name for a branch is free, though each task has an id of its own')
+}
+
+export interface NewStint {
+  agentId: string
+  role: string | null
+  /** Numbers of its objectives. */
+  objectives: readonly number[]
+  /** The task whose runs are this agent; null for one that works from outside. */
+  workerId: string | null
+}
+
+/**
+ * An agent begins to work on a team's task, on a branch of its own; one that comes back goes on where it was (conformance S2-014).
+ * @throws ErrandError ALREADY_ACTIVE { taskId, agentId }
+ */
+export function* beginStint(
+  tx: Tx,
+  team: TeamRecord,
+  task: TaskRecord,
+  given: NewStint,
+  moment: Moment,
+): Op<StintRecord> {
+  const latest = yield* tx.team.latestStint(task.id, given.agentId)
+  if (latest?.status === 'active') throw alreadyActive(latest)
+  const stint: StintRecord = {
+    taskId: task.id,
+    agentId: given.agentId,
+    number: (latest?.number ?? 0) + 1,
+    role: given.role ?? latest?.role ?? null,
+    branch: latest === undefined ? yield* agentBranch(tx, team, given.agentId, moment) : latest.branch,
+    status: 'active',
+    objectives: [...given.objectives],
+    summary: null,
+    workerId: given.workerId,
+    joinedAt: moment.at,
+    leftAt: null,
+  }
+  if (latest !== undefined) yield* setBranchStatus(tx, yield* requireBranch(tx, stint.branch), 'active', moment)
+  yield* tx.team.insertStint(stint)
+  yield* tx.event.append(
+    eventOf(moment, 'agent.joined', task, {
+      agentId: stint.agentId,
+      role: stint.role,
+      branch: stint.branch,
+      stint: stint.number,
+      ...(stint.workerId === null ? {} : { workerId: stint.workerId }),
+    }),
+  )
+  return stint
+}
+
+function alreadyActive({ taskId, agentId, branch }: StintRecord): ErrandError {
+  return new ErrandError(
+    'ALREADY_ACTIVE',
+    `Agent "${agentId}" is already active on ${taskId}, on the branch "${branch}". \`agent:complete\` ends its work; then it may join again.`,
+    { taskId, agentId, branch },
+  )
+}
+
+/** Two agents whose names come to the same letters have branches of their own. */
+function* agentBranch(tx: Tx, team: TeamRecord, agentId: string, moment: Moment): Op<string> {
+  const name = `${team.branch}/${safeSegment(agentId)}`
+  function* names(): Generator<string, void, void> {
+    yield name
+    for (let number = 2; ; number++) yield `${name}-${number}`
+  }
+  const branch = {
+    name: yield* freeName(tx, names()),
+    parent: team.branch,
+    description: `${agentId} on ${team.branch}`,
+    taskId: team.taskId,
+    agentId,
+  }
+  return (yield* makeBranch(tx, branch, moment)).name
+}

@@ -1,0 +1,131 @@
+// Memory for people: facts as a table, the branches as a tree, and what a run of consolidation did in a line.
+import type { BranchView, FactView, HistoryView } from '../../memory/fact-view.ts'
+import type { Conflict } from '../../memory/merge.ts'
+import { formatDuration } from './duration.ts'
+import { formatTable } from './table.ts'
+import { shortId } from './task-words.ts'
+import { cleanLine, fitWidth } from './terminal-text.ts'
+
+/** An id that is short to type: "errand memory why" takes any unique beginning. */
+export function shortFactId(id: string): string {
+  return id.replace(/^fact-/, '').slice(0, 6)
+}
+
+/** `0.80`, and what stands against it. */
+export function certainty({
+  confidence,
+  status,
+  disputed,
+}: Pick<FactView, 'confidence' | 'status' | 'disputed'>): string {
+  return [
+    confidence.toFixed(2),
+    ...(status === 'superseded' ? ['superseded'] : []),
+    ...(disputed === true ? ['disputed'] : []),
+  ].join(' ')
+}
+
+/** The header, and one line a fact; branches have a column only where there may be several. */
+export function factTable(facts: readonly FactView[], { branches }: { branches: boolean }, columns?: number): string[] {
+  const header = ['id', 'sure', 'category', ...(branches ? ['branch'] : []), 'who', 'fact']
+  const rows = facts.map((fact) => [
+    shortFactId(fact.id),
+    certainty(fact),
+    short(fact.category),
+    ...(branches ? [fact.branch] : []),
+    short(fact.agentId ?? ''),
+    fact.text,
+  ])
+  return formatTable(header, rows, columns)
+}
+
+/** Of a name that anybody may have chosen: what stands beside it must be seen as well. */
+function short(name: string): string {
+  return fitWidth(cleanLine(name), longestName)
+}
+const longestName = 24
+
+/** A branch with how many active facts it has, told in words. */
+export interface CountedBranch extends BranchView {
+  facts: string
+}
+
+/** Each below the one whose facts it sees, by age. */
+export function branchTree(branches: readonly CountedBranch[], columns?: number): string[] {
+  const known = new Set(branches.map(({ name }) => name))
+  const below = new Map<string, CountedBranch[]>()
+  for (const branch of branches) {
+    const parent = branch.parent !== undefined && known.has(branch.parent) ? branch.parent : ''
+    below.set(parent, [...(below.get(parent) ?? []), branch])
+  }
+  const rows: string[][] = []
+  const draw = (parent: string, depth: number): void => {
+    for (const branch of below.get(parent) ?? []) {
+      rows.push([`${indent.repeat(depth)}${branch.name}`, branch.status, branch.facts, ownerOf(branch)])
+      draw(branch.name, depth + 1)
+    }
+  }
+  draw('', 0)
+  return formatTable(['branch', 'status', 'facts', 'of'], rows, columns)
+}
+
+/** No white space, which a table would drop at the beginning of a cell. */
+const indent = '· '
+
+function ownerOf({ taskId, agentId }: BranchView): string {
+  const task = taskId === undefined ? '' : `task ${shortId(taskId)}`
+  return agentId === undefined ? task : `${agentId}, ${task}`
+}
+
+/** The header, and one line a run. The last segment of an agent's branch is its name. */
+export function historyTable(runs: readonly HistoryView[], now: number, columns?: number): string[] {
+  const rows = runs.map((run) => [formatDuration(now - run.at), run.type, whatItDid(run), placeOf(run)])
+  return formatTable(['age', 'run', 'did', 'branch'], rows, columns)
+}
+
+function placeOf({ sourceBranch, targetBranch, type }: HistoryView): string {
+  const isCarried = type === 'merge' || type === 'project_checkpoint'
+  return isCarried && sourceBranch !== targetBranch ? `${sourceBranch} → ${targetBranch}` : sourceBranch
+}
+
+/** `3 observed, 2 new, 1 surer (s1)`, the session in brackets; nothing that is nothing. */
+export function whatItDid(run: Omit<HistoryView, 'id' | 'at' | 'trigger' | 'sourceBranch' | 'targetBranch'>): string {
+  const told = [some(run.observationsProcessed, 'observed'), ...factsOf(run), ...outcomeOf(run)].filter(
+    (each) => each !== '',
+  )
+  const session = run.sessionId === undefined ? '' : ` (${short(run.sessionId)})`
+  return `${told.length === 0 ? 'nothing to do' : told.join(', ')}${session}`
+}
+
+type Done = Parameters<typeof whatItDid>[0]
+
+/** A merge and a checkpoint are told by what they came to. */
+function factsOf({ type, factsCreated, factsUpdated, factsDeduplicated }: Done): string[] {
+  if (type === 'merge' || type === 'task_checkpoint') return []
+  return [
+    some(factsCreated, 'new'),
+    some(factsUpdated, 'surer'),
+    some(factsDeduplicated, type === 'agent_complete' ? 'said twice' : 'known'),
+  ]
+}
+
+function outcomeOf({ type, summary, merged, rejected = 0, durable, ephemeral = 0 }: Done): string[] {
+  return [
+    type === 'agent_complete' && summary !== undefined ? 'summed up' : '',
+    merged === undefined ? '' : `${merged} merged`,
+    some(rejected, 'rejected'),
+    durable === undefined ? '' : `${durable} lasting, ${ephemeral} not`,
+  ]
+}
+
+function some(count: number, word: string): string {
+  return count === 0 ? '' : `${count} ${word}`
+}
+
+/** Two facts that met in a merge and cannot both hold, a line each. */
+export function conflictLines(conflicts: readonly Conflict[]): string[] {
+  const outcomes = { 'keep-both': 'both stay, disputed', source: 'the first holds', target: 'the second holds' }
+  return conflicts.map(
+    ({ factId, otherId, ground, resolution }) =>
+      `${shortFactId(factId)} contradicts ${shortFactId(otherId)} (${ground}): ${outcomes[resolution]}`,
+  )
+}

@@ -1,0 +1,56 @@
+// Teams for people: objectives a line each, what a merge came to, and the numbers that name objectives.
+import type { Engine } from '../../api.ts'
+import type { TeamContext } from '../../team/context.ts'
+import type { Objective } from '../../team/objectives.ts'
+import { wholeNumber } from './arguments.ts'
+import { fromHere } from './board-place.ts'
+import { type CommandIo, print } from './io.ts'
+import { formatTable } from './table.ts'
+
+/** All that one has to know to work on a task. The output of the ability is whole in one of its formats and a text in the other. */
+export async function contextOf(engine: Engine, taskId: string): Promise<TeamContext> {
+  return (await engine.bus.call('task:context', { taskId }, fromHere)) as TeamContext
+}
+
+export async function contextTextOf(engine: Engine, taskId: string): Promise<string> {
+  const { text = '' } = await engine.bus.call('task:context', { taskId, format: 'text' }, fromHere)
+  return text
+}
+
+/** Of an option that may be given several times and may hold several: `--objective 1,2 --objective 5`. */
+export function objectiveNumbers(given: readonly string[] = []): number[] {
+  return given.flatMap((each) => each.split(',')).map((each) => wholeNumber('objective', each.trim(), 1))
+}
+
+export function printObjectives(io: CommandIo, objectives: readonly Objective[]): void {
+  const rows = objectives.map(({ id, status, agentId, description, notes }) => [
+    `${id}`,
+    status,
+    agentId ?? '',
+    notes === null ? description : `${description} (${notes})`,
+  ])
+  for (const line of formatTable(['n', 'status', 'agent', 'objective'], rows, io.stdout.columns)) print(io, line)
+}
+
+/** `1 fact`, `3 facts`. */
+export function factCount(count: number): string {
+  return `${count} ${count === 1 ? 'fact' : 'facts'}`
+}
+
+/** What a merge came to, in a line. */
+export function mergeWords({
+  merged,
+  rejected,
+  conflicts,
+}: {
+  merged: number
+  rejected: number
+  conflicts: readonly unknown[]
+}): string {
+  const told = [
+    `${factCount(merged)} merged`,
+    ...(rejected === 0 ? [] : [`${rejected} rejected`]),
+    ...(conflicts.length === 0 ? [] : [`${conflicts.length} in conflict with another`]),
+  ]
+  return told.join(', ')
+}

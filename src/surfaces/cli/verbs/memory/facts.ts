@@ -1,0 +1,46 @@
+// `errand memory facts`: the facts of a branch.
+import { factStatuses, mainBranch } from '../../../../entities/memory.ts'
+import { oneOf, wholeNumber } from '../../arguments.ts'
+import { fromHere } from '../../board-place.ts'
+import { exitCodes } from '../../exit-code.ts'
+import { note, print, printJson } from '../../io.ts'
+import { factTable } from '../../memory-text.ts'
+import { withLedger } from '../../open-ledger.ts'
+import { defineVerb } from '../../verb.ts'
+
+export const factsVerb = defineVerb({
+  usage: 'memory facts [--branch B] [--inherited] [--category C] [--status S] [--limit N]',
+  help: [
+    'Lists what agents have found out on a branch, the latest first: how certain it is (0 to 1), of which kind, who said it first. "disputed" is what another fact contradicts; "errand memory why ID" says which. --json gives one fact a line.',
+    `  --branch B    default: ${mainBranch}, what is known for good; "errand memory branches" lists them`,
+    '  --inherited   the facts of the branches above as well',
+    '  --category C  only of this kind: bug_fix, architecture, decision, …',
+    `  --status S    only those that are ${factStatuses.join(' or ')}; default: active`,
+    '  --limit N     so many; default 50',
+  ].join('\n'),
+  options: {
+    branch: { type: 'string' },
+    inherited: { type: 'boolean' },
+    category: { type: 'string' },
+    status: { type: 'string' },
+    limit: { type: 'string' },
+  },
+  positionals: { max: 0 },
+  async run(io, { values }) {
+    const query = {
+      branch: values.branch ?? mainBranch,
+      inherited: values.inherited === true,
+      category: values.category,
+      status: values.status === undefined ? ('active' as const) : oneOf('status', values.status, factStatuses),
+      limit: values.limit === undefined ? undefined : wholeNumber('limit', values.limit, 1),
+    }
+    return await withLedger(io, values, async (engine) => {
+      const { facts, next } = await engine.bus.call('mem:facts', query, fromHere)
+      if (values.json) for (const fact of facts) printJson(io, fact)
+      else if (facts.length === 0) print(io, `No facts on ${query.branch}.`)
+      else for (const line of factTable(facts, { branches: query.inherited }, io.stdout.columns)) print(io, line)
+      if (next !== null) note(io, 'There are more: --limit.')
+      return exitCodes.done
+    })
+  },
+})

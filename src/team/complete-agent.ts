@@ -1,0 +1,148 @@
+// An agent has done its part: what it observed becomes facts, what it saw more than once becomes one, and its branch is given to the
+// task's (conformance C-58). One step, so that a death in the middle leaves all of it to be done, or nothing.
+import type { Caller } from '../bus/caller.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import type { StintRecord, TeamRecord } from '../entities/team.ts'
+import { ErrandError } from '../errors.ts'
+import { checkText } from '../json.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
+import { nextStintStatus } from '../machines/stint-machine.ts'
+import { consolidateAgent } from '../memory/consolidate-agent.ts'
+import { consolidatePending } from '../memory/consolidate-session.ts'
+import type { Consolidated } from '../memory/consolidation-run.ts'
+import { type Deliberation, deliberate } from '../memory/deliberate.ts'
+import { type Merge, mergeBranch } from '../memory/merge.ts'
+import { eventOf } from '../steps/moment.ts'
+import { whileOpen } from './branch-ends.ts'
+import { changeObjective } from './objectives.ts'
+import { loadOwn } from './reach.ts'
+import type { TeamHost } from './team-host.ts'
+
+export interface CompleteAgentRequest {
+  taskId: string
+  agentId: string
+  /** What it did, in its own words. Default: what memory makes of its facts. */
+  summary?: string | undefined
+  /** What set it off, for the history. Default `agent:complete`. */
+  trigger?: string | undefined
+}
+
+export interface AgentConsolidation {
+  observationsProcessed: number
+  factsCreated: number
+  factsUpdated: number
+  factsDeduplicated: number
+  /** What it did, as it is kept with its stint; null for one that said nothing and found nothing. */
+  summary: string | null
+}
+
+export interface AgentCompleted extends Merge {
+  consolidation: AgentConsolidation
+}
+
+/** @throws ErrandError NOT_FOUND for the task, and for an agent that never joined it; NOT_ACTIVE { taskId, agentId } */
+export async function completeAgent(
+  host: TeamHost,
+  caller: Caller,
+  { taskId, agentId, summary, trigger = 'agent:complete' }: CompleteAgentRequest,
+): Promise<AgentCompleted> {
+  if (summary !== undefined) checkText(summary, 'the summary')
+  return deliberate(host, 'complete agent', function* (tx, d): Op<AgentCompleted> {
+    const task = yield* loadOwn(tx, caller, taskId)
+    const team = yield* tx.team.get(taskId)
+    const stint = yield* tx.team.latestStint(taskId, agentId)
+    if (team === undefined || stint === undefined) throw yield* unknownAgent(tx, taskId, agentId)
+    if (nextStintStatus(stint.status, 'complete') === undefined) throw notActive(stint)
+    return yield* endStint(tx, d, { task, team, stint, summary: summary ?? null, trigger })
+  })
+}
+
+interface Ending {
+  task: TaskRecord
+  team: TeamRecord
+  stint: StintRecord
+  summary: string | null
+  trigger: string
+}
+
+/** Ends an active stint as a part of another step. */
+export function* endStint(
+  tx: Tx,
+  d: Deliberation,
+  { task, team, stint, summary, trigger }: Ending,
+): Op<AgentCompleted> {
+  const { moment } = d
+  const { branch, agentId } = stint
+  const given = whileOpen(tx, branch, giveToTeam(tx, d, team, stint, trigger), moment)
+  const { sessions, agent, merge } = yield* whileOpen(tx, team.branch, given, moment)
+  const ended: StintRecord = {
+    ...stint,
+    status: 'completed',
+    summary: summary ?? agent.summary,
+    leftAt: moment.at,
+  }
+  yield* tx.team.saveStint(ended)
+  for (const objective of yield* tx.team.objectives(task.id)) {
+    if (objective.agentId !== agentId || objective.status !== 'active') continue
+    yield* changeObjective(tx, task, objective, { status: 'done' }, moment)
+  }
+  yield* tx.event.append(
+    eventOf(moment, 'agent.completed', (yield* tx.task.get(task.id)) as TaskRecord, {
+      agentId,
+      role: ended.role,
+      branch,
+      stint: ended.number,
+      merged: merge.merged,
+      rejected: merge.rejected,
+      conflicts: merge.conflicts.length,
+      mergeId: merge.mergeId,
+    }),
+  )
+  return {
+    ...merge,
+    consolidation: {
+      observationsProcessed: sessions.observationsProcessed + agent.observationsProcessed,
+      factsCreated: sessions.factsCreated + agent.factsCreated,
+      factsUpdated: sessions.factsUpdated + agent.factsUpdated,
+      factsDeduplicated: sessions.factsDeduplicated + agent.factsDeduplicated,
+      summary: ended.summary,
+    },
+  }
+}
+
+interface Given {
+  sessions: Omit<Consolidated, 'historyId'>
+  agent: Consolidated & { summary: string | null }
+  merge: Merge
+}
+
+/** Memory's part: what it observed becomes facts, what it saw twice becomes one, and its branch is given to the team's. */
+function* giveToTeam(
+  tx: Tx,
+  d: Deliberation,
+  { taskId, branch: into }: TeamRecord,
+  { branch, agentId }: StintRecord,
+  trigger: string,
+): Op<Given> {
+  const sessions = yield* consolidatePending(tx, d, { branch, trigger })
+  const agent = yield* consolidateAgent(tx, d, { branch, agentId, taskId, trigger })
+  const merge = yield* mergeBranch(tx, d, { from: branch, into, only: 'all', taskId, agentId, trigger })
+  return { sessions, agent, merge }
+}
+
+function* unknownAgent(tx: Tx, taskId: string, agentId: string): Op<ErrandError> {
+  const known = [...new Set((yield* tx.team.stints(taskId)).map((each) => each.agentId))]
+  return new ErrandError(
+    'NOT_FOUND',
+    `Agent "${agentId}" never joined ${taskId}. ${known.length === 0 ? 'Nobody has; `agent:join` begins its work' : `These did: ${known.slice(0, 20).join(', ')}`}.`,
+    { taskId, agentId, agents: known },
+  )
+}
+
+function notActive({ taskId, agentId, leftAt }: StintRecord): ErrandError {
+  return new ErrandError(
+    'NOT_ACTIVE',
+    `Agent "${agentId}" is not active on ${taskId}: it has completed its work. \`agent:join\` lets it come back.`,
+    { taskId, agentId, leftAt },
+  )
+}

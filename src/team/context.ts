@@ -1,0 +1,162 @@
+// What a new agent has to know of a task: the task itself, its objectives, what the agents before it did and those beside it do,
+// and the facts that the team holds to be true. Read in one transaction, for people and models alike.
+import type { Caller } from '../bus/caller.ts'
+import { summaryCategory, toFraction } from '../entities/confidence.ts'
+import type { FactRecord } from '../entities/memory.ts'
+import type { TaskRecord, TaskStatus } from '../entities/task.ts'
+import { type ObjectiveStatus, objectiveStatuses, type StintRecord, type TeamRecord } from '../entities/team.ts'
+import type { Op, Reads } from '../ledger/ledger.ts'
+import { type Objective, toObjective } from './objectives.ts'
+import { loadShared } from './reach.ts'
+import type { TeamHost } from './team-host.ts'
+import { type TeamStatus, teamStatusOf } from './team-status.ts'
+
+/** A team's task. Times are epoch milliseconds. */
+export interface TeamTask {
+  id: string
+  name: string
+  description: string
+  /** What kind of work it is; null when nobody said. */
+  type: string | null
+  tags: string[]
+  status: TeamStatus
+  /** The state itself, where `status` is the word that teams have for it. */
+  canonicalStatus: TaskStatus
+  /** Null for a task that has no team yet. */
+  branch: string | null
+  parentBranch: string | null
+  /** What it came to, in the words of whoever completed it. */
+  summary: string | null
+  createdAt: number
+  updatedAt: number
+  completedAt: number | null
+}
+
+export interface AgentSummary {
+  agentId: string
+  role: string | null
+  summary: string
+}
+
+export interface ActiveAgent {
+  agentId: string
+  role: string | null
+  /** Numbers of the objectives that are its own. */
+  objectives: number[]
+}
+
+export interface KeyFact {
+  id: string
+  text: string
+  category: string
+  /** 0 to 1. */
+  confidence: number
+  agentId: string | null
+}
+
+export type TeamProgress = Record<'total' | ObjectiveStatus, number>
+
+export interface TeamContext {
+  task: TeamTask
+  objectives: Objective[]
+  /** Of agents that have completed their work, in the order in which they first joined. */
+  agentSummaries: AgentSummary[]
+  activeAgents: ActiveAgent[]
+  /** The newest active facts of the task's branch, the latest first. */
+  keyFacts: KeyFact[]
+  progress: TeamProgress
+}
+
+/** A task without a team has a context too: empty lists. @throws ErrandError NOT_FOUND, FORBIDDEN */
+export function teamContext(host: TeamHost, caller: Caller, taskId: string): Promise<TeamContext> {
+  return host.read(function* (tx): Op<TeamContext> {
+    return yield* readContext(tx, yield* loadShared(tx, caller, taskId))
+  })
+}
+
+/** Reads it as a part of another read or step. */
+export function* readContext(tx: Reads, task: TaskRecord): Op<TeamContext> {
+  const team = yield* tx.team.get(task.id)
+  const objectives = (yield* tx.team.objectives(task.id)).map(toObjective)
+  const stints = yield* tx.team.stints(task.id)
+  return {
+    task: toTeamTask(task, team),
+    objectives,
+    agentSummaries: yield* summariesOf(tx, stints),
+    activeAgents: stints.filter(isActive).map((stint) => toActiveAgent(stint, objectives)),
+    keyFacts: team === undefined ? [] : (yield* newestFacts(tx, team.branch)).map(toKeyFact),
+    progress: progressOf(objectives),
+  }
+}
+
+export function toTeamTask(task: TaskRecord, team: TeamRecord | undefined): TeamTask {
+  return {
+    id: task.id,
+    name: task.name,
+    description: task.description === '' ? (task.goal ?? '') : task.description,
+    type: team?.type ?? null,
+    tags: task.tags,
+    status: teamStatusOf(task),
+    canonicalStatus: task.status,
+    branch: team?.branch ?? null,
+    parentBranch: team?.parentBranch ?? null,
+    summary: team?.summary ?? null,
+    createdAt: task.createdAt,
+    updatedAt: task.updatedAt,
+    completedAt: task.completedAt,
+  }
+}
+
+export function isActive({ status }: StintRecord): boolean {
+  return status === 'active'
+}
+
+/** Each agent once, by its latest stint that it has completed; one that said nothing by what memory makes of its facts. */
+function* summariesOf(tx: Reads, stints: readonly StintRecord[]): Op<AgentSummary[]> {
+  const latest = new Map<string, StintRecord>()
+  for (const stint of stints) if (!isActive(stint)) latest.set(stint.agentId, stint)
+  const summaries: AgentSummary[] = []
+  for (const { agentId, role, branch, summary } of latest.values()) {
+    const text = summary ?? (yield* tx.fact.summaryOf(branch, agentId))?.text
+    if (text !== undefined) summaries.push({ agentId, role, summary: text })
+  }
+  return summaries
+}
+
+/** What it was given when it joined and is still its own, and what it has been given since and has not done. */
+function toActiveAgent(stint: StintRecord, objectives: readonly Objective[]): ActiveAgent {
+  const own = objectives.filter(
+    ({ id, agentId, status }) => agentId === stint.agentId && (stint.objectives.includes(id) || status !== 'done'),
+  )
+  return { agentId: stint.agentId, role: stint.role, objectives: own.map(({ id }) => id) }
+}
+
+/** Facts that a context shows. */
+const mostKeyFacts = 20
+
+function* newestFacts(tx: Reads, branch: string): Op<FactRecord[]> {
+  const found: FactRecord[] = []
+  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+    const page = yield* tx.fact.list({ branches: [branch], status: 'active' }, mostKeyFacts, before)
+    found.push(...page.filter(({ category }) => category !== summaryCategory))
+    const last = page.at(-1)
+    if (found.length >= mostKeyFacts || last === undefined || page.length < mostKeyFacts)
+      return found.slice(0, mostKeyFacts)
+    before = last.seq
+  }
+}
+
+function toKeyFact({ id, text, category, confidence, agentId }: FactRecord): KeyFact {
+  return { id, text, category, confidence: toFraction(confidence), agentId }
+}
+
+function progressOf(objectives: readonly Objective[]): TeamProgress {
+  const count = (status: ObjectiveStatus) => objectives.filter((each) => each.status === status).length
+  return {
+    total: objectives.length,
+    ...(Object.fromEntries(objectiveStatuses.map((status) => [status, count(status)])) as Record<
+      ObjectiveStatus,
+      number
+    >),
+  }
+}

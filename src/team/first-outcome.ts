@@ -1,0 +1,68 @@
+// What the closing of a team came to, read back from the history that it wrote: whoever completes the task again is told the same.
+import type { DecisionRecord } from '../entities/memory.ts'
+import type { TeamRecord } from '../entities/team.ts'
+import type { Op, Reads } from '../ledger/ledger.ts'
+import type { Ground } from '../memory/deliberate.ts'
+import type { Conflict, Merge } from '../memory/merge.ts'
+
+export interface FirstOutcome {
+  merge: Merge | null
+  durable: string[]
+  ephemeral: number
+}
+
+export function* firstOutcome(tx: Reads, team: TeamRecord): Op<FirstOutcome> {
+  const checkpoint = team.checkpointId === null ? undefined : yield* tx.consolidation.get(team.checkpointId)
+  return {
+    merge: team.mergeId === null ? null : yield* mergeOf(tx, team.mergeId),
+    durable: yield* durableFacts(tx, team.branch),
+    ephemeral: checkpoint?.ephemeral ?? 0,
+  }
+}
+
+const rowsAtOnce = 1_000
+
+function* mergeOf(tx: Reads, mergeId: string): Op<Merge> {
+  const run = yield* tx.consolidation.get(mergeId)
+  const conflicts: Conflict[] = []
+  /** Facts of the source branch, by their copies. */
+  const sources = new Map<string, string>()
+  for (let after = 0; ; ) {
+    const page = yield* tx.consolidation.decisions(mergeId, rowsAtOnce, after)
+    for (const decision of page) {
+      if (decision.kind === 'carried') sources.set(decision.factId, decision.otherId as string)
+      const conflict = conflictOf(decision, sources)
+      if (conflict !== undefined) conflicts.push(conflict)
+    }
+    const last = page.at(-1)
+    if (last === undefined || page.length < rowsAtOnce) break
+    after = last.seq
+  }
+  return { merged: run?.merged ?? 0, rejected: run?.rejected ?? 0, conflicts, mergeId }
+}
+
+/** Which of the two was carried is told by what the merge carried before. */
+function conflictOf(
+  { kind, factId, otherId, note }: DecisionRecord,
+  sources: ReadonlyMap<string, string>,
+): Conflict | undefined {
+  if ((kind !== 'contradicted' && kind !== 'settled') || otherId === null) return undefined
+  const ground = note?.split(': ').at(-1) as Ground
+  const source = sources.get(factId)
+  if (source === undefined) {
+    return { factId: sources.get(otherId) ?? otherId, otherId: factId, ground, resolution: 'source' }
+  }
+  return { factId: source, otherId, ground, resolution: kind === 'contradicted' ? 'keep-both' : 'target' }
+}
+
+/** By age. */
+function* durableFacts(tx: Reads, branch: string): Op<string[]> {
+  const ids: string[] = []
+  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+    const page = yield* tx.fact.list({ branches: [branch], verdict: 'durable' }, rowsAtOnce, before)
+    ids.push(...page.map(({ id }) => id))
+    const last = page.at(-1)
+    if (last === undefined || page.length < rowsAtOnce) return ids.toReversed()
+    before = last.seq
+  }
+}

@@ -1,0 +1,53 @@
+// An agent joins a team's task: a stint begins, on a branch of its own, and the objectives that it takes are active.
+import type { Caller } from '../bus/caller.ts'
+import { checkText } from '../json.ts'
+import { type Op, type Tx, writing } from '../ledger/ledger.ts'
+import type { Moment } from '../steps/moment.ts'
+import { beginStint, teamOf } from '../steps/team.ts'
+import { readContext, type TeamContext } from './context.ts'
+import { changeObjective, refuseClosed, requireObjectives } from './objectives.ts'
+import { loadOwn } from './reach.ts'
+import type { TeamHost } from './team-host.ts'
+
+export interface JoinRequest {
+  taskId: string
+  /** Under which name it works. */
+  agentId: string
+  role?: string | undefined
+  /** Numbers of the objectives that it takes. */
+  objectives?: readonly number[] | undefined
+}
+
+export interface Joined {
+  branch: string
+  /** What it has to know, itself among the active agents. */
+  context: TeamContext
+}
+
+/**
+ * A task without a team gets one on the way (conformance X-022). An agent that has completed its work may come back: it goes on
+ * where it was, in another stint.
+ *
+ * @throws ErrandError NOT_FOUND for the task and for objectives; ALREADY_ACTIVE; INVALID_TRANSITION for a task that is over for good.
+ */
+export async function joinTeam(host: TeamHost, caller: Caller, request: JoinRequest): Promise<Joined> {
+  const moment = await host.moment()
+  checkText(request.agentId, 'the agent’s name')
+  if (request.role !== undefined) checkText(request.role, 'the role')
+  return host.step(writing('join team', (tx) => join(tx, caller, request, moment)))
+}
+
+function* join(tx: Tx, caller: Caller, request: JoinRequest, moment: Moment): Op<Joined> {
+  const { taskId, agentId, role } = request
+  const task = yield* loadOwn(tx, caller, taskId)
+  refuseClosed(task, 'join')
+  const numbers = [...new Set(request.objectives)].toSorted((a, b) => a - b)
+  const objectives = yield* requireObjectives(tx, task, numbers)
+  const team = yield* teamOf(tx, task, moment)
+  const stint = { agentId, role: role ?? null, objectives: numbers, workerId: null }
+  const { branch } = yield* beginStint(tx, team, task, stint, moment)
+  for (const objective of objectives) {
+    yield* changeObjective(tx, task, objective, { status: 'active', agentId }, moment)
+  }
+  return { branch, context: yield* readContext(tx, yield* loadOwn(tx, caller, taskId)) }
+}

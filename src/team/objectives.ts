@@ -1,0 +1,159 @@
+// Objectives: what a team wants to reach, in parts. Each change is one event of the task, with the agent and the time, so that the
+// log needs no table of its own (conformance S2-030).
+import type { Caller } from '../bus/caller.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import type { ObjectiveRecord, ObjectiveStatus } from '../entities/team.ts'
+import { ErrandError } from '../errors.ts'
+import { checkText } from '../json.ts'
+import { type Op, type Reads, type Tx, writing } from '../ledger/ledger.ts'
+import { objectiveEventBetween } from '../machines/objective-machine.ts'
+import { touched } from '../machines/task-transition.ts'
+import { eventOf, type Moment } from '../steps/moment.ts'
+import { addObjectives, teamOf } from '../steps/team.ts'
+import { loadOwn, loadShared } from './reach.ts'
+import type { TeamHost } from './team-host.ts'
+
+/** An objective as everybody sees it; `id` counts from 1 within its task. */
+export interface Objective {
+  id: number
+  description: string
+  status: ObjectiveStatus
+  agentId: string | null
+  notes: string | null
+}
+
+export function toObjective({ number, description, status, agentId, notes }: ObjectiveRecord): Objective {
+  return { id: number, description, status, agentId, notes }
+}
+
+/** What changes of an objective. Undefined leaves a field as it is, null takes it away. */
+export interface ObjectiveChange {
+  status: ObjectiveStatus
+  agentId?: string | null | undefined
+  notes?: string | null | undefined
+}
+
+/**
+ * Changes one objective; resolves to all of the task.
+ * @throws ErrandError NOT_FOUND { taskId, objectiveId, objectives } for an unknown one, and for a task without any.
+ */
+export async function updateObjective(
+  host: TeamHost,
+  caller: Caller,
+  request: { taskId: string; objectiveId: number } & ObjectiveChange,
+): Promise<Objective[]> {
+  const moment = await host.moment()
+  if (request.agentId) checkText(request.agentId, 'the agent’s name')
+  if (request.notes) checkText(request.notes, 'the notes')
+  return host.step(
+    writing('update objective', function* (tx): Op<Objective[]> {
+      const task = yield* loadShared(tx, caller, request.taskId)
+      const [objective] = yield* requireObjectives(tx, task, [request.objectiveId])
+      yield* changeObjective(tx, task, objective as ObjectiveRecord, request, moment)
+      return (yield* tx.team.objectives(task.id)).map(toObjective)
+    }),
+  )
+}
+
+/** Adds objectives after those that there are; resolves to all of the task. @throws ErrandError NOT_FOUND, INVALID_TRANSITION */
+export async function appendObjectives(
+  host: TeamHost,
+  caller: Caller,
+  request: { taskId: string; descriptions: readonly string[] },
+): Promise<Objective[]> {
+  const moment = await host.moment()
+  const descriptions = request.descriptions.map((each) => checkText(each, 'an objective'))
+  return host.step(
+    writing('add objectives', function* (tx): Op<Objective[]> {
+      const task = yield* loadOwn(tx, caller, request.taskId)
+      refuseClosed(task, 'add objectives to')
+      yield* teamOf(tx, task, moment)
+      const before = yield* tx.team.objectives(task.id)
+      requireRoom(task, before.length + descriptions.length)
+      yield* addObjectives(tx, task.id, descriptions, (before.at(-1)?.number ?? 0) + 1, moment)
+      const changed = { changed: ['objectives'], added: descriptions.length }
+      yield* tx.event.append(eventOf(moment, 'task.updated', yield* touch(tx, task.id, moment), changed))
+      return (yield* tx.team.objectives(task.id)).map(toObjective)
+    }),
+  )
+}
+
+/** Objectives that one task may have. */
+export const mostObjectives = 1_000
+
+function requireRoom({ id }: TaskRecord, wanted: number): void {
+  if (wanted <= mostObjectives) return
+  throw new ErrandError(
+    'LIMIT_EXCEEDED',
+    `Cannot give ${id} ${wanted} objectives: a task has at most ${mostObjectives}. Make tasks below it of what does not fit.`,
+    { taskId: id, limit: 'objectives', value: mostObjectives },
+  )
+}
+
+/** @throws ErrandError INVALID_TRANSITION for a task that is over for good: a team works on it no more. */
+export function refuseClosed(task: TaskRecord, what: string): void {
+  if (task.status !== 'completed' && task.status !== 'canceled') return
+  throw new ErrandError(
+    'INVALID_TRANSITION',
+    `Cannot ${what} ${task.id}: it is ${task.status}, and that is final. Create a new task for what is left to do; \`task:context\` says what this one came to.`,
+    { taskId: task.id, from: task.status, event: what.split(' ')[0], allowed: [] },
+  )
+}
+
+/** The objectives of these numbers, in the order named. @throws ErrandError NOT_FOUND that says which there are. */
+export function* requireObjectives(tx: Reads, task: TaskRecord, numbers: readonly number[]): Op<ObjectiveRecord[]> {
+  if (numbers.length === 0) return []
+  const known = new Map((yield* tx.team.objectives(task.id)).map((each) => [each.number, each]))
+  return numbers.map((number) => known.get(number) ?? refuseUnknown(task, number, [...known.keys()]))
+}
+
+function refuseUnknown({ id }: TaskRecord, number: number, known: readonly number[]): never {
+  const has =
+    known.length === 0
+      ? 'the task has no objectives. `objective:add` gives it some'
+      : `it has ${known.slice(0, 50).join(', ')}${known.length > 50 ? ', …' : ''}`
+  throw new ErrandError('NOT_FOUND', `Objective ${number} not found on ${id}: ${has}.`, {
+    taskId: id,
+    objectiveId: number,
+    objectives: [...known],
+  })
+}
+
+/** Writes one change as a part of another step, if it changes anything. */
+export function* changeObjective(
+  tx: Tx,
+  task: TaskRecord,
+  before: ObjectiveRecord,
+  change: ObjectiveChange,
+  moment: Moment,
+): Op<void> {
+  const after: ObjectiveRecord = {
+    ...before,
+    status: change.status,
+    agentId: change.agentId === undefined ? before.agentId : change.agentId,
+    notes: change.notes === undefined ? before.notes : change.notes,
+    updatedAt: moment.at,
+  }
+  const event = objectiveEventBetween(before.status, after.status)
+  if (event === undefined && after.agentId === before.agentId && after.notes === before.notes) return
+  yield* tx.team.saveObjective(after)
+  yield* tx.event.append(
+    eventOf(moment, 'objective.updated', yield* touch(tx, task.id, moment), {
+      objectiveId: after.number,
+      from: before.status,
+      to: after.status,
+      agentId: after.agentId,
+      notes: after.notes,
+    }),
+  )
+}
+
+/**
+ * Whoever lists tasks by change sees that something has happened. The row is read anew, for it may have changed in this step; also
+ * that of a deleted task, whose last agents come to their end like any other.
+ */
+function* touch(tx: Tx, taskId: string, { at }: Moment): Op<TaskRecord> {
+  const task = touched((yield* tx.task.get(taskId)) as TaskRecord, at, {})
+  yield* tx.task.save(task)
+  return task
+}

@@ -1,0 +1,60 @@
+// A task that its team has worked on is completed from wherever it stands, along the edges of the table and without a run: whoever
+// worked on it did so in stints of agents.
+import type { TaskRecord } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import { canonicalJson } from '../json.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
+import { type Quote, requireOwner } from '../machines/ownership.ts'
+import { refuseTransition } from '../machines/task-machine.ts'
+import { inTurn } from '../steps/in-turn.ts'
+import type { Moment } from '../steps/moment.ts'
+import { startGroupsAbove, walkToWorking } from '../steps/settle-family.ts'
+import { complete } from '../steps/verbs.ts'
+
+/**
+ * Completes a task as a part of another step; one that is completed already stays as it is. An open run of it ends.
+ *
+ * @param result What it came to, as JSON; undefined: nothing is said of it.
+ * @param by Who completes it, and under which claim.
+ * @throws ErrandError NOT_OWNER, STALE_CLAIM for somebody else's; INVALID_TRANSITION for one that has failed or was canceled, and for
+ *   another result than the one that stands; BLOCKED { blockedBy }.
+ */
+export function* walkToCompleted(
+  tx: Tx,
+  task: TaskRecord,
+  result: unknown,
+  by: Quote | undefined,
+  moment: Moment,
+): Op<void> {
+  // A name alone says nothing about a task that is nobody's.
+  const quote = task.owner === null && by?.fence === undefined ? undefined : by
+  requireOwner(task, quote)
+  if (task.status === 'completed') return requireSameResult(task, result)
+  if (task.status === 'failed' || task.status === 'canceled') refuseTransition(task, 'complete')
+  if (task.status !== 'working') {
+    yield* refuseBlocked(tx, task)
+    const working = yield* walkToWorking(tx, task, moment)
+    if (task.status === 'submitted') yield* startGroupsAbove(tx, working, moment)
+  }
+  yield* inTurn(tx, complete(task.id, result ?? null, quote, moment))
+}
+
+/** What a task came to stands: said again it is no news, another one would be lost. */
+function requireSameResult(task: TaskRecord, result: unknown): void {
+  if (result === undefined || canonicalJson(result) === canonicalJson(task.result ?? null)) return
+  throw new ErrandError(
+    'INVALID_TRANSITION',
+    `Cannot complete ${task.id} with another result: it is completed, and its result stands. Leave \`result\` out to close its team.`,
+    { taskId: task.id, from: task.status, event: 'complete', allowed: [] },
+  )
+}
+
+function* refuseBlocked(tx: Tx, task: TaskRecord): Op<void> {
+  if (task.openBlockers === 0) return
+  const blockedBy = yield* tx.dependency.openBlockers(task.id)
+  throw new ErrandError(
+    'BLOCKED',
+    `Cannot complete ${task.id}: it comes after ${blockedBy.join(', ')}, which must be completed first.`,
+    { taskId: task.id, status: task.status, blockedBy },
+  )
+}

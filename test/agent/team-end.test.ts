@@ -1,0 +1,245 @@
+// When those who work in a team have ended: their agents are completed, the team is closed, whoever wrote the end; and what goes wrong
+// with memory changes no task.
+import { describe, expect, it } from 'vitest'
+import { deferred, history, ledgerFile, openEngine, puppet, reached } from '../engine/world.ts'
+import { closed, factsOn, left, openWithLedger, says, scripted, stintsOf, teamOf } from './team-world.ts'
+import { gatedTool } from './world.ts'
+
+describe('An agent whose task has settled', () => {
+  it('S2-018 S2-019 is completed with what it came to, and its facts reach the branch of its team', async () => {
+    const { engine, ledger } = await openWithLedger({ executors: { reader: says('The cache is stale.').executor } })
+    const group = await engine.create({
+      name: 'Read',
+      team: true,
+      tasks: { read: { executor: 'reader', goal: 'Read' }, hold: { name: 'By hand' } },
+    })
+    await left(engine, group.id, 'reader')
+    expect(await stintsOf(ledger, group.id)).toMatchObject([
+      { agentId: 'reader', status: 'completed', summary: 'The cache is stale.', leftAt: expect.any(Number) },
+    ])
+    expect(await factsOn(ledger, 'task/read')).toMatchObject([
+      { text: 'The cache is stale.', category: 'insight', confidence: 70, agentId: 'reader', taskId: group.id },
+    ])
+    expect(await teamOf(ledger, group.id)).toMatchObject({ closedAt: null })
+  })
+
+  it('is completed when it failed for good or was canceled, not while it is to be tried again', async () => {
+    const flaky = scripted([{ text: 'I thi', error: 'drop' }], {
+      modelRetry: { maxAttempts: 1 },
+      retry: { maxAttempts: 2, backoffMs: 0, jitter: 0 },
+    })
+    const slow = gatedTool('test:slow')
+    const endless = scripted([{ tools: [{ name: 'test_slow' }] }])
+    const { engine, ledger } = await openWithLedger({
+      executors: { flaky: flaky.executor, endless: endless.executor },
+      abilities: [slow.ability],
+    })
+    const team = await engine.create({ name: 'Try', team: true })
+    const failing = await engine.create({ executor: 'flaky', goal: 'Speak', parentId: team.id })
+    await left(engine, team.id, 'flaky')
+    const canceled = await engine.create({ executor: 'endless', goal: 'Wait', parentId: team.id })
+    await slow.began(0)
+    await engine.cancel(canceled.id, 'enough')
+    await left(engine, team.id, 'endless')
+    expect(flaky.model.prompts).toHaveLength(2)
+    expect(
+      (await stintsOf(ledger, team.id)).map(({ agentId, number, status, summary }) => [
+        agentId,
+        number,
+        status,
+        summary,
+      ]),
+    ).toEqual([
+      ['flaky', 1, 'completed', expect.stringMatching(/^failed: \S+/)],
+      ['endless', 1, 'completed', 'canceled: enough'],
+    ])
+    await engine.retry(failing.id)
+    await reached(engine, failing, 'failed')
+    await left(engine, team.id, 'flaky', 2)
+    expect((await stintsOf(ledger, team.id)).filter(({ agentId }) => agentId === 'flaky')).toMatchObject([
+      { number: 1, branch: 'task/try/flaky' },
+      { number: 2, branch: 'task/try/flaky', status: 'completed', workerId: failing.id },
+    ])
+  })
+
+  it('is completed by any engine that works, whoever wrote the end', async () => {
+    const file = ledgerFile()
+    const commander = await openEngine({ ledger: file, work: false })
+    const slow = gatedTool('test:slow')
+    const endless = scripted([{ tools: [{ name: 'test_slow' }] }])
+    const engine = await openEngine({
+      ledger: file,
+      executors: { endless: endless.executor },
+      abilities: [slow.ability],
+    })
+    const task = await engine.create({ executor: 'endless', goal: 'Wait', team: true })
+    await slow.began(0)
+    await commander.cancel(task.id)
+    await left(engine, task.id, 'endless')
+  })
+})
+
+describe('A team whose task is completed', () => {
+  it('S2-031 S2-034 is closed after its agents, when its own executor has ended', async () => {
+    const { engine, ledger } = await openWithLedger({ executors: { lone: says('All is well.').executor } })
+    const task = await engine.create({ name: 'Look', executor: 'lone', goal: 'Look', team: true })
+    await closed(engine, task.id)
+    expect((await history(engine, task.id)).map(({ type }) => type).slice(-3)).toEqual([
+      'task.completed',
+      'agent.completed',
+      'team.closed',
+    ])
+    expect(await teamOf(ledger, task.id)).toMatchObject({ summary: 'All is well.', closedAt: expect.any(Number) })
+    // An insight that one agent had is for its task: it is no durable fact.
+    expect(await factsOn(ledger, 'main')).toEqual([])
+  })
+
+  it('is closed when its children have ended, or when somebody completed it by hand', async () => {
+    const { engine } = await openWithLedger({ executors: { reader: says('Read.').executor } })
+    const group = await engine.create({
+      name: 'Read',
+      team: true,
+      tasks: { one: { executor: 'reader', goal: 'Read' } },
+    })
+    await closed(engine, group.id)
+    const byHand = await engine.create({ name: 'By hand', team: true })
+    await engine.claim(byHand.id, { owner: 'Anna' })
+    await engine.complete(byHand.id, 'done', { owner: 'Anna' })
+    await closed(engine, byHand.id)
+  })
+
+  it('waits for an agent that works from outside, however it was completed', async () => {
+    const { engine, ledger } = await openWithLedger({ executors: { reader: says('Read.').executor } })
+    const task = await engine.create({ name: 'Read', executor: 'reader', goal: 'Read', team: true, autoStart: false })
+    await engine.bus.call('agent:join', { taskId: task.id, agentId: 'Anna' })
+    await engine.start(task.id)
+    await left(engine, task.id, 'reader')
+    await engine.create({ executor: 'reader', goal: 'Something else' }).then((other) => engine.result(other))
+    expect(await teamOf(ledger, task.id)).toMatchObject({ closedAt: null })
+    await engine.bus.call('agent:complete', { taskId: task.id, agentId: 'Anna', summary: 'Helped.' })
+    await closed(engine, task.id)
+  })
+
+  it('waits for children that are still at work', async () => {
+    const slow = gatedTool('test:slow')
+    const worker = scripted([{ tools: [{ name: 'test_slow' }] }, { text: 'Late, but found.' }])
+    const { engine, ledger } = await openWithLedger({
+      executors: { worker: worker.executor, boss: says('I need not wait.').executor },
+      abilities: [slow.ability],
+    })
+    const task = await engine.create({ name: 'Lead', executor: 'boss', goal: 'Lead', team: true, autoStart: false })
+    await engine.create({ executor: 'worker', goal: 'Work', parentId: task.id, autoStart: true })
+    const call = await slow.began(0)
+    await engine.start(task.id)
+    await left(engine, task.id, 'boss')
+    expect(await teamOf(ledger, task.id)).toMatchObject({ closedAt: null })
+    call.end('slept')
+    await closed(engine, task.id)
+    expect((await factsOn(ledger, 'task/lead')).map(({ text }) => text).sort()).toEqual([
+      'I need not wait.',
+      'Late, but found.',
+    ])
+  })
+
+  it('is left as it is when it was closed before, with what its people said of it', async () => {
+    const held = puppet()
+    const { engine, ledger } = await openWithLedger({ executors: { plain: held.executor } })
+    const task = await engine.create({ name: 'Lead', executor: 'plain', team: true })
+    await held.started(0)
+    await engine.bus.call('task:complete', { taskId: task.id, summary: 'By hand.' })
+    await closed(engine, task.id)
+    await engine.idle()
+    expect(await teamOf(ledger, task.id)).toMatchObject({ summary: 'By hand.' })
+    expect((await history(engine, task.id)).filter(({ type }) => type === 'team.closed')).toHaveLength(1)
+  })
+})
+
+describe('What nobody was there for', () => {
+  it('is taken up by the next engine that works: agents of tasks that have settled, teams that are not closed', async () => {
+    const file = ledgerFile()
+    const slow = gatedTool('test:slow')
+    const endless = scripted([{ tools: [{ name: 'test_slow' }] }])
+    const first = await openEngine({
+      ledger: file,
+      executors: { endless: endless.executor },
+      abilities: [slow.ability],
+      shutdownTimeoutMs: 50,
+    })
+    const task = await first.create({ executor: 'endless', goal: 'Wait', team: true })
+    const done = await first.create({ name: 'By hand', team: true })
+    await slow.began(0)
+    await first.close()
+    const commander = await openEngine({ ledger: file, work: false })
+    await commander.cancel(task.id)
+    await commander.claim(done.id, { owner: 'Anna' })
+    await commander.complete(done.id, 'done', { owner: 'Anna' })
+    await commander.close()
+    const second = await openEngine({ ledger: file, executors: { endless: endless.executor } })
+    await left(second, task.id, 'endless')
+    await closed(second, done.id)
+  })
+})
+
+describe('Memory that fails', () => {
+  const remembers = [
+    { tools: [{ name: 'mem_remember', input: { text: 'The cache is stale.' } }] },
+    { text: 'The cache is cold.' },
+  ]
+
+  it('is reported, changes no task, and is tried again by the next engine', async () => {
+    const file = ledgerFile()
+    const reported: Array<Record<string, unknown>> = []
+    const broken = await openEngine({
+      ledger: file,
+      executors: { reader: scripted(remembers).executor },
+      memory: {
+        similarity: () => {
+          throw new Error('no idea')
+        },
+      },
+      onError: (_error, context) => reported.push(context),
+    })
+    const task = await broken.create({ executor: 'reader', goal: 'Read', team: true })
+    expect(await broken.result(task)).toBe('The cache is cold.')
+    await broken.close()
+    expect(reported).toEqual([{ taskId: task.id, doing: 'complete an agent' }])
+    const engine = await openEngine({ ledger: file, executors: { reader: says('').executor } })
+    await closed(engine, task.id)
+    expect(await engine.get(task.id)).toMatchObject({ status: 'completed', result: 'The cache is cold.' })
+  })
+
+  it('keeps no name from the next agent: that works under another', async () => {
+    const { engine, ledger } = await openWithLedger({
+      executors: { reader: scripted(remembers).executor },
+      memory: {
+        similarity: () => {
+          throw new Error('no idea')
+        },
+      },
+      onError: () => {},
+    })
+    const goal = { executor: 'reader', goal: 'Read' } as const
+    const tasks = { one: goal, two: { ...goal, after: 'one' } }
+    const group = await engine.create({ name: 'Read', team: true, tasks })
+    await engine.result(group)
+    const [, two] = await engine.children(group.id)
+    expect((await stintsOf(ledger, group.id)).map(({ agentId }) => agentId)).toEqual(['reader', `reader-${two?.seq}`])
+  })
+
+  it('is waited for no longer than an engine may take to close', async () => {
+    const asked = deferred()
+    const engine = await openEngine({
+      executors: { reader: scripted(remembers).executor },
+      memory: {
+        similarity: () => {
+          asked.resolve()
+          return new Promise<number>(() => {})
+        },
+      },
+      shutdownTimeoutMs: 50,
+    })
+    await engine.result(await engine.create({ executor: 'reader', goal: 'Read', team: true }))
+    await asked.promise
+    await engine.close()
+  })
+})

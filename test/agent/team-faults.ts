@@ -1,0 +1,71 @@
+// Faults that the checks of the team's story must find: ledgers on which the engine does what it must not.
+import { type Ledger, type Op, type Step, type Tx, writing } from '../../src/ledger/ledger.ts'
+
+type Observation = Parameters<Tx['observation']['insert']>[0]
+
+/** What an agent did is observed by a step of its own, after the one that records it. */
+export function observingLate(inner: Ledger): Ledger {
+  return {
+    ...delegated(inner),
+    async step<L, D, R>(step: Step<L, D, R>): Promise<R> {
+      if (step.name !== 'finish call' && step.name !== 'append message') return inner.step(step)
+      const late: Observation[] = []
+      const result = await inner.step({
+        ...step,
+        write: (tx: Tx, decision: D): Op<R> =>
+          step.write({ ...tx, observation: { ...tx.observation, insert: keep(late) } }, decision),
+      })
+      if (late.length > 0) {
+        await inner.step(
+          writing('observe late', function* (tx) {
+            for (const each of late) yield* tx.observation.insert(each)
+          }),
+        )
+      }
+      return result
+    },
+  }
+}
+
+function keep(late: Observation[]) {
+  // oxlint-disable-next-line require-yield
+  return function* (observation: Observation): Op<boolean> {
+    late.push(observation)
+    return true
+  }
+}
+
+/** Nobody sees that an agent has been completed already: whoever comes second does it again. */
+export function forgettingEnds(inner: Ledger): Ledger {
+  return {
+    ...delegated(inner),
+    step: <L, D, R>(step: Step<L, D, R>) =>
+      inner.step({
+        ...step,
+        write: (tx: Tx, decision: D): Op<R> =>
+          step.name === 'complete agent'
+            ? step.write({ ...tx, team: { ...tx.team, latestStint: stillActive(tx) } }, decision)
+            : step.write(tx, decision),
+      }),
+  }
+}
+
+function stillActive(tx: Tx): Tx['team']['latestStint'] {
+  return function* (taskId, agentId) {
+    const stint = yield* tx.team.latestStint(taskId, agentId)
+    return stint && { ...stint, status: 'active' }
+  }
+}
+
+function delegated(inner: Ledger): Ledger {
+  return {
+    name: inner.name,
+    step: (step) => inner.step(step),
+    read: (query) => inner.read(query),
+    enlist: (id) => inner.enlist(id),
+    isAlive: (id) => inner.isAlive(id),
+    discharge: (id) => inner.discharge(id),
+    observe: (observer, options) => inner.observe(observer, options),
+    close: () => inner.close(),
+  }
+}

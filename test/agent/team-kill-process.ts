@@ -1,0 +1,28 @@
+// An engine with a team in a process of its own, to be killed at a step of its ledger. It is told what to do by one argument and tells
+// which steps it took, if it lives to the end.
+import { createEngine } from '../../src/engine.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { createMortalLedger, type Death } from '../crash/mortal-ledger.ts'
+import { observingLate } from './team-faults.ts'
+import { playTeamStory, storyOptions } from './team-story.ts'
+
+export interface TeamKillOrders {
+  ledger: string
+  effects: string
+  death?: Death
+  /** The planted fault: what agents do is observed outside of the transaction that records it. */
+  late?: boolean
+}
+
+const orders = JSON.parse(process.argv[2] as string) as TeamKillOrders
+const inner = await openLedger(orders.ledger)
+const { ledger, steps } = createMortalLedger(inner, orders.death)
+const engine = await createEngine({
+  ...storyOptions(orders.effects),
+  ledger: orders.late ? observingLate(ledger) : ledger,
+  onError: (error) => process.stderr.write(`${String(error)}\n`),
+})
+await playTeamStory(engine)
+await engine.close()
+await inner.close()
+process.stdout.write(`${JSON.stringify({ steps: steps() })}\n`)

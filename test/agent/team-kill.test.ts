@@ -1,0 +1,102 @@
+// `kill -9` at the writes of a ledger on which a team works, before them and after them; then another process goes on. Each worker was
+// one agent in one stint, each thing it did was observed once, each end was written once, and what is durable is known. The same holds
+// where two engines work side by side. ERRAND_TORTURE=1 kills at every write; by default at one of each kind.
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Engine } from '../../src/api.ts'
+import { createEngine } from '../../src/engine.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { createPlace, type Place, twoAtATime } from '../crash/child.ts'
+import { violations } from '../crash/invariants.ts'
+import type { Death } from '../crash/mortal-ledger.ts'
+import { everyPoint, onePointOfEachKind, playAlone } from './kill-points.ts'
+import { gatherTeam, teamComplaints } from './team-checks.ts'
+import { forgettingEnds } from './team-faults.ts'
+import type { TeamKillOrders } from './team-kill-process.ts'
+import { playTeamStory, storyOptions } from './team-story.ts'
+
+const program = join(import.meta.dirname, 'team-kill-process.ts')
+const torture = process.env['ERRAND_TORTURE'] === '1'
+
+const play = (place: Place, orders: Omit<TeamKillOrders, 'ledger' | 'effects'> = {}) =>
+  playAlone(program, place, orders)
+
+const asItIs = (ledger: Ledger): Ledger => ledger
+
+async function openOn(
+  place: Place,
+  reported: unknown[],
+  wrap: (ledger: Ledger) => Ledger,
+): Promise<{ engine: Engine<any>; ledger: Ledger }> {
+  const ledger = await openLedger(place.ledger)
+  const options = storyOptions(place.effects)
+  const engine = await createEngine({ ...options, ledger: wrap(ledger), onError: (error) => reported.push(error) })
+  return { ledger, engine }
+}
+
+/** So many engines in this process go on, and everything comes to its end. */
+async function goOn(place: Place, { engines = 1, wrap = asItIs } = {}): Promise<string[]> {
+  const reported: unknown[] = []
+  const all: Array<Awaited<ReturnType<typeof openOn>>> = []
+  for (let count = 0; count < engines; count++) all.push(await openOn(place, reported, wrap))
+  const stories = await Promise.all(all.map(({ engine }) => playTeamStory(engine)))
+  for (const { engine } of all.slice(1)) await engine.close()
+  const { engine, ledger } = all[0] as (typeof all)[number]
+  const evidence = await gatherTeam(engine, ledger, stories[0] as (typeof stories)[number])
+  await engine.close()
+  for (const each of all) await each.ledger.close()
+  const laws = violations({ ...place, effects: '/dev/null' }).filter((each) => !each.endsWith('was never executed'))
+  return [...teamComplaints(evidence), ...reported.map(String), ...laws]
+}
+
+describe('A team that is killed', () => {
+  it('Q-12 S2-101 goes on in the next process, at whatever write it died', async () => {
+    const whole = createPlace()
+    const { said, signal, complaints } = await play(whole)
+    expect({ signal, complaints }).toEqual({ signal: null, complaints: '' })
+    const { steps } = JSON.parse(said) as { steps: string[] }
+    expect(await goOn(whole)).toEqual([])
+    expect(steps).toEqual(expect.arrayContaining(['complete agent', 'complete team task']))
+
+    const points = torture ? everyPoint(steps) : onePointOfEachKind(steps)
+    let kills = 0
+    await twoAtATime(points, async ({ name, ...death }) => {
+      const place = createPlace()
+      if ((await play(place, { death })).signal === 'SIGKILL') kills++
+      expect(await goOn(place), `killed ${death.when} step ${death.step} (${name})`).toEqual([])
+    })
+    console.log(`${kills} kills at ${points.length} points of ${steps.length} steps`)
+    // The last steps of a process come and go with the order in which its tools end.
+    expect(kills).toBeGreaterThan(points.length * 0.9)
+  }, 300_000)
+
+  it('the harness catches what is observed outside of the transaction that records it', async () => {
+    const { said } = await play(createPlace(), { late: true })
+    const { steps } = JSON.parse(said) as { steps: string[] }
+    const deaths = steps.flatMap((name, index): Death[] =>
+      name === 'observe late' ? [{ step: index + 1, when: 'before' }] : [],
+    )
+    const found: string[] = []
+    await twoAtATime(deaths.slice(0, 3), async (death) => {
+      const place = createPlace()
+      await play(place, { death, late: true })
+      found.push(...(await goOn(place)))
+    })
+    expect(found.join('\n')).toMatch(/(tool_use|insight) finder was not observed/)
+  }, 60_000)
+})
+
+describe('A team on a ledger of two engines', () => {
+  it('is one team: what both see to is done once', async () => {
+    for (let round = 0; round < 5; round++) expect(await goOn(createPlace(), { engines: 2 })).toEqual([])
+  }, 60_000)
+
+  it('the harness catches a keeper that completes twice', async () => {
+    const found: string[] = []
+    for (let round = 0; round < 5 && found.length === 0; round++) {
+      found.push(...(await goOn(createPlace(), { engines: 2, wrap: forgettingEnds })))
+    }
+    expect(found.join('\n')).toMatch(/was completed \d times/)
+  }, 60_000)
+})

@@ -1,0 +1,56 @@
+// What three agents work on, one after the other, and a task that comes after them: the same in every process. All of it is decided by
+// the conversation alone, so that whoever goes on after a crash goes on with the same words.
+import type { Engine, EngineOptions } from '../../src/api.ts'
+import { agent } from '../../src/executors/agent/agent.ts'
+import { createScriptedModel } from '../../src/models/scripted-model.ts'
+import { storyAbilities } from './kill-story.ts'
+import { closed } from './team-world.ts'
+
+/** What two of them find: so it is more certain, and a bug's fix is worth keeping. */
+export const finding = 'The bug is that the redirect drops the session cookie.'
+export const remark = 'Nobody has tested the logout so far.'
+
+export const teamTask = {
+  key: 'team',
+  name: 'Repair the login',
+  objectives: ['Find the cause', 'Repair it'],
+  tasks: {
+    find: { executor: 'finder', goal: 'Find the cause' },
+    repair: { executor: 'fixer', goal: 'Repair it', after: 'find' },
+    check: { executor: 'checker', goal: 'Check it', after: 'repair' },
+  },
+} as const
+
+export const laterTask = {
+  key: 'later',
+  executor: 'reader',
+  goal: 'What did the redirect do to the session cookie?',
+} as const
+
+const mark = (name: string, what: string) => ({ name, input: { mark: what } })
+
+const scripts = {
+  finder: [
+    { text: 'I look at two things.', tools: [mark('test_note', 'one'), mark('test_boom', 'two')] },
+    { text: finding },
+  ],
+  fixer: [{ tools: [mark('test_note', 'three')] }, { text: finding }],
+  checker: [{ tools: [mark('test_note', 'four')] }, { text: remark }],
+  reader: [{ text: 'It dropped it.' }],
+}
+
+export const workers = ['finder', 'fixer', 'checker'] as const
+
+export function storyOptions(effects: string): EngineOptions<any> {
+  const agents = Object.entries(scripts).map(([name, turns]) => [name, agent({ model: createScriptedModel(turns) })])
+  return { executors: Object.fromEntries(agents), abilities: storyAbilities({ effects }) }
+}
+
+/** From the first task to the last; from wherever the ledger stands. */
+export async function playTeamStory(engine: Engine<any>): Promise<{ team: string; later: string }> {
+  const team = await engine.create(teamTask)
+  await closed(engine, team.id)
+  const later = await engine.create(laterTask)
+  await engine.settled(later.id)
+  return { team: team.id, later: later.id }
+}

@@ -1,0 +1,29 @@
+// The example in examples/team: three agents on one task, and what another task finds of it. As a program, as a reader would run it.
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const program = join(import.meta.dirname, '../../examples/team/index.ts')
+const lax = 'The session cookie is SameSite=Lax, for the redirect after the login comes from another site.'
+
+test('the team ends with what two of its agents decided on main, and another task recalls it (X-026)', async () => {
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [program])
+  expect(stderr).toBe('')
+  const [progress, context, kept, later] = stdout.split(/\n\n(?=#|What main|Another)(?!##)/)
+  expect(progress?.split('\n')).toEqual(['finder has ended.', 'fixer has ended.', 'reviewer has ended.'])
+  expect(context).toMatch(/^# Task Context: Repair the login\ntask-\w+ · completed\n/)
+  for (const line of [
+    '[DONE] 1. Find the cause',
+    '[DONE] 3. Try it in two browsers',
+    '- fixer: The cookie gets through now.',
+    '- [discovery 0.70] The redirect after the login drops the session cookie. (finder)',
+    `- [decision 0.80] ${lax} (fixer)`,
+    'Progress: 3/3 done, 0 active, 0 todo, 0 blocked',
+  ])
+    expect(context).toContain(line)
+  expect(kept).toBe(`What main keeps of it:\n- [decision 0.8] ${lax}`)
+  expect(later).toBe(
+    `Another task, later.\nI was told: You are a helpful AI assistant.\n\nHere is relevant context from past tasks:\n\n${lax}\n`,
+  )
+})

@@ -1,0 +1,23 @@
+// The table of a stint, cell by cell, and that the chart says the same.
+import { describe, expect, it } from 'vitest'
+import { transition } from 'xstate'
+import { stintStatuses } from '../../src/entities/team.ts'
+import { nextStintStatus, stintEvents, stintMachine } from '../../src/machines/stint-machine.ts'
+
+const edges: Record<string, string> = { 'active complete': 'completed' }
+const cells = stintStatuses.flatMap((from) => stintEvents.map((event) => ({ from, event })))
+
+describe('a stint', () => {
+  it.each(cells)('S2-014 answers $event when $from as its table says, in the chart too', ({ from, event }) => {
+    const to = edges[`${from} ${event}`]
+    const snapshot = stintMachine.resolveState({ value: from })
+    expect(nextStintStatus(from, event)).toBe(to)
+    expect(snapshot.can({ type: event })).toBe(to !== undefined)
+    expect(transition(stintMachine, snapshot, { type: event })[0].value).toBe(to ?? from)
+  })
+
+  it('S2-019 is over when it is completed', () => {
+    expect(stintMachine.resolveState({ value: 'active' }).status).toBe('active')
+    expect(stintMachine.resolveState({ value: 'completed' }).status).toBe('done')
+  })
+})

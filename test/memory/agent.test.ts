@@ -1,0 +1,157 @@
+// The second level: what an agent's sessions found becomes one fact where it is the same, and is summed up.
+import { describe, expect, it } from 'vitest'
+import { refusalOf } from '../engine/world.ts'
+import { type Json, openMemory, sentence, withoutRuns } from './world.ts'
+
+const words = (...from: number[]) => from.map((at) => `word${at}`).join(' ')
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => from + at)
+
+/** An agent on a task, whose facts are stated, so that only its own level compares them. */
+async function openAgent(options = {}) {
+  const memory = await openMemory(options)
+  const { taskId, branch, on } = await memory.team('Fix Auth', 'ada')
+  return {
+    ...memory,
+    taskId,
+    branch,
+    own: on('ada'),
+    state: (text: string, more: Json = {}) => memory.call('mem:remember', { text, taskId, agentId: 'ada', ...more }),
+    agent: () => memory.call('mem:consolidate', { level: 'agent', agentId: 'ada', taskId }),
+  }
+}
+
+describe('The facts of an agent', () => {
+  it('S2-073 S2-074 are compared across its sessions; those that are alike through others become one', async () => {
+    const { state, agent, known, own } = await openAgent({ memory: { threshold: 0.6 } })
+    // Each shares 9 of 12 words with its neighbours and 6 of 14 with the next but one.
+    await state(words(...range(0, 10)), { sessionId: 's1' })
+    await state(words(...range(2, 12)), { sessionId: 's2' })
+    await state(words(...range(4, 14)), { sessionId: 's3' })
+    await state('nothing in common with the others', { sessionId: 's3' })
+    expect(await agent()).toMatchObject({ factsDeduplicated: 2, factsCreated: 0, factsUpdated: 0 })
+    expect(await known(own)).toHaveLength(2)
+  })
+
+  it('S2-075 S2-079 leave the surest, of equals the newest, as sure as it was; the others say who says it now', async () => {
+    const { state, agent, facts, own } = await openAgent()
+    const older = await state(sentence, { confidence: 0.9 })
+    const newest = await state(`${sentence}.`, { confidence: 0.9 })
+    const unsure = await state(`${sentence}?`, { confidence: 0.4 })
+    await agent()
+    const shown = (await facts(own)).filter(({ category }) => category !== 'summary')
+    expect(
+      Object.fromEntries(shown.map((fact) => [fact['id'], [fact['status'], fact['confidence'], fact['successorId']]])),
+    ).toEqual({
+      [older['factId']]: ['superseded', 0.9, newest['factId']],
+      [newest['factId']]: ['active', 0.9, undefined],
+      [unsure['factId']]: ['superseded', 0.4, newest['factId']],
+    })
+  })
+
+  it('S2-076 are summed up in one fact, with their number and the surest of them', async () => {
+    const { state, agent, facts, own } = await openAgent()
+    await state('caches are cold after a restart', { confidence: 0.5 })
+    await state('queues are drained in order', { confidence: 0.9 })
+    const { summary } = await agent()
+    expect(summary).toBe(
+      'ada found 2 facts. Key findings: queues are drained in order; caches are cold after a restart.',
+    )
+    expect(await facts(own, { category: 'summary' })).toMatchObject([
+      { text: summary, status: 'active', agentId: 'ada' },
+    ])
+  })
+
+  it('S2-076 have one summary, written anew only when it says something else', async () => {
+    const { state, agent, facts, own } = await openAgent()
+    await state('caches are cold after a restart')
+    await agent()
+    const [first] = await facts(own, { category: 'summary' })
+    await agent()
+    expect(await facts(own, { category: 'summary' })).toEqual([first])
+    await state('queues are drained in order')
+    await agent()
+    const [second, replaced] = await facts(own, { category: 'summary' })
+    expect(second).toMatchObject({ status: 'active', text: expect.stringContaining('2 facts') as string })
+    expect(replaced).toMatchObject({ id: first?.['id'], status: 'superseded', successorId: second?.['id'] })
+  })
+
+  it('S2-076 the summary is no fact like others: not compared, not durable, not merged, not recalled', async () => {
+    const { state, agent, call, known, own, branch, taskId } = await openAgent({
+      memory: { durableThreshold: 0, durableCategories: ['summary', 'insight'] },
+    })
+    await state('caches are cold after a restart')
+    const { summary } = await agent()
+    expect(await agent()).toMatchObject({ factsDeduplicated: 0 })
+    await call('mem:observe', { sessionId: 's9', type: 'insight', content: summary, taskId, agentId: 'ada' })
+    expect(await call('mem:consolidate', { level: 'session', sessionId: 's9' })).toMatchObject({ factsCreated: 1 })
+    await call('mem:merge', { branch: own })
+    expect(await known(branch)).toHaveLength(2)
+    const { durable } = await call('mem:consolidate', { level: 'task', taskId })
+    expect(durable).toHaveLength(2)
+    const { chunks } = await call('mem:retrieve', { query: 'found', branch: own })
+    expect((chunks as Json[]).map(({ category }) => category)).toEqual(['insight'])
+  })
+
+  it('S2-077 an agent that nobody knows is NOT_FOUND, on the task and at all', async () => {
+    const { call, taskId, own } = await openAgent()
+    for (const where of [{ taskId }, {}, { branch: own }]) {
+      const refusal = await refusalOf(
+        call('mem:consolidate', { level: 'agent', agentId: 'bob', ...where }),
+        'NOT_FOUND',
+      )
+      expect(refusal.details).toMatchObject({ agentId: 'bob' })
+    }
+    await refusalOf(call('mem:consolidate', { level: 'agent', agentId: 'ada', taskId: 'task-nobody' }), 'NOT_FOUND')
+  })
+
+  it('S2-078 none and one come to nothing', async () => {
+    const { state, agent, facts, own } = await openAgent()
+    const { summary, ...none } = await agent()
+    expect(summary).toBeUndefined()
+    expect(none).toMatchObject({ factsDeduplicated: 0, factsCreated: 0, factsUpdated: 0 })
+    expect(await facts(own)).toEqual([])
+    await state(sentence)
+    expect(await agent()).toMatchObject({ factsDeduplicated: 0 })
+  })
+
+  it('compared twice change nothing', async () => {
+    const { state, agent, tables } = await openAgent()
+    for (const text of [sentence, `${sentence}.`, 'something else']) await state(text)
+    await agent()
+    const before = await tables()
+    await agent()
+    expect(withoutRuns(await tables())).toEqual(withoutRuns(before))
+  })
+
+  it('are found by the agent alone: on its latest task when none is named', async () => {
+    const { state, call, own } = await openAgent()
+    await state(sentence)
+    const { historyId } = await call('mem:consolidate', { level: 'agent', agentId: 'ada' })
+    const { history } = await call('mem:history', { agentId: 'ada' })
+    expect(history).toMatchObject([{ id: historyId, sourceBranch: own }])
+  })
+
+  it('that contradict each other stay apart, though a third one is like both', async () => {
+    const { state, agent, known, own } = await openAgent({ memory: { threshold: 0.5 } })
+    const about = 'requests to the billing service time out after'
+    await state(`${about} 30 seconds`, { confidence: 0.9 })
+    await state(`${about} 60 seconds`, { confidence: 0.9 })
+    await state(`${about} some seconds`)
+    await agent()
+    const texts = (await known(own)).map((line) => line.slice(4))
+    expect(texts.some((text) => text.includes('30'))).toBe(true)
+    expect(texts.some((text) => text.includes('60'))).toBe(true)
+    expect(texts).toHaveLength(2)
+  })
+
+  it('on a branch that agents share are summed up for each of them', async () => {
+    const { call, facts } = await openMemory()
+    await call('mem:remember', { text: 'caches are cold after a restart', agentId: 'ada' })
+    await call('mem:remember', { text: 'queues are drained in order', agentId: 'bob' })
+    for (const agentId of ['ada', 'bob']) await call('mem:consolidate', { level: 'agent', agentId, branch: 'main' })
+    expect((await facts('main', { category: 'summary' })).map(({ text }) => text)).toEqual([
+      'bob found 1 fact. Key findings: queues are drained in order.',
+      'ada found 1 fact. Key findings: caches are cold after a restart.',
+    ])
+  })
+})

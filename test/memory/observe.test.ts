@@ -1,0 +1,159 @@
+// What is observed, and where it is kept: under which branch, in which spelling, and when it is consolidated by number.
+import { describe, expect, it } from 'vitest'
+import { refusalOf } from '../engine/world.ts'
+import { openMemory, sentence } from './world.ts'
+
+describe('An observation', () => {
+  it('S2-058 is kept as it was said, with its session, its outcome and whose it is', async () => {
+    const { call, see } = await openMemory()
+    const id = await see('npm test passes', { type: 'tool_use', outcome: '12 passed', agentId: 'ada' })
+    const { observations } = await call('mem:observations', { sessionId: 's1' })
+    expect(observations).toEqual([
+      {
+        id,
+        sessionId: 's1',
+        branch: 'main',
+        type: 'tool_use',
+        content: 'npm test passes',
+        outcome: '12 passed',
+        agentId: 'ada',
+        createdAt: expect.any(Number),
+      },
+    ])
+  })
+
+  it('lies on the branch that is named, else the agent’s, else the task’s, else main', async () => {
+    const { see, team, call } = await openMemory()
+    const { taskId, branch, on } = await team('Fix Auth', 'ada')
+    const places: unknown[] = []
+    for (const where of [
+      { branch, taskId, agentId: 'ada' },
+      { taskId, agentId: 'ada' },
+      { taskId },
+      // Somebody who never joined speaks for the task.
+      { taskId, agentId: 'bob' },
+      { agentId: 'ada' },
+      {},
+    ]) {
+      const id = await see('seen', where)
+      const { observations } = await call('mem:observations', {})
+      places.push((observations as Array<{ id: string; branch: string }>).find((each) => each.id === id)?.branch)
+    }
+    expect(places).toEqual([branch, on('ada'), branch, branch, 'main', 'main'])
+  })
+
+  it('on an agent’s branch is that agent’s, though nobody names it', async () => {
+    const { see, team, call } = await openMemory()
+    const { taskId, on } = await team('Fix Auth', 'ada')
+    await see('seen', { branch: on('ada') })
+    const { observations } = await call('mem:observations', { branch: on('ada') })
+    expect(observations).toMatchObject([{ taskId, agentId: 'ada' }])
+  })
+
+  it('may be given in the spelling of the document, but not in both', async () => {
+    const { call } = await openMemory()
+    const said = { type: 'insight', content: 'so it is' }
+    await call('mem:observe', { ...said, session_id: 's1', agent_id: 'ada' })
+    const { observations } = await call('mem:observations', { session_id: 's1' })
+    expect(observations).toMatchObject([{ sessionId: 's1', agentId: 'ada' }])
+    const refusal = await refusalOf(
+      call('mem:observe', { ...said, session_id: 's1', sessionId: 's2' }),
+      'INVALID_INPUT',
+    )
+    expect(refusal.message).toContain('given twice')
+  })
+
+  it('S2-108 on a branch that is not there, or is closed, or of a task that is not there, is refused and not kept', async () => {
+    const { see, team, call, tables } = await openMemory()
+    const { branch } = await team('Fix Auth')
+    await call('mem:archive', { branch })
+    const before = await tables()
+    expect(await refusalOf(see('x', { branch: 'task/nowhere' }), 'NOT_FOUND')).toMatchObject({
+      details: { branch: 'task/nowhere' },
+    })
+    await refusalOf(see('x', { branch }), 'BRANCH_CLOSED')
+    await refusalOf(see('x', { taskId: 'task-nobody' }), 'NOT_FOUND')
+    expect(await tables()).toEqual(before)
+  })
+
+  it.each([
+    ['no type that there is', { type: 'opinion' }, 'type'],
+    ['nothing to say', { content: '  ' }, 'content'],
+    ['more than a text holds', { content: 'x'.repeat(100_001) }, 'content'],
+    ['a NUL', { content: 'a\u0000b' }, 'content'],
+    ['half a character', { content: 'a\ud83d' }, 'content'],
+    ['a key that there is not', { sesionId: 's1' }, 'sesionId'],
+  ])('X-037 with %s is refused and says where', async (_title, more, path) => {
+    const { call, tables } = await openMemory()
+    const refusal = await refusalOf(
+      call('mem:observe', { sessionId: 's1', type: 'insight', content: 'x', ...more }),
+      'INVALID_INPUT',
+    )
+    expect(JSON.stringify(refusal.details['issues'])).toContain(path)
+    expect((await tables()).observations).toEqual([])
+  })
+
+  it('X-037 may be as long as a text is, of any script', async () => {
+    const { see, session, facts } = await openMemory()
+    await see('y'.repeat(100_000))
+    await see('👩‍👩‍👧 会话令牌保存在 cookie 里')
+    expect(await session()).toMatchObject({ factsCreated: 2 })
+    expect((await facts()).map(({ text }) => (text as string).length)).toEqual([25, 100_000])
+  })
+
+  it('without a session is refused, for nobody could consolidate it', async () => {
+    const { call } = await openMemory()
+    const refusal = await refusalOf(call('mem:observe', { type: 'insight', content: 'x' }), 'INVALID_INPUT')
+    expect(refusal.details).toMatchObject({ missing: 'sessionId' })
+  })
+})
+
+describe('Every N observations', () => {
+  it('S2-102 Q-07 of a session on a branch are consolidated by themselves', async () => {
+    const { see, known, call } = await openMemory({ memory: { consolidateEvery: 3 } })
+    await see('the first finding is about caches')
+    await see('npm run build', { type: 'tool_use' })
+    await see('another session says something', { sessionId: 's2' })
+    await see('the second finding is about queues')
+    expect(await known()).toEqual([])
+    await see('the third finding is about locks')
+    expect(await known()).toHaveLength(3)
+    const { history } = await call('mem:history', {})
+    expect(history).toMatchObject([
+      { type: 'session_end', trigger: 'every-n', sessionId: 's1', observationsProcessed: 3 },
+    ])
+    await see('the fourth finding is about clocks')
+    expect(await known()).toHaveLength(3)
+  })
+
+  it('by default are not: a session ends when somebody says so', async () => {
+    const { see, known, session } = await openMemory()
+    for (let nth = 0; nth < 20; nth++) await see(sentence)
+    expect(await known()).toEqual([])
+    expect(await session()).toMatchObject({ observationsProcessed: 20 })
+  })
+
+  it('are kept though their consolidation fails, and the next one tries again', async () => {
+    let works = false
+    const reported: unknown[] = []
+    const { see, known } = await openMemory({
+      memory: {
+        consolidateEvery: 2,
+        similarity: () => {
+          if (works) return 0
+          throw new Error('out of order')
+        },
+      },
+      onError: (error, context) => reported.push([(error as Error).message, context['doing']]),
+    })
+    await see('the first finding is about caches')
+    await see('the second finding is about queues')
+    expect(await known()).toEqual([])
+    expect(reported).toEqual([
+      [expect.stringContaining('memory.similarity') as string, 'consolidate a session by number'],
+    ])
+    works = true
+    await see('the third finding is about locks')
+    expect(await known()).toHaveLength(3)
+  })
+})

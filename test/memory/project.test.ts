@@ -1,0 +1,118 @@
+// Across the tasks of a project: what several of them found on their own.
+import { describe, expect, it } from 'vitest'
+import { refusalOf } from '../engine/world.ts'
+import { type Json, openMemory, sentence, withoutRuns } from './world.ts'
+
+async function openProject(options = {}) {
+  const memory = await openMemory(options)
+  const teams = [await memory.team('One'), await memory.team('Two'), await memory.team('Three')] as const
+  return {
+    ...memory,
+    teams,
+    state: async (nth: 0 | 1 | 2, text: string, more: Json = {}) =>
+      (await memory.call('mem:remember', { text, taskId: teams[nth].taskId, category: 'security', ...more }))[
+        'factId'
+      ] as string,
+    project: (more: Json = {}) => memory.call('mem:consolidate', { level: 'project', ...more }),
+  }
+}
+
+describe('A project', () => {
+  it('S2-106 Q-10 takes to main what several tasks found; each other task makes it surer; what one found stays', async () => {
+    const { state, project, known, facts, teams, call } = await openProject()
+    await state(0, sentence)
+    await state(1, `${sentence}.`)
+    const newest = await state(2, `${sentence}!`)
+    await state(2, 'caches are cold after a restart')
+    const { durable, ephemeral, summary, historyId } = await project()
+    expect(ephemeral).toBe(1)
+    expect(await known()).toEqual([`0.9 ${sentence}!`])
+    expect(await facts()).toMatchObject([{ id: (durable as string[])[0], originId: newest }])
+    expect(await known(teams[2].branch)).toHaveLength(2)
+    expect(summary).toContain('3 tasks')
+    const { history } = await call('mem:history', { type: 'project_checkpoint' })
+    expect(history).toMatchObject([{ id: historyId, targetBranch: 'main', durable: 1, ephemeral: 1, summary }])
+  })
+
+  it('run twice changes nothing', async () => {
+    const { state, project, tables } = await openProject()
+    await state(0, sentence)
+    await state(1, sentence)
+    await state(1, 'caches are cold after a restart')
+    await project()
+    const before = await tables()
+    expect(await project()).toMatchObject({ durable: [], ephemeral: 1, factsCreated: 0, factsUpdated: 0 })
+    expect(withoutRuns(await tables())).toEqual(withoutRuns(before))
+  })
+
+  it('makes what main knows surer, though by itself it would not last', async () => {
+    const { state, project, known, call } = await openProject()
+    await call('mem:remember', { text: sentence })
+    await state(0, sentence, { category: 'insight' })
+    expect(await project()).toMatchObject({ factsUpdated: 1, ephemeral: 0 })
+    expect(await known()).toEqual([`0.8 ${sentence}`])
+  })
+
+  it('of another task that finds it later adds that one alone', async () => {
+    const { state, project, known } = await openProject()
+    await state(0, sentence)
+    await state(1, sentence)
+    await project()
+    expect(await known()).toEqual([`0.8 ${sentence}`])
+    await state(2, sentence)
+    await project()
+    expect(await known()).toEqual([`0.9 ${sentence}`])
+  })
+
+  it('of named tasks leaves the others alone; one that is not below the branch is NOT_FOUND', async () => {
+    const { state, project, known, teams, tables } = await openProject()
+    await state(0, sentence)
+    await state(1, sentence)
+    await state(2, sentence)
+    const before = await tables()
+    await refusalOf(project({ taskIds: ['task-nobody'] }), 'NOT_FOUND')
+    await refusalOf(project({ taskIds: [teams[0].taskId], branch: teams[1].branch }), 'NOT_FOUND')
+    expect(await tables()).toEqual(before)
+    await project({ taskIds: [teams[0].taskId, teams[1].taskId] })
+    expect(await known()).toEqual([`0.8 ${sentence}`])
+    expect((await tables()).facts.filter(({ mergedTo }) => mergedTo !== null)).toHaveLength(2)
+  })
+
+  it('without tasks comes to nothing', async () => {
+    const { call } = await openMemory()
+    expect(await call('mem:consolidate', { level: 'project' })).toMatchObject({
+      durable: [],
+      ephemeral: 0,
+      factsCreated: 0,
+      observationsProcessed: 0,
+    })
+  })
+
+  it('lasts as the tasks say that found it', async () => {
+    const { call, known } = await openMemory()
+    const { taskId } = await call('task:create', { name: 'Easy', durableThreshold: 0.5, durableCategories: ['lore'] })
+    await call('mem:remember', { text: 'the dragon sleeps', taskId, category: 'lore', confidence: 0.5 })
+    await call('mem:consolidate', { level: 'project' })
+    expect(await known()).toEqual(['0.5 the dragon sleeps'])
+  })
+
+  it('S2-104 keeps what tasks contradict each other in apart, flagged where both are taken up', async () => {
+    const { state, project, facts } = await openProject()
+    await state(0, 'requests to billing time out after 30 seconds', { confidence: 0.9 })
+    await state(1, 'requests to billing time out after 60 seconds', { confidence: 0.9 })
+    expect(await project()).toMatchObject({ ephemeral: 0 })
+    expect((await facts()).map(({ disputed }) => disputed)).toEqual([true, true])
+  })
+
+  it('S2-074 S2-103 groups through others, by a function too', async () => {
+    const alike = new Set(['a b', 'b c'])
+    const { state, project, known } = await openProject({
+      memory: { similarity: (a: string, b: string) => (alike.has(`${a} ${b}`) ? 1 : 0), threshold: 0.5 },
+    })
+    await state(0, 'a')
+    await state(1, 'b')
+    await state(2, 'c')
+    await project()
+    expect(await known()).toEqual(['0.9 c'])
+  })
+})

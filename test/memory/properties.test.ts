@@ -1,0 +1,272 @@
+// Memory under whatever agents say and whoever consolidates it, in any order: nothing is lost, nothing is counted twice, and doing
+// anything again changes nothing. Faults that others have had are planted, and must be caught.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { MemoryOptions } from '../../src/api.ts'
+import { likeness, wordsOf } from '../../src/entities/fact-words.ts'
+import type { FactRecord } from '../../src/entities/memory.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { complaints } from './invariants.ts'
+import { openMemory, replacing, tablesOf, tampered, withoutRuns } from './world.ts'
+
+const threshold = 0.6
+
+/** Few words, so that many texts are alike; numbers and negations, so that some of these contradict each other. */
+const vocabulary = 'cache token queue login server retry limit proxy'.split(' ')
+const texts = fc
+  .tuple(
+    fc.subarray(vocabulary, { minLength: 2, maxLength: 6 }),
+    fc.constantFrom('', '', '', ' 10s', ' 20s'),
+    fc.constantFrom('', '', ' not'),
+  )
+  .map(([words, number, negation]) => `${words.join(' ')}${negation}${number}`)
+
+const agents = ['ada', 'bob', null] as const
+type Act =
+  | { do: 'see'; task: number; agent: (typeof agents)[number]; session: string; type: string; text: string }
+  | { do: 'remember'; task: number; agent: (typeof agents)[number]; text: string; confidence: number }
+  | { do: 'session'; session: string }
+  | { do: 'agent'; task: number; agent: 'ada' | 'bob' }
+  | { do: 'merge'; task: number; agent: 'ada' | 'bob' | null; only: 'all' | 'durable' }
+  | { do: 'task'; task: number }
+  | { do: 'project' }
+
+const task = fc.nat(1)
+const who = fc.constantFrom('ada' as const, 'bob' as const)
+const session = fc.constantFrom('s1', 's2', 's3')
+const acts: fc.Arbitrary<Act> = fc.oneof(
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      do: fc.constant('see' as const),
+      task,
+      agent: fc.constantFrom(...agents),
+      session,
+      type: fc.constantFrom('insight', 'insight', 'decision', 'discovery', 'error'),
+      text: texts,
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('remember' as const),
+      task,
+      agent: fc.constantFrom(...agents),
+      text: texts,
+      confidence: fc.nat(100).map((hundredths) => hundredths / 100),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('session' as const), session }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('agent' as const), task, agent: who }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('merge' as const),
+      task,
+      agent: fc.constantFrom('ada' as const, 'bob' as const, null),
+      only: fc.constantFrom('all' as const, 'durable' as const),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('task' as const), task }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('project' as const) }) },
+)
+
+interface Story {
+  acts: Act[]
+  options?: MemoryOptions
+  wrap?: (ledger: Ledger) => Ledger
+}
+
+/** Everything once, from the bottom up: after it nothing is left to do. */
+const rest: Act[] = [
+  ...['s1', 's2', 's3'].map((each): Act => ({ do: 'session', session: each })),
+  ...[0, 1].flatMap((each): Act[] => [
+    { do: 'agent', task: each, agent: 'ada' },
+    { do: 'agent', task: each, agent: 'bob' },
+    { do: 'merge', task: each, agent: 'ada', only: 'all' },
+    { do: 'merge', task: each, agent: 'bob', only: 'all' },
+    { do: 'task', task: each },
+    { do: 'merge', task: each, agent: null, only: 'durable' },
+  ]),
+  { do: 'project' },
+]
+
+async function play({ acts: story, options = {}, wrap }: Story) {
+  const ledger = await openLedger(':memory:')
+  const memory = await openMemory({ ledger, memory: { threshold, ...options } }, wrap)
+  const teams = [await memory.team('One', 'ada', 'bob'), await memory.team('Two', 'ada', 'bob')]
+  const perform = async (act: Act): Promise<void> => {
+    const team = teams['task' in act ? act.task : 0] as (typeof teams)[number]
+    const { taskId } = team
+    const agentId = 'agent' in act && act.agent !== null ? { agentId: act.agent } : {}
+    if (act.do === 'see') {
+      const { session: sessionId, type, text: content } = act
+      await memory.call('mem:observe', { sessionId, type, content, taskId, ...agentId })
+    } else if (act.do === 'remember') {
+      await memory.call('mem:remember', { text: act.text, confidence: act.confidence, taskId, ...agentId })
+    } else if (act.do === 'merge') {
+      const branch = act.agent === null ? team.branch : team.on(act.agent)
+      await memory.call('mem:merge', { branch, only: act.only })
+    } else if (act.do === 'session') {
+      await memory.call('mem:consolidate', { level: 'session', sessionId: act.session })
+    } else
+      await memory.call('mem:consolidate', { level: act.do, ...(act.do === 'project' ? {} : { taskId }), ...agentId })
+  }
+  for (const act of story) await perform(act)
+  const end = async () => {
+    await memory.engine.close()
+    await ledger.close()
+  }
+  return { perform, tables: () => tablesOf(ledger), end }
+}
+
+/** What is wrong after a story, after everything was consolidated, and after that was done again. */
+async function faultsOf(story: Story): Promise<string[]> {
+  const { perform, tables, end } = await play(story)
+  const found = complaints(await tables(), threshold)
+  for (const act of rest) await perform(act)
+  const once = await tables()
+  found.push(...complaints(once, threshold))
+  for (const act of rest) await perform(act)
+  const twice = await tables()
+  if (JSON.stringify(withoutRuns(once)) !== JSON.stringify(withoutRuns(twice)))
+    found.push('doing it again changed something')
+  await end()
+  return found
+}
+
+const stories = fc.array(acts, { minLength: 5, maxLength: 40 })
+
+describe('Whatever is seen and whoever consolidates it', () => {
+  it.each(['keep-both', 'highest-confidence', 'newest'] as const)(
+    'S2-022 S2-070 S2-079 nothing is lost, nothing is inflated, and doing it again changes nothing (%s)',
+    async (onContradiction) => {
+      await fc.assert(
+        fc.asyncProperty(stories, async (story) => {
+          expect(await faultsOf({ acts: story, options: { onContradiction } })).toEqual([])
+        }),
+        { numRuns: 500 },
+      )
+    },
+    500_000,
+  )
+
+  it('S2-103 the same holds when a function and a judge decide', async () => {
+    const options: MemoryOptions = {
+      similarity: async (a, b) => Promise.resolve(likeness(wordsOf(a), wordsOf(b))),
+      onContradiction: (first, second) => (first.text < second.text ? 'first' : 'keep-both'),
+    }
+    await fc.assert(
+      fc.asyncProperty(fc.array(acts, { minLength: 5, maxLength: 20 }), async (story) => {
+        expect(await faultsOf({ acts: story, options })).toEqual([])
+      }),
+      { numRuns: 100 },
+    )
+  }, 500_000)
+
+  it('the order of sessions is nothing to which facts there are, nor to how sure they are', async () => {
+    // What belongs together has the same words, so that no text leads from one to another.
+    const subjects = ['alpha beta gamma delta', 'one two three four', 'red green blue grey']
+    const said = fc.record({
+      subject: fc.constantFrom(...subjects),
+      sign: fc.constantFrom('', '.', '!', '?'),
+      session: fc.constantFrom('s1', 's2', 's3', 's4'),
+    })
+    const orders = fc.shuffledSubarray(['s1', 's2', 's3', 's4'], { minLength: 4 })
+    await fc.assert(
+      fc.asyncProperty(fc.array(said, { minLength: 1, maxLength: 12 }), orders, async (observations, order) => {
+        const after = async (sessions: readonly string[]) => {
+          const story = observations.map(({ subject, sign, session: each }): Act => {
+            return { do: 'see', task: 0, agent: 'ada', session: each, type: 'insight', text: `${subject}${sign}` }
+          })
+          const { perform, tables, end } = await play({ acts: story })
+          for (const each of sessions) await perform({ do: 'session', session: each })
+          const { facts } = await tables()
+          await end()
+          return facts.map(({ text, confidence }) => `${confidence} ${wordsOf(text).join(' ')}`).sort()
+        }
+        expect(await after(order)).toEqual(await after(['s1', 's2', 's3', 's4']))
+      }),
+      { numRuns: 100 },
+    )
+  }, 500_000)
+})
+
+/** The first complaint that a planted fault draws, over some stories. */
+async function caught(plant: Omit<Story, 'acts'>): Promise<string | undefined> {
+  for (const story of fc.sample(stories, { numRuns: 25, seed: 7 })) {
+    const found = await faultsOf({ acts: story, ...plant }).catch((error: unknown) => [String(error)])
+    if (found.length > 0) return found[0]
+  }
+  return undefined
+}
+
+/** A ledger that writes facts otherwise than it is told. */
+const onSave = (write: (fact: FactRecord) => FactRecord | undefined) => (ledger: Ledger) =>
+  tampered(ledger, (tx) =>
+    replacing(tx, 'fact', {
+      *save(fact) {
+        const written = write(fact)
+        if (written !== undefined) yield* tx.fact.save(written)
+      },
+    }),
+  )
+
+describe('A fault that others have had is caught:', () => {
+  it('a session that does not take its observations up', async () => {
+    const wrap = (ledger: Ledger) => tampered(ledger, (tx) => replacing(tx, 'observation', { *consume() {} }))
+    // Whoever waits until nothing is left would wait for ever; sessions alone show it.
+    const story: Act[] = [
+      { do: 'see', task: 0, agent: 'ada', session: 's1', type: 'insight', text: 'cache token' },
+      { do: 'session', session: 's1' },
+      { do: 'session', session: 's1' },
+    ]
+    const { tables, end } = await play({ acts: story, wrap })
+    const found = complaints(await tables(), threshold)
+    await end()
+    expect(found.join()).toContain('observationsProcessed')
+  })
+
+  it('a duplicate whose boost is counted and not stored', async () => {
+    const wrap = onSave((fact) => ({ ...fact, confidence: Math.min(fact.confidence, 70) }))
+    expect(await caught({ wrap })).toMatch(/by the history at|was boosted from/)
+  }, 60_000)
+
+  it('a merge that drops what is half alike', async () => {
+    const similarity = (a: string, b: string) => (likeness(wordsOf(a), wordsOf(b)) > 0.3 ? 1 : 0)
+    expect(await caught({ options: { similarity } })).toContain('was lost in')
+  }, 60_000)
+
+  it('a survivor that is not the surest', async () => {
+    const isStated = ({ observationId, originId }: FactRecord) => observationId === null && originId === null
+    const wrap = onSave((fact) => (fact.comparedBy !== null && isStated(fact) ? { ...fact, confidence: 0 } : fact))
+    expect(await caught({ wrap })).toMatch(/no better|by the history|changed something/)
+  }, 60_000)
+
+  it('a fact that gives way in the history and not in the table', async () => {
+    const wrap = onSave((fact) => (fact.status === 'superseded' && fact.category !== 'summary' ? undefined : fact))
+    expect(await caught({ wrap })).toContain('was decided to give way and did not')
+  }, 60_000)
+
+  it('a merge that forgets what it has carried', async () => {
+    const wrap = onSave((fact) => ({ ...fact, mergedTo: null, mergedConfidence: null }))
+    expect(await caught({ wrap })).toContain('doing it again changed something')
+  }, 60_000)
+
+  it('a contradiction that is taken for a duplicate', async () => {
+    const deaf = (fact: FactRecord) => ({ ...fact, text: fact.text.replace(/ not| \d+s/g, '') })
+    const wrap = (ledger: Ledger) =>
+      tampered(ledger, (tx) =>
+        replacing(tx, 'fact', {
+          *candidates(...given) {
+            return (yield* tx.fact.candidates(...given)).map(deaf)
+          },
+          *sameSubject(...given) {
+            return (yield* tx.fact.sameSubject(...given)).map(deaf)
+          },
+        }),
+      )
+    expect(await caught({ wrap })).toContain('was taken for')
+  }, 60_000)
+})

@@ -1,0 +1,154 @@
+// How far the memory of a task's run or model reaches: it reads its own branch and those above, and writes to its own alone.
+import { describe, expect, it } from 'vitest'
+import type { TeamRecord } from '../../src/entities/team.ts'
+import { type Op, writing } from '../../src/ledger/ledger.ts'
+import { createScriptedModel } from '../../src/models/scripted-model.ts'
+import { loadTask } from '../../src/steps/moment.ts'
+import { beginStint } from '../../src/steps/team.ts'
+import { modelOf } from '../abilities/world.ts'
+import { refusalOf } from '../engine/world.ts'
+import { type Json, openMemory } from './world.ts'
+
+/** A team with ada, who is a task of the engine below the team's, and bob from outside; and a task without a team. */
+async function openReach() {
+  const memory = await openMemory({ model: createScriptedModel([{ text: 'Done' }]) })
+  const { taskId, branch } = await memory.team('Fix Auth', 'bob')
+  const spec = { name: 'ada’s work', goal: 'Work', parentId: taskId, agentId: 'ada' }
+  const { id: workerId } = await memory.engine.create(spec)
+  await memory.ledger.step(
+    writing('begin', function* (tx): Op<void> {
+      const team = (yield* tx.team.get(taskId)) as TeamRecord
+      const given = { agentId: 'ada', role: null, objectives: [], workerId }
+      yield* beginStint(tx, team, yield* loadTask(tx, taskId), given, { at: 1, instanceId: 'instance-a' })
+    }),
+  )
+  const lone = await memory.engine.create({ name: 'alone' })
+  return {
+    ...memory,
+    taskId,
+    branch,
+    own: `${branch}/ada`,
+    other: `${branch}/bob`,
+    workerId: workerId as string,
+    ada: memory.as(modelOf(workerId)),
+    loneId: lone.id,
+    alone: memory.as(modelOf(lone.id)),
+  }
+}
+
+const insight = { type: 'insight', content: 'so it is' }
+
+describe('The model of a task', () => {
+  it('S2-016 writes to its own branch by default, in its own session, and to no other', async () => {
+    const { ada, own, branch, other, taskId, workerId, call, tables } = await openReach()
+    await ada('mem:observe', insight)
+    const { observations } = await call('mem:observations', {})
+    expect(observations).toMatchObject([{ branch: own, sessionId: workerId, taskId, agentId: 'ada' }])
+    const before = await tables()
+    for (const place of [branch, other, 'main', 'task/nowhere']) {
+      await refusalOf(ada('mem:observe', { ...insight, branch: place }), 'FORBIDDEN')
+      await refusalOf(ada('mem:remember', { text: 'x', branch: place }), 'FORBIDDEN')
+      await refusalOf(ada('mem:consolidate', { level: 'session', sessionId: 's', branch: 'main' }), 'FORBIDDEN')
+    }
+    await refusalOf(ada('mem:observe', { ...insight, taskId, agentId: 'bob' }), 'FORBIDDEN')
+    await refusalOf(ada('mem:observe', { ...insight, taskId }), 'FORBIDDEN')
+    expect(await tables()).toEqual(before)
+    await ada('mem:observe', { ...insight, taskId, agentId: 'ada' })
+    await ada('mem:remember', { text: 'y' })
+  })
+
+  it('S2-016 reads its own branch and those above, and no other', async () => {
+    const { ada, own, branch, other, call } = await openReach()
+    for (const [place, text] of [
+      [own, 'ada knows rye'],
+      [branch, 'the team knows rye'],
+      ['main', 'all know rye'],
+      [other, 'bob knows rye'],
+    ] as const)
+      await call('mem:remember', { text, branch: place })
+    const { chunks } = await ada('mem:retrieve', { query: 'rye' })
+    expect((chunks as Json[]).map(({ text }) => text as string).sort()).toEqual([
+      'ada knows rye',
+      'all know rye',
+      'the team knows rye',
+    ])
+    for (const place of [own, branch, 'main'])
+      expect((await ada('mem:facts', { branch: place }))['facts']).toHaveLength(1)
+    expect((await ada('mem:facts', {}))['facts']).toMatchObject([{ text: 'ada knows rye' }])
+    const [hidden] = (await call('mem:facts', { branch: other }))['facts'] as Json[]
+    await refusalOf(ada('mem:facts', { branch: other }), 'FORBIDDEN')
+    await refusalOf(ada('mem:observations', { branch: other }), 'FORBIDDEN')
+    await refusalOf(ada('mem:retrieve', { query: 'rye', branch: other }), 'FORBIDDEN')
+    await refusalOf(ada('mem:why', { factId: hidden?.['id'] }), 'FORBIDDEN')
+    expect((await ada('mem:observations', {}))['observations']).toEqual([])
+  })
+
+  it('consolidates within its team, and nothing beyond', async () => {
+    const { ada, alone, own, taskId, call } = await openReach()
+    await ada('mem:observe', insight)
+    expect(await ada('mem:consolidate', { level: 'session' })).toMatchObject({ factsCreated: 1 })
+    expect(await ada('mem:consolidate', { level: 'agent', agentId: 'ada', taskId })).toMatchObject({
+      summary: expect.stringContaining('1 fact') as string,
+    })
+    expect(await ada('mem:consolidate', { level: 'task', taskId })).toMatchObject({ durable: [] })
+    await refusalOf(ada('mem:consolidate', { level: 'project' }), 'FORBIDDEN')
+    await refusalOf(alone('mem:consolidate', { level: 'task', taskId }), 'FORBIDDEN')
+    await refusalOf(alone('mem:consolidate', { level: 'agent', agentId: 'ada', taskId }), 'FORBIDDEN')
+    await refusalOf(alone('mem:consolidate', { level: 'session', branch: own }), 'FORBIDDEN')
+    expect((await call('mem:facts', { branch: own, category: 'insight' }))['facts']).toHaveLength(1)
+  })
+
+  it('without a team knows what all know', async () => {
+    const { alone, loneId, branch, call } = await openReach()
+    await alone('mem:observe', insight)
+    await alone('mem:consolidate', { level: 'session' })
+    expect((await call('mem:facts', { branch: 'main' }))['facts']).toMatchObject([
+      { text: 'so it is', sessionId: loneId },
+    ])
+    await refusalOf(alone('mem:facts', { branch }), 'FORBIDDEN')
+    await refusalOf(alone('mem:observe', { ...insight, branch }), 'FORBIDDEN')
+  })
+
+  it('X-037 does not learn of tasks and branches that are not its own by being refused', async () => {
+    const { ada, loneId } = await openReach()
+    for (const taskId of [loneId, 'task-nobody'])
+      await refusalOf(ada('mem:retrieve', { query: 'x', taskId }), 'FORBIDDEN')
+    for (const branch of ['task/nowhere', 'task/other']) await refusalOf(ada('mem:facts', { branch }), 'FORBIDDEN')
+  })
+
+  it('is not given what is for programs: merges, branches, the history, what is kept of tasks', async () => {
+    const { ada, workerId, engine, own } = await openReach()
+    const offered = engine.bus.toolsFor(modelOf(workerId)).definitions.map(({ function: { name } }) => name)
+    expect(offered.filter((name) => name.startsWith('mem_')).sort()).toEqual([
+      'mem_consolidate',
+      'mem_facts',
+      'mem_observations',
+      'mem_observe',
+      'mem_remember',
+      'mem_retrieve',
+      'mem_why',
+    ])
+    await refusalOf(ada('mem:merge', { branch: own }), 'FORBIDDEN')
+    await refusalOf(ada('mem:history', {}), 'FORBIDDEN')
+  })
+})
+
+describe('The run of a task', () => {
+  it('merges and archives within its team, and saves what is its own', async () => {
+    const { as, workerId, own, other, branch, taskId, call, loneId } = await openReach()
+    const run = as({ surface: 'run', taskId: workerId, run: 1 })
+    await run('mem:remember', { text: 'ada knows' })
+    expect(await run('mem:merge', { branch: own })).toMatchObject({ merged: 1 })
+    await refusalOf(run('mem:merge', { branch, into: 'main' }), 'FORBIDDEN')
+    await refusalOf(run('mem:archive', { branch: 'main' }), 'FORBIDDEN')
+    expect(await run('mem:archive', { branch: other })).toMatchObject({ branches: [other] })
+    expect(await run('mem:history', {})).toMatchObject({ history: [{ type: 'merge' }] })
+    await refusalOf(run('mem:history', { branch: other }), 'FORBIDDEN')
+    await refusalOf(run('mem:branches', {}), 'FORBIDDEN')
+    await run('mem:save', { task: { id: workerId, name: 'ada’s work', status: 'done' } })
+    await refusalOf(run('mem:save', { task: { id: loneId } }), 'FORBIDDEN')
+    const { facts } = await call('mem:facts', { branch, category: 'episode' })
+    expect(facts).toMatchObject([{ taskId: workerId, text: 'ada’s work — done' }])
+    expect(taskId).not.toBe(workerId)
+  })
+})

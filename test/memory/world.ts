@@ -1,0 +1,136 @@
+// What the tests of memory share: an engine on a ledger that the test holds, short words for what agents do, and all of memory's
+// tables at once, so that "nothing has changed" can be said of everything.
+import { onTestFinished } from 'vitest'
+import type { Engine, EngineOptions } from '../../src/api.ts'
+import type { Caller } from '../../src/bus/caller.ts'
+import type { DecisionRecord, FactRecord, ObservationRecord } from '../../src/entities/memory.ts'
+import type { Ledger, Op, Step, Tx } from '../../src/ledger/ledger.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { surface } from '../abilities/world.ts'
+import { openEngine } from '../engine/world.ts'
+
+export type Json = Record<string, any>
+export type Call = (abilityId: string, input?: unknown) => Promise<Json>
+
+export interface Memory {
+  engine: Engine
+  ledger: Ledger
+  /** Abilities as a surface calls them: JSON in, JSON out. */
+  call: Call
+  /** The same in the name of a task. */
+  as(caller: Caller): Call
+  /** Somebody sees something: an insight of session s1 on main, unless the test says otherwise. */
+  see(content: string, more?: Json): Promise<string>
+  /** Consolidates a session, and sees nothing more in it. */
+  session(sessionId?: string, more?: Json): Promise<Json>
+  facts(branch?: string, more?: Json): Promise<Json[]>
+  /** `0.7 text` for each active fact of a branch, the oldest first; summaries are left out. */
+  known(branch?: string): Promise<string[]>
+  /** A task with a branch, and agents that have joined it. */
+  team(name: string, ...agents: string[]): Promise<{ taskId: string; branch: string; on(agent: string): string }>
+  tables(): Promise<Tables>
+}
+
+export interface Tables {
+  facts: FactRecord[]
+  observations: ObservationRecord[]
+  branches: Json[]
+  decisions: DecisionRecord[]
+  runs: Json[]
+}
+
+export async function openMemory(
+  options: EngineOptions = {},
+  wrap: (ledger: Ledger) => Ledger = (ledger) => ledger,
+): Promise<Memory> {
+  const inner = (options.ledger as Ledger | undefined) ?? (await openLedger(':memory:'))
+  if (options.ledger === undefined) onTestFinished(() => inner.close())
+  const ledger = wrap(inner)
+  const engine = (await openEngine({ work: false, ...options, ledger })) as unknown as Engine
+  const call = surface(engine) as Call
+  return {
+    engine,
+    ledger: inner,
+    call,
+    as: (caller) => surface(engine, caller) as Call,
+    async see(content, more = {}) {
+      const seen = await call('mem:observe', { sessionId: 's1', type: 'insight', content, ...more })
+      return seen['observationId'] as string
+    },
+    session: (sessionId = 's1', more = {}) => call('mem:consolidate', { level: 'session', sessionId, ...more }),
+    facts: async (branch = 'main', more = {}) =>
+      (await call('mem:facts', { branch, limit: 1_000, ...more }))['facts'] as Json[],
+    async known(branch = 'main') {
+      const { facts } = await call('mem:facts', { branch, status: 'active', limit: 1_000 })
+      const shown = (facts as Json[]).filter(({ category }) => category !== 'summary')
+      return shown.map(({ text, confidence }) => `${confidence as number} ${text as string}`).reverse()
+    },
+    async team(name, ...agents) {
+      const { taskId, branch } = (await call('task:create', { name })) as { taskId: string; branch: string }
+      for (const agentId of agents) await call('agent:join', { taskId, agentId })
+      return { taskId, branch, on: (agent) => `${branch}/${agent}` }
+    },
+    tables: () => tablesOf(inner),
+  }
+}
+
+const all = 1_000_000
+
+export function tablesOf(ledger: Ledger): Promise<Tables> {
+  return ledger.read(function* (tx): Op<Tables> {
+    const branches = yield* tx.branch.list({}, all, 0)
+    const names = branches.map(({ name }) => name)
+    const facts = (yield* tx.fact.list({ branches: names }, all, all)).reverse()
+    const decisions: DecisionRecord[] = []
+    for (const { id } of facts) decisions.push(...(yield* tx.consolidation.decisionsOn(id)))
+    return {
+      facts,
+      observations: (yield* tx.observation.list({}, all, all)).reverse(),
+      branches: branches.map((branch) => ({ ...branch })),
+      decisions,
+      runs: (yield* tx.consolidation.list({}, all, all)).reverse().map((run) => ({ ...run })),
+    }
+  })
+}
+
+/** All but the history of runs, in which every run leaves a row (conformance S2-095). */
+export function withoutRuns({ runs: _runs, ...tables }: Tables): Omit<Tables, 'runs'> {
+  return tables
+}
+
+/** The same with ids told by the order in which they first appear, and times left out: what two ledgers have in common. */
+export function inOrder(tables: Tables): unknown {
+  const names = new Map<string, string>()
+  const json = JSON.stringify(tables, (key, value: unknown) =>
+    ['createdAt', 'updatedAt', 'at', 'seq'].includes(key) ? undefined : value,
+  )
+  const named = json.replace(/(?:fact|obs|cons|task)-[a-z0-9]+/g, (id) => {
+    if (!names.has(id)) names.set(id, `${id.split('-')[0] as string} ${names.size}`)
+    return names.get(id) as string
+  })
+  return JSON.parse(named)
+}
+
+/** A ledger whose writing steps work with another transaction: where a test plants a fault. */
+export function tampered(inner: Ledger, change: (tx: Tx, step: string) => Tx): Ledger {
+  return {
+    name: inner.name,
+    read: (query) => inner.read(query),
+    enlist: (id) => inner.enlist(id),
+    isAlive: (id) => inner.isAlive(id),
+    discharge: (id) => inner.discharge(id),
+    observe: (observer, options) => inner.observe(observer, options),
+    close: () => inner.close(),
+    step<L, D, R>(step: Step<L, D, R>): Promise<R> {
+      return inner.step({ ...step, write: (tx, decision) => step.write(change(tx, step.name), decision) })
+    },
+  }
+}
+
+/** A transaction with some verbs of one of its parts replaced. */
+export function replacing<K extends keyof Tx>(tx: Tx, part: K, verbs: Partial<Tx[K]>): Tx {
+  return { ...tx, [part]: { ...tx[part], ...verbs } }
+}
+
+/** Texts that share so many of their words: the first is a duplicate of nothing but itself. */
+export const sentence = 'the login page keeps its session token in a cookie that scripts can read'

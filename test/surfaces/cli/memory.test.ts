@@ -1,0 +1,441 @@
+// Memory on the command line: what agents saw and found out, how people read it, and what scripts get.
+import { describe, expect, test } from 'vitest'
+import { main } from '../../../src/surfaces/cli/main.ts'
+import { fakeIo } from './fake-io.ts'
+import { Workplace } from './workplace.ts'
+
+const json = ({ out }: { out: string }) => JSON.parse(out)
+const jsonLines = ({ out }: { out: string }) =>
+  out
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+const errorOf = ({ err }: { err: string }) => JSON.parse(err).error
+/** The cells of a table, without those of the first column where they differ from run to run. */
+const cells = ({ out }: { out: string }, first = 0) =>
+  out
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => line.split(/ {2,}/).slice(first))
+
+const tokens = (minutes: number) => `Tokens last ${minutes} minutes`
+
+/** A ledger that is there. */
+async function empty(): Promise<Workplace> {
+  const place = new Workplace()
+  await place.errand('add', 'Fix auth', '--team')
+  return place
+}
+
+async function see(place: Workplace, agent: string, session: string, type: string, text: string): Promise<void> {
+  const where = ['--session', session, '--type', type, '--task', '#1', '--agent', agent]
+  expect(await place.errand('memory', 'observe', ...where, text)).toMatchObject({ code: 0, err: '' })
+}
+
+/** ann saw twice what bob contradicts and then saw too; the task is done. */
+async function story(): Promise<Workplace> {
+  const place = await empty()
+  await place.errand('task', 'join', '#1', '--as', 'ann')
+  await see(place, 'ann', 's1', 'decision', tokens(30))
+  await place.errand('memory', 'consolidate', 'session', '--session', 's1')
+  await see(place, 'ann', 's2', 'decision', tokens(30))
+  await see(place, 'ann', 's2', 'insight', 'The form is slow')
+  await place.errand('task', 'leave', '#1', '--as', 'ann')
+  await place.errand('task', 'join', '#1', '--as', 'bob')
+  await see(place, 'bob', 's3', 'decision', tokens(45))
+  await see(place, 'bob', 's3', 'decision', tokens(30))
+  await place.errand('task', 'leave', '#1', '--as', 'bob')
+  await place.errand('task', 'complete', '#1')
+  return place
+}
+
+describe('errand memory', () => {
+  test('helps with each of its verbs, and with a slip in their names', async () => {
+    await using place = new Workplace()
+    const { out } = await place.errand('help', 'memory')
+    expect(out).toContain('Usage: errand memory [VERB]')
+    const names = Array.from(out.matchAll(/^ {2}([a-z]+) {2,}\S/gm), ([, name]) => name as string)
+    expect(names.join(' ')).toBe('facts search why branches history observe remember consolidate merge archive')
+    for (const name of names) {
+      const help = await place.errand('help', 'memory', name)
+      expect(help).toMatchObject({ code: 0, out: expect.stringContaining(`Usage: errand memory ${name}`) })
+      expect(await place.errand('memory', name, '--help')).toEqual(help)
+    }
+    expect(await place.errand('memory', 'wyh')).toMatchObject({ code: 2, err: expect.stringContaining('"why"') })
+  })
+
+  test('makes no ledger by looking', async () => {
+    await using place = new Workplace()
+    expect(await place.errand('memory')).toMatchObject({ code: 2, err: expect.stringContaining('no ledger') })
+    expect(place.lines('ledger.db')).toEqual([])
+  })
+
+  test('S2-043 lists the facts of a branch: how certain, of which kind, who said them, and which are disputed', async () => {
+    await using place = await story()
+    expect(cells(await place.errand('memory'), 1)).toEqual([
+      ['sure', 'category', 'who', 'fact'],
+      ['0.90', 'decision', 'ann', tokens(30)],
+    ])
+    const onTask = await place.errand('memory', 'facts', '--branch', 'task/fix-auth')
+    expect(cells(onTask, 1)).toEqual([
+      ['sure', 'category', 'who', 'fact'],
+      ['0.70 disputed', 'decision', 'bob', tokens(45)],
+      ['0.70', 'insight', 'ann', 'The form is slow'],
+      ['0.90 disputed', 'decision', 'ann', tokens(30)],
+    ])
+    expect(await place.errand('memory', '--branch', 'task/fix-auth')).toEqual(onTask)
+    const named = async (...args: string[]) =>
+      jsonLines(await place.errand('memory', '--json', '--branch', 'task/fix-auth', ...args)).map(({ text }) => text)
+    expect(await named('--category', 'insight')).toEqual(['The form is slow'])
+    expect(await named('--status', 'superseded')).toEqual([])
+    const cut = await place.errand('memory', '--branch', 'task/fix-auth', '--limit', '1', '--json')
+    expect(jsonLines(cut)).toMatchObject([
+      { text: tokens(45), confidence: 0.7, status: 'active', disputed: true, branch: 'task/fix-auth', agentId: 'bob' },
+    ])
+    expect(cut.err).toContain('There are more')
+    expect(await place.errand('memory', '--category', 'security')).toEqual({
+      code: 0,
+      out: 'No facts on main.\n',
+      err: '',
+    })
+  })
+
+  test('S2-016 shows with --inherited what the branches above know, and never what lies beside', async () => {
+    await using place = await story()
+    await place.errand('memory', 'remember', 'Known to all')
+    const on = async (...args: string[]) =>
+      jsonLines(await place.errand('memory', '--json', '--branch', 'task/fix-auth/bob', ...args))
+    const own = await on('--category', 'decision')
+    expect(own.map(({ text, branch }) => [text, branch])).toEqual([
+      [tokens(30), 'task/fix-auth/bob'],
+      [tokens(45), 'task/fix-auth/bob'],
+    ])
+    const all = await on('--inherited')
+    expect(all.map(({ text }) => text)).toContain('Known to all')
+    expect(new Set(all.map(({ branch }) => branch))).not.toContain('task/fix-auth/ann')
+    const shown = await place.errand('memory', '--branch', 'task/fix-auth/bob', '--inherited')
+    expect(cells(shown)[0]).toEqual(['id', 'sure', 'category', 'branch', 'who', 'fact'])
+  })
+
+  test('refuses what it does not know', async () => {
+    await using place = await empty()
+    for (const [args, code] of [
+      [['--branch', 'none'], 'NOT_FOUND'],
+      [['--status', 'actve'], 'INVALID_INPUT'],
+      [['--limit', '0'], 'INVALID_INPUT'],
+      [['branches', 'x'], 'INVALID_INPUT'],
+      [['history', '--type', 'merges'], 'INVALID_INPUT'],
+      [['history', '--task', '#9'], 'NOT_FOUND'],
+      [['why', 'zzz'], 'NOT_FOUND'],
+      [['observe', '--session', 's', 'text'], 'INVALID_INPUT'],
+      [['observe', '--type', 'insight', 'text'], 'INVALID_INPUT'],
+      [['observe', '--session', 's', '--type', 'guess', 'text'], 'INVALID_INPUT'],
+      [['observe', '--session', 's', '--type', 'insight', '--branch', 'none', 'text'], 'NOT_FOUND'],
+      [['remember', 'x', '--confidence', '1.2'], 'INVALID_INPUT'],
+      [['remember', 'x', '--confidence', 'high'], 'INVALID_INPUT'],
+      [['consolidate', 'sesion'], 'INVALID_INPUT'],
+      [['consolidate', 'session'], 'INVALID_INPUT'],
+      [['consolidate', 'task', '--task', '#1', '--task', '#1'], 'INVALID_INPUT'],
+      [['consolidate', 'agent', '--agent', 'nobody', '--task', '#1'], 'NOT_FOUND'],
+      [['merge', 'none'], 'NOT_FOUND'],
+      [['merge', 'main'], 'INVALID_INPUT'],
+      [['merge', 'task/fix-auth', '--only', 'some'], 'INVALID_INPUT'],
+      [['archive', 'main'], 'INVALID_INPUT'],
+    ] as const) {
+      const refused = await place.errand('memory', ...args, '--json')
+      expect({ args, code: refused.code, error: errorOf(refused).code }).toEqual({ args, code: 2, error: code })
+    }
+  })
+})
+
+describe('errand memory branches', () => {
+  test('S2-009 S2-037 shows each below the one whose facts it sees, with its state, its facts and whose it is', async () => {
+    await using place = await story()
+    const { id } = await place.task('Fix auth')
+    const task = `task ${id.slice('task-'.length, 'task-'.length + 6)}`
+    expect(cells(await place.errand('memory', 'branches'))).toEqual([
+      ['branch', 'status', 'facts', 'of'],
+      ['main', 'active', '1'],
+      ['· task/fix-auth', 'merged', '3', task],
+      ['· · task/fix-auth/ann', 'merged', '3', `ann, ${task}`],
+      ['· · task/fix-auth/bob', 'merged', '3', `bob, ${task}`],
+    ])
+    expect(jsonLines(await place.errand('memory', 'branches', '--json'))[1]).toMatchObject({
+      name: 'task/fix-auth',
+      parent: 'main',
+      status: 'merged',
+      taskId: id,
+      facts: 3,
+      moreFacts: false,
+    })
+  })
+
+  test('S2-038 S2-108 is told of one that is closed, which takes nothing new and can be read', async () => {
+    await using place = await story()
+    expect(await place.errand('memory', 'archive', 'task/fix-auth')).toMatchObject({ code: 0, err: '' })
+    const branches = jsonLines(await place.errand('memory', 'branches', '--json'))
+    expect(branches.map(({ status }) => status)).toEqual(['active', 'archived', 'archived', 'archived'])
+    const late = await place.errand('memory', 'remember', 'Late', '--branch', 'task/fix-auth', '--json')
+    expect(late.code).toBe(2)
+    expect(errorOf(late).code).toBe('BRANCH_CLOSED')
+    expect(jsonLines(await place.errand('memory', '--branch', 'task/fix-auth', '--json'))).toHaveLength(3)
+  })
+})
+
+describe('errand memory history', () => {
+  test('S2-095 S2-096 S2-100 says what each run did, in a line each', async () => {
+    await using place = await story()
+    expect(cells(await place.errand('memory', 'history'), 1)).toEqual([
+      ['run', 'did', 'branch'],
+      ['merge', '1 merged', 'task/fix-auth → main'],
+      ['task_checkpoint', '1 lasting, 2 not', 'task/fix-auth'],
+      ['merge', '2 merged', expect.stringMatching(/^task\/fix-auth\/bob/)],
+      ['agent_complete', 'summed up', 'task/fix-auth/bob'],
+      ['session_end', '2 observed, 2 new (s3)', 'task/fix-auth/bob'],
+      ['merge', '2 merged', expect.stringMatching(/^task\/fix-auth\/ann/)],
+      ['agent_complete', 'summed up', 'task/fix-auth/ann'],
+      ['session_end', '2 observed, 1 new, 1 surer (s2)', 'task/fix-auth/ann'],
+      ['session_end', '1 observed, 1 new (s1)', 'task/fix-auth/ann'],
+    ])
+    const count = async (...args: string[]) =>
+      jsonLines(await place.errand('memory', 'history', '--json', ...args)).length
+    expect(await count('--agent', 'ann')).toBe(4)
+    expect(await count('--session', 's3')).toBe(1)
+    expect(await count('--task', '#1')).toBe(9)
+    expect(await count('--type', 'merge')).toBe(3)
+    expect(await count('--branch', 'main')).toBe(2)
+    const cut = await place.errand('memory', 'history', '--limit', '2', '--json')
+    expect(jsonLines(cut)).toHaveLength(2)
+    expect(cut.err).toContain('There are more')
+  })
+
+  test('says so when nothing has happened', async () => {
+    await using place = await empty()
+    expect((await place.errand('memory', 'history')).out).toBe('Nothing has been consolidated.\n')
+  })
+})
+
+describe('errand memory why', () => {
+  const timed = /^\d{4}-\d\d-\d\dT[\d:.]+Z {2}/
+  /** The lines of the story without times, and ids as `<1>`, `<2>` in order of appearance. */
+  function told(out: string): string[] {
+    const names = new Map<string, string>()
+    const name = (id: string) => {
+      if (!names.has(id)) names.set(id, `<${names.size + 1}>`)
+      return names.get(id) as string
+    }
+    const lines = out.split('\n').slice(0, -1)
+    return lines.map((line) =>
+      line
+        .replace(timed, '')
+        .replace(/^fact-([a-z2-7]{6})[a-z2-7]{7}\b/, (_, id: string) => name(id))
+        .replace(
+          /(?<=^(?:\S+ +)?|(?:from|by|to|contradicts) |^ {2})([a-z2-7]{6})(?= (?:is|on|gives|contradicts|sums|\())/g,
+          name,
+        )
+        .replace(/ {2,}(?=\S)/g, (gap, at: number) => (at === 0 ? gap : ' ')),
+    )
+  }
+
+  test('S2-066 tells who saw it, what made it more certain, which merges carried it, and what contradicts it', async () => {
+    await using place = await story()
+    const [fact] = jsonLines(await place.errand('memory', '--json'))
+    const why = await place.errand('memory', 'why', fact.id)
+    expect(why.err).toBe('')
+    expect(told(why.out)).toEqual([
+      `<1>: ${tokens(30)}`,
+      '  0.90, decision, on main, said first by ann',
+      '',
+      `task/fix-auth/ann ann noted in session s1: ${tokens(30)} (decision)`,
+      'task/fix-auth/ann <2> is made of what ann noted in session s1: decision, 0.70',
+      `task/fix-auth/ann ann noted in session s2: ${tokens(30)} (decision)`,
+      'task/fix-auth/ann <2> is confirmed by what ann noted in session s2: 0.70 → 0.80, 100 % alike',
+      'task/fix-auth <3> is carried over from <2> on task/fix-auth/ann: 0.80',
+      `task/fix-auth/bob bob noted in session s3: ${tokens(30)} (decision)`,
+      'task/fix-auth/bob <4> is made of what bob noted in session s3: decision, 0.70',
+      expect.stringMatching(/^task\/fix-auth\/bob <4> contradicts \S+, and both stay \(keep-both: numbers\)$/),
+      'task/fix-auth <3> is confirmed by <4> on task/fix-auth/bob: 0.80 → 0.90, 100 % alike',
+      'task/fix-auth <3> is found durable',
+      'main <1> is carried over from <3> on task/fix-auth: 0.90',
+    ])
+    const times = why.out.split('\n').flatMap((line) => timed.exec(line)?.[0] ?? [])
+    expect(times).toEqual(times.toSorted())
+  })
+
+  test('S2-104 names what contradicts a fact, whichever of the two came later', async () => {
+    await using place = await story()
+    const facts = jsonLines(
+      await place.errand('memory', '--json', '--branch', 'task/fix-auth', '--category', 'decision'),
+    )
+    for (const [fact, other] of [facts, facts.toReversed()]) {
+      const { contradictions } = json(await place.errand('memory', 'why', fact.id, '--json'))
+      expect(contradictions).toMatchObject([{ other: { id: other.id, text: other.text }, note: 'keep-both: numbers' }])
+      const { out } = await place.errand('memory', 'why', fact.id)
+      expect(out).toMatch(new RegExp(`It is contradicted by:\\n {2}\\w+ on task/fix-auth .*: ${other.text}\\n$`))
+    }
+  })
+
+  test('S2-075 names the fact that says it now', async () => {
+    await using place = await empty()
+    await place.errand('task', 'join', '#1', '--as', 'ann')
+    const state = async (confidence: string) => {
+      const args = ['--branch', 'task/fix-auth/ann', '--confidence', confidence]
+      return (await place.errand('memory', 'remember', ...args, 'The cache is cold')).out.trim()
+    }
+    const [first, second] = [await state('0.7'), await state('0.9')]
+    const done = await place.errand('memory', 'consolidate', 'agent', '--agent', 'ann', '--task', '#1')
+    expect(done.out).toContain('1 said twice, summed up')
+    const { out } = await place.errand('memory', 'why', first)
+    expect(out).toContain('0.70 superseded')
+    expect(out).toMatch(/ gives way to \w{6}, which says the same, 100 % alike/)
+    expect(out).toContain(`Now said by ${second.slice(5, 11)} on task/fix-auth/ann: The cache is cold`)
+    expect(json(await place.errand('memory', 'why', second, '--json'))).toMatchObject({
+      fact: { id: second, status: 'active' },
+      decisions: [],
+      contradictions: [],
+    })
+    expect((await place.errand('memory', 'why', second)).out).toContain('It was stated')
+  })
+
+  test('takes any unique beginning of an id, on whichever branch', async () => {
+    await using place = await story()
+    const [fact] = jsonLines(await place.errand('memory', '--json', '--branch', 'task/fix-auth/bob'))
+    const id: string = fact.id
+    for (const ref of [id, id.slice(0, 12), id.slice('fact-'.length), id.slice('fact-'.length, 11)]) {
+      expect(json(await place.errand('memory', 'why', ref, '--json')).fact.id).toBe(id)
+    }
+    const several = await place.errand('memory', 'why', 'fact-', '--json')
+    expect(several.code).toBe(2)
+    expect(errorOf(several)).toMatchObject({ code: 'INVALID_INPUT' })
+    expect(errorOf(several).details.candidates).toHaveLength(10)
+  })
+})
+
+describe('what is put into memory', () => {
+  test('S2-060 S2-061 is observed in a session and becomes facts when it is consolidated, once', async () => {
+    await using place = await empty()
+    for (const type of ['insight', 'tool_use', 'error', 'decision', 'discovery']) {
+      const args = ['--session', 's1', '--type', type, '--outcome', 'ok']
+      const { out } = await place.errand('memory', 'observe', ...args, `It was ${type} day`, 'today')
+      expect(out).toMatch(/^obs-\w+\n$/)
+    }
+    const consolidate = () => place.errand('memory', 'consolidate', 'session', '--session', 's1')
+    expect((await consolidate()).out).toBe('3 observed, 3 new\n')
+    expect((await consolidate()).out).toBe('nothing to do\n')
+    const facts = jsonLines(await place.errand('memory', '--json'))
+    expect(facts.map(({ text }) => text)).toEqual([
+      'It was discovery day today',
+      'It was decision day today',
+      'It was insight day today',
+    ])
+  })
+
+  test('is observed in the name of the agent that the environment names', async () => {
+    await using place = await empty()
+    await place.errand('task', 'join', '#1', '--as', 'ann')
+    const env = { ERRAND_LEDGER: `${place.folder}/ledger.db`, ERRAND_AGENT: 'ann' }
+    const io = fakeIo({ cwd: place.folder, env })
+    expect(await main(['memory', 'observe', '--session', 's', '--type', 'insight', '--task', '#1', 'Seen'], io)).toBe(0)
+    await place.errand('memory', 'consolidate', 'session', '--session', 's')
+    expect(jsonLines(await place.errand('memory', '--branch', 'task/fix-auth/ann', '--json'))).toMatchObject([
+      { text: 'Seen', agentId: 'ann' },
+    ])
+  })
+
+  test('is stated, with its kind and how certain it is', async () => {
+    await using place = await empty()
+    const { out } = await place.errand('memory', 'remember', 'Dates', 'are', 'in UTC', '--category', 'pattern')
+    expect(jsonLines(await place.errand('memory', '--json'))).toMatchObject([
+      { id: out.trim(), text: 'Dates are in UTC', category: 'pattern', confidence: 0.7 },
+    ])
+    await place.errand('memory', 'remember', 'Fix the bug', '--confidence', '.95', '--branch', 'task/fix-auth')
+    expect(jsonLines(await place.errand('memory', '--branch', 'task/fix-auth', '--json'))).toMatchObject([
+      { category: 'bug_fix', confidence: 0.95 },
+    ])
+  })
+
+  test('S2-105 reaches the branch above by a merge, which says what it could not reconcile, once', async () => {
+    await using place = await empty()
+    await place.errand('memory', 'remember', tokens(30))
+    const stated = ['--branch', 'task/fix-auth']
+    await place.errand('memory', 'remember', tokens(45), ...stated)
+    await place.errand('memory', 'remember', tokens(30), ...stated)
+    const merged = await place.errand('memory', 'merge', 'task/fix-auth')
+    expect(merged.out).toMatch(
+      /^task\/fix-auth: 2 facts merged, 1 in conflict with another\n {2}\w{6} contradicts \w{6} \(numbers\): both stay, disputed\n$/,
+    )
+    expect(cells(await place.errand('memory'), 1)).toEqual([
+      ['sure', 'category', 'who', 'fact'],
+      ['0.70 disputed', 'insight', tokens(45)],
+      ['0.80 disputed', 'insight', tokens(30)],
+    ])
+    expect(json(await place.errand('memory', 'merge', 'task/fix-auth', '--into', 'main', '--json'))).toMatchObject({
+      merged: 0,
+      conflicts: [],
+    })
+  })
+
+  test('S2-082 S2-106 is judged by task, and brought together by project', async () => {
+    await using place = await empty()
+    await place.errand('add', 'Fix more', '--team')
+    for (const branch of ['task/fix-auth', 'task/fix-more'])
+      await place.errand('memory', 'remember', 'Dates are in UTC', '--category', 'decision', '--branch', branch)
+    const judged = await place.errand('memory', 'consolidate', 'task', '--task', '#1')
+    expect(judged.out).toMatch(/^0 lasting, 1 not\n {2}\S/)
+    const found = await place.errand('memory', 'consolidate', 'project', '--task', '#1', '--task', '#2')
+    expect(found.out).toMatch(/^1 new, 1 lasting, 0 not\n {2}\S/)
+    expect(jsonLines(await place.errand('memory', '--json'))).toMatchObject([{ confidence: 0.8, category: 'decision' }])
+    expect(json(await place.errand('memory', 'consolidate', 'project', '--json'))).toMatchObject({ durable: [] })
+  })
+
+  test('is found by words, the best first', async () => {
+    await using place = await story()
+    const { out } = await place.errand('memory', 'search', 'minutes', 'tokens')
+    expect(cells({ out }, 2)).toEqual([
+      ['sure', 'category', 'branch', 'fact'],
+      ['0.90', 'decision', 'main', tokens(30)],
+    ])
+    const below = await place.errand('memory', 'search', 'form', '--branch', 'task/fix-auth', '--limit', '1', '--json')
+    expect(jsonLines(below)).toMatchObject([{ text: 'The form is slow', branch: 'task/fix-auth' }])
+    expect(await place.errand('memory', 'search', 'zeppelin')).toEqual({ code: 0, out: 'Nothing fits.\n', err: '' })
+  })
+
+  test('never writes to the terminal of whoever reads it', async () => {
+    await using place = await empty()
+    const harmful = ['\u001b', '\u0007', '\u202e']
+    const evil = 'evil \u001b]0;title\u0007\u001b[31mname\u202e\nsecond line'
+    await place.errand('add', evil, '--team')
+    await place.errand('task', 'join', '#2', '--as', evil)
+    const observe = ['--session', evil, '--type', 'decision', '--task', '#2', '--agent', evil, '--outcome', evil]
+    await place.errand('memory', 'observe', ...observe, `${evil} 30`)
+    await place.errand('task', 'leave', '#2', '--as', evil)
+    await place.errand('memory', 'remember', `${evil} 45`, '--category', evil)
+    const branch = jsonLines(await place.errand('memory', 'branches', '--json'))[2].name
+    await place.errand('memory', 'merge', branch)
+    const facts = jsonLines(await place.errand('memory', '--json'))
+    expect(facts).toHaveLength(2)
+    for (const args of [
+      ['--inherited'],
+      ['--branch', branch],
+      ['branches'],
+      ['history'],
+      ['search', 'evil'],
+      ['why', facts[0].id],
+      ['why', facts[1].id],
+      ['consolidate', 'session', '--session', evil],
+      ['consolidate', 'agent', '--agent', evil, '--task', '#2'],
+      ['consolidate', 'task', '--task', '#2'],
+      ['merge', branch],
+      ['archive', branch],
+    ]) {
+      const { code, out } = await place.errand('memory', ...args)
+      expect({ args, code, harm: harmful.some((character) => out.includes(character)) }).toEqual({
+        args,
+        code: 0,
+        harm: false,
+      })
+    }
+    // A fact of two lines takes one, so that none of it can pass for a line of its own.
+    expect((await place.errand('memory')).out.split('\n').filter((line) => line.startsWith('second'))).toEqual([])
+  })
+})

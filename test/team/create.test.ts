@@ -1,0 +1,209 @@
+// Tasks for teams: what they are made of, their branches, and that none is ever half made.
+import { describe, expect, it } from 'vitest'
+import { agent } from '../../src/executors/agent/agent.ts'
+import { heldModel, modelOf } from '../abilities/world.ts'
+import { history, refusalOf } from '../engine/world.ts'
+import { allRows, branchStatus, joins, openTeams, openWithRows, teamTask } from './world.ts'
+
+describe('task:create for a team', () => {
+  it('S2-001 S2-006 S2-025 takes name, description, objectives, parent branch, type and tags; the task is active', async () => {
+    const team = await openTeams()
+    const { taskId } = await teamTask(team, {
+      name: 'Fix Auth',
+      description: 'Sessions end too early.',
+      type: 'bug_fix',
+      tags: ['auth', 'urgent'],
+      objectives: ['Find it', { description: 'Fix it' }],
+      parentBranch: 'main',
+    })
+    const context = await team.call('task:context', { taskId })
+    expect(context['task']).toMatchObject({
+      id: taskId,
+      name: 'Fix Auth',
+      description: 'Sessions end too early.',
+      type: 'bug_fix',
+      tags: ['auth', 'urgent'],
+      status: 'active',
+      canonicalStatus: 'submitted',
+      branch: 'task/fix-auth',
+      parentBranch: 'main',
+      summary: null,
+      completedAt: null,
+    })
+    expect(context['objectives']).toEqual([
+      { id: 1, description: 'Find it', status: 'todo', agentId: null, notes: null },
+      { id: 2, description: 'Fix it', status: 'todo', agentId: null, notes: null },
+    ])
+  })
+
+  it('S2-002 S2-009 S2-037 makes a branch below the parent branch, which the registry knows', async () => {
+    const team = await openWithRows()
+    const outer = await teamTask(team, { name: 'Outer', description: 'All of it' })
+    const inner = await teamTask(team, { name: 'Inner', parentBranch: outer.branch })
+    const rows = await team.ledger.read((tx) => tx.branch.list({}, 10, 0))
+    expect(rows.map(({ name, parent, status, taskId }) => [name, parent, status, taskId])).toEqual([
+      ['main', null, 'active', null],
+      ['task/outer', 'main', 'active', outer.taskId],
+      ['task/inner', 'task/outer', 'active', inner.taskId],
+    ])
+    expect(rows[1]?.description).toBe('Outer')
+  })
+
+  it.each([
+    ['Fix OAuth2 Bug', 'task/fix-oauth2-bug'],
+    ['  Multiple   Spaces  ', 'task/multiple-spaces'],
+    ['Special!@#Chars', 'task/specialchars'],
+  ])('S2-003 calls the branch of %j %s', async (name, branch) => {
+    expect((await teamTask(await openTeams(), { name })).branch).toBe(branch)
+  })
+
+  it.each(['!!!', '修复登录', '🐛'])(
+    'S2-004 gives %j, of which no letter is left, a branch of its own',
+    async (name) => {
+      const team = await openTeams()
+      const [one, other] = [await teamTask(team, { name }), await teamTask(team, { name })]
+      expect(one.branch).toBe(`task/${one.taskId.replace('task-', '')}`)
+      expect(other.branch).not.toBe(one.branch)
+    },
+  )
+
+  it('S2-005 gives tasks of one name distinct branches', async () => {
+    const team = await openTeams()
+    const branches: string[] = []
+    for (let n = 0; n < 12; n++) branches.push((await teamTask(team)).branch)
+    expect(branches.slice(0, 3)).toEqual(['task/fix-auth', 'task/fix-auth-2', 'task/fix-auth-3'])
+    expect(new Set(branches).size).toBe(12)
+  })
+
+  it('S2-008 S2-005 S2-108 refuses a parent branch that is not there or archived, and makes nothing at all', async () => {
+    const team = await openWithRows()
+    const closed = await teamTask(team, { name: 'Closed' })
+    await team.call('task:complete', { taskId: closed.taskId, archive: true })
+    const before = [await history(team.engine), await allRows(team.ledger, closed.taskId)]
+    const unknown = await refusalOf(team.call('task:create', { name: 'Lost', parentBranch: 'nowhere' }), 'NOT_FOUND')
+    expect(unknown.message).toContain('There is no branch "nowhere"')
+    await refusalOf(team.call('task:create', { name: 'Late', parentBranch: closed.branch }), 'BRANCH_CLOSED')
+    expect([await history(team.engine), await allRows(team.ledger, closed.taskId)]).toEqual(before)
+    expect((await team.engine.list()).total).toBe(1)
+  })
+
+  it('S2-001 is called what it is described as, by the first line, when it has no name; it waits for whoever joins', async () => {
+    const team = await openTeams({ model: heldModel().model })
+    const description = `${'Sessions end too early '.repeat(5)}\nand nobody knows why.`
+    const { taskId } = (await team.call('task:create', { description })) as { taskId: string }
+    expect(await team.engine.get(taskId)).toMatchObject({
+      name: description.slice(0, 80).trim(),
+      description: description.trim(),
+      goal: null,
+      executor: null,
+      status: 'submitted',
+    })
+  })
+
+  it('S2-001 refuses a task of which nothing is said', async () => {
+    const team = await openTeams()
+    await refusalOf(team.call('task:create', { tags: ['x'] }), 'INVALID_INPUT')
+    expect(await history(team.engine)).toEqual([])
+  })
+
+  it('S2-001 made again under the same call it is the same task, on the same branch', async () => {
+    const team = await openTeams()
+    const create = team.engine.bus.get('task:create')
+    const context = { caller: { surface: 'library' }, signal: AbortSignal.timeout(5_000), identity: 'the one call' }
+    const input = create?.parseInput({ name: 'Once', objectives: ['a'] })
+    const made = await create?.handle?.(input, context)
+    expect(await create?.handle?.(input, context)).toEqual(made)
+    expect((await team.engine.list()).total).toBe(1)
+  })
+
+  it('S2-085 keeps what is durable in it, as it was told', async () => {
+    const team = await openWithRows()
+    const { taskId } = await teamTask(team, { durableThreshold: 0.7, durableCategories: ['arch', 'insight'] })
+    expect(await team.ledger.read((tx) => tx.team.get(taskId))).toMatchObject({
+      durableThreshold: 70,
+      durableCategories: ['architecture', 'insight'],
+    })
+  })
+
+  it('S2-016 a task of a team’s task gives what it learns to that team', async () => {
+    const team = await openTeams()
+    const { taskId } = await teamTask(team)
+    const inner = await team.call('task:create', { name: 'Inner', parentTaskId: taskId })
+    expect((await team.call('task:context', { taskId: inner['taskId'] }))['task']).toMatchObject({
+      branch: 'task/inner',
+      parentBranch: 'task/fix-auth',
+    })
+  })
+
+  it('I25 a model names the branch of its own team, and no other', async () => {
+    const team = await openTeams({ model: heldModel().model, autoStart: false })
+    const { taskId, branch } = (await team.call('task:create', { goal: 'Own' })) as { taskId: string; branch: string }
+    const call = team.as(modelOf(taskId))
+    const { branch: inner } = await call('task:create', { goal: 'Inner', parentBranch: branch })
+    expect(inner).toBe('task/inner')
+    for (const parentBranch of ['main', 'nowhere', inner]) {
+      await refusalOf(call('task:create', { goal: 'Elsewhere', parentBranch }), 'FORBIDDEN')
+    }
+    const alone = await team.engine.create({ goal: 'No team' })
+    await refusalOf(team.as(modelOf(alone.id))('task:create', { goal: 'x', parentBranch: 'main' }), 'FORBIDDEN')
+  })
+
+  it('S2-001 of a model without a goal it is for those who join it, also where each task has the agent of the one above', async () => {
+    const { model } = heldModel()
+    const team = await openTeams({ executors: { reviewer: agent({ model }) }, autoStart: false })
+    const own = await team.engine.create({ goal: 'Own', executor: 'reviewer' } as never)
+    const call = team.as(modelOf(own.id))
+    const [worked, joined] = [
+      await call('task:create', { goal: 'Go' }),
+      await call('task:create', { name: 'For others' }),
+    ]
+    expect(await team.engine.get(String(worked['taskId']))).toMatchObject({ executor: 'reviewer' })
+    expect(await team.engine.get(String(joined['taskId']))).toMatchObject({ executor: null, parentId: own.id })
+  })
+
+  it('S2-058 takes its keys in either case, and not both at once', async () => {
+    const team = await openTeams()
+    const { taskId } = await teamTask(team, { parent_branch: 'main', durable_threshold: 0.9, objectives: ['a', 'b'] })
+    const { branch } = await team.call('agent:join', { task_id: taskId, agent_id: 'ada', assigned_objectives: [2] })
+    expect(branch).toBe('task/fix-auth/ada')
+    await team.call('objective:update', { task_id: taskId, obj_id: 1, status: 'done', agent_id: 'ada' })
+    await team.call('objective:update', { taskId, objective: 2, status: 'done' })
+    await team.call('agent:complete', { task_id: taskId, agent_id: 'ada', result_summary: 'Did it' })
+    const closed = await team.call('task:complete', {
+      task_id: taskId,
+      result_summary: 'All of it',
+      merge_to_parent: false,
+      archive_branches: true,
+    })
+    expect(closed).toMatchObject({ status: 'completed', merge: null })
+    expect((await team.call('task:context', { task_id: taskId }))['task']).toMatchObject({ summary: 'All of it' })
+    const refusal = await refusalOf(team.call('task:context', { taskId, task_id: taskId }), 'INVALID_INPUT')
+    expect(refusal.message).toContain('given twice')
+    const unknown = await refusalOf(team.call('task:context', { taskId, formt: 'text' }), 'INVALID_INPUT')
+    expect(unknown.details).toMatchObject({ nearest: 'format' })
+  })
+
+  it('S0-051 the schema that people and models see has one spelling', async () => {
+    const { engine } = await openTeams()
+    expect(engine.bus.get('agent:join')?.inputSchema).toMatchObject({
+      type: 'object',
+      required: ['taskId', 'agentId'],
+      additionalProperties: false,
+    })
+    expect(Object.keys(engine.bus.get('agent:join')?.inputSchema['properties'] as object)).toEqual([
+      'taskId',
+      'agentId',
+      'role',
+      'objectives',
+    ])
+  })
+
+  it('X-022 engine.create takes the same, and a task of nothing but a name has no team yet', async () => {
+    const team = await openWithRows()
+    const made = await team.engine.create({ name: 'Fix Auth', type: 'bug_fix', objectives: ['Find it'] })
+    expect(await branchStatus(team.ledger, 'task/fix-auth')).toBe('active')
+    await joins(team, made.id, 'ada', { objectives: [1] })
+    const plain = await team.engine.create({ name: 'Plain' })
+    expect(await team.ledger.read((tx) => tx.team.get(plain.id))).toBeUndefined()
+  })
+})

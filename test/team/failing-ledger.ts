@@ -1,0 +1,47 @@
+// A ledger that fails, or dies, in the middle of a step: at its n-th statement, when all before it have been written. What it does to
+// the process is for the test to say; the engine knows nothing of it.
+import type { Ledger, Op, Step, Tx } from '../../src/ledger/ledger.ts'
+
+export interface Midway {
+  /** Name of the step. */
+  step: string
+  /** Statements of its writing that are done before it strikes; as many as there are: after the last, before the commit. Null: never. */
+  after: number | null
+  strike(): void
+}
+
+/**
+ * Strikes each time that the step comes so far, for a step that failed is tried again by itself; `midway.after` may be changed.
+ * `statements()` counts those of the step's last writing.
+ */
+export function failingLedger(inner: Ledger, midway: Midway): { ledger: Ledger; statements(): number } {
+  let counted = 0
+  function* counting<R>(write: Op<R>): Op<R> {
+    counted = 0
+    for (let next = write.next(); ; ) {
+      if (counted === midway.after) midway.strike()
+      if (next.done) return next.value
+      counted++
+      next = write.next(yield next.value)
+    }
+  }
+  const ledger: Ledger = {
+    name: inner.name,
+    read: (query) => inner.read(query),
+    enlist: (id) => inner.enlist(id),
+    isAlive: (id) => inner.isAlive(id),
+    discharge: (id) => inner.discharge(id),
+    observe: (observer, options) => inner.observe(observer, options),
+    close: () => inner.close(),
+    step<L, D, R>(step: Step<L, D, R>): Promise<R> {
+      if (step.name !== midway.step) return inner.step(step)
+      return inner.step({
+        name: step.name,
+        load: (tx) => step.load(tx),
+        judge: (loaded) => step.judge(loaded),
+        write: (tx: Tx, decision: D) => counting(step.write(tx, decision)),
+      })
+    },
+  }
+  return { ledger, statements: () => counted }
+}

@@ -1,0 +1,13 @@
+// A process that tells the story and dies by SIGKILL in the middle of the end of an agent, or of the task.
+import { createEngine } from '../../src/engine.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { failingLedger } from './failing-ledger.ts'
+import { completeAda, completeAll, tellStory } from './story.ts'
+
+const [file, step, after] = process.argv.slice(2) as [string, string, string]
+const strike = () => process.kill(process.pid, 'SIGKILL')
+const { ledger } = failingLedger(await openLedger(file), { step, after: Number(after), strike })
+const engine = await createEngine({ ledger, work: false })
+const taskId = await tellStory(engine)
+await completeAda(engine.bus, taskId)
+await completeAll(engine.bus, taskId)

@@ -1,0 +1,98 @@
+// Several at once on one ledger: whoever completes an agent, or a task, does it once; the others are told so, or told what came of it.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { codeOf } from '../board/world.ts'
+import { ledgerFile } from '../engine/world.ts'
+import { completeAda, completeAll, tellStory } from './story.ts'
+import { allRows, joins, openTeams, openWithRows, teamTask } from './world.ts'
+
+describe('Two engines on one ledger', () => {
+  it('S2-020 S2-035 complete an agent once and a task once, whoever is first; all is as if one had', async () => {
+    const alone = await openWithRows({ work: false })
+    const reference = await tellStory(alone.engine)
+    await completeAda(alone.engine.bus, reference)
+    await completeAll(alone.engine.bus, reference)
+    for (let round = 0; round < 5; round++) {
+      const file = ledgerFile()
+      const [one, other] = [
+        await openTeams({ ledger: file, work: false }),
+        await openTeams({ ledger: file, work: false }),
+      ]
+      const taskId = await tellStory(one.engine)
+      const both = <T>(work: (bus: typeof one.engine.bus) => Promise<T>) => [
+        work(one.engine.bus),
+        work(other.engine.bus),
+      ]
+      const ends = await Promise.all(both((bus) => codeOf(completeAda(bus, taskId))))
+      expect(ends.toSorted()).toEqual(['NOT_ACTIVE', 'ok'])
+      const [first, second] = await Promise.all(both((bus) => completeAll(bus, taskId)))
+      expect(second).toEqual(first)
+      const rows = await openLedger(file)
+      expect(await allRows(rows, taskId)).toEqual(await allRows(alone.ledger, reference))
+      await rows.close()
+    }
+  })
+
+  it('S2-013 let an agent join once', async () => {
+    const file = ledgerFile()
+    const teams = [await openTeams({ ledger: file, work: false }), await openTeams({ ledger: file, work: false })]
+    const { taskId } = await teamTask(teams[0] as (typeof teams)[0])
+    const joined = await Promise.all(teams.map(({ call }) => codeOf(call('agent:join', { taskId, agentId: 'ada' }))))
+    expect(joined.toSorted()).toEqual(['ALREADY_ACTIVE', 'ok'])
+  })
+})
+
+describe('Three processes', () => {
+  it('S2-020 S2-035 end each agent and each task once', async () => {
+    const file = ledgerFile()
+    const team = await openTeams({ ledger: file, work: false })
+    const taskIds: string[] = []
+    for (let n = 0; n < 8; n++) {
+      const { taskId } = await teamTask(team, { name: `Task ${n}` })
+      taskIds.push(taskId)
+      const ada = await joins(team, taskId, 'ada')
+      await ada.sees(`Fixed the bug number ${n} in module m${n}`, 'insight', 's1')
+      await ada.sees(`Fixed the bug number ${n} in module m${n}`, 'insight', 's2')
+    }
+    const outcomes = await raced(file, taskIds)
+    for (const taskId of taskIds) {
+      const [joined, completed, closed] = [0, 1, 2].map((index) => outcomes.map((each) => each[taskId]?.[index] ?? ''))
+      const done = (said: string[] = []) => said.filter((each) => each.startsWith('{'))
+      expect([done(joined).length <= 1, done(completed).length <= 1]).toEqual([true, true])
+      // Each of them hears what the closing came to, and it is the same.
+      expect([done(closed).length, new Set(closed).size]).toEqual([3, 1])
+    }
+    const ledger = await openLedger(file)
+    onTestFinished(() => ledger.close())
+    for (const taskId of taskIds) {
+      const { stints, runs } = await allRows(ledger, taskId)
+      expect((stints as unknown[][]).filter(([agentId]) => agentId === 'ada')).toHaveLength(1)
+      expect((stints as unknown[][]).map(([, , status]) => status)).not.toContain('active')
+      const merges = (runs as unknown[][]).filter(([type]) => type === 'merge')
+      expect(merges.length).toBeGreaterThanOrEqual(taskIds.length * 2)
+    }
+    const { facts } = (await team.call('mem:facts', { branch: 'main' })) as { facts: Array<Record<string, unknown>> }
+    expect(Object.fromEntries(facts.map(({ text, confidence }) => [text, confidence]))).toEqual(
+      Object.fromEntries(taskIds.map((_, n) => [`Fixed the bug number ${n} in module m${n}`, 0.8])),
+    )
+  }, 60_000)
+})
+
+async function raced(file: string, taskIds: readonly string[]): Promise<Array<Record<string, string[]>>> {
+  const script = join(import.meta.dirname, 'race-process.ts')
+  const racers = [1, 2, 3].map(() => {
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, file, ...taskIds], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    return { child, lines: createInterface({ input: child.stdout }) }
+  })
+  await Promise.all(racers.map(({ lines }) => once(lines, 'line')))
+  const told = racers.map(({ lines }) => once(lines, 'line'))
+  for (const { child } of racers) child.stdin.write('go\n')
+  return (await Promise.all(told)).map(([line]) => JSON.parse(line as string) as Record<string, string[]>)
+}
