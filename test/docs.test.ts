@@ -61,7 +61,7 @@ describe('The guide to agents', () => {
   })
 })
 
-describe.each(['docs/board.md', 'docs/board-teams.md'])('%s', (path) => {
+describe.each(['docs/board.md', 'docs/board-teams.md', 'docs/memory.md'])('%s', (path) => {
   test('shows no program without what it prints', () => {
     expect(programsIn(textOf(path))).toHaveLength(blocks(textOf(path), 'js').length)
     expect(programsIn(textOf(path)).length).toBeGreaterThan(0)
