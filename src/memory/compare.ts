@@ -26,23 +26,22 @@ export function* compare(
   incoming: FactLike & { id?: string },
 ): Op<Comparison> {
   const found: Comparison = { alike: [], contrary: [] }
-  for (const fact of yield* possiblyRelated(tx, d, branch, incoming.text)) {
+  const onSubject = yield* tx.fact.sameSubject(branch, subjectOf(incoming.text))
+  const ofSubject = new Set(onSubject.map(({ id }) => id))
+  const facts = new Map(
+    [...(yield* d.candidates(tx, branch, incoming.text)), ...onSubject].map((fact) => [fact.id, fact]),
+  )
+  for (const fact of facts.values()) {
     if (fact.id === incoming.id) continue
     const likeness = d.likeness(fact.text, incoming.text)
-    const ground = d.contradicts(fact, incoming)
+    const isAlike = likeness > d.settings.threshold
+    const ground = d.contradicts(fact, incoming, isAlike || ofSubject.has(fact.id))
     if (ground !== null) found.contrary.push({ fact, likeness, ground })
-    else if (likeness > d.settings.threshold) found.alike.push({ fact, likeness })
+    else if (isAlike) found.alike.push({ fact, likeness })
   }
   found.alike.sort(byRank)
   found.contrary.sort(byRank)
   return found
-}
-
-function* possiblyRelated(tx: Tx, d: Deliberation, branch: string, text: string): Op<FactRecord[]> {
-  const facts = new Map<string, FactRecord>()
-  for (const fact of yield* d.candidates(tx, branch, text)) facts.set(fact.id, fact)
-  for (const fact of yield* tx.fact.sameSubject(branch, subjectOf(text))) facts.set(fact.id, fact)
-  return [...facts.values()]
 }
 
 function byRank(a: AlikeFact, b: AlikeFact): number {

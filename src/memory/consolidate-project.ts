@@ -56,20 +56,50 @@ export function* consolidateProject(
       else yield* carrier.passOn(tx, fact)
     }
   }
-  const offers = groupsAmong(d, facts).map((members) => offerOf(d, members, teams))
   const durable: string[] = []
-  for (const offer of offers.filter((each) => each.durable)) durable.push((yield* carrier.carry(tx, offer)).id)
-  let ephemeral = 0
-  // Only then: what the target knows by now is known, in whichever order the facts were found.
-  for (const offer of offers.filter((each) => !each.durable)) {
-    const isKnown = (yield* compare(tx, d, branch, offer.fact)).alike.length > 0
-    if (isKnown) durable.push((yield* carrier.carry(tx, offer)).id)
-    else ephemeral += offer.members.length
+  let open: FactRecord[] = facts
+  // What was carried may leave others alone that were of its group, or be what others are like: until there is no more of that.
+  for (let carried = -1; carried !== durable.length; ) {
+    carried = durable.length
+    open = yield* carryWhatLasts(tx, d, carrier, { branch, teams, open, durable })
   }
+  const ephemeral = open.length
   const summary = `${teams.length} tasks: ${durable.length} facts reached ${branch}, ${ephemeral} stay with their tasks.`
   const { merged, rejected, conflicts } = carrier
   const counts = { durable: durable.length, ephemeral, merged, rejected, summary }
   return { ...(yield* run.close(tx, counts)), durable, ephemeral, conflicts, summary }
+}
+
+interface Round {
+  branch: string
+  teams: readonly TeamRecord[]
+  /** Facts that nothing has become of yet. */
+  open: readonly FactRecord[]
+  /** Ids of the facts on the target that hold what was carried; each round adds its own. */
+  durable: string[]
+}
+
+/** Resolves to the facts that are still open. */
+function* carryWhatLasts(
+  tx: Tx,
+  d: Deliberation,
+  carrier: Carrier,
+  { branch, teams, open, durable }: Round,
+): Op<FactRecord[]> {
+  const offers = groupsAmong(d, open).map((members) => offerOf(d, members, teams))
+  const left: FactRecord[] = []
+  // What lasts by itself comes first: the rest is measured by what the target knows then, in whichever order it was found.
+  for (const offer of offers.toSorted((a, b) => Number(b.durable) - Number(a.durable))) {
+    const reaches = offer.durable || (yield* compare(tx, d, branch, offer.fact)).alike.length > 0
+    if (!reaches) {
+      left.push(...offer.members)
+      continue
+    }
+    const { holder, leftOut } = yield* carrier.carry(tx, offer)
+    durable.push(holder.id)
+    left.push(...leftOut)
+  }
+  return left
 }
 
 function* teamsBelow(tx: Reads, parent: string): Op<TeamRecord[]> {

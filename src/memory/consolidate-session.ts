@@ -114,9 +114,11 @@ export function* consolidatePending(
 ): Op<Omit<Consolidated, 'historyId'> & { historyIds: string[] }> {
   const runs: Consolidated[] = []
   for (const sessionId of yield* tx.observation.pendingSessions(branch)) {
-    while ((yield* tx.observation.countPending(branch, sessionId)) > 0) {
-      runs.push(yield* consolidateSession(tx, d, { sessionId, branch, taskId: null, agentId: null, trigger }))
-    }
+    let run: Consolidated
+    do {
+      run = yield* consolidateSession(tx, d, { sessionId, branch, taskId: null, agentId: null, trigger })
+      runs.push(run)
+    } while (run.observationsProcessed === mostAtOnce)
   }
   return { ...sumOf(runs), historyIds: runs.map(({ historyId }) => historyId) }
 }

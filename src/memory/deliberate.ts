@@ -36,8 +36,11 @@ export interface Deliberation {
   isAlike(a: string, b: string): boolean
   /** Active facts of a branch, summaries excluded, among which all are that are alike to the text. */
   candidates(tx: Tx, branch: string, text: string): Op<FactRecord[]>
-  /** Null unless the two are alike, or about one subject, and disagree; or the option `contradicts` says that they do. */
-  contradicts(there: FactLike, incoming: FactLike): Ground | null
+  /**
+   * Null unless the two are alike, or about one subject, and disagree; or the option `contradicts` says that they do. Whoever knows
+   * whether they are related need not have it found out again.
+   */
+  contradicts(there: FactLike, incoming: FactLike, areRelated?: boolean): Ground | null
   settle(newer: FactLike, older: FactLike): 'keep-both' | 'newer' | 'older'
   /** Facts of this branch are going to be compared: what is kept of them is read, so that nothing is asked twice. */
   prepare(tx: Tx, branch: string): Op<void>
@@ -237,17 +240,19 @@ class Round implements Deliberation {
     if (isNew && this.settings.similarity === 'embeddings') yield* this.#keepVector(tx, fact)
   }
 
-  contradicts(there: FactLike, incoming: FactLike): Ground | null {
-    const subject = this.#subjectOf(incoming.text)
-    const isRelated =
-      (subject !== '' && subject === this.#subjectOf(there.text)) || this.isAlike(there.text, incoming.text)
-    const ground = isRelated ? disagree(there.text, incoming.text) : null
+  contradicts(there: FactLike, incoming: FactLike, areRelated = this.#areRelated(there, incoming)): Ground | null {
+    const ground = areRelated ? disagree(there.text, incoming.text) : null
     if (ground !== null || this.settings.contradicts === null) return ground
     const pair = [shownTo(there), shownTo(incoming)] as const
     const key = JSON.stringify(pair)
     const known = this.#known.contradictions.get(key)
     if (known === undefined) this.#asked.contradictions.set(key, pair)
     return known === true ? 'function' : null
+  }
+
+  #areRelated(a: FactLike, b: FactLike): boolean {
+    const subject = this.#subjectOf(a.text)
+    return (subject !== '' && subject === this.#subjectOf(b.text)) || this.isAlike(a.text, b.text)
   }
 
   settle(newer: FactLike, older: FactLike): 'keep-both' | 'newer' | 'older' {

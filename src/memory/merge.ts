@@ -138,14 +138,13 @@ export class Carrier {
     )
   }
 
-  /** Resolves to the fact that says it on the target now. */
-  *carry(tx: Tx, { fact, members, category, confidence }: Offer): Op<FactRecord> {
+  /** `holder` says it on the target now; `leftOut` are members that contradict it, though they are like the fact that was offered. */
+  *carry(tx: Tx, { fact, members, category, confidence }: Offer): Op<{ holder: FactRecord; leftOut: FactRecord[] }> {
     const { alike, contrary } = yield* compare(tx, this.#d, this.#into, fact)
     const [best] = alike
     if (best !== undefined) {
       const raised = yield* this.#raise(tx, best, fact, merged(best.fact.confidence, confidence))
-      yield* this.#mark(tx, members, raised)
-      return raised
+      return { holder: raised, leftOut: yield* this.#mark(tx, fact, members, raised) }
     }
     const copy = yield* insertFact(tx, this.#d, {
       branch: this.#into,
@@ -159,7 +158,7 @@ export class Carrier {
       comparedBy: this.#d.measure(fact.text),
     })
     this.#run.decide('carried', copy.id, { otherId: fact.id, after: confidence })
-    yield* this.#mark(tx, members, copy)
+    const leftOut = yield* this.#mark(tx, fact, members, copy)
     const settled = yield* settleContradictions(tx, this.#d, this.#run, copy, contrary, fact.createdAt)
     for (const { there, ground, resolution } of settled.settlements) {
       this.conflicts.push({ factId: fact.id, otherId: there.id, ground, resolution: sideOf(resolution) })
@@ -168,7 +167,7 @@ export class Carrier {
       this.merged++
       this.#run.factsCreated++
     } else this.rejected++
-    return settled.fact
+    return { holder: settled.fact, leftOut }
   }
 
   *#raise(tx: Tx, { fact: there, likeness }: AlikeFact, source: FactRecord, confidence: number): Op<FactRecord> {
@@ -186,10 +185,13 @@ export class Carrier {
     return raised
   }
 
-  *#mark(tx: Tx, members: readonly FactRecord[], holder: FactRecord): Op<void> {
+  *#mark(tx: Tx, offered: FactRecord, members: readonly FactRecord[], holder: FactRecord): Op<FactRecord[]> {
+    const leftOut: FactRecord[] = []
     for (const member of members) {
-      yield* markFact(tx, this.#d, member, { mergedTo: holder.id, mergedConfidence: member.confidence })
+      if (member.id !== offered.id && this.#d.contradicts(holder, member) !== null) leftOut.push(member)
+      else yield* markFact(tx, this.#d, member, { mergedTo: holder.id, mergedConfidence: member.confidence })
     }
+    return leftOut
   }
 }
 

@@ -79,10 +79,22 @@ function lostInMerges(tables: Tables, threshold: number): string[] {
     .flatMap(({ id, text, mergedTo }) => {
       const holder = facts.get(mergedTo as string)
       if (holder === undefined) return [`${id} was carried to nothing`]
-      if (!saysTheSame(holder.text, text, threshold)) return [`${id} (${text}) was lost in “${holder.text}”`]
+      if (!saysAlong(tables.facts, holder, text, threshold)) return [`${id} (${text}) was lost in “${holder.text}”`]
       if (contradict(holder.text, text, threshold)) return [`${id} (${text}) was taken for “${holder.text}”`]
       return endOf(facts, holder.id) === undefined ? [`${id} (${text}) is held by nothing any more`] : []
     })
+}
+
+/** Alike, or alike to something that was carried to the same fact, and so on: groups are made through others. */
+function saysAlong(facts: readonly FactRecord[], holder: FactRecord, text: string, threshold: number): boolean {
+  const carried = new Set(facts.filter(({ mergedTo }) => mergedTo === holder.id).map((fact) => fact.text))
+  const open = [holder.text]
+  for (let said = open.pop(); said !== undefined; said = open.pop()) {
+    const known = said
+    if (saysTheSame(known, text, threshold)) return true
+    for (const other of carried) if (saysTheSame(known, other, threshold) && carried.delete(other)) open.push(other)
+  }
+  return false
 }
 
 /** The one of a group that stays is the surest, of equals the newest. */

@@ -5,11 +5,11 @@ import { leastShared, probeCount, sizesAlike } from '../../entities/fact-words.t
 import type { Op } from '../ledger.ts'
 import { change, listed, prepareText, rows, type StatementCompiler, sql } from '../statement.ts'
 
-/** Beyond so many facts it does not matter how common a word is. */
-const countedAtMost = 256
+/** How common a word is, is counted so far; further only where too few are rarer than that. */
+const countedAtMost = { first: 32, second: 2_048 }
 
-/** So many candidates are read at once; rather than more of them, more words are looked up. */
-const fewCandidates = 1_000
+/** Rather than to read and compare more candidates than these, more words are looked up: that leaves hardly any that is not alike. */
+const fewCandidates = 16
 
 /** How many words more than needed are looked up, from one attempt to the next. */
 const extraProbes = [0, 2, 5] as const
@@ -35,6 +35,13 @@ export function indexKey(text: string): string {
 
 export const keysOf = (words: readonly string[]): string => JSON.stringify(words.map(indexKey))
 
+interface Counted {
+  word: string
+  facts: number
+}
+
+const byFacts = (a: Counted, b: Counted): number => a.facts - b.facts
+
 export function createFactWords(compiler: StatementCompiler): FactWords {
   const prepare = (build: Parameters<typeof prepareText>[1]) => prepareText(compiler, build)
   const { dialect } = compiler
@@ -52,7 +59,7 @@ export function createFactWords(compiler: StatementCompiler): FactWords {
   const countEach = prepare(
     (hole) => sql`select word.value as word, (select count(*) from (
         select 1 from fact_word where branch = branch.seq and word = word.value
-          and size between ${hole('least')} and ${hole('most')} limit ${sql.lit(countedAtMost)}) as counted) as facts
+          and size between ${hole('least')} and ${hole('most')} limit ${hole('most counted')}) as counted) as facts
       from branch cross join ${listed(dialect, hole('words'))} as word where branch.name = ${hole('branch')}`,
   )
   const selectMet = prepare(
@@ -62,14 +69,21 @@ export function createFactWords(compiler: StatementCompiler): FactWords {
       group by fact having count(*) >= ${hole('shared')} limit ${hole('limit')}`,
   )
 
-  /** The words by how many facts of such a size have them, the rarest first. */
+  /** The words by how many facts of such a size have them, the rarest first: exactly so for as many as are `needed`. */
   function* rarestFirst(
     branch: string,
     words: readonly string[],
     sizes: { least: number; most: number },
-  ): Op<string[]> {
-    const counts = yield* rows<{ word: string; facts: number }>(countEach, { branch, words: keysOf(words), ...sizes })
-    return counts.sort((a, b) => a.facts - b.facts).map(({ word }) => word)
+    needed: number,
+  ): Op<Counted[]> {
+    const { first, second } = countedAtMost
+    const count = (keys: string, most: number) =>
+      rows<Counted>(countEach, { branch, words: keys, ...sizes, 'most counted': most })
+    const counts = yield* count(keysOf(words), first)
+    const rare = counts.filter(({ facts }) => facts < first)
+    const common = counts.filter(({ facts }) => facts >= first)
+    if (rare.length >= needed || common.length === 0) return [...rare.sort(byFacts), ...common]
+    return [...rare, ...(yield* count(JSON.stringify(common.map(({ word }) => word)), second))].sort(byFacts)
   }
 
   return {
@@ -84,14 +98,16 @@ export function createFactWords(compiler: StatementCompiler): FactWords {
       const sizes = sizesAlike(words.length, threshold)
       const probes = probeCount(words.length, threshold)
       const mostExtra = leastShared(words.length, threshold) - 1
-      const byRarity = yield* rarestFirst(branch, words, sizes)
-      for (const [attempt, wanted] of extraProbes.entries()) {
+      const extras = [...new Set(extraProbes.map((wanted) => Math.min(wanted, mostExtra)))]
+      const byRarity = yield* rarestFirst(branch, words, sizes, probes + (extras[1] ?? 0))
+      const met = byRarity.slice(0, probes).reduce((sum, { facts }) => sum + facts, 0)
+      // Where the rarest words lead to too many, these alone are not even tried.
+      for (const extra of met > fewCandidates && extras.length > 1 ? extras.slice(1) : extras) {
         // Of so many words more, an alike fact has one more of each: it can do without no more of them than before.
-        const extra = Math.min(wanted, mostExtra)
-        const last = extra === mostExtra || attempt === extraProbes.length - 1
+        const last = extra === extras.at(-1)
         const found = yield* rows<{ fact: number }>(selectMet, {
           branch,
-          words: JSON.stringify(byRarity.slice(0, probes + extra)),
+          words: JSON.stringify(byRarity.slice(0, probes + extra).map(({ word }) => word)),
           ...sizes,
           shared: extra + 1,
           limit: last ? Number.MAX_SAFE_INTEGER : fewCandidates + 1,
