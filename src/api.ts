@@ -199,9 +199,10 @@ export interface CreateOptions<In = unknown> {
   abilities?: string[]
   /**
    * True: the task is for a team. It gets a branch of memory, `task/<its name>`, that agents join with branches of their own. Any of
-   * the five fields below says the same. Default: it has none until its first agent joins.
+   * the five fields below says the same. `later`: it has that branch, and a team with its first agent; until then what an agent of the
+   * engine does on it is not observed. Default: it has neither until its first agent joins.
    */
-  team?: boolean
+  team?: boolean | 'later'
   /** What kind of work it is, to list and compare tasks by. */
   type?: string
   /** What is to be reached, in order; each is todo, active, done or blocked (conformance S2-023). */

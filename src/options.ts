@@ -37,7 +37,7 @@ export const retryOptionSchema = executorOptionsSchema.shape.retry.unwrap()
 
 /** What makes a task one for a team. */
 export const teamFields = {
-  team: z.boolean().optional(),
+  team: z.union([z.boolean(), z.literal('later')]).optional(),
   type: word.optional(),
   objectives: z
     .array(

@@ -273,6 +273,8 @@ export interface Reads {
   }
   readonly branch: {
     get(name: string): Op<BranchRecord | undefined>
+    /** The branch of a task itself, which is older than those of its agents. */
+    ofTask(taskId: string): Op<BranchRecord | undefined>
     /** The branch and all above it, itself first, `main` last; empty for an unknown one. */
     lineage(name: string): Op<BranchRecord[]>
     /** By age: at most `limit` after the `seq`. */
@@ -292,12 +294,14 @@ export interface Reads {
   }
   readonly fact: {
     get(id: string): Op<FactRecord | undefined>
+    /** At most `limit` facts whose id begins with `prefix`, by id. */
+    findByPrefix(prefix: string, limit: number): Op<FactRecord[]>
     /** The latest first: at most `limit` before the `seq`. */
     list(filter: FactFilter, limit: number, before: number): Op<FactRecord[]>
     /** Active facts of a branch by age, summaries excluded: at most `limit` after the `seq`. */
     active(branch: string, after: number, limit: number): Op<FactRecord[]>
-    /** The same facts, counted. */
-    countActive(branch: string): Op<number>
+    /** How many such facts each of these branches has, 0 for an unknown one. Takes time in proportion to them: 6 ms for 100,000. */
+    countActive(branches: readonly string[]): Op<Map<string, number>>
     /**
      * Active facts of a branch, summaries excluded, that may be alike beyond a threshold to a text of these distinct words: none that
      * is alike is missing. Found through an index of words, the rarest first, never by reading all facts.
@@ -332,6 +336,8 @@ export interface Reads {
     list(filter: ConsolidationFilter, limit: number, before: number): Op<ConsolidationRecord[]>
     /** All decisions about a fact, oldest first. */
     decisionsOn(factId: string): Op<DecisionRecord[]>
+    /** Decisions about other facts that name this one as the other of the two, the latest first: at most `limit`. */
+    decisionsNaming(factId: string, limit: number): Op<DecisionRecord[]>
     /** Decisions of a run, in order: at most `limit` after the `seq`. */
     decisions(consolidationId: string, limit: number, after: number): Op<DecisionRecord[]>
   }

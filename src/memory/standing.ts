@@ -60,8 +60,8 @@ function* branchOf(tx: Reads, taskId: string | undefined, agentId: string | unde
   if (taskId === undefined) return undefined
   const stint = agentId === undefined ? undefined : yield* tx.team.latestStint(taskId, agentId)
   if (stint !== undefined) return stint.branch
-  const team = yield* tx.team.get(taskId)
-  if (team !== undefined) return team.branch
+  const own = yield* tx.branch.ofTask(taskId)
+  if (own !== undefined) return own.name
   yield* loadTask(tx, taskId)
   return (yield* standingOf(tx, taskId)).branch
 }

@@ -9,7 +9,7 @@ import { acceptedEvents } from '../machines/task-machine.ts'
 import { writeSnapshot } from '../machines/task-snapshot.ts'
 import { dueAfter, eventOf, type Moment, requireTask, soonest } from './moment.ts'
 import { reviveGroupsAbove, settleEdges } from './settle-family.ts'
-import { openTeam, type TeamSpec } from './team.ts'
+import { openTeam, ownBranch, type TeamSpec } from './team.ts'
 import { cycleError } from './wait.ts'
 import { writeMessage } from './write-message.ts'
 
@@ -34,8 +34,8 @@ export interface TaskDraft {
   tags: string[]
   policy: TaskPolicy
   metadata: Record<string, unknown>
-  /** Its team, if it is to have one of its own. */
-  team: TeamSpec | null
+  /** Its team, if it is to have one of its own; `later`: its branch alone. */
+  team: TeamSpec | 'later' | null
   /** Under which name its agent works in a team; null where no agent does. */
   agentId: string | null
   /** It was told that name, and did not just get it from its executor. */
@@ -122,7 +122,7 @@ interface Newborn {
   task: NewTask
   edges: Array<{ blockerId: string; open: boolean; broken: boolean }>
   opening: readonly Opening[]
-  team: TeamSpec | null
+  team: TaskDraft['team']
 }
 
 /** Who comes after what can only be completed by a retry. */
@@ -242,7 +242,7 @@ function requireReader(draft: TaskDraft, parent: NewTask | undefined): void {
 
 /** A name to work under in a team is of no use without one. */
 function requireTeam(draft: TaskDraft, parent: NewTask | undefined): void {
-  if (draft.team !== null || parent?.policy.team !== undefined) return
+  if (isSpec(draft.team) || parent?.policy.team !== undefined) return
   throw new ErrandError(
     'INVALID_INPUT',
     `\`agentId\` does nothing for "${draft.name}": neither it nor its parent has a team. Make it a team's task with \`team: true\`, or create it below one.`,
@@ -366,9 +366,11 @@ function newTask(draft: TaskDraft, parent: NewTask | undefined, openBlockers: nu
   return task
 }
 
+const isSpec = (team: TaskDraft['team']): team is TeamSpec => team !== null && team !== 'later'
+
 /** Which team it works in: its own, else that of its parent. */
 function placeInTeam(draft: TaskDraft, parent: NewTask | undefined): Pick<TaskPolicy, 'team'> {
-  const taskId = draft.team === null ? parent?.policy.team?.taskId : draft.id
+  const taskId = isSpec(draft.team) ? draft.id : parent?.policy.team?.taskId
   return taskId === undefined ? {} : { team: { taskId, agentId: draft.agentId } }
 }
 
@@ -391,7 +393,8 @@ function* announce(tx: Tx, task: TaskRecord, { edges, opening, team }: Newborn, 
       ...soonest(task.notBefore, task.deadline),
     }),
   )
-  if (team !== null) yield* openTeam(tx, task, team, moment)
+  if (isSpec(team)) yield* openTeam(tx, task, team, moment)
+  else if (team === 'later') yield* ownBranch(tx, task, null, moment)
   for (const line of opening) yield* writeMessage(tx, task, openingMessage(task.id, line, moment.at), moment)
   // A child of a failed group opens it again.
   if (task.parentId !== null) yield* reviveGroupsAbove(tx, task, moment)

@@ -9,7 +9,6 @@ import { checkText, fromJson, toJson } from '../json.ts'
 import { type ChildSpec, type CreateSpec, createSpecSchema, type ParsedEngineOptions } from '../options.ts'
 import { parse } from '../parse.ts'
 import type { Opening, TaskDraft, TreeLimits } from './create.ts'
-import type { TeamSpec } from './team.ts'
 import { cycleError } from './wait.ts'
 
 export interface DraftContext {
@@ -154,7 +153,7 @@ function policyOf(spec: ChildSpec, executor: string | null, context: DraftContex
 }
 
 /** A task is a team's as soon as anything is said that only a team has. */
-function teamSpecOf(spec: ChildSpec): TeamSpec | null {
+function teamSpecOf(spec: ChildSpec): TaskDraft['team'] {
   const { type, objectives, parentBranch, durableThreshold, durableCategories } = spec
   const said = [type, objectives, parentBranch, durableThreshold, durableCategories]
   if (spec.team === false && said.some((each) => each !== undefined)) {
@@ -164,7 +163,7 @@ function teamSpecOf(spec: ChildSpec): TeamSpec | null {
       { option: 'team' },
     )
   }
-  if (spec.team !== true && said.every((each) => each === undefined)) return null
+  if (spec.team !== true && said.every((each) => each === undefined)) return spec.team === 'later' ? 'later' : null
   return {
     type: type ?? null,
     objectives: (objectives ?? []).map((objective) => checkText(objective, 'an objective')),

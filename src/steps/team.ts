@@ -1,6 +1,6 @@
 // Teams: what a task is given when several agents are to work on it (a branch of memory, objectives), and how an agent begins to.
 // The parts of other steps: a team is there with its task, a stint with the run that works in it.
-import { mainBranch } from '../entities/memory.ts'
+import { type BranchRecord, mainBranch } from '../entities/memory.ts'
 import { safeSegment, slugOf } from '../entities/slug.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../entities/team.ts'
@@ -33,23 +33,12 @@ export const plainTeam: TeamSpec = {
 
 /** Gives a task its team: a branch of its own, and its objectives. @throws ErrandError NOT_FOUND, BRANCH_CLOSED for the parent branch. */
 export function* openTeam(tx: Tx, task: TaskRecord, spec: TeamSpec, moment: Moment): Op<TeamRecord> {
-  const parent = spec.parentBranch ?? (yield* branchAbove(tx, task))
-  const branch = yield* makeBranch(
-    tx,
-    {
-      name: yield* freeName(tx, branchNames(task)),
-      parent,
-      description: task.name,
-      taskId: task.id,
-      agentId: null,
-    },
-    moment,
-  )
+  const branch = yield* ownBranch(tx, task, spec.parentBranch, moment)
   const team: TeamRecord = {
     taskId: task.id,
     type: spec.type,
     branch: branch.name,
-    parentBranch: parent,
+    parentBranch: branch.parent as string,
     durableThreshold: spec.durableThreshold,
     durableCategories: spec.durableCategories,
     summary: null,
@@ -61,6 +50,20 @@ export function* openTeam(tx: Tx, task: TaskRecord, spec: TeamSpec, moment: Mome
   yield* tx.team.insert(team)
   yield* addObjectives(tx, task.id, spec.objectives, 1, moment)
   return team
+}
+
+/** The branch of a task, made if it has none yet. `parent` null: the branch of the nearest team above, else `main`. */
+export function* ownBranch(tx: Tx, task: TaskRecord, parent: string | null, moment: Moment): Op<BranchRecord> {
+  const found = yield* tx.branch.ofTask(task.id)
+  if (found !== undefined) return found
+  const made = {
+    name: yield* freeName(tx, branchNames(task)),
+    parent: parent ?? (yield* branchAbove(tx, task)),
+    description: task.name,
+    taskId: task.id,
+    agentId: null,
+  }
+  return yield* makeBranch(tx, made, moment)
 }
 
 export function* addObjectives(

@@ -2,7 +2,7 @@
 // and the facts that the team holds to be true. Read in one transaction, for people and models alike.
 import type { Caller } from '../bus/caller.ts'
 import { summaryCategory, toFraction } from '../entities/confidence.ts'
-import type { FactRecord } from '../entities/memory.ts'
+import type { BranchRecord, FactRecord } from '../entities/memory.ts'
 import type { TaskRecord, TaskStatus } from '../entities/task.ts'
 import { type ObjectiveStatus, objectiveStatuses, type StintRecord, type TeamRecord } from '../entities/team.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
@@ -77,19 +77,25 @@ export function teamContext(host: TeamHost, caller: Caller, taskId: string): Pro
 /** Reads it as a part of another read or step. */
 export function* readContext(tx: Reads, task: TaskRecord): Op<TeamContext> {
   const team = yield* tx.team.get(task.id)
+  const branch = yield* tx.branch.ofTask(task.id)
   const objectives = (yield* tx.team.objectives(task.id)).map(toObjective)
   const stints = yield* tx.team.stints(task.id)
   return {
-    task: toTeamTask(task, team),
+    task: toTeamTask(task, team, branch),
     objectives,
     agentSummaries: yield* summariesOf(tx, stints),
     activeAgents: stints.filter(isActive).map((stint) => toActiveAgent(stint, objectives)),
-    keyFacts: team === undefined ? [] : (yield* newestFacts(tx, team.branch)).map(toKeyFact),
+    keyFacts: branch === undefined ? [] : (yield* newestFacts(tx, branch.name)).map(toKeyFact),
     progress: progressOf(objectives),
   }
 }
 
-export function toTeamTask(task: TaskRecord, team: TeamRecord | undefined): TeamTask {
+/** `branch`: its own, which it may have without a team. */
+export function toTeamTask(
+  task: TaskRecord,
+  team: TeamRecord | undefined,
+  branch?: Pick<BranchRecord, 'name' | 'parent'>,
+): TeamTask {
   return {
     id: task.id,
     name: task.name,
@@ -98,8 +104,8 @@ export function toTeamTask(task: TaskRecord, team: TeamRecord | undefined): Team
     tags: task.tags,
     status: teamStatusOf(task),
     canonicalStatus: task.status,
-    branch: team?.branch ?? null,
-    parentBranch: team?.parentBranch ?? null,
+    branch: team?.branch ?? branch?.name ?? null,
+    parentBranch: team?.parentBranch ?? branch?.parent ?? null,
     summary: team?.summary ?? null,
     createdAt: task.createdAt,
     updatedAt: task.updatedAt,

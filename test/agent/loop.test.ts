@@ -19,7 +19,11 @@ describe('A step of the model', () => {
     ])
     const names = model.inputs[0]?.tools?.map((each) => each.function.name) ?? []
     expect(names).toContain('test_echo')
-    expect(names.filter((name) => /^(ldg|bus|mem)_|model_llm|model_register/.test(name))).toEqual([])
+    expect(
+      names.filter((name) =>
+        /^(ldg|bus)_|model_llm|model_register|mem_(merge|branches|history|save|archive)/.test(name),
+      ),
+    ).toEqual([])
     expect(model.inputs[0]?.tools?.find((each) => each.function.name === 'test_echo')?.function).toMatchObject({
       description: 'Gives back a text.',
       parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },

@@ -100,6 +100,8 @@ const poisoned: Record<string, (tx: Tx) => Op<unknown>> = {
   'observation.list': (tx) => tx.observation.list({ branch: poison, types: [poison as never], agentId: poison }, 1, 9),
   'observation.pending': (tx) => tx.observation.pending(poison, poison, 1),
   'fact.insert': (tx) => tx.fact.insert(factRow({ id: poison, text: poison, category: poison })),
+  'fact.findByPrefix': (tx) => tx.fact.findByPrefix(poison, 1),
+  'fact.countActive': (tx) => tx.fact.countActive([poison]),
   'fact.list': (tx) => tx.fact.list({ branches: [poison], category: poison, sessionId: poison }, 1, 9),
   'fact.candidates': (tx) => tx.fact.candidates('main', [poison], 0.5),
   'fact.sameSubject': (tx) => tx.fact.sameSubject(poison, poison),
@@ -107,6 +109,7 @@ const poisoned: Record<string, (tx: Tx) => Op<unknown>> = {
   'fact.keepVector': (tx) => tx.fact.keepVector(poison, poison, poison),
   'consolidation.insert': (tx) => tx.consolidation.insert(consolidationRow({ id: poison, summary: poison })),
   'consolidation.list': (tx) => tx.consolidation.list({ branch: poison, agentId: poison, type: poison as never }, 1, 9),
+  'consolidation.decisionsNaming': (tx) => tx.consolidation.decisionsNaming(poison, 1),
   'consolidation.decide': (tx) =>
     tx.consolidation.decide(decisionRow({ consolidationId: poison, factId: poison, note: poison })),
   'team.insert': (tx) => tx.team.insert(teamRow({ taskId: poison, branch: poison, durableCategories: [poison] })),

@@ -144,6 +144,21 @@ describe('The facts of an agent', () => {
     expect(texts).toHaveLength(2)
   })
 
+  it('that were disputed stay so in the one that says it now', async () => {
+    const { see, session, call, facts, taskId, own, agent } = await openAgent()
+    for (const content of ['the limit is 1000 requests', 'the limit is 100 requests']) {
+      await see(content, { taskId, agentId: 'ada' })
+    }
+    await session()
+    await call('mem:remember', { text: 'The limit is 100 requests.', taskId, agentId: 'ada', confidence: 0.9 })
+    await agent()
+    const shown = (await facts(own, { status: 'active' })).filter(({ category }) => category !== 'summary')
+    expect(shown.map(({ text, disputed }) => [text, disputed])).toEqual([
+      ['The limit is 100 requests.', true],
+      ['the limit is 1000 requests', true],
+    ])
+  })
+
   it('on a branch that agents share are summed up for each of them', async () => {
     const { call, facts } = await openMemory()
     await call('mem:remember', { text: 'caches are cold after a restart', agentId: 'ada' })

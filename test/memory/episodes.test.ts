@@ -38,6 +38,16 @@ describe('What a task came to', () => {
     expect(await call('mem:consolidate', { level: 'task', taskId })).toMatchObject({ durable: [], ephemeral: 2 })
   })
 
+  it('lies above a branch that is closed', async () => {
+    const { call, facts, team } = await openMemory()
+    const { taskId, branch } = await team('Bake')
+    await call('mem:archive', { branch })
+    await call('mem:save', { task: { id: taskId, name: 'Bake', status: 'completed' } })
+    expect(await facts()).toMatchObject([{ text: 'Bake — completed', taskId }])
+    const context = [{ role: 'assistant', content: 'Baked.' }]
+    expect(await call('mem:archive', { taskId, context })).toMatchObject({ observations: 0 })
+  })
+
   it('X-037 may be anything', async () => {
     const { call, facts } = await openMemory()
     await call('mem:save', { task: { id: 'task-odd', goal: 17, name: ' ', result: 'x'.repeat(1_000_000) } })

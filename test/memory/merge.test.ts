@@ -1,5 +1,7 @@
 // A branch gives what it knows to the branch above it: nothing is lost, nothing is there twice.
 import { describe, expect, it } from 'vitest'
+import { type Op, writing } from '../../src/ledger/ledger.ts'
+import { insertFact } from '../../src/memory/fact-writes.ts'
 import { refusalOf } from '../engine/world.ts'
 import { type Json, openMemory, sentence, withoutRuns } from './world.ts'
 
@@ -109,6 +111,43 @@ describe('A merge', () => {
     expect(await known(branch)).toEqual([`0.7 ${sentence}`])
   })
 
+  it('of what went past the branch in between leaves it out of that one', async () => {
+    const { see, session, merge, on, branch, known, taskId } = await openTeam()
+    await see(sentence, { taskId, agentId: 'ada' })
+    await session()
+    await merge(on('ada'), { into: 'main' })
+    await see(sentence, { taskId, agentId: 'ada', sessionId: 's2' })
+    await session('s2')
+    expect(await merge(on('ada'))).toMatchObject({ merged: 0 })
+    expect([await known(branch), await known()]).toEqual([[], [`0.7 ${sentence}`]])
+    expect(await merge(on('ada'), { into: 'main' })).toMatchObject({ merged: 1 })
+    expect(await known()).toEqual([`0.8 ${sentence}`])
+  })
+
+  it('carries thousands', async () => {
+    const { ledger, merge, on, branch, known } = await openTeam()
+    const writer = { moment: { at: 1, instanceId: 'instance-a' }, nextId: (prefix: string) => `${prefix}-${nth++}` }
+    let nth = 0
+    await ledger.step(
+      writing('fill', function* (tx): Op<void> {
+        for (let at = 0; at < 2_500; at++) {
+          yield* insertFact(tx, writer, {
+            branch: on('ada'),
+            text: `subject${at} predicate${at}`,
+            category: 'insight',
+            confidence: 70,
+            sessionId: null,
+            taskId: null,
+            agentId: null,
+          })
+        }
+      }),
+    )
+    expect(await merge(on('ada'))).toMatchObject({ merged: 2_500 })
+    expect(await known(branch)).toHaveLength(1_000)
+    expect(await merge(on('ada'))).toMatchObject({ merged: 0 })
+  })
+
   it('goes upward only, to a branch that is open', async () => {
     const { merge, on, branch, call, tables } = await openTeam()
     await call('mem:archive', { branch: on('bob') })
@@ -197,6 +236,23 @@ describe('Branches', () => {
       const refusal = await refusalOf(call(ability, input), 'NOT_FOUND')
       expect([ability, refusal.details['branch']]).toEqual([ability, 'task/nowhere'])
     }
+  })
+
+  it('a page at a time, though most of what is above them came from them', async () => {
+    const { ledger, call, facts, on, branch, merge } = await openTeam()
+    for (let at = 0; at < 450; at++)
+      await call('mem:remember', { text: `subject${at} predicate${at}`, branch: on('ada') })
+    await call('mem:remember', { text: 'known to the team', branch })
+    await merge(on('ada'))
+    const { facts: first, next } = await call('mem:facts', { branch: on('ada'), inherited: true, limit: 3 })
+    expect((first as Json[]).map(({ text }) => text as string)).toEqual([
+      'known to the team',
+      'subject449 predicate449',
+      'subject448 predicate448',
+    ])
+    const rest = await facts(on('ada'), { inherited: true, before: next })
+    expect(rest).toHaveLength(448)
+    expect((await ledger.read((tx) => tx.fact.countActive([branch]))).get(branch)).toBe(451)
   })
 
   it('a page at a time', async () => {

@@ -108,6 +108,33 @@ describe('An observation', () => {
   })
 })
 
+describe('A fact that is stated', () => {
+  it('is there at once, of the category that its words tell, and as sure as it is said to be', async () => {
+    const { call, facts } = await openMemory()
+    await call('mem:remember', { text: 'the bug is fixed' })
+    await call('mem:remember', { text: 'three layers', category: 'arch', confidence: 0.855 })
+    expect((await facts()).map(({ category, confidence }) => [category, confidence])).toEqual([
+      ['architecture', 0.86],
+      ['bug_fix', 0.7],
+    ])
+    expect(await call('mem:observations', {})).toEqual({ observations: [], next: null })
+  })
+
+  it('is no summary, no certainty beyond 1, and nothing that cannot be stored', async () => {
+    const { call, tables } = await openMemory()
+    for (const more of [
+      { category: 'summary' },
+      { confidence: 1.1 },
+      { text: ' ' },
+      { text: 'a\u0000' },
+      { branch: '' },
+    ]) {
+      await refusalOf(call('mem:remember', { text: 'so it is', ...more }), 'INVALID_INPUT')
+    }
+    expect((await tables()).facts).toEqual([])
+  })
+})
+
 describe('Every N observations', () => {
   it('S2-102 Q-07 of a session on a branch are consolidated by themselves', async () => {
     const { see, known, call } = await openMemory({ memory: { consolidateEvery: 3 } })

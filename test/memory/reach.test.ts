@@ -83,6 +83,24 @@ describe('The model of a task', () => {
     expect((await ada('mem:observations', {}))['observations']).toEqual([])
   })
 
+  it('is told why a fact above is so, without what others below said', async () => {
+    const { ada, call, branch, other, taskId } = await openReach()
+    await call('mem:observe', { sessionId: 's', type: 'insight', content: 'bob knows rye', taskId, agentId: 'bob' })
+    await call('mem:consolidate', { level: 'session', sessionId: 's' })
+    await call('mem:merge', { branch: other })
+    const [fact] = (await call('mem:facts', { branch }))['facts'] as Json[]
+    expect((await call('mem:why', { factId: fact?.['id'] }))['sources']).toHaveLength(1)
+    expect(await ada('mem:why', { factId: fact?.['id'] })).toMatchObject({ fact, sources: [] })
+  })
+
+  it('whose stint is over still reads and writes where it worked', async () => {
+    const { ada, own, call, taskId } = await openReach()
+    await call('agent:complete', { taskId, agentId: 'ada' })
+    await ada('mem:observe', insight)
+    const { observations } = await call('mem:observations', { branch: own })
+    expect(observations).toMatchObject([{ content: 'so it is', agentId: 'ada' }])
+  })
+
   it('consolidates within its team, and nothing beyond', async () => {
     const { ada, alone, own, taskId, call } = await openReach()
     await ada('mem:observe', insight)

@@ -135,9 +135,46 @@ describe('task:create for a team', () => {
     })
   })
 
+  it('X-022 a goal alone makes no team: it has a branch, and is a team’s with its first agent', async () => {
+    const team = await openWithRows()
+    const { taskId, branch } = await team.call('task:create', { goal: 'Fix auth' })
+    expect(branch).toBe('task/fix-auth')
+    expect(await team.ledger.read((tx) => tx.team.get(String(taskId)))).toBeUndefined()
+    expect((await team.call('task:context', { taskId }))['task']).toMatchObject({ branch, parentBranch: 'main' })
+    const { branch: joined } = await team.call('agent:join', { taskId, agentId: 'ada' })
+    expect(joined).toBe('task/fix-auth/ada')
+    expect(await team.ledger.read((tx) => tx.team.get(String(taskId)))).toMatchObject({ branch })
+  })
+
+  it('engine.create does the same with team: later, unless it is told what only a team has', async () => {
+    const team = await openWithRows()
+    const later = await team.engine.create({ name: 'Later', team: 'later' })
+    const now = await team.engine.create({ name: 'Now', team: 'later', type: 'review' })
+    const rows = await team.ledger.read(function* (tx) {
+      return [yield* tx.team.get(later.id), yield* tx.branch.ofTask(later.id), yield* tx.team.get(now.id)]
+    })
+    expect(rows).toMatchObject([undefined, { name: 'task/later' }, { branch: 'task/now' }])
+  })
+
+  it('a branch that nothing ever came to is purged with its task; any other stays', async () => {
+    const team = await openWithRows()
+    const unused = await team.engine.create({ name: 'Unused', team: 'later' })
+    const used = await team.engine.create({ name: 'Used', team: 'later' })
+    const joined = await team.engine.create({ name: 'Joined', team: true })
+    await team.call('agent:join', { taskId: joined.id, agentId: 'ada' })
+    await team.call('mem:observe', { sessionId: 's', taskId: used.id, type: 'insight', content: 'Seen' })
+    for (const task of [unused, used, joined]) await team.engine.cancel(task)
+    expect(await team.engine.purge({ before: 8e15 })).toMatchObject({ tasks: 3 })
+    const { branches } = (await team.call('mem:branches', {})) as { branches: Array<{ name: string }> }
+    expect(branches.map(({ name }) => name)).toEqual(['main', 'task/used'])
+  })
+
   it('I25 a model names the branch of its own team, and no other', async () => {
     const team = await openTeams({ model: heldModel().model, autoStart: false })
-    const { taskId, branch } = (await team.call('task:create', { goal: 'Own' })) as { taskId: string; branch: string }
+    const { taskId, branch } = (await team.call('task:create', { goal: 'Own', type: 'review' })) as {
+      taskId: string
+      branch: string
+    }
     const call = team.as(modelOf(taskId))
     const { branch: inner } = await call('task:create', { goal: 'Inner', parentBranch: branch })
     expect(inner).toBe('task/inner')

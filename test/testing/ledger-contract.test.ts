@@ -349,9 +349,19 @@ const faults: Record<string, Record<string, Spoil>> = {
       },
     })),
     'takes a summary for a fact': reading('fact', (tx) => ({
-      *countActive(branch) {
-        const all = yield* tx.fact.list({ branches: [branch], status: 'active' }, 99, Number.MAX_SAFE_INTEGER)
-        return all.length
+      *countActive(branches) {
+        const counts = new Map<string, number>()
+        for (const branch of branches) {
+          const all = yield* tx.fact.list({ branches: [branch], status: 'active' }, 99, Number.MAX_SAFE_INTEGER)
+          counts.set(branch, all.length)
+        }
+        return counts
+      },
+    })),
+    'finds ids that hold what they should begin with': reading('fact', (tx) => ({
+      *findByPrefix(prefix, limit) {
+        const all = yield* tx.fact.findByPrefix('', 99)
+        return all.filter(({ id }) => id.includes(prefix)).slice(0, limit)
       },
     })),
   },
@@ -400,6 +410,11 @@ const faults: Record<string, Record<string, Spoil>> = {
       *list({ branch, ...filter }, limit, before) {
         const found = yield* tx.consolidation.list(filter, limit, before)
         return found.filter((run) => branch === undefined || run.sourceBranch === branch)
+      },
+    })),
+    'knows of two facts only the one that was decided about': reading('consolidation', () => ({
+      *decisionsNaming() {
+        return []
       },
     })),
     'tells decisions in the order of their facts': reading('consolidation', (tx) => ({

@@ -53,9 +53,11 @@ export function taskCreate(host: AbilityHost) {
     async handle(input, context) {
       const { parentBranch } = input
       if (parentBranch !== undefined) await host.read((tx) => requireOwnBranch(tx, context.caller, parentBranch))
-      const { id: taskId } = await createTask(host, input, context, { ...namedBy(input), team: true })
-      const team = await host.read((tx) => tx.team.get(taskId))
-      return { taskId, branch: team?.branch as string }
+      // Whoever works towards a goal by itself is no team; others may join it.
+      const team = input.goal === undefined ? true : ('later' as const)
+      const { id: taskId } = await createTask(host, input, context, { ...namedBy(input), team })
+      const branch = await host.read((tx) => tx.branch.ofTask(taskId))
+      return { taskId, branch: branch?.name as string }
     },
   })
 }

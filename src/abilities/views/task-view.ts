@@ -62,7 +62,7 @@ export const taskDetailSchema = taskItemSchema.extend({
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
   /** Ids of tasks that must be completed first. */
   blockedBy: z.array(z.string()),
-  /** The branch of memory that its team has in common; absent for a task without a team. */
+  /** Its branch of memory, which its team has in common; absent for a task without one. */
   branch: z.string().optional(),
   questions: z.array(z.object({ id: z.string(), question: z.string(), schema: z.unknown() })),
   progress: z.object({ fraction: z.number(), note: z.string().nullable(), at: z.number() }).nullable(),
@@ -114,7 +114,7 @@ export function* readDetail(tx: Reads, task: TaskRecord, includeContext: boolean
   const messages = yield* tx.message.list(task.id)
   const completionStatus = completionStatusOf(task)
   const questions = task.status === 'input_required' ? yield* openQuestions(tx, task.id) : []
-  const team = yield* tx.team.get(task.id)
+  const branch = yield* tx.branch.ofTask(task.id)
   return {
     ...toItem(task),
     description: task.description,
@@ -125,7 +125,7 @@ export function* readDetail(tx: Reads, task: TaskRecord, includeContext: boolean
     result: task.result,
     error: task.error,
     blockedBy: task.openBlockers === 0 ? [] : yield* tx.dependency.openBlockers(task.id),
-    ...(team === undefined ? {} : { branch: team.branch }),
+    ...(branch === undefined ? {} : { branch: branch.name }),
     questions: questions.map(({ id, question, schema }) => ({ id, question, schema })),
     progress: task.progress,
     metadata: { ...task.metadata, ...statsOf(messages) },

@@ -260,6 +260,11 @@ function consolidationTables({ db, integer, real, risingType, rising, strict }: 
         .addColumn('note', 'text'),
     ),
     schema.createIndex('decision_on').on('decision').columns(['fact_id', 'seq']),
+    schema
+      .createIndex('decision_naming')
+      .on('decision')
+      .columns(['other_id', 'seq'])
+      .where(sql.ref('other_id'), 'is not', null),
     schema.createIndex('decision_of').on('decision').columns(['consolidation_id', 'seq']),
   ]
 }
@@ -283,6 +288,7 @@ function teamTables({ db, integer, risingType, rising, strict }: Spelling): Comp
         .addColumn('created_at', integer, (column) => column.notNull()),
     ),
     schema.createIndex('team_of_type').on('team').column('type'),
+    schema.createIndex('team_below').on('team').column('parent_branch'),
     schema.createIndex('team_unclosed').on('team').column('task_id').where(sql.ref('closed_at'), 'is', null),
     strict(
       schema
@@ -330,6 +336,7 @@ function teamTables({ db, integer, risingType, rising, strict }: Spelling): Comp
       .column('worker_id')
       .where(sql<boolean>`status = 'active' and worker_id is not null`),
     schema.createIndex('stint_of_task').on('stint').columns(['task_id', 'seq']),
+    schema.createIndex('stint_on').on('stint').column('branch'),
     schema.createIndex('stint_of_agent').on('stint').columns(['agent_id', 'seq']),
   ]
 }

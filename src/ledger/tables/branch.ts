@@ -33,9 +33,17 @@ export function createBranchTable(compiler: StatementCompiler): Tx['branch'] {
       .where('name', '=', hole('name')),
   )
 
+  const selectOfTask = prepare((db, hole) =>
+    db.selectFrom('branch').selectAll().where('task_id', '=', hole('task')).orderBy('seq', 'asc').limit(1),
+  )
+
   return {
     *get(name) {
       const found = yield* row<Row>(selectOne, { name })
+      return found && toBranch(found)
+    },
+    *ofTask(task) {
+      const found = yield* row<Row>(selectOfTask, { task })
       return found && toBranch(found)
     },
     *lineage(name) {

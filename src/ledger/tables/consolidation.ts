@@ -90,6 +90,14 @@ export function createConsolidationTable(compiler: StatementCompiler): Tx['conso
   const selectDecisionsOn = prepare((db, hole) =>
     db.selectFrom('decision').selectAll().where('fact_id', '=', hole('fact')).orderBy('seq', 'asc'),
   )
+  const selectDecisionsNaming = prepare((db, hole) =>
+    db
+      .selectFrom('decision')
+      .selectAll()
+      .where('other_id', '=', hole('fact'))
+      .orderBy('seq', 'desc')
+      .limit(hole('limit')),
+  )
   const selectDecisions = prepare((db, hole) =>
     db
       .selectFrom('decision')
@@ -125,6 +133,9 @@ export function createConsolidationTable(compiler: StatementCompiler): Tx['conso
     },
     *decisionsOn(fact) {
       return (yield* rows<DecisionRow>(selectDecisionsOn, { fact })).map(toDecision)
+    },
+    *decisionsNaming(fact, limit) {
+      return (yield* rows<DecisionRow>(selectDecisionsNaming, { fact, limit })).map(toDecision)
     },
     *decisions(consolidation, limit, after) {
       return (yield* rows<DecisionRow>(selectDecisions, { consolidation, limit, after })).map(toDecision)

@@ -118,6 +118,15 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
   const textIndex = createFactSearch(compiler)
 
   const selectOne = prepare((db, hole) => db.selectFrom('fact').selectAll().where('id', '=', hole('id')))
+  const selectByPrefix = prepare((db, hole) =>
+    db
+      .selectFrom('fact')
+      .selectAll()
+      .where('id', '>=', hole('from'))
+      .where('id', '<', hole('to'))
+      .orderBy('id')
+      .limit(hole('limit')),
+  )
   // What an index leads to is looked at once more: it was written by another version, which may have seen other words in a text.
   const selectBySeqs = prepareText(
     compiler,
@@ -136,13 +145,12 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
   )
-  const countActive = prepare((db, hole) =>
-    db
-      .selectFrom('fact')
-      .select((query) => query.fn.countAll<number>().as('facts'))
-      .where(isComparable)
-      .where('branch', '=', hole('branch')),
-  )
+  // All less the summaries: both are counted in indexes alone, where the condition on the category would have every row read.
+  const countActive = prepareText(compiler, (hole) => {
+    const active = sql`select count(*) from fact where branch = each.value and status = 'active'`
+    return sql`select each.value as branch, (${active}) - (${active} and category = 'summary') as facts
+      from ${listed(dialect, hole('branches'))} as each`
+  })
   const selectSameSubject = prepare((db, hole) =>
     db
       .selectFrom('fact')
@@ -237,6 +245,9 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
       const found = yield* row<Row>(selectOne, { id })
       return found && toFact(found)
     },
+    *findByPrefix(prefix, limit) {
+      return (yield* rows<Row>(selectByPrefix, { from: prefix, to: `${prefix}\u{10ffff}`, limit })).map(toFact)
+    },
     *list(filter, limit, before) {
       const found: FactRecord[] = []
       for (const branch of new Set(filter.branches)) {
@@ -249,8 +260,11 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
     *active(branch, after, limit) {
       return (yield* rows<Row>(selectActive, { branch, after, limit })).map(toFact)
     },
-    *countActive(branch) {
-      return Number((yield* row<{ facts: number }>(countActive, { branch }))?.facts ?? 0)
+    *countActive(branches) {
+      const counted = yield* rows<{ branch: string; facts: number }>(countActive, {
+        branches: JSON.stringify([...new Set(branches)]),
+      })
+      return new Map(counted.map(({ branch, facts }) => [branch, Number(facts)]))
     },
     *candidates(branch, words, threshold) {
       return yield* bySeqs(yield* wordIndex.candidates(branch, words, threshold))

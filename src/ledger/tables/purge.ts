@@ -58,6 +58,18 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
     (hole: Holes) => sql`${family(hole)} delete from stint where task_id in (${members})`,
     (hole: Holes) => sql`${family(hole)} delete from objective where task_id in (${members})`,
     (hole: Holes) => sql`${family(hole)} delete from team where task_id in (${members})`,
+    // A branch that nothing ever came to knows nothing: those of agents before those that they lie below.
+    ...[sql`agent_id is not null`, sql`agent_id is null`].map(
+      (whose) => (hole: Holes) =>
+        sql`${family(hole)} delete from branch where task_id in (${members}) and ${whose}
+        and not exists (select 1 from observation where observation.branch = branch.name)
+        and not exists (select 1 from fact where fact.branch = branch.name)
+        and not exists (select 1 from consolidation where source_branch = branch.name)
+        and not exists (select 1 from consolidation where target_branch = branch.name)
+        and not exists (select 1 from team where team.parent_branch = branch.name)
+        and not exists (select 1 from stint where stint.branch = branch.name)
+        and not exists (select 1 from branch as below where below.parent = branch.name)`,
+    ),
     // Last: the family is found by its parents.
     (hole: Holes) => sql`${family(hole)} delete from task where id in (${members})`,
   ].map(prepare)

@@ -213,6 +213,25 @@ const facts: Theme = ({ proves, expect }) => {
     expect(await ledger.read((tx) => tx.fact.get('none'))).toBe(undefined)
   })
 
+  proves('are found by the beginning of an id, which stands for itself alone, in order', async (ledger) => {
+    await insertFacts(
+      ledger,
+      { id: 'fact-bc' },
+      { id: 'fact-b' },
+      { id: 'fact-c' },
+      { id: 'fact-ba' },
+      { id: 'fact-B' },
+      { id: 'old-b' },
+    )
+    await supersede(ledger, 'fact-bc', 'fact-b')
+    const begin = (prefix: string, limit = 9) => read(ledger, (tx) => tx.fact.findByPrefix(prefix, limit))
+    expect(await begin('fact-b')).toEqual(['fact-b', 'fact-ba', 'fact-bc'])
+    expect(await begin('fact-b', 2)).toEqual(['fact-b', 'fact-ba'])
+    expect(await begin('fact-bc')).toEqual(['fact-bc'])
+    for (const none of ['fact-x', 'fact-%', 'fact_', 'b']) expect(await begin(none)).toEqual([])
+    expect(await begin('', 2)).toHaveLength(2)
+  })
+
   proves('are saved in what changes while they live; what they say, and who said it, stays', async (ledger) => {
     await insertFacts(ledger, { id: 'a' })
     const changes: Partial<FactRecord> = {
@@ -302,14 +321,16 @@ const facts: Theme = ({ proves, expect }) => {
         (await ledger.read((tx) => tx.fact.summaryOf(branch, agent)))?.id
       expect(await active(0, 2)).toEqual(['a', 'b'])
       expect(await active(3, 9)).toEqual(['c'])
-      expect(await ledger.read((tx) => tx.fact.countActive('main'))).toBe(3)
+      const counts = async (...branches: string[]) =>
+        Object.fromEntries(await ledger.read((tx) => tx.fact.countActive(branches)))
+      expect(await counts('side', 'main', 'main')).toEqual({ main: 3, side: 1 })
       expect(await summaryOf('ann')).toBe('first summary')
       await insertFacts(ledger, { id: 'second summary', category: 'summary', agentId: 'ann' })
       await supersede(ledger, 'first summary', 'second summary')
       await supersede(ledger, 'a', 'b')
       expect(await active(0, 9)).toEqual(['b', 'c'])
-      expect(await ledger.read((tx) => tx.fact.countActive('main'))).toBe(2)
-      expect(await ledger.read((tx) => tx.fact.countActive('nowhere'))).toBe(0)
+      expect(await counts('main', 'nowhere')).toEqual({ main: 2, nowhere: 0 })
+      expect(await counts()).toEqual({})
       expect(await summaryOf('ann')).toBe('second summary')
       expect(await summaryOf('bob')).toBe(undefined)
       expect(await summaryOf('ann', 'side')).toBe(undefined)
@@ -550,6 +571,8 @@ const record: Theme = ({ proves, expect }) => {
     ]
     expect(await ledger.read((tx) => tx.consolidation.decisionsOn('f'))).toEqual(expected)
     expect(await ledger.read((tx) => tx.consolidation.decisionsOn('z'))).toEqual([])
+    expect(await ledger.read((tx) => tx.consolidation.decisionsNaming('g', 9))).toEqual([{ ...boosted, seq: 3 }])
+    expect(await ledger.read((tx) => tx.consolidation.decisionsNaming('f', 9))).toEqual([])
     const taken = async (run: string, limit: number, after: number) =>
       (await ledger.read((tx) => tx.consolidation.decisions(run, limit, after))).map(({ seq }) => seq)
     expect(await taken('r2', 9, 0)).toEqual([2, 3])
@@ -561,5 +584,33 @@ const record: Theme = ({ proves, expect }) => {
       )
       await expect(refused).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
     }
+  })
+
+  proves('keeps for a fact the latest decisions about others that name it, not those about itself', async (ledger) => {
+    await write(ledger, function* (tx) {
+      yield* tx.consolidation.insert(consolidationRow({ id: 'r' }))
+      for (const [factId, otherId] of [
+        ['a', 'winner'],
+        ['winner', 'a'],
+        ['b', 'winner'],
+        ['c', 'other'],
+        ['a', 'winner'],
+      ] as const) {
+        yield* tx.consolidation.decide(decisionRow({ consolidationId: 'r', kind: 'superseded', factId, otherId }))
+      }
+    })
+    const naming = async (fact: string, limit = 9) =>
+      (await ledger.read((tx) => tx.consolidation.decisionsNaming(fact, limit))).map(({ seq, factId }) => [seq, factId])
+    expect(await naming('winner')).toEqual([
+      [5, 'a'],
+      [3, 'b'],
+      [1, 'a'],
+    ])
+    expect(await naming('winner', 2)).toEqual([
+      [5, 'a'],
+      [3, 'b'],
+    ])
+    expect(await naming('a')).toEqual([[2, 'winner']])
+    expect(await naming('nobody')).toEqual([])
   })
 }

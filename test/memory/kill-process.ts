@@ -1,0 +1,22 @@
+// An engine in a process of its own that consolidates a ledger from the bottom up, and dies before or after one of its steps. If it
+// lives to the end it tells how many it took.
+import type { Engine } from '../../src/api.ts'
+import { createEngine } from '../../src/engine.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { createMortalLedger, type Death } from '../crash/mortal-ledger.ts'
+import { levels } from './kill-story.ts'
+
+export interface KillOrders {
+  ledger: string
+  taskIds: string[]
+  death?: Death
+}
+
+const orders = JSON.parse(process.argv[2] as string) as KillOrders
+const inner = await openLedger(orders.ledger)
+const { ledger, steps } = createMortalLedger(inner, orders.death)
+const engine = (await createEngine({ ledger, work: false })) as Engine
+for (const [, consolidate] of levels(engine, orders.taskIds)) await consolidate()
+await engine.close()
+await inner.close()
+process.stdout.write(`${JSON.stringify({ steps: steps() })}\n`)

@@ -1,0 +1,159 @@
+// Killed at every write: whatever a consolidation was doing when its process died, or when the ledger failed under it, in the end it is
+// as if it had run once.
+import { execFile } from 'node:child_process'
+import { copyFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import type { Engine } from '../../src/api.ts'
+import { createEngine } from '../../src/engine.ts'
+import type { Ledger, Op, Tx } from '../../src/ledger/ledger.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { twoAtATime } from '../crash/child.ts'
+import type { Death } from '../crash/mortal-ledger.ts'
+import { ledgerFile } from '../engine/world.ts'
+import { complaints } from './invariants.ts'
+import { fill, levels } from './kill-story.ts'
+import { inOrder, openMemory, type Tables, tablesOf, tampered } from './world.ts'
+
+const run = promisify(execFile)
+const script = join(import.meta.dirname, 'kill-process.ts')
+
+/** What is compared: all but the history of runs, which has a row for each time that somebody tried. */
+const outcome = (tables: Tables) => inOrder({ ...tables, runs: [] })
+
+/** The verbs of memory that write. */
+const writes = {
+  branch: ['insert', 'save'],
+  observation: ['insert', 'consume'],
+  fact: ['insert', 'save', 'keepVector'],
+  consolidation: ['insert', 'decide'],
+  team: ['insert', 'save'],
+} as const
+
+/** A ledger of which each step fails at its n-th write, when it is told to. */
+function failing(inner: Ledger): { ledger: Ledger; failAt(nth: number | null): void } {
+  let at: number | null = null
+  const ledger = tampered(inner, (tx) => {
+    let done = 0
+    const counted = (part: object): object =>
+      Object.fromEntries(
+        Object.entries(part).map(([verb, work]: [string, (...given: unknown[]) => Op<unknown>]) => [
+          verb,
+          function* (...given: unknown[]): Op<unknown> {
+            if (verbs.has(verb) && ++done === at) throw new Error('the disk is full')
+            return yield* work(...given)
+          },
+        ]),
+      )
+    const verbs = new Set<string>(Object.values(writes).flat())
+    const parts = Object.keys(writes).map((part) => [part, counted(tx[part as keyof Tx])])
+    return { ...tx, ...Object.fromEntries(parts) } as Tx
+  })
+  return {
+    ledger,
+    failAt: (nth) => {
+      at = nth
+    },
+  }
+}
+
+async function cleanOutcome(): Promise<unknown> {
+  const { engine, tables } = await openMemory()
+  for (const [, consolidate] of levels(engine, await fill(engine))) await consolidate()
+  const clean = await tables()
+  expect(complaints(clean, 0.85)).toEqual([])
+  return outcome(clean)
+}
+
+describe('A consolidation that fails at any write', () => {
+  it('S2-101 has changed nothing, and done again comes to what it comes to at once', async () => {
+    const clean = await cleanOutcome()
+    const inner = await openLedger(':memory:')
+    const { ledger, failAt } = failing(inner)
+    const { engine } = await openMemory({ ledger })
+    const taskIds = await fill(engine)
+    const failures: Record<string, number> = {}
+    for (const [level, consolidate] of levels(engine, taskIds)) {
+      const before = await tablesOf(inner)
+      for (let nth = 1; ; nth++) {
+        failAt(nth)
+        const failed = await consolidate().then(
+          () => false,
+          () => true,
+        )
+        failAt(null)
+        if (!failed) break
+        failures[level] = (failures[level] ?? 0) + 1
+        expect(await tablesOf(inner), `${level}, write ${nth}`).toEqual(before)
+      }
+    }
+    expect(outcome(await tablesOf(inner))).toEqual(clean)
+    expect(Object.keys(failures)).toEqual([
+      'session s1',
+      'session s2',
+      'session s3',
+      'agent ada',
+      'merge ada',
+      'agent bob',
+      'merge bob',
+      'task',
+      'merge',
+      'project',
+    ])
+    await engine.close()
+    await inner.close()
+  }, 60_000)
+})
+
+interface Killed {
+  steps: string[] | undefined
+}
+
+async function consolidateIn(ledger: string, taskIds: string[], death?: Death): Promise<Killed> {
+  const orders = JSON.stringify({ ledger, taskIds, death })
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'errand-crash-compile-cache') }
+  try {
+    const { stdout } = await run(process.execPath, ['--disable-warning=ExperimentalWarning', script, orders], { env })
+    return JSON.parse(stdout) as Killed
+  } catch (error) {
+    expect((error as { signal?: string }).signal).toBe('SIGKILL')
+    return { steps: undefined }
+  }
+}
+
+describe('Killed at every step', () => {
+  it('of a consolidation from the bottom up, another process goes on, and nothing is there twice or missing', async () => {
+    const place = ledgerFile()
+    const first = (await createEngine({ ledger: place, work: false })) as Engine
+    const taskIds = await fill(first)
+    await first.close()
+    const copy = () => {
+      const path = ledgerFile()
+      copyFileSync(place, path)
+      return path
+    }
+    const outcomeOf = async (path: string): Promise<Tables> => {
+      const ledger = await openLedger(path)
+      const tables = await tablesOf(ledger)
+      await ledger.close()
+      return tables
+    }
+    const unharmed = copy()
+    const { steps } = await consolidateIn(unharmed, taskIds)
+    const clean = outcome(await outcomeOf(unharmed))
+    expect(steps?.length).toBeGreaterThan(10)
+    const deaths = Array.from({ length: steps?.length ?? 0 }, (_, at): Death => {
+      return { step: at + 1, when: at % 2 === 0 ? 'before' : 'after' }
+    })
+    await twoAtATime(deaths, async (death) => {
+      const path = copy()
+      expect((await consolidateIn(path, taskIds, death)).steps, `${death.when} ${death.step}`).toBeUndefined()
+      await consolidateIn(path, taskIds)
+      const tables = await outcomeOf(path)
+      expect(complaints(tables, 0.85)).toEqual([])
+      expect(outcome(tables), `killed ${death.when} step ${death.step}`).toEqual(clean)
+    })
+  }, 120_000)
+})
