@@ -84,9 +84,11 @@ export class TeamKeeper {
   }
 
   #onEvent({ type, taskId, data }: TaskEvent): void {
+    // Of tasks that are canceled with others nothing is said but that they are.
+    const isOurs = data['team'] !== undefined || type === 'task.canceled'
     const isEnd = type === 'task.completed' || type === 'task.canceled' || type === 'task.failed'
     // The last agent has left: a task that was completed before can be closed now.
-    if ((isEnd && data['willRetry'] !== true) || type === 'agent.completed') this.#look(taskId)
+    if (isOurs && ((isEnd && data['willRetry'] !== true) || type === 'agent.completed')) this.#look(taskId)
   }
 
   #look(taskId: string): void {

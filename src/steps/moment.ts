@@ -23,7 +23,7 @@ export function soonest(...times: Array<number | null>): { dueAt?: number } {
   return known.length === 0 ? {} : { dueAt: Math.min(...known) }
 }
 
-/** An event about a task as it is after the step. `ready` stands in it when a supervisor should look. */
+/** An event about a task as it is after the step. `ready` stands in it when a supervisor should look, `team` when a team may have to be. */
 export function eventOf(
   moment: Moment,
   type: EventType,
@@ -35,7 +35,13 @@ export function eventOf(
     taskId: task.id,
     at: moment.at,
     instanceId: moment.instanceId,
-    data: { name: task.name, status: task.status, ...(task.ready ? { ready: true } : {}), ...data },
+    data: {
+      name: task.name,
+      status: task.status,
+      ...(task.ready ? { ready: true } : {}),
+      ...(task.policy.team === undefined ? {} : { team: task.policy.team.taskId }),
+      ...data,
+    },
   }
 }
 
