@@ -3,10 +3,10 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { FactRecord } from '../src/entities/memory.ts'
 import { createEngine, type Engine } from '../src/index.ts'
 import { writing } from '../src/ledger/ledger.ts'
 import { openLedger } from '../src/ledger/open-ledger.ts'
+import { factRow } from '../src/testing/factories.ts'
 
 const sizes = (process.env.BENCH_FACTS ?? '1000,10000,100000').split(',').map(Number)
 const sessions = 20
@@ -55,30 +55,6 @@ function createSpeaker(chance: () => number): { sentence(): string; word(): stri
   return { word, sentence: () => Array.from({ length: 8 + Math.floor(chance() * 13) }, word).join(' ') }
 }
 
-function factOf(text: string, number: number, at: number): Omit<FactRecord, 'seq'> {
-  return {
-    id: `fact-${number}`,
-    branch: 'main',
-    text,
-    category: 'insight',
-    confidence: 70,
-    sessionId: null,
-    taskId: null,
-    agentId: null,
-    observationId: null,
-    originId: null,
-    status: 'active',
-    successorId: null,
-    disputed: false,
-    verdict: null,
-    comparedBy: 'jaccard:0.85',
-    mergedTo: null,
-    mergedConfidence: null,
-    createdAt: at,
-    updatedAt: at,
-  }
-}
-
 /** A branch as it is after years, written without going through years. */
 async function fill(path: string, texts: readonly string[]): Promise<void> {
   const ledger = await openLedger(path)
@@ -86,7 +62,9 @@ async function fill(path: string, texts: readonly string[]): Promise<void> {
     await ledger.step(
       writing('fill', function* (tx) {
         for (const [index, text] of texts.slice(from, from + 1_000).entries()) {
-          yield* tx.fact.insert(factOf(text, from + index, Date.now()))
+          yield* tx.fact.insert(
+            factRow({ id: `fact-${from + index}`, text, comparedBy: 'jaccard > 0.85', createdAt: Date.now() }),
+          )
         }
       }),
     )

@@ -35,6 +35,15 @@ type MethodsOf<M extends keyof Modules> = {
   readonly [N in Modules[M][number]]: (...given: Given<Input<`${M}:${N}`>>) => Promise<Output<`${M}:${N}`>>
 }
 
+/** Whole, or as a text alone: which one is known by the format that is asked for. */
+interface ContextMethod {
+  (input: Input<'task:context'> & { format: 'text' }): Promise<{ text: string }>
+  (
+    input: Input<'task:context'> & { format?: 'json' | undefined },
+  ): Promise<Required<Omit<Output<'task:context'>, 'text'>>>
+  (input: Input<'task:context'>): Promise<Output<'task:context'>>
+}
+
 /** `engine.agent.join(input)` is `engine.bus.call('agent:join', input)`: checked, typed and refused alike. */
 export interface AbilityMethods {
   /** Agents of a team's task. */
@@ -42,7 +51,7 @@ export interface AbilityMethods {
   /** What a team's task is to reach. */
   readonly objective: MethodsOf<'objective'>
   /** A team's task as a whole. `engine.complete` only ends a task; `engine.task.complete` consolidates what its team has learned too. */
-  readonly task: MethodsOf<'task'>
+  readonly task: Omit<MethodsOf<'task'>, 'context'> & { readonly context: ContextMethod }
   /** Memory; every call is refused with NOT_FOUND where the engine was opened with `memory: false`. */
   readonly mem: MethodsOf<'mem'>
 }

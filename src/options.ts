@@ -41,12 +41,15 @@ export const teamFields = {
   type: word.optional(),
   objectives: z
     .array(
-      z.union([
-        z.string().trim().min(1).max(10_000),
-        z
-          .strictObject({ description: z.string().trim().min(1).max(10_000) })
-          .transform(({ description }) => description),
-      ]),
+      z.union(
+        [
+          z.string().trim().min(1).max(10_000),
+          z
+            .strictObject({ description: z.string().trim().min(1).max(10_000) })
+            .transform(({ description }) => description),
+        ],
+        'expected what is to be reached, as a text or { description }, of 1 to 10,000 characters',
+      ),
     )
     .max(1_000)
     .optional(),

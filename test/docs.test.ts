@@ -4,8 +4,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { fileAbilities } from '../src/abilities/fs/file-abilities.ts'
+import { createEngine } from '../src/engine.ts'
 import { parseScript } from '../src/models/script.ts'
-import { engineOptionsSchema } from '../src/options.ts'
+import { engineOptionsSchema, memoryOptionsSchema } from '../src/options.ts'
 import { planKeys } from '../src/surfaces/cli/plan-schema.ts'
 import { verbs } from '../src/surfaces/cli/verbs.ts'
 import { startModelServer } from './ai/model-server.ts'
@@ -84,6 +86,12 @@ function emptyProject(): string {
   return folder
 }
 
+test('docs/memory.md names every setting of memory', () => {
+  const names = Object.keys(memoryOptionsSchema.shape)
+  expect(names.length).toBeGreaterThan(5)
+  expect(names.filter((name) => !textOf('docs/memory.md').includes(`\`${name}\``))).toEqual([])
+})
+
 describe('The README', () => {
   test('names every option of the engine, every key of a plan and every verb', () => {
     const missing = (names: Iterable<string>, text: string) =>
@@ -93,6 +101,18 @@ describe('The README', () => {
     expect(missing([...planKeys.task, ...planKeys.plan, ...planKeys.ask, ...planKeys.retry], plans)).toEqual([])
     expect(missing(Object.keys(verbs), plans)).toEqual([])
     expect(missing(['nothing of this name'], readme)).toEqual(['nothing of this name'])
+  })
+
+  test('names every ability of the bus with its module', async () => {
+    await using engine = await createEngine({ work: false, abilities: fileAbilities(tmpdir()) })
+    const rows = readme.slice(readme.indexOf('| module | abilities |')).split('\n\n')[0]?.split('\n') ?? []
+    const isShown = (module: string, name: string) =>
+      rows.some((row) => row.includes(`\`${module}\``) && row.includes(`\`${name}\``))
+    const missing = engine.bus
+      .abilities()
+      .filter(({ moduleName, abilityName }) => moduleName !== 'board' && !isShown(moduleName, abilityName))
+    expect(missing.map(({ moduleName, abilityName }) => `${moduleName}:${abilityName}`)).toEqual([])
+    expect(isShown('mem', 'nothing of this name')).toBe(false)
   })
 
   test('shows plans that can be read', () => {

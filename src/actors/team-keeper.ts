@@ -28,6 +28,8 @@ export interface TeamKeeperOptions extends TeamWork {
 const pageSize = 100
 /** A run does not wait any longer for those before it, in milliseconds. */
 const longestWaitMs = 10_000
+/** What memory refused is tried again after so long, in milliseconds: a model that embeds may be out of reach for a while. */
+const retryAfterMs = 30_000
 /** Characters of what a task came to, as the agent's summary. */
 const longestSummary = 2_000
 
@@ -35,7 +37,8 @@ const longestSummary = 2_000
 const doneAlready: ReadonlySet<string> = new Set(['NOT_ACTIVE', 'AGENTS_ACTIVE', 'NOT_FOUND'])
 
 type Due =
-  | { what: 'complete an agent'; task: TaskRecord; stint: StintRecord }
+  /** Without the task of a worker that has been purged. */
+  | { what: 'complete an agent'; task: TaskRecord | undefined; stint: StintRecord }
   | { what: 'close a team'; task: TaskRecord; team: TeamRecord }
 
 export class TeamKeeper {
@@ -47,6 +50,8 @@ export class TeamKeeper {
   #work: Promise<void> | undefined
   #takingUp: Promise<void> | undefined
   #unlisten: (() => void) | undefined
+  /** The timer of the next try, after something went wrong. */
+  #retry: unknown
   #givenUp = false
 
   constructor(options: TeamKeeperOptions) {
@@ -65,10 +70,8 @@ export class TeamKeeper {
    */
   async accountFor(teamTaskId: string | undefined): Promise<void> {
     if (teamTaskId !== undefined) {
-      const stints = await this.#read((tx) => tx.team.stints(teamTaskId))
-      for (const { status, workerId } of stints ?? []) {
-        if (status === 'active' && workerId !== null) this.#look(workerId)
-      }
+      const stints = await this.#read((tx) => tx.team.activeStints(teamTaskId))
+      for (const { workerId } of stints ?? []) if (workerId !== null) this.#look(workerId)
     }
     const asked = [this.#takingUp]
     // What ends from now on is not waited for: in a busy engine there is no end of that.
@@ -81,6 +84,7 @@ export class TeamKeeper {
     this.#unlisten?.()
     await this.#within(timeoutMs, [this.#takingUp, this.#work])
     this.#givenUp = true
+    if (this.#retry !== undefined) this.#options.clock.clearTimeout(this.#retry)
   }
 
   #onEvent({ type, taskId, data }: TaskEvent): void {
@@ -146,12 +150,25 @@ export class TeamKeeper {
   async #do(due: Due): Promise<string | undefined> {
     try {
       if (due.what === 'close a team') await this.#options.closeTeam(due.team, summaryOf(due.task))
-      else if (await this.#options.completeAgent(due.stint, summaryOf(due.task))) return due.stint.taskId
+      else if (await this.#options.completeAgent(due.stint, due.task && summaryOf(due.task))) {
+        return due.stint.taskId
+      }
     } catch (error) {
       if (ErrandError.isInstance(error) && doneAlready.has(error.code)) return undefined
-      this.#options.report(error, { taskId: due.task.id, doing: due.what })
+      const taskId = due.what === 'close a team' ? due.task.id : (due.stint.workerId as string)
+      this.#options.report(error, { taskId, doing: due.what })
+      this.#tryAgain()
     }
     return undefined
+  }
+
+  /** Nothing else would tell of it before the next engine opens. */
+  #tryAgain(): void {
+    if (this.#givenUp) return
+    this.#retry ??= this.#options.clock.setTimeout(() => {
+      this.#retry = undefined
+      this.#takingUp ??= this.#takeUp()
+    }, retryAfterMs)
   }
 
   async #read<R>(query: (tx: Reads) => Op<R>): Promise<R | undefined> {
@@ -181,15 +198,14 @@ function* dueAmong(tx: Reads, taskIds: readonly string[]): Op<Due[]> {
   for (const taskId of taskIds) {
     const task = yield* tx.task.get(taskId)
     // Who has a team, or works in one, says so in its own row: the end of any other costs no more than this look.
-    if (task?.policy.team === undefined || !isSettled(task.status)) continue
+    if (task !== undefined && (task.policy.team === undefined || !isSettled(task.status))) continue
     const stint = yield* tx.team.stintOfWorker(taskId)
     if (stint !== undefined) due.push({ what: 'complete an agent', task, stint })
-    if (task.status !== 'completed') continue
+    if (task?.status !== 'completed') continue
     const team = yield* tx.team.get(taskId)
     if (team === undefined || team.closedAt !== null) continue
     // An agent that is still at work will have something to add. Its end is heard of.
-    const stints = yield* tx.team.stints(taskId)
-    if (stints.every(({ status }) => status !== 'active')) due.push({ what: 'close a team', task, team })
+    if ((yield* tx.team.activeStints(taskId)).length === 0) due.push({ what: 'close a team', task, team })
   }
   return due
 }

@@ -352,6 +352,8 @@ export interface Reads {
     objectives(taskId: string): Op<ObjectiveRecord[]>
     /** In the order in which they joined. */
     stints(taskId: string): Op<StintRecord[]>
+    /** Those of agents that work on it now, however many have worked on it before. In the order in which they joined. */
+    activeStints(taskId: string): Op<StintRecord[]>
     /** The latest stint of an agent on a task. */
     latestStint(taskId: string, agentId: string): Op<StintRecord | undefined>
     /** The active stint of the task that works as an agent. */

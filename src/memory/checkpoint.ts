@@ -58,7 +58,7 @@ function* judge(tx: Tx, d: Deliberation, run: ConsolidationRun, fact: FactRecord
 }
 
 function summaryOf(branch: string, durable: readonly FactRecord[], ephemeral: number): string {
-  const counts = `${durable.length} durable and ${ephemeral} ephemeral facts on ${branch}.`
+  const counts = `${durable.length} durable and ${ephemeral} ephemeral ${ephemeral === 1 ? 'fact' : 'facts'} on ${branch}.`
   if (durable.length === 0) return counts
   const surest = durable.toSorted((a, b) => b.confidence - a.confidence || a.seq - b.seq).slice(0, namedFindings)
   const findings = surest.map(({ text }) => shortened(text, longestFinding).replace(/[.;\s]+$/, ''))

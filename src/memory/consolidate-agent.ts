@@ -5,11 +5,12 @@ import type { Op, Tx } from '../ledger/ledger.ts'
 import { survivorOf } from '../machines/fact-groups.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
 import { refreshSummary } from './agent-summary.ts'
-import { compare } from './compare.ts'
+import { type ContraryFact, compare } from './compare.ts'
 import { type Consolidated, ConsolidationRun } from './consolidation-run.ts'
 import type { Deliberation } from './deliberate.ts'
 import { disputeFact, markFact, supersedeFact } from './fact-writes.ts'
 import { type AlikePair, groupAlike, pairKey } from './group-facts.ts'
+import { settleContradictions } from './settle-contradictions.ts'
 
 export interface AgentRequest {
   branch: string
@@ -47,13 +48,15 @@ function* unite(tx: Tx, d: Deliberation, run: ConsolidationRun, branch: string):
   if (sample === undefined) return
   const measure = d.measure(sample.text)
   const uncompared = yield* tx.fact.uncompared(branch, measure, allFacts)
-  const { facts, pairs, contrary } = yield* pairsOf(tx, d, branch, uncompared)
-  const ids = [...facts.values()].sort((a, b) => a.seq - b.seq).map(({ id }) => id)
+  const { facts, pairs, contrary, against } = yield* pairsOf(tx, d, branch, uncompared)
+  const gone = yield* settleAll(tx, d, run, { facts, against, uncompared })
+  const left = [...facts.values()].filter(({ id }) => !gone.has(id))
+  const ids = left.sort((a, b) => a.seq - b.seq).map(({ id }) => id)
   const factOf = (id: string): FactRecord => facts.get(id) as FactRecord
   const clashes = (a: string, b: string): boolean =>
     contrary.has(pairKey(a, b)) || (areDisputed(factOf(a), factOf(b)) && d.contradicts(factOf(a), factOf(b)) !== null)
-  const gone = new Set<string>()
-  for (const group of groupAlike(ids, pairs, clashes)) {
+  const open = pairs.filter(({ a, b }) => !gone.has(a) && !gone.has(b))
+  for (const group of groupAlike(ids, open, clashes)) {
     for (const id of yield* collapse(tx, d, run, group.map(factOf), facts)) gone.add(id)
   }
   for (const { id } of uncompared) if (!gone.has(id)) yield* markFact(tx, d, factOf(id), { comparedBy: measure })
@@ -65,12 +68,15 @@ interface Pairs {
   pairs: AlikePair[]
   /** Keys of pairs that contradict each other. */
   contrary: Set<string>
+  /** The same by the fact that was compared. */
+  against: Map<string, ContraryFact[]>
 }
 
 function* pairsOf(tx: Tx, d: Deliberation, branch: string, uncompared: readonly FactRecord[]): Op<Pairs> {
   const facts = new Map(uncompared.map((fact) => [fact.id, fact]))
   const pairs: AlikePair[] = []
   const contrary = new Set<string>()
+  const against = new Map<string, ContraryFact[]>()
   for (const fact of uncompared) {
     const found = yield* compare(tx, d, branch, fact)
     for (const { fact: other, likeness } of found.alike) {
@@ -78,8 +84,39 @@ function* pairsOf(tx: Tx, d: Deliberation, branch: string, uncompared: readonly 
       pairs.push({ a: fact.id, b: other.id, likeness })
     }
     for (const { fact: other } of found.contrary) contrary.add(pairKey(fact.id, other.id))
+    against.set(fact.id, found.contrary)
   }
-  return { facts, pairs, contrary }
+  return { facts, pairs, contrary, against }
+}
+
+/**
+ * Facts that were stated, and not observed, meet those that they contradict only here. Returns who has given way; what is flagged
+ * stands so in `facts` from then on.
+ */
+function* settleAll(
+  tx: Tx,
+  d: Deliberation,
+  run: ConsolidationRun,
+  { facts, against, uncompared }: Pick<Pairs, 'facts' | 'against'> & { uncompared: readonly FactRecord[] },
+): Op<Set<string>> {
+  const gone = new Set<string>()
+  const waiting = new Set(uncompared.map(({ id }) => id))
+  for (const { id } of uncompared) {
+    waiting.delete(id)
+    const fact = facts.get(id) as FactRecord
+    const others = (against.get(id) ?? []).map((each) => ({ ...each, fact: facts.get(each.fact.id) ?? each.fact }))
+    // Each pair once: when the later of the two has its turn.
+    const open = others.filter((each) => !gone.has(each.fact.id) && !waiting.has(each.fact.id))
+    const unsettled = open.filter((each) => !areDisputed(fact, each.fact))
+    if (gone.has(id) || unsettled.length === 0) continue
+    const { settlements, fact: settled } = yield* settleContradictions(tx, d, run, fact, unsettled)
+    for (const changed of [settled.id, ...settlements.map(({ there }) => there.id)]) {
+      const now = (yield* tx.fact.get(changed)) as FactRecord
+      facts.set(changed, now)
+      if (now.status === 'superseded') gone.add(changed)
+    }
+  }
+  return gone
 }
 
 /** Two that were there before and contradict each other have been flagged when the later one came. */

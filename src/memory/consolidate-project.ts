@@ -9,9 +9,10 @@ import { survivorOf } from '../machines/fact-groups.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
 import { compare } from './compare.ts'
 import { type Consolidated, ConsolidationRun } from './consolidation-run.ts'
+import { counted } from './counted.ts'
 import type { Deliberation } from './deliberate.ts'
 import { type AlikePair, groupAlike, pairKey } from './group-facts.ts'
-import { durableRuleOf } from './memory-settings.ts'
+import { type DurableSettings, durableRuleOf } from './memory-settings.ts'
 import { Carrier, type Conflict, type Offer } from './merge.ts'
 import { possiblePairs } from './possible-pairs.ts'
 
@@ -43,7 +44,7 @@ export function* consolidateProject(
   const teams = taskIds === null ? yield* teamsBelow(tx, branch) : yield* teamsNamed(tx, branch, taskIds)
   const run = new ConsolidationRun(d, {
     type: 'project_checkpoint',
-    sourceBranch: teams.length === 1 ? (teams[0] as TeamRecord).branch : branch,
+    sourceBranch: teams.length === 1 ? (teams[0] as Source).branch : branch,
     targetBranch: branch,
     trigger,
   })
@@ -59,12 +60,12 @@ export function* consolidateProject(
   const durable: string[] = []
   let open: FactRecord[] = facts
   // What was carried may leave others alone that were of its group, or be what others are like: until there is no more of that.
-  for (let carried = -1; carried !== durable.length; ) {
-    carried = durable.length
+  for (let before = -1; before !== open.length; ) {
+    before = open.length
     open = yield* carryWhatLasts(tx, d, carrier, { branch, teams, open, durable })
   }
   const ephemeral = open.length
-  const summary = `${teams.length} tasks: ${durable.length} facts reached ${branch}, ${ephemeral} stay with their tasks.`
+  const summary = `${counted(teams.length, 'task')}: ${counted(durable.length, 'fact')} reached ${branch}, ${counted(ephemeral, 'other')} did not.`
   const { merged, rejected, conflicts } = carrier
   const counts = { durable: durable.length, ephemeral, merged, rejected, summary }
   return { ...(yield* run.close(tx, counts)), durable, ephemeral, conflicts, summary }
@@ -72,7 +73,7 @@ export function* consolidateProject(
 
 interface Round {
   branch: string
-  teams: readonly TeamRecord[]
+  teams: readonly Source[]
   /** Facts that nothing has become of yet. */
   open: readonly FactRecord[]
   /** Ids of the facts on the target that hold what was carried; each round adds its own. */
@@ -96,23 +97,30 @@ function* carryWhatLasts(
       continue
     }
     const { holder, leftOut } = yield* carrier.carry(tx, offer)
-    durable.push(holder.id)
+    // Settled against, it lasts no more than what was offered.
+    if (holder.status === 'active') durable.push(holder.id)
     left.push(...leftOut)
   }
   return left
 }
 
-function* teamsBelow(tx: Reads, parent: string): Op<TeamRecord[]> {
-  const teams: TeamRecord[] = []
-  for (const { name } of yield* tx.branch.list({ parent }, allRows, 0)) {
-    const team = yield* tx.team.ofBranch(name)
-    if (team !== undefined) teams.push(team)
+/** A task's branch, and what is durable in it. */
+interface Source extends DurableSettings {
+  branch: string
+}
+
+/** Also those whose task has been purged: what it found is as good as ever, though what lasts in it is now what the engine says. */
+function* teamsBelow(tx: Reads, parent: string): Op<Source[]> {
+  const teams: Source[] = []
+  for (const { name, taskId } of yield* tx.branch.list({ parent }, allRows, 0)) {
+    if (taskId === null) continue
+    teams.push((yield* tx.team.ofBranch(name)) ?? { branch: name, durableThreshold: null, durableCategories: null })
   }
   return teams
 }
 
-function* teamsNamed(tx: Reads, parent: string, taskIds: readonly string[]): Op<TeamRecord[]> {
-  const teams: TeamRecord[] = []
+function* teamsNamed(tx: Reads, parent: string, taskIds: readonly string[]): Op<Source[]> {
+  const teams: Source[] = []
   for (const taskId of new Set(taskIds)) {
     const team = yield* tx.team.get(taskId)
     if (team?.parentBranch !== parent) throw noTeam(taskId, parent, team)
@@ -133,28 +141,32 @@ function noTeam(taskId: string, parent: string, team: TeamRecord | undefined): E
 
 /** Facts of different tasks that say the same, and each of the others by itself, by age. */
 function groupsAmong(d: Deliberation, facts: readonly FactRecord[]): FactRecord[][] {
-  const byAge = facts.toSorted((a, b) => a.seq - b.seq)
-  const byId = new Map(byAge.map((fact) => [fact.id, fact]))
+  // What many tasks have found in the very same words is compared once.
+  const alike = Map.groupBy(
+    facts.toSorted((a, b) => a.seq - b.seq),
+    ({ id, text }) => (d.isAlike(text, text) ? text : `${id} ${text}`),
+  )
+  const bySpokesman = new Map([...alike.values()].map((same) => [(same[0] as FactRecord).id, same]))
+  const spokesmen = [...bySpokesman.values()].map(([first]) => first as FactRecord)
   const pairs: AlikePair[] = []
   const contrary = new Set<string>()
-  for (const [a, b] of possiblePairs(d.settings, byAge)) {
+  for (const [a, b] of possiblePairs(d.settings, spokesmen)) {
     if (d.contradicts(a, b) !== null) contrary.add(pairKey(a.id, b.id))
     else if (d.isAlike(a.text, b.text)) pairs.push({ a: a.id, b: b.id, likeness: d.likeness(a.text, b.text) })
   }
-  const groups = groupAlike([...byId.keys()], pairs, (a, b) => contrary.has(pairKey(a, b)))
-  const groupOf = new Map(groups.flatMap((group) => group.map((id) => [id, group] as const)))
-  return byAge.flatMap((fact) => {
-    const group = groupOf.get(fact.id)
-    if (group === undefined) return [[fact]]
-    return group[0] === fact.id ? [group.map((id) => byId.get(id) as FactRecord)] : []
-  })
+  const groups = groupAlike([...bySpokesman.keys()], pairs, (a, b) => contrary.has(pairKey(a, b)))
+  const grouped = new Set(groups.flat())
+  const alone = [...bySpokesman.keys()].filter((id) => !grouped.has(id)).map((id) => [id])
+  return [...groups, ...alone]
+    .map((ids) => ids.flatMap((id) => bySpokesman.get(id) as FactRecord[]).toSorted((a, b) => a.seq - b.seq))
+    .toSorted(([a], [b]) => (a as FactRecord).seq - (b as FactRecord).seq)
 }
 
 /** The best of them, with what the others add: each other task is one more that saw it. */
 function offerOf(
   { settings }: Deliberation,
   members: readonly FactRecord[],
-  teams: readonly TeamRecord[],
+  teams: readonly Source[],
 ): Offer & { durable: boolean } {
   const fact = survivorOf(members)
   const branches = new Set(members.map(({ branch }) => branch))

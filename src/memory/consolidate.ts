@@ -58,7 +58,7 @@ function* session(tx: Tx, d: Deliberation, caller: Caller, request: ConsolidateR
   return { ...sumOf(runs), ...(runs.length === 1 && first !== undefined ? { historyId: first.historyId } : {}) }
 }
 
-/** The one that is meant; else all on which the session has something left, or where it would have. */
+/** The one that is meant; else all (of the task that is named) on which the session has something left, or where it would have. */
 function* branchesOfSession(
   tx: Reads,
   caller: Caller,
@@ -66,11 +66,16 @@ function* branchesOfSession(
   { branch, taskId, agentId }: ConsolidateRequest,
 ): Op<string[]> {
   if (branch !== undefined) return [(yield* branchOfTeam(tx, caller, branch)).name]
-  if (taskId !== undefined || caller.taskId !== undefined) {
+  if (agentId !== undefined || caller.taskId !== undefined) {
     return [(yield* branchMeant(tx, caller, { taskId, agentId }, 'write')).name]
   }
-  const pending = yield* tx.observation.pendingBranches(sessionId)
-  return pending.length > 0 ? pending : [mainBranch]
+  const meant = yield* branchMeant(tx, caller, { taskId }, 'write')
+  const pending: string[] = []
+  for (const name of yield* tx.observation.pendingBranches(sessionId)) {
+    const isTasks = taskId === undefined || name === meant.name || (yield* tx.branch.get(name))?.taskId === taskId
+    if (isTasks) pending.push(name)
+  }
+  return pending.length > 0 ? pending : [meant.name]
 }
 
 function* agent(tx: Tx, d: Deliberation, caller: Caller, request: ConsolidateRequest): Op<ConsolidateOutcome> {
@@ -165,8 +170,8 @@ export interface MergeOnDemand {
 export function merge(host: MemoryHost, caller: Caller, { branch, into, only = 'all' }: MergeOnDemand): Promise<Merge> {
   return deliberate(host, 'merge', function* (tx, d): Op<Merge> {
     const from = yield* branchOfTeam(tx, caller, branch)
-    if (into !== undefined) yield* branchOfTeam(tx, caller, into)
     const target = into ?? from.parent ?? mainBranch
+    yield* branchOfTeam(tx, caller, target)
     if (from.status !== 'archived') yield* consolidatePending(tx, d, { branch, trigger })
     return yield* mergeBranch(tx, d, { from: branch, into: target, only, taskId: null, agentId: null, trigger })
   })

@@ -133,6 +133,17 @@ export interface DecisionView {
   at: number
 }
 
+/** A decision about another fact, seen from the one that it names. */
+export type MentionView = Omit<DecisionView, 'otherId'> & {
+  /** The fact that was decided about. */
+  factId: string
+}
+
+export function mentionView(decision: DecisionRecord, run: ConsolidationRecord): MentionView {
+  const { otherId: _itself, ...view } = decisionView(decision, run)
+  return { factId: decision.factId, ...view }
+}
+
 export function decisionView(decision: DecisionRecord, run: ConsolidationRecord): DecisionView {
   const { kind, otherId, observationId, similarity, before, after, note } = decision
   return {

@@ -58,8 +58,11 @@ export function memorySettings(options: unknown): MemorySettings {
   }
 }
 
+/** What a team says of what is durable in it. */
+export type DurableSettings = Pick<TeamRecord, 'durableThreshold' | 'durableCategories'>
+
 /** What is durable in a task: as its team says, else as the engine does. */
-export function durableRuleOf(settings: MemorySettings, team: TeamRecord | undefined): DurableRule {
+export function durableRuleOf(settings: MemorySettings, team: DurableSettings | undefined): DurableRule {
   return {
     threshold: team?.durableThreshold ?? settings.durable.threshold,
     categories: team?.durableCategories ?? settings.durable.categories,

@@ -8,6 +8,7 @@ import type { Op, Tx } from '../ledger/ledger.ts'
 import { requireBranch, requireOpenBranch, setBranchStatus } from '../steps/branch.ts'
 import { type AlikeFact, compare } from './compare.ts'
 import { ConsolidationRun } from './consolidation-run.ts'
+import { counted } from './counted.ts'
 import type { Deliberation, Ground } from './deliberate.ts'
 import { insertFact, markFact, raiseFact } from './fact-writes.ts'
 import { settleContradictions } from './settle-contradictions.ts'
@@ -73,7 +74,7 @@ export function* mergeBranch(
   }
   if (only === 'all' && source.status === 'active') yield* setBranchStatus(tx, source, 'merged', d.moment)
   const { merged: count, rejected, conflicts } = carrier
-  const summary = `${count} facts of ${from} reached ${into}${rejected === 0 ? '' : `, ${rejected} were settled against`}.`
+  const summary = `${counted(count, 'fact')} of ${from} reached ${into}${rejected === 0 ? '' : `, ${rejected} were settled against`}.`
   const { historyId } = yield* run.close(tx, { merged: count, rejected, summary })
   return { merged: count, rejected, conflicts, mergeId: historyId }
 }
@@ -159,7 +160,7 @@ export class Carrier {
     })
     this.#run.decide('carried', copy.id, { otherId: fact.id, after: confidence })
     const leftOut = yield* this.#mark(tx, fact, members, copy)
-    const settled = yield* settleContradictions(tx, this.#d, this.#run, copy, contrary, fact.createdAt)
+    const settled = yield* settleContradictions(tx, this.#d, this.#run, copy, contrary)
     for (const { there, ground, resolution } of settled.settlements) {
       this.conflicts.push({ factId: fact.id, otherId: there.id, ground, resolution: sideOf(resolution) })
     }

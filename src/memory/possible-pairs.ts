@@ -31,7 +31,11 @@ function pairsByWords(facts: readonly FactRecord[], threshold: number): Pair[] {
     if (subject !== '') probes.push(`subject ${subject}`)
     const others = new Set(probes.flatMap((probe) => met.get(probe) ?? []))
     for (const other of others) pairs.push([facts[other] as FactRecord, fact])
-    for (const probe of probes) met.set(probe, [...(met.get(probe) ?? []), at])
+    for (const probe of probes) {
+      const known = met.get(probe)
+      if (known === undefined) met.set(probe, [at])
+      else known.push(at)
+    }
   }
   return pairs
 }

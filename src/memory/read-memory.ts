@@ -87,19 +87,31 @@ export interface BranchQuery {
   status?: BranchStatus | undefined
   parent?: string | undefined
   taskId?: string | undefined
+  /** Counting reads an entry for each fact: about 6 ms for 100,000 of them. */
+  counts: boolean
   limit: number
   after?: number | undefined
+}
+
+export interface ListedBranch extends BranchView {
+  /** Its active facts, summaries excluded; exactly where they were to be counted. */
+  facts?: number
 }
 
 /** By age. */
 export function listBranches(
   host: MemoryHost,
-  { limit, after = 0, ...filter }: BranchQuery,
-): Promise<{ branches: BranchView[]; next: number | null }> {
-  return host.read(function* (tx): Op<{ branches: BranchView[]; next: number | null }> {
+  { limit, after = 0, counts, ...filter }: BranchQuery,
+): Promise<{ branches: ListedBranch[]; next: number | null }> {
+  return host.read(function* (tx): Op<{ branches: ListedBranch[]; next: number | null }> {
     const found = yield* tx.branch.list(given(filter), limit + 1, after)
     const page = found.slice(0, limit)
-    return { branches: page.map(branchView), next: found.length > limit ? (page.at(-1)?.seq ?? null) : null }
+    const facts = counts ? yield* tx.fact.countActive(page.map(({ name }) => name)) : undefined
+    const branches = page.map((branch) => ({
+      ...branchView(branch),
+      ...(facts === undefined ? {} : { facts: facts.get(branch.name) ?? 0 }),
+    }))
+    return { branches, next: found.length > limit ? (page.at(-1)?.seq ?? null) : null }
   })
 }
 

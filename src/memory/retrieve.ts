@@ -40,15 +40,20 @@ export async function retrieve(host: MemoryHost, caller: Caller, request: Retrie
     const { name } = yield* branchMeant(tx, caller, request, 'read')
     if (words.length === 0 || request.limit === 0) return []
     const branches = (yield* tx.branch.lineage(name)).map((branch) => branch.name)
-    const most = Math.max(leastWeighed, request.limit * weighedPerChunk)
-    const found = yield* tx.fact.search(branches, words, most)
-    const best = Math.max(...found.map(({ rank }) => rank))
     const least = toHundredths(request.minConfidence ?? 0)
-    const chunks = found
-      .filter(({ fact }) => fact.confidence >= least)
-      .map(({ fact, rank }) => ({ fact, score: weightOf(fact, best > 0 ? rank / best : 1, at) }))
-      .sort((a, b) => b.score - a.score || b.fact.seq - a.fact.seq)
-    return (yield* eachOnce(tx, chunks, request.limit)).map(({ fact, score }) => chunkOf(fact, score))
+    let shown: Weighed[] = []
+    for (let most = Math.max(leastWeighed, request.limit * weighedPerChunk); ; most *= 8) {
+      const found = yield* tx.fact.search(branches, words, most)
+      const best = Math.max(...found.map(({ rank }) => rank))
+      const weighed = found
+        .filter(({ fact }) => fact.confidence >= least)
+        .map(({ fact, rank }) => ({ fact, score: weightOf(fact, best > 0 ? rank / best : 1, at) }))
+        .sort((a, b) => b.score - a.score || b.fact.seq - a.fact.seq)
+      shown = yield* eachOnce(tx, weighed, request.limit)
+      // Further down there are others only where there is more to be found than was looked at.
+      if (shown.length === request.limit || found.length < most) break
+    }
+    return shown.map(({ fact, score }) => chunkOf(fact, score))
   })
 }
 

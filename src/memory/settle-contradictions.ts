@@ -14,16 +14,20 @@ export interface Settlement {
   resolution: 'keep-both' | 'incoming' | 'there'
 }
 
-/** `age`: since when the incoming one is known, where it is older than its copy here. Says what became of it. */
+/** So many of those that a fact is kept beside are named with it: of a value that is measured again and again there are thousands. */
+const mostNamed = 20
+
+/** Says what became of the incoming one. */
 export function* settleContradictions(
   tx: Tx,
   d: Deliberation,
   run: ConsolidationRun,
   incoming: FactRecord,
   contrary: readonly ContraryFact[],
-  age = incoming.createdAt,
 ): Op<{ fact: FactRecord; settlements: Settlement[] }> {
-  const judged = contrary.map((each) => ({ ...each, side: d.settle({ ...incoming, createdAt: age }, each.fact) }))
+  const since = yield* asOldAsFound(tx, incoming)
+  const judged: Array<ContraryFact & { side: ReturnType<Deliberation['settle']> }> = []
+  for (const each of contrary) judged.push({ ...each, side: d.settle(since, yield* asOldAsFound(tx, each.fact)) })
   // Where it gives way to one of them it settles nothing with the others.
   const winner = judged.find(({ side }) => side === 'older')
   let fact = incoming
@@ -31,6 +35,8 @@ export function* settleContradictions(
   for (const { fact: there, likeness, ground, side } of winner === undefined ? judged : [winner]) {
     const why = { similarity: likeness, note: `${policyName(d)}: ${ground}` }
     if (side === 'keep-both') {
+      // One that is flagged already loses nothing by not being named once more.
+      if (there.disputed && fact.disputed && settlements.length >= mostNamed) continue
       fact = yield* disputeFact(tx, d, fact)
       yield* disputeFact(tx, d, there)
       run.decide('contradicted', fact.id, { otherId: there.id, ...why })
@@ -46,6 +52,17 @@ export function* settleContradictions(
     }
   }
   return { fact, settlements }
+}
+
+/** A copy is as old as what it was carried from: when it was carried says nothing of when it was found. */
+function* asOldAsFound(tx: Tx, fact: FactRecord): Op<FactRecord> {
+  let { originId, createdAt } = fact
+  while (originId !== null) {
+    const origin: FactRecord | undefined = yield* tx.fact.get(originId)
+    if (origin === undefined) break
+    ;({ originId, createdAt } = origin)
+  }
+  return { ...fact, createdAt }
 }
 
 function policyName({ settings: { onContradiction } }: Deliberation): string {

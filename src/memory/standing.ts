@@ -87,6 +87,16 @@ export function* requireReadable(tx: Reads, caller: Caller, branch: string): Op<
   if (caller.taskId !== undefined) yield* branchMeant(tx, caller, { branch }, 'read')
 }
 
+export function* isReadable(tx: Reads, caller: Caller, branch: string): Op<boolean> {
+  try {
+    yield* requireReadable(tx, caller, branch)
+    return true
+  } catch (error) {
+    if (ErrandError.isInstance(error) && error.code === 'FORBIDDEN') return false
+    throw error
+  }
+}
+
 function outOfReach(caller: Caller, branch: string, reach: readonly string[], purpose: 'read' | 'write'): ErrandError {
   return new ErrandError(
     'FORBIDDEN',

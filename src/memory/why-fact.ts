@@ -1,18 +1,21 @@
-// Why a fact is as it is: which observations said it, what each run decided about it, and which facts below it came from.
+// Why a fact is as it is: which observations said it, what each run decided about it and about others because of it, and which facts
+// below it came from.
 import type { Caller } from '../bus/caller.ts'
 import type { FactRecord } from '../entities/memory.ts'
-import { ErrandError } from '../errors.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import {
   type DecisionView,
   decisionView,
   type FactView,
   factView,
+  type MentionView,
+  mentionView,
   type ObservationView,
   observationView,
 } from './fact-view.ts'
+import { findFact } from './find-fact.ts'
 import type { MemoryHost } from './memory-host.ts'
-import { requireReadable } from './standing.ts'
+import { isReadable } from './standing.ts'
 
 /** A fact with what made it. */
 export interface FactStory {
@@ -24,32 +27,76 @@ export interface FactStory {
 }
 
 export interface FactWhy extends FactStory {
+  /**
+   * Decisions about other facts in which this one was the other side, oldest first: what contradicts it or gave way to it, what it took
+   * the place of, where it was carried. The latest 100.
+   */
+  mentions: MentionView[]
+  /** There are older ones. */
+  moreMentions?: true
   /** Facts of branches below that it was carried from, or made surer by; each with its own story, down to the observations. */
   sources: FactStory[]
+  /** The facts that `mentions` and `decisions` name, but for those in `sources`; at most 200. */
+  others: FactView[]
   /** The fact that says it now. */
   successor?: FactView
 }
 
 const mostSources = 100
+const mostMentions = 100
+const mostOthers = 200
 
-/** @throws ErrandError NOT_FOUND { factId }, FORBIDDEN for one on a branch that the caller does not read */
-export function whyFact(host: MemoryHost, caller: Caller, factId: string): Promise<FactWhy> {
+/**
+ * `ref` is an id or a unique beginning of one. A caller with a task is told only of facts that it reads.
+ * @throws ErrandError NOT_FOUND { factId }, INVALID_INPUT { candidates }, FORBIDDEN for one on a branch that the caller does not read
+ */
+export function whyFact(host: MemoryHost, caller: Caller, ref: string): Promise<FactWhy> {
   return host.read(function* (tx): Op<FactWhy> {
-    const fact = yield* tx.fact.get(factId)
-    if (fact === undefined) {
-      throw new ErrandError('NOT_FOUND', `There is no fact ${factId}. \`mem:facts\` lists those of a branch.`, {
-        factId,
-      })
-    }
-    yield* requireReadable(tx, caller, fact.branch)
+    const fact = yield* findFact(tx, caller, ref)
     const { told, sourceIds } = yield* storyOf(tx, fact)
+    const sources = yield* sourcesOf(tx, caller, fact, sourceIds)
+    const { mentions, isCut } = yield* mentionsOf(tx, caller, fact)
     const successor = fact.successorId === null ? undefined : yield* tx.fact.get(fact.successorId)
     return {
       ...told,
-      sources: yield* sourcesOf(tx, caller, fact, sourceIds),
+      mentions,
+      ...(isCut ? { moreMentions: true as const } : {}),
+      sources,
+      others: yield* othersOf(tx, caller, told, mentions, sources),
       ...(successor === undefined ? {} : { successor: factView(successor) }),
     }
   })
+}
+
+function* mentionsOf(tx: Reads, caller: Caller, { id }: FactRecord): Op<{ mentions: MentionView[]; isCut: boolean }> {
+  const found = yield* tx.consolidation.decisionsNaming(id, mostMentions + 1)
+  const mentions: MentionView[] = []
+  for (const decision of found.slice(0, mostMentions).reverse()) {
+    const run = yield* tx.consolidation.get(decision.consolidationId)
+    const about = yield* tx.fact.get(decision.factId)
+    if (run === undefined || about === undefined || !(yield* isReadable(tx, caller, about.branch))) continue
+    mentions.push(mentionView(decision, run))
+  }
+  return { mentions, isCut: found.length > mostMentions }
+}
+
+function* othersOf(
+  tx: Reads,
+  caller: Caller,
+  { fact, decisions }: FactStory,
+  mentions: readonly MentionView[],
+  sources: readonly FactStory[],
+): Op<FactView[]> {
+  const met = new Set([fact.id, ...sources.map((source) => source.fact.id)])
+  const others: FactView[] = []
+  for (const id of [...mentions.map(({ factId }) => factId), ...decisions.map(({ otherId }) => otherId)]) {
+    if (id === undefined || met.has(id)) continue
+    if (others.length >= mostOthers) break
+    met.add(id)
+    const other = yield* tx.fact.get(id)
+    if (other !== undefined && (yield* isReadable(tx, caller, other.branch))) others.push(factView(other))
+  }
+  return others
 }
 
 /** Level by level. A caller with a task is told only of what it reads. */
@@ -60,22 +107,12 @@ function* sourcesOf(tx: Reads, caller: Caller, fact: FactRecord, ids: readonly s
   for (let id = open.shift(); id !== undefined && stories.length < mostSources; id = open.shift()) {
     const source = met.has(id) ? undefined : yield* tx.fact.get(id)
     met.add(id)
-    if (source === undefined || !(yield* isReadable(tx, caller, source))) continue
+    if (source === undefined || !(yield* isReadable(tx, caller, source.branch))) continue
     const { told, sourceIds } = yield* storyOf(tx, source)
     stories.push(told)
     open.push(...sourceIds)
   }
   return stories
-}
-
-function* isReadable(tx: Reads, caller: Caller, { branch }: FactRecord): Op<boolean> {
-  try {
-    yield* requireReadable(tx, caller, branch)
-    return true
-  } catch (error) {
-    if (ErrandError.isInstance(error) && error.code === 'FORBIDDEN') return false
-    throw error
-  }
 }
 
 function* storyOf(tx: Reads, fact: FactRecord): Op<{ told: FactStory; sourceIds: string[] }> {

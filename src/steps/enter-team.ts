@@ -24,8 +24,9 @@ export function* enterTeam(
   const task = place.taskId === worker.id ? worker : yield* tx.task.get(place.taskId)
   const team = task && (yield* liveTeam(tx, task))
   if (task === undefined || team === undefined) return worker
-  if (patience && (yield* isBeingLeft(tx, yield* tx.team.latestStint(team.taskId, place.agentId)))) return worker
-  const agentId = yield* freeName(tx, team, place.agentId, worker)
+  const wanted = cut(place.agentId, longestName)
+  if (patience && (yield* isBeingLeft(tx, yield* tx.team.latestStint(team.taskId, wanted)))) return worker
+  const agentId = yield* freeName(tx, team, wanted, worker)
   yield* beginStint(tx, team, task, { agentId, role: null, objectives: [], workerId: worker.id }, moment)
   if (agentId === place.agentId) return worker
   const named = { ...worker, policy: { ...worker.policy, team: { ...place, agentId } } }
@@ -63,7 +64,20 @@ function* isBeingLeft(tx: Reads, stint: StintRecord | undefined): Op<boolean> {
 /** The name that it would like; where somebody works under it, that with the number of its own task. */
 function* freeName(tx: Reads, { taskId }: TeamRecord, wanted: string, worker: TaskRecord): Op<string> {
   for (let tried = 0; ; tried++) {
-    const name = [wanted, ...(tried > 0 ? [worker.seq] : []), ...(tried > 1 ? [tried] : [])].join('-')
+    const ending = [...(tried > 0 ? [worker.seq] : []), ...(tried > 1 ? [tried] : [])]
+      .map((each) => `-${each}`)
+      .join('')
+    const name = `${cut(wanted, longestName - ending.length)}${ending}`
     if ((yield* tx.team.latestStint(taskId, name))?.status !== 'active') return name
   }
+}
+
+/** Characters of an agent's name, as abilities take it. Those of executors, after whom agents are named, may be longer. */
+const longestName = 100
+
+/** At most so many UTF-16 units, and no half of a letter or space at the end. */
+function cut(text: string, most: number): string {
+  if (text.length <= most) return text
+  const short = text.slice(0, most)
+  return (short.isWellFormed() ? short : short.slice(0, -1)).trimEnd()
 }

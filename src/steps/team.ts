@@ -52,7 +52,7 @@ export function* openTeam(tx: Tx, task: TaskRecord, spec: TeamSpec, moment: Mome
   return team
 }
 
-/** The branch of a task, made if it has none yet. `parent` null: the branch of the nearest team above, else `main`. */
+/** The branch of a task, made if it has none yet. `parent` null: the nearest open one, from that of the team above on. */
 export function* ownBranch(tx: Tx, task: TaskRecord, parent: string | null, moment: Moment): Op<BranchRecord> {
   const found = yield* tx.branch.ofTask(task.id)
   if (found !== undefined) return found
@@ -99,9 +99,15 @@ export function* teamOf(tx: Tx, task: TaskRecord, moment: Moment): Op<TeamRecord
 function* branchAbove(tx: Reads, task: TaskRecord): Op<string> {
   for (const above of yield* tx.task.ancestors(task.id)) {
     const team = yield* tx.team.get(above.id)
-    if (team !== undefined) return team.branch
+    if (team !== undefined) return yield* openFrom(tx, team.branch)
   }
   return mainBranch
+}
+
+/** Somebody may have archived a branch; that is no reason to refuse the tasks below it. */
+function* openFrom(tx: Reads, branch: string): Op<string> {
+  const lineage = yield* tx.branch.lineage(branch)
+  return lineage.find(({ status }) => status !== 'archived')?.name ?? mainBranch
 }
 
 /** So many tasks of one name are told apart by a number; more by their ids, so that none is looked for among thousands. */

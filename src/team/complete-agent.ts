@@ -63,18 +63,19 @@ interface Ending {
   stint: StintRecord
   summary: string | null
   trigger: string
+  /** What becomes of its active objectives: they are done, unless whoever worked on them did not reach the end. */
+  objectives?: 'done' | 'todo'
 }
 
 /** Ends an active stint as a part of another step. */
 export function* endStint(
   tx: Tx,
   d: Deliberation,
-  { task, team, stint, summary, trigger }: Ending,
+  { task, team, stint, summary, trigger, objectives = 'done' }: Ending,
 ): Op<AgentCompleted> {
   const { moment } = d
   const { branch, agentId } = stint
-  const given = whileOpen(tx, branch, giveToTeam(tx, d, team, stint, trigger), moment)
-  const { sessions, agent, merge } = yield* whileOpen(tx, team.branch, given, moment)
+  const { sessions, agent, merge } = yield* giveToTeam(tx, d, team, stint, trigger)
   const ended: StintRecord = {
     ...stint,
     status: 'completed',
@@ -84,7 +85,7 @@ export function* endStint(
   yield* tx.team.saveStint(ended)
   for (const objective of yield* tx.team.objectives(task.id)) {
     if (objective.agentId !== agentId || objective.status !== 'active') continue
-    yield* changeObjective(tx, task, objective, { status: 'done' }, moment)
+    yield* changeObjective(tx, task, objective, { status: objectives }, moment)
   }
   yield* tx.event.append(
     eventOf(moment, 'agent.completed', (yield* tx.task.get(task.id)) as TaskRecord, {
@@ -110,6 +111,8 @@ export function* endStint(
   }
 }
 
+type Source = Pick<StintRecord, 'branch' | 'agentId'>
+
 interface Given {
   sessions: Omit<Consolidated, 'historyId'>
   agent: Consolidated & { summary: string | null }
@@ -117,17 +120,44 @@ interface Given {
 }
 
 /** Memory's part: what it observed becomes facts, what it saw twice becomes one, and its branch is given to the team's. */
-function* giveToTeam(
+function giveToTeam(tx: Tx, d: Deliberation, team: TeamRecord, from: Source, trigger: string): Op<Given> {
+  const given = whileOpen(tx, from.branch, give(tx, d, team, from, trigger), d.moment)
+  return whileOpen(tx, team.branch, given, d.moment)
+}
+
+function* give(
   tx: Tx,
   d: Deliberation,
   { taskId, branch: into }: TeamRecord,
-  { branch, agentId }: StintRecord,
+  { branch, agentId }: Source,
   trigger: string,
 ): Op<Given> {
   const sessions = yield* consolidatePending(tx, d, { branch, trigger })
   const agent = yield* consolidateAgent(tx, d, { branch, agentId, taskId, trigger })
   const merge = yield* mergeBranch(tx, d, { from: branch, into, only: 'all', taskId, agentId, trigger })
   return { sessions, agent, merge }
+}
+
+/** Branches within one page. */
+const branchesAtOnce = 1_000
+
+/** What was said on the branches of agents that had been completed by then, so that it does not stay behind when the team is closed. */
+export function* giveWhatIsLeft(tx: Tx, d: Deliberation, team: TeamRecord, trigger: string): Op<void> {
+  for (let after = 0; ; ) {
+    const page = yield* tx.branch.list({ taskId: team.taskId }, branchesAtOnce, after)
+    for (const { name: branch, agentId } of page) {
+      if (agentId === null || !(yield* holdsBack(tx, branch))) continue
+      yield* giveToTeam(tx, d, team, { branch, agentId }, trigger)
+    }
+    const last = page.at(-1)
+    if (last === undefined || page.length < branchesAtOnce) return
+    after = last.seq
+  }
+}
+
+function* holdsBack(tx: Tx, branch: string): Op<boolean> {
+  if ((yield* tx.observation.pending(branch, null, 1)).length > 0) return true
+  return (yield* tx.fact.unmerged(branch, 0, 1)).length > 0
 }
 
 function* unknownAgent(tx: Tx, taskId: string, agentId: string): Op<ErrandError> {

@@ -14,13 +14,12 @@ import { requireBranch, setBranchStatus } from '../steps/branch.ts'
 import { eventOf, loadTask, type Moment } from '../steps/moment.ts'
 import { teamOf } from '../steps/team.ts'
 import { liveBranchAbove, whileOpen } from './branch-ends.ts'
-import { endStint } from './complete-agent.ts'
-import { isActive } from './context.ts'
+import { endStint, giveWhatIsLeft } from './complete-agent.ts'
 import { type FirstOutcome, firstOutcome } from './first-outcome.ts'
 import { loadOwn } from './reach.ts'
 import type { TeamHost } from './team-host.ts'
 import { type TeamStatus, teamStatusOf } from './team-status.ts'
-import { walkToCompleted } from './walk-to-completed.ts'
+import { requireSameResult, walkToCompleted } from './walk-to-completed.ts'
 
 export interface CompleteTaskRequest {
   taskId: string
@@ -71,7 +70,10 @@ export async function completeTask(
   return deliberate(host, 'complete team task', function* (tx, d): Op<TaskCompleted> {
     const task = yield* loadOwn(tx, caller, request.taskId)
     const known = yield* tx.team.get(task.id)
-    if (known !== undefined && known.closedAt !== null) return outcomeOf(task, yield* firstOutcome(tx, known))
+    if (known !== undefined && known.closedAt !== null) {
+      requireSameResult(task, result)
+      return outcomeOf(task, yield* firstOutcome(tx, known))
+    }
     const team = known ?? (yield* teamOf(tx, task, d.moment))
     yield* endStints(tx, d, task, team, request)
     if (request.requireObjectives) yield* requireObjectivesDone(tx, task)
@@ -101,7 +103,7 @@ function* endStints(
   team: TeamRecord,
   { agents = 'refuse', trigger = 'task:complete' }: CompleteTaskRequest,
 ): Op<void> {
-  const active = (yield* tx.team.stints(task.id)).filter(isActive)
+  const active = yield* tx.team.activeStints(task.id)
   if (active.length > 0 && agents === 'refuse') throw agentsActive(task, active)
   for (const stint of active) yield* endStint(tx, d, { task, team, stint, summary: null, trigger })
 }
@@ -141,6 +143,7 @@ function* closeMemory(
 ): Op<Closing> {
   const { moment } = d
   const { branch } = team
+  yield* giveWhatIsLeft(tx, d, team, trigger)
   const checkpointed = checkpointTask(tx, d, { team, taskId: task.id, trigger })
   const checkpoint = yield* whileOpen(tx, branch, checkpointed, moment)
   const into = yield* liveBranchAbove(tx, branch)

@@ -113,7 +113,7 @@ export function toTeamTask(
   }
 }
 
-export function isActive({ status }: StintRecord): boolean {
+function isActive({ status }: StintRecord): boolean {
   return status === 'active'
 }
 

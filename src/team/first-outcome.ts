@@ -1,5 +1,5 @@
 // What the closing of a team came to, read back from the history that it wrote: whoever completes the task again is told the same.
-import type { DecisionRecord } from '../entities/memory.ts'
+import type { DecisionRecord, FactRecord } from '../entities/memory.ts'
 import type { TeamRecord } from '../entities/team.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import type { Ground } from '../memory/deliberate.ts'
@@ -15,7 +15,7 @@ export function* firstOutcome(tx: Reads, team: TeamRecord): Op<FirstOutcome> {
   const checkpoint = team.checkpointId === null ? undefined : yield* tx.consolidation.get(team.checkpointId)
   return {
     merge: team.mergeId === null ? null : yield* mergeOf(tx, team.mergeId),
-    durable: yield* durableFacts(tx, team.branch),
+    durable: yield* durableFacts(tx, team),
     ephemeral: checkpoint?.ephemeral ?? 0,
   }
 }
@@ -55,12 +55,15 @@ function conflictOf(
   return { factId: source, otherId, ground, resolution: kind === 'contradicted' ? 'keep-both' : 'target' }
 }
 
-/** By age. */
-function* durableFacts(tx: Reads, branch: string): Op<string[]> {
+/** By age: those that were there, and held, when the team was closed. */
+function* durableFacts(tx: Reads, { branch, closedAt }: TeamRecord): Op<string[]> {
+  const closed = closedAt ?? 0
+  const held = ({ status, createdAt, updatedAt }: FactRecord): boolean =>
+    createdAt <= closed && (status === 'active' || updatedAt > closed)
   const ids: string[] = []
   for (let before = Number.MAX_SAFE_INTEGER; ; ) {
     const page = yield* tx.fact.list({ branches: [branch], verdict: 'durable' }, rowsAtOnce, before)
-    ids.push(...page.map(({ id }) => id))
+    ids.push(...page.filter(held).map(({ id }) => id))
     const last = page.at(-1)
     if (last === undefined || page.length < rowsAtOnce) return ids.toReversed()
     before = last.seq

@@ -20,12 +20,15 @@ export async function completeWorker(
   return deliberate(host, 'complete agent', function* (tx, d): Op<boolean> {
     const stint = yield* tx.team.latestStint(taskId, agentId)
     if (stint?.number !== number || stint.status !== 'active') return false
-    const worker = workerId === null ? undefined : yield* tx.task.get(workerId)
-    if (worker === undefined || !isSettled(worker.status)) return false
+    if (workerId === null) return false
+    // One that was purged had settled before.
+    const worker = yield* tx.task.get(workerId)
+    if (worker !== undefined && !isSettled(worker.status)) return false
     const task = yield* tx.task.get(taskId)
     const team = yield* tx.team.get(taskId)
     if (task === undefined || team === undefined) return false
-    yield* endStint(tx, d, { task, team, stint, summary: summary ?? null, trigger })
+    const objectives = worker?.status === 'completed' ? 'done' : 'todo'
+    yield* endStint(tx, d, { task, team, stint, summary: summary ?? null, trigger, objectives })
     return true
   })
 }

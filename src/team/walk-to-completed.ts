@@ -40,7 +40,7 @@ export function* walkToCompleted(
 }
 
 /** What a task came to stands: said again it is no news, another one would be lost. */
-function requireSameResult(task: TaskRecord, result: unknown): void {
+export function requireSameResult(task: TaskRecord, result: unknown): void {
   if (result === undefined || canonicalJson(result) === canonicalJson(task.result ?? null)) return
   throw new ErrandError(
     'INVALID_TRANSITION',

@@ -1,6 +1,7 @@
 // When those who work in a team have ended: their agents are completed, the team is closed, whoever wrote the end; and what goes wrong
 // with memory changes no task.
 import { describe, expect, it } from 'vitest'
+import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { deferred, history, ledgerFile, openEngine, puppet, reached } from '../engine/world.ts'
 import { closed, factsOn, left, openWithLedger, says, scripted, stintsOf, teamOf } from './team-world.ts'
 import { gatedTool } from './world.ts'
@@ -60,6 +61,52 @@ describe('An agent whose task has settled', () => {
       { number: 1, branch: 'task/try/flaky' },
       { number: 2, branch: 'task/try/flaky', status: 'completed', workerId: failing.id },
     ])
+  })
+
+  it('leaves its objectives to be done where it failed or was canceled', async () => {
+    const { engine } = await openWithLedger({
+      executors: {
+        flaky: scripted([{ text: 'I thi', error: 'drop' }], { modelRetry: { maxAttempts: 1 } }).executor,
+        sound: says('Done.').executor,
+      },
+    })
+    const team = await engine.create({ name: 'Try', team: true, objectives: ['Speak', 'Listen'] })
+    for (const [index, agentId] of ['flaky', 'sound'].entries()) {
+      await engine.bus.call('objective:update', { taskId: team.id, objectiveId: index + 1, status: 'active', agentId })
+      await engine.create({ executor: agentId as 'flaky' | 'sound', goal: 'Speak', parentId: team.id })
+      await left(engine, team.id, agentId)
+    }
+    expect(await engine.bus.call('task:context', { taskId: team.id })).toMatchObject({
+      objectives: [
+        { id: 1, status: 'todo', agentId: 'flaky' },
+        { id: 2, status: 'done', agentId: 'sound' },
+      ],
+    })
+  })
+
+  it('is completed although it has been purged since', async () => {
+    const file = ledgerFile()
+    const slow = gatedTool('test:slow')
+    const endless = scripted([{ tools: [{ name: 'test_slow' }] }])
+    const first = await openEngine({
+      ledger: file,
+      executors: { endless: endless.executor },
+      abilities: [slow.ability],
+      shutdownTimeoutMs: 50,
+    })
+    const team = await first.create({ name: 'Lead', team: true })
+    const middle = await first.create({ name: 'Middle', parentId: team.id })
+    const worker = await first.create({ executor: 'endless', goal: 'Wait', parentId: middle.id })
+    await slow.began(0)
+    await first.close()
+    const commander = await openEngine({ ledger: file, work: false })
+    await commander.cancel(worker.id)
+    // Its children are roots from now on.
+    await commander.delete(middle.id)
+    expect(await commander.purge({ before: 8e15 })).toMatchObject({ tasks: 1 })
+    await commander.close()
+    const second = await openEngine({ ledger: file, executors: { endless: endless.executor } })
+    await left(second, team.id, 'endless')
   })
 
   it('is completed by any engine that works, whoever wrote the end', async () => {
@@ -206,6 +253,30 @@ describe('Memory that fails', () => {
     const engine = await openEngine({ ledger: file, executors: { reader: says('').executor } })
     await closed(engine, task.id)
     expect(await engine.get(task.id)).toMatchObject({ status: 'completed', result: 'The cache is cold.' })
+  })
+
+  it('is tried again by the same engine after a while', async () => {
+    const clock = new SimulatedClock()
+    const reported = deferred()
+    let isOut = true
+    const { engine } = await openWithLedger({
+      executors: { reader: scripted(remembers).executor },
+      clock,
+      memory: {
+        similarity() {
+          if (isOut) throw new Error('out of reach')
+          return 0
+        },
+      },
+      onError: () => reported.resolve(),
+    })
+    const task = await engine.create({ executor: 'reader', goal: 'Read', team: true })
+    await reported.promise
+    isOut = false
+    // The timer is armed right after the report.
+    await engine.get(task.id)
+    clock.advance(30_000)
+    await closed(engine, task.id)
   })
 
   it('keeps no name from the next agent: that works under another', async () => {

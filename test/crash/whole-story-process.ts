@@ -49,6 +49,8 @@ engine = await createEngine({
     },
   }),
   ledger: orders.late ? observingLate(ledger) : ledger,
+  // One after the other, the step that a death waits for is the one of whom it was told.
+  maxConcurrent: orders.death === undefined ? 10 : 1,
   onError: (error) => process.stderr.write(`${String(error)}\n`),
 })
 await playWholeStory(engine, () => void (death.halted && die()))
@@ -84,7 +86,9 @@ function deadly(within: Ledger): Ledger {
       const last: Step<L, D, R> = {
         ...step,
         *write(tx: Tx, decision: D): Op<R> {
-          const result = yield* death.when === 'midway' ? dyingMidway(step.write(tx, decision)) : step.write(tx, decision)
+          const result = yield* death.when === 'midway'
+            ? dyingMidway(step.write(tx, decision))
+            : step.write(tx, decision)
           isDurable = true
           return result
         },

@@ -55,6 +55,32 @@ describe('A contradiction', () => {
     })
   })
 
+  it('S2-104 is found among facts that were stated, too, once, when they are compared', async () => {
+    const { state, call, on, facts, taskId, tables } = await openDispute()
+    await state(thirty, 'ada')
+    await state(sixty, 'ada')
+    await call('mem:consolidate', { level: 'agent', agentId: 'ada', taskId })
+    const said = (await facts(on('ada'))).filter(({ category }) => category !== 'summary')
+    expect(inShort(said)).toEqual([`${thirty}: active, disputed`, `${sixty}: active, disputed`])
+    const { decisions } = await tables()
+    expect(decisions.filter(({ kind }) => kind === 'contradicted')).toHaveLength(1)
+  })
+
+  it('names a few of those that a fact is kept beside: what is measured again and again is not written down for each pair', async () => {
+    const { see, session, facts, tables } = await openDispute()
+    const times = Array.from({ length: 60 }, (_, at) => `requests to the billing service time out after ${at + 10} s`)
+    for (const text of times) await see(text)
+    await session()
+    expect((await facts()).filter(({ disputed }) => disputed === true)).toHaveLength(60)
+    const { decisions } = await tables()
+    const named = Map.groupBy(
+      decisions.filter(({ kind }) => kind === 'contradicted'),
+      ({ factId }) => factId,
+    )
+    expect(named.size).toBe(59)
+    expect(Math.max(...[...named.values()].map(({ length }) => length))).toBe(20)
+  })
+
   it('is no duplicate, however alike the words are', async () => {
     const { see, session, known } = await openDispute()
     const long = Array.from({ length: 40 }, (_, at) =>
@@ -79,7 +105,7 @@ describe('A contradiction', () => {
     expect((await facts()).some(({ disputed }) => disputed === true)).toBe(false)
   })
 
-  it('between agents is found when their branches meet', async () => {
+  it('S2-104 between agents is found when their branches meet', async () => {
     const { state, call, on, branch, facts } = await openDispute()
     const ada = await state(thirty, 'ada')
     const bob = await state(sixty, 'bob')
@@ -111,7 +137,7 @@ describe('A contradiction', () => {
 })
 
 describe('The policy', () => {
-  it('newest lets the newer fact take the place of the older one', async () => {
+  it('S2-104 newest lets the newer fact take the place of the older one', async () => {
     const { see, session, facts, decided } = await openDispute({ onContradiction: 'newest' })
     await see(thirty)
     await see(sixty)
@@ -139,7 +165,33 @@ describe('The policy', () => {
     expect(inShort(await facts(branch))).toEqual([`${sixty}: active`, `${thirty}: superseded`])
   })
 
-  it('highest-confidence lets the surer one stay, of equals the newer', async () => {
+  it('newest is the one that was found last also where the other one was carried since', async () => {
+    const clock = new SimulatedClock()
+    const { state, call, on, branch, facts } = await openDispute({ onContradiction: 'newest' }, clock)
+    await state(thirty, 'ada')
+    clock.advance(1_000)
+    await state(sixty, 'bob')
+    clock.advance(1_000)
+    await call('mem:merge', { branch: on('ada') })
+    clock.advance(1_000)
+    expect(await call('mem:merge', { branch: on('bob') })).toMatchObject({ merged: 1, rejected: 0 })
+    expect(inShort(await facts(branch))).toEqual([`${thirty}: superseded`, `${sixty}: active`])
+  })
+
+  it('holds for facts that were stated, as soon as they are compared', async () => {
+    const { state, call, on, facts, taskId, tables } = await openDispute({ onContradiction: 'highest-confidence' })
+    await state(thirty, 'ada', { confidence: 0.9 })
+    await state(sixty, 'ada')
+    const agent = { level: 'agent', agentId: 'ada', taskId }
+    await call('mem:consolidate', agent)
+    const said = async () => inShort((await facts(on('ada'))).filter(({ category }) => category !== 'summary'))
+    expect(await said()).toEqual([`${thirty}: active`, `${sixty}: superseded`])
+    const before = await tables()
+    await call('mem:consolidate', agent)
+    expect(withoutRuns(await tables())).toEqual(withoutRuns(before))
+  })
+
+  it('S2-104 highest-confidence lets the surer one stay, of equals the newer', async () => {
     const { see, session, facts } = await openDispute({ onContradiction: 'highest-confidence' })
     await see(thirty)
     await see(thirty)
@@ -173,7 +225,7 @@ describe('The policy', () => {
     expect((await facts(branch)).map(({ confidence }) => confidence as number)).toEqual([0.7, 0.9])
   })
 
-  it('may be a judge, who is given both facts, the one that was there first', async () => {
+  it('S2-104 may be a judge, who is given both facts, the one that was there first', async () => {
     const asked: Json[] = []
     const { see, session, facts } = await openDispute({
       onContradiction: async (first, second) => {

@@ -39,7 +39,7 @@ describe('The history', () => {
       summary,
       expect.stringContaining('reached') as string,
       expect.stringContaining('0 durable and 1 ephemeral') as string,
-      expect.stringContaining('1 tasks') as string,
+      expect.stringContaining('1 task: 0 facts reached main, 1 other did not.') as string,
     ])
     expect((history as Json[]).every(({ trigger }) => trigger === 'ability')).toBe(true)
   })

@@ -115,4 +115,27 @@ describe('A project', () => {
     await project()
     expect(await known()).toEqual(['0.9 c'])
   })
+
+  it('says the same of a fact of many tasks, in the same words or nearly, as of each pair of them', async () => {
+    const { project, known, team, call } = await openProject()
+    for (let nth = 0; nth < 300; nth++) {
+      const { branch } = await team(`Task ${nth}`)
+      await call('mem:remember', { branch, text: nth % 3 === 0 ? `${sentence}!` : sentence, category: 'security' })
+      await call('mem:remember', { branch, text: '!', category: 'security', confidence: 0.1 })
+    }
+    const { durable, ephemeral } = await project()
+    expect(durable).toHaveLength(1)
+    // Texts without words are like nobody, not even like their own kind.
+    expect(ephemeral).toBe(300)
+    expect((await known()).map((fact) => fact.slice(0, 30))).toEqual([`1 ${sentence}`.slice(0, 30)])
+  })
+
+  it('does not count among what lasts what was settled against', async () => {
+    const { state, project, call, known } = await openProject({ memory: { onContradiction: 'highest-confidence' } })
+    await call('mem:remember', { text: 'requests time out after 30 seconds', confidence: 1 })
+    await state(0, 'requests time out after 60 seconds', { confidence: 0.9 })
+    expect(await project()).toMatchObject({ durable: [] })
+    expect(await known()).toEqual(['1 requests time out after 30 seconds'])
+    expect(await project()).toMatchObject({ durable: [], ephemeral: 0 })
+  })
 })

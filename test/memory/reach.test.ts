@@ -57,6 +57,16 @@ describe('The model of a task', () => {
     await ada('mem:remember', { text: 'y' })
   })
 
+  it('S2-016 merges nothing above its team, whether it names the place or not', async () => {
+    const { memory, branch, workerId, tables } = await openReach().then((world) => ({ memory: world, ...world }))
+    await memory.call('mem:remember', { branch, text: 'so it is' })
+    const before = await tables()
+    const run = memory.as({ surface: 'run', taskId: workerId })
+    await refusalOf(run('mem:merge', { branch, into: 'main' }), 'FORBIDDEN')
+    await refusalOf(run('mem:merge', { branch }), 'FORBIDDEN')
+    expect(await tables()).toEqual(before)
+  })
+
   it('S2-016 reads its own branch and those above, and no other', async () => {
     const { ada, own, branch, other, call } = await openReach()
     for (const [place, text] of [

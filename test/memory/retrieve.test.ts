@@ -132,4 +132,15 @@ describe('Recall', () => {
     await refusalOf(call('mem:retrieve', { query: 'x', branch: 'nowhere' }), 'NOT_FOUND')
     await refusalOf(call('mem:retrieve', { query: 'x', limit: 101 }), 'INVALID_INPUT')
   })
+
+  it('finds who is sure enough below many that fit better', async () => {
+    const { state, texts } = await openFacts([
+      'bread needs rye flour, and besides that water, salt and a long night of rest',
+      1,
+    ])
+    for (let nth = 0; nth < 150; nth++) await state(`rye flour ${nth}`, 0.3)
+    expect(await texts('rye flour', { minConfidence: 0.9 })).toEqual([
+      'bread needs rye flour, and besides that water, salt and a long night of rest',
+    ])
+  })
 })

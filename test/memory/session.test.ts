@@ -45,13 +45,18 @@ describe('The observations of a session', () => {
   })
 
   it('S2-062 S2-065 make a fact surer that says the same, and no new one: 0.7 boosted once is 0.8, and durable', async () => {
-    const { see, session, known } = await openMemory()
-    await see(sentence)
+    const { see, session, facts, team, call } = await openMemory()
+    const { taskId, branch } = await team('Fix Auth')
+    const decided = { taskId, type: 'decision' }
+    await see(sentence, decided)
     await session()
-    await see(`${sentence}!`, { sessionId: 's2' })
+    expect(await call('mem:consolidate', { level: 'task', taskId })).toMatchObject({ durable: [], ephemeral: 1 })
+    await see(`${sentence}!`, { ...decided, sessionId: 's2' })
     expect(await session('s2')).toMatchObject({ factsCreated: 0, factsUpdated: 1, factsDeduplicated: 0 })
-    expect(await known()).toEqual([`0.8 ${sentence}`])
-    expect(0.8).toBeGreaterThanOrEqual(0.8)
+    const [fact, ...others] = await facts(branch)
+    expect([fact?.['confidence'], fact?.['text'], others]).toEqual([0.8, sentence, []])
+    const { durable } = await call('mem:consolidate', { level: 'task', taskId })
+    expect(durable).toEqual([fact?.['id']])
   })
 
   it('S2-063 make a fact no surer than certain, and are duplicates then', async () => {
@@ -105,7 +110,7 @@ describe('The observations of a session', () => {
     expect(after.runs).toHaveLength(before.runs.length + 1)
   })
 
-  it('S2-071 confirm the fact that they are most like; of equals the surer, then the older', async () => {
+  it('S2-071 confirm the fact that they are most like', async () => {
     const { see, session, known } = await openMemory({ memory: { threshold: 0.5 } })
     // 8 of 10 and 9 of 10 words in common with what is seen afterwards, and not alike to each other.
     await see(`${wordy(8)} alpha1 alpha2 alpha3 alpha4 alpha5 alpha6 alpha7 alpha8`)
@@ -117,6 +122,21 @@ describe('The observations of a session', () => {
     await see(`${wordy(9)} beta1 beta2 beta3 beta4 beta5`, { sessionId: 's3' })
     await session('s3')
     expect((await known()).map((line) => line.slice(0, 3))).toEqual(['0.7', '0.8', '0.7'])
+  })
+
+  it('S2-071 confirm of facts that they are equally like the surer one, and of equally sure ones the older', async () => {
+    const { see, session, call, facts } = await openMemory()
+    const state = async (text: string, confidence: number) =>
+      (await call('mem:remember', { text, confidence }))['factId'] as string
+    const [unsure, older, newer] = [
+      await state(sentence, 0.5),
+      await state(`${sentence}.`, 0.6),
+      await state(`${sentence}!`, 0.6),
+    ]
+    await see(`${sentence}?`)
+    await session()
+    const sure = Object.fromEntries((await facts()).map(({ id, confidence }) => [id as string, confidence as number]))
+    expect(sure).toEqual({ [unsure]: 0.5, [older]: 0.7, [newer]: 0.6 })
   })
 
   it('S2-071 do not confirm what has been superseded', async () => {
@@ -173,5 +193,20 @@ describe('The threshold', () => {
     await see(wordy(10))
     await see(wordy(5))
     expect(await session()).toMatchObject({ factsCreated: 1, factsUpdated: 1 })
+  })
+
+  it('S2-018 of a task is consolidated on each of its branches where something is left, and nowhere else', async () => {
+    const { see, team, session, known } = await openMemory()
+    const { taskId, branch, on } = await team('Fix Auth', 'ada')
+    await see('caches are cold after a restart', { taskId, agentId: 'ada' })
+    await see('the nightly build takes an hour', { taskId })
+    await see('trees lose leaves')
+    expect(await session('s1', { taskId })).toMatchObject({ observationsProcessed: 2, factsCreated: 2 })
+    expect([await known(on('ada')), await known(branch), await known()]).toEqual([
+      ['0.7 caches are cold after a restart'],
+      ['0.7 the nightly build takes an hour'],
+      [],
+    ])
+    expect(await session('s1', { taskId })).toMatchObject({ observationsProcessed: 0 })
   })
 })

@@ -324,4 +324,35 @@ describe('task:complete', () => {
     await refusalOf(call('task:complete', { taskId: stranger.taskId }), 'FORBIDDEN')
     expect((await call('task:complete', { taskId: inner['taskId'] }))['status']).toBe('completed')
   })
+
+  it('S2-022 takes along what agents said after they had been completed', async () => {
+    const team = await openWithRows()
+    const { taskId, branch } = await teamTask(team)
+    const ada = await joins(team, taskId, 'ada')
+    await ada.completes()
+    await ada.sees('Fixed the token refresh bug', 'insight', 'monday')
+    await ada.sees('Fixed the token refresh bug', 'insight', 'tuesday')
+    await team.call('mem:observe', { sessionId: 'monday', type: 'insight', content: 'The office is closed' })
+    expect(await team.call('task:complete', { taskId, archive: true })).toMatchObject({ merge: { merged: 1 } })
+    expect(await facts(team, branch)).toEqual(durable)
+    expect(await branchStatus(team.ledger, ada.branch)).toBe('archived')
+    // Nothing is left behind on a branch that takes nothing new, where it would stop the rest of its session.
+    await team.call('mem:consolidate', { level: 'session', sessionId: 'monday' })
+    expect(await facts(team, 'main')).toEqual(all)
+  })
+
+  it('S2-035 again, it names the durable facts that it named the first time, and takes no other result', async () => {
+    const team = await openTeams()
+    const { taskId, branch } = await teamTask(team)
+    const lead = { branch, agentId: 'lead', text: 'Sessions lie in one store', category: 'decision' }
+    await team.call('mem:remember', { ...lead, confidence: 0.8 })
+    await team.call('mem:consolidate', { level: 'task', taskId })
+    await team.call('mem:remember', { ...lead, confidence: 0.9 })
+    await team.call('mem:consolidate', { level: 'agent', agentId: 'lead', branch })
+    const first = await team.call('task:complete', { taskId, result: { fixed: 1 } })
+    expect(first['durable']).toHaveLength(1)
+    expect(await team.call('task:complete', { taskId })).toEqual(first)
+    expect(await team.call('task:complete', { taskId, result: { fixed: 1 } })).toEqual(first)
+    await refusalOf(team.call('task:complete', { taskId, result: { fixed: 2 } }), 'INVALID_TRANSITION')
+  })
 })

@@ -100,6 +100,19 @@ describe('task:create for a team', () => {
     })
   })
 
+  it.each([
+    [[{ desc: 'Find it' }], 'as a text or { description }'],
+    [[7], 'as a text or { description }'],
+    [[''], 'objectives.0'],
+    [[{ description: 'Find it', status: 'done' }], 'has no option "status"'],
+    ['Find it', 'expected array'],
+  ])('S2-025 refuses the objectives %j, and says what is wrong: %s', async (objectives, said) => {
+    const team = await openTeams()
+    const refusal = await refusalOf(team.call('task:create', { name: 'x', objectives }), 'INVALID_INPUT')
+    expect(refusal.message).toContain(said)
+    expect(await history(team.engine)).toEqual([])
+  })
+
   it('S2-001 refuses a task of which nothing is said', async () => {
     const team = await openTeams()
     await refusalOf(team.call('task:create', { tags: ['x'] }), 'INVALID_INPUT')
@@ -242,5 +255,21 @@ describe('task:create for a team', () => {
     await joins(team, made.id, 'ada', { objectives: [1] })
     const plain = await team.engine.create({ name: 'Plain' })
     expect(await team.ledger.read((tx) => tx.team.get(plain.id))).toBeUndefined()
+  })
+
+  it('lies below the nearest branch that is open, where that of the team above was archived', async () => {
+    const team = await openWithRows()
+    const { taskId, branch } = await teamTask(team)
+    await team.call('mem:archive', { branch })
+    const inner = await team.call('task:create', { name: 'Inner', parentTaskId: taskId })
+    const plain = await team.engine.create({ name: 'Plain', parentId: taskId })
+    const ada = await joins(team, plain.id, 'ada')
+    const parentOf = async (name: string) => (await team.ledger.read((tx) => tx.branch.get(name)))?.parent
+    expect([await parentOf(inner['branch'] as string), ada.branch, await parentOf('task/plain')]).toEqual([
+      'main',
+      'task/plain/ada',
+      'main',
+    ])
+    await refusalOf(team.call('task:create', { name: 'Named', parentBranch: branch }), 'BRANCH_CLOSED')
   })
 })

@@ -160,11 +160,20 @@ describe('agent:join', () => {
     expect(await history(team.engine)).toEqual(before)
   })
 
-  it('S2-058 is a method of the engine too', async () => {
+  it('S2-058 is a method of the engine too, like everything that a team does', async () => {
     const engine = await openEngine()
-    const { taskId } = await engine.bus.call('task:create', { name: 'Fix Auth' })
+    const { taskId } = await engine.bus.call('task:create', { name: 'Fix Auth', type: 'bug_fix' })
     const { branch } = await engine.agent.join({ taskId, agentId: 'ada' })
     expect(branch).toBe('task/fix-auth/ada')
+    await engine.objective.add({ taskId, descriptions: ['Find it'] })
+    const { objectives: after } = await engine.objective.update({ taskId, objectiveId: 1, status: 'done' })
+    expect(after).toMatchObject([{ id: 1, status: 'done' }])
+    expect((await engine.objective.log({ taskId })).changes).toMatchObject([{ from: 'todo', to: 'done' }])
+    expect((await engine.task.context({ taskId })).progress).toMatchObject({ total: 1, done: 1 })
+    expect((await engine.task.context({ taskId, format: 'text' })).text).toContain('[DONE] 1. Find it')
+    expect((await engine.task.teams()).tasks).toMatchObject([{ id: taskId }])
+    expect((await engine.task.types()).types).toMatchObject([{ type: 'bug_fix', total: 1 }])
+    expect((await engine.agent.timeline({ agentId: 'ada' })).stints).toMatchObject([{ taskId, branch }])
     const { merged } = await engine.agent.complete({ taskId, agentId: 'ada' })
     expect(merged).toBe(0)
     expect((await engine.task.complete({ taskId })).status).toBe('completed')

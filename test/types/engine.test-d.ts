@@ -93,3 +93,10 @@ expectTypeOf((await producer.create({ executor: 'elsewhere', input: 7 })).status
 // An engine of known executors is an engine of any.
 const some: Engine = engine as unknown as Engine
 expectTypeOf((await some.create({ executor: 'whatever' })).id).toExtend<string>()
+
+// A team's context is whole unless its text is asked for.
+expectTypeOf((await engine.task.context({ taskId: 'task-a' })).progress.done).toEqualTypeOf<number>()
+expectTypeOf((await engine.task.context({ taskId: 'task-a', format: 'json' })).keyFacts).toExtend<object[]>()
+expectTypeOf(await engine.task.context({ taskId: 'task-a', format: 'text' })).toEqualTypeOf<{ text: string }>()
+declare const either: 'json' | 'text'
+expectTypeOf((await engine.task.context({ taskId: 'task-a', format: either })).text).toEqualTypeOf<string | undefined>()

@@ -8,6 +8,7 @@ import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { dispatchIntent } from '../../src/routing/dispatch-intent.ts'
 import { createAgentBus } from '../../src/vocabularies/agent-os.ts'
+import { ConsolidationEngine, TaskEngine } from '../../src/vocabularies/day1.ts'
 import { createExoExecutor, TaskManager as ExoManager, TaskScheduler } from '../../src/vocabularies/exo.ts'
 import { createTaskTools, TaskManager } from '../../src/vocabularies/s07.ts'
 import { history, openEngine, puppet, reached, waysTo } from '../engine/world.ts'
@@ -25,6 +26,7 @@ async function everywhere(options: Parameters<typeof openEngine>[0] = {}) {
   })) as unknown as Engine
   const exo = new ExoManager({ engine, executor: exoExecutor })
   const s07 = new TaskManager(engine)
+  const day1 = new TaskEngine(engine)
   const tools = boardTools(engine, { as: 'alice', leaseMs: null })
   onTestFinished(() => tools.close())
   const json = async (ability: string, input: Json): Promise<Json> =>
@@ -36,6 +38,8 @@ async function everywhere(options: Parameters<typeof openEngine>[0] = {}) {
     exo,
     scheduler: new TaskScheduler(exo),
     s07,
+    day1,
+    knowledge: new ConsolidationEngine(engine),
     tools,
     json,
     /** What each says of a task. */
@@ -51,6 +55,7 @@ async function everywhere(options: Parameters<typeof openEngine>[0] = {}) {
         canonical: [process, record, board].map((each) => each['canonicalStatus']),
         board: board['status'],
         s07: (JSON.parse(await s07.get(id)) as Json)['status'],
+        day1: (await day1.getTask(id)).status,
         tools: (JSON.parse(await tools.handlers.task_get({ task_id: id })) as Json)['status'],
       }
     },
@@ -58,19 +63,19 @@ async function everywhere(options: Parameters<typeof openEngine>[0] = {}) {
 }
 
 /** Conformance 1.1: the words of one state, by vocabulary. */
-const wordsOf: Record<TaskStatus, [process: string, ledger: string | null, board: string]> = {
-  submitted: ['pending', null, 'pending'],
-  working: ['running', null, 'in_progress'],
-  paused: ['waiting', null, 'in_progress'],
-  input_required: ['waiting', null, 'in_progress'],
-  waiting: ['waiting', null, 'in_progress'],
-  completed: ['completed', 'success', 'completed'],
-  canceled: ['killed', 'cancelled', 'deleted'],
-  failed: ['failed', 'failed: failed by update', 'failed'],
+const wordsOf: Record<TaskStatus, [process: string, ledger: string | null, board: string, day1: string]> = {
+  submitted: ['pending', null, 'pending', 'active'],
+  working: ['running', null, 'in_progress', 'active'],
+  paused: ['waiting', null, 'in_progress', 'paused'],
+  input_required: ['waiting', null, 'in_progress', 'active'],
+  waiting: ['waiting', null, 'in_progress', 'active'],
+  completed: ['completed', 'success', 'completed', 'completed'],
+  canceled: ['killed', 'cancelled', 'deleted', 'failed'],
+  failed: ['failed', 'failed: failed by update', 'failed', 'failed'],
 }
 
 function told(state: TaskStatus) {
-  const [process, ledger, board] = wordsOf[state]
+  const [process, ledger, board, day1] = wordsOf[state]
   return {
     engine: state,
     exo: state,
@@ -79,6 +84,7 @@ function told(state: TaskStatus) {
     canonical: [state, state, state],
     board,
     s07: board,
+    day1,
     tools: board,
   }
 }
@@ -129,6 +135,106 @@ describe('One task', () => {
     expect(await seen(id)).toEqual(told('completed'))
     expect((await exo.get(id))?.result).toEqual({ pages: 3 })
   })
+})
+
+describe('A task of a team', () => {
+  const bug = 'Fixed the bug in the refresh of tokens'
+
+  it('X-018 is one task and one team to all of them, at every step of its life', async () => {
+    const { engine, exo, s07, day1, knowledge, tools, seen, json } = await everywhere()
+    const { id, branch } = await day1.createTask('Fix Auth', { type: 'bug_fix', objectives: ['Find it', 'Repair it'] })
+    expect(await seen(id)).toEqual(told('submitted'))
+    expect(await s07.list_all()).toBe('[ ] #1: Fix Auth')
+    expect(await exo.get(id)).toMatchObject({ id, name: 'Fix Auth' })
+    expect(await json('task:teams', { type: 'bug_fix' })).toMatchObject({ tasks: [{ id, branch, status: 'active' }] })
+
+    // One joins by each: as an ability, as a method of the engine, by the document's name.
+    await json('agent:join', { taskId: id, agentId: 'ada', objectives: [1] })
+    await engine.agent.join({ taskId: id, agentId: 'bob' })
+    expect((await day1.joinTask(id, 'cleo')).taskContext.activeAgents.map(({ agentId }) => agentId)).toEqual([
+      'ada',
+      'bob',
+      'cleo',
+    ])
+    await expect(day1.joinTask(id, 'ada')).rejects.toMatchObject({ code: 'ALREADY_ACTIVE' })
+    expect(await json('task:context', { taskId: id })).toMatchObject({
+      ...(await day1.getTaskContext(id)),
+      task: { id },
+    })
+    for (const agentId of ['ada', 'bob']) {
+      const seenBy = { taskId: id, agentId, sessionId: agentId, type: 'insight', content: bug } as const
+      await (agentId === 'ada' ? knowledge.recordObservation(seenBy) : json('mem:observe', seenBy))
+    }
+
+    // Taken on the board, paused by another, taken again: objectives and agents go on as they were.
+    expect(JSON.parse(await tools.handlers.task_update({ task_id: 1, status: 'in_progress' }))).toMatchObject({
+      owner: 'alice',
+    })
+    expect(await seen(id)).toEqual(told('working'))
+    await exo.update(id, { status: 'paused' })
+    expect(await seen(id)).toEqual(told('paused'))
+    await json('task:resume', { taskId: id })
+    expect(await seen(id)).toEqual(told('working'))
+    expect((await day1.getTask(id)).objectives.map(({ status }) => status)).toEqual(['active', 'todo'])
+    await day1.updateObjective(id, 2, { status: 'blocked', agentId: 'bob', notes: 'waits for a key' })
+    expect((await json('objective:log', { taskId: id, objectiveId: 2 }))['changes']).toMatchObject([
+      { from: 'todo', to: 'blocked', agentId: 'bob', notes: 'waits for a key' },
+    ])
+
+    await json('agent:complete', { taskId: id, agentId: 'ada', summary: 'Found it' })
+    expect((await day1.getTask(id)).agentSummaries).toEqual([{ agentId: 'ada', role: null, summary: 'Found it' }])
+    // Neither agents at work nor a claim of somebody else are passed over, by whichever name it is asked for.
+    await expect(day1.completeTask(id)).rejects.toMatchObject({ code: 'AGENTS_ACTIVE' })
+    await expect(day1.completeTask(id, { completeAgents: true })).rejects.toMatchObject({ code: 'NOT_OWNER' })
+    expect(await seen(id)).toEqual(told('working'))
+    await day1.completeAgent(id, 'bob')
+    await engine.agent.complete({ taskId: id, agentId: 'cleo' })
+    expect(await json('task:complete', { taskId: id, owner: 'alice', summary: 'Repaired' })).toMatchObject({
+      status: 'completed',
+      merge: { merged: 1 },
+    })
+    expect(await seen(id)).toEqual(told('completed'))
+    expect(await s07.list_all()).toBe('[x] #1: Fix Auth @alice')
+    expect(await day1.getTask(id)).toMatchObject({ resultSummary: 'Repaired', activeAgents: [] })
+    expect(await knowledge.facts('main')).toMatchObject([{ text: bug, confidence: 0.8 }])
+    expect(await day1.completeTask(id)).toMatchObject({ status: 'completed', mergeResult: { mergedCount: 1 } })
+  })
+
+  it.each(['exo', 'board', 's07', 'engine', 'task:complete', 'day1'] as const)(
+    'X-018 completed by %s, it is completed for all, and what lasts of it is on main',
+    async (by) => {
+      const at = await everywhere()
+      const { engine, exo, s07, day1, knowledge, tools, seen, json } = at
+      const { id } = await day1.createTask('Fix Auth')
+      await day1.joinTask(id, 'ada')
+      for (const sessionId of ['s1', 's2'])
+        await knowledge.recordObservation({ taskId: id, agentId: 'ada', sessionId, type: 'insight', content: bug })
+      await day1.completeAgent(id, 'ada')
+      const ways: Record<typeof by, () => Promise<unknown>> = {
+        exo: async () => {
+          await exo.update(id, { status: 'working' })
+          await exo.update(id, { status: 'completed' })
+        },
+        board: () => tools.handlers.task_update({ task_id: 1, status: 'completed' }),
+        s07: () => s07.update(1, 'completed'),
+        engine: async () => engine.complete(await engine.start(id)),
+        'task:complete': () => json('task:complete', { taskId: id }),
+        day1: () => day1.completeTask(id),
+      }
+      await ways[by]()
+      // By whatever name it was completed, the engine closes its team.
+      for await (const { type } of engine.events({ taskId: id })) if (type === 'team.closed') break
+      expect(await seen(id)).toEqual(told('completed'))
+      expect(await knowledge.facts('main')).toMatchObject([{ text: bug, confidence: 0.8 }])
+      expect(await day1.completeTask(id)).toMatchObject({ status: 'completed', mergeResult: { mergedCount: 1 } })
+      const types = (await history(engine, id)).map(({ type }) => type)
+      expect(
+        ['task.completed', 'agent.completed', 'team.closed'].map(
+          (each) => types.filter((type) => type === each).length,
+        ),
+      ).toEqual([1, 1, 1])
+    },
+  )
 })
 
 describe('To cancel', () => {

@@ -13,6 +13,7 @@ const inputSchema = z.strictObject({
   status: z.enum(branchStatuses).optional(),
   parent: branchSchema.optional().describe('Only those directly below this one.'),
   taskId: taskIdSchema.optional().describe('Only those of this task and its agents.'),
+  counts: z.boolean().default(false).describe('Counts the active facts of each, summaries excluded. Default false.'),
   limit: pageLimitSchema,
   after: positionSchema.optional().describe('The `next` of the page before.'),
 })
@@ -31,6 +32,7 @@ export function memBranches(host: AbilityHost) {
           status: z.enum(branchStatuses),
           taskId: z.string().optional(),
           agentId: z.string().optional(),
+          facts: z.int().min(0).optional(),
           createdAt: z.number(),
           updatedAt: z.number(),
         }),

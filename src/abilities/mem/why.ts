@@ -7,6 +7,10 @@ import type { AbilityHost } from '../ability-host.ts'
 import { eitherCase } from '../either-case.ts'
 import { factIdSchema, factSchema, historyTypeSchema, observationSchema } from './mem-input.ts'
 
+const inputSchema = z.strictObject({
+  factId: factIdSchema.describe('Its id, or any beginning of it that no other fact has.'),
+})
+
 const decisionSchema = z.object({
   kind: z.enum(decisionKinds),
   otherId: z.string().optional(),
@@ -27,16 +31,21 @@ const storyShape = {
   decisions: z.array(decisionSchema),
 }
 
-/** `sources` are the facts of branches below that it came from, each with what said it. */
+const mentionSchema = z.object({ factId: z.string(), ...decisionSchema.omit({ otherId: true }).shape })
+
+/** `mentions` are decisions about other facts that name this one, `others` the facts that it has to do with by a decision; `sources` are the facts of branches below that it came from, each with what said it. */
 export function memWhy(host: AbilityHost) {
   return defineAbility({
     id: 'mem:why',
     description:
-      'Tells why a fact is as it is: what was observed, what each consolidation decided, where it was carried from.',
-    input: eitherCase(z.strictObject({ factId: factIdSchema }), { id: 'factId' }),
+      'Tells why a fact is as it is: what was observed, what each consolidation decided, where it was carried from, and which facts contradict it, gave way to it or say it now.',
+    input: eitherCase(inputSchema, { id: 'factId' }),
     output: z.object({
       ...storyShape,
+      mentions: z.array(mentionSchema),
+      moreMentions: z.literal(true).optional(),
       sources: z.array(z.object(storyShape)),
+      others: z.array(factSchema),
       successor: factSchema.optional(),
     }),
     handle: ({ factId }, { caller }) => whyFact(host, caller, factId),

@@ -27,6 +27,9 @@ type Row = Selectable<FactTableRow>
 /** Of the texts that a search finds so many are ranked by the whole formula: reading more of them would cost more than it brings. */
 const leastRanked = 100
 
+/** Of what is measured again and again there is a fact for each value; the latest of them show well enough that they differ. */
+const mostOfSubject = 100
+
 const toFact = (stored: Row): FactRecord => ({
   seq: stored.seq,
   id: stored.id,
@@ -159,7 +162,8 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
       .where(sql<boolean>`subject <> ''`)
       .where('branch', '=', hole('branch'))
       .where('subject', '=', hole('subject'))
-      .orderBy('seq', 'asc'),
+      .orderBy('seq', 'desc')
+      .limit(mostOfSubject),
   )
   // Three stretches of one index; a condition that says "is another one" would walk through all of it to find that none is.
   const selectUncompared = prepareText(compiler, (hole) => {
@@ -271,7 +275,7 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
     },
     *sameSubject(branch, subject) {
       if (subject === '') return []
-      return (yield* rows<Row>(selectSameSubject, { branch, subject: subjectKey(subject) })).map(toFact)
+      return (yield* rows<Row>(selectSameSubject, { branch, subject: subjectKey(subject) })).map(toFact).reverse()
     },
     *uncompared(branch, measure, limit) {
       return (yield* rows<Row>(selectUncompared, { branch, measure, limit })).map(toFact)

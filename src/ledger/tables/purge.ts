@@ -20,7 +20,8 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
         and (completed_at, seq) > (${hole('completedAt')}, ${hole('seq')})
       order by completed_at, seq limit ${hole('limit')}`,
   )
-  // Satisfied edges too: an open task still reads the results of what it came after, and of what it waited for.
+  // Satisfied edges too: an open task still reads the results of what it came after, and of what it waited for. And what an engine is
+  // about to make of the memory of a team (its agents completed, the team closed) would be lost with the team.
   const selectObstacle = prepare(
     (hole) => sql`${family(hole)}
       select 1 from task join family on family.id = task.id
@@ -31,6 +32,13 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
         where task.status not in (${settled}) and task.deleted_at is null
           and (edge.kind = 'after' or edge.satisfied_at is null or wait.status = 'pending')
           and edge.task_id not in (${members})
+      union all
+      select 1 from stint join family on family.id = stint.task_id
+        where stint.status = 'active' and stint.worker_id is not null
+      union all
+      select 1 from team join family on family.id = team.task_id join task on task.id = team.task_id
+        where team.closed_at is null and task.status = 'completed' and task.deleted_at is null
+          and not exists (select 1 from stint where stint.task_id = team.task_id and stint.status = 'active')
       limit 1`,
   )
   const selectSize = prepare(

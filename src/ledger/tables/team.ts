@@ -142,6 +142,15 @@ export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
   const selectStints = prepare((db, hole) =>
     db.selectFrom('stint').selectAll().where('task_id', '=', hole('task')).orderBy('seq', 'asc'),
   )
+  // The status stands in the text, so that the planner sees that the partial index serves.
+  const selectActive = prepare((db, hole) =>
+    db
+      .selectFrom('stint')
+      .selectAll()
+      .where(sql<boolean>`status = 'active'`)
+      .where('task_id', '=', hole('task'))
+      .orderBy('seq', 'asc'),
+  )
   const selectLatest = prepare((db, hole) =>
     db
       .selectFrom('stint')
@@ -248,6 +257,9 @@ export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
     },
     *stints(task) {
       return (yield* rows<StintRow>(selectStints, { task })).map(toStint)
+    },
+    *activeStints(task) {
+      return (yield* rows<StintRow>(selectActive, { task })).map(toStint)
     },
     *latestStint(task, agent) {
       const found = yield* row<StintRow>(selectLatest, { task, agent })

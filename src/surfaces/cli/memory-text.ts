@@ -6,6 +6,10 @@ import { formatTable } from './table.ts'
 import { shortId } from './task-words.ts'
 import { cleanLine, fitWidth } from './terminal-text.ts'
 
+/** Of a ledger whose memory is empty, and how that changes. */
+export const nothingKnown =
+  'Nothing is known yet. What the agents of a team find out comes to main when their task is completed; "errand memory remember TEXT" states a fact at once.'
+
 /** An id that is short to type: "errand memory why" takes any unique beginning. */
 export function shortFactId(id: string): string {
   return id.replace(/^fact-/, '').slice(0, 6)
@@ -44,9 +48,9 @@ function short(name: string): string {
 }
 const longestName = 24
 
-/** A branch with how many active facts it has, told in words. */
+/** A branch with how many active facts it has. */
 export interface CountedBranch extends BranchView {
-  facts: string
+  facts: number
 }
 
 /** Each below the one whose facts it sees, by age. */
@@ -60,7 +64,7 @@ export function branchTree(branches: readonly CountedBranch[], columns?: number)
   const rows: string[][] = []
   const draw = (parent: string, depth: number): void => {
     for (const branch of below.get(parent) ?? []) {
-      rows.push([`${indent.repeat(depth)}${branch.name}`, branch.status, branch.facts, ownerOf(branch)])
+      rows.push([`${indent.repeat(depth)}${branch.name}`, branch.status, `${branch.facts}`, ownerOf(branch)])
       draw(branch.name, depth + 1)
     }
   }

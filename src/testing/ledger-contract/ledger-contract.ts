@@ -11,6 +11,7 @@ import { instances } from './instances.ts'
 import { lists } from './lists.ts'
 import { mails } from './mails.ts'
 import { memories } from './memories.ts'
+import { memoryRecord } from './memory-record.ts'
 import { mirrors } from './mirrors.ts'
 import { purging } from './purging.ts'
 import { rows } from './rows.ts'
@@ -37,6 +38,7 @@ const themes = {
   mails,
   mirrors,
   memories,
+  memoryRecord,
   teams,
 }
 

@@ -198,6 +198,7 @@ export const teams: Theme = ({ describe, proves, expect }) => {
       await write(ledger, (tx) => tx.team.saveStint(left))
       await write(ledger, (tx) => tx.team.insertStint(second))
       expect(await ledger.read((tx) => tx.team.stints('a'))).toEqual([left, stintAt('a', 'bob'), second])
+      expect(await ledger.read((tx) => tx.team.activeStints('a'))).toEqual([stintAt('a', 'bob'), second])
       expect(await ledger.read((tx) => tx.team.latestStint('a', 'ann'))).toEqual(second)
       expect(await ledger.read((tx) => tx.team.latestStint('a', 'carol'))).toBe(undefined)
       for (const wrong of [
@@ -296,6 +297,41 @@ export const teams: Theme = ({ describe, proves, expect }) => {
       }
       expect((await timelineOf(ledger)).length).toBe(2)
     })
+
+    proves(
+      'waits for what is still to be made of its memory: agents whose task has ended, teams to be closed',
+      async (ledger) => {
+        await write(ledger, function* (tx) {
+          yield* insertTeam(tx, 'unclosed', settled('completed', 0))
+          yield* insertTeam(tx, 'left', settled('canceled', 0))
+          yield* tx.task.insert(taskRow({ id: 'worker', parentId: 'left', ...settled('completed', 0) }))
+          yield* tx.team.insertStint(stintAt('left', 'ann', { workerId: 'worker' }))
+          yield* insertTeam(tx, 'outside', settled('completed', 0))
+          yield* tx.team.insertStint(stintAt('outside', 'ann'))
+          yield* insertTeam(tx, 'failed', settled('failed', 0))
+        })
+        const purge = () => write(ledger, (tx) => tx.cascade.purge(someTime + 50, 9))
+        const teams = ['unclosed', 'left', 'outside', 'failed']
+        const left = async () => {
+          const found = await ledger.read(function* (tx) {
+            const there: string[] = []
+            for (const id of teams) if ((yield* tx.team.get(id)) !== undefined) there.push(id)
+            return there
+          })
+          return found
+        }
+        await purge()
+        expect(await left()).toEqual(['unclosed', 'left'])
+        await write(ledger, function* (tx) {
+          const team = yield* tx.team.get('unclosed')
+          if (team !== undefined) yield* tx.team.save({ ...team, closedAt: someTime })
+          const stint = yield* tx.team.latestStint('left', 'ann')
+          if (stint !== undefined) yield* tx.team.saveStint({ ...stint, status: 'completed', leftAt: someTime })
+        })
+        await purge()
+        expect(await left()).toEqual([])
+      },
+    )
   })
 }
 

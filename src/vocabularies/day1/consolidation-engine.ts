@@ -27,7 +27,7 @@ export interface ConsolidationCounts {
   /** Insights, decisions and discoveries that nobody had taken up; tool uses and errors do not count. */
   observationsProcessed: number
   factsCreated: number
-  /** Facts that were seen again and are more certain now. */
+  /** Facts that were seen again and are more certain now; at the level of a task those that are judged anew, as durable or not. */
   factsUpdated: number
   /** Facts that are certain already and were seen again, or that another one says now. */
   factsDeduplicated: number

@@ -188,6 +188,24 @@ describe('session-start with a team', () => {
     expect(context).toContain('of the board: Repair the cookie')
   })
 
+  test('S2-047 S2-059 says how to keep what is found out: under the id of the session, whose end makes facts of it', async () => {
+    const { place, part, taskId } = await withTeam()
+    await using _gone = place
+    const input = { session_id: 'abc' }
+    const context = contextOf(
+      await hook(place, 'session-start', { env: { BM_TASK_ID: part, ERRAND_AGENT: 'zoe' }, input }),
+    )
+    const [, command = ''] = /by: errand (memory observe .*) TEXT \(/.exec(context) ?? []
+    expect(command).toMatch(/^memory observe --task \w+ --agent zoe --session abc --type insight$/)
+    expect(await place.errand(...command.split(' '), 'Cookies expire too early.')).toMatchObject({ code: 0, err: '' })
+    await hook(place, 'session-end', { env: { BM_TASK_ID: part }, input })
+    await using engine = await createEngine({ ledger: join(place.folder, 'ledger.db'), work: false })
+    const { keyFacts } = await engine.task.context({ taskId })
+    expect(keyFacts.map(({ text, agentId }) => [text, agentId])).toContainEqual(['Cookies expire too early.', 'zoe'])
+    // Without an id there is no end that would take it up.
+    expect(contextOf(await hook(place, 'session-start', { env: { BM_TASK_ID: part } }))).not.toContain('memory observe')
+  })
+
   test('S2-049 says nothing of a task that there is not, and exits with 0', async () => {
     const { place } = await withTeam()
     await using _gone = place

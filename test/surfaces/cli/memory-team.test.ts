@@ -1,6 +1,8 @@
 // Teams on the command line: a task is joined, worked on and left, its objectives move, and it is completed; what people read, and
 // what scripts get.
 import { describe, expect, test } from 'vitest'
+import { main } from '../../../src/surfaces/cli/main.ts'
+import { fakeIo } from './fake-io.ts'
 import { Workplace } from './workplace.ts'
 
 const json = ({ out }: { out: string }) => JSON.parse(out)
@@ -47,12 +49,42 @@ describe('errand task', () => {
 })
 
 describe('a task of a team', () => {
+  test('is joined, worked on and left by the agent that the environment names; scripts get what became of it', async () => {
+    await using place = await team()
+    const env = { ERRAND_LEDGER: `${place.folder}/ledger.db`, ERRAND_AGENT: 'bob', ERRAND_OWNER: 'ann' }
+    const asBob = async (...args: string[]) => {
+      const io = fakeIo({ cwd: place.folder, env })
+      expect(await main(['task', ...args, '--json'], io)).toBe(0)
+      return io.out()
+    }
+    expect(JSON.parse(await asBob('join', '#1', '--role', 'reviewer', '--objective', '2'))).toMatchObject({
+      branch: 'task/fix-auth/bob',
+    })
+    expect(jsonLines({ out: await asBob('objective', '#1', '1', 'blocked', '--note', 'no access') })).toMatchObject([
+      { id: 1, status: 'blocked', agentId: 'bob', notes: 'no access' },
+      { id: 2, status: 'active', agentId: 'bob' },
+    ])
+    expect(JSON.parse(await asBob('leave', '#1'))).toMatchObject({ merged: 0, conflicts: [] })
+    expect(json(await place.errand('task', 'context', '#1', '--json'))).toMatchObject({
+      activeAgents: [{ agentId: 'ann' }],
+      objectives: [{ status: 'blocked' }, { status: 'done' }],
+    })
+    expect(jsonLines(await place.errand('task', 'timeline', 'bob', '--json'))).toMatchObject([
+      { status: 'completed', role: 'reviewer' },
+    ])
+  })
+
   test('S2-010 S2-012 S2-048 is joined on a branch of its own, with all that one has to know', async () => {
     await using place = await team()
     const joined = await place.errand('task', 'join', '#1', '--as', 'bob')
     expect(joined).toMatchObject({ code: 0, err: '' })
-    const [first, , ...context] = joined.out.split('\n')
+    const [first, observe, leave, , ...context] = joined.out.split('\n')
     expect(first).toBe('bob works on #1 Fix auth, on the branch task/fix-auth/bob')
+    // What to type next is what can be typed.
+    expect(observe).toMatch(/^ {4}errand memory observe --task \w+ --agent bob --session NAME --type insight TEXT$/)
+    const [, ...asTyped] = (observe as string).trim().split(' ')
+    expect(await place.errand(...asTyped)).toMatchObject({ code: 0, err: '' })
+    expect(leave).toMatch(/^ {4}errand task leave \w+ --as bob$/)
     expect(context.join('\n')).toContain('Task Context')
     expect(context.join('\n')).toMatch(/\[ACTIVE\].*Find it[\s\S]*\[TODO\].*Mend it/)
     expect(await place.errand('task', 'context', '#1')).toEqual({ code: 0, out: context.join('\n'), err: '' })
@@ -72,7 +104,10 @@ describe('a task of a team', () => {
     await using place = await team()
     const twice = await place.errand('task', 'join', '#1', '--as', 'ann', '--json')
     expect(twice.code).toBe(2)
-    expect(errorOf(twice)).toMatchObject({ code: 'ALREADY_ACTIVE' })
+    expect(errorOf(twice)).toMatchObject({
+      code: 'ALREADY_ACTIVE',
+      message: expect.stringContaining('"errand task leave'),
+    })
     const unknown = await place.errand('task', 'join', '#1', '--as', 'bob', '--objective', '1,9', '--json')
     expect(unknown.code).toBe(2)
     expect(errorOf(unknown)).toMatchObject({ code: 'NOT_FOUND', message: expect.stringContaining('9') })
@@ -104,6 +139,23 @@ describe('a task of a team', () => {
     expect(errorOf(unknown)).toMatchObject({ code: 'NOT_FOUND', message: expect.stringContaining('Objective 9') })
   })
 
+  test('is shown with its branch, its type and how far it is; a task without a team is not', async () => {
+    await using place = await team()
+    await place.errand('add', 'Plain')
+    await place.errand('task', 'objective', '#1', '1', 'done')
+    const { out } = await place.errand('show', '#1')
+    expect(out).toMatch(/^branch +task\/fix-auth$/m)
+    expect(out).toMatch(/^type +repair$/m)
+    expect(out).toMatch(/^objectives +1 of 2 done: "errand task context \w+"$/m)
+    expect(json(await place.errand('show', '#1', '--json')).team).toMatchObject({
+      branch: 'task/fix-auth',
+      type: 'repair',
+      progress: { total: 2, done: 1 },
+    })
+    expect((await place.errand('show', '#2')).out).not.toMatch(/^(branch|type|objectives)/m)
+    expect(json(await place.errand('show', '#2', '--json'))).not.toHaveProperty('team')
+  })
+
   test('says so when it has no objectives', async () => {
     await using place = new Workplace()
     await place.errand('add', 'Plain')
@@ -131,7 +183,7 @@ describe('a task of a team', () => {
     })
     const again = await place.errand('task', 'leave', '#1', '--as', 'ann', '--json')
     expect(again.code).toBe(2)
-    expect(errorOf(again).code).toBe('NOT_ACTIVE')
+    expect(errorOf(again)).toMatchObject({ code: 'NOT_ACTIVE', message: expect.stringContaining('"errand task join') })
     await place.errand('task', 'join', '#1', '--as', 'ann')
     expect(json(await place.errand('task', 'leave', '#1', '--as', 'ann', '--json'))).toMatchObject({
       merged: 0,
@@ -192,7 +244,11 @@ describe('a task of a team', () => {
       code: 1,
       err: expect.stringContaining("#1 Fix auth is ann's"),
     })
-    expect(await place.errand('task', 'complete', '#1', '--as', 'ann')).toMatchObject({ code: 0 })
+    expect(await place.errand('task', 'complete', '#1', '--as', 'ann', '--fence', '2')).toMatchObject({ code: 1 })
+    expect(await place.errand('task', 'complete', '#1', '--as', 'ann', '--fence', '1')).toMatchObject({
+      code: 0,
+      out: '#1 Fix auth completed: 0 facts will last, 0 will not\n  0 facts merged\n',
+    })
     expect(await place.task('Fix auth')).toMatchObject({ status: 'completed', owner: 'ann' })
   })
 
@@ -218,6 +274,15 @@ describe('a task of a team', () => {
 })
 
 describe('all teams', () => {
+  test('are none at first, which is said in a line', async () => {
+    await using place = new Workplace()
+    await place.errand('add', 'No team')
+    for (const verb of ['teams', 'types']) {
+      expect(await place.errand('task', verb)).toEqual({ code: 0, out: 'No teams.\n', err: '' })
+      expect(await place.errand('task', verb, '--json')).toEqual({ code: 0, out: '', err: '' })
+    }
+  })
+
   test('S2-007 are listed the latest first, by state and by type', async () => {
     await using place = await team()
     await place.errand('add', 'Write docs', '--type', 'docs')
@@ -255,6 +320,8 @@ describe('all teams', () => {
       { taskName: 'Fix more', status: 'completed', summary: 'More is fixed.' },
       { taskName: 'Fix auth', status: 'active', role: 'implementer' },
     ])
+    const latest = jsonLines(await place.errand('task', 'timeline', 'ann', '--limit', '1', '--json'))
+    expect(latest.map(({ taskName }) => taskName)).toEqual(['Fix more'])
     expect((await place.errand('task', 'timeline', 'ann')).out).toMatch(/works.*implementer.*Fix auth/)
     expect((await place.errand('task', 'timeline', 'nobody')).out).toBe('It has worked on nothing.\n')
   })

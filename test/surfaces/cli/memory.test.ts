@@ -70,6 +70,49 @@ describe('errand memory', () => {
     expect(place.lines('ledger.db')).toEqual([])
   })
 
+  test('of a ledger that knows nothing yet is told in a line that says how that changes; scripts get nothing', async () => {
+    await using place = new Workplace()
+    await place.errand('add', 'No team')
+    const nothing = expect.stringMatching(/^Nothing is known yet\. .*"errand memory remember TEXT".*\n$/)
+    for (const [args, out, asJson] of [
+      [[], nothing, ''],
+      [['facts', '--inherited'], nothing, ''],
+      [['--category', 'security'], 'No facts on main.\n', ''],
+      [['branches'], nothing, expect.stringMatching(/^\{"name":"main",.*"facts":0,.*\}\n$/)],
+      [['history'], 'Nothing has been consolidated.\n', ''],
+      [['history', '--agent', 'ann'], 'No run is like that.\n', ''],
+      [['search', 'anything'], 'Nothing fits.\n', ''],
+      [
+        ['consolidate', 'project'],
+        expect.stringMatching(/^0 lasting, 0 not\n {2}\S.*\n$/),
+        expect.stringMatching(/^\{.*\}\n$/),
+      ],
+    ] as const) {
+      expect({ args, ...(await place.errand('memory', ...args)) }).toEqual({ args, code: 0, out, err: '' })
+      expect({ args, ...(await place.errand('memory', ...args, '--json')) }).toEqual({
+        args,
+        code: 0,
+        out: asJson,
+        err: '',
+      })
+    }
+    await place.errand('add', 'Fix auth', '--team')
+    await place.errand('memory', 'remember', 'Seen here', '--branch', 'task/fix-auth')
+    expect((await place.errand('memory')).out).toBe(
+      'No facts on main. "errand memory branches" shows where there are some.\n',
+    )
+    expect(cells(await place.errand('memory', 'branches'))[2]?.[2]).toBe('1')
+  })
+
+  test('ends quietly when its reader goes away', async () => {
+    await using place = await empty()
+    for (const args of [['--json'], ['branches'], ['history', '--json']]) {
+      const run = place.start('memory', ...args)
+      run.child.stdout?.destroy()
+      expect(await run.ended).toMatchObject({ err: '' })
+    }
+  })
+
   test('S2-043 lists the facts of a branch: how certain, of which kind, who said them, and which are disputed', async () => {
     await using place = await story()
     expect(cells(await place.errand('memory'), 1)).toEqual([
@@ -88,6 +131,7 @@ describe('errand memory', () => {
       jsonLines(await place.errand('memory', '--json', '--branch', 'task/fix-auth', ...args)).map(({ text }) => text)
     expect(await named('--category', 'insight')).toEqual(['The form is slow'])
     expect(await named('--status', 'superseded')).toEqual([])
+    expect(await named('--status', 'active', '--category', 'decision')).toEqual([tokens(45), tokens(30)])
     const cut = await place.errand('memory', '--branch', 'task/fix-auth', '--limit', '1', '--json')
     expect(jsonLines(cut)).toMatchObject([
       { text: tokens(45), confidence: 0.7, status: 'active', disputed: true, branch: 'task/fix-auth', agentId: 'bob' },
@@ -157,8 +201,8 @@ describe('errand memory branches', () => {
       ['branch', 'status', 'facts', 'of'],
       ['main', 'active', '1'],
       ['· task/fix-auth', 'merged', '3', task],
-      ['· · task/fix-auth/ann', 'merged', '3', `ann, ${task}`],
-      ['· · task/fix-auth/bob', 'merged', '3', `bob, ${task}`],
+      ['· · task/fix-auth/ann', 'merged', '2', `ann, ${task}`],
+      ['· · task/fix-auth/bob', 'merged', '2', `bob, ${task}`],
     ])
     expect(jsonLines(await place.errand('memory', 'branches', '--json'))[1]).toMatchObject({
       name: 'task/fix-auth',
@@ -166,13 +210,17 @@ describe('errand memory branches', () => {
       status: 'merged',
       taskId: id,
       facts: 3,
-      moreFacts: false,
     })
   })
 
   test('S2-038 S2-108 is told of one that is closed, which takes nothing new and can be read', async () => {
     await using place = await story()
-    expect(await place.errand('memory', 'archive', 'task/fix-auth')).toMatchObject({ code: 0, err: '' })
+    const archived = await place.errand('memory', 'archive', 'task/fix-auth')
+    expect(archived).toEqual({ code: 0, out: 'task/fix-auth is archived.\n', err: '' })
+    expect(json(await place.errand('memory', 'archive', 'task/fix-auth', '--json'))).toEqual({
+      observations: 0,
+      branches: ['task/fix-auth', 'task/fix-auth/ann', 'task/fix-auth/bob'],
+    })
     const branches = jsonLines(await place.errand('memory', 'branches', '--json'))
     expect(branches.map(({ status }) => status)).toEqual(['active', 'archived', 'archived', 'archived'])
     const late = await place.errand('memory', 'remember', 'Late', '--branch', 'task/fix-auth', '--json')
@@ -267,15 +315,22 @@ describe('errand memory why', () => {
     const facts = jsonLines(
       await place.errand('memory', '--json', '--branch', 'task/fix-auth', '--category', 'decision'),
     )
+    const told: string[] = []
     for (const [fact, other] of [facts, facts.toReversed()]) {
-      const { contradictions } = json(await place.errand('memory', 'why', fact.id, '--json'))
-      expect(contradictions).toMatchObject([{ other: { id: other.id, text: other.text }, note: 'keep-both: numbers' }])
+      const { decisions, mentions, others } = json(await place.errand('memory', 'why', fact.id, '--json'))
+      const contradicted = [...decisions, ...mentions].filter(({ kind }) => kind === 'contradicted')
+      expect(contradicted).toMatchObject([{ note: 'keep-both: numbers' }])
+      expect(contradicted[0].otherId ?? contradicted[0].factId).toBe(other.id)
+      expect(others).toContainEqual(other)
       const { out } = await place.errand('memory', 'why', fact.id)
       expect(out).toMatch(new RegExp(`It is contradicted by:\\n {2}\\w+ on task/fix-auth .*: ${other.text}\\n$`))
+      const own = new RegExp(` ${fact.id.slice(5, 11)} (is contradicted by|contradicts) \\w{6}, and both stay`)
+      told.push(own.exec(out)?.[1] ?? '')
     }
+    expect(told.toSorted()).toEqual(['contradicts', 'is contradicted by'])
   })
 
-  test('S2-075 names the fact that says it now', async () => {
+  test('S2-075 names the fact that says it now, and what that one took the place of', async () => {
     await using place = await empty()
     await place.errand('task', 'join', '#1', '--as', 'ann')
     const state = async (confidence: string) => {
@@ -292,9 +347,29 @@ describe('errand memory why', () => {
     expect(json(await place.errand('memory', 'why', second, '--json'))).toMatchObject({
       fact: { id: second, status: 'active' },
       decisions: [],
-      contradictions: [],
+      mentions: [{ kind: 'superseded', factId: first, similarity: 1 }],
+      others: [{ id: first, status: 'superseded' }],
     })
-    expect((await place.errand('memory', 'why', second)).out).toContain('It was stated')
+    const survivor = await place.errand('memory', 'why', second)
+    expect(survivor.out).toContain(`takes the place of ${first.slice(5, 11)}, which says the same, 100 % alike`)
+    const alone = (await place.errand('memory', 'remember', 'Nobody asked')).out.trim()
+    expect((await place.errand('memory', 'why', alone)).out).toContain('It was stated')
+  })
+
+  test('tells of a fact that was carried on where it went, and of what it made more certain there', async () => {
+    await using place = await story()
+    const [, fact] = jsonLines(
+      await place.errand('memory', '--json', '--branch', 'task/fix-auth', '--category', 'decision'),
+    )
+    expect((await place.errand('memory', 'why', fact.id)).out).toMatch(
+      /main +\w{6} is carried over as \w{6} on main: 0\.90\n/,
+    )
+    const [bobs] = jsonLines(await place.errand('memory', '--json', '--branch', 'task/fix-auth/bob'))
+    expect(bobs.text).toMatch(/^bob found/)
+    const [, decision] = jsonLines(await place.errand('memory', '--json', '--branch', 'task/fix-auth/bob'))
+    expect((await place.errand('memory', 'why', decision.id)).out).toMatch(
+      / \w{6} confirms \w{6} on task\/fix-auth: 0\.80 → 0\.90, 100 % alike\n/,
+    )
   })
 
   test('takes any unique beginning of an id, on whichever branch', async () => {
@@ -330,6 +405,25 @@ describe('what is put into memory', () => {
     ])
   })
 
+  test('is kept on the branch that is named, with what came of it, and consolidated there alone', async () => {
+    await using place = await empty()
+    const observe = (...args: string[]) =>
+      place.errand('memory', 'observe', '--session', 's1', '--type', 'insight', ...args)
+    const { observationId } = json(
+      await observe('--branch', 'task/fix-auth', '--outcome', 'repaired', 'The lock was held', '--json'),
+    )
+    expect(observationId).toMatch(/^obs-\w+$/)
+    await observe('Known to all')
+    const onTask = ['session', '--session', 's1', '--branch', 'task/fix-auth']
+    expect((await place.errand('memory', 'consolidate', ...onTask)).out).toBe('1 observed, 1 new\n')
+    expect((await place.errand('memory', '--json')).out).toBe('')
+    const [fact] = jsonLines(await place.errand('memory', '--branch', 'task/fix-auth', '--json'))
+    expect(fact).toMatchObject({ text: 'The lock was held', observationId })
+    expect((await place.errand('memory', 'why', fact.id)).out).toContain(
+      'noted in session s1: The lock was held (insight, repaired)',
+    )
+  })
+
   test('is observed in the name of the agent that the environment names', async () => {
     await using place = await empty()
     await place.errand('task', 'join', '#1', '--as', 'ann')
@@ -348,6 +442,9 @@ describe('what is put into memory', () => {
     expect(jsonLines(await place.errand('memory', '--json'))).toMatchObject([
       { id: out.trim(), text: 'Dates are in UTC', category: 'pattern', confidence: 0.7 },
     ])
+    expect(json(await place.errand('memory', 'remember', 'Said to a script', '--json'))).toEqual({
+      factId: expect.stringMatching(/^fact-\w+$/),
+    })
     await place.errand('memory', 'remember', 'Fix the bug', '--confidence', '.95', '--branch', 'task/fix-auth')
     expect(jsonLines(await place.errand('memory', '--branch', 'task/fix-auth', '--json'))).toMatchObject([
       { category: 'bug_fix', confidence: 0.95 },
@@ -375,6 +472,17 @@ describe('what is put into memory', () => {
     })
   })
 
+  test('reaches the branch above by what lasts alone, if that is asked for', async () => {
+    await using place = await empty()
+    const state = (...args: string[]) => place.errand('memory', 'remember', ...args, '--branch', 'task/fix-auth')
+    await state('Dates are in UTC', '--category', 'decision', '--confidence', '.9')
+    await state('The form is slow')
+    await place.errand('memory', 'consolidate', 'task', '--task', '#1')
+    const merged = await place.errand('memory', 'merge', 'task/fix-auth', '--only', 'durable')
+    expect(merged.out).toBe('task/fix-auth: 1 fact merged\n')
+    expect(jsonLines(await place.errand('memory', '--json')).map(({ text }) => text)).toEqual(['Dates are in UTC'])
+  })
+
   test('S2-082 S2-106 is judged by task, and brought together by project', async () => {
     await using place = await empty()
     await place.errand('add', 'Fix more', '--team')
@@ -385,7 +493,8 @@ describe('what is put into memory', () => {
     const found = await place.errand('memory', 'consolidate', 'project', '--task', '#1', '--task', '#2')
     expect(found.out).toMatch(/^1 new, 1 lasting, 0 not\n {2}\S/)
     expect(jsonLines(await place.errand('memory', '--json'))).toMatchObject([{ confidence: 0.8, category: 'decision' }])
-    expect(json(await place.errand('memory', 'consolidate', 'project', '--json'))).toMatchObject({ durable: [] })
+    const onBranch = ['consolidate', 'project', '--branch', 'main', '--json']
+    expect(json(await place.errand('memory', ...onBranch))).toMatchObject({ durable: [] })
   })
 
   test('is found by words, the best first', async () => {

@@ -27,7 +27,7 @@ export const mcpVerb = defineVerb({
     '  --role R          its role: tasks for this role may be claimed, too',
     '  --board NAME      another board than main',
     '  --lease DURATION  how long it may be gone before others may take what it has claimed; default 1m',
-    '  --abilities LIST  what becomes a tool, with commas: board:*, task:get, …; default: the board, and what one needs of tasks',
+    '  --abilities LIST  what becomes a tool, with commas: board:*, task:get, …; default: the board, and what one needs of tasks; agent:*, objective:*, task:context, mem:* are those of teams and memory',
     '  --http            serves over HTTP instead, until Ctrl-C; each client names itself in the header x-errand-agent',
     '  --host H          the address to listen at; default 127.0.0.1',
     '  --port N          default: a free one',

@@ -5,6 +5,7 @@ import type { Call } from '../../../entities/call.ts'
 import type { Message } from '../../../entities/message.ts'
 import type { RunRecord } from '../../../entities/run.ts'
 import type { Task } from '../../../entities/task.ts'
+import type { TeamContext } from '../../../team/context.ts'
 import { describeConversation, usageOf } from '../conversation-text.ts'
 import { formatDuration } from '../duration.ts'
 import { exitCodes } from '../exit-code.ts'
@@ -12,7 +13,8 @@ import { print, printJson } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { formatTable } from '../table.ts'
 import { findTask } from '../task-ref.ts'
-import { ownerWords, stateWord, taskLabel } from '../task-words.ts'
+import { ownerWords, shortId, stateWord, taskLabel } from '../task-words.ts'
+import { contextOf } from '../team-text.ts'
 import { cleanLine, cleanText, firstLine, fitWidth } from '../terminal-text.ts'
 import { defineVerb } from '../verb.ts'
 
@@ -21,7 +23,7 @@ const timeFields: ReadonlySet<string> = new Set(['notBefore', 'deadline', 'lease
 
 export const showVerb = defineVerb({
   usage: 'show ID',
-  help: 'Shows everything about a task: its fields, its runs and calls, its conversation and the tokens it took, and why it does not run.',
+  help: 'Shows everything about a task: its fields, its runs and calls, its conversation and the tokens it took, how far its team is, and why it does not run.',
   options: {},
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [ref] }) {
@@ -40,16 +42,31 @@ interface Picture {
   runs: RunRecord[]
   calls: Call[]
   messages: Message[]
+  /** Of a task that has a branch of memory. */
+  team?: TeamPicture
+}
+
+interface TeamPicture {
+  branch: string
+  type: string | null
+  progress: TeamContext['progress']
 }
 
 async function takePicture(engine: Engine, task: Task): Promise<Picture> {
-  const [why, runs, calls, messages] = await Promise.all([
+  const [why, runs, calls, messages, team] = await Promise.all([
     engine.why(task.id),
     engine.runs(task.id),
     engine.calls(task.id),
     engine.messages(task.id),
+    teamPicture(engine, task),
   ])
-  return { task, why, runs, calls, messages }
+  return { task, why, runs, calls, messages, ...(team === undefined ? {} : { team }) }
+}
+
+async function teamPicture(engine: Engine, { id }: Task): Promise<TeamPicture | undefined> {
+  const { task, progress } = await contextOf(engine, id)
+  const { branch, type } = task
+  return branch === null ? undefined : { branch, type, progress }
 }
 
 function pictureJson({ task, ...rest }: Picture): Record<string, unknown> {
@@ -57,12 +74,12 @@ function pictureJson({ task, ...rest }: Picture): Record<string, unknown> {
   return { ...task, ...rest, ...(usage === undefined ? {} : { usage }) }
 }
 
-function describe({ task, why, runs, calls, messages }: Picture, columns: number | undefined): string[] {
+function describe({ task, why, runs, calls, messages, team }: Picture, columns: number | undefined): string[] {
   return [
     `${taskLabel(task)}: ${stateWord(task)}${task.owner === null ? '' : `, ${ownerWords(task)}`}`,
     `  ${cleanText(why.message)}`,
     '',
-    ...formatFields(task),
+    ...formatFields(task, team),
     ...section('runs', runs.map(runCells), ['run', 'attempt', 'outcome', 'started', 'took', 'error'], columns),
     ...section('calls', calls.map(callCells), ['call', 'run', 'status', 'error'], columns),
     ...describeConversation(messages),
@@ -70,14 +87,23 @@ function describe({ task, why, runs, calls, messages }: Picture, columns: number
 }
 
 /** The fields that say something; those that are empty or stand elsewhere in the picture are left out. */
-function formatFields(task: Task): string[] {
+function formatFields(task: Task, team: TeamPicture | undefined): string[] {
   const { seq: _seq, name: _name, ready: _ready, ...fields } = task
-  const told = Object.entries(fields).filter(([field, value]) => !isEmpty(value) && (field !== 'fence' || value !== 0))
+  const told = Object.entries({ ...fields, ...teamFields(task, team) }).filter(
+    ([field, value]) => !isEmpty(value) && (field !== 'fence' || value !== 0),
+  )
   const width = Math.max(...told.map(([field]) => field.length))
   return told.flatMap(([field, value]) => {
     const [first, ...rest] = formatValue(field, value).split('\n')
     return [`${field.padEnd(width)}  ${first}`, ...rest.map((line) => `${' '.repeat(width)}  ${line}`)]
   })
+}
+
+function teamFields(task: Task, team: TeamPicture | undefined): Record<string, string | null> {
+  if (team === undefined) return {}
+  const { total, done } = team.progress
+  const objectives = total === 0 ? null : `${done} of ${total} done: "errand task context ${shortId(task.id)}"`
+  return { branch: team.branch, type: team.type, objectives }
 }
 
 function formatValue(field: string, value: unknown): string {

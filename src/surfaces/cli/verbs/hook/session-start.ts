@@ -13,7 +13,9 @@ import {
   readHookInput,
 } from '../../hook-call.ts'
 import { printJson } from '../../io.ts'
+import { shellCommand } from '../../shell-words.ts'
 import { contextText, longestContext, readContext } from '../../task-context.ts'
+import { shortId } from '../../task-words.ts'
 import { cleanLine, cleanText } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
@@ -21,11 +23,13 @@ const mostShown = 20
 const widestLine = 200
 /** Characters that are left for how the task stands on the board, however much its team knows. */
 const leastOfBoard = 2_000
+/** As long as the id of a session may be in memory. */
+const longestSessionId = 500
 
 export const sessionStartVerb = defineVerb({
   usage: 'hook session-start [TASK] [--as NAME] [--board NAME] [--timeout DURATION]',
   help: [
-    "Prints the context of the session's task (TASK, else the one that ERRAND_TASK_ID, BM_TASK_ID or DAY1_TASK_ID names), as the JSON of a SessionStart hook: what its team knows, if it has one, and how it stands. Nothing for a task that there is not. Where none is named: what may be claimed on the board and what the agent holds, if there is anything. Takes the JSON of the hook on standard input.",
+    "Prints the context of the session's task (TASK, else the one that ERRAND_TASK_ID, BM_TASK_ID or DAY1_TASK_ID names), as the JSON of a SessionStart hook: what its team knows, if it has one, how it stands, and by which command the session keeps what it finds out. Nothing for a task that there is not. Where none is named: what may be claimed on the board and what the agent holds, if there is anything. Takes the JSON of the hook on standard input.",
     ...hookOptionsHelp,
   ].join('\n'),
   options: hookOptions,
@@ -33,13 +37,16 @@ export const sessionStartVerb = defineVerb({
   silent: true,
   run: (io, { values, positionals }) =>
     inTime(io, hookTimeout(values), async () => {
-      const session = inSession(io, await readHookInput(io))
+      const input = await readHookInput(io)
+      const session = inSession(io, input)
       const work = async (place: BoardAccess): Promise<string> => {
         const names = namesOfTask(io, positionals)
         if (names.length === 0) return boardContext(place, memberName(io, values))
         const id = await findNamed(place, names)
         // Somebody's task, and none of ours: the board has nothing to say about it (conformance S2-049).
-        return id === undefined ? '' : taskContext(place, id)
+        return id === undefined
+          ? ''
+          : taskContext(place, id, { sessionId: input.session_id, agent: memberName(io, values) })
       }
       const context = await withBoard(session, values, work, { folders: false })
       if (context === '') return
@@ -47,23 +54,38 @@ export const sessionStartVerb = defineVerb({
     }),
 })
 
-async function taskContext(place: BoardAccess, id: BoardRef): Promise<string> {
+/** Whose session it is, as far as that is known. */
+interface Session {
+  sessionId: string | undefined
+  agent: string | undefined
+}
+
+async function taskContext(place: BoardAccess, id: BoardRef, session: Session): Promise<string> {
   const context = await readContext(place, id)
-  const next = nextStep(context.task)
-  const team = cleanText(await teamContext(place, context.task.taskId)).slice(0, longestContext - leastOfBoard)
-  const before = team === '' ? '' : `${team}\n\n`
+  const team = await teamContext(place, context.task.taskId)
+  const next = `${team === undefined ? '' : howToObserve(team.taskId, session)}${nextStep(context.task)}`
+  const before = team === undefined ? '' : `${cleanText(team.text).slice(0, longestContext - leastOfBoard)}\n\n`
   return `${before}${contextText(context, longestContext - before.length - next.length)}${next}`
 }
 
-/** What the team knows that works on the task, or on one above it; empty where there is none (conformance S2-047). */
-async function teamContext({ engine }: BoardAccess, id: string): Promise<string> {
+/** Under the session's own id, for that is the one whose observations its end makes facts of. */
+function howToObserve(taskId: string, { sessionId, agent }: Session): string {
+  if (sessionId === undefined || sessionId.length > longestSessionId) return ''
+  const who = agent === undefined ? [] : ['--agent', cleanLine(agent)]
+  const where = ['--task', shortId(taskId), ...who, '--session', cleanLine(sessionId)]
+  const command = shellCommand('errand', 'memory', 'observe', ...where, '--type', 'insight', 'TEXT')
+  return `\n\nWhat you find out is kept for the team by: ${command} (or --type decision, discovery). It becomes facts when this session ends.`
+}
+
+/** What the team knows that works on the task, or on one above it; undefined where there is none (conformance S2-047). */
+async function teamContext({ engine }: BoardAccess, id: string): Promise<{ taskId: string; text: string } | undefined> {
   for (let taskId: string | null | undefined = id; taskId != null; taskId = (await engine.get(taskId))?.parentId) {
     const { task } = await engine.bus.call('task:context', { taskId }, fromHere)
     if (task === undefined || task.branch === null) continue
     const { text = '' } = await engine.bus.call('task:context', { taskId, format: 'text' }, fromHere)
-    return text
+    return { taskId, text }
   }
-  return ''
+  return undefined
 }
 
 /** What one may do with the task, as far as its state allows anything. */

@@ -3,6 +3,7 @@ import { fromHere } from '../../board-place.ts'
 import { exitCodes } from '../../exit-code.ts'
 import { print, printJson } from '../../io.ts'
 import { withLedger } from '../../open-ledger.ts'
+import { cleanLine } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
 export const archiveVerb = defineVerb({
@@ -14,7 +15,7 @@ export const archiveVerb = defineVerb({
     return await withLedger(io, values, async (engine) => {
       const archived = await engine.bus.call('mem:archive', { branch }, fromHere)
       if (values.json) printJson(io, archived)
-      else print(io, `${branch} is archived.`)
+      else print(io, `${cleanLine(branch)} is archived.`)
       return exitCodes.done
     })
   },

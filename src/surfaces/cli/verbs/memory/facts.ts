@@ -1,11 +1,13 @@
 // `errand memory facts`: the facts of a branch.
+import type { Engine } from '../../../../api.ts'
 import { factStatuses, mainBranch } from '../../../../entities/memory.ts'
 import { oneOf, wholeNumber } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
 import { exitCodes } from '../../exit-code.ts'
 import { note, print, printJson } from '../../io.ts'
-import { factTable } from '../../memory-text.ts'
+import { factTable, nothingKnown } from '../../memory-text.ts'
 import { withLedger } from '../../open-ledger.ts'
+import { cleanLine } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
 export const factsVerb = defineVerb({
@@ -34,13 +36,24 @@ export const factsVerb = defineVerb({
       status: values.status === undefined ? ('active' as const) : oneOf('status', values.status, factStatuses),
       limit: values.limit === undefined ? undefined : wholeNumber('limit', values.limit, 1),
     }
+    const isNarrowed = values.category !== undefined || values.status !== undefined
     return await withLedger(io, values, async (engine) => {
       const { facts, next } = await engine.bus.call('mem:facts', query, fromHere)
       if (values.json) for (const fact of facts) printJson(io, fact)
-      else if (facts.length === 0) print(io, `No facts on ${query.branch}.`)
+      else if (facts.length === 0) print(io, await whyNone(engine, query.branch, isNarrowed))
       else for (const line of factTable(facts, { branches: query.inherited }, io.stdout.columns)) print(io, line)
       if (next !== null) note(io, 'There are more: --limit.')
       return exitCodes.done
     })
   },
 })
+
+/** Who looks for the first time looks at main, where nothing may have come yet. */
+async function whyNone(engine: Engine, branch: string, isNarrowed: boolean): Promise<string> {
+  const none = `No facts on ${cleanLine(branch)}.`
+  if (branch !== mainBranch || isNarrowed) return none
+  const { branches, next } = await engine.bus.call('mem:branches', { counts: true, limit: mostLookedAt }, fromHere)
+  const isEmpty = next === null && branches.every(({ facts }) => facts === 0)
+  return isEmpty ? nothingKnown : `${none} "errand memory branches" shows where there are some.`
+}
+const mostLookedAt = 1_000

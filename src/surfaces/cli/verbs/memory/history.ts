@@ -36,11 +36,12 @@ export const historyVerb = defineVerb({
       branch: values.branch,
       limit: values.limit === undefined ? undefined : wholeNumber('limit', values.limit, 1),
     }
+    const isNarrowed = [values.type, values.task, values.agent, values.session, values.branch].some(Boolean)
     return await withLedger(io, values, async (engine) => {
       const taskId = await optionalTaskId(engine, values.task)
       const { history, next } = await engine.bus.call('mem:history', { ...filter, taskId }, fromHere)
       if (values.json) for (const run of history) printJson(io, run)
-      else if (history.length === 0) print(io, 'Nothing has been consolidated.')
+      else if (history.length === 0) print(io, isNarrowed ? 'No run is like that.' : 'Nothing has been consolidated.')
       else for (const line of historyTable(history, systemClock.now(), io.stdout.columns)) print(io, line)
       if (next !== null) note(io, 'There are more: --limit.')
       return exitCodes.done

@@ -1,5 +1,4 @@
 // `errand memory merge`: gives the facts of a branch to one above it.
-
 import { oneOf } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
 import { exitCodes } from '../../exit-code.ts'
@@ -7,6 +6,7 @@ import { print, printJson } from '../../io.ts'
 import { conflictLines } from '../../memory-text.ts'
 import { withLedger } from '../../open-ledger.ts'
 import { mergeWords } from '../../team-text.ts'
+import { cleanLine } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
 const selections = ['all', 'durable'] as const
@@ -30,7 +30,7 @@ export const mergeVerb = defineVerb({
       const merge = await engine.bus.call('mem:merge', request, fromHere)
       if (values.json) printJson(io, merge)
       else {
-        print(io, `${branch}: ${mergeWords(merge)}`)
+        print(io, `${cleanLine(branch)}: ${mergeWords(merge)}`)
         for (const line of conflictLines(merge.conflicts)) print(io, `  ${line}`)
       }
       return exitCodes.done

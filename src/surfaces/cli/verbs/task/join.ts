@@ -1,10 +1,13 @@
 // `errand task join`: an agent from outside begins to work on a team's task.
+import type { Task } from '../../../../entities/task.ts'
+import { ErrandError } from '../../../../errors.ts'
 import { fromHere, requireMember } from '../../board-place.ts'
 import { exitCodes } from '../../exit-code.ts'
 import { print, printJson } from '../../io.ts'
 import { withLedger } from '../../open-ledger.ts'
+import { shellCommand } from '../../shell-words.ts'
 import { findTask } from '../../task-ref.ts'
-import { taskLabel } from '../../task-words.ts'
+import { shortId, taskLabel } from '../../task-words.ts'
 import { contextTextOf, objectiveNumbers } from '../../team-text.ts'
 import { cleanLine } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
@@ -29,10 +32,13 @@ export const joinVerb = defineVerb({
     return await withLedger(io, values, async (engine) => {
       const task = await findTask(engine, ref)
       const request = { taskId: task.id, agentId, role: values.role, objectives }
-      const joined = await engine.bus.call('agent:join', request, fromHere)
+      const joined = await engine.bus.call('agent:join', request, fromHere).catch((error: unknown) => {
+        throw inFlags(error, task, agentId)
+      })
       if (values.json) printJson(io, joined)
       else {
         print(io, `${cleanLine(agentId)} works on ${taskLabel(task)}, on the branch ${cleanLine(joined.branch)}`)
+        for (const command of nextCommands(task, agentId)) print(io, `    ${command}`)
         print(io, '')
         print(io, await contextTextOf(engine, task.id))
       }
@@ -40,3 +46,20 @@ export const joinVerb = defineVerb({
     })
   },
 })
+
+/** What an agent at work needs next, as it is typed. */
+function nextCommands(task: Task, agentId: string): string[] {
+  const observe = ['--task', shortId(task.id), '--agent', agentId, '--session', 'NAME', '--type', 'insight', 'TEXT']
+  return [shellCommand('errand', 'memory', 'observe', ...observe), leaveCommand(task, agentId)]
+}
+
+function leaveCommand(task: Task, agentId: string): string {
+  return shellCommand('errand', 'task', 'leave', shortId(task.id), '--as', agentId)
+}
+
+/** The engine's refusal of an agent that is there already, with the command that would help. */
+function inFlags(error: unknown, task: Task, agentId: string): unknown {
+  if (!ErrandError.isInstance(error) || error.code !== 'ALREADY_ACTIVE') return error
+  const message = `${cleanLine(agentId)} works on ${taskLabel(task)} already, on the branch ${cleanLine(String(error.details['branch']))}. "${leaveCommand(task, agentId)}" ends that; then it may join again.`
+  return new ErrandError(error.code, message, error.details, error)
+}

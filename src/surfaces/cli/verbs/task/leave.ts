@@ -1,10 +1,13 @@
 // `errand task leave`: an agent has done its part of a team's task, and what it found reaches the team.
+import type { Task } from '../../../../entities/task.ts'
+import { ErrandError } from '../../../../errors.ts'
 import { fromHere, requireMember } from '../../board-place.ts'
 import { exitCodes } from '../../exit-code.ts'
 import { print, printJson } from '../../io.ts'
 import { withLedger } from '../../open-ledger.ts'
+import { shellCommand } from '../../shell-words.ts'
 import { findTask } from '../../task-ref.ts'
-import { taskLabel } from '../../task-words.ts'
+import { shortId, taskLabel } from '../../task-words.ts'
 import { mergeWords } from '../../team-text.ts'
 import { cleanLine } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
@@ -23,7 +26,9 @@ export const leaveVerb = defineVerb({
     return await withLedger(io, values, async (engine) => {
       const task = await findTask(engine, ref)
       const request = { taskId: task.id, agentId, summary: values.summary }
-      const left = await engine.bus.call('agent:complete', request, fromHere)
+      const left = await engine.bus.call('agent:complete', request, fromHere).catch((error: unknown) => {
+        throw inFlags(error, task, agentId)
+      })
       if (values.json) printJson(io, left)
       else {
         print(io, `${cleanLine(agentId)} has left ${taskLabel(task)}: ${mergeWords(left)}`)
@@ -34,3 +39,11 @@ export const leaveVerb = defineVerb({
     })
   },
 })
+
+/** The engine's refusal of an agent that has left already, with the command that would help. */
+function inFlags(error: unknown, task: Task, agentId: string): unknown {
+  if (!ErrandError.isInstance(error) || error.code !== 'NOT_ACTIVE') return error
+  const join = shellCommand('errand', 'task', 'join', shortId(task.id), '--as', agentId)
+  const message = `${cleanLine(agentId)} has left ${taskLabel(task)} already. "${join}" lets it come back.`
+  return new ErrandError(error.code, message, error.details, error)
+}

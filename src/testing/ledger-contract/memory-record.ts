@@ -1,0 +1,132 @@
+// The record of memory: runs of consolidation and what each decided, found from either of the two facts that a decision is about.
+import type { DecisionRecord } from '../../entities/memory.ts'
+import type { Reads } from '../../ledger/ledger.ts'
+import { branchRow, consolidationRow, decisionRow } from '../factories.ts'
+import { type Theme, write } from './contract-world.ts'
+
+/** Beyond every row. */
+const end = Number.MAX_SAFE_INTEGER
+
+export const memoryRecord: Theme = ({ describe, proves, expect }) => {
+  describe('the record of memory', () => {
+    proves('S2-100 is listed the latest first, by task, agent, session, type and either branch', async (ledger) => {
+      await write(ledger, (tx) => tx.branch.insert(branchRow({ name: 'side' })))
+      const merge = consolidationRow({
+        id: 'd',
+        type: 'merge',
+        sourceBranch: 'side',
+        sessionId: 's',
+        agentId: 'ann',
+        taskId: 'task-gone',
+        trigger: 'task:complete',
+        observationsProcessed: 1,
+        factsCreated: 2,
+        factsUpdated: 3,
+        factsDeduplicated: 4,
+        durable: 5,
+        ephemeral: 6,
+        merged: 7,
+        rejected: 8,
+        summary: `it's "so"`,
+      })
+      const seqs = await write(ledger, function* (tx) {
+        const given: number[] = []
+        for (const run of [
+          consolidationRow({ id: 'a', sessionId: 's' }),
+          consolidationRow({ id: 'b', type: 'task_checkpoint', taskId: 't', targetBranch: 'side' }),
+          consolidationRow({ id: 'c', agentId: 'ann', at: 1 }),
+          merge,
+        ]) {
+          given.push(yield* tx.consolidation.insert(run))
+        }
+        return given
+      })
+      expect(seqs).toEqual([1, 2, 3, 4])
+      expect(await ledger.read((tx) => tx.consolidation.get('d'))).toEqual({ ...merge, seq: 4 })
+      expect(await ledger.read((tx) => tx.consolidation.get('z'))).toBe(undefined)
+      const listed = async (filter: Parameters<Reads['consolidation']['list']>[0], limit = 9, before = end) =>
+        (await ledger.read((tx) => tx.consolidation.list(filter, limit, before))).map(({ id }) => id)
+      expect(await listed({})).toEqual(['d', 'c', 'b', 'a'])
+      expect(await listed({}, 2, 4)).toEqual(['c', 'b'])
+      expect(await listed({ taskId: 't' })).toEqual(['b'])
+      expect(await listed({ agentId: 'ann' })).toEqual(['d', 'c'])
+      expect(await listed({ sessionId: 's' })).toEqual(['d', 'a'])
+      expect(await listed({ type: 'session_end' })).toEqual(['c', 'a'])
+      expect(await listed({ branch: 'side' })).toEqual(['d', 'b'])
+      expect(await listed({ branch: 'side', type: 'merge' })).toEqual(['d'])
+    })
+
+    proves('keeps each decision, by the fact that it is about and by the run that took it', async (ledger) => {
+      const boosted: Omit<DecisionRecord, 'seq'> = decisionRow({
+        consolidationId: 'r2',
+        kind: 'boosted',
+        factId: 'f',
+        otherId: 'g',
+        observationId: 'o',
+        similarity: 17 / 19,
+        before: 70,
+        after: 80,
+        note: `it's "so"`,
+      })
+      await write(ledger, function* (tx) {
+        for (const id of ['r1', 'r2']) yield* tx.consolidation.insert(consolidationRow({ id }))
+        yield* tx.consolidation.decide(decisionRow({ consolidationId: 'r1', factId: 'f' }))
+        yield* tx.consolidation.decide(decisionRow({ consolidationId: 'r2', factId: 'g', similarity: 1 }))
+        yield* tx.consolidation.decide(boosted)
+      })
+      const expected = [
+        { ...decisionRow({ consolidationId: 'r1', factId: 'f' }), seq: 1 },
+        { ...boosted, seq: 3 },
+      ]
+      expect(await ledger.read((tx) => tx.consolidation.decisionsOn('f'))).toEqual(expected)
+      expect(await ledger.read((tx) => tx.consolidation.decisionsOn('z'))).toEqual([])
+      expect(await ledger.read((tx) => tx.consolidation.decisionsNaming('g', 9))).toEqual([{ ...boosted, seq: 3 }])
+      expect(await ledger.read((tx) => tx.consolidation.decisionsNaming('f', 9))).toEqual([])
+      const taken = async (run: string, limit: number, after: number) =>
+        (await ledger.read((tx) => tx.consolidation.decisions(run, limit, after))).map(({ seq }) => seq)
+      expect(await taken('r2', 9, 0)).toEqual([2, 3])
+      expect(await taken('r2', 1, 0)).toEqual([2])
+      expect(await taken('r2', 9, 2)).toEqual([3])
+      for (const odd of [{ kind: 'guessed' as 'created' }, { consolidationId: 'nobody' }]) {
+        const refused = write(ledger, (tx) =>
+          tx.consolidation.decide(decisionRow({ consolidationId: 'r1', factId: 'f', ...odd })),
+        )
+        await expect(refused).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
+      }
+    })
+
+    proves(
+      'keeps for a fact the latest decisions about others that name it, not those about itself',
+      async (ledger) => {
+        await write(ledger, function* (tx) {
+          yield* tx.consolidation.insert(consolidationRow({ id: 'r' }))
+          for (const [factId, otherId] of [
+            ['a', 'winner'],
+            ['winner', 'a'],
+            ['b', 'winner'],
+            ['c', 'other'],
+            ['a', 'winner'],
+          ] as const) {
+            yield* tx.consolidation.decide(decisionRow({ consolidationId: 'r', kind: 'superseded', factId, otherId }))
+          }
+        })
+        const naming = async (fact: string, limit = 9) =>
+          (await ledger.read((tx) => tx.consolidation.decisionsNaming(fact, limit))).map(({ seq, factId }) => [
+            seq,
+            factId,
+          ])
+        expect(await naming('winner')).toEqual([
+          [5, 'a'],
+          [3, 'b'],
+          [1, 'a'],
+        ])
+        expect(await naming('winner', 2)).toEqual([
+          [5, 'a'],
+          [3, 'b'],
+        ])
+        expect(await naming('a')).toEqual([[2, 'winner']])
+        expect(await naming('nobody')).toEqual([])
+      },
+    )
+  })
+}

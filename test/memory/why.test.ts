@@ -1,0 +1,168 @@
+// What a fact has to do with others: told from either side, and found by any unique beginning of its id.
+import { describe, expect, it } from 'vitest'
+import { createSequentialIds } from '../../src/testing/sequential-ids.ts'
+import { modelOf } from '../abilities/world.ts'
+import { refusalOf } from '../engine/world.ts'
+import { type Json, openMemory, sentence } from './world.ts'
+
+const thirty = 'requests to the billing service time out after 30 seconds'
+const sixty = 'requests to the billing service time out after 60 seconds'
+
+/** `kind of the other` for each decision that names the fact. */
+const mentioned = ({ mentions }: Json) =>
+  (mentions as Json[]).map(({ kind, factId }) => [kind as string, factId as string])
+
+describe('What was decided because of a fact', () => {
+  it('S2-104 Q-11 tells a contradiction to both that stay, with the ground', async () => {
+    const { see, call, session, facts } = await openMemory()
+    for (const text of [thirty, sixty]) await see(text)
+    await session()
+    const [newer, older] = await facts()
+    const [whyNewer, whyOlder] = [
+      await call('mem:why', { factId: newer?.['id'] }),
+      await call('mem:why', { factId: older?.['id'] }),
+    ]
+    const told = { note: 'keep-both: numbers', type: 'session_end', trigger: 'ability' }
+    expect(whyNewer['decisions']).toContainEqual(
+      expect.objectContaining({ kind: 'contradicted', otherId: older?.['id'], ...told }),
+    )
+    expect(whyNewer['mentions']).toEqual([])
+    expect(whyNewer['others']).toEqual([older])
+    expect(whyOlder['decisions']).toMatchObject([{ kind: 'created' }])
+    expect(whyOlder['mentions']).toMatchObject([{ kind: 'contradicted', factId: newer?.['id'], ...told }])
+    expect((whyOlder['mentions'] as Json[])[0]).not.toHaveProperty('otherId')
+    expect(whyOlder['others']).toEqual([newer])
+  })
+
+  it.each([
+    ['newest', sixty],
+    ['highest-confidence', thirty],
+  ] as const)('Q-11 tells the one that holds by “%s” what gave way to it', async (onContradiction, holds) => {
+    const { see, call, session, facts } = await openMemory({ memory: { onContradiction } })
+    for (const text of [thirty, thirty, sixty]) await see(text)
+    await session()
+    const [winner] = await facts('main', { status: 'active' })
+    const [loser] = await facts('main', { status: 'superseded' })
+    expect(winner?.['text']).toBe(holds)
+    const why = await call('mem:why', { factId: winner?.['id'] })
+    expect(mentioned(why)).toEqual([['settled', loser?.['id']]])
+    expect((why['mentions'] as Json[])[0]?.['note']).toBe(`${onContradiction}: numbers`)
+    expect(why['others']).toEqual([loser])
+  })
+
+  it('S2-075 S2-076 S2-105 tells whose place it took, where it was carried, and which summary came after it', async () => {
+    const { call, team, facts } = await openMemory()
+    const { taskId, branch, on } = await team('Fix Auth', 'ada')
+    const ada = { taskId, agentId: 'ada' }
+    const { factId: gone } = await call('mem:remember', { text: sentence, ...ada, confidence: 0.5 })
+    const { factId: survivor } = await call('mem:remember', { text: sentence, ...ada })
+    await call('mem:consolidate', { level: 'agent', ...ada })
+    const [firstSummary] = await facts(on('ada'), { category: 'summary' })
+    await call('mem:remember', { text: 'the cache is cold in the morning', ...ada })
+    await call('mem:consolidate', { level: 'agent', ...ada })
+    const [secondSummary] = await facts(on('ada'), { category: 'summary', status: 'active' })
+    await call('mem:merge', { branch: on('ada') })
+    const copies = await facts(branch)
+    const copy = copies.find(({ originId }) => originId === survivor)
+    const why = await call('mem:why', { factId: survivor })
+    expect(mentioned(why)).toEqual([
+      ['superseded', gone],
+      ['carried', copy?.['id']],
+    ])
+    expect((why['others'] as Json[]).map(({ id }) => id as string)).toEqual([gone, copy?.['id']])
+    expect(mentioned(await call('mem:why', { factId: firstSummary?.['id'] }))).toEqual([
+      ['summarized', secondSummary?.['id']],
+    ])
+    expect(mentioned(await call('mem:why', { factId: copy?.['id'] }))).toEqual([])
+  })
+
+  it('is cut to the latest hundred of a fact that many gave way to, and says so', async () => {
+    const { call, team, facts } = await openMemory()
+    const { taskId, on } = await team('Fix Auth', 'ada')
+    const ada = { taskId, agentId: 'ada' }
+    for (let n = 0; n < 101; n++) await call('mem:remember', { text: sentence, ...ada, confidence: 0.5 })
+    const { factId } = await call('mem:remember', { text: sentence, ...ada })
+    await call('mem:consolidate', { level: 'agent', ...ada })
+    const why = await call('mem:why', { factId })
+    expect(why).toMatchObject({ moreMentions: true, decisions: [] })
+    // The losers are told by age, and of them the first is left out.
+    const losers = (await facts(on('ada'), { status: 'superseded' })).map(({ id }) => id as string).reverse()
+    expect(losers).toHaveLength(101)
+    expect(mentioned(why)).toEqual(losers.slice(1).map((id) => ['superseded', id]))
+    expect((why['others'] as Json[]).map(({ id }) => id as string)).toEqual(losers.slice(1))
+    expect(await call('mem:why', { factId: losers[0] })).not.toHaveProperty('moreMentions')
+  })
+})
+
+describe('A fact', () => {
+  it('is named by its id or any unique beginning of it, with or without “fact-”', async () => {
+    const { call } = await openMemory()
+    const { factId } = (await call('mem:remember', { text: sentence })) as { factId: string }
+    for (const ref of [factId, factId.slice(0, 9), factId.slice('fact-'.length), factId.slice(5, 9), 'fact-'])
+      expect((await call('mem:why', { factId: ref }))['fact']).toMatchObject({ id: factId })
+    for (const ref of ['fact-%', 'FACT-', "'", factId.slice(1), `${factId}a`]) {
+      const { details } = await refusalOf(call('mem:why', { factId: ref }), 'NOT_FOUND')
+      expect(details).toMatchObject({ factId: ref })
+    }
+  })
+
+  it('is not guessed where several begin so, which are named; a whole id stands for itself', async () => {
+    const { call } = await openMemory({ ids: createSequentialIds() })
+    const ids: string[] = []
+    for (let n = 0; n < 30; n++) ids.push((await call('mem:remember', { text: `fact ${n}` }))['factId'] as string)
+    const whole = ids.find((id) => ids.some((other) => other !== id && other.startsWith(id))) as string
+    for (const ref of [whole, whole.slice('fact-'.length)])
+      expect((await call('mem:why', { factId: ref }))['fact']).toMatchObject({ id: whole })
+    const { details, message } = await refusalOf(call('mem:why', { factId: 'fact-' }), 'INVALID_INPUT')
+    expect(details).toMatchObject({ factId: 'fact-', candidates: ids.toSorted().slice(0, 10) })
+    expect(message).toContain(' and others. ')
+  })
+
+  it('S2-016 X-037 is not found by a beginning by who does not read it, and counts for nothing', async () => {
+    const { call, engine, as, team } = await openMemory({ ids: createSequentialIds() })
+    const { branch } = await team('Fix Auth')
+    const { id } = await engine.create({ name: 'alone' })
+    const alone = as(modelOf(id))
+    const { factId: hidden } = await call('mem:remember', { text: sentence, branch })
+    await refusalOf(alone('mem:why', { factId: hidden }), 'FORBIDDEN')
+    const { details } = await refusalOf(alone('mem:why', { factId: 'fact-' }), 'NOT_FOUND')
+    expect(details).not.toHaveProperty('candidates')
+    const { factId: known } = await call('mem:remember', { text: sentence })
+    expect((await alone('mem:why', { factId: 'fact-' }))['fact']).toMatchObject({ id: known })
+    await refusalOf(call('mem:why', { factId: 'fact-' }), 'INVALID_INPUT')
+  })
+
+  it('S2-016 tells a task nothing of facts that it does not read, also where a decision names them', async () => {
+    const { call, engine, as, team } = await openMemory({ memory: { onContradiction: 'newest' } })
+    const { branch } = await team('Fix Auth')
+    const { id } = await engine.create({ name: 'alone' })
+    const { factId } = await call('mem:remember', { text: thirty, branch })
+    await call('mem:merge', { branch })
+    const { facts } = await call('mem:facts', {})
+    const [copy] = facts as Json[]
+    const why = await as(modelOf(id))('mem:why', { factId: copy?.['id'] })
+    expect(why).toMatchObject({ sources: [], others: [], mentions: [] })
+    expect(mentioned(await call('mem:why', { factId }))).toEqual([['carried', copy?.['id']]])
+  })
+})
+
+describe('Branches', () => {
+  it('say how many facts hold on each when they are asked to count, without summaries and what was superseded', async () => {
+    const { call, team } = await openMemory()
+    const { taskId, branch, on } = await team('Fix Auth', 'ada')
+    const ada = { taskId, agentId: 'ada' }
+    for (const text of [sentence, sentence, thirty]) await call('mem:remember', { text, ...ada })
+    await call('mem:consolidate', { level: 'agent', ...ada })
+    await call('mem:remember', { text: thirty })
+    const { branches } = await call('mem:branches', { counts: true })
+    expect((branches as Json[]).map(({ name, facts }) => [name as string, facts as number])).toEqual([
+      ['main', 1],
+      [branch, 0],
+      [on('ada'), 2],
+    ])
+    const page = await call('mem:branches', { counts: true, limit: 1, after: 2 })
+    expect(page['branches']).toMatchObject([{ name: on('ada'), facts: 2 }])
+    const uncounted = await call('mem:branches', {})
+    for (const each of uncounted['branches'] as Json[]) expect(each).not.toHaveProperty('facts')
+  })
+})
