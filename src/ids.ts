@@ -1,5 +1,5 @@
 // Identity and chance as a port: the only file that draws random numbers. Tests inject a counter.
-import { randomFillSync } from 'node:crypto'
+import { createHash, randomFillSync } from 'node:crypto'
 
 /** Makes ids and random numbers. `next('task')` must give `task-` and lower-case letters and digits, never the same twice. */
 export interface Ids {
@@ -27,4 +27,9 @@ export function createRandomIds(): Ids {
     },
     random: () => Math.random(),
   }
+}
+
+/** The id of what is made once under an identity: said again after a crash, it is the same one. */
+export function idUnder(prefix: string, identity: string): string {
+  return `${prefix}-${createHash('sha256').update(identity).digest('hex').slice(0, 26)}`
 }

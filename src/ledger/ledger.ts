@@ -307,7 +307,10 @@ export interface Reads {
      * is alike is missing. Found through an index of words, the rarest first, never by reading all facts.
      */
     candidates(branch: string, words: readonly string[], threshold: number): Op<FactRecord[]>
-    /** Active facts of a branch, summaries excluded, that are about the same subject (see `subjectOf`); none for ''. */
+    /**
+     * Active facts of a branch, summaries excluded, that are about the same subject (see `subjectOf`), oldest first; of more than a
+     * hundred the latest. None for ''.
+     */
     sameSubject(branch: string, subject: string): Op<FactRecord[]>
     /** Active facts of a branch, summaries excluded, that have not been compared under this measure, by age. */
     uncompared(branch: string, measure: string, limit: number): Op<FactRecord[]>

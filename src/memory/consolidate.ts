@@ -66,7 +66,7 @@ function* branchesOfSession(
   { branch, taskId, agentId }: ConsolidateRequest,
 ): Op<string[]> {
   if (branch !== undefined) return [(yield* branchOfTeam(tx, caller, branch)).name]
-  if (agentId !== undefined || caller.taskId !== undefined) {
+  if ((taskId !== undefined && agentId !== undefined) || caller.taskId !== undefined) {
     return [(yield* branchMeant(tx, caller, { taskId, agentId }, 'write')).name]
   }
   const meant = yield* branchMeant(tx, caller, { taskId }, 'write')

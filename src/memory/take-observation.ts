@@ -5,6 +5,7 @@ import { categoryNamed, firstConfidence, summaryCategory, toHundredths } from '.
 import { inferCategory } from '../entities/fact-category.ts'
 import type { ObservationType } from '../entities/memory.ts'
 import { ErrandError } from '../errors.ts'
+import { idUnder } from '../ids.ts'
 import { checkText } from '../json.ts'
 import { type Op, writing } from '../ledger/ledger.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
@@ -20,6 +21,8 @@ export interface Observed extends Whereabouts {
   type: ObservationType
   content: string
   outcome?: string | undefined
+  /** Of the call that says so: repeated, it says it once. */
+  identity?: string | undefined
 }
 
 /** @throws ErrandError NOT_FOUND for branch or task, BRANCH_CLOSED, FORBIDDEN */
@@ -29,13 +32,14 @@ export async function takeObservation(
   given: Observed,
 ): Promise<{ observationId: string }> {
   const moment = await host.moment()
-  const { sessionId, type, content, outcome = null, taskId = null, agentId = null } = given
+  const { sessionId, type, content, outcome = null, taskId = null, agentId = null, identity } = given
+  const own = identity === undefined ? {} : { id: idUnder('obs', identity) }
   const { consolidateEvery } = host.memory
   const stored = await host.step(
     writing('observe', function* (tx): Op<{ observationId: string; branch: string; isDue: boolean }> {
       const { name: branch } = yield* branchMeant(tx, caller, given, 'write')
       const writer = { moment, nextId: (prefix: string) => host.nextId(prefix) }
-      const observation = { sessionId, branch, type, content, outcome, taskId, agentId }
+      const observation = { ...own, sessionId, branch, type, content, outcome, taskId, agentId }
       const { observationId } = yield* observe(tx, writer, observation)
       const isDue =
         consolidateEvery !== null && (yield* tx.observation.countPending(branch, sessionId)) >= consolidateEvery
@@ -62,11 +66,14 @@ export interface Remembered extends Whereabouts {
   /** 0 to 1. */
   confidence?: number | undefined
   sessionId?: string | undefined
+  /** Of the call that says so: repeated, it says it once. */
+  identity?: string | undefined
 }
 
 /** @throws ErrandError NOT_FOUND for branch or task, BRANCH_CLOSED, FORBIDDEN, INVALID_INPUT for the category of summaries */
 export async function remember(host: MemoryHost, caller: Caller, given: Remembered): Promise<{ factId: string }> {
-  const { sessionId = null, taskId = null, agentId = null, confidence } = given
+  const { sessionId = null, taskId = null, agentId = null, confidence, identity } = given
+  const own = identity === undefined ? undefined : idUnder('fact', identity)
   const text = checkText(given.text, 'the text')
   const category = categoryNamed(given.category ?? inferCategory('insight', text, host.memory.categoryRules))
   if (category === summaryCategory) {
@@ -80,10 +87,11 @@ export async function remember(host: MemoryHost, caller: Caller, given: Remember
   return host.step(
     writing('remember', function* (tx): Op<{ factId: string }> {
       const { name } = yield* branchMeant(tx, caller, given, 'write')
+      if (own !== undefined && (yield* tx.fact.get(own)) !== undefined) return { factId: own }
       const branch = yield* requireOpenBranch(tx, name)
       const fact = yield* insertFact(
         tx,
-        { moment, nextId: (prefix) => host.nextId(prefix) },
+        { moment, nextId: (prefix) => own ?? host.nextId(prefix) },
         {
           branch: name,
           text,

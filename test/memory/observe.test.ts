@@ -50,6 +50,28 @@ describe('An observation', () => {
     expect(observations).toMatchObject([{ taskId, agentId: 'ada' }])
   })
 
+  it('and a fact that is stated, are kept once under the identity of their call', async () => {
+    const { engine, call } = await openMemory()
+    const seen = { sessionId: 's1', type: 'insight', content: 'so it is' } as const
+    const say = (identity: string) => engine.bus.call('mem:observe', seen, { identity })
+    const know = (identity: string) => engine.bus.call('mem:remember', { text: 'so it is' }, { identity })
+    const [first, again, other] = [await say('t/1'), await say('t/1'), await say('t/2')]
+    expect([again, other.observationId === first.observationId]).toEqual([first, false])
+    expect((await call('mem:observations', {}))['observations']).toHaveLength(2)
+    // Taken up meanwhile, or superseded: what was said once is not said again.
+    await call('mem:consolidate', { level: 'session', sessionId: 's1' })
+    expect([await say('t/1'), await know('t/3'), await know('t/3')]).toEqual([
+      first,
+      { factId: expect.stringMatching(/^fact-[0-9a-f]{26}$/) },
+      await know('t/3'),
+    ])
+    expect(engine.bus.get('mem:observe')?.onInterrupt).toBe('rerun')
+    expect((await call('mem:facts', {}))['facts']).toHaveLength(2)
+    expect(await call('mem:consolidate', { level: 'session', sessionId: 's1' })).toMatchObject({
+      observationsProcessed: 0,
+    })
+  })
+
   it('may be given in the spelling of the document, but not in both', async () => {
     const { call } = await openMemory()
     const said = { type: 'insight', content: 'so it is' }

@@ -208,5 +208,8 @@ describe('The threshold', () => {
       [],
     ])
     expect(await session('s1', { taskId })).toMatchObject({ observationsProcessed: 0 })
+    await see('rivers carry sand', { taskId, agentId: 'ada' })
+    // Whose session it was is for the history, where no task is named.
+    expect(await session('s1', { agentId: 'ada' })).toMatchObject({ observationsProcessed: 2, factsCreated: 2 })
   })
 })

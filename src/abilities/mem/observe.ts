@@ -34,7 +34,9 @@ export function memObserve(host: AbilityHost) {
     description: 'Keeps an observation in memory: an insight, a decision, a discovery, the use of a tool, an error.',
     input: eitherCase(inputSchema),
     output: z.object({ observationId: z.string() }),
-    handle: ({ sessionId, ...given }, { caller }) =>
-      takeObservation(host, caller, { ...given, sessionId: requireSession(sessionId, caller) }),
+    // Kept once under the identity of its call, so to say it again does no harm.
+    onInterrupt: 'rerun',
+    handle: ({ sessionId, ...given }, { caller, identity }) =>
+      takeObservation(host, caller, { ...given, identity, sessionId: requireSession(sessionId, caller) }),
   })
 }

@@ -34,6 +34,8 @@ export function memRemember(host: AbilityHost) {
     description: 'Keeps a fact in memory that is known to be so.',
     input: eitherCase(inputSchema),
     output: z.object({ factId: z.string() }),
-    handle: (given, { caller }) => remember(host, caller, given),
+    // Kept once under the identity of its call, so to say it again does no harm.
+    onInterrupt: 'rerun',
+    handle: (given, { caller, identity }) => remember(host, caller, { ...given, identity }),
   })
 }
