@@ -1,5 +1,5 @@
 // Faults that the checks of the team's story must find: ledgers on which the engine does what it must not.
-import { type Ledger, type Op, type Step, type Tx, writing } from '../../src/ledger/ledger.ts'
+import { type Ledger, type Op, type Reads, type Step, type Tx, writing } from '../../src/ledger/ledger.ts'
 
 type Observation = Parameters<Tx['observation']['insert']>[0]
 
@@ -35,10 +35,11 @@ function keep(late: Observation[]) {
   }
 }
 
-/** Nobody sees that an agent has been completed already: whoever comes second does it again. */
+/** Nobody sees that an agent has been completed already: whoever looks after the end of its task does it again. */
 export function forgettingEnds(inner: Ledger): Ledger {
   return {
     ...delegated(inner),
+    read: (query) => inner.read((tx) => query({ ...tx, team: { ...tx.team, stintOfWorker: everActive(tx) } })),
     step: <L, D, R>(step: Step<L, D, R>) =>
       inner.step({
         ...step,
@@ -53,6 +54,15 @@ export function forgettingEnds(inner: Ledger): Ledger {
 function stillActive(tx: Tx): Tx['team']['latestStint'] {
   return function* (taskId, agentId) {
     const stint = yield* tx.team.latestStint(taskId, agentId)
+    return stint && { ...stint, status: 'active' }
+  }
+}
+
+function everActive(tx: Reads): Reads['team']['stintOfWorker'] {
+  return function* (workerId) {
+    const teamId = (yield* tx.task.get(workerId))?.policy.team?.taskId
+    if (teamId === undefined) return undefined
+    const stint = (yield* tx.team.stints(teamId)).findLast((each) => each.workerId === workerId)
     return stint && { ...stint, status: 'active' }
   }
 }
