@@ -4,6 +4,7 @@ import { abilityListSchema } from './entities/ability-pattern.ts'
 import { eventTypes } from './entities/event.ts'
 import { type ContradictionPolicy, contradictionPolicies } from './entities/memory.ts'
 import { childFailurePolicies, dependencyFailurePolicies, onInterruptPolicies, taskStatuses } from './entities/task.ts'
+import { mostObjectives } from './entities/team.ts'
 import { executorOptionsSchema, isExecutor } from './executor.ts'
 
 const name = z.string().trim().min(1).max(500)
@@ -51,7 +52,7 @@ export const teamFields = {
         'expected what is to be reached, as a text or { description }, of 1 to 10,000 characters',
       ),
     )
-    .max(1_000)
+    .max(mostObjectives)
     .optional(),
   parentBranch: z.string().trim().min(1).max(1_000).optional(),
   durableThreshold: z.number().min(0).max(1).optional(),

@@ -8,3 +8,10 @@
 export function storableText(text: string): string {
   return text.toWellFormed().replaceAll('\u0000', '\uFFFD')
 }
+
+/** At most so many UTF-16 units; what is cut ends with an ellipsis, and never with half a letter. */
+export function clipped(text: string, most: number): string {
+  if (text.length <= most) return text
+  const start = text.slice(0, most - 1)
+  return `${/[\uD800-\uDBFF]$/.test(start) ? start.slice(0, -1) : start}…`
+}

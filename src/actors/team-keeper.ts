@@ -7,6 +7,7 @@ import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../entities/team.ts'
 import { ErrandError } from '../errors.ts'
 import type { Ledger, Op, Reads } from '../ledger/ledger.ts'
+import { clipped } from '../storable-text.ts'
 import type { Feed } from './feed.ts'
 
 /** What is done to a team, each in one step that looks again whether it is due. */
@@ -217,6 +218,5 @@ function summaryOf({ status, result, error, statusReason }: TaskRecord): string 
     status === 'completed'
       ? said
       : [status, status === 'failed' ? error?.message : statusReason].filter((part) => part != null).join(': ')
-  if (text === undefined || text.trim() === '') return undefined
-  return text.length <= longestSummary ? text : `${text.slice(0, longestSummary - 1).toWellFormed()}…`
+  return text === undefined || text.trim() === '' ? undefined : clipped(text, longestSummary)
 }

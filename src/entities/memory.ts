@@ -20,6 +20,14 @@ export type BranchStatus = (typeof branchStatuses)[number]
 export const factStatuses = ['active', 'superseded'] as const
 export type FactStatus = (typeof factStatuses)[number]
 
+/** What a checkpoint may say of a fact: that it outlasts its task, or not. */
+export const factVerdicts = ['durable', 'ephemeral'] as const
+export type FactVerdict = (typeof factVerdicts)[number]
+
+/** At which level somebody may ask for consolidation: of one session, of an agent, of a task, across tasks. */
+export const consolidationLevels = ['session', 'agent', 'task', 'project'] as const
+export type ConsolidationLevel = (typeof consolidationLevels)[number]
+
 /** What a run of consolidation was about (conformance S2-096, Q-10), and the merge of one branch into another. */
 export const consolidationTypes = [
   'session_end',
@@ -90,7 +98,7 @@ export interface FactRecord {
   /** It contradicts another one, and both were kept. */
   disputed: boolean
   /** What the latest checkpoint of its task said of it; null before the first. */
-  verdict: 'durable' | 'ephemeral' | null
+  verdict: FactVerdict | null
   /** Under which measure of likeness it has been compared with all active facts of its branch; null when it has not. */
   comparedBy: string | null
   /** The fact of the branch above that holds it since a merge, and the confidence that was carried there. */

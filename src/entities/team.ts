@@ -1,6 +1,12 @@
 // Team tasks: what is known of a task that several agents work on, beside the task's own row. Vocabulary and shapes of what is
 // stored; what is done with them lives in `team/`.
 
+/** Characters of the name under which an agent works in a team. */
+export const longestAgentId = 100
+
+/** Objectives that one task may have. */
+export const mostObjectives = 1_000
+
 /** In the order in which they are usually passed; any may follow any other (conformance C-65). */
 export const objectiveStatuses = ['todo', 'active', 'done', 'blocked'] as const
 export type ObjectiveStatus = (typeof objectiveStatuses)[number]

@@ -13,6 +13,7 @@ import type {
   DecisionRecord,
   FactRecord,
   FactStatus,
+  FactVerdict,
   ObservationRecord,
   ObservationType,
 } from '../entities/memory.ts'
@@ -106,7 +107,7 @@ export interface FactFilter {
   agentId?: string
   sessionId?: string
   /** Only what a checkpoint has found so. */
-  verdict?: 'durable' | 'ephemeral'
+  verdict?: FactVerdict
   disputed?: boolean
 }
 
@@ -126,14 +127,14 @@ export interface TeamFilter {
   statuses?: readonly TaskStatus[]
 }
 
-/** How many tasks of a type there were, and what they came to. Times are sums of milliseconds over the settled ones. */
+/** How many tasks of a type there were, and what they came to. */
 export interface TypeCount {
   type: string | null
   total: number
   completed: number
   failed: number
   canceled: number
-  /** From creation to completion, of the completed ones. */
+  /** The sum of milliseconds from creation to completion, of the completed ones. */
   completedMs: number
 }
 

@@ -2,15 +2,13 @@
 // it says something else (conformance S2-076).
 import { firstConfidence, summaryCategory } from '../entities/confidence.ts'
 import type { BranchRecord, FactRecord } from '../entities/memory.ts'
+import { everyRow } from '../ledger/every-row.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import type { ConsolidationRun } from './consolidation-run.ts'
+import { counted } from './counted.ts'
 import type { Deliberation } from './deliberate.ts'
 import { insertFact, supersedeFact } from './fact-writes.ts'
-import { shortened } from './shortened.ts'
-
-const keyFindings = 5
-const longestFinding = 200
-const allFacts = 1_000_000
+import { keyFindings } from './key-findings.ts'
 
 /** The text of the summary, or null for an agent without facts. */
 export function* refreshSummary(
@@ -20,7 +18,7 @@ export function* refreshSummary(
   branch: BranchRecord,
   agentId: string,
 ): Op<string | null> {
-  const all = yield* tx.fact.active(branch.name, 0, allFacts)
+  const all = yield* everyRow((after, limit) => tx.fact.active(branch.name, after, limit))
   // On a branch of its own all facts are the agent's; on one that it shares, those that it found.
   const facts = branch.agentId === agentId ? all : all.filter((fact) => fact.agentId === agentId)
   const known = yield* tx.fact.summaryOf(branch.name, agentId)
@@ -42,8 +40,5 @@ export function* refreshSummary(
 }
 
 function summaryOf(agentId: string, facts: readonly FactRecord[]): string {
-  const surest = facts.toSorted((a, b) => b.confidence - a.confidence || a.seq - b.seq).slice(0, keyFindings)
-  const findings = surest.map(({ text }) => shortened(text, longestFinding).replace(/[.;\s]+$/, ''))
-  const count = facts.length === 1 ? '1 fact' : `${facts.length} facts`
-  return `${agentId} found ${count}. Key findings: ${findings.join('; ')}.`
+  return `${agentId} found ${counted(facts.length, 'fact')}. Key findings: ${keyFindings(facts)}.`
 }

@@ -3,11 +3,13 @@
 import type { Caller } from '../bus/caller.ts'
 import { type Conversation, conversationOf } from '../entities/conversation.ts'
 import { mainBranch, type ObservationType } from '../entities/memory.ts'
-import { type Op, type Reads, type Tx, writing } from '../ledger/ledger.ts'
-import { setBranchStatus } from '../steps/branch.ts'
-import { storableText } from '../storable-text.ts'
+import { everyRow } from '../ledger/every-row.ts'
+import { type Op, writing } from '../ledger/ledger.ts'
+import { nearestOpenBranch, setBranchStatus } from '../steps/branch.ts'
+import { clipped, storableText } from '../storable-text.ts'
 import { consolidatePending } from './consolidate-session.ts'
 import { deliberate } from './deliberate.ts'
+import { writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
 import { observe } from './observe.ts'
 import { branchOfTeam, standingOf } from './standing.ts'
@@ -41,11 +43,11 @@ export async function archiveTask(
   context: readonly ChatLine[],
 ): Promise<number> {
   const moment = await host.moment()
-  const writer = { moment, nextId: (prefix: string) => host.nextId(prefix) }
+  const writer = writerAt(moment, host)
   return host.step(
     writing('archive task', function* (tx): Op<number> {
       const { branch: own, team, agentId } = yield* standingOf(tx, taskId)
-      const branch = yield* firstOpen(tx, own)
+      const branch = yield* nearestOpenBranch(tx, own)
       if (caller.taskId !== undefined) yield* branchOfTeam(tx, caller, branch)
       const task = yield* tx.task.get(taskId)
       const kept =
@@ -60,11 +62,6 @@ export async function archiveTask(
       return added
     }),
   )
-}
-
-function* firstOpen(tx: Reads, branch: string): Op<string> {
-  const lineage = yield* tx.branch.lineage(branch)
-  return lineage.find(({ status }) => status !== 'archived')?.name ?? mainBranch
 }
 
 /** Under the ids that they have where they are observed while the task works. */
@@ -114,7 +111,7 @@ function answered(id: string, content: string): Kept {
 }
 
 function cut(text: string, characters: number): string {
-  return storableText(text.length <= characters ? text : `${text.slice(0, characters - 1)}…`)
+  return storableText(clipped(text, characters))
 }
 
 function textOf(value: unknown): string {
@@ -132,14 +129,9 @@ export function archiveBranch(host: MemoryHost, caller: Caller, name: string): P
       }
       yield* setBranchStatus(tx, branch, 'archived', d.moment)
       closed.push(branch.name)
-      open.push(...(yield* childrenOf(tx, branch.name)))
+      const parent = branch.name
+      open.push(...(yield* everyRow((after, limit) => tx.branch.list({ parent }, limit, after))))
     }
     return closed
   })
-}
-
-const allBranches = 1_000_000
-
-function* childrenOf(tx: Tx, parent: string) {
-  return yield* tx.branch.list({ parent }, allBranches, 0)
 }

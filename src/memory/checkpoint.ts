@@ -3,13 +3,15 @@
 import { type DurableRule, isDurable } from '../entities/confidence.ts'
 import type { FactRecord } from '../entities/memory.ts'
 import type { TeamRecord } from '../entities/team.ts'
+import { everyRow } from '../ledger/every-row.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { consolidatePending } from './consolidate-session.ts'
 import { type Consolidated, ConsolidationRun, sumOf } from './consolidation-run.ts'
+import { counted } from './counted.ts'
 import type { Deliberation } from './deliberate.ts'
 import { markFact } from './fact-writes.ts'
+import { keyFindings } from './key-findings.ts'
 import { durableRuleOf } from './memory-settings.ts'
-import { shortened } from './shortened.ts'
 
 export interface CheckpointRequest {
   team: TeamRecord
@@ -25,10 +27,6 @@ export interface Checkpoint extends Consolidated {
   summary: string
 }
 
-const allFacts = 1_000_000
-const namedFindings = 5
-const longestFinding = 200
-
 /** What was observed on the branch itself is consolidated first, in runs of their own, and counted in what is returned. */
 export function* checkpointTask(tx: Tx, d: Deliberation, { team, taskId, trigger }: CheckpointRequest): Op<Checkpoint> {
   const sessions = yield* consolidatePending(tx, d, { branch: team.branch, trigger })
@@ -40,7 +38,7 @@ export function* checkpointTask(tx: Tx, d: Deliberation, { team, taskId, trigger
     trigger,
   })
   const rule = durableRuleOf(d.settings, team)
-  const facts = yield* tx.fact.active(team.branch, 0, allFacts)
+  const facts = yield* everyRow((after, limit) => tx.fact.active(team.branch, after, limit))
   for (const fact of facts) yield* judge(tx, d, run, fact, rule)
   const durable = facts.filter((fact) => isDurable(fact, rule))
   const ephemeral = facts.length - durable.length
@@ -58,9 +56,6 @@ function* judge(tx: Tx, d: Deliberation, run: ConsolidationRun, fact: FactRecord
 }
 
 function summaryOf(branch: string, durable: readonly FactRecord[], ephemeral: number): string {
-  const counts = `${durable.length} durable and ${ephemeral} ephemeral ${ephemeral === 1 ? 'fact' : 'facts'} on ${branch}.`
-  if (durable.length === 0) return counts
-  const surest = durable.toSorted((a, b) => b.confidence - a.confidence || a.seq - b.seq).slice(0, namedFindings)
-  const findings = surest.map(({ text }) => shortened(text, longestFinding).replace(/[.;\s]+$/, ''))
-  return `${counts} Durable: ${findings.join('; ')}.`
+  const counts = `${durable.length} durable and ${counted(ephemeral, 'ephemeral fact')} on ${branch}.`
+  return durable.length === 0 ? counts : `${counts} Durable: ${keyFindings(durable)}.`
 }

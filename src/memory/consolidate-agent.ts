@@ -19,7 +19,8 @@ export interface AgentRequest {
   trigger: string
 }
 
-const allFacts = 1_000_000
+/** Facts that one run compares; what is left over is for the next. */
+const mostAtOnce = 1_000_000
 
 /** `summary` is null for an agent without facts. @throws ErrandError NOT_FOUND, BRANCH_CLOSED */
 export function* consolidateAgent(
@@ -47,7 +48,7 @@ function* unite(tx: Tx, d: Deliberation, run: ConsolidationRun, branch: string):
   const [sample] = yield* tx.fact.active(branch, 0, 1)
   if (sample === undefined) return
   const measure = d.measure(sample.text)
-  const uncompared = yield* tx.fact.uncompared(branch, measure, allFacts)
+  const uncompared = yield* tx.fact.uncompared(branch, measure, mostAtOnce)
   const { facts, pairs, contrary, against } = yield* pairsOf(tx, d, branch, uncompared)
   const gone = yield* settleAll(tx, d, run, { facts, against, uncompared })
   const left = [...facts.values()].filter(({ id }) => !gone.has(id))

@@ -4,6 +4,7 @@ import { boostBy, categoryNamed, fullConfidence, isDurable } from '../entities/c
 import { type FactRecord, mainBranch } from '../entities/memory.ts'
 import type { TeamRecord } from '../entities/team.ts'
 import { ErrandError } from '../errors.ts'
+import { everyRow } from '../ledger/every-row.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { survivorOf } from '../machines/fact-groups.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
@@ -32,8 +33,6 @@ export interface ProjectConsolidated extends Consolidated {
   summary: string
 }
 
-const allRows = 1_000_000
-
 /** @throws ErrandError NOT_FOUND for the branch, and for a task that has no team below it; BRANCH_CLOSED */
 export function* consolidateProject(
   tx: Tx,
@@ -52,7 +51,7 @@ export function* consolidateProject(
   const facts: FactRecord[] = []
   for (const team of teams) {
     yield* d.prepare(tx, team.branch)
-    for (const fact of yield* tx.fact.unmerged(team.branch, 0, allRows)) {
+    for (const fact of yield* everyRow((after, limit) => tx.fact.unmerged(team.branch, after, limit))) {
       if (fact.mergedTo === null) facts.push(fact)
       else yield* carrier.passOn(tx, fact)
     }
@@ -112,7 +111,7 @@ interface Source extends DurableSettings {
 /** Also those whose task has been purged: what it found is as good as ever, though what lasts in it is now what the engine says. */
 function* teamsBelow(tx: Reads, parent: string): Op<Source[]> {
   const teams: Source[] = []
-  for (const { name, taskId } of yield* tx.branch.list({ parent }, allRows, 0)) {
+  for (const { name, taskId } of yield* everyRow((after, limit) => tx.branch.list({ parent }, limit, after))) {
     if (taskId === null) continue
     teams.push((yield* tx.team.ofBranch(name)) ?? { branch: name, durableThreshold: null, durableCategories: null })
   }

@@ -6,7 +6,7 @@ import type { MemorableType, ObservationRecord } from '../entities/memory.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
 import { type AlikeFact, type Comparison, compare } from './compare.ts'
-import { type Consolidated, ConsolidationRun, sumOf } from './consolidation-run.ts'
+import { type Consolidated, type ConsolidationCounts, ConsolidationRun, sumOf } from './consolidation-run.ts'
 import type { Deliberation, FactLike } from './deliberate.ts'
 import { insertFact, raiseFact } from './fact-writes.ts'
 import { settleContradictions } from './settle-contradictions.ts'
@@ -111,7 +111,7 @@ export function* consolidatePending(
   tx: Tx,
   d: Deliberation,
   { branch, trigger }: PendingRequest,
-): Op<Omit<Consolidated, 'historyId'> & { historyIds: string[] }> {
+): Op<ConsolidationCounts & { historyIds: string[] }> {
   const runs: Consolidated[] = []
   for (const sessionId of yield* tx.observation.pendingSessions(branch)) {
     let run: Consolidated

@@ -1,22 +1,22 @@
-// Consolidation on demand, at each of its levels. Teams reach the same operations inside of their own steps.
+// Consolidation and merges on demand, each a step of its own. Teams reach the same operations inside of their own steps.
 import type { Caller } from '../bus/caller.ts'
-import { mainBranch } from '../entities/memory.ts'
+import { type ConsolidationLevel, mainBranch } from '../entities/memory.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { loadTask } from '../steps/moment.ts'
-import { teamOf } from '../steps/team.ts'
+import { ensureTeam } from '../steps/team.ts'
 import { checkpointTask } from './checkpoint.ts'
 import { consolidateAgent } from './consolidate-agent.ts'
 import { consolidateProject } from './consolidate-project.ts'
 import { consolidatePending, consolidateSession } from './consolidate-session.ts'
-import { type Consolidated, sumOf } from './consolidation-run.ts'
+import { type Consolidated, type ConsolidationCounts, sumOf } from './consolidation-run.ts'
 import { type Deliberation, deliberate } from './deliberate.ts'
 import type { MemoryHost } from './memory-host.ts'
 import { type Merge, mergeBranch } from './merge.ts'
 import { branchMeant, branchOfTeam, standingOf } from './standing.ts'
 
 export interface ConsolidateRequest {
-  level: 'session' | 'agent' | 'task' | 'project'
+  level: ConsolidationLevel
   sessionId?: string | undefined
   agentId?: string | undefined
   taskId?: string | undefined
@@ -25,7 +25,7 @@ export interface ConsolidateRequest {
 }
 
 /** `historyId` where it came to one run. */
-export interface ConsolidateOutcome extends Omit<Consolidated, 'historyId'> {
+export interface ConsolidateOutcome extends ConsolidationCounts {
   durable?: string[]
   ephemeral?: number
   summary?: string
@@ -126,7 +126,7 @@ function* task(tx: Tx, d: Deliberation, caller: Caller, request: ConsolidateRequ
     throw notTheTeams(caller, taskId)
   }
   // A task that was purged is no longer there; its team went with it.
-  const team = yield* teamOf(tx, yield* loadTask(tx, taskId), d.moment)
+  const team = yield* ensureTeam(tx, yield* loadTask(tx, taskId), d.moment)
   return yield* checkpointTask(tx, d, { team, taskId, trigger })
 }
 

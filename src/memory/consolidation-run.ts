@@ -4,14 +4,19 @@ import type { ConsolidationRecord, DecisionKind, DecisionRecord, ObservationReco
 import type { Op, Tx } from '../ledger/ledger.ts'
 import type { Deliberation } from './deliberate.ts'
 
-/** What every run comes to. Summaries of agents are facts about facts and are not counted. */
-export interface Consolidated {
+/** What every run counts. Summaries of agents are facts about facts and are not counted. */
+export interface ConsolidationCounts {
   observationsProcessed: number
   factsCreated: number
   /** Facts that became surer, or about which a checkpoint changed its mind. */
   factsUpdated: number
   /** What was known already: observations of certain facts, and facts that another one says now. */
   factsDeduplicated: number
+}
+
+/** What one run comes to. */
+export interface Consolidated extends ConsolidationCounts {
+  /** The run in the history. */
   historyId: string
 }
 
@@ -87,7 +92,7 @@ export class ConsolidationRun {
 }
 
 /** Of several runs the sum. */
-export function sumOf(runs: ReadonlyArray<Omit<Consolidated, 'historyId'>>): Omit<Consolidated, 'historyId'> {
+export function sumOf(runs: readonly ConsolidationCounts[]): ConsolidationCounts {
   const sum = { observationsProcessed: 0, factsCreated: 0, factsUpdated: 0, factsDeduplicated: 0 }
   for (const run of runs) {
     sum.observationsProcessed += run.observationsProcessed

@@ -7,16 +7,20 @@ import { disagree, subjectOf } from '../entities/disagreement.ts'
 import { likeness as jaccard, wordsOf } from '../entities/fact-words.ts'
 import type { FactRecord } from '../entities/memory.ts'
 import { ErrandError } from '../errors.ts'
+import { everyRow } from '../ledger/every-row.ts'
 import { type Op, type Tx, writing } from '../ledger/ledger.ts'
 import type { ComparedFact } from '../options.ts'
 import type { Moment } from '../steps/moment.ts'
-import { findOut, Knowledge, Questions, type Verdict } from './knowledge.ts'
+import { findOut, Knowledge, Questions, type Ruling } from './knowledge.ts'
 import type { MemoryHost } from './memory-host.ts'
 import type { MemorySettings } from './memory-settings.ts'
 import { cosine, vectorFromText, vectorToText } from './vectors.ts'
 
 /** By what two facts contradict each other; `function`: the option `contradicts` says so. */
 export type Ground = 'numbers' | 'negation' | 'function'
+
+/** Which fact holds on a branch: the one that has come to it, or the one that was there. */
+export type Resolution = 'keep-both' | 'incoming' | 'there'
 
 /** A fact as it is compared; it need not be stored yet. */
 export type FactLike = Pick<
@@ -41,7 +45,8 @@ export interface Deliberation {
    * whether they are related need not have it found out again.
    */
   contradicts(there: FactLike, incoming: FactLike, areRelated?: boolean): Ground | null
-  settle(newer: FactLike, older: FactLike): 'keep-both' | 'newer' | 'older'
+  /** Which of two facts that contradict each other holds. How old they are is in their `createdAt`, not in who comes. */
+  settle(incoming: FactLike, there: FactLike): Resolution
   /** Facts of this branch are going to be compared: what is kept of them is read, so that nothing is asked twice. */
   prepare(tx: Tx, branch: string): Op<void>
   /** To be told of every fact that is written, so that what has been read of its branch stays true. */
@@ -51,7 +56,6 @@ export interface Deliberation {
 const mostRounds = 50
 /** The model that answered last, so that the vectors that it made before are found without asking it. */
 const lastModels = new WeakMap<MemorySettings, string>()
-const allFacts = 1_000_000
 
 /**
  * Runs one step of memory. `write` may run several times; what the last time writes is kept.
@@ -201,7 +205,8 @@ class Round implements Deliberation {
   *#factsOf(tx: Tx, branch: string): Op<Map<string, FactRecord>> {
     const read = this.#branches.get(branch)
     if (read !== undefined) return read
-    const facts = new Map((yield* tx.fact.active(branch, 0, allFacts)).map((fact) => [fact.id, fact]))
+    const active = yield* everyRow((after, limit) => tx.fact.active(branch, after, limit))
+    const facts = new Map(active.map((fact) => [fact.id, fact]))
     this.#branches.set(branch, facts)
     if (this.settings.similarity === 'embeddings') yield* this.#takeVectors(tx, branch, facts)
     return facts
@@ -212,7 +217,8 @@ class Round implements Deliberation {
     const { model } = this.#known
     // Without an answer there is no knowing which vectors are the model's.
     if (model === null) {
-      for (const { text } of facts.values()) return void this.#vectorOf(text)
+      const [first] = facts.values()
+      if (first !== undefined) this.#vectorOf(first.text)
       return
     }
     const kept = new Set<string>()
@@ -255,26 +261,26 @@ class Round implements Deliberation {
     return (subject !== '' && subject === this.#subjectOf(b.text)) || this.isAlike(a.text, b.text)
   }
 
-  settle(newer: FactLike, older: FactLike): 'keep-both' | 'newer' | 'older' {
+  settle(incoming: FactLike, there: FactLike): Resolution {
     const { onContradiction } = this.settings
     if (onContradiction === 'keep-both') return 'keep-both'
-    if (typeof onContradiction === 'function') return sideOf(this.#judged(older, newer))
-    const bySurety = onContradiction === 'highest-confidence' ? newer.confidence - older.confidence : 0
-    return (bySurety || newer.createdAt - older.createdAt) >= 0 ? 'newer' : 'older'
+    if (typeof onContradiction === 'function') return resolutionOf(this.#ruled(there, incoming))
+    const bySurety = onContradiction === 'highest-confidence' ? incoming.confidence - there.confidence : 0
+    return (bySurety || incoming.createdAt - there.createdAt) >= 0 ? 'incoming' : 'there'
   }
 
-  #judged(there: FactLike, incoming: FactLike): Verdict {
+  #ruled(there: FactLike, incoming: FactLike): Ruling {
     const pair = [shownTo(there), shownTo(incoming)] as const
     const key = JSON.stringify(pair)
-    const known = this.#known.verdicts.get(key)
-    if (known === undefined) this.#asked.verdicts.set(key, pair)
+    const known = this.#known.rulings.get(key)
+    if (known === undefined) this.#asked.rulings.set(key, pair)
     return known ?? 'keep-both'
   }
 }
 
-function sideOf(verdict: Verdict): 'keep-both' | 'newer' | 'older' {
-  if (verdict === 'keep-both') return verdict
-  return verdict === 'second' ? 'newer' : 'older'
+function resolutionOf(ruling: Ruling): Resolution {
+  if (ruling === 'keep-both') return ruling
+  return ruling === 'second' ? 'incoming' : 'there'
 }
 
 function shownTo({ confidence, ...fact }: FactLike): ComparedFact {

@@ -5,6 +5,7 @@ import type {
   ConsolidationRecord,
   DecisionRecord,
   FactRecord,
+  FactVerdict,
   ObservationRecord,
 } from '../entities/memory.ts'
 
@@ -24,7 +25,7 @@ export interface FactView {
   /** It contradicts another one, and both were kept. */
   disputed?: true
   /** What the latest checkpoint of its task said of it. */
-  verdict?: 'durable' | 'ephemeral'
+  verdict?: FactVerdict
   observationId?: string
   /** The fact below that it was carried over from. */
   originId?: string

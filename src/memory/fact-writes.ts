@@ -2,7 +2,9 @@
 // never changes.
 import type { FactRecord } from '../entities/memory.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
+import type { Moment } from '../steps/moment.ts'
 import type { Deliberation } from './deliberate.ts'
+import type { MemoryHost } from './memory-host.ts'
 
 /** What must be said of a new fact; it is active, undisputed, and has been carried nowhere. */
 export type NewFact = Pick<
@@ -13,6 +15,11 @@ export type NewFact = Pick<
 
 /** What writing takes of a deliberation: whoever compares nothing writes without one. */
 export type Writer = Pick<Deliberation, 'moment' | 'nextId'> & Partial<Pick<Deliberation, 'written'>>
+
+/** Of a step that compares nothing. */
+export function writerAt(moment: Moment, host: Pick<MemoryHost, 'nextId'>): Writer {
+  return { moment, nextId: (prefix) => host.nextId(prefix) }
+}
 
 export function* insertFact(tx: Tx, d: Writer, given: NewFact): Op<FactRecord> {
   const fact: Omit<FactRecord, 'seq'> = {

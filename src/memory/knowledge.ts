@@ -6,7 +6,8 @@ import type { ComparedFact, LikenessFunction } from '../options.ts'
 import type { MemoryHost } from './memory-host.ts'
 
 export type JudgedPair = readonly [there: ComparedFact, incoming: ComparedFact]
-export type Verdict = 'keep-both' | 'first' | 'second'
+/** What the judge of contradictions says of a pair; a checkpoint's `verdict` on a fact is another matter. */
+export type Ruling = 'keep-both' | 'first' | 'second'
 
 /** Answers, each under the key of its question. They hold for one deliberation. */
 export class Knowledge {
@@ -15,7 +16,7 @@ export class Knowledge {
   readonly vectors = new Map<string, Float32Array>()
   readonly likenesses = new Map<string, number>()
   readonly contradictions = new Map<string, boolean>()
-  readonly verdicts = new Map<string, Verdict>()
+  readonly rulings = new Map<string, Ruling>()
 
   constructor(model: string | null = null) {
     this.model = model
@@ -33,17 +34,17 @@ export class Questions {
   readonly texts = new Set<string>()
   readonly likenesses = new Map<string, readonly [string, string]>()
   readonly contradictions = new Map<string, JudgedPair>()
-  readonly verdicts = new Map<string, JudgedPair>()
+  readonly rulings = new Map<string, JudgedPair>()
 
   get isEmpty(): boolean {
-    return this.texts.size + this.likenesses.size + this.contradictions.size + this.verdicts.size === 0
+    return this.texts.size + this.likenesses.size + this.contradictions.size + this.rulings.size === 0
   }
 
   clear(): void {
     this.texts.clear()
     this.likenesses.clear()
     this.contradictions.clear()
-    this.verdicts.clear()
+    this.rulings.clear()
   }
 }
 
@@ -64,13 +65,13 @@ export async function findOut(host: MemoryHost, known: Knowledge, asked: Questio
     if (typeof answer !== 'boolean') throw wrongAnswer('contradicts', 'true or false', answer)
     known.contradictions.set(key, answer)
   })
-  await each(asked.verdicts, async (key, pair) => {
+  await each(asked.rulings, async (key, pair) => {
     const judge = onContradiction as (...facts: JudgedPair) => unknown
     const answer = await answerOf('onContradiction', () => judge(...pair))
     if (answer !== 'keep-both' && answer !== 'first' && answer !== 'second') {
       throw wrongAnswer('onContradiction', "'keep-both', 'first' or 'second'", answer)
     }
-    known.verdicts.set(key, answer)
+    known.rulings.set(key, answer)
   })
 }
 

@@ -9,7 +9,7 @@ import { requireBranch, requireOpenBranch, setBranchStatus } from '../steps/bran
 import { type AlikeFact, compare } from './compare.ts'
 import { ConsolidationRun } from './consolidation-run.ts'
 import { counted } from './counted.ts'
-import type { Deliberation, Ground } from './deliberate.ts'
+import type { Deliberation, Ground, Resolution } from './deliberate.ts'
 import { insertFact, markFact, raiseFact } from './fact-writes.ts'
 import { settleContradictions } from './settle-contradictions.ts'
 
@@ -208,7 +208,7 @@ function* holderOf(tx: Tx, { mergedTo }: FactRecord): Op<FactRecord | undefined>
   return undefined
 }
 
-function sideOf(resolution: 'keep-both' | 'incoming' | 'there'): Conflict['resolution'] {
+function sideOf(resolution: Resolution): Conflict['resolution'] {
   if (resolution === 'keep-both') return resolution
   return resolution === 'incoming' ? 'source' : 'target'
 }

@@ -1,7 +1,14 @@
 // What is asked of memory: facts of a branch, branches, observations, the history. The latest first, a page at a time.
 import type { Caller } from '../bus/caller.ts'
 import { categoryNamed } from '../entities/confidence.ts'
-import type { BranchStatus, ConsolidationType, FactRecord, FactStatus, ObservationType } from '../entities/memory.ts'
+import type {
+  BranchStatus,
+  ConsolidationType,
+  FactRecord,
+  FactStatus,
+  FactVerdict,
+  ObservationType,
+} from '../entities/memory.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import {
   type BranchView,
@@ -24,7 +31,7 @@ export interface FactQuery {
   taskId?: string | undefined
   agentId?: string | undefined
   sessionId?: string | undefined
-  verdict?: 'durable' | 'ephemeral' | undefined
+  verdict?: FactVerdict | undefined
   disputed?: boolean | undefined
   /** Those of the branches above too, but for what the branch itself has carried up. */
   inherited?: boolean | undefined
@@ -47,11 +54,9 @@ export function listFacts(host: MemoryHost, caller: Caller, query: FactQuery): P
     const { name } = yield* branchMeant(tx, caller, { branch: query.branch }, 'read')
     const lineage = query.inherited === true ? (yield* tx.branch.lineage(name)).map((each) => each.name) : [name]
     const { category, status, taskId, agentId, sessionId, verdict, disputed, limit } = query
-    const filter = {
-      branches: lineage,
-      ...given({ category: category === undefined ? undefined : categoryNamed(category) }),
-      ...given({ status, taskId, agentId, sessionId, verdict, disputed }),
-    }
+    const named = category === undefined ? undefined : categoryNamed(category)
+    const about = { category: named, status, taskId, agentId, sessionId, verdict, disputed }
+    const filter = { branches: lineage, ...given(about) }
     const found: FactRecord[] = []
     let before = query.before ?? Number.MAX_SAFE_INTEGER
     // One more than wanted tells whether there is another page. What is left out may empty a page of the ledger.
@@ -76,6 +81,12 @@ function* isShownAsOrigin(
   if (fact.originId === null || lineage.length === 1) return false
   const origin = yield* tx.fact.get(fact.originId)
   return origin !== undefined && lineage.includes(origin.branch) && (status === undefined || origin.status === status)
+}
+
+/** The branch that a list is bound to: the one that is named, else that of the caller's task; undefined for all of them. */
+function* branchShown(tx: Reads, caller: Caller, branch: string | undefined): Op<string | undefined> {
+  if (caller.taskId === undefined && branch === undefined) return undefined
+  return (yield* branchMeant(tx, caller, { branch }, 'read')).name
 }
 
 /** Without the keys of which nothing was said. */
@@ -132,8 +143,7 @@ export function listObservations(
   { limit, before = Number.MAX_SAFE_INTEGER, ...query }: ObservationQuery,
 ): Promise<{ observations: ObservationView[]; next: number | null }> {
   return host.read(function* (tx): Op<{ observations: ObservationView[]; next: number | null }> {
-    const isBound = caller.taskId !== undefined || query.branch !== undefined
-    const branch = isBound ? (yield* branchMeant(tx, caller, { branch: query.branch }, 'read')).name : undefined
+    const branch = yield* branchShown(tx, caller, query.branch)
     const found = yield* tx.observation.list(given({ ...query, branch }), limit + 1, before)
     const page = found.slice(0, limit)
     return {
@@ -161,8 +171,7 @@ export function listHistory(
   { limit, before = Number.MAX_SAFE_INTEGER, ...query }: HistoryQuery,
 ): Promise<{ history: HistoryView[]; next: number | null }> {
   return host.read(function* (tx): Op<{ history: HistoryView[]; next: number | null }> {
-    const isBound = caller.taskId !== undefined || query.branch !== undefined
-    const branch = isBound ? (yield* branchMeant(tx, caller, { branch: query.branch }, 'read')).name : undefined
+    const branch = yield* branchShown(tx, caller, query.branch)
     const found = yield* tx.consolidation.list(given({ ...query, branch }), limit + 1, before)
     const page = found.slice(0, limit)
     return { history: page.map(historyView), next: found.length > limit ? (page.at(-1)?.seq ?? null) : null }

@@ -3,9 +3,10 @@ import type { Caller } from '../bus/caller.ts'
 import { firstConfidence } from '../entities/confidence.ts'
 import { type FactRecord, mainBranch } from '../entities/memory.ts'
 import { type Op, type Reads, type Tx, writing } from '../ledger/ledger.ts'
+import { nearestOpenBranch } from '../steps/branch.ts'
 import type { Moment } from '../steps/moment.ts'
 import { storableText } from '../storable-text.ts'
-import { insertFact, supersedeFact } from './fact-writes.ts'
+import { insertFact, supersedeFact, writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
 import { shortened } from './shortened.ts'
 import { branchOfTeam, standingOf } from './standing.ts'
@@ -21,7 +22,7 @@ export interface SavedTask {
 }
 
 /** It says what happened, not what is so: never durable unless it is configured to be. */
-export const episodeCategory = 'episode'
+const episodeCategory = 'episode'
 
 const longestTitle = 1_000
 const longestOutcome = 10_000
@@ -47,15 +48,14 @@ export async function saveEpisode(
 /** A task that is purged may still be saved; one whose branch is closed is remembered above it. */
 function* openBranchOf(tx: Reads, taskId: string): Op<string> {
   const { team } = yield* standingOf(tx, taskId)
-  const lineage = yield* tx.branch.lineage(team?.branch ?? mainBranch)
-  return lineage.find(({ status }) => status !== 'archived')?.name ?? mainBranch
+  return yield* nearestOpenBranch(tx, team?.branch ?? mainBranch)
 }
 
 function* write(tx: Tx, host: MemoryHost, moment: Moment, taskId: string, branch: string, text: string): Op<string> {
   const filter = { branches: [branch], category: episodeCategory, taskId }
   const [last]: FactRecord[] = yield* tx.fact.list(filter, 1, Number.MAX_SAFE_INTEGER)
   if (last?.text === text) return last.id
-  const writer = { moment, nextId: (prefix: string) => host.nextId(prefix) }
+  const writer = writerAt(moment, host)
   const episode = yield* insertFact(tx, writer, {
     branch,
     text,

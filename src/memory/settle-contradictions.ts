@@ -4,14 +4,14 @@ import type { FactRecord } from '../entities/memory.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import type { ContraryFact } from './compare.ts'
 import type { ConsolidationRun } from './consolidation-run.ts'
-import type { Deliberation, Ground } from './deliberate.ts'
+import type { Deliberation, Ground, Resolution } from './deliberate.ts'
 import { disputeFact, supersedeFact } from './fact-writes.ts'
 
 export interface Settlement {
   /** The fact that was there. */
   there: FactRecord
   ground: Ground
-  resolution: 'keep-both' | 'incoming' | 'there'
+  resolution: Resolution
 }
 
 /** So many of those that a fact is kept beside are named with it: of a value that is measured again and again there are thousands. */
@@ -26,30 +26,30 @@ export function* settleContradictions(
   contrary: readonly ContraryFact[],
 ): Op<{ fact: FactRecord; settlements: Settlement[] }> {
   const since = yield* asOldAsFound(tx, incoming)
-  const judged: Array<ContraryFact & { side: ReturnType<Deliberation['settle']> }> = []
-  for (const each of contrary) judged.push({ ...each, side: d.settle(since, yield* asOldAsFound(tx, each.fact)) })
+  const judged: Array<ContraryFact & { resolution: Resolution }> = []
+  for (const each of contrary) {
+    judged.push({ ...each, resolution: d.settle(since, yield* asOldAsFound(tx, each.fact)) })
+  }
   // Where it gives way to one of them it settles nothing with the others.
-  const winner = judged.find(({ side }) => side === 'older')
+  const winner = judged.find(({ resolution }) => resolution === 'there')
   let fact = incoming
   const settlements: Settlement[] = []
-  for (const { fact: there, likeness, ground, side } of winner === undefined ? judged : [winner]) {
-    const why = { similarity: likeness, note: `${policyName(d)}: ${ground}` }
-    if (side === 'keep-both') {
+  for (const { fact: there, likeness, ground, resolution } of winner === undefined ? judged : [winner]) {
+    const why = { similarity: likeness, note: noteOf(d, ground) }
+    if (resolution === 'keep-both') {
       // One that is flagged already loses nothing by not being named once more.
       if (there.disputed && fact.disputed && settlements.length >= mostNamed) continue
       fact = yield* disputeFact(tx, d, fact)
       yield* disputeFact(tx, d, there)
       run.decide('contradicted', fact.id, { otherId: there.id, ...why })
-      settlements.push({ there, ground, resolution: 'keep-both' })
-    } else if (side === 'newer') {
+    } else if (resolution === 'incoming') {
       yield* supersedeFact(tx, d, there, fact.id)
       run.decide('settled', there.id, { otherId: fact.id, ...why })
-      settlements.push({ there, ground, resolution: 'incoming' })
     } else {
       fact = yield* supersedeFact(tx, d, fact, there.id)
       run.decide('settled', fact.id, { otherId: there.id, ...why })
-      settlements.push({ there, ground, resolution: 'there' })
     }
+    settlements.push({ there, ground, resolution })
   }
   return { fact, settlements }
 }
@@ -65,6 +65,12 @@ function* asOldAsFound(tx: Tx, fact: FactRecord): Op<FactRecord> {
   return { ...fact, createdAt }
 }
 
-function policyName({ settings: { onContradiction } }: Deliberation): string {
-  return typeof onContradiction === 'function' ? 'judge' : onContradiction
+/** What the history says of it: by which policy, and on which ground. */
+function noteOf({ settings: { onContradiction } }: Deliberation, ground: Ground): string {
+  return `${typeof onContradiction === 'function' ? 'judge' : onContradiction}: ${ground}`
+}
+
+/** The ground, out of what the history says of a contradiction. */
+export function groundIn(note: string | null): Ground {
+  return note?.split(': ').at(-1) as Ground
 }

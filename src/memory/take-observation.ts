@@ -11,7 +11,7 @@ import { type Op, writing } from '../ledger/ledger.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
 import { consolidateSession } from './consolidate-session.ts'
 import { deliberate } from './deliberate.ts'
-import { insertFact } from './fact-writes.ts'
+import { insertFact, writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
 import { observe } from './observe.ts'
 import { branchMeant, type Whereabouts } from './standing.ts'
@@ -38,7 +38,7 @@ export async function takeObservation(
   const stored = await host.step(
     writing('observe', function* (tx): Op<{ observationId: string; branch: string; isDue: boolean }> {
       const { name: branch } = yield* branchMeant(tx, caller, given, 'write')
-      const writer = { moment, nextId: (prefix: string) => host.nextId(prefix) }
+      const writer = writerAt(moment, host)
       const observation = { ...own, sessionId, branch, type, content, outcome, taskId, agentId }
       const { observationId } = yield* observe(tx, writer, observation)
       const isDue =

@@ -34,7 +34,7 @@ export interface FactWhy extends FactStory {
   mentions: MentionView[]
   /** There are older ones. */
   moreMentions?: true
-  /** Facts of branches below that it was carried from, or made surer by; each with its own story, down to the observations. */
+  /** Facts of branches below that it was carried from, or made surer by; each with its own story, down to the observations; at most 100. */
   sources: FactStory[]
   /** The facts that `mentions` and `decisions` name, but for those in `sources`; at most 200. */
   others: FactView[]

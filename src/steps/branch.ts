@@ -27,6 +27,12 @@ export function* requireOpenBranch(tx: Reads, name: string): Op<BranchRecord> {
   )
 }
 
+/** The branch, or where it is archived (or unknown) the nearest above that takes what is new; `main` always does. */
+export function* nearestOpenBranch(tx: Reads, name: string): Op<string> {
+  const lineage = yield* tx.branch.lineage(name)
+  return lineage.find(({ status }) => status !== 'archived')?.name ?? mainBranch
+}
+
 export interface NewBranch {
   name: string
   parent: string

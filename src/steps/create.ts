@@ -9,7 +9,7 @@ import { acceptedEvents } from '../machines/task-machine.ts'
 import { writeSnapshot } from '../machines/task-snapshot.ts'
 import { dueAfter, eventOf, type Moment, requireTask, soonest } from './moment.ts'
 import { reviveGroupsAbove, settleEdges } from './settle-family.ts'
-import { openTeam, ownBranch, type TeamSpec } from './team.ts'
+import { ensureBranch, openTeam, type TeamSpec } from './team.ts'
 import { cycleError } from './wait.ts'
 import { writeMessage } from './write-message.ts'
 
@@ -394,7 +394,7 @@ function* announce(tx: Tx, task: TaskRecord, { edges, opening, team }: Newborn, 
     }),
   )
   if (isSpec(team)) yield* openTeam(tx, task, team, moment)
-  else if (team === 'later') yield* ownBranch(tx, task, null, moment)
+  else if (team === 'later') yield* ensureBranch(tx, task, null, moment)
   for (const line of opening) yield* writeMessage(tx, task, openingMessage(task.id, line, moment.at), moment)
   // A child of a failed group opens it again.
   if (task.parentId !== null) yield* reviveGroupsAbove(tx, task, moment)

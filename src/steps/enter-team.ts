@@ -1,7 +1,7 @@
 // A run of an agent begins to work in a team: its task gets a stint there, in the transaction that admits it; or, where the one who had
 // its name before is just leaving, before its first step.
 import { isSettled, type TaskRecord } from '../entities/task.ts'
-import type { StintRecord, TeamRecord } from '../entities/team.ts'
+import { longestAgentId, type StintRecord, type TeamRecord } from '../entities/team.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { loadLive, type RunRef } from './journal.ts'
 import type { Moment } from './moment.ts'
@@ -24,7 +24,8 @@ export function* enterTeam(
   const task = place.taskId === worker.id ? worker : yield* tx.task.get(place.taskId)
   const team = task && (yield* liveTeam(tx, task))
   if (task === undefined || team === undefined) return worker
-  const wanted = cut(place.agentId, longestName)
+  // It is called after its executor by default, and the names of executors may be longer.
+  const wanted = cut(place.agentId, longestAgentId)
   if (patience && (yield* isBeingLeft(tx, yield* tx.team.latestStint(team.taskId, wanted)))) return worker
   const agentId = yield* freeName(tx, team, wanted, worker)
   yield* beginStint(tx, team, task, { agentId, role: null, objectives: [], workerId: worker.id }, moment)
@@ -67,13 +68,10 @@ function* freeName(tx: Reads, { taskId }: TeamRecord, wanted: string, worker: Ta
     const ending = [...(tried > 0 ? [worker.seq] : []), ...(tried > 1 ? [tried] : [])]
       .map((each) => `-${each}`)
       .join('')
-    const name = `${cut(wanted, longestName - ending.length)}${ending}`
+    const name = `${cut(wanted, longestAgentId - ending.length)}${ending}`
     if ((yield* tx.team.latestStint(taskId, name))?.status !== 'active') return name
   }
 }
-
-/** Characters of an agent's name, as abilities take it. Those of executors, after whom agents are named, may be longer. */
-const longestName = 100
 
 /** At most so many UTF-16 units, and no half of a letter or space at the end. */
 function cut(text: string, most: number): string {

@@ -5,7 +5,7 @@ import type { ObservationRecord } from '../entities/memory.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StintRecord } from '../entities/team.ts'
 import type { NewMessage, Op, Reads, Tx } from '../ledger/ledger.ts'
-import { storableText } from '../storable-text.ts'
+import { clipped, storableText } from '../storable-text.ts'
 import type { Moment } from './moment.ts'
 
 /** Characters. The whole stands in the calls and in the conversation of the task. */
@@ -21,8 +21,8 @@ export function* observeCall(tx: Tx, task: TaskRecord, call: CallRecord, moment:
     {
       id: `obs-${call.id}`,
       type: call.error === null ? 'tool_use' : 'error',
-      content: shortened(`${call.name} ${textOf(call.params)}`, longest.call),
-      outcome: shortened(call.error === null ? textOf(call.result) : call.error.message, longest.outcome),
+      content: cut(`${call.name} ${textOf(call.params)}`, longest.call),
+      outcome: cut(call.error === null ? textOf(call.result) : call.error.message, longest.outcome),
     },
     moment,
   )
@@ -38,7 +38,7 @@ export function* observeAnswer(tx: Tx, task: TaskRecord, message: NewMessage, mo
     {
       id: `obs-${message.id}`,
       type: 'insight',
-      content: shortened(message.content, longest.answer),
+      content: cut(message.content, longest.answer),
       outcome: null,
     },
     moment,
@@ -75,6 +75,6 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? null)
 }
 
-function shortened(text: string, characters: number): string {
-  return storableText(text.length <= characters ? text : `${text.slice(0, characters - 1)}…`)
+function cut(text: string, characters: number): string {
+  return storableText(clipped(text, characters))
 }

@@ -6,7 +6,7 @@ import type { TaskRecord } from '../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../entities/team.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
-import { makeBranch, requireBranch, setBranchStatus } from './branch.ts'
+import { makeBranch, nearestOpenBranch, requireBranch, setBranchStatus } from './branch.ts'
 import { eventOf, type Moment } from './moment.ts'
 
 /** What a task's team is told to be. */
@@ -23,7 +23,7 @@ export interface TeamSpec {
 }
 
 /** A team of which nothing was said. */
-export const plainTeam: TeamSpec = {
+const plainTeam: TeamSpec = {
   type: null,
   objectives: [],
   parentBranch: null,
@@ -33,7 +33,7 @@ export const plainTeam: TeamSpec = {
 
 /** Gives a task its team: a branch of its own, and its objectives. @throws ErrandError NOT_FOUND, BRANCH_CLOSED for the parent branch. */
 export function* openTeam(tx: Tx, task: TaskRecord, spec: TeamSpec, moment: Moment): Op<TeamRecord> {
-  const branch = yield* ownBranch(tx, task, spec.parentBranch, moment)
+  const branch = yield* ensureBranch(tx, task, spec.parentBranch, moment)
   const team: TeamRecord = {
     taskId: task.id,
     type: spec.type,
@@ -53,7 +53,7 @@ export function* openTeam(tx: Tx, task: TaskRecord, spec: TeamSpec, moment: Mome
 }
 
 /** The branch of a task, made if it has none yet. `parent` null: the nearest open one, from that of the team above on. */
-export function* ownBranch(tx: Tx, task: TaskRecord, parent: string | null, moment: Moment): Op<BranchRecord> {
+export function* ensureBranch(tx: Tx, task: TaskRecord, parent: string | null, moment: Moment): Op<BranchRecord> {
   const found = yield* tx.branch.ofTask(task.id)
   if (found !== undefined) return found
   const made = {
@@ -87,7 +87,7 @@ export function* addObjectives(
 }
 
 /** The team of a task; one that was created without gets one with its first agent (conformance X-022). */
-export function* teamOf(tx: Tx, task: TaskRecord, moment: Moment): Op<TeamRecord> {
+export function* ensureTeam(tx: Tx, task: TaskRecord, moment: Moment): Op<TeamRecord> {
   const found = yield* tx.team.get(task.id)
   if (found !== undefined) return found
   const team = yield* openTeam(tx, task, plainTeam, moment)
@@ -99,15 +99,10 @@ export function* teamOf(tx: Tx, task: TaskRecord, moment: Moment): Op<TeamRecord
 function* branchAbove(tx: Reads, task: TaskRecord): Op<string> {
   for (const above of yield* tx.task.ancestors(task.id)) {
     const team = yield* tx.team.get(above.id)
-    if (team !== undefined) return yield* openFrom(tx, team.branch)
+    // Somebody may have archived its branch; that is no reason to refuse the tasks below it.
+    if (team !== undefined) return yield* nearestOpenBranch(tx, team.branch)
   }
   return mainBranch
-}
-
-/** Somebody may have archived a branch; that is no reason to refuse the tasks below it. */
-function* openFrom(tx: Reads, branch: string): Op<string> {
-  const lineage = yield* tx.branch.lineage(branch)
-  return lineage.find(({ status }) => status !== 'archived')?.name ?? mainBranch
 }
 
 /** So many tasks of one name are told apart by a number; more by their ids, so that none is looked for among thousands. */

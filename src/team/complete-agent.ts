@@ -5,11 +5,12 @@ import type { TaskRecord } from '../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../entities/team.ts'
 import { ErrandError } from '../errors.ts'
 import { checkText } from '../json.ts'
+import { everyRow } from '../ledger/every-row.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { nextStintStatus } from '../machines/stint-machine.ts'
 import { consolidateAgent } from '../memory/consolidate-agent.ts'
 import { consolidatePending } from '../memory/consolidate-session.ts'
-import type { Consolidated } from '../memory/consolidation-run.ts'
+import { type Consolidated, type ConsolidationCounts, sumOf } from '../memory/consolidation-run.ts'
 import { type Deliberation, deliberate } from '../memory/deliberate.ts'
 import { type Merge, mergeBranch } from '../memory/merge.ts'
 import { eventOf } from '../steps/moment.ts'
@@ -27,11 +28,7 @@ export interface CompleteAgentRequest {
   trigger?: string | undefined
 }
 
-export interface AgentConsolidation {
-  observationsProcessed: number
-  factsCreated: number
-  factsUpdated: number
-  factsDeduplicated: number
+export interface AgentConsolidation extends ConsolidationCounts {
   /** What it did, as it is kept with its stint; null for one that said nothing and found nothing. */
   summary: string | null
 }
@@ -101,20 +98,14 @@ export function* endStint(
   )
   return {
     ...merge,
-    consolidation: {
-      observationsProcessed: sessions.observationsProcessed + agent.observationsProcessed,
-      factsCreated: sessions.factsCreated + agent.factsCreated,
-      factsUpdated: sessions.factsUpdated + agent.factsUpdated,
-      factsDeduplicated: sessions.factsDeduplicated + agent.factsDeduplicated,
-      summary: ended.summary,
-    },
+    consolidation: { ...sumOf([sessions, agent]), summary: ended.summary },
   }
 }
 
 type Source = Pick<StintRecord, 'branch' | 'agentId'>
 
 interface Given {
-  sessions: Omit<Consolidated, 'historyId'>
+  sessions: ConsolidationCounts
   agent: Consolidated & { summary: string | null }
   merge: Merge
 }
@@ -138,20 +129,12 @@ function* give(
   return { sessions, agent, merge }
 }
 
-/** Branches within one page. */
-const branchesAtOnce = 1_000
-
 /** What was said on the branches of agents that had been completed by then, so that it does not stay behind when the team is closed. */
 export function* giveWhatIsLeft(tx: Tx, d: Deliberation, team: TeamRecord, trigger: string): Op<void> {
-  for (let after = 0; ; ) {
-    const page = yield* tx.branch.list({ taskId: team.taskId }, branchesAtOnce, after)
-    for (const { name: branch, agentId } of page) {
-      if (agentId === null || !(yield* holdsBack(tx, branch))) continue
-      yield* giveToTeam(tx, d, team, { branch, agentId }, trigger)
-    }
-    const last = page.at(-1)
-    if (last === undefined || page.length < branchesAtOnce) return
-    after = last.seq
+  const { taskId } = team
+  for (const { name: branch, agentId } of yield* everyRow((after, limit) => tx.branch.list({ taskId }, limit, after))) {
+    if (agentId === null || !(yield* holdsBack(tx, branch))) continue
+    yield* giveToTeam(tx, d, team, { branch, agentId }, trigger)
   }
 }
 

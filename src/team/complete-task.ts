@@ -5,6 +5,7 @@ import type { TaskRecord } from '../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../entities/team.ts'
 import { ErrandError } from '../errors.ts'
 import { checkText, fromJson, toJson } from '../json.ts'
+import { everyRow } from '../ledger/every-row.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import type { Quote } from '../machines/ownership.ts'
 import { checkpointTask } from '../memory/checkpoint.ts'
@@ -12,7 +13,7 @@ import { type Deliberation, deliberate } from '../memory/deliberate.ts'
 import { type Merge, mergeBranch } from '../memory/merge.ts'
 import { requireBranch, setBranchStatus } from '../steps/branch.ts'
 import { eventOf, loadTask, type Moment } from '../steps/moment.ts'
-import { teamOf } from '../steps/team.ts'
+import { ensureTeam } from '../steps/team.ts'
 import { liveBranchAbove, whileOpen } from './branch-ends.ts'
 import { endStint, giveWhatIsLeft } from './complete-agent.ts'
 import { type FirstOutcome, firstOutcome } from './first-outcome.ts'
@@ -74,7 +75,7 @@ export async function completeTask(
       requireSameResult(task, result)
       return outcomeOf(task, yield* firstOutcome(tx, known))
     }
-    const team = known ?? (yield* teamOf(tx, task, d.moment))
+    const team = known ?? (yield* ensureTeam(tx, task, d.moment))
     yield* endStints(tx, d, task, team, request)
     if (request.requireObjectives) yield* requireObjectivesDone(tx, task)
     // Before its memory: what cannot be completed is refused before anything is judged.
@@ -161,9 +162,6 @@ function* closeMemory(
   return { team: closed, merge, durable: checkpoint.durable, ephemeral: checkpoint.ephemeral }
 }
 
-/** Branches within one page. */
-const branchesAtOnce = 1_000
-
 /** With `archive` the branches of its agents too. One that was archived before stays so. */
 function* markBranches(
   tx: Tx,
@@ -174,12 +172,8 @@ function* markBranches(
   const own = yield* requireBranch(tx, branch)
   if (merged && own.status !== 'archived') yield* setBranchStatus(tx, own, 'merged', moment)
   if (!archive) return
-  for (let after = 0; ; ) {
-    const page = yield* tx.branch.list({ taskId }, branchesAtOnce, after)
-    for (const each of page) yield* setBranchStatus(tx, each, 'archived', moment)
-    const last = page.at(-1)
-    if (last === undefined || page.length < branchesAtOnce) return
-    after = last.seq
+  for (const each of yield* everyRow((after, limit) => tx.branch.list({ taskId }, limit, after))) {
+    yield* setBranchStatus(tx, each, 'archived', moment)
   }
 }
 

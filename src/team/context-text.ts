@@ -1,5 +1,6 @@
 // A team's context as text, for people and for the opening of an agent's conversation. However much a team has said, the text stays
 // short, and each thing said stays on one line, so that none can pass for a heading or for another one's words.
+import { clipped } from '../storable-text.ts'
 import type { ActiveAgent, AgentSummary, KeyFact, TeamContext, TeamProgress, TeamTask } from './context.ts'
 import type { Objective } from './objectives.ts'
 
@@ -21,7 +22,7 @@ export function contextText({
   progress,
 }: TeamContext): string {
   return [
-    `# Task Context: ${clip(flat(task.name), room.title - 40)}`,
+    `# Task Context: ${clipped(flat(task.name), room.title - 40)}`,
     ...aboutTask(task),
     ...part('## Objectives', objectives.map(objectiveLine), room.objectives),
     ...part('## Previous Agent Work', agentSummaries.map(summaryLine), room.work),
@@ -36,15 +37,15 @@ function aboutTask({ id, type, status, canonicalStatus, description, summary }: 
   const state = status === canonicalStatus ? status : `${status} (${canonicalStatus})`
   const half = room.description / 2
   return [
-    [id, state, ...(type === null ? [] : [clip(flat(type), 100)])].join(' · '),
-    ...(description === '' ? [] : ['', `Description: ${clip(flat(description), half)}`]),
-    ...(summary === null ? [] : ['', `Result: ${clip(flat(summary), half - 50)}`]),
+    [id, state, ...(type === null ? [] : [clipped(flat(type), 100)])].join(' · '),
+    ...(description === '' ? [] : ['', `Description: ${clipped(flat(description), half)}`]),
+    ...(summary === null ? [] : ['', `Result: ${clipped(flat(summary), half - 50)}`]),
   ]
 }
 
 function objectiveLine({ id, description, status, agentId, notes }: Objective): string {
   const who = agentId === null ? '' : ` (${shortName(agentId)})`
-  return `[${status.toUpperCase()}] ${id}. ${clip(flat(description), 200)}${who}${notes === null ? '' : `: ${flat(notes)}`}`
+  return `[${status.toUpperCase()}] ${id}. ${clipped(flat(description), 200)}${who}${notes === null ? '' : `: ${flat(notes)}`}`
 }
 
 function summaryLine({ agentId, role, summary }: AgentSummary): string {
@@ -57,7 +58,7 @@ function agentLine({ agentId, role, objectives }: ActiveAgent): string {
 
 function factLine({ text, category, confidence, agentId }: KeyFact): string {
   const who = agentId === null ? '' : ` (${shortName(agentId)})`
-  return `- [${clip(flat(category), 40)} ${confidence.toFixed(2)}] ${clip(flat(text), 300)}${who}`
+  return `- [${clipped(flat(category), 40)} ${confidence.toFixed(2)}] ${clipped(flat(text), 300)}${who}`
 }
 
 function progressLine({ total, done, active, todo, blocked }: TeamProgress): string {
@@ -69,7 +70,7 @@ function nameWithRole(agentId: string, role: string | null): string {
 }
 
 function shortName(name: string): string {
-  return clip(flat(name), 60)
+  return clipped(flat(name), 60)
 }
 
 /** A part with as many of its lines as there is room for; nothing at all without lines. */
@@ -78,7 +79,7 @@ function part(title: string, lines: readonly string[], mostLength: number): stri
   const shown: string[] = []
   let left = mostLength - title.length - 20
   for (const line of lines) {
-    const short = clip(line, longestLine)
+    const short = clipped(line, longestLine)
     if (short.length + 1 > left) break
     shown.push(short)
     left -= short.length + 1
@@ -90,11 +91,4 @@ function part(title: string, lines: readonly string[], mostLength: number): stri
 /** On one line. */
 function flat(text: string): string {
   return text.replace(/\s+/gu, ' ').trim()
-}
-
-/** At most so many UTF-16 units, and no half of a letter at the end. */
-function clip(text: string, most: number): string {
-  if (text.length <= most) return text
-  const cut = text.slice(0, most - 1)
-  return `${cut.isWellFormed() ? cut : cut.slice(0, -1)}…`
 }

@@ -1,9 +1,10 @@
 // What the closing of a team came to, read back from the history that it wrote: whoever completes the task again is told the same.
 import type { DecisionRecord, FactRecord } from '../entities/memory.ts'
 import type { TeamRecord } from '../entities/team.ts'
+import { everyRow } from '../ledger/every-row.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
-import type { Ground } from '../memory/deliberate.ts'
 import type { Conflict, Merge } from '../memory/merge.ts'
+import { groundIn } from '../memory/settle-contradictions.ts'
 
 export interface FirstOutcome {
   merge: Merge | null
@@ -27,16 +28,10 @@ function* mergeOf(tx: Reads, mergeId: string): Op<Merge> {
   const conflicts: Conflict[] = []
   /** Facts of the source branch, by their copies. */
   const sources = new Map<string, string>()
-  for (let after = 0; ; ) {
-    const page = yield* tx.consolidation.decisions(mergeId, rowsAtOnce, after)
-    for (const decision of page) {
-      if (decision.kind === 'carried') sources.set(decision.factId, decision.otherId as string)
-      const conflict = conflictOf(decision, sources)
-      if (conflict !== undefined) conflicts.push(conflict)
-    }
-    const last = page.at(-1)
-    if (last === undefined || page.length < rowsAtOnce) break
-    after = last.seq
+  for (const decision of yield* everyRow((after, limit) => tx.consolidation.decisions(mergeId, limit, after))) {
+    if (decision.kind === 'carried') sources.set(decision.factId, decision.otherId as string)
+    const conflict = conflictOf(decision, sources)
+    if (conflict !== undefined) conflicts.push(conflict)
   }
   return { merged: run?.merged ?? 0, rejected: run?.rejected ?? 0, conflicts, mergeId }
 }
@@ -47,7 +42,7 @@ function conflictOf(
   sources: ReadonlyMap<string, string>,
 ): Conflict | undefined {
   if ((kind !== 'contradicted' && kind !== 'settled') || otherId === null) return undefined
-  const ground = note?.split(': ').at(-1) as Ground
+  const ground = groundIn(note)
   const source = sources.get(factId)
   if (source === undefined) {
     return { factId: sources.get(otherId) ?? otherId, otherId: factId, ground, resolution: 'source' }

@@ -3,9 +3,9 @@ import type { Caller } from '../bus/caller.ts'
 import { checkText } from '../json.ts'
 import { type Op, type Tx, writing } from '../ledger/ledger.ts'
 import type { Moment } from '../steps/moment.ts'
-import { beginStint, teamOf } from '../steps/team.ts'
+import { beginStint, ensureTeam } from '../steps/team.ts'
 import { readContext, type TeamContext } from './context.ts'
-import { changeObjective, refuseClosed, requireObjectives } from './objectives.ts'
+import { changeObjective, refuseFinal, requireObjectives } from './objectives.ts'
 import { loadOwn } from './reach.ts'
 import type { TeamHost } from './team-host.ts'
 
@@ -40,10 +40,10 @@ export async function joinTeam(host: TeamHost, caller: Caller, request: JoinRequ
 function* join(tx: Tx, caller: Caller, request: JoinRequest, moment: Moment): Op<Joined> {
   const { taskId, agentId, role } = request
   const task = yield* loadOwn(tx, caller, taskId)
-  refuseClosed(task, 'join')
+  refuseFinal(task, 'join')
   const numbers = [...new Set(request.objectives)].toSorted((a, b) => a - b)
   const objectives = yield* requireObjectives(tx, task, numbers)
-  const team = yield* teamOf(tx, task, moment)
+  const team = yield* ensureTeam(tx, task, moment)
   const stint = { agentId, role: role ?? null, objectives: numbers, workerId: null }
   const { branch } = yield* beginStint(tx, team, task, stint, moment)
   for (const objective of objectives) {

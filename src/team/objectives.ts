@@ -2,14 +2,14 @@
 // log needs no table of its own (conformance S2-030).
 import type { Caller } from '../bus/caller.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import type { ObjectiveRecord, ObjectiveStatus } from '../entities/team.ts'
+import { mostObjectives, type ObjectiveRecord, type ObjectiveStatus } from '../entities/team.ts'
 import { ErrandError } from '../errors.ts'
 import { checkText } from '../json.ts'
 import { type Op, type Reads, type Tx, writing } from '../ledger/ledger.ts'
 import { objectiveEventBetween } from '../machines/objective-machine.ts'
 import { touched } from '../machines/task-transition.ts'
 import { eventOf, type Moment } from '../steps/moment.ts'
-import { addObjectives, teamOf } from '../steps/team.ts'
+import { addObjectives, ensureTeam } from '../steps/team.ts'
 import { loadOwn, loadShared } from './reach.ts'
 import type { TeamHost } from './team-host.ts'
 
@@ -66,8 +66,8 @@ export async function appendObjectives(
   return host.step(
     writing('add objectives', function* (tx): Op<Objective[]> {
       const task = yield* loadOwn(tx, caller, request.taskId)
-      refuseClosed(task, 'add objectives to')
-      yield* teamOf(tx, task, moment)
+      refuseFinal(task, 'add objectives to')
+      yield* ensureTeam(tx, task, moment)
       const before = yield* tx.team.objectives(task.id)
       requireRoom(task, before.length + descriptions.length)
       yield* addObjectives(tx, task.id, descriptions, (before.at(-1)?.number ?? 0) + 1, moment)
@@ -77,9 +77,6 @@ export async function appendObjectives(
     }),
   )
 }
-
-/** Objectives that one task may have. */
-export const mostObjectives = 1_000
 
 function requireRoom({ id }: TaskRecord, wanted: number): void {
   if (wanted <= mostObjectives) return
@@ -91,7 +88,7 @@ function requireRoom({ id }: TaskRecord, wanted: number): void {
 }
 
 /** @throws ErrandError INVALID_TRANSITION for a task that is over for good: a team works on it no more. */
-export function refuseClosed(task: TaskRecord, what: string): void {
+export function refuseFinal(task: TaskRecord, what: string): void {
   if (task.status !== 'completed' && task.status !== 'canceled') return
   throw new ErrandError(
     'INVALID_TRANSITION',

@@ -4,6 +4,7 @@ import { defineAbility } from '../../bus/ability.ts'
 import { completeAgent } from '../../team/complete-agent.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { eitherCase } from '../either-case.ts'
+import { countsShape } from '../mem/mem-input.ts'
 import { taskIdSchema } from '../task/task-input.ts'
 import { mergeShape } from '../views/team-view.ts'
 import { agentIdSchema, summarySchema } from './agent-input.ts'
@@ -14,8 +15,6 @@ const inputSchema = z.strictObject({
   summary: summarySchema.optional().describe('What it did, in a few sentences. Default: made of the facts it found.'),
 })
 
-const count = z.int().min(0)
-
 /** A caller with a task completes agents on the tasks of its own subtree. */
 export function agentComplete(host: AbilityHost) {
   return defineAbility({
@@ -25,13 +24,7 @@ export function agentComplete(host: AbilityHost) {
     input: eitherCase(inputSchema, { resultSummary: 'summary' }),
     output: z.object({
       ...mergeShape,
-      consolidation: z.object({
-        observationsProcessed: count,
-        factsCreated: count,
-        factsUpdated: count,
-        factsDeduplicated: count,
-        summary: z.string().nullable(),
-      }),
+      consolidation: z.object({ ...countsShape, summary: z.string().nullable() }),
     }),
     scope: ({ taskId }) => [taskId],
     handle: (input, { caller }) => completeAgent(host, caller, input),

@@ -1,6 +1,7 @@
 // agent:join: an agent begins to work on a task, beside others.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { mostObjectives } from '../../entities/team.ts'
 import { joinTeam } from '../../team/join.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { eitherCase } from '../either-case.ts'
@@ -12,7 +13,11 @@ const inputSchema = z.strictObject({
   taskId: taskIdSchema,
   agentId: agentIdSchema,
   role: roleSchema.optional().describe('As what it works: implementer, reviewer, …'),
-  objectives: z.array(objectiveIdSchema).max(1_000).optional().describe('Objectives that it takes: they are active.'),
+  objectives: z
+    .array(objectiveIdSchema)
+    .max(mostObjectives)
+    .optional()
+    .describe('Objectives that it takes: they are active.'),
 })
 
 /** A caller with a task lets agents join the tasks of its own subtree. */

@@ -1,6 +1,7 @@
 // mem:consolidate: makes facts of observations, one of many, and what lasts of what does not; level by level.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { consolidationLevels } from '../../entities/memory.ts'
 import { consolidate } from '../../memory/consolidate.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { eitherCase } from '../either-case.ts'
@@ -9,17 +10,19 @@ import { agentIdSchema, branchSchema, countsShape, sessionIdSchema } from './mem
 
 const inputSchema = z.strictObject({
   level: z
-    .enum(['session', 'agent', 'task', 'project'])
+    .enum(consolidationLevels)
     .describe(
       'session: observations become facts. agent: facts that say the same become one, and are summed up. task: which facts last. project: what several tasks found.',
     ),
   sessionId: sessionIdSchema.optional().describe('For the level session. Default, for a task that calls: its own.'),
   agentId: agentIdSchema.optional().describe('For the level agent.'),
-  taskId: taskIdSchema.optional().describe('For the level task; at others it says whose branch is meant.'),
+  taskId: taskIdSchema.optional().describe('For the level task; at session and agent it says whose branch is meant.'),
   taskIds: z.array(taskIdSchema).min(1).max(10_000).optional().describe('For the level project. Default: all.'),
   branch: branchSchema
     .optional()
-    .describe('session: default each on which the session has something left. project: default main.'),
+    .describe(
+      'session: default each on which the session has something left. agent: default where it worked last. project: default main.',
+    ),
 })
 
 /** Run twice it changes nothing the second time. What a level needs and was not given is INVALID_INPUT; unknown ids are NOT_FOUND. */

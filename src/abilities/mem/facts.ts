@@ -1,7 +1,7 @@
 // mem:facts: the facts of a branch, the newest first.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
-import { factStatuses } from '../../entities/memory.ts'
+import { factStatuses, factVerdicts } from '../../entities/memory.ts'
 import { listFacts } from '../../memory/read-memory.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { eitherCase } from '../either-case.ts'
@@ -24,7 +24,7 @@ const inputSchema = z.strictObject({
   taskId: taskIdSchema.optional().describe('Only those found in work on this task.'),
   agentId: agentIdSchema.optional().describe('Only those that this agent found.'),
   sessionId: sessionIdSchema.optional(),
-  verdict: z.enum(['durable', 'ephemeral']).optional().describe('Only what a checkpoint has found so.'),
+  verdict: z.enum(factVerdicts).optional().describe('Only what a checkpoint has found so.'),
   disputed: z.boolean().optional().describe('Only those that contradict another one, or only the others.'),
   inherited: z.boolean().default(false).describe('Those of the branches above it too. Default false.'),
   limit: pageLimitSchema,

@@ -1,11 +1,12 @@
 // Pieces of input and output that the abilities of memory have in common.
 import { z } from 'zod'
-import { consolidationTypes, factStatuses, observationTypes } from '../../entities/memory.ts'
+import { consolidationTypes, factStatuses, factVerdicts, observationTypes } from '../../entities/memory.ts'
+import { longestAgentId } from '../../entities/team.ts'
 import { longestText } from '../../memory/observe.ts'
 
 export const branchSchema = z.string().trim().min(1).max(1_000)
 export const sessionIdSchema = z.string().trim().min(1).max(500)
-export const agentIdSchema = z.string().trim().min(1).max(100)
+export const agentIdSchema = z.string().trim().min(1).max(longestAgentId)
 export const categorySchema = z.string().trim().min(1).max(100)
 export const factIdSchema = z.string().trim().min(1).max(200)
 export const textSchema = z
@@ -35,7 +36,7 @@ export const factSchema = z.object({
   status: z.enum(factStatuses),
   successorId: z.string().optional(),
   disputed: z.literal(true).optional(),
-  verdict: z.enum(['durable', 'ephemeral']).optional(),
+  verdict: z.enum(factVerdicts).optional(),
   observationId: z.string().optional(),
   originId: z.string().optional(),
   mergedTo: z.string().optional(),

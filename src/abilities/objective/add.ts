@@ -1,6 +1,7 @@
 // objective:add: gives a task more objectives.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { mostObjectives } from '../../entities/team.ts'
 import { appendObjectives } from '../../team/objectives.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { eitherCase } from '../either-case.ts'
@@ -12,7 +13,7 @@ const inputSchema = z.strictObject({
   descriptions: z
     .array(z.string().trim().min(1).max(10_000))
     .min(1)
-    .max(1_000)
+    .max(mostObjectives)
     .describe('What is to be reached, one thing each.'),
 })
 

@@ -1,4 +1,4 @@
-// task:types: how each type of work has gone so far.
+// task:types: how each type of work has gone so far. Not `types.ts`, a name that would say nothing of what is in a file.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { reportTypes } from '../../team/teams.ts'

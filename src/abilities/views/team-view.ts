@@ -6,7 +6,7 @@ import type { TeamContext } from '../../team/context.ts'
 import type { Objective } from '../../team/objectives.ts'
 import { teamStatuses } from '../../team/team-status.ts'
 
-export const objectiveSchema = z.object({
+const objectiveSchema = z.object({
   id: z.int(),
   description: z.string(),
   status: z.enum(objectiveStatuses),

@@ -33,7 +33,7 @@ export function indexKey(text: string): string {
   return text.length <= 100 ? text : createHash('sha256').update(text).digest('hex')
 }
 
-export const keysOf = (words: readonly string[]): string => JSON.stringify(words.map(indexKey))
+const keysOf = (words: readonly string[]): string => JSON.stringify(words.map(indexKey))
 
 interface Counted {
   word: string

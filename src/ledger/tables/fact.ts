@@ -1,9 +1,9 @@
 // The fact table. What a fact says never changes; while it is active it is also found by its words, its subject and its vectors.
 import type { Selectable } from 'kysely'
+import { summaryCategory } from '../../entities/confidence.ts'
 import { subjectOf } from '../../entities/disagreement.ts'
 import { wordsOf } from '../../entities/fact-words.ts'
-import type { FactRecord, FactStatus } from '../../entities/memory.ts'
-import { factStatuses } from '../../entities/memory.ts'
+import { type FactRecord, type FactStatus, factStatuses } from '../../entities/memory.ts'
 import type { FactFilter, Op, Tx } from '../ledger.ts'
 import type { FactTableRow } from '../schema.ts'
 import {
@@ -113,7 +113,7 @@ const isComparable = sql<boolean>`status = 'active' and category <> 'summary'`
 const isUnmerged = sql<boolean>`merged_confidence is distinct from confidence`
 
 const isIndexed = (fact: Pick<FactRecord, 'status' | 'category'>): boolean =>
-  fact.status === 'active' && fact.category !== 'summary'
+  fact.status === 'active' && fact.category !== summaryCategory
 
 export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
   const { prepare, dialect } = compiler

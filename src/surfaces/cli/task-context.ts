@@ -6,6 +6,7 @@ import type { BoardRef, BoardTask } from '../../entities/board.ts'
 import type { Message } from '../../entities/message.ts'
 import type { Question } from '../../entities/question.ts'
 import { ErrandError } from '../../errors.ts'
+import { clipped } from '../../storable-text.ts'
 import { type BoardAccess, fromHere } from './board-place.ts'
 import { claimText } from './board-text.ts'
 import { cleanLine, cleanText } from './terminal-text.ts'
@@ -65,19 +66,19 @@ export function contextText(
   const lines = [
     `Task ${task.id} of the board: ${cleanLine(task.subject)}`,
     ...standing(task),
-    ...(task.description === '' ? [] : ['', cut(cleanText(task.description), longest.description)]),
+    ...(task.description === '' ? [] : ['', clipped(cleanText(task.description), longest.description)]),
     ...section('It comes after:', after, (each) => [`- ${cleanLine(lineOf(each))}`, ...outcome(each)]),
     ...section('It is a part of:', parent === undefined ? [] : [parent], (each) => [
       `- ${cleanLine(lineOf(each))}`,
-      ...(each.description === '' ? [] : [`  ${cut(cleanLine(each.description), longest.result)}`]),
+      ...(each.description === '' ? [] : [`  ${clipped(cleanLine(each.description), longest.result)}`]),
     ]),
     ...section('Its parts:', parts, (each) => [`- ${cleanLine(lineOf(each))}`]),
-    ...section('Open questions:', questions, ({ question }) => [`- ${cut(cleanLine(question), longest.message)}`]),
+    ...section('Open questions:', questions, ({ question }) => [`- ${clipped(cleanLine(question), longest.message)}`]),
     ...section('What was said last:', messages, ({ role, content, timestamp }) => [
-      `- ${isoTime(timestamp)} ${role}: ${cut(cleanLine(content), longest.message)}`,
+      `- ${isoTime(timestamp)} ${role}: ${clipped(cleanLine(content), longest.message)}`,
     ]),
   ]
-  return cut(lines.join('\n'), characters)
+  return clipped(lines.join('\n'), characters)
 }
 
 function standing(task: BoardTask): string[] {
@@ -93,7 +94,7 @@ function standing(task: BoardTask): string[] {
     workspace !== undefined && `Workspace: ${workspace}`,
     progress !== undefined && `Progress: ${Math.round(progress.fraction * 100)} % ${progress.note ?? ''}`.trim(),
     ...outcome(task).map((line) => line.trim()),
-    Object.keys(task.metadata).length > 0 && `Metadata: ${cut(JSON.stringify(task.metadata), longest.result)}`,
+    Object.keys(task.metadata).length > 0 && `Metadata: ${clipped(JSON.stringify(task.metadata), longest.result)}`,
     `Id: ${taskId} (${canonicalStatus})`,
   ]
   return told.filter((line) => line !== false).map(cleanLine)
@@ -101,18 +102,14 @@ function standing(task: BoardTask): string[] {
 
 /** What became of it. */
 function outcome({ result, error }: BoardTask): string[] {
-  if (error !== undefined) return [`  Error: ${cut(cleanLine(error.message), longest.result)}`]
+  if (error !== undefined) return [`  Error: ${clipped(cleanLine(error.message), longest.result)}`]
   if (result === undefined || result === null) return []
   const text = typeof result === 'string' ? result : (JSON.stringify(result) ?? '')
-  return [`  Result: ${cut(cleanLine(text), longest.result)}`]
+  return [`  Result: ${clipped(cleanLine(text), longest.result)}`]
 }
 
 function section<T>(title: string, items: readonly T[], linesOf: (item: T) => string[]): string[] {
   if (items.length === 0) return []
   const more = items.length > mostNeighbours ? ['- … and more'] : []
   return ['', title, ...items.slice(0, mostNeighbours).flatMap(linesOf), ...more]
-}
-
-function cut(text: string, characters: number): string {
-  return text.length <= characters ? text : `${text.slice(0, characters - 1)}…`
 }

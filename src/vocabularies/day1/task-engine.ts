@@ -2,7 +2,7 @@
 // resolves to is said in Day1's words.
 import { z } from 'zod'
 import type { Engine } from '../../api.ts'
-import { type ObjectiveStatus, objectiveStatuses } from '../../entities/team.ts'
+import { mostObjectives, type ObjectiveStatus, objectiveStatuses } from '../../entities/team.ts'
 import { teamFields } from '../../options.ts'
 import { parse, requireText } from '../../parse.ts'
 import type { AgentCompleted } from '../../team/complete-agent.ts'
@@ -104,7 +104,7 @@ const listTasksSchema = z.strictObject({
 })
 const assignAgentSchema = z.strictObject({
   role: text.optional(),
-  assignedObjectives: z.array(z.int().min(1)).max(1_000).optional(),
+  assignedObjectives: z.array(z.int().min(1)).max(mostObjectives).optional(),
 })
 const completeAgentSchema = z.strictObject({ summary: text.optional() })
 const objectiveUpdateSchema = z.strictObject({

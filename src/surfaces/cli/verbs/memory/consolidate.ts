@@ -1,5 +1,6 @@
 // `errand memory consolidate`: makes facts of observations, of facts fewer, and judges what lasts.
 import type { Engine } from '../../../../api.ts'
+import { type ConsolidationLevel, type ConsolidationType, consolidationLevels } from '../../../../entities/memory.ts'
 import { nearestName } from '../../../../errors.ts'
 import { misuse } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
@@ -11,19 +12,16 @@ import { withLedger } from '../../open-ledger.ts'
 import { findTask } from '../../task-ref.ts'
 import { defineVerb } from '../../verb.ts'
 
-const levels = ['session', 'agent', 'task', 'project'] as const
-type Level = (typeof levels)[number]
-
 /** Under which name each is kept in the history. */
-const runOf = {
+const runOf: Readonly<Record<ConsolidationLevel, ConsolidationType>> = {
   session: 'session_end',
   agent: 'agent_complete',
   task: 'task_checkpoint',
   project: 'project_checkpoint',
-} as const
+}
 
 export const consolidateVerb = defineVerb({
-  usage: `memory consolidate ${levels.join('|')} [--session S] [--agent A] [--task ID]… [--branch B]`,
+  usage: `memory consolidate ${consolidationLevels.join('|')} [--session S] [--agent A] [--task ID]… [--branch B]`,
   help: [
     'Consolidates memory, at one of its levels. What was done once is not done again. Texts are compared by their words here, whatever an engine of yours compares them by.',
     '  session  --session S [--branch B]: what was observed in it becomes facts',
@@ -58,22 +56,25 @@ export const consolidateVerb = defineVerb({
   },
 })
 
-function levelOf(word: string): Level {
-  const level = levels.find((each) => each === word)
+function levelOf(word: string): ConsolidationLevel {
+  const level = consolidationLevels.find((each) => each === word)
   if (level !== undefined) return level
-  const nearest = nearestName(word, levels)
-  throw misuse(`There is no level "${word}".${didYouMean(nearest)} It is one of: ${levels.join(', ')}.`, {
+  const nearest = nearestName(word, consolidationLevels)
+  throw misuse(`There is no level "${word}".${didYouMean(nearest)} It is one of: ${consolidationLevels.join(', ')}.`, {
     level: word,
     nearest,
   })
 }
 
-function requireNamed(level: Level, given: Record<Exclude<Level, 'project'>, string | undefined>): void {
+function requireNamed(
+  level: ConsolidationLevel,
+  given: Record<Exclude<ConsolidationLevel, 'project'>, string | undefined>,
+): void {
   if (level !== 'project' && given[level] === undefined)
     throw misuse(`Say which ${level}: "errand memory consolidate ${level} --${level} …".`)
 }
 
-async function tasksOf(engine: Engine, level: Level, refs: readonly string[]) {
+async function tasksOf(engine: Engine, level: ConsolidationLevel, refs: readonly string[]) {
   const ids = await Promise.all(refs.map(async (ref) => (await findTask(engine, ref)).id))
   if (level === 'project') return ids.length === 0 ? {} : { taskIds: ids }
   return { taskId: ids[0] }

@@ -1,5 +1,4 @@
 // `errand task teams`: the tasks that have a team.
-
 import { teamStatuses } from '../../../../team/team-status.ts'
 import { oneOf, wholeNumber } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
