@@ -105,7 +105,8 @@ export class TeamKeeper {
     const known = new Set<string>()
     for (let after = 0; !this.#givenUp; ) {
       const found = await this.#read(function* (tx) {
-        const stints = yield* tx.team.abandoned(pageSize)
+        // What could not be completed is still among them, and hides nothing.
+        const stints = yield* tx.team.abandoned(pageSize + known.size)
         const teams = yield* tx.team.unclosed(pageSize, after)
         return {
           teams,

@@ -6,13 +6,13 @@ import type { Op } from '../ledger.ts'
 import { change, listed, prepareText, rows, type StatementCompiler, sql } from '../statement.ts'
 
 /** How common a word is, is counted so far; further only where too few are rarer than that. */
-const countedAtMost = { first: 32, second: 2_048 }
+const countedAtMost = { first: 128, second: 512 }
 
 /** Rather than to read and compare more candidates than these, more words are looked up: that leaves hardly any that is not alike. */
 const fewCandidates = 16
 
 /** How many words more than needed are looked up, from one attempt to the next. */
-const extraProbes = [0, 2, 5] as const
+const extraProbes = [0, 1, 3] as const
 
 /** A fact as its words are kept under it. */
 export interface IndexedFact {
@@ -69,7 +69,10 @@ export function createFactWords(compiler: StatementCompiler): FactWords {
       group by fact having count(*) >= ${hole('shared')} limit ${hole('limit')}`,
   )
 
-  /** The words by how many facts of such a size have them, the rarest first: exactly so for as many as are `needed`. */
+  /**
+   * The words by how many facts of such a size have them, the rarest first, for as many as are `needed`. Of those that are more common
+   * than was counted the longer ones come first: in any language what is said more often is shorter, as a rule.
+   */
   function* rarestFirst(
     branch: string,
     words: readonly string[],
@@ -81,7 +84,7 @@ export function createFactWords(compiler: StatementCompiler): FactWords {
       rows<Counted>(countEach, { branch, words: keys, ...sizes, 'most counted': most })
     const counts = yield* count(keysOf(words), first)
     const rare = counts.filter(({ facts }) => facts < first)
-    const common = counts.filter(({ facts }) => facts >= first)
+    const common = counts.filter(({ facts }) => facts >= first).sort((a, b) => b.word.length - a.word.length)
     if (rare.length >= needed || common.length === 0) return [...rare.sort(byFacts), ...common]
     return [...rare, ...(yield* count(JSON.stringify(common.map(({ word }) => word)), second))].sort(byFacts)
   }
