@@ -338,8 +338,8 @@ export interface Reads {
     get(id: string): Op<ConsolidationRecord | undefined>
     /** The latest first: at most `limit` before the `seq`. */
     list(filter: ConsolidationFilter, limit: number, before: number): Op<ConsolidationRecord[]>
-    /** All decisions about a fact, oldest first. */
-    decisionsOn(factId: string): Op<DecisionRecord[]>
+    /** Decisions about a fact: the latest `limit`, the latest first. */
+    decisionsOn(factId: string, limit: number): Op<DecisionRecord[]>
     /** Decisions about other facts that name this one as the other of the two, the latest first: at most `limit`. */
     decisionsNaming(factId: string, limit: number): Op<DecisionRecord[]>
     /** Decisions of a run, in order: at most `limit` after the `seq`. */

@@ -22,8 +22,10 @@ export interface FactStory {
   fact: FactView
   /** What said it, oldest first: the one that it was made of, and those that confirmed it. */
   observations: ObservationView[]
-  /** Oldest first. */
+  /** Oldest first; the latest 500. */
   decisions: DecisionView[]
+  /** There are older ones. */
+  moreDecisions?: true
 }
 
 export interface FactWhy extends FactStory {
@@ -43,6 +45,7 @@ export interface FactWhy extends FactStory {
 }
 
 const mostSources = 100
+const mostDecisions = 500
 const mostMentions = 100
 const mostOthers = 200
 
@@ -119,7 +122,8 @@ function* storyOf(tx: Reads, fact: FactRecord): Op<{ told: FactStory; sourceIds:
   const decisions: DecisionView[] = []
   const observationIds = new Set(fact.observationId === null ? [] : [fact.observationId])
   const sourceIds = fact.originId === null ? [] : [fact.originId]
-  for (const decision of yield* tx.consolidation.decisionsOn(fact.id)) {
+  const found = yield* tx.consolidation.decisionsOn(fact.id, mostDecisions + 1)
+  for (const decision of found.slice(0, mostDecisions).reverse()) {
     const run = yield* tx.consolidation.get(decision.consolidationId)
     if (run === undefined) continue
     decisions.push(decisionView(decision, run))
@@ -132,5 +136,6 @@ function* storyOf(tx: Reads, fact: FactRecord): Op<{ told: FactStory; sourceIds:
     const observation = yield* tx.observation.get(id)
     if (observation !== undefined) observations.push(observationView(observation))
   }
-  return { told: { fact: factView(fact), observations, decisions }, sourceIds }
+  const more = found.length > mostDecisions ? { moreDecisions: true as const } : {}
+  return { told: { fact: factView(fact), observations, decisions, ...more }, sourceIds }
 }

@@ -76,6 +76,22 @@ describe('What was decided because of a fact', () => {
     expect(mentioned(await call('mem:why', { factId: copy?.['id'] }))).toEqual([])
   })
 
+  it('is cut to the latest five hundred decisions about a fact that was confirmed ever again, and says so', async () => {
+    const { engine, call, see } = await openMemory()
+    await see(sentence)
+    const said = { sessionId: 's1', type: 'insight', content: sentence } as const
+    await Promise.all(Array.from({ length: 500 }, () => engine.mem.observe(said)))
+    await call('mem:consolidate', { level: 'session', sessionId: 's1' })
+    const { facts } = await call('mem:facts', {})
+    const { decisions, moreDecisions, observations } = await call('mem:why', { factId: (facts as Json[])[0]?.['id'] })
+    expect(moreDecisions).toBe(true)
+    const kinds = (decisions as Json[]).map(({ kind }) => kind as string)
+    expect([kinds.length, kinds[0], kinds.at(-1)]).toEqual([500, 'boosted', 'confirmed'])
+    // What it was made of is told in any case.
+    expect((observations as Json[])[0]).toMatchObject({ content: sentence })
+    expect(observations).toHaveLength(501)
+  })
+
   it('is cut to the latest hundred of a fact that many gave way to, and says so', async () => {
     const { call, team, facts } = await openMemory()
     const { taskId, on } = await team('Fix Auth', 'ada')

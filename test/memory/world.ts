@@ -82,7 +82,7 @@ export function tablesOf(ledger: Ledger): Promise<Tables> {
     const names = branches.map(({ name }) => name)
     const facts = (yield* tx.fact.list({ branches: names }, all, all)).reverse()
     const decisions: DecisionRecord[] = []
-    for (const { id } of facts) decisions.push(...(yield* tx.consolidation.decisionsOn(id)))
+    for (const { id } of facts) decisions.push(...(yield* tx.consolidation.decisionsOn(id, all)).reverse())
     return {
       facts,
       observations: (yield* tx.observation.list({}, all, all)).reverse(),

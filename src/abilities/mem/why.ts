@@ -29,6 +29,7 @@ const storyShape = {
   fact: factSchema,
   observations: z.array(observationSchema),
   decisions: z.array(decisionSchema),
+  moreDecisions: z.literal(true).optional(),
 }
 
 const mentionSchema = z.object({ factId: z.string(), ...decisionSchema.omit({ otherId: true }).shape })

@@ -88,7 +88,12 @@ export function createConsolidationTable(compiler: StatementCompiler): Tx['conso
   const { prepare, dialect } = compiler
   const selectOne = prepare((db, hole) => db.selectFrom('consolidation').selectAll().where('id', '=', hole('id')))
   const selectDecisionsOn = prepare((db, hole) =>
-    db.selectFrom('decision').selectAll().where('fact_id', '=', hole('fact')).orderBy('seq', 'asc'),
+    db
+      .selectFrom('decision')
+      .selectAll()
+      .where('fact_id', '=', hole('fact'))
+      .orderBy('seq', 'desc')
+      .limit(hole('limit')),
   )
   const selectDecisionsNaming = prepare((db, hole) =>
     db
@@ -131,8 +136,8 @@ export function createConsolidationTable(compiler: StatementCompiler): Tx['conso
       }
       return (yield* queryRows<Row>(query.orderBy('seq', 'desc').limit(limit).compile())).map(toRun)
     },
-    *decisionsOn(fact) {
-      return (yield* rows<DecisionRow>(selectDecisionsOn, { fact })).map(toDecision)
+    *decisionsOn(fact, limit) {
+      return (yield* rows<DecisionRow>(selectDecisionsOn, { fact, limit })).map(toDecision)
     },
     *decisionsNaming(fact, limit) {
       return (yield* rows<DecisionRow>(selectDecisionsNaming, { fact, limit })).map(toDecision)

@@ -13,7 +13,7 @@ interface Chapter {
 
 /** Lines of clean text. */
 export function storyLines(why: FactWhy): string[] {
-  const { fact, observations, decisions, mentions, moreMentions, sources, others, successor } = why
+  const { fact, observations, decisions, mentions, moreDecisions, moreMentions, sources, others, successor } = why
   // What lies deepest happened first, where the clock does not tell.
   const stories: FactStory[] = [...sources.toReversed(), { fact, observations, decisions }]
   const known = new Map([...others, ...stories.map((each) => each.fact)].map((each) => [each.id, each]))
@@ -30,6 +30,9 @@ export function storyLines(why: FactWhy): string[] {
     '',
     ...ordered.map(({ at, branch, text }) => `${isoTime(at)}  ${branch.padEnd(width)}  ${text}`),
     ...(chapters.length === 0 ? ['It was stated, and nothing has been made of it since.'] : []),
+    ...(moreDecisions === true
+      ? ['', `Of what was decided about it only the latest ${decisions.length} decisions are told.`]
+      : []),
     ...(moreMentions === true
       ? ['', `Of what was decided because of it only the latest ${mentions.length} are told.`]
       : []),

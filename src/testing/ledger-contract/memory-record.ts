@@ -78,8 +78,9 @@ export const memoryRecord: Theme = ({ describe, proves, expect }) => {
         { ...decisionRow({ consolidationId: 'r1', factId: 'f' }), seq: 1 },
         { ...boosted, seq: 3 },
       ]
-      expect(await ledger.read((tx) => tx.consolidation.decisionsOn('f'))).toEqual(expected)
-      expect(await ledger.read((tx) => tx.consolidation.decisionsOn('z'))).toEqual([])
+      expect(await ledger.read((tx) => tx.consolidation.decisionsOn('f', 9))).toEqual(expected.toReversed())
+      expect(await ledger.read((tx) => tx.consolidation.decisionsOn('f', 1))).toEqual([expected[1]])
+      expect(await ledger.read((tx) => tx.consolidation.decisionsOn('z', 9))).toEqual([])
       expect(await ledger.read((tx) => tx.consolidation.decisionsNaming('g', 9))).toEqual([{ ...boosted, seq: 3 }])
       expect(await ledger.read((tx) => tx.consolidation.decisionsNaming('f', 9))).toEqual([])
       const taken = async (run: string, limit: number, after: number) =>

@@ -346,6 +346,6 @@ function* remains(tx: Reads, taskId: string) {
     observation: (yield* tx.observation.get(`o ${taskId}`)) !== undefined,
     found: (yield* tx.fact.search([taskId], ['tests'], 9))[0]?.fact.taskId === taskId,
     run: (yield* tx.consolidation.get(`c ${taskId}`)) !== undefined,
-    decisions: (yield* tx.consolidation.decisionsOn(`f ${taskId}`)).length,
+    decisions: (yield* tx.consolidation.decisionsOn(`f ${taskId}`, 9)).length,
   }
 }
