@@ -2,11 +2,11 @@
 // nothing; or a branch is closed with all below it, read as ever, and takes nothing new.
 import type { Caller } from '../bus/caller.ts'
 import { type Conversation, conversationOf } from '../entities/conversation.ts'
-import { mainBranch, type ObservationType } from '../entities/memory.ts'
+import { mainBranch } from '../entities/memory.ts'
 import { everyRow } from '../ledger/every-row.ts'
 import { type Op, writing } from '../ledger/ledger.ts'
 import { nearestOpenBranch, setBranchStatus } from '../steps/branch.ts'
-import { clipped, storableText } from '../storable-text.ts'
+import { answerObserved, callObserved, type Observed, toolObserved } from '../steps/observe-work.ts'
 import { consolidatePending } from './consolidate-session.ts'
 import { deliberate } from './deliberate.ts'
 import { writerAt } from './fact-writes.ts'
@@ -19,18 +19,7 @@ export interface ChatLine {
   role: string
   content?: unknown
   name?: unknown
-  tool_call_id?: unknown
 }
-
-interface Kept {
-  id: string
-  type: ObservationType
-  content: string
-  outcome: string | null
-}
-
-const longestContent = 10_000
-const longestOutcome = 2_000
 
 /**
  * Calls as `tool_use` or `error`, the last answer as `insight`. `context` is looked at for a task that the ledger does not know.
@@ -64,58 +53,32 @@ export async function archiveTask(
   )
 }
 
-/** Under the ids that they have where they are observed while the task works. */
-function keptOf({ steps }: Conversation): Kept[] {
-  const calls = steps.flatMap((step) =>
-    step.calls.flatMap(({ asked, entry }): Kept[] => {
-      if (entry?.status !== 'completed' && entry?.status !== 'failed') return []
-      const failed = entry.error !== null
-      return [
-        {
-          id: `obs-${entry.id}`,
-          type: failed ? 'error' : 'tool_use',
-          content: cut(`${asked.tool} ${asked.arguments}`, longestContent),
-          outcome: cut(failed ? (entry.error?.message ?? '') : textOf(entry.result), longestOutcome),
-        },
-      ]
-    }),
-  )
-  const answer = steps.findLast(({ calls: asked, content }) => asked.length === 0 && content.trim() !== '')
-  return answer === undefined ? calls : [...calls, answered(`obs-${answer.messageId}`, answer.content)]
-}
-
-function keptOfChat(taskId: string, context: readonly ChatLine[]): Kept[] {
-  const said = context.map((line, position) => ({
-    ...line,
-    text: textOf(line.content),
-    id: `obs-${taskId}-${position}`,
-  }))
-  const calls = said.filter(({ role }) => role === 'tool')
-  const answer = said.findLast(({ role, text }) => role === 'assistant' && text.trim() !== '')
+/** The same, under the same ids, as where they are observed while the task works. */
+function keptOf({ steps }: Conversation): Observed[] {
+  const ended = steps
+    .flatMap(({ calls }) => calls.flatMap(({ entry }) => entry ?? []))
+    .filter(({ status }) => status === 'completed' || status === 'failed')
+  const answer = steps.findLast(({ calls, content }) => calls.length === 0 && content.trim() !== '')
   return [
-    ...calls.map(({ id, text, name }): Kept => {
-      const isError = text.startsWith('Error: ')
-      return {
-        id,
-        type: isError ? 'error' : 'tool_use',
-        content: cut(typeof name === 'string' ? name : 'a tool', longestContent),
-        outcome: cut(text, longestOutcome),
-      }
-    }),
-    ...(answer === undefined ? [] : [answered(answer.id, answer.text)]),
+    ...ended.map(callObserved),
+    ...(answer === undefined ? [] : [answerObserved(answer.messageId, answer.content)]),
   ]
 }
 
-function answered(id: string, content: string): Kept {
-  return { id, type: 'insight', content: cut(content, longestContent), outcome: null }
-}
-
-function cut(text: string, characters: number): string {
-  return storableText(clipped(text, characters))
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+function keptOfChat(taskId: string, context: readonly ChatLine[]): Observed[] {
+  const said = context.map(({ role, name, content }, position) => ({
+    id: `${taskId}-${position}`,
+    role,
+    name: typeof name === 'string' ? name : 'a tool',
+    text: typeof content === 'string' ? content : (JSON.stringify(content) ?? ''),
+  }))
+  const answer = said.findLast(({ role, text }) => role === 'assistant' && text.trim() !== '')
+  return [
+    ...said
+      .filter(({ role }) => role === 'tool')
+      .map(({ id, name, text }) => toolObserved(id, name, text, text.startsWith('Error: '))),
+    ...(answer === undefined ? [] : [answerObserved(answer.id, answer.text)]),
+  ]
 }
 
 /** Names of the branches that are closed now, itself first. What was observed on them is consolidated before. @throws ErrandError INVALID_INPUT for `main` */

@@ -15,37 +15,34 @@ const longest = { call: 2_000, outcome: 500, answer: 10_000 }
 export function* observeCall(tx: Tx, task: TaskRecord, call: CallRecord, moment: Moment): Op<void> {
   const isTheModels = call.kind === 'call' && call.startMessageId !== null
   if (task.policy.team === undefined || !isTheModels) return
-  yield* observe(
-    tx,
-    task,
-    {
-      id: `obs-${call.id}`,
-      type: call.error === null ? 'tool_use' : 'error',
-      content: cut(`${call.name} ${textOf(call.params)}`, longest.call),
-      outcome: cut(call.error === null ? textOf(call.result) : call.error.message, longest.outcome),
-    },
-    moment,
-  )
+  yield* observe(tx, task, callObserved(call), moment)
 }
 
 /** A step of the model without calls is what the agent has found. */
 export function* observeAnswer(tx: Tx, task: TaskRecord, message: NewMessage, moment: Moment): Op<void> {
   const isAnswer = message.step !== null && message.step.calls.length === 0 && message.content.trim() !== ''
   if (task.policy.team === undefined || !isAnswer) return
-  yield* observe(
-    tx,
-    task,
-    {
-      id: `obs-${message.id}`,
-      type: 'insight',
-      content: cut(message.content, longest.answer),
-      outcome: null,
-    },
-    moment,
-  )
+  yield* observe(tx, task, answerObserved(message.id, message.content), moment)
 }
 
-type Observed = Pick<ObservationRecord, 'id' | 'type' | 'content' | 'outcome'>
+export type Observed = Pick<ObservationRecord, 'id' | 'type' | 'content' | 'outcome'>
+
+/** What a call that has ended is as an observation, whenever it is made. */
+export function callObserved({ id, name, params, result, error }: CallRecord): Observed {
+  const what = error === null ? textOf(result) : error.message
+  return toolObserved(id, `${name} ${textOf(params)}`, what, error !== null)
+}
+
+/** The use of a tool of which no more is known than these words. */
+export function toolObserved(id: string, call: string, outcome: string, failed: boolean): Observed {
+  const type = failed ? 'error' : 'tool_use'
+  return { id: `obs-${id}`, type, content: cut(call, longest.call), outcome: cut(outcome, longest.outcome) }
+}
+
+/** What an agent answered, as an observation. */
+export function answerObserved(id: string, content: string): Observed {
+  return { id: `obs-${id}`, type: 'insight', content: cut(content, longest.answer), outcome: null }
+}
 
 function* observe(tx: Tx, task: TaskRecord, observed: Observed, { at }: Moment): Op<void> {
   const stint = yield* stintOf(tx, task)

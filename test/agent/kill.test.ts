@@ -12,6 +12,7 @@ import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createPlace, drawSeed, type Place, randomOf, twoAtATime } from '../crash/child.ts'
 import { violations } from '../crash/invariants.ts'
 import type { Death } from '../crash/mortal-ledger.ts'
+import { delegated } from './delegated-ledger.ts'
 import { complaintsOf, type Evidence, gather } from './kill-checks.ts'
 import { everyPoint, onePointOfEachKind, playAlone } from './kill-points.ts'
 import type { KillOrders } from './kill-process.ts'
@@ -127,19 +128,6 @@ describe('An agent that is killed', () => {
     expect(found.join()).toMatch(/(one|two|three) was done 2 times/)
   })
 })
-
-function delegated(inner: Ledger): Ledger {
-  return {
-    name: inner.name,
-    step: (step) => inner.step(step),
-    read: (query) => inner.read(query),
-    enlist: (id) => inner.enlist(id),
-    isAlive: (id) => inner.isAlive(id),
-    discharge: (id) => inner.discharge(id),
-    observe: (observer, options) => inner.observe(observer, options),
-    close: () => inner.close(),
-  }
-}
 
 // oxlint-disable-next-line require-yield
 function* noCalls(): Op<never[]> {

@@ -1,5 +1,6 @@
 // Faults that the checks of the team's story must find: ledgers on which the engine does what it must not.
 import { type Ledger, type Op, type Reads, type Step, type Tx, writing } from '../../src/ledger/ledger.ts'
+import { delegated } from './delegated-ledger.ts'
 
 type Observation = Parameters<Tx['observation']['insert']>[0]
 
@@ -64,18 +65,5 @@ function everActive(tx: Reads): Reads['team']['stintOfWorker'] {
     if (teamId === undefined) return undefined
     const stint = (yield* tx.team.stints(teamId)).findLast((each) => each.workerId === workerId)
     return stint && { ...stint, status: 'active' }
-  }
-}
-
-function delegated(inner: Ledger): Ledger {
-  return {
-    name: inner.name,
-    step: (step) => inner.step(step),
-    read: (query) => inner.read(query),
-    enlist: (id) => inner.enlist(id),
-    isAlive: (id) => inner.isAlive(id),
-    discharge: (id) => inner.discharge(id),
-    observe: (observer, options) => inner.observe(observer, options),
-    close: () => inner.close(),
   }
 }

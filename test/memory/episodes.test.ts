@@ -79,8 +79,8 @@ describe('A conversation', () => {
     expect(
       (observations as Json[]).map(({ type, content, outcome }) => [type, content, outcome]).reverse(),
     ).toMatchObject([
-      ['tool_use', 'test_echo {"text":"hello"}', expect.stringContaining('hello') as string],
-      ['error', 'test_fail {}', expect.stringContaining('no such page') as string],
+      ['tool_use', 'test:echo {"text":"hello"}', expect.stringContaining('hello') as string],
+      ['error', 'test:fail {}', expect.stringContaining('no such page') as string],
       ['insight', 'It says hello.', undefined],
     ])
     const before = await memory.tables()

@@ -1,0 +1,15 @@
+// A ledger that passes everything on: what a fault changes of one is written over it.
+import type { Ledger } from '../../src/ledger/ledger.ts'
+
+export function delegated(inner: Ledger): Ledger {
+  return {
+    name: inner.name,
+    step: (step) => inner.step(step),
+    read: (query) => inner.read(query),
+    enlist: (id) => inner.enlist(id),
+    isAlive: (id) => inner.isAlive(id),
+    discharge: (id) => inner.discharge(id),
+    observe: (observer, options) => inner.observe(observer, options),
+    close: () => inner.close(),
+  }
+}
