@@ -74,6 +74,7 @@ export async function createEngine<const E extends Executors = Executors>(
     read: async (query) => (await opened.promise).life.read(query),
     moment: async () => (await opened.promise).life.moment(),
     clock,
+    executors: () => [...executors.keys()].sort(),
     moved: async (signal) => {
       const { life } = await opened.promise
       life.requireOpen()

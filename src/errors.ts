@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'HAS_EXECUTOR'
   | 'NOT_OWNER'
   | 'STALE_CLAIM'
+  | 'VERSION_CONFLICT'
   | 'NOT_CLAIMABLE'
   | 'LIMIT_EXCEEDED'
   | 'CURSOR_TOO_OLD'

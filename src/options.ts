@@ -61,7 +61,7 @@ export const teamFields = {
 }
 
 /** The fields of `create` that stand alone; `tasks` and `after` make trees of them. */
-const createFields = {
+export const createFields = {
   name: title.optional(),
   goal: z.string().trim().min(1).optional(),
   description: z.string().optional(),
@@ -196,6 +196,9 @@ export const claimOptionsSchema = z.strictObject({
 })
 export type ClaimOptions = z.input<typeof claimOptionsSchema>
 
+/** How often a task has been written. */
+export const versionSchema = z.int().min(0)
+
 export const taskIdsSchema = z.union([taskIdSchema.transform((id) => [id]), z.array(taskIdSchema).min(1).max(10_000)])
 export const purgeOptionsSchema = z.strictObject({ before: milliseconds })
 export const graphOptionsSchema = z.strictObject({ parentId: taskIdSchema.optional() })
@@ -254,6 +257,13 @@ const objectWith = <T>(methods: string[], expected: string) =>
       methods.every((method) => typeof (value as Record<string, unknown>)[method] === 'function'),
     expected,
   )
+
+/** Whoever is told what the live actors do. */
+export const inspectionObserverSchema = z.custom<((event: unknown) => void) | { next?(event: unknown): void }>(
+  (value) => typeof value === 'function' || typeof (value as { next?: unknown } | null)?.next === 'function',
+  'expected a function that takes inspection events, or an object with `next`',
+)
+export const inspectOptionsSchema = z.strictObject({ tasks: z.enum(['own', 'all']).default('own') })
 
 const iterations = z.int().min(1).max(1_000_000)
 const toolExecution = z.enum(['parallel', 'sequential'])
@@ -374,7 +384,7 @@ export const engineOptionsSchema = z.strictObject({
   abortGraceMs: z.number().min(0).default(5_000),
   shutdownTimeoutMs: z.number().min(0).default(5_000),
   work: z.boolean().default(true),
-  inspect: functionSchema<(event: unknown) => void>('expected a function that takes inspection events').optional(),
+  inspect: inspectionObserverSchema.optional(),
   onError: functionSchema<(error: unknown, context: Record<string, unknown>) => void>(
     'expected a function (error, context)',
   ).optional(),

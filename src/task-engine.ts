@@ -27,6 +27,8 @@ import {
   eventTypeSchema,
   failOptionsSchema,
   graphOptionsSchema,
+  inspectionObserverSchema,
+  inspectOptionsSchema,
   type LimitsPatch,
   type ListOptions,
   limitsSchema,
@@ -42,6 +44,7 @@ import {
   taskIdsSchema,
   timeoutOptionsSchema,
   updateSchema,
+  versionSchema,
 } from './options.ts'
 import { kindOf, parse, requireFunction, requireText } from './parse.ts'
 import { createHandler, type Handled, type HandleOptions } from './routing/handle.ts'
@@ -52,6 +55,7 @@ import { create, type TaskDraft } from './steps/create.ts'
 import { deleteTask } from './steps/delete.ts'
 import { checkedInput, type Drafter, executorName, requireExecutors } from './steps/draft.ts'
 import { block, unblock } from './steps/edges.ts'
+import { expecting } from './steps/expect-version.ts'
 import { dependenciesOf, explain } from './steps/explain.ts'
 import { findTask } from './steps/find-task.ts'
 import { graphOf } from './steps/graph.ts'
@@ -235,7 +239,7 @@ export class TaskEngine {
     this.#life.requireOpen()
     const { children } = parse(deleteOptionsSchema, options, 'delete')
     const id = idOf(ref)
-    return this.#step(deleteTask(id, children, this.#life.moment()), [id])
+    return this.#step(expecting(deleteTask(id, children, this.#life.moment()), id, versionIn(ref)), [id])
   }
 
   start(ref: TaskRef): Promise<Task> {
@@ -319,7 +323,8 @@ export class TaskEngine {
 
   async heartbeat(ref: TaskRef, options: unknown = {}): Promise<Task> {
     const quote = quoteOf(ref, parse(quoteOptionsSchema, options, 'heartbeat'))
-    const task = await this.#step(heartbeat(idOf(ref), quote, this.#life.moment()), [idOf(ref)])
+    const step = expecting(heartbeat(idOf(ref), quote, this.#life.moment()), idOf(ref), versionIn(ref))
+    const task = await this.#step(step, [idOf(ref)])
     return asWriter((await this.#life.views([task]))[0] as Task, quote)
   }
 
@@ -431,6 +436,13 @@ export class TaskEngine {
     )
   }
 
+  inspect(observer: unknown, options: unknown = {}): () => void {
+    forProgramsOnly(this.#bounds, 'inspect')
+    this.#life.requireOpen()
+    const { tasks } = parse(inspectOptionsSchema, options, 'inspect')
+    return this.#life.inspection.attach(parse(inspectionObserverSchema, observer, 'the observer of inspect'), tasks)
+  }
+
   async schedule(): Promise<Task[]> {
     forProgramsOnly(this.#bounds, 'schedule')
     this.#life.requireOpen()
@@ -490,7 +502,7 @@ export class TaskEngine {
     others: readonly string[] = [],
   ): Promise<Task> {
     const id = idOf(ref)
-    await this.#step(stepOf(id), [id, ...others])
+    await this.#step(expecting(stepOf(id), id, versionIn(ref)), [id, ...others])
     const record = await this.#life.ledger.read((tx) => tx.task.get(id))
     return asWriter((await this.#life.views([record as TaskRecord]))[0] as Task, quote)
   }
@@ -509,6 +521,12 @@ function idOf(ref: TaskRef): string {
   if (typeof id === 'string') return checkText(id, 'the task id')
   const given = kindOf(ref) === 'object' ? `an object whose id is ${kindOf(id)}` : kindOf(ref)
   throw new ErrandError('INVALID_INPUT', `Expected a task or its id, got ${given}.`, {})
+}
+
+/** What the caller has read, if it says so. A task alone says nothing: its `version` is no condition. */
+function versionIn(ref: TaskRef): number | undefined {
+  if (typeof ref === 'string' || ref.expectedVersion === undefined) return undefined
+  return parse(versionSchema, ref.expectedVersion, 'expectedVersion')
 }
 
 function* noRows(): Op<void> {}

@@ -3,8 +3,28 @@ import type { TaskEvent } from './entities/event.ts'
 import type { SharedLimits } from './entities/limits.ts'
 import type { Task, TaskId, TaskStatus } from './entities/task.ts'
 
-/** Ids are strings; verbs take the task itself as well. */
-export type TaskRef<R = unknown> = TaskId<R> | { id: TaskId<R> } | string
+/**
+ * Ids are strings; verbs take the task itself as well. With `expectedVersion` (the `version` of the task as it was read) a verb that
+ * changes the task is refused as VERSION_CONFLICT when the task has been written since.
+ */
+export type TaskRef<R = unknown> = TaskId<R> | { id: TaskId<R>; expectedVersion?: number } | string
+
+/** Why a task does not run, in one word; `Why` says what each means. */
+export const whyReasons = [
+  'slot',
+  'lane',
+  'limit',
+  'claim',
+  'blocked',
+  'timer',
+  'answer',
+  'executor',
+  'held',
+  'children',
+  'closing',
+  'running',
+  'settled',
+] as const
 
 /** Why a task does not run. */
 export interface Why {
@@ -17,20 +37,7 @@ export interface Why {
    * somebody must start or resume it; `children`: it waits for other tasks, or is a group none of whose tasks runs now;
    * `closing`: its last run is settling; `running`; `settled`.
    */
-  reason:
-    | 'slot'
-    | 'lane'
-    | 'limit'
-    | 'claim'
-    | 'blocked'
-    | 'timer'
-    | 'answer'
-    | 'executor'
-    | 'held'
-    | 'children'
-    | 'closing'
-    | 'running'
-    | 'settled'
+  reason: (typeof whyReasons)[number]
   /** The same for people, with what would help. */
   message: string
   /** Ids of the tasks that block it, that it waits for, or that take its place. */

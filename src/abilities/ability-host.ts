@@ -20,6 +20,8 @@ export interface AbilityHost extends MemoryHost {
   /** For abilities that speak of rows: resolves when the step is durable. */
   step<R>(step: AnyStep<R>): Promise<R>
   readonly clock: Clock
+  /** Names of the executors that the engine has. */
+  executors(): string[]
   /** The same while the engine closes, too, when it takes nothing new any more: for what the engine itself asks for. */
   whileClosing(): Promise<MemoryHost>
   /** Resolves when something has been written, here or by others, or when the signal aborts. @throws ErrandError ENGINE_CLOSED */

@@ -24,6 +24,9 @@ import type { boardSend } from './board/send.ts'
 import type { boardUpdate } from './board/update.ts'
 import type { boardWait } from './board/wait.ts'
 import type { boardWhy } from './board/why.ts'
+import type { engineStatus } from './engine/status.ts'
+import type { eventFeed } from './event/feed.ts'
+import type { eventList } from './event/list.ts'
 import type { ldgCallList } from './ldg/call-list.ts'
 import type { ldgCallSave } from './ldg/call-save.ts'
 import type { ldgMsgList } from './ldg/msg-list.ts'
@@ -52,23 +55,41 @@ import type { objectiveLog } from './objective/log.ts'
 import type { objectiveUpdate } from './objective/update.ts'
 import type { taskActive } from './task/active.ts'
 import type { taskAnswer } from './task/answer.ts'
+import type { taskBlock } from './task/block.ts'
+import type { taskCalls } from './task/calls.ts'
 import type { taskCancel } from './task/cancel.ts'
+import type { taskClaim } from './task/claim.ts'
 import type { taskComplete } from './task/complete.ts'
 import type { taskContext } from './task/context.ts'
 import type { taskCreate } from './task/create.ts'
+import type { taskDelete } from './task/delete.ts'
+import type { taskFail } from './task/fail.ts'
 import type { taskGet } from './task/get.ts'
+import type { taskGraph } from './task/graph.ts'
+import type { taskHeartbeat } from './task/heartbeat.ts'
 import type { taskKill } from './task/kill.ts'
 import type { taskList } from './task/list.ts'
 import type { taskMessages } from './task/messages.ts'
+import type { taskOutput } from './task/output.ts'
 import type { taskPause } from './task/pause.ts'
+import type { taskRelease } from './task/release.ts'
 import type { taskResume } from './task/resume.ts'
 import type { taskRetry } from './task/retry.ts'
 import type { taskRoute } from './task/route.ts'
+import type { taskRows } from './task/rows.ts'
+import type { taskRuns } from './task/runs.ts'
 import type { taskSend } from './task/send.ts'
+import type { taskShow } from './task/show.ts'
 import type { taskSpawn } from './task/spawn.ts'
+import type { taskStart } from './task/start.ts'
 import type { taskStream } from './task/stream.ts'
+import type { taskSubmit } from './task/submit.ts'
 import type { taskTeams } from './task/teams.ts'
+import type { taskUnblock } from './task/unblock.ts'
+import type { taskUpdate } from './task/update.ts'
 import type { taskWait } from './task/wait.ts'
+import type { taskWatch } from './task/watch.ts'
+import type { taskWhy } from './task/why.ts'
 import type { taskTypes } from './task/work-types.ts'
 
 /** `output` is what a call comes to; of a stream that gives only chunks it is never. */
@@ -88,19 +109,22 @@ export interface EngineAbilityTypes {
   'board:get': TypesOf<ReturnType<typeof boardGet>>
   'board:graph': TypesOf<ReturnType<typeof boardGraph>>
   'board:heartbeat': TypesOf<ReturnType<typeof boardHeartbeat>>
+  'board:inbox': TypesOf<ReturnType<typeof boardInbox>>
   'board:list': TypesOf<ReturnType<typeof boardList>>
   'board:log': TypesOf<ReturnType<typeof boardLog>>
   'board:open': TypesOf<ReturnType<typeof boardOpen>>
   'board:ready': TypesOf<ReturnType<typeof boardReady>>
   'board:release': TypesOf<ReturnType<typeof boardRelease>>
-  'board:inbox': TypesOf<ReturnType<typeof boardInbox>>
   'board:request': TypesOf<ReturnType<typeof boardRequest>>
   'board:requests': TypesOf<ReturnType<typeof boardRequests>>
   'board:respond': TypesOf<ReturnType<typeof boardRespond>>
   'board:send': TypesOf<ReturnType<typeof boardSend>>
-  'board:wait': TypesOf<ReturnType<typeof boardWait>>
   'board:update': TypesOf<ReturnType<typeof boardUpdate>>
+  'board:wait': TypesOf<ReturnType<typeof boardWait>>
   'board:why': TypesOf<ReturnType<typeof boardWhy>>
+  'engine:status': TypesOf<ReturnType<typeof engineStatus>>
+  'event:feed': TypesOf<ReturnType<typeof eventFeed>>
+  'event:list': TypesOf<ReturnType<typeof eventList>>
   'ldg:call:list': TypesOf<ReturnType<typeof ldgCallList>>
   'ldg:call:save': TypesOf<ReturnType<typeof ldgCallSave>>
   'ldg:msg:list': TypesOf<ReturnType<typeof ldgMsgList>>
@@ -129,24 +153,42 @@ export interface EngineAbilityTypes {
   'objective:update': TypesOf<ReturnType<typeof objectiveUpdate>>
   'task:active': TypesOf<ReturnType<typeof taskActive>>
   'task:answer': TypesOf<ReturnType<typeof taskAnswer>>
+  'task:block': TypesOf<ReturnType<typeof taskBlock>>
+  'task:calls': TypesOf<ReturnType<typeof taskCalls>>
   'task:cancel': TypesOf<ReturnType<typeof taskCancel>>
+  'task:claim': TypesOf<ReturnType<typeof taskClaim>>
   'task:complete': TypesOf<ReturnType<typeof taskComplete>>
   'task:context': TypesOf<ReturnType<typeof taskContext>>
   'task:create': TypesOf<ReturnType<typeof taskCreate>>
+  'task:delete': TypesOf<ReturnType<typeof taskDelete>>
+  'task:fail': TypesOf<ReturnType<typeof taskFail>>
   'task:get': TypesOf<ReturnType<typeof taskGet>>
+  'task:graph': TypesOf<ReturnType<typeof taskGraph>>
+  'task:heartbeat': TypesOf<ReturnType<typeof taskHeartbeat>>
   'task:kill': TypesOf<ReturnType<typeof taskKill>>
   'task:list': TypesOf<ReturnType<typeof taskList>>
   'task:messages': TypesOf<ReturnType<typeof taskMessages>>
+  'task:output': TypesOf<ReturnType<typeof taskOutput>>
   'task:pause': TypesOf<ReturnType<typeof taskPause>>
+  'task:release': TypesOf<ReturnType<typeof taskRelease>>
   'task:resume': TypesOf<ReturnType<typeof taskResume>>
   'task:retry': TypesOf<ReturnType<typeof taskRetry>>
   'task:route': TypesOf<ReturnType<typeof taskRoute>>
+  'task:rows': TypesOf<ReturnType<typeof taskRows>>
+  'task:runs': TypesOf<ReturnType<typeof taskRuns>>
   'task:send': TypesOf<ReturnType<typeof taskSend>>
+  'task:show': TypesOf<ReturnType<typeof taskShow>>
   'task:spawn': TypesOf<ReturnType<typeof taskSpawn>>
+  'task:start': TypesOf<ReturnType<typeof taskStart>>
   'task:stream': TypesOf<ReturnType<typeof taskStream>>
+  'task:submit': TypesOf<ReturnType<typeof taskSubmit>>
   'task:teams': TypesOf<ReturnType<typeof taskTeams>>
   'task:types': TypesOf<ReturnType<typeof taskTypes>>
+  'task:unblock': TypesOf<ReturnType<typeof taskUnblock>>
+  'task:update': TypesOf<ReturnType<typeof taskUpdate>>
   'task:wait': TypesOf<ReturnType<typeof taskWait>>
+  'task:watch': TypesOf<ReturnType<typeof taskWatch>>
+  'task:why': TypesOf<ReturnType<typeof taskWhy>>
 }
 
 declare module '../bus/ability-types.ts' {

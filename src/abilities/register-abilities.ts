@@ -26,6 +26,9 @@ import { boardSend } from './board/send.ts'
 import { boardUpdate } from './board/update.ts'
 import { boardWait } from './board/wait.ts'
 import { boardWhy } from './board/why.ts'
+import { engineStatus } from './engine/status.ts'
+import { eventFeed } from './event/feed.ts'
+import { eventList } from './event/list.ts'
 import { ldgCallList } from './ldg/call-list.ts'
 import { ldgCallSave } from './ldg/call-save.ts'
 import { ldgMsgList } from './ldg/msg-list.ts'
@@ -54,23 +57,41 @@ import { objectiveLog } from './objective/log.ts'
 import { objectiveUpdate } from './objective/update.ts'
 import { taskActive } from './task/active.ts'
 import { taskAnswer } from './task/answer.ts'
+import { taskBlock } from './task/block.ts'
+import { taskCalls } from './task/calls.ts'
 import { taskCancel } from './task/cancel.ts'
+import { taskClaim } from './task/claim.ts'
 import { taskComplete } from './task/complete.ts'
 import { taskContext } from './task/context.ts'
 import { taskCreate } from './task/create.ts'
+import { taskDelete } from './task/delete.ts'
+import { taskFail } from './task/fail.ts'
 import { taskGet } from './task/get.ts'
+import { taskGraph } from './task/graph.ts'
+import { taskHeartbeat } from './task/heartbeat.ts'
 import { taskKill } from './task/kill.ts'
 import { taskList } from './task/list.ts'
 import { taskMessages } from './task/messages.ts'
+import { taskOutput } from './task/output.ts'
 import { taskPause } from './task/pause.ts'
+import { taskRelease } from './task/release.ts'
 import { taskResume } from './task/resume.ts'
 import { taskRetry } from './task/retry.ts'
 import { taskRoute } from './task/route.ts'
+import { taskRows } from './task/rows.ts'
+import { taskRuns } from './task/runs.ts'
 import { taskSend } from './task/send.ts'
+import { taskShow } from './task/show.ts'
 import { taskSpawn } from './task/spawn.ts'
+import { taskStart } from './task/start.ts'
 import { taskStream } from './task/stream.ts'
+import { taskSubmit } from './task/submit.ts'
 import { taskTeams } from './task/teams.ts'
+import { taskUnblock } from './task/unblock.ts'
+import { taskUpdate } from './task/update.ts'
 import { taskWait } from './task/wait.ts'
+import { taskWatch } from './task/watch.ts'
+import { taskWhy } from './task/why.ts'
 import { taskTypes } from './task/work-types.ts'
 
 const hosted: ReadonlyArray<(host: AbilityHost) => Ability> = [
@@ -105,6 +126,9 @@ const hosted: ReadonlyArray<(host: AbilityHost) => Ability> = [
   ldgTaskGet,
   ldgTaskQuery,
   ldgTaskSave,
+  engineStatus,
+  eventFeed,
+  eventList,
   objectiveAdd,
   objectiveLog,
   objectiveUpdate,
@@ -128,6 +152,24 @@ const hosted: ReadonlyArray<(host: AbilityHost) => Ability> = [
   taskTeams,
   taskTypes,
   taskWait,
+  taskBlock,
+  taskCalls,
+  taskClaim,
+  taskDelete,
+  taskFail,
+  taskGraph,
+  taskHeartbeat,
+  taskOutput,
+  taskRelease,
+  taskRows,
+  taskRuns,
+  taskShow,
+  taskStart,
+  taskSubmit,
+  taskUnblock,
+  taskUpdate,
+  taskWatch,
+  taskWhy,
 ]
 
 /** Not where somebody else has brought one of the same id (conformance S1-070). */

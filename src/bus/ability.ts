@@ -5,6 +5,7 @@ import type { OnInterrupt, RetryPolicy } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import { type AnyExecutor, executorOptionsSchema, isExecutor, type Run } from '../executor.ts'
 import { parse } from '../parse.ts'
+import { type Access, accessClasses } from './access.ts'
 import type { Caller } from './caller.ts'
 import { refuseHostileData } from './input-door.ts'
 import {
@@ -43,6 +44,8 @@ interface AbilityBasics<I extends AbilitySchema, O extends AbilitySchema> {
   output: O
   /** Ids of the tasks that the input names: a caller with a task may name only those of its own subtree. Default: none. */
   scope?(input: ParsedBy<I>): readonly string[]
+  /** How far it reaches: what a caller's `scopes` must hold. Default `admin`. */
+  access?: Access
   /** False: no model, and no task that models work on, ever gets or calls it. Default true. */
   models?: boolean
   /** A model's call of it is first put to a person; a text says what to ask. Default false. */
@@ -102,6 +105,8 @@ export interface AbilityMeta {
   readonly abilityName: string
   readonly description: string
   readonly isStream: boolean
+  /** How far it reaches. */
+  readonly access: Access
   /** JSON Schema, draft 2020-12, of what goes in. */
   readonly inputSchema: JsonSchema
   /** JSON Schema, draft 2020-12, of what comes out, for a stream of each chunk. */
@@ -152,6 +157,7 @@ const definitionSchema = z
       ).optional(),
     drain: functionSchema<(chunks: unknown[]) => unknown>('(chunks) => result').optional(),
     scope: functionSchema<(input: unknown) => readonly string[]>('(input) => ids of tasks').optional(),
+    access: z.enum(accessClasses).default('admin'),
     models: z.boolean().default(true),
     confirm: z.union([z.boolean(), z.string().trim().min(1).max(1000)]).default(false),
     onInterrupt: executorOptionsSchema.shape.onInterrupt,
@@ -207,6 +213,7 @@ export function defineAbility(definition: unknown): Ability {
     abilityName: id.slice(colon + 1),
     description: checked.description,
     isStream: checked.stream !== undefined,
+    access: checked.access,
     get inputSchema() {
       return accepted.json()
     },
@@ -236,8 +243,8 @@ export function isAbility(value: unknown): value is Ability {
 
 /** What is public of an ability, as plain data. */
 export function metaOf(ability: AbilityMeta): AbilityMeta {
-  const { id, moduleName, abilityName, description, isStream, inputSchema, outputSchema } = ability
-  return { id, moduleName, abilityName, description, isStream, inputSchema, outputSchema }
+  const { id, moduleName, abilityName, description, isStream, access, inputSchema, outputSchema } = ability
+  return { id, moduleName, abilityName, description, isStream, access, inputSchema, outputSchema }
 }
 
 function parseInput(abilityId: string, { zod }: SchemaPair, value: unknown): unknown {

@@ -2,6 +2,7 @@
 // what the call says about itself.
 import { z } from 'zod'
 import { abilityListSchema } from '../entities/ability-pattern.ts'
+import { type Access, accessClasses } from './access.ts'
 
 /** Who calls: known from the engine or the surface, never from arguments. */
 export interface Caller {
@@ -20,6 +21,8 @@ export interface Caller {
    * like `module:*`, or `*`; an empty one allows nothing.
    */
   abilities?: ReadonlyArray<readonly string[]>
+  /** What its credentials are good for: an ability of another `access` is refused. Absent: all. */
+  scopes?: readonly Access[]
 }
 
 /** Strict: a caller whose `taskId` is misspelled would pass for the program itself. */
@@ -30,6 +33,7 @@ export const callerSchema: z.ZodType<Caller> = z.strictObject({
   owner: z.string().min(1).max(100).exactOptional(),
   model: z.literal(true).exactOptional(),
   abilities: z.array(abilityListSchema).max(1000).exactOptional(),
+  scopes: z.array(z.enum(accessClasses)).max(100).exactOptional(),
 })
 
 /** Who calls when nobody says. */

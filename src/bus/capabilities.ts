@@ -1,5 +1,6 @@
 // Which abilities a caller may call. A prompt can ask a model to keep to its tools; only this judgement makes it so.
 import { listAllows } from '../entities/ability-pattern.ts'
+import { type Access, grants } from './access.ts'
 import type { Caller } from './caller.ts'
 
 export { abilityListSchema, checkAbilityList } from '../entities/ability-pattern.ts'
@@ -9,6 +10,7 @@ export interface CallableAbility {
   readonly id: string
   readonly moduleName: string
   readonly models: boolean
+  readonly access: Access
 }
 
 /** Modules that no task reaches: the ledger's rows are written by the engine alone, and the bus describes what a task may not have. */
@@ -16,8 +18,11 @@ const closedModules: readonly string[] = ['ldg', 'bus']
 
 /** True, or why the caller may not call the ability, in words that name what it may not. */
 export function mayCall(ability: CallableAbility, caller: Caller): true | string {
-  const { id, moduleName, models } = ability
-  const { surface } = caller
+  const { id, moduleName, models, access } = ability
+  const { surface, scopes } = caller
+  if (scopes !== undefined && !grants(scopes, access)) {
+    return `it needs the scope \`${access}\`, and the credentials given hold ${scopes.length === 0 ? 'none' : scopes.join(', ')}`
+  }
   if (!models && caller.model) return 'it is not for models'
   if (caller.taskId !== undefined) {
     if (closedModules.includes(moduleName)) return `no task may call ${moduleName}:*`

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { ErrandError, nearestName } from '../errors.ts'
 import { type Ability, type AbilityMeta, defineAbility, metaOf } from './ability.ts'
 import { notFound } from './ability-error.ts'
+import { accessClasses } from './access.ts'
 
 /** What the descriptions are made from, asked anew at each call. */
 export interface AbilitySource {
@@ -26,6 +27,7 @@ const inspectOutput = z.object({
     abilityName: z.string(),
     description: z.string(),
     isStream: z.boolean(),
+    access: z.enum(accessClasses),
     inputSchema: jsonSchema,
     outputSchema: jsonSchema,
   }),
@@ -36,6 +38,7 @@ export function introspectionAbilities(source: AbilitySource): Ability[] {
   return [
     defineAbility({
       id: 'bus:list',
+      access: 'read',
       description: 'List the modules on the bus, and how many abilities each has.',
       input: noInput,
       output: listOutput,
@@ -43,6 +46,7 @@ export function introspectionAbilities(source: AbilitySource): Ability[] {
     }),
     defineAbility({
       id: 'bus:abilities',
+      access: 'read',
       description: 'List the abilities of a module.',
       input: moduleInput,
       output: abilitiesOutput,
@@ -50,6 +54,7 @@ export function introspectionAbilities(source: AbilitySource): Ability[] {
     }),
     defineAbility({
       id: 'bus:schema',
+      access: 'read',
       description: 'Show the JSON Schemas of what an ability takes and gives.',
       input: abilityInput,
       output: schemaOutput,
@@ -60,6 +65,7 @@ export function introspectionAbilities(source: AbilitySource): Ability[] {
     }),
     defineAbility({
       id: 'bus:inspect',
+      access: 'read',
       description: 'Show all that is known of an ability.',
       input: abilityInput,
       output: inspectOutput,

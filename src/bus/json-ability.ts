@@ -5,6 +5,7 @@ import { abilityIdSchema } from '../entities/ability-pattern.ts'
 import { ErrandError } from '../errors.ts'
 import { parse, requireFunction } from '../parse.ts'
 import { type Ability, type AbilityContext, defineAbility } from './ability.ts'
+import { type Access, accessClasses } from './access.ts'
 import { type AbilitySchema, abilitySchemaSchema } from './json-schema.ts'
 
 /** What such an ability is registered with. The names follow from the id and may be left out. */
@@ -15,6 +16,8 @@ export interface JsonAbilityMeta {
   description: string
   /** True: the handler gives chunks. Default false. */
   isStream?: boolean
+  /** How far it reaches. Default `admin`. */
+  access?: Access
   inputSchema: AbilitySchema
   outputSchema: AbilitySchema
 }
@@ -29,6 +32,7 @@ const metaSchema = z
     abilityName: z.string().optional(),
     description: z.string(),
     isStream: z.boolean().default(false),
+    access: z.enum(accessClasses).default('admin'),
     inputSchema: abilitySchemaSchema,
     outputSchema: abilitySchemaSchema,
   })
@@ -46,9 +50,9 @@ const metaSchema = z
  * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT { issues }
  */
 export function jsonAbility(meta: JsonAbilityMeta, handler: JsonHandler): Ability {
-  const { id, description, isStream, inputSchema, outputSchema } = parse(metaSchema, meta, 'register')
+  const { id, description, isStream, access, inputSchema, outputSchema } = parse(metaSchema, meta, 'register')
   requireFunction(handler, `the handler of ${id}`)
-  const definition = { id, description, input: inputSchema, output: outputSchema }
+  const definition = { id, description, access, input: inputSchema, output: outputSchema }
   if (!isStream) {
     return defineAbility({
       ...definition,

@@ -222,6 +222,8 @@ export interface Task<R = unknown> {
   deadline: number | null
   key: string | null
   metadata: Record<string, unknown>
+  /** Counts what was written of it: quoted as `expectedVersion` it keeps a change from overwriting another. */
+  version: number
   createdAt: number
   updatedAt: number
   completedAt: number | null
@@ -279,6 +281,7 @@ export function toTask(record: TaskRecord, blockedBy: string[], questions: Quest
     deadline: record.deadline,
     key: record.key,
     metadata: record.metadata,
+    version: record.version,
     createdAt: record.createdAt,
     updatedAt: record.updatedAt,
     completedAt: record.completedAt,

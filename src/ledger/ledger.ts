@@ -63,6 +63,9 @@ export interface TaskFilter {
   letGo?: boolean
   /** Of the failed ones only those with this message. */
   failedWith?: string
+  /** Words that must all stand in the name, the goal or the description, or begin the id; in either case of letters. */
+  words?: string[]
+  ids?: readonly string[]
   /** Created at this time or later, in epoch milliseconds. */
   createdFrom?: number
   /** Created at this time or earlier, in epoch milliseconds. */
@@ -138,6 +141,12 @@ export interface TypeCount {
   completedMs: number
 }
 
+/** A task, and what an event told of it once. */
+export interface ToldTask {
+  task: TaskRecord
+  event: TaskEvent
+}
+
 /** What a set statement canceled or hid: the positions of its events, which are the list of it. */
 export interface Cascade {
   type: EventType
@@ -172,6 +181,10 @@ export interface Reads {
     list(filter: TaskFilter, limit: number, after?: { priority: number; seq: number }): Op<TaskRecord[]>
     /** The same tasks by age, the latest first. */
     newest(filter: TaskFilter, limit: number, offset: number): Op<TaskRecord[]>
+    /** The same by age, the oldest first, from a `seq` on. */
+    oldest(filter: TaskFilter, limit: number, afterSeq: number): Op<TaskRecord[]>
+    /** Tasks as an event at or before a position last told of them, deleted ones since included; the oldest first. */
+    asOf(position: number, limit: number, afterSeq: number, ids?: readonly string[]): Op<ToldTask[]>
     count(filter: TaskFilter): Op<number>
     children(parentId: string): Op<TaskRecord[]>
     /** All descendants, below settled ones too; root excluded. */
@@ -230,6 +243,8 @@ export interface Reads {
   readonly event: {
     /** Events after a position, oldest first; of one task, or of all. */
     after(seq: number, limit: number, taskId?: string): Op<TaskEvent[]>
+    /** Events before a position, latest first; of one task, or of all. */
+    before(seq: number, limit: number, taskId?: string): Op<TaskEvent[]>
     last(): Op<number>
     /** The position of the latest event of a type for a task; 0 when there is none. */
     lastOf(taskId: string, type: EventType): Op<number>

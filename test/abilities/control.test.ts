@@ -44,7 +44,12 @@ describe('task:send', () => {
   it('S1-030 leaves a paused task paused; it reads the message when it is resumed', async () => {
     const { engine, held, taskId, call } = await setup()
     await held.asked(0)
-    expect(await call('task:pause', { taskId })).toEqual({ taskId, status: 'waiting', canonicalStatus: 'paused' })
+    expect(await call('task:pause', { taskId })).toMatchObject({
+      taskId,
+      status: 'waiting',
+      canonicalStatus: 'paused',
+      version: expect.any(Number),
+    })
     expect(await call('task:send', { taskId, message: 'Later' })).toEqual({ success: true, status: 'waiting' })
     expect(await engine.get(taskId)).toMatchObject({ status: 'paused' })
     await call('task:resume', { taskId })

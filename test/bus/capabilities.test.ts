@@ -1,16 +1,34 @@
 // Who may call what: the judgement itself, and that the bus asks it, and its guards, before any handler is called.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { type Access, accessClasses } from '../../src/bus/access.ts'
 import { createBus } from '../../src/bus/bus.ts'
 import type { Caller } from '../../src/bus/caller.ts'
 import { checkAbilityList, mayCall } from '../../src/bus/capabilities.ts'
 import { ErrandError } from '../../src/errors.ts'
 import { model, refusalOf, register, setup } from './world.ts'
 
-const meta = (id: string, models = true) => ({ id, moduleName: id.slice(0, id.indexOf(':')), models })
+const meta = (id: string, models = true, access: Access = 'read') => ({
+  id,
+  moduleName: id.slice(0, id.indexOf(':')),
+  models,
+  access,
+})
 const task = (...abilities: string[][]): Caller => ({ ...model, abilities })
 
 describe('mayCall', () => {
+  it('a caller with scopes may call what they hold, and `admin` holds all', () => {
+    for (const access of accessClasses) {
+      for (const scope of accessClasses) {
+        const allowed = mayCall(meta('task:create', true, access), { surface: 'http', scopes: [scope] })
+        expect(allowed === true).toBe(scope === access || scope === 'admin')
+        if (allowed !== true) expect(allowed).toContain(`\`${access}\``)
+      }
+      expect(mayCall(meta('task:create', true, access), { surface: 'http', scopes: [] })).toContain('hold none')
+      expect(mayCall(meta('task:create', true, access), { surface: 'http' })).toBe(true)
+    }
+  })
+
   it.each(['task:create', 'ldg:task:save', 'bus:list'])('a caller without a task may call %s', (id) => {
     expect(mayCall(meta(id), { surface: 'cli' })).toBe(true)
     expect(mayCall(meta(id, false), { surface: 'cli' })).toBe(true)

@@ -57,6 +57,7 @@ describe('introspection', () => {
         abilityName: 'all',
         description: 'All notes, one by one.',
         isStream: true,
+        access: 'admin',
         inputSchema,
         outputSchema,
       },

@@ -19,6 +19,7 @@ const inputSchema = z.strictObject({
 export function agentComplete(host: AbilityHost) {
   return defineAbility({
     id: 'agent:complete',
+    access: 'control',
     description:
       'Ends the work of an agent on a task: what it observed becomes facts, and its branch of memory is given to the team.',
     input: eitherCase(inputSchema, { resultSummary: 'summary' }),

@@ -24,6 +24,7 @@ const inputSchema = z.strictObject({
 export function agentJoin(host: AbilityHost) {
   return defineAbility({
     id: 'agent:join',
+    access: 'create',
     description:
       'Lets an agent join a task that several work on: it gets a branch of memory of its own, and is told what is known so far.',
     input: eitherCase(inputSchema, { assignedObjectives: 'objectives' }),

@@ -19,6 +19,7 @@ const inputSchema = z.strictObject({
 export function agentTimeline(host: AbilityHost) {
   return defineAbility({
     id: 'agent:timeline',
+    access: 'read',
     description: 'Lists what an agent has worked on, on all tasks: as what, from when to when, and what it did there.',
     input: eitherCase(inputSchema),
     output: z.object({

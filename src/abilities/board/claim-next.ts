@@ -22,6 +22,7 @@ import {
 export function boardClaimNext(host: AbilityHost) {
   return defineAbility({
     id: 'board:claim_next',
+    access: 'control',
     description: 'Takes the most urgent task that may be claimed (of a role, tags, a parent); null when there is none.',
     input: z.strictObject({
       as: asSchema.optional(),

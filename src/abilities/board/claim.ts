@@ -21,6 +21,7 @@ import {
 export function boardClaim(host: AbilityHost) {
   return defineAbility({
     id: 'board:claim',
+    access: 'control',
     description: 'Takes a pending task that nobody owns and nothing blocks: it is in progress then, and yours alone.',
     input: z.strictObject({
       id: refSchema,

@@ -21,6 +21,7 @@ import {
 export function boardComplete(host: AbilityHost) {
   return defineAbility({
     id: 'board:complete',
+    access: 'control',
     description: 'Completes a task that you have claimed, with what it came to. Says which tasks came free by it.',
     input: z.strictObject({
       id: refSchema,

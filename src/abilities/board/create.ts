@@ -23,6 +23,7 @@ import {
 export function boardCreate(host: AbilityHost) {
   return defineAbility({
     id: 'board:create',
+    access: 'create',
     description:
       'Puts a task on the board: what is to be done, after which others, and for whom. It waits until somebody claims it.',
     input: z.strictObject({

@@ -9,6 +9,7 @@ import { boardSchema, freed, freedSchema, idsAmong, placeOf, refSchema } from '.
 export function boardDelete(host: AbilityHost) {
   return defineAbility({
     id: 'board:delete',
+    access: 'control',
     description:
       'Takes a task off the board for good; nothing waits for it any more. (Status deleted keeps it, as canceled.)',
     input: z.strictObject({

@@ -9,6 +9,7 @@ import { boardSchema, boardTaskSchema, idsAmong, placeOf, refSchema, shown } fro
 export function boardGet(host: AbilityHost) {
   return defineAbility({
     id: 'board:get',
+    access: 'read',
     description: 'Shows one task of the board with all that is known of it.',
     input: z.strictObject({ id: refSchema, board: boardSchema }),
     output: z.object({ task: boardTaskSchema }),

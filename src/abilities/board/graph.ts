@@ -8,6 +8,7 @@ import { boardSchema, boardTaskSchema, placeOf, refSchema, shown } from './board
 export function boardGraph(host: AbilityHost) {
   return defineAbility({
     id: 'board:graph',
+    access: 'read',
     description:
       'Shows the open tasks in an order in which they can be done, and which of them hold up the most others.',
     input: z.strictObject({ board: boardSchema }),

@@ -18,6 +18,7 @@ import {
 export function boardHeartbeat(host: AbilityHost) {
   return defineAbility({
     id: 'board:heartbeat',
+    access: 'control',
     description: 'A sign of life: the lease of your claim begins anew.',
     input: z.strictObject({
       id: refSchema,

@@ -10,6 +10,7 @@ import { mailSchema, requireMember } from './team-input.ts'
 export function boardInbox(host: AbilityHost) {
   return defineAbility({
     id: 'board:inbox',
+    access: 'read',
     description: 'Takes your unread messages out of your inbox, the oldest first; each comes once.',
     input: z.strictObject({
       as: asSchema.optional(),

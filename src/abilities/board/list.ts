@@ -21,6 +21,7 @@ import {
 export function boardList(host: AbilityHost) {
   return defineAbility({
     id: 'board:list',
+    access: 'read',
     description: 'Lists the tasks of the board by number: all, or those of a status, owner, role, tag or parent.',
     input: z.strictObject({
       status: z.union([z.enum(boardStatuses), z.array(z.enum(boardStatuses)).min(1)]).optional(),

@@ -8,6 +8,7 @@ import { boardSchema, idsAmong, placeOf, refSchema } from './board-input.ts'
 export function boardLog(host: AbilityHost) {
   return defineAbility({
     id: 'board:log',
+    access: 'read',
     description: 'Lists the claims of a task, the oldest first: who took it or let go of it, when, as what, and why.',
     input: z.strictObject({ id: refSchema, board: boardSchema }),
     output: z.object({

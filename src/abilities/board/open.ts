@@ -12,6 +12,7 @@ import { placeOf, refSchema } from './board-input.ts'
 export function boardOpen(host: AbilityHost) {
   return defineAbility({
     id: 'board:open',
+    access: 'create',
     description: 'Makes a board with numbers of its own: of all tasks, or of those below one.',
     models: false,
     input: z.strictObject({

@@ -17,6 +17,7 @@ import {
 export function boardReady(host: AbilityHost) {
   return defineAbility({
     id: 'board:ready',
+    access: 'read',
     description: 'Lists what may be claimed now: pending, owned by nobody, blocked by nothing; the most urgent first.',
     input: z.strictObject({
       role: roleSchema.optional(),

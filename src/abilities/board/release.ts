@@ -18,6 +18,7 @@ import {
 export function boardRelease(host: AbilityHost) {
   return defineAbility({
     id: 'board:release',
+    access: 'control',
     description: 'Lets go of a task that you have claimed: it is pending again, and anybody may claim it.',
     input: z.strictObject({
       id: refSchema,

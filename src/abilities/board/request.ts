@@ -10,6 +10,7 @@ import { bodySchema, memberSchema, requireMember, topicSchema } from './team-inp
 export function boardRequest(host: AbilityHost) {
   return defineAbility({
     id: 'board:request',
+    access: 'control',
     description: 'Asks a member of the team for a yes or a no; the answer comes to your inbox with the same requestId.',
     input: z.strictObject({
       to: memberSchema,

@@ -9,6 +9,7 @@ import { requestSchema, requireMember } from './team-input.ts'
 export function boardRequests(host: AbilityHost) {
   return defineAbility({
     id: 'board:requests',
+    access: 'read',
     description: 'Lists the requests that you sent and were sent, the latest first, with their verdicts.',
     input: z.strictObject({
       as: asSchema.optional(),

@@ -10,6 +10,7 @@ import { bodySchema, requestIdSchema, requestSchema, requireMember } from './tea
 export function boardRespond(host: AbilityHost) {
   return defineAbility({
     id: 'board:respond',
+    access: 'control',
     description: 'Answers a request that you were sent: yes or no, once, with words if need be.',
     input: z.strictObject({
       requestId: requestIdSchema,

@@ -10,6 +10,7 @@ import { bodySchema, memberSchema, requireMember, topicSchema } from './team-inp
 export function boardSend(host: AbilityHost) {
   return defineAbility({
     id: 'board:send',
+    access: 'control',
     description: 'Sends a message to a member of the team, who finds it in the inbox.',
     input: z.strictObject({
       to: memberSchema,

@@ -30,6 +30,7 @@ import {
 export function boardUpdate(host: AbilityHost) {
   return defineAbility({
     id: 'board:update',
+    access: 'control',
     description:
       'Changes a task of the board. Status in_progress claims it, completed completes it (a pending one is claimed first), pending lets go of it or tries a failed one again, deleted cancels it. Says which tasks came free.',
     input: z.strictObject({

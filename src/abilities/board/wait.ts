@@ -23,6 +23,7 @@ import { mailSchema } from './team-input.ts'
 export function boardWait(host: AbilityHost) {
   return defineAbility({
     id: 'board:wait',
+    access: 'read',
     description:
       'Waits until there is mail for you or a task that you may claim, and takes it: kind is mail, task, or idle when nothing came.',
     input: z.strictObject({

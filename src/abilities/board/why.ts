@@ -9,6 +9,7 @@ import { boardSchema, idsAmong, placeOf, refSchema } from './board-input.ts'
 export function boardWhy(host: AbilityHost) {
   return defineAbility({
     id: 'board:why',
+    access: 'read',
     description: 'Says why a task does not move: what blocks it, who works on it, what it waits for.',
     input: z.strictObject({ id: refSchema, board: boardSchema }),
     output: z.object({

@@ -10,6 +10,7 @@ const deepest = 8
 export function fsList(root: FilesRoot) {
   return defineAbility({
     id: 'fs:list',
+    access: 'read',
     description:
       'Lists files and folders. Paths begin at the folder that may be read. Hidden files (names with a leading dot) are left out.',
     input: z.strictObject({

@@ -11,6 +11,7 @@ const mostCharacters = 50_000
 export function fsRead(root: FilesRoot) {
   return defineAbility({
     id: 'fs:read',
+    access: 'read',
     description: `Reads a text file: at most ${usualLines} lines at once unless more are asked for, from \`fromLine\` on.`,
     input: z.strictObject({
       path: z.string().min(1).describe('The file, from the folder that may be read on, like "notes/plan.md".'),

@@ -15,6 +15,7 @@ const skippedFolder = 'node_modules'
 export function fsSearch(root: FilesRoot) {
   return defineAbility({
     id: 'fs:search',
+    access: 'read',
     description: `Finds the lines of text files in which a text occurs, in a folder and all below it. At most ${mostMatches} lines.`,
     input: z.strictObject({
       text: z.string().min(1).max(1_000).describe('What to look for: a plain text, no pattern.'),

@@ -10,6 +10,7 @@ import { ledgerCallSchema, toLedgerCall } from '../views/call-view.ts'
 export function ldgCallList(host: AbilityHost) {
   return defineAbility({
     id: 'ldg:call:list',
+    access: 'read',
     description: 'Lists the calls of abilities in a task.',
     input: z.strictObject({ taskId: taskIdSchema }),
     output: z.object({ calls: z.array(ledgerCallSchema) }),

@@ -12,6 +12,7 @@ const mostMessages = 1_000_000
 export function ldgMsgList(host: AbilityHost) {
   return defineAbility({
     id: 'ldg:msg:list',
+    access: 'read',
     description: 'Lists the messages of a task.',
     input: z.strictObject({
       taskId: taskIdSchema,

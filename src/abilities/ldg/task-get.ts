@@ -9,6 +9,7 @@ import { readLedgerTask, taskRecordSchema } from '../views/task-view.ts'
 export function ldgTaskGet(host: AbilityHost) {
   return defineAbility({
     id: 'ldg:task:get',
+    access: 'read',
     description: 'Reads the record of a task; null when there is none.',
     input: z.strictObject({ taskId: taskIdSchema }),
     output: z.object({ task: taskRecordSchema.nullable() }),

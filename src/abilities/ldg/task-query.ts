@@ -27,6 +27,7 @@ const querySchema = z.strictObject({
 export function ldgTaskQuery(host: AbilityHost) {
   return defineAbility({
     id: 'ldg:task:query',
+    access: 'read',
     description: 'Finds task records, the latest first.',
     input: querySchema,
     output: z.object({ tasks: z.array(taskRecordSchema), total: z.number() }),

@@ -33,6 +33,7 @@ const inputSchema = z
 export function memArchive(host: AbilityHost) {
   return defineAbility({
     id: 'mem:archive',
+    access: 'control',
     description: 'Keeps the conversation of a task as observations, or closes a branch of memory and those below it.',
     input: eitherCase(inputSchema),
     output: z.object({

@@ -21,6 +21,7 @@ const inputSchema = z.strictObject({
 export function memBranches(host: AbilityHost) {
   return defineAbility({
     id: 'mem:branches',
+    access: 'read',
     description: 'Lists the branches of memory: what they lie below, whose they are, and whether they are open.',
     input: eitherCase(inputSchema),
     output: z.object({

@@ -29,6 +29,7 @@ const inputSchema = z.strictObject({
 export function memConsolidate(host: AbilityHost) {
   return defineAbility({
     id: 'mem:consolidate',
+    access: 'control',
     description: 'Consolidates memory: of a session, of an agent, of a task, or across the tasks of a project.',
     input: eitherCase(inputSchema),
     output: z.object({

@@ -35,6 +35,7 @@ const inputSchema = z.strictObject({
 export function memFacts(host: AbilityHost) {
   return defineAbility({
     id: 'mem:facts',
+    access: 'read',
     description: 'Lists the facts of a branch of memory, the newest first.',
     input: eitherCase(inputSchema),
     output: z.object({ facts: z.array(factSchema), next: nextSchema }),

@@ -29,6 +29,7 @@ const inputSchema = z.strictObject({
 export function memHistory(host: AbilityHost) {
   return defineAbility({
     id: 'mem:history',
+    access: 'read',
     description:
       'Lists the runs of consolidation and the merges, the latest first: what set them off and what they came to.',
     input: eitherCase(inputSchema),

@@ -20,6 +20,7 @@ const inputSchema = z.strictObject({
 export function memMerge(host: AbilityHost) {
   return defineAbility({
     id: 'mem:merge',
+    access: 'control',
     description:
       'Merges a branch of memory into one above it: what is known there becomes surer, the rest is carried over.',
     input: eitherCase(inputSchema),

@@ -29,6 +29,7 @@ const inputSchema = z.strictObject({
 export function memObservations(host: AbilityHost) {
   return defineAbility({
     id: 'mem:observations',
+    access: 'read',
     description: 'Lists what was observed, the latest first, with the run of consolidation that took it up.',
     input: eitherCase(inputSchema),
     output: z.object({ observations: z.array(observationSchema), next: nextSchema }),

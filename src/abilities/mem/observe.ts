@@ -31,6 +31,7 @@ const inputSchema = z.strictObject({
 export function memObserve(host: AbilityHost) {
   return defineAbility({
     id: 'mem:observe',
+    access: 'create',
     description: 'Keeps an observation in memory: an insight, a decision, a discovery, the use of a tool, an error.',
     input: eitherCase(inputSchema),
     output: z.object({ observationId: z.string() }),

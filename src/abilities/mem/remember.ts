@@ -31,6 +31,7 @@ const inputSchema = z.strictObject({
 export function memRemember(host: AbilityHost) {
   return defineAbility({
     id: 'mem:remember',
+    access: 'create',
     description: 'Keeps a fact in memory that is known to be so.',
     input: eitherCase(inputSchema),
     output: z.object({ factId: z.string() }),

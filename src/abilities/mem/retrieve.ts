@@ -20,6 +20,7 @@ const inputSchema = z.strictObject({
 export function memRetrieve(host: AbilityHost) {
   return defineAbility({
     id: 'mem:retrieve',
+    access: 'read',
     description: 'Recalls facts that bear on a query, best first.',
     input: eitherCase(inputSchema),
     output: z.object({

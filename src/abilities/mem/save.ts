@@ -10,6 +10,7 @@ import { keeperHost } from './keeper-host.ts'
 export function memSave(host: AbilityHost) {
   return defineAbility({
     id: 'mem:save',
+    access: 'create',
     description: 'Keeps in memory what a task was and what it came to.',
     input: z.strictObject({
       task: z.looseObject({ id: taskIdSchema }).describe('The task: its goal or name, its status, its result.'),

@@ -38,6 +38,7 @@ const mentionSchema = z.object({ factId: z.string(), ...decisionSchema.omit({ ot
 export function memWhy(host: AbilityHost) {
   return defineAbility({
     id: 'mem:why',
+    access: 'read',
     description:
       'Tells why a fact is as it is: what was observed, what each consolidation decided, where it was carried from, and which facts contradict it, gave way to it or say it now.',
     input: eitherCase(inputSchema, { id: 'factId' }),

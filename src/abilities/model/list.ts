@@ -14,6 +14,7 @@ const modelInfoSchema = z.strictObject({
 export function modelList(registry: ModelRegistry) {
   return defineAbility({
     id: 'model:list',
+    access: 'read',
     description: 'Lists the registered language models and says which one is the default.',
     input: z.strictObject({}),
     output: z.strictObject({ models: z.array(modelInfoSchema) }),

@@ -21,6 +21,7 @@ const inputSchema = z.strictObject({
 export function objectiveAdd(host: AbilityHost) {
   return defineAbility({
     id: 'objective:add',
+    access: 'control',
     description: 'Adds objectives to a task.',
     input: eitherCase(inputSchema),
     output: objectivesSchema,

@@ -21,6 +21,7 @@ const inputSchema = z.strictObject({
 export function objectiveUpdate(host: AbilityHost) {
   return defineAbility({
     id: 'objective:update',
+    access: 'control',
     description: 'Says how an objective of a task stands: todo, active, done or blocked, and who works on it.',
     input: eitherCase(inputSchema, objectiveAliases),
     output: objectivesSchema,

@@ -11,6 +11,7 @@ import { limitSchema, usualLimit } from './task-input.ts'
 export function taskActive(host: AbilityHost) {
   return defineAbility({
     id: 'task:active',
+    access: 'read',
     description: 'Lists the tasks that have not ended: running, waiting, paused or queued.',
     input: z.strictObject({ limit: limitSchema.default(usualLimit) }),
     output: z.object({ tasks: z.array(taskItemSchema) }),

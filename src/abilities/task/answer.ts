@@ -3,17 +3,19 @@ import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { Task } from '../../entities/task.ts'
 import { fromJson, toJson } from '../../json.ts'
+import { expecting } from '../../steps/expect-version.ts'
 import { answer } from '../../steps/verbs.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { standingOf, standingSchema, taskIdSchema } from './task-input.ts'
+import { refOf, standingOf, standingSchema, verbShape } from './task-input.ts'
 
 /** Questions that are put to people only are FORBIDDEN to models. */
 export function taskAnswer(host: AbilityHost) {
   return defineAbility({
     id: 'task:answer',
+    access: 'control',
     description: 'Answers the open question of a task, which then goes on.',
     input: z.strictObject({
-      taskId: taskIdSchema,
+      ...verbShape,
       value: z
         .unknown()
         .optional()
@@ -22,14 +24,16 @@ export function taskAnswer(host: AbilityHost) {
     }),
     output: standingSchema,
     scope: ({ taskId }) => [taskId],
-    async handle({ taskId, value, question }, { caller }) {
+    async handle({ value, question, ...input }, { caller }) {
+      const { taskId } = input
       const engine = await host.engineFor(caller)
       if (caller.model) {
         const given = value === undefined ? {} : { value: { given: fromJson(toJson(value, 'the answer')) } }
-        await host.step(answer({ ...(await host.moment()), taskId, questionId: question, ...given, byModel: true }))
+        const step = answer({ ...(await host.moment()), taskId, questionId: question, ...given, byModel: true })
+        await host.step(expecting(step, taskId, input.expectedVersion))
         return standingOf((await engine.get(taskId)) as Task)
       }
-      return standingOf(await engine.answer(taskId, value, question === undefined ? {} : { question }))
+      return standingOf(await engine.answer(refOf(input), value, question === undefined ? {} : { question }))
     },
   })
 }

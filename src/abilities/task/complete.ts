@@ -34,6 +34,7 @@ const inputSchema = z
 export function taskComplete(host: AbilityHost) {
   return defineAbility({
     id: 'task:complete',
+    access: 'control',
     description:
       'Completes a task that agents have worked on, without a run: its facts are judged, and what lasts is given to the branch above.',
     input: eitherCase(inputSchema, {

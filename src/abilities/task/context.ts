@@ -17,6 +17,7 @@ const inputSchema = z.strictObject({
 export function taskContext(host: AbilityHost) {
   return defineAbility({
     id: 'task:context',
+    access: 'read',
     description:
       'Tells what there is to know before working on a task with others: objectives, what agents did and do, key facts, progress.',
     input: eitherCase(inputSchema),

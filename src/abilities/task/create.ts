@@ -43,6 +43,7 @@ const inputSchema = newTaskSchema
 export function taskCreate(host: AbilityHost) {
   return defineAbility({
     id: 'task:create',
+    access: 'create',
     description:
       'Creates a task that works towards a goal in the background; a task that calls gets a subtask of its own.',
     input: eitherCase(inputSchema),

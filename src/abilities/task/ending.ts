@@ -4,6 +4,7 @@ import type { TaskRecord } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import type { Op, Step } from '../../ledger/ledger.ts'
 import { cancel } from '../../steps/cancel.ts'
+import { expecting } from '../../steps/expect-version.ts'
 import { loadTask, type Moment } from '../../steps/moment.ts'
 import { within } from '../../steps/within.ts'
 import type { AbilityHost } from '../ability-host.ts'
@@ -12,11 +13,13 @@ import { type ProcessStatus, processStatusOf } from '../views/status-words.ts'
 /** Ends the task and all that is live below it. For a known task that had ended before nothing changes (conformance C-34). */
 export async function endTask(
   host: AbilityHost,
-  { taskId, reason }: { taskId: string; reason: string },
+  { taskId, reason, expectedVersion }: { taskId: string; reason: string; expectedVersion?: number | undefined },
   caller: Caller,
 ): Promise<{ success: boolean; previousStatus: ProcessStatus }> {
   const step = cancelUnlessOver(taskId, reason, await host.moment())
-  const { task, canceled } = await host.step(within(step, caller.taskId ?? null, [taskId]))
+  const { task, canceled } = await host.step(
+    within(expecting(step, taskId, expectedVersion), caller.taskId ?? null, [taskId]),
+  )
   return { success: canceled, previousStatus: processStatusOf(task) }
 }
 

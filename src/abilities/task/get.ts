@@ -11,6 +11,7 @@ import { taskIdSchema } from './task-input.ts'
 export function taskGet(host: AbilityHost) {
   return defineAbility({
     id: 'task:get',
+    access: 'read',
     description: 'Shows one task: how it stands, what it came to, what it asks, and its conversation if wanted.',
     input: z.strictObject({
       taskId: taskIdSchema,

@@ -4,14 +4,15 @@ import { defineAbility } from '../../bus/ability.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { processStatuses } from '../views/status-words.ts'
 import { endTask } from './ending.ts'
-import { taskIdSchema } from './task-input.ts'
+import { verbShape } from './task-input.ts'
 
 export function taskKill(host: AbilityHost) {
   return defineAbility({
     id: 'task:kill',
+    access: 'control',
     description: 'Ends a task and its subtasks for good, whatever they are doing.',
     input: z.strictObject({
-      taskId: taskIdSchema,
+      ...verbShape,
       reason: z.string().trim().min(1).default('killed').describe('Kept with the task. Default: killed.'),
     }),
     output: z.object({ success: z.boolean(), previousStatus: z.enum(processStatuses) }),

@@ -11,6 +11,7 @@ import { limitSchema, taskIdSchema, usualLimit } from './task-input.ts'
 export function taskList(host: AbilityHost) {
   return defineAbility({
     id: 'task:list',
+    access: 'read',
     description: 'Lists tasks, the latest first: all of a status, or the direct subtasks of a task.',
     input: z.strictObject({
       status: statusWordSchema

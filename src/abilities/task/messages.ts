@@ -11,6 +11,7 @@ import { limitSchema, taskIdSchema, usualLimit } from './task-input.ts'
 export function taskMessages(host: AbilityHost) {
   return defineAbility({
     id: 'task:messages',
+    access: 'read',
     description: 'Reads the conversation of a task, oldest first.',
     input: z.strictObject({
       taskId: taskIdSchema,

@@ -2,15 +2,16 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { standingOf, standingSchema, taskIdSchema } from './task-input.ts'
+import { refOf, standingOf, standingSchema, verbShape } from './task-input.ts'
 
 export function taskRetry(host: AbilityHost) {
   return defineAbility({
     id: 'task:retry',
+    access: 'control',
     description: 'Gives a failed task a new attempt; what was completed before is not done again.',
-    input: z.strictObject({ taskId: taskIdSchema }),
+    input: z.strictObject(verbShape),
     output: standingSchema,
     scope: ({ taskId }) => [taskId],
-    handle: async ({ taskId }, { caller }) => standingOf(await (await host.engineFor(caller)).retry(taskId)),
+    handle: async (input, { caller }) => standingOf(await (await host.engineFor(caller)).retry(refOf(input))),
   })
 }

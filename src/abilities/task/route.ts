@@ -13,6 +13,7 @@ import type { AbilityHost } from '../ability-host.ts'
 export function taskRoute(host: AbilityHost) {
   return defineAbility({
     id: 'task:route',
+    access: 'control',
     description: 'Finds the open task that a message belongs to; null for a message that begins something new.',
     input: routeInputSchema,
     output: routeOutputSchema,

@@ -8,10 +8,10 @@ import { ErrandError } from '../../errors.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { processStatuses, processStatusOf } from '../views/status-words.ts'
 import { afterAdmission } from './admission.ts'
-import { taskIdSchema } from './task-input.ts'
+import { refOf, verbShape } from './task-input.ts'
 
 const inputSchema = z.strictObject({
-  taskId: taskIdSchema,
+  ...verbShape,
   message: z.string().min(1),
   delivery: z
     .enum(['steer', 'followup', 'abort'])
@@ -27,6 +27,7 @@ type SendInput = z.output<typeof inputSchema>
 export function taskSend(host: AbilityHost) {
   return defineAbility({
     id: 'task:send',
+    access: 'control',
     description: 'Sends a message of the user to a task, which reads it and goes on.',
     input: inputSchema,
     output: z.object({ success: z.boolean(), status: z.enum(processStatuses) }),
@@ -35,11 +36,12 @@ export function taskSend(host: AbilityHost) {
   })
 }
 
-async function send(host: AbilityHost, { taskId, message, delivery, retry }: SendInput, caller: Caller) {
+async function send(host: AbilityHost, input: SendInput, caller: Caller) {
+  const { taskId, message, delivery, retry } = input
   const engine = await host.engineFor(caller)
   const options = { ...(delivery === undefined ? {} : { delivery }), ...(retry === undefined ? {} : { retry }) }
   try {
-    const sent = await afterAdmission(engine, await engine.send(taskId, message, options))
+    const sent = await afterAdmission(engine, await engine.send(refOf(input), message, options))
     return { success: true, status: processStatusOf(sent) }
   } catch (error) {
     const ended = await endedTask(engine, taskId, error)

@@ -9,6 +9,7 @@ import { createTask, newTaskSchema, tasksNamedBy } from './new-task.ts'
 export function taskSpawn(host: AbilityHost) {
   return defineAbility({
     id: 'task:spawn',
+    access: 'create',
     description:
       'Starts a task that works towards a goal in the background, and tells whether it runs or has to queue.',
     input: newTaskSchema,

@@ -11,6 +11,7 @@ import { OutputProjection, taskOutputSchema } from './task-output.ts'
 export function taskStream(host: AbilityHost) {
   return defineAbility({
     id: 'task:stream',
+    access: 'read',
     description: 'Streams the output of a task: its text as it comes, its calls and their results, and its end.',
     input: z.strictObject({ taskId: taskIdSchema }),
     output: taskOutputSchema,
@@ -24,7 +25,7 @@ export function taskStream(host: AbilityHost) {
 }
 
 /** The names that models know; what is not offered to them is spelled alike. */
-function toolNames(bus: Bus, taskId: string): (abilityId: string) => string {
+export function toolNames(bus: Bus, taskId: string): (abilityId: string) => string {
   return (abilityId) =>
     bus.toolsFor({ surface: 'model', taskId }, [askUser, waitForTasks]).nameOf(abilityId) ??
     abilityId.replaceAll(':', '_')

@@ -1,9 +1,21 @@
 // Pieces of input and output that many task abilities have in common.
 import { z } from 'zod'
 import { type Task, taskStatuses } from '../../entities/task.ts'
+import { versionSchema } from '../../options.ts'
 import { processStatuses, processStatusOf } from '../views/status-words.ts'
 
 export const taskIdSchema = z.string().min(1).max(100)
+
+/** Of the abilities that change one task. */
+export const expectedVersionSchema = versionSchema
+  .optional()
+  .describe('The `version` of the task as it was read: refused when the task has been written since.')
+export const verbShape = { taskId: taskIdSchema, expectedVersion: expectedVersionSchema }
+
+/** What `engine` takes for the task that an input names. */
+export function refOf({ taskId, expectedVersion }: { taskId: string; expectedVersion?: number | undefined }) {
+  return expectedVersion === undefined ? taskId : { id: taskId, expectedVersion }
+}
 
 /** At most so many of a list; 0 gives none. */
 export const limitSchema = z.int().min(0).max(1_000)
@@ -14,8 +26,10 @@ export const standingSchema = z.object({
   taskId: z.string(),
   status: z.enum(processStatuses),
   canonicalStatus: z.enum(taskStatuses),
+  /** Counts what was written of it. */
+  version: z.int(),
 })
 
 export function standingOf(task: Task): z.output<typeof standingSchema> {
-  return { taskId: task.id, status: processStatusOf(task), canonicalStatus: task.status }
+  return { taskId: task.id, status: processStatusOf(task), canonicalStatus: task.status, version: task.version }
 }

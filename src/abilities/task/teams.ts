@@ -23,6 +23,7 @@ const inputSchema = z.strictObject({
 export function taskTeams(host: AbilityHost) {
   return defineAbility({
     id: 'task:teams',
+    access: 'read',
     description: 'Lists the tasks that agents work on as teams, the latest first, by status and by type of work.',
     input: eitherCase(inputSchema, { taskType: 'type' }),
     output: z.object({ tasks: z.array(teamTaskSchema) }),

@@ -25,6 +25,7 @@ const awaitedTaskSchema = z.object({
 export function taskWait(host: AbilityHost) {
   return defineAbility({
     id: 'task:wait',
+    access: 'read',
     description: 'Waits until tasks have ended, and gives what they came to.',
     input: inputSchema,
     output: z.object({ tasks: z.array(awaitedTaskSchema) }),

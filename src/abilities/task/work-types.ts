@@ -9,6 +9,7 @@ import { refuseTasks } from '../own-tasks.ts'
 export function taskTypes(host: AbilityHost) {
   return defineAbility({
     id: 'task:types',
+    access: 'read',
     description:
       'Counts the tasks of teams by type of work: how many there were, how many succeeded, how long they took.',
     input: z.strictObject({}),

@@ -7,7 +7,7 @@ import { insertSeq, returningSeq, row, rows, type StatementCompiler } from '../s
 
 type Row = Omit<EventTableRow, 'seq'> & { seq: number }
 
-const toRecord = (stored: Row): TaskEvent => ({
+export const toEvent = (stored: Row): TaskEvent => ({
   seq: stored.seq,
   type: stored.type as EventType,
   taskId: stored.task_id,
@@ -29,6 +29,18 @@ export function createEventTable(compiler: StatementCompiler, appended: (event: 
       .where('task_id', '=', hole('task'))
       .where('seq', '>', hole('seq'))
       .orderBy('seq', 'asc')
+      .limit(hole('limit')),
+  )
+  const selectBefore = prepare((db, hole) =>
+    db.selectFrom('event').selectAll().where('seq', '<', hole('seq')).orderBy('seq', 'desc').limit(hole('limit')),
+  )
+  const selectBeforeOfTask = prepare((db, hole) =>
+    db
+      .selectFrom('event')
+      .selectAll()
+      .where('task_id', '=', hole('task'))
+      .where('seq', '<', hole('seq'))
+      .orderBy('seq', 'desc')
       .limit(hole('limit')),
   )
   const selectLast = prepare((db) => db.selectFrom('event').select((query) => query.fn.max('seq').as('seq')))
@@ -57,7 +69,14 @@ export function createEventTable(compiler: StatementCompiler, appended: (event: 
         task === undefined
           ? yield* rows<Row>(selectAfter, { seq, limit })
           : yield* rows<Row>(selectAfterOfTask, { seq, limit, task })
-      return found.map(toRecord)
+      return found.map(toEvent)
+    },
+    *before(seq, limit, task) {
+      const found =
+        task === undefined
+          ? yield* rows<Row>(selectBefore, { seq, limit })
+          : yield* rows<Row>(selectBeforeOfTask, { seq, limit, task })
+      return found.map(toEvent)
     },
     *last() {
       return (yield* row<{ seq: number | null }>(selectLast))?.seq ?? 0

@@ -1,6 +1,6 @@
 // The task table: every statement on it.
 import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
-import type { TaskFilter, Tx } from '../ledger.ts'
+import type { TaskFilter, ToldTask, Tx } from '../ledger.ts'
 import {
   change,
   type Dialect,
@@ -13,6 +13,7 @@ import {
   type StatementCompiler,
   sql,
 } from '../statement.ts'
+import { toEvent } from './event.ts'
 import {
   birthNames,
   definitionColumns,
@@ -273,9 +274,23 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     if (filter.below !== undefined) query = query.where(isBelow(filter.below))
     if (filter.letGo !== undefined) query = query.where(isLetGo(filter.letGo))
     if (filter.failedWith !== undefined) query = query.where(failedWith(filter.failedWith))
+    if (filter.ids !== undefined) query = query.where(isAmong(filter.ids))
+    for (const word of filter.words ?? []) query = query.where(holdsWord(word))
     if (filter.createdFrom !== undefined) query = query.where('created_at', '>=', filter.createdFrom)
     if (filter.createdTo !== undefined) query = query.where('created_at', '<=', filter.createdTo)
     return query
+  }
+
+  function isAmong(ids: readonly string[]) {
+    return ids.length === 0 ? sql<boolean>`1 = 0` : sql<boolean>`task.id in (${sql.join(ids)})`
+  }
+
+  /** LIKE of SQLite does not tell cases apart (of ASCII), that of PostgreSQL does. */
+  function holdsWord(word: string) {
+    const literal = word.replace(/[\\%_]/g, '\\$&')
+    const like = sql.raw(dialect.kind === 'postgres' ? 'ilike' : 'like')
+    const [anywhere, atStart] = [`%${literal}%`, `${literal}%`]
+    return sql<boolean>`(name ${like} ${anywhere} escape '\\' or goal ${like} ${anywhere} escape '\\' or description ${like} ${anywhere} escape '\\' or id ${like} ${atStart} escape '\\')`
   }
 
   function isBelow(root: string) {
@@ -407,6 +422,26 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       const page = query.orderBy('seq', 'desc').limit(limit).offset(offset)
       return (yield* queryRows<Row>(page.compile())).map(toRecord)
     },
+    *oldest(filter, limit, afterSeq) {
+      const query = filtered(dialect.db.selectFrom('task').selectAll().where('seq', '>', afterSeq), filter)
+      return (yield* queryRows<Row>(query.orderBy('seq', 'asc').limit(limit).compile())).map(toRecord)
+    },
+    *asOf(position, limit, afterSeq, ids) {
+      const told = dialect.db
+        .selectFrom('task')
+        .innerJoin('event', (join) =>
+          join.on(
+            sql<boolean>`event.seq = (select max(seq) from event where task_id = task.id and seq <= ${position})`,
+          ),
+        )
+        .selectAll('task')
+        .select(['event.seq as told_seq', 'event.type as told_type', 'event.at as told_at'])
+        .select(['event.instance_id as told_instance', 'event.data as told_data'])
+        .where('task.seq', '>', afterSeq)
+        .where('event.type', '<>', 'task.deleted')
+      const among = ids === undefined ? told : told.where(isAmong(ids))
+      return (yield* queryRows<ToldRow>(among.orderBy('task.seq', 'asc').limit(limit).compile())).map(toToldTask)
+    },
     *count(filter) {
       const query = filtered(
         dialect.db.selectFrom('task').select((select) => select.fn.countAll<number>().as('total')),
@@ -487,6 +522,13 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       yield* change(updateProgress, { id: task.id, progress: jsonOrNull(task.progress), updated_at: task.updatedAt })
     },
   }
+}
+
+type ToldRow = Row & { told_seq: number; told_type: string; told_at: number; told_instance: string; told_data: string }
+
+function toToldTask(found: ToldRow): ToldTask {
+  const { told_seq: seq, told_type: type, told_at: at, told_instance: instance_id, told_data: data } = found
+  return { task: toRecord(found), event: toEvent({ seq, type, task_id: found.id, at, instance_id, data }) }
 }
 
 /** SQLite's words for the type of a JSON value. A whole number may be stored in either spelling: 1e21 is a real to it. */

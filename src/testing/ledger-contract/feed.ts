@@ -21,6 +21,60 @@ export const feed: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.event.last())).toBe(seqs[4])
     })
 
+    proves('is read backwards from a position, of all tasks or of one', async (ledger) => {
+      const seqs = await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'a' }))
+        yield* tx.task.insert(taskRow({ id: 'b' }))
+        const appended: number[] = []
+        for (const taskId of ['a', 'b', 'a', 'b']) appended.push(yield* tx.event.append(eventRow({ taskId })))
+        return appended
+      })
+      const back = async (seq: number, limit: number, taskId?: string) =>
+        (await ledger.read((tx) => tx.event.before(seq, limit, taskId))).map((event) => event.seq)
+      expect(await back((seqs[3] as number) + 1, 2)).toEqual([seqs[3], seqs[2]])
+      expect(await back(seqs[3] as number, 9)).toEqual([seqs[2], seqs[1], seqs[0]])
+      expect(await back(seqs[3] as number, 9, 'b')).toEqual([seqs[1]])
+      expect(await back(seqs[0] as number, 9)).toEqual([])
+    })
+
+    proves('tells how tasks stood at a position, those that were deleted since included', async (ledger) => {
+      const seqs = await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'a', status: 'working' }))
+        yield* tx.task.insert(taskRow({ id: 'b', status: 'completed', completedAt: someTime }))
+        yield* tx.task.insert(taskRow({ id: 'c', deletedAt: someTime }))
+        const appended: number[] = []
+        for (const [taskId, type, status] of [
+          ['a', 'task.created', 'submitted'],
+          ['b', 'task.created', 'submitted'],
+          ['c', 'task.created', 'submitted'],
+          ['b', 'task.started', 'working'],
+          ['c', 'task.deleted', 'submitted'],
+          ['a', 'task.started', 'working'],
+        ] as const) {
+          appended.push(yield* tx.event.append(eventRow({ taskId, type, data: { name: taskId, status } })))
+        }
+        return appended
+      })
+      const at = async (n: number, ids?: string[]) =>
+        (await ledger.read((tx) => tx.task.asOf(seqs[n] as number, 10, 0, ids))).map(({ task, event }) => [
+          task.id,
+          event.data['status'],
+        ])
+      expect(await at(0)).toEqual([['a', 'submitted']])
+      expect(await at(3)).toEqual([
+        ['a', 'submitted'],
+        ['b', 'working'],
+        ['c', 'submitted'],
+      ])
+      expect(await at(4)).toEqual([
+        ['a', 'submitted'],
+        ['b', 'working'],
+      ])
+      expect(await at(5, ['a', 'c'])).toEqual([['a', 'working']])
+      const [, second] = await ledger.read((tx) => tx.task.asOf(seqs[3] as number, 10, 0))
+      expect((await ledger.read((tx) => tx.task.asOf(seqs[3] as number, 1, second?.task.seq ?? 0))).length).toBe(1)
+    })
+
     proves('knows the latest position of a type for a task, and 0 for what never was', async (ledger) => {
       const seqs = await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'a' }))

@@ -45,12 +45,21 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       ['the message of a failure', { statuses: ['failed'], failedWith: 'broke' }, ['c']],
       ['the message of no failure', { statuses: ['failed'], failedWith: 'brok' }, []],
       ['the time of creation', { createdFrom: someTime + 1, createdTo: someTime + 2 }, ['b']],
+      ['ids', { ids: ['d', 'a', 'gone', 'nobody'] }, ['a', 'd']],
+      ['no id at all', { ids: [] }, []],
+      ['words in any of the texts, in either case', { words: ['write', 'REPORT'] }, ['b']],
+      ['the beginning of an id', { words: ['d'] }, ['d']],
+      ['words that no task has together', { words: ['report', 'absent'] }, []],
+      ['a sign that is none of the search', { words: ['100%'] }, ['a']],
+      ['another one', { words: ['a_b'] }, []],
       ['having been created early', { createdTo: someTime }, ['c', 'a', 'd']],
     ]
     const stored: NewTask[] = [
-      taskRow({ id: 'a', executor: 'x', key: 'plan/a', metadata: { team: '1', share: 0.5 } }),
+      taskRow({ id: 'a', goal: 'at 100% axb', executor: 'x', key: 'plan/a', metadata: { team: '1', share: 0.5 } }),
       taskRow({
         id: 'b',
+        name: 'A report',
+        description: 'Write it.',
         status: 'paused',
         parentId: 'a',
         key: 'plan/b',
@@ -109,6 +118,16 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       expect(await ids(2, 0)).toEqual(['task-4', 'task-3'])
       expect(await ids(9, 2)).toEqual(['task-2', 'task-1', 'task-0'])
       expect(await ids(0, 0)).toEqual([])
+    })
+
+    proves('by age from the oldest on goes on after a `seq`', async (ledger) => {
+      await write(ledger, function* (tx) {
+        for (let n = 0; n < 5; n++) yield* tx.task.insert(taskRow({ id: `task-${n}`, priority: n % 2 }))
+      })
+      const first = await ledger.read((tx) => tx.task.oldest({}, 2, 0))
+      expect(first.map((task) => task.id)).toEqual(['task-0', 'task-1'])
+      const rest = await ledger.read((tx) => tx.task.oldest({}, 9, first[1]?.seq ?? 0))
+      expect(rest.map((task) => task.id)).toEqual(['task-2', 'task-3', 'task-4'])
     })
 
     proves('is read page by page without gap or duplicate, whatever the priorities', async (ledger) => {

@@ -35,6 +35,7 @@ export function taskOf(fields: Partial<Task>): Task {
     notBefore: null,
     key: null,
     metadata: {},
+    version: 1,
     createdAt: 0,
     updatedAt: 0,
     completedAt: null,

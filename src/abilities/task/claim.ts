@@ -1,0 +1,36 @@
+// task:claim: takes a task that no executor runs: a certain one, or the best that may be claimed.
+import { z } from 'zod'
+import { defineAbility } from '../../bus/ability.ts'
+import { claimOptionsSchema } from '../../options.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import { idsIn } from '../own-tasks.ts'
+import { toWholeTask, wholeTaskSchema } from '../views/whole-task.ts'
+import { taskIdSchema } from './task-input.ts'
+
+const { owner, leaseMs, parentId, role } = claimOptionsSchema.shape
+
+/** Null: there is nothing to claim. With a lease every write quotes the `fence` of the answer. */
+export function taskClaim(host: AbilityHost) {
+  return defineAbility({
+    id: 'task:claim',
+    access: 'control',
+    description: 'Takes a task that no executor runs, to work on it from outside: a certain one, or the best there is.',
+    input: z.strictObject({
+      taskId: taskIdSchema.optional().describe('Default: the best that may be claimed, by priority, then age.'),
+      owner: owner.describe('Who takes it.'),
+      leaseMs: leaseMs.describe('How long the owner may be silent before others may take it. Default: for ever.'),
+      parentId,
+      role,
+      tags: z.array(z.string()).max(100).optional(),
+    }),
+    output: z.object({ task: wholeTaskSchema.nullable() }),
+    models: false,
+    scope: ({ taskId, parentId: parent }) => idsIn(taskId, parent),
+    handle: async ({ taskId, ...claim }, { caller }) => {
+      const engine = await host.engineFor(caller)
+      const options = { ...claim, source: caller.surface }
+      const task = taskId === undefined ? await engine.claim(null, options) : await engine.claim(taskId, options)
+      return { task: task === null ? null : toWholeTask(task) }
+    },
+  })
+}

@@ -1,0 +1,22 @@
+// task:delete: hides a task; live work on it is canceled first.
+import { z } from 'zod'
+import { defineAbility } from '../../bus/ability.ts'
+import { deleteOptionsSchema } from '../../options.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import { refOf, verbShape } from './task-input.ts'
+
+/** False for a task that is not there. */
+export function taskDelete(host: AbilityHost) {
+  return defineAbility({
+    id: 'task:delete',
+    access: 'control',
+    description: 'Deletes a task. Its subtasks become tasks of their own, go along, or forbid it.',
+    input: z.strictObject({ ...verbShape, children: deleteOptionsSchema.shape.children }),
+    output: z.object({ deleted: z.boolean() }),
+    models: false,
+    scope: ({ taskId }) => [taskId],
+    handle: async ({ children, ...input }, { caller }) => ({
+      deleted: await (await host.engineFor(caller)).delete(refOf(input), { children }),
+    }),
+  })
+}

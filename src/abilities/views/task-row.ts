@@ -1,0 +1,92 @@
+// A task as a row of a list or a tree: what one sees at a glance, small enough for ten thousand of them.
+import { z } from 'zod'
+import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
+import type { ToldTask } from '../../ledger/ledger.ts'
+
+const brief = z.object({ code: z.string(), message: z.string() })
+
+/** Every time is in epoch milliseconds. */
+export const taskRowSchema = z.object({
+  id: z.string(),
+  /** Rising with age, never reused. */
+  seq: z.int(),
+  name: z.string(),
+  status: z.enum(taskStatuses),
+  statusReason: z.string().nullable(),
+  /** Competes for a slot, or may be claimed. */
+  ready: z.boolean(),
+  /** Somebody must start or resume it. */
+  held: z.boolean(),
+  parentId: z.string().nullable(),
+  executor: z.string().nullable(),
+  group: z.boolean(),
+  priority: z.number(),
+  owner: z.string().nullable(),
+  role: z.string().nullable(),
+  tags: z.array(z.string()),
+  attempt: z.int(),
+  run: z.int(),
+  /** Children it was given so far, deleted ones included. */
+  childCount: z.int(),
+  openBlockers: z.int(),
+  progress: z.object({ fraction: z.number(), note: z.string().nullable() }).nullable(),
+  /** Of a failed one. Its message is cut to 500 characters. */
+  error: brief.nullable(),
+  version: z.int(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  completedAt: z.number().nullable(),
+})
+export type TaskRow = z.output<typeof taskRowSchema>
+
+const longestMessage = 500
+
+export function toRow(task: TaskRecord): TaskRow {
+  const { progress, error } = task
+  return {
+    id: task.id,
+    seq: task.seq,
+    name: task.name,
+    status: task.status,
+    statusReason: task.statusReason,
+    ready: task.ready || task.claimable,
+    held: task.held,
+    parentId: task.parentId,
+    executor: task.executor,
+    group: task.group,
+    priority: task.priority,
+    owner: task.owner,
+    role: task.role,
+    tags: task.tags,
+    attempt: task.attempt,
+    run: task.run,
+    childCount: task.childCount,
+    openBlockers: task.openBlockers,
+    progress: progress === null ? null : { fraction: progress.fraction, note: progress.note },
+    error: error === null ? null : { code: error.code, message: clipped(error.message) },
+    version: task.version,
+    createdAt: task.createdAt,
+    updatedAt: task.updatedAt,
+    completedAt: task.completedAt,
+  }
+}
+
+/** The same as an event told of it once. What events do not tell (progress, who held it) is left out rather than taken from today. */
+export function toPastRow({ task, event }: ToldTask): TaskRow {
+  const name = typeof event.data['name'] === 'string' ? event.data['name'] : task.name
+  const status = (event.data['status'] ?? task.status) as TaskStatus
+  const past = { ready: false, held: false, owner: null, openBlockers: 0, progress: null, statusReason: null }
+  return {
+    ...toRow(task),
+    ...past,
+    name,
+    status,
+    error: status === 'failed' && task.status === 'failed' ? toRow(task).error : null,
+    updatedAt: event.at,
+    completedAt: isSettled(status) ? event.at : null,
+  }
+}
+
+function clipped(text: string): string {
+  return text.length <= longestMessage ? text : `${text.slice(0, longestMessage).toWellFormed()}…`
+}

@@ -1,0 +1,54 @@
+// A task whole, as the methods of the engine return it.
+import { z } from 'zod'
+import { type Task, taskStatuses } from '../../entities/task.ts'
+import { storedErrorSchema } from './error-view.ts'
+
+/** Every time is in epoch milliseconds. */
+export const wholeTaskSchema = z.object({
+  id: z.string(),
+  seq: z.int(),
+  name: z.string(),
+  goal: z.string().nullable(),
+  description: z.string(),
+  status: z.enum(taskStatuses),
+  ready: z.boolean(),
+  statusReason: z.string().nullable(),
+  priority: z.number(),
+  parentId: z.string().nullable(),
+  executor: z.string().nullable(),
+  input: z.unknown(),
+  result: z.unknown(),
+  error: storedErrorSchema.nullable(),
+  owner: z.string().nullable(),
+  fence: z.int(),
+  leaseUntil: z.number().nullable(),
+  role: z.string().nullable(),
+  tags: z.array(z.string()),
+  group: z.boolean(),
+  blockedBy: z.array(z.string()),
+  questions: z.array(
+    z.object({
+      id: z.string(),
+      question: z.string(),
+      schema: z.unknown(),
+      default: z.unknown().optional(),
+      askedAt: z.number(),
+      dueAt: z.number().nullable(),
+    }),
+  ),
+  progress: z.object({ fraction: z.number(), note: z.string().nullable(), at: z.number() }).nullable(),
+  attempt: z.int(),
+  run: z.int(),
+  notBefore: z.number().nullable(),
+  deadline: z.number().nullable(),
+  key: z.string().nullable(),
+  metadata: z.record(z.string(), z.unknown()),
+  version: z.int(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  completedAt: z.number().nullable(),
+})
+
+export function toWholeTask(task: Task): z.output<typeof wholeTaskSchema> {
+  return { ...task }
+}

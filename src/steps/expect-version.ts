@@ -1,0 +1,26 @@
+// The condition that a task is still as somebody has read it, judged in the transaction of the change itself.
+import { ErrandError } from '../errors.ts'
+import type { Step } from '../ledger/ledger.ts'
+import { loadTask } from './moment.ts'
+
+/**
+ * The step, if nothing has been written to the task since its version was read; unconditional without one.
+ * @throws ErrandError VERSION_CONFLICT { taskId, expected, actual }
+ */
+export function expecting<L, D, R>(step: Step<L, D, R>, taskId: string, expected: number | undefined): Step<L, D, R> {
+  if (expected === undefined) return step
+  return {
+    ...step,
+    *load(tx) {
+      const { version } = yield* loadTask(tx, taskId)
+      if (version !== expected) {
+        throw new ErrandError(
+          'VERSION_CONFLICT',
+          `Cannot ${step.name} ${taskId}: it is at version ${version}, and version ${expected} was expected. Read it again, and decide anew.`,
+          { taskId, expected, actual: version },
+        )
+      }
+      return yield* step.load(tx)
+    },
+  }
+}

@@ -1,0 +1,264 @@
+// The abilities by which surfaces watch and command: rows now and in the past, tasks whole, the feed, verbs that expect a version.
+import { describe, expect, it } from 'vitest'
+import type { Engine } from '../../src/api.ts'
+import { accessClasses } from '../../src/bus/access.ts'
+import type { Caller } from '../../src/bus/caller.ts'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
+import { deferred, openEngine, refusalOf } from '../engine/world.ts'
+import { modelOf } from './world.ts'
+
+const watcher: Caller = { surface: 'http', scopes: ['read'] }
+
+async function rowsAt({ bus }: Engine, at: number): Promise<string[]> {
+  const { tasks } = await bus.call('task:rows', { at })
+  return tasks.map(({ name, status }) => `${name}: ${status}`)
+}
+
+async function take<T>(items: AsyncIterable<T>, wanted: number): Promise<T[]> {
+  const found: T[] = []
+  for await (const item of items) if (found.push(item) === wanted) break
+  return found
+}
+
+describe('task:rows', () => {
+  it('gives tasks the oldest first, page by page, with what they are counted by', async () => {
+    const engine = await openEngine()
+    for (let n = 0; n < 5; n++) await engine.create({ name: `n${n}`, priority: n, tags: n % 2 === 0 ? ['even'] : [] })
+    const first = await engine.bus.call('task:rows', { limit: 2 })
+    expect(first).toMatchObject({ total: 5, tasks: [{ name: 'n0', ready: true }, { name: 'n1' }] })
+    const rest = await engine.bus.call('task:rows', { after: first.next as number })
+    expect(rest.tasks.map(({ name }) => name)).toEqual(['n2', 'n3', 'n4'])
+    expect(rest.next).toBeNull()
+    const even = await engine.bus.call('task:rows', { tag: 'even', text: 'N', status: ['submitted'] })
+    expect(even.tasks.map(({ name }) => name)).toEqual(['n0', 'n2', 'n4'])
+    expect((await engine.bus.call('task:rows', { ids: [first.tasks[1]?.id as string, 'task-none'] })).total).toBe(1)
+  })
+
+  it('tells how tasks stood at any position of the feed, as a fold of its events does', async () => {
+    const engine = await openEngine()
+    const parent = await engine.create({ name: 'parent' })
+    await engine.start(parent)
+    const child = await engine.create({ name: 'child', parentId: parent.id })
+    await engine.update(child, { name: 'renamed' })
+    await engine.delete(child)
+    await engine.complete(parent)
+    const { events, last } = await engine.bus.call('event:list', {})
+    expect(events.at(-1)?.seq).toBe(last)
+    const folded = new Map<string, string>()
+    for (const { seq, taskId, type, data } of events) {
+      if (type === 'task.deleted') folded.delete(taskId)
+      else folded.set(taskId, `${String(data['name'])}: ${String(data['status'])}`)
+      expect([seq, await rowsAt(engine, seq)]).toEqual([seq, [...folded.values()]])
+    }
+    expect(await rowsAt(engine, last)).toEqual(['parent: completed'])
+    expect(await rowsAt(engine, 0)).toEqual([])
+    expect(await rowsAt(engine, last + 1000)).toEqual(['parent: completed'])
+    await refusalOf(engine.bus.call('task:rows', { at: 1, status: 'working' }), 'INVALID_INPUT')
+  })
+
+  it('gives a caller with a task only what is below it, and nothing of the past', async () => {
+    const engine = await openEngine()
+    const own = await engine.create({ name: 'own' })
+    await engine.create({ name: 'below', parentId: own.id })
+    await engine.create({ name: 'foreign' })
+    const caller: Caller = { surface: 'http', taskId: own.id }
+    expect((await engine.bus.call('task:rows', {}, { caller })).tasks.map(({ name }) => name)).toEqual(['below'])
+    await refusalOf(engine.bus.call('task:rows', { at: 1 }, { caller }), 'FORBIDDEN')
+    await refusalOf(engine.bus.call('event:list', {}, { caller }), 'FORBIDDEN')
+    await refusalOf(engine.bus.call('engine:status', {}, { caller }), 'FORBIDDEN')
+    await refusalOf(take(engine.bus.stream('event:feed', {}, { caller }), 1), 'FORBIDDEN')
+  })
+})
+
+describe('task:show', () => {
+  it('gives a task as the engine does, with its neighbours', async () => {
+    const engine = await openEngine()
+    const before = await engine.create({ name: 'before' })
+    const task = await engine.create({ name: 'task', blockedBy: [before.id], metadata: { a: [1] } })
+    const after = await engine.create({ name: 'after', blockedBy: [task.id] })
+    const shown = await engine.bus.call('task:show', { taskId: task.id })
+    expect(shown.task).toEqual(JSON.parse(JSON.stringify(await engine.get(task))))
+    expect(shown.dependencies.map(({ id }) => id)).toEqual([before.id])
+    expect(shown.dependents.map(({ id }) => id)).toEqual([after.id])
+    expect(await engine.bus.call('task:why', { taskId: task.id })).toMatchObject({
+      reason: 'blocked',
+      tasks: [before.id],
+    })
+    await refusalOf(engine.bus.call('task:show', { taskId: 'task-none' }), 'NOT_FOUND')
+  })
+
+  it('runs and calls are those of the engine', async () => {
+    const engine = await openEngine({
+      executors: { work: async (_task: ExecutorTask, run: Run) => run.call('step', { n: 1 }, () => 2) },
+    })
+    const task = await engine.create({ executor: 'work' })
+    await engine.result(task)
+    const { runs } = await engine.bus.call('task:runs', { taskId: task.id })
+    const { calls } = await engine.bus.call('task:calls', { taskId: task.id })
+    expect(runs).toEqual(await engine.runs(task))
+    expect(calls).toEqual(await engine.calls(task))
+    expect(calls).toMatchObject([{ name: 'step', params: { n: 1 }, result: 2 }])
+  })
+})
+
+describe('A verb that expects a version', () => {
+  it('is refused when the task has been written since, and changes nothing', async () => {
+    const engine = await openEngine()
+    const { id: taskId } = await engine.create({ name: 'a' })
+    const { version } = await engine.start(taskId)
+    const expectedVersion = version - 1
+    const stale = { taskId, expectedVersion }
+    const attempts: Array<[string, object]> = [
+      ['task:pause', stale],
+      ['task:resume', stale],
+      ['task:retry', stale],
+      ['task:start', stale],
+      ['task:update', { ...stale, name: 'b' }],
+      ['task:delete', stale],
+      ['task:block', { ...stale, blockedBy: [taskId] }],
+      ['task:unblock', { ...stale, blockedBy: [taskId] }],
+      ['task:fail', { ...stale, reason: 'no' }],
+      ['task:release', stale],
+      ['task:heartbeat', { ...stale, owner: 'ann' }],
+      ['task:cancel', { ...stale, reason: 'no' }],
+      ['task:answer', { ...stale, value: 1 }],
+      ['task:send', { ...stale, message: 'hello' }],
+    ]
+    for (const [abilityId, input] of attempts) {
+      const { details } = await refusalOf(engine.bus.call(abilityId as never, input as never), 'VERSION_CONFLICT')
+      expect([abilityId, details]).toMatchObject([abilityId, { taskId, expected: expectedVersion, actual: version }])
+    }
+    expect(await engine.get(taskId)).toMatchObject({ status: 'working', name: 'a', version })
+    const paused = await engine.bus.call('task:pause', { taskId, expectedVersion: version })
+    expect(paused.version).toBeGreaterThan(version)
+    await refusalOf(engine.pause({ id: taskId, expectedVersion: -1 }), 'INVALID_INPUT')
+  })
+
+  it('of two who have read the same one is let through', async () => {
+    const engine = await openEngine()
+    const { id: taskId, version: expectedVersion } = await engine.create({ name: 'a' })
+    const both = await Promise.allSettled(
+      [1, 2].map((priority) => engine.bus.call('task:update', { taskId, expectedVersion, priority })),
+    )
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  })
+})
+
+describe('task:submit', () => {
+  it('takes a goal, or makes one of what else was said; null is none', async () => {
+    const engine = await openEngine({ executors: { work: () => 1 } })
+    const goalOf = async (input: Record<string, unknown>) => {
+      const { taskId } = await engine.bus.call('task:submit', input as never)
+      return (await engine.get(taskId))?.goal
+    }
+    expect(await goalOf({ name: 'n', goal: 'g', description: 'd' })).toBe('g')
+    expect(await goalOf({ name: 'n', description: 'd' })).toBe('d')
+    expect(await goalOf({ name: 'n' })).toBe('n')
+    expect(await goalOf({ name: 'n', goal: null })).toBeNull()
+    expect(await goalOf({ name: 'n', executor: 'work' })).toBeNull()
+    expect(await goalOf({ name: 'n', tasks: { a: { name: 'a' } } })).toBeNull()
+    await refusalOf(engine.bus.call('task:submit', {}), 'INVALID_INPUT')
+    await refusalOf(engine.bus.call('task:submit', { name: 'x', executer: 'work' } as never), 'INVALID_INPUT')
+  })
+
+  it('makes trees, takes either spelling, and makes once what has one key', async () => {
+    const engine = await openEngine({ executors: { work: (task: ExecutorTask) => task.input } })
+    const input = {
+      name: 'tree',
+      key: 'k',
+      max: undefined,
+      tasks: { a: { executor: 'work', input: 1 }, b: { executor: 'work', after: 'a' } },
+    }
+    const { max: _max, ...tree } = input
+    const first = await engine.bus.call('task:submit', tree)
+    const again = await engine.bus.call('task:submit', tree)
+    expect(again.taskId).toBe(first.taskId)
+    expect((await engine.settled(first.taskId)).status).toBe('completed')
+    const below = await engine.bus
+      .call('task:submit', { name: 'x', goal: null, parent_id: 'task-none' } as never)
+      .catch((error) => error)
+    expect(below).toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  it('gives a task with objectives its branch', async () => {
+    const engine = await openEngine()
+    const { taskId, branch } = await engine.bus.call('task:submit', {
+      name: 'fix auth',
+      objectives: ['find it', 'mend it'],
+    })
+    expect(branch).toBe('task/fix-auth')
+    expect(await engine.bus.call('agent:join', { taskId, agentId: 'ann' })).toBeDefined()
+  })
+})
+
+describe('The feed as abilities', () => {
+  it('is listed in both directions and followed from a position, each event once', async () => {
+    const engine = await openEngine()
+    const { bus } = engine
+    for (let n = 0; n < 4; n++) await engine.create({ name: `n${n}` })
+    const forth = await bus.call('event:list', { limit: 3 })
+    expect(forth.events.map(({ seq }) => seq)).toEqual([1, 2, 3])
+    expect(forth).toMatchObject({ next: 3, last: 4 })
+    const back = await bus.call('event:list', { before: 4, limit: 2 })
+    expect(back.events.map(({ seq }) => seq)).toEqual([3, 2])
+    expect(back.next).toBe(2)
+    expect((await take(bus.stream('event:feed', { after: 2 }), 2)).map(({ seq }) => seq)).toEqual([3, 4])
+    const live = take(bus.stream('event:feed', { types: ['task.started'] }), 1)
+    const created = await engine.create({ name: 'late' })
+    // The feed begins when it is first asked, and that is before the start is durable.
+    await engine.start(created)
+    expect(await live).toMatchObject([{ type: 'task.started', taskId: created.id }])
+  })
+
+  it('S1-012 task:output goes on after a position and says what is durable', async () => {
+    const engine = await openEngine({
+      executors: { say: async (_task: ExecutorTask, run: Run) => run.message('assistant', 'hello') },
+    })
+    const task = await engine.create({ executor: 'say' })
+    await engine.result(task)
+    const all = await take(engine.bus.stream('task:output', { taskId: task.id }), 99)
+    expect(all.map(({ output }) => output.type)).toEqual(['start', 'content', 'end'])
+    expect(all.every(({ durable }) => durable)).toBe(true)
+    const rest = await take(engine.bus.stream('task:output', { taskId: task.id, after: all[1]?.seq as number }), 99)
+    expect(rest).toEqual(all.slice(2))
+    const watched = await take(engine.bus.stream('task:watch', { taskId: task.id, after: all[1]?.seq as number }), 99)
+    expect(watched.at(-1)).toMatchObject({ type: 'end', status: 'completed' })
+  })
+
+  it('engine:status counts at the first call as at the second', async () => {
+    const held = deferred()
+    const engine = await openEngine({ executors: { hold: () => held.promise }, maxConcurrent: 1 })
+    await engine.create([{ executor: 'hold' }, { executor: 'hold' }, { name: 'by hand' }])
+    for (let n = 0; n < 2; n++) {
+      const status = await engine.bus.call('engine:status', {})
+      expect(status).toMatchObject({ working: true, claimable: 1, executors: ['hold'], seq: expect.any(Number) })
+      expect(Object.values(status.tasks).reduce((sum, each) => sum + each, 0)).toBe(3)
+    }
+    held.resolve()
+    await engine.idle()
+  })
+})
+
+describe('Access', () => {
+  it('of every ability is told by its class: whoever may only read changes nothing', async () => {
+    const engine = await openEngine()
+    const { id: taskId } = await engine.create({ name: 'a' })
+    const before = await engine.get(taskId)
+    for (const ability of engine.bus.abilities()) {
+      expect(accessClasses).toContain(ability.access)
+      if (ability.access === 'read') continue
+      const refused = ability.isStream
+        ? take(engine.bus.stream(ability.id as never, { taskId } as never, { caller: watcher }), 1)
+        : engine.bus.call(ability.id as never, { taskId } as never, { caller: watcher })
+      await refusalOf(refused as Promise<unknown>, 'FORBIDDEN')
+    }
+    expect(await engine.get(taskId)).toEqual(before)
+  })
+
+  it('what surfaces watch and command with is nothing for models', async () => {
+    const engine = await openEngine()
+    const { id: taskId } = await engine.create({ name: 'a' })
+    await refusalOf(engine.bus.call('task:rows', {}, { caller: modelOf(taskId) }), 'FORBIDDEN')
+    await refusalOf(engine.bus.call('task:submit', { name: 'x' }, { caller: modelOf(taskId) }), 'FORBIDDEN')
+  })
+})
