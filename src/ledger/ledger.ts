@@ -5,28 +5,14 @@ import type { CallKind, CallRecord } from '../entities/call.ts'
 import type { DependencyRecord } from '../entities/dependency.ts'
 import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
-import type {
-  BranchRecord,
-  BranchStatus,
-  ConsolidationRecord,
-  ConsolidationType,
-  DecisionRecord,
-  FactRecord,
-  FactStatus,
-  FactVerdict,
-  ObservationRecord,
-  ObservationType,
-} from '../entities/memory.ts'
 import type { MessageRecord } from '../entities/message.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord, TaskStatus } from '../entities/task.ts'
-import type { ObjectiveRecord, StintRecord, TeamRecord } from '../entities/team.ts'
+import type { MemoryReads, MemoryTx } from './memory-port.ts'
+import type { Op } from './op.ts'
 
-/**
- * Work inside a transaction, written as a generator: SQLite runs it synchronously, PostgreSQL awaits each request, and both
- * run the same text. What is yielded is the ledger's own business; `yield*` the verbs of `Tx`, never anything else.
- */
-export type Op<R> = Generator<unknown, R, any>
+export type * from './memory-port.ts'
+export type { Op } from './op.ts'
 
 /** One engine step: load what it concerns, judge it with a pure synchronous function, write what was judged. */
 export interface Step<L, D, R> {
@@ -85,62 +71,6 @@ export interface ClaimFilter {
   tags?: string[] | undefined
 }
 
-/** Which branches somebody is looking for. */
-export interface BranchFilter {
-  status?: BranchStatus
-  parent?: string
-  taskId?: string
-}
-
-/** Which observations somebody is looking for. */
-export interface ObservationFilter {
-  branch?: string
-  sessionId?: string
-  taskId?: string
-  agentId?: string
-  types?: readonly ObservationType[]
-}
-
-/** Which facts somebody is looking for. */
-export interface FactFilter {
-  branches: readonly string[]
-  status?: FactStatus
-  category?: string
-  taskId?: string
-  agentId?: string
-  sessionId?: string
-  /** Only what a checkpoint has found so. */
-  verdict?: FactVerdict
-  disputed?: boolean
-}
-
-/** Which runs of consolidation somebody is looking for. */
-export interface ConsolidationFilter {
-  type?: ConsolidationType
-  taskId?: string
-  agentId?: string
-  sessionId?: string
-  /** Source or target. */
-  branch?: string
-}
-
-/** Which team tasks somebody is looking for. */
-export interface TeamFilter {
-  type?: string
-  statuses?: readonly TaskStatus[]
-}
-
-/** How many tasks of a type there were, and what they came to. */
-export interface TypeCount {
-  type: string | null
-  total: number
-  completed: number
-  failed: number
-  canceled: number
-  /** The sum of milliseconds from creation to completion, of the completed ones. */
-  completedMs: number
-}
-
 /** A task, and what an event told of it once. */
 export interface ToldTask {
   task: TaskRecord
@@ -154,7 +84,7 @@ export interface Cascade {
   last: number
 }
 
-export interface Reads {
+export interface Reads extends MemoryReads {
   readonly task: {
     get(id: string): Op<TaskRecord | undefined>
     getBySeq(seq: number): Op<TaskRecord | undefined>
@@ -287,107 +217,6 @@ export interface Reads {
     /** Requests and their answers to or from somebody, the latest first. */
     requests(board: string, member: string, limit: number): Op<MailRecord[]>
   }
-  readonly branch: {
-    get(name: string): Op<BranchRecord | undefined>
-    /** The branch of a task itself, which is older than those of its agents. */
-    ofTask(taskId: string): Op<BranchRecord | undefined>
-    /** The branch and all above it, itself first, `main` last; empty for an unknown one. */
-    lineage(name: string): Op<BranchRecord[]>
-    /** By age: at most `limit` after the `seq`. */
-    list(filter: BranchFilter, limit: number, after: number): Op<BranchRecord[]>
-  }
-  readonly observation: {
-    get(id: string): Op<ObservationRecord | undefined>
-    /** Memorable ones of a branch that no run has taken up, oldest first; of one session, or of all. */
-    pending(branch: string, sessionId: string | null, limit: number): Op<ObservationRecord[]>
-    /** The sessions that have such, in the order of their first one, each once. */
-    pendingSessions(branch: string): Op<string[]>
-    /** The branches on which a session has such. */
-    pendingBranches(sessionId: string): Op<string[]>
-    countPending(branch: string, sessionId: string): Op<number>
-    /** The latest first: at most `limit` before the `seq`. */
-    list(filter: ObservationFilter, limit: number, before: number): Op<ObservationRecord[]>
-  }
-  readonly fact: {
-    get(id: string): Op<FactRecord | undefined>
-    /** At most `limit` facts whose id begins with `prefix`, by id. */
-    findByPrefix(prefix: string, limit: number): Op<FactRecord[]>
-    /** The latest first: at most `limit` before the `seq`. */
-    list(filter: FactFilter, limit: number, before: number): Op<FactRecord[]>
-    /** Active facts of a branch by age, summaries excluded: at most `limit` after the `seq`. */
-    active(branch: string, after: number, limit: number): Op<FactRecord[]>
-    /** How many such facts each of these branches has, 0 for an unknown one. Takes time in proportion to them: 6 ms for 100,000. */
-    countActive(branches: readonly string[]): Op<Map<string, number>>
-    /**
-     * Active facts of a branch, summaries excluded, that may be alike beyond a threshold to a text of these distinct words: none that
-     * is alike is missing. Found through an index of words, the rarest first, never by reading all facts.
-     */
-    candidates(branch: string, words: readonly string[], threshold: number): Op<FactRecord[]>
-    /**
-     * Active facts of a branch, summaries excluded, that are about the same subject (see `subjectOf`), oldest first; of more than a
-     * hundred the latest. None for ''.
-     */
-    sameSubject(branch: string, subject: string): Op<FactRecord[]>
-    /** Active facts of a branch, summaries excluded, that have not been compared under this measure, by age. */
-    uncompared(branch: string, measure: string, limit: number): Op<FactRecord[]>
-    /**
-     * Active facts of a branch, summaries excluded, that no merge has carried, or whose confidence has changed since one did; by age,
-     * at most `limit` after the `seq`.
-     */
-    unmerged(branch: string, after: number, limit: number): Op<FactRecord[]>
-    /** The summary of an agent on a branch. */
-    summaryOf(branch: string, agentId: string): Op<FactRecord | undefined>
-    /**
-     * Active facts of these branches, summaries excluded, that any of the words is found in (by its stem), best first. Text rank:
-     * higher is better, of no fixed scale; rare words count for more. Of words that thousands of facts have the latest are found.
-     */
-    search(
-      branches: readonly string[],
-      words: readonly string[],
-      limit: number,
-    ): Op<Array<{ fact: FactRecord; rank: number }>>
-    /** Vectors of active facts of a branch, as they were kept under this model; base64 of 32-bit floats. */
-    vectors(branch: string, model: string): Op<Array<{ factId: string; vector: string }>>
-  }
-  readonly consolidation: {
-    get(id: string): Op<ConsolidationRecord | undefined>
-    /** The latest first: at most `limit` before the `seq`. */
-    list(filter: ConsolidationFilter, limit: number, before: number): Op<ConsolidationRecord[]>
-    /** Decisions about a fact: the latest `limit`, the latest first. */
-    decisionsOn(factId: string, limit: number): Op<DecisionRecord[]>
-    /** Decisions about other facts that name this one as the other of the two, the latest first: at most `limit`. */
-    decisionsNaming(factId: string, limit: number): Op<DecisionRecord[]>
-    /** Decisions of a run, in order: at most `limit` after the `seq`. */
-    decisions(consolidationId: string, limit: number, after: number): Op<DecisionRecord[]>
-  }
-  readonly team: {
-    get(taskId: string): Op<TeamRecord | undefined>
-    ofBranch(branch: string): Op<TeamRecord | undefined>
-    /** Teams with their tasks, deleted ones excluded, the latest first. */
-    list(filter: TeamFilter, limit: number, offset: number): Op<Array<{ team: TeamRecord; task: TaskRecord }>>
-    /** Ids of completed tasks whose memory has not been consolidated for good, by age. */
-    unclosed(limit: number, after: number): Op<Array<{ taskId: string; seq: number }>>
-    /** By number. */
-    objectives(taskId: string): Op<ObjectiveRecord[]>
-    /** In the order in which they joined. */
-    stints(taskId: string): Op<StintRecord[]>
-    /** Those of agents that work on it now, however many have worked on it before. In the order in which they joined. */
-    activeStints(taskId: string): Op<StintRecord[]>
-    /** The latest stint of an agent on a task. */
-    latestStint(taskId: string, agentId: string): Op<StintRecord | undefined>
-    /** The active stint of the task that works as an agent. */
-    stintOfWorker(workerId: string): Op<StintRecord | undefined>
-    /** Active stints whose worker has settled, oldest first. */
-    abandoned(limit: number): Op<StintRecord[]>
-    /** Stints of an agent on all tasks, deleted ones excluded, the latest first. */
-    timeline(
-      agentId: string,
-      limit: number,
-      offset: number,
-    ): Op<Array<{ stint: StintRecord; task: TaskRecord; team: TeamRecord }>>
-    /** By type, those without one last; deleted tasks excluded. */
-    countByType(): Op<TypeCount[]>
-  }
   readonly mirror: {
     /** Who writes the files of a folder, and until when it may be trusted to. */
     holder(dir: string): Op<{ board: string; instanceId: string; until: number } | undefined>
@@ -446,7 +275,7 @@ export type SavedCall = Pick<
 export type NewMessage = Omit<MessageRecord, 'n'>
 export type NewEvent = Omit<TaskEvent, 'seq'>
 
-export interface Tx extends Reads {
+export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
   readonly task: Reads['task'] & {
     /** The new row's seq. */
     insert(task: NewTask): Op<number>
@@ -508,38 +337,6 @@ export interface Tx extends Reads {
     decide(id: string, verdict: 'approved' | 'rejected'): Op<void>
     /** Removes what was read before a time; a request that nobody has answered stays. */
     forget(before: number): Op<void>
-  }
-  readonly branch: Reads['branch'] & {
-    /** The new row's seq. */
-    insert(branch: Omit<BranchRecord, 'seq'>): Op<number>
-    save(branch: Pick<BranchRecord, 'name' | 'status' | 'description' | 'updatedAt'>): Op<void>
-  }
-  readonly observation: Reads['observation'] & {
-    /** False, and nothing written, where the id is there already. */
-    insert(observation: Omit<ObservationRecord, 'seq'>): Op<boolean>
-    /** Marks as taken up; one that is already stays with its first run. */
-    consume(id: string, consolidationId: string): Op<void>
-  }
-  readonly fact: Reads['fact'] & {
-    /** Inserts an active fact with what it is found by; a summary is found by `list` and `summaryOf` only. The new row's seq. */
-    insert(fact: Omit<FactRecord, 'seq'>): Op<number>
-    /** Writes all that changes while a fact lives. One that is no longer active is found by nothing any more. */
-    save(fact: FactRecord): Op<void>
-    /** In place of the one that was kept under this model, if any. */
-    keepVector(factId: string, model: string, vector: string): Op<void>
-  }
-  readonly consolidation: Reads['consolidation'] & {
-    insert(run: Omit<ConsolidationRecord, 'seq'>): Op<number>
-    decide(decision: Omit<DecisionRecord, 'seq'>): Op<void>
-  }
-  readonly team: Reads['team'] & {
-    insert(team: TeamRecord): Op<void>
-    /** Writes all but its task and its branch. */
-    save(team: TeamRecord): Op<void>
-    insertObjective(objective: ObjectiveRecord): Op<void>
-    saveObjective(objective: ObjectiveRecord): Op<void>
-    insertStint(stint: StintRecord): Op<void>
-    saveStint(stint: StintRecord): Op<void>
   }
   readonly mirror: Reads['mirror'] & {
     hold(dir: string, board: string, instanceId: string, until: number): Op<void>

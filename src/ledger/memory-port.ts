@@ -1,0 +1,211 @@
+// The part of the port that memory stands on: branches, observations, facts, what was decided about them, and teams.
+import type {
+  BranchRecord,
+  BranchStatus,
+  ConsolidationRecord,
+  ConsolidationType,
+  DecisionRecord,
+  FactRecord,
+  FactStatus,
+  FactVerdict,
+  ObservationRecord,
+  ObservationType,
+} from '../entities/memory.ts'
+import type { TaskRecord, TaskStatus } from '../entities/task.ts'
+import type { ObjectiveRecord, StintRecord, TeamRecord } from '../entities/team.ts'
+import type { Op } from './op.ts'
+
+/** Which branches somebody is looking for. */
+export interface BranchFilter {
+  status?: BranchStatus
+  parent?: string
+  taskId?: string
+}
+
+/** Which observations somebody is looking for. */
+export interface ObservationFilter {
+  branch?: string
+  sessionId?: string
+  taskId?: string
+  agentId?: string
+  types?: readonly ObservationType[]
+}
+
+/** Which facts somebody is looking for. */
+export interface FactFilter {
+  branches: readonly string[]
+  status?: FactStatus
+  category?: string
+  taskId?: string
+  agentId?: string
+  sessionId?: string
+  /** Only what a checkpoint has found so. */
+  verdict?: FactVerdict
+  disputed?: boolean
+}
+
+/** Which runs of consolidation somebody is looking for. */
+export interface ConsolidationFilter {
+  type?: ConsolidationType
+  taskId?: string
+  agentId?: string
+  sessionId?: string
+  /** Source or target. */
+  branch?: string
+}
+
+/** Which team tasks somebody is looking for. */
+export interface TeamFilter {
+  type?: string
+  statuses?: readonly TaskStatus[]
+}
+
+/** How many tasks of a type there were, and what they came to. */
+export interface TypeCount {
+  type: string | null
+  total: number
+  completed: number
+  failed: number
+  canceled: number
+  /** The sum of milliseconds from creation to completion, of the completed ones. */
+  completedMs: number
+}
+
+export interface MemoryReads {
+  readonly branch: {
+    get(name: string): Op<BranchRecord | undefined>
+    /** The branch of a task itself, which is older than those of its agents. */
+    ofTask(taskId: string): Op<BranchRecord | undefined>
+    /** The branch and all above it, itself first, `main` last; empty for an unknown one. */
+    lineage(name: string): Op<BranchRecord[]>
+    /** By age: at most `limit` after the `seq`. */
+    list(filter: BranchFilter, limit: number, after: number): Op<BranchRecord[]>
+  }
+  readonly observation: {
+    get(id: string): Op<ObservationRecord | undefined>
+    /** Memorable ones of a branch that no run has taken up, oldest first; of one session, or of all. */
+    pending(branch: string, sessionId: string | null, limit: number): Op<ObservationRecord[]>
+    /** The sessions that have such, in the order of their first one, each once. */
+    pendingSessions(branch: string): Op<string[]>
+    /** The branches on which a session has such. */
+    pendingBranches(sessionId: string): Op<string[]>
+    countPending(branch: string, sessionId: string): Op<number>
+    /** The latest first: at most `limit` before the `seq`. */
+    list(filter: ObservationFilter, limit: number, before: number): Op<ObservationRecord[]>
+  }
+  readonly fact: {
+    get(id: string): Op<FactRecord | undefined>
+    /** At most `limit` facts whose id begins with `prefix`, by id. */
+    findByPrefix(prefix: string, limit: number): Op<FactRecord[]>
+    /** The latest first: at most `limit` before the `seq`. */
+    list(filter: FactFilter, limit: number, before: number): Op<FactRecord[]>
+    /** Active facts of a branch by age, summaries excluded: at most `limit` after the `seq`. */
+    active(branch: string, after: number, limit: number): Op<FactRecord[]>
+    /** How many such facts each of these branches has, 0 for an unknown one. Takes time in proportion to them: 6 ms for 100,000. */
+    countActive(branches: readonly string[]): Op<Map<string, number>>
+    /**
+     * Active facts of a branch, summaries excluded, that may be alike beyond a threshold to a text of these distinct words: none that
+     * is alike is missing. Found through an index of words, the rarest first, never by reading all facts.
+     */
+    candidates(branch: string, words: readonly string[], threshold: number): Op<FactRecord[]>
+    /**
+     * Active facts of a branch, summaries excluded, that are about the same subject (see `subjectOf`), oldest first; of more than a
+     * hundred the latest. None for ''.
+     */
+    sameSubject(branch: string, subject: string): Op<FactRecord[]>
+    /** Active facts of a branch, summaries excluded, that have not been compared under this measure, by age. */
+    uncompared(branch: string, measure: string, limit: number): Op<FactRecord[]>
+    /**
+     * Active facts of a branch, summaries excluded, that no merge has carried, or whose confidence has changed since one did; by age,
+     * at most `limit` after the `seq`.
+     */
+    unmerged(branch: string, after: number, limit: number): Op<FactRecord[]>
+    /** The summary of an agent on a branch. */
+    summaryOf(branch: string, agentId: string): Op<FactRecord | undefined>
+    /**
+     * Active facts of these branches, summaries excluded, that any of the words is found in (by its stem), best first. Text rank:
+     * higher is better, of no fixed scale; rare words count for more. Of words that thousands of facts have the latest are found.
+     */
+    search(
+      branches: readonly string[],
+      words: readonly string[],
+      limit: number,
+    ): Op<Array<{ fact: FactRecord; rank: number }>>
+    /** Vectors of active facts of a branch, as they were kept under this model; base64 of 32-bit floats. */
+    vectors(branch: string, model: string): Op<Array<{ factId: string; vector: string }>>
+  }
+  readonly consolidation: {
+    get(id: string): Op<ConsolidationRecord | undefined>
+    /** The latest first: at most `limit` before the `seq`. */
+    list(filter: ConsolidationFilter, limit: number, before: number): Op<ConsolidationRecord[]>
+    /** Decisions about a fact: the latest `limit`, the latest first. */
+    decisionsOn(factId: string, limit: number): Op<DecisionRecord[]>
+    /** Decisions about other facts that name this one as the other of the two, the latest first: at most `limit`. */
+    decisionsNaming(factId: string, limit: number): Op<DecisionRecord[]>
+    /** Decisions of a run, in order: at most `limit` after the `seq`. */
+    decisions(consolidationId: string, limit: number, after: number): Op<DecisionRecord[]>
+  }
+  readonly team: {
+    get(taskId: string): Op<TeamRecord | undefined>
+    ofBranch(branch: string): Op<TeamRecord | undefined>
+    /** Teams with their tasks, deleted ones excluded, the latest first. */
+    list(filter: TeamFilter, limit: number, offset: number): Op<Array<{ team: TeamRecord; task: TaskRecord }>>
+    /** Ids of completed tasks whose memory has not been consolidated for good, by age. */
+    unclosed(limit: number, after: number): Op<Array<{ taskId: string; seq: number }>>
+    /** By number. */
+    objectives(taskId: string): Op<ObjectiveRecord[]>
+    /** In the order in which they joined. */
+    stints(taskId: string): Op<StintRecord[]>
+    /** Those of agents that work on it now, however many have worked on it before. In the order in which they joined. */
+    activeStints(taskId: string): Op<StintRecord[]>
+    /** The latest stint of an agent on a task. */
+    latestStint(taskId: string, agentId: string): Op<StintRecord | undefined>
+    /** The active stint of the task that works as an agent. */
+    stintOfWorker(workerId: string): Op<StintRecord | undefined>
+    /** Active stints whose worker has settled, oldest first. */
+    abandoned(limit: number): Op<StintRecord[]>
+    /** Stints of an agent on all tasks, deleted ones excluded, the latest first. */
+    timeline(
+      agentId: string,
+      limit: number,
+      offset: number,
+    ): Op<Array<{ stint: StintRecord; task: TaskRecord; team: TeamRecord }>>
+    /** By type, those without one last; deleted tasks excluded. */
+    countByType(): Op<TypeCount[]>
+  }
+}
+
+export interface MemoryTx {
+  readonly branch: MemoryReads['branch'] & {
+    /** The new row's seq. */
+    insert(branch: Omit<BranchRecord, 'seq'>): Op<number>
+    save(branch: Pick<BranchRecord, 'name' | 'status' | 'description' | 'updatedAt'>): Op<void>
+  }
+  readonly observation: MemoryReads['observation'] & {
+    /** False, and nothing written, where the id is there already. */
+    insert(observation: Omit<ObservationRecord, 'seq'>): Op<boolean>
+    /** Marks as taken up; one that is already stays with its first run. */
+    consume(id: string, consolidationId: string): Op<void>
+  }
+  readonly fact: MemoryReads['fact'] & {
+    /** Inserts an active fact with what it is found by; a summary is found by `list` and `summaryOf` only. The new row's seq. */
+    insert(fact: Omit<FactRecord, 'seq'>): Op<number>
+    /** Writes all that changes while a fact lives. One that is no longer active is found by nothing any more. */
+    save(fact: FactRecord): Op<void>
+    /** In place of the one that was kept under this model, if any. */
+    keepVector(factId: string, model: string, vector: string): Op<void>
+  }
+  readonly consolidation: MemoryReads['consolidation'] & {
+    insert(run: Omit<ConsolidationRecord, 'seq'>): Op<number>
+    decide(decision: Omit<DecisionRecord, 'seq'>): Op<void>
+  }
+  readonly team: MemoryReads['team'] & {
+    insert(team: TeamRecord): Op<void>
+    /** Writes all but its task and its branch. */
+    save(team: TeamRecord): Op<void>
+    insertObjective(objective: ObjectiveRecord): Op<void>
+    saveObjective(objective: ObjectiveRecord): Op<void>
+    insertStint(stint: StintRecord): Op<void>
+    saveStint(stint: StintRecord): Op<void>
+  }
+}
