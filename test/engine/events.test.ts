@@ -271,6 +271,49 @@ describe('events', () => {
     expect((await collect(engine.events({ follow: false, after: 3 }))).map(({ seq }) => seq)).toEqual([4])
   })
 
+  it.each([
+    ['all tasks', false],
+    ['one task', true],
+  ])('misses nothing of %s, however far its reader falls behind and how often (X-009)', async (_of, single) => {
+    const engine = await openEngine()
+    const { id: taskId } = await engine.create({ name: 'busy' })
+    const { last: from } = await engine.bus.call('event:list', {})
+    const until = new AbortController()
+    const heard: number[] = []
+    const reader = engine.events({ after: from, signal: until.signal, ...(single ? { taskId } : {}) })
+    // Fewer than are kept for a follower, more, and again while it catches up.
+    for (const [n, burst] of [1, 10, 1_500, 3, 2_600, 999, 1_001, 1].entries()) {
+      await Promise.all(Array.from({ length: burst }, (_, each) => engine.update(taskId, { priority: each })))
+      await engine.create({ name: 'other' })
+      for (let more = n % 2 === 0 ? burst : Math.ceil(burst / 3); more > 0; more--) {
+        heard.push(((await reader.next()).value as TaskEvent).seq)
+      }
+    }
+    const all = (await collect(engine.events({ after: from, follow: false, ...(single ? { taskId } : {}) }))).map(
+      ({ seq }) => seq,
+    )
+    while (heard.length < all.length) heard.push(((await reader.next()).value as TaskEvent).seq)
+    expect(heard).toEqual(all)
+    const next = reader.next()
+    await engine.update(taskId, { name: 'calm' })
+    expect((await next).value).toMatchObject({ type: 'task.updated', data: { name: 'calm' } })
+    until.abort()
+    expect((await reader.next()).done).toBe(true)
+  })
+
+  it('gives each reader events of its own (S3-019)', async () => {
+    const engine = await openEngine()
+    const readers = [engine.events(), engine.events()]
+    const live = readers.map((reader) => reader.next())
+    await engine.create({ name: 'a' })
+    const [first] = await Promise.all(live)
+    ;((first as IteratorResult<TaskEvent>).value as TaskEvent).data['name'] = 'changed'
+    await engine.create({ name: 'b' })
+    const seconds = await Promise.all(readers.map((reader) => reader.next()))
+    expect(seconds.map(({ value }) => (value as TaskEvent).data['name'])).toEqual(['b', 'b'])
+    expect((await collect(engine.events({ follow: false })))[0]?.data['name']).toBe('a')
+  })
+
   it('ends when the engine is closed, and with its signal', async () => {
     const engine = await openEngine()
     await engine.create({ name: 'a' })
