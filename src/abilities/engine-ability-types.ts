@@ -24,6 +24,7 @@ import type { boardSend } from './board/send.ts'
 import type { boardUpdate } from './board/update.ts'
 import type { boardWait } from './board/wait.ts'
 import type { boardWhy } from './board/why.ts'
+import type { engineMachines } from './engine/machines.ts'
 import type { engineStatus } from './engine/status.ts'
 import type { eventFeed } from './event/feed.ts'
 import type { eventList } from './event/list.ts'
@@ -122,6 +123,7 @@ export interface EngineAbilityTypes {
   'board:update': TypesOf<ReturnType<typeof boardUpdate>>
   'board:wait': TypesOf<ReturnType<typeof boardWait>>
   'board:why': TypesOf<ReturnType<typeof boardWhy>>
+  'engine:machines': TypesOf<ReturnType<typeof engineMachines>>
   'engine:status': TypesOf<ReturnType<typeof engineStatus>>
   'event:feed': TypesOf<ReturnType<typeof eventFeed>>
   'event:list': TypesOf<ReturnType<typeof eventList>>

@@ -26,6 +26,7 @@ import { boardSend } from './board/send.ts'
 import { boardUpdate } from './board/update.ts'
 import { boardWait } from './board/wait.ts'
 import { boardWhy } from './board/why.ts'
+import { engineMachines } from './engine/machines.ts'
 import { engineStatus } from './engine/status.ts'
 import { eventFeed } from './event/feed.ts'
 import { eventList } from './event/list.ts'
@@ -126,6 +127,7 @@ const hosted: ReadonlyArray<(host: AbilityHost) => Ability> = [
   ldgTaskGet,
   ldgTaskQuery,
   ldgTaskSave,
+  engineMachines,
   engineStatus,
   eventFeed,
   eventList,

@@ -144,6 +144,30 @@ describe('A verb that expects a version', () => {
   })
 })
 
+describe('Work from outside, over the bus', () => {
+  it('is claimed, kept alive, let go of and failed by its owner, and by nobody in its name', async () => {
+    const { bus } = await openEngine()
+    const { taskId } = await bus.call('task:submit', { name: 'a', goal: null })
+    const ann: Caller = { surface: 'http', owner: 'ann' }
+    const { task } = await bus.call('task:claim', { owner: 'bob', leaseMs: 60_000 }, { caller: ann })
+    expect(task).toMatchObject({ id: taskId, owner: 'ann', fence: 1 })
+    expect((await bus.call('task:claim', { owner: 'bob' })).task).toBeNull()
+    const quote = { taskId, fence: 1 }
+    await bus.call('task:heartbeat', quote, { caller: ann })
+    await refusalOf(
+      bus.call('task:heartbeat', { ...quote, owner: 'ann' }, { caller: { ...ann, owner: 'eve' } }),
+      'NOT_OWNER',
+    )
+    await refusalOf(bus.call('task:fail', { taskId, reason: 'no' }), 'NOT_OWNER')
+    await bus.call('task:release', quote, { caller: ann })
+    const again = await bus.call('task:claim', { taskId, owner: 'bob' })
+    await refusalOf(bus.call('task:fail', { taskId, reason: 'late', owner: 'ann', fence: 1 }), 'STALE_CLAIM')
+    const failed = await bus.call('task:fail', { taskId, reason: 'broke', owner: 'bob', fence: again.task?.fence })
+    expect(failed.canonicalStatus).toBe('failed')
+    await refusalOf(bus.call('task:claim', {}), 'INVALID_INPUT')
+  })
+})
+
 describe('task:submit', () => {
   it('takes a goal, or makes one of what else was said; null is none', async () => {
     const engine = await openEngine({ executors: { work: () => 1 } })

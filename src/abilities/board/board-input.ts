@@ -90,6 +90,12 @@ export function nameOf(caller: Caller, as: string | undefined): string | undefin
   return caller.taskId ?? caller.owner ?? as
 }
 
+/** Who writes to a claimed task, and with which claim. */
+export function quoteBy(caller: Caller, said: string | undefined, fence: number | undefined) {
+  const owner = nameOf(caller, said)
+  return { ...(owner === undefined ? {} : { owner }), ...(fence === undefined ? {} : { fence }) }
+}
+
 /** @throws ErrandError INVALID_INPUT where nobody says who claims. */
 export function requireName(caller: Caller, as: string | undefined): string {
   const name = nameOf(caller, as)

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { claimOptionsSchema } from '../../options.ts'
 import type { AbilityHost } from '../ability-host.ts'
+import { requireName } from '../board/board-input.ts'
 import { idsIn } from '../own-tasks.ts'
 import { toWholeTask, wholeTaskSchema } from '../views/whole-task.ts'
 import { taskIdSchema } from './task-input.ts'
@@ -17,7 +18,9 @@ export function taskClaim(host: AbilityHost) {
     description: 'Takes a task that no executor runs, to work on it from outside: a certain one, or the best there is.',
     input: z.strictObject({
       taskId: taskIdSchema.optional().describe('Default: the best that may be claimed, by priority, then age.'),
-      owner: owner.describe('Who takes it.'),
+      owner: owner
+        .optional()
+        .describe('Who takes it. Default, and in place of any other: who calls, where that is known.'),
       leaseMs: leaseMs.describe('How long the owner may be silent before others may take it. Default: for ever.'),
       parentId,
       role,
@@ -26,9 +29,9 @@ export function taskClaim(host: AbilityHost) {
     output: z.object({ task: wholeTaskSchema.nullable() }),
     models: false,
     scope: ({ taskId, parentId: parent }) => idsIn(taskId, parent),
-    handle: async ({ taskId, ...claim }, { caller }) => {
+    handle: async ({ taskId, owner: said, ...claim }, { caller }) => {
       const engine = await host.engineFor(caller)
-      const options = { ...claim, source: caller.surface }
+      const options = { ...claim, owner: requireName(caller, said), source: caller.surface }
       const task = taskId === undefined ? await engine.claim(null, options) : await engine.claim(taskId, options)
       return { task: task === null ? null : toWholeTask(task) }
     },

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { asSchema, fenceSchema } from '../board/board-input.ts'
+import { asSchema, fenceSchema, quoteBy } from '../board/board-input.ts'
 import { refOf, standingOf, standingSchema, verbShape } from './task-input.ts'
 export function taskFail(host: AbilityHost) {
   return defineAbility({
@@ -19,9 +19,11 @@ export function taskFail(host: AbilityHost) {
     output: standingSchema,
     models: false,
     scope: ({ taskId }) => [taskId],
-    handle: async ({ taskId, expectedVersion, reason, ...said }, { caller }) => {
+    handle: async ({ taskId, expectedVersion, reason, owner, fence, ...said }, { caller }) => {
       const engine = await host.engineFor(caller)
-      return standingOf(await engine.fail(refOf({ taskId, expectedVersion }), reason, said))
+      return standingOf(
+        await engine.fail(refOf({ taskId, expectedVersion }), reason, { ...said, ...quoteBy(caller, owner, fence) }),
+      )
     },
   })
 }

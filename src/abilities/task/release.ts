@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { asSchema, fenceSchema } from '../board/board-input.ts'
+import { asSchema, fenceSchema, quoteBy } from '../board/board-input.ts'
 import { refOf, standingOf, standingSchema, verbShape } from './task-input.ts'
 export function taskRelease(host: AbilityHost) {
   return defineAbility({
@@ -20,9 +20,11 @@ export function taskRelease(host: AbilityHost) {
     output: standingSchema,
     models: false,
     scope: ({ taskId }) => [taskId],
-    handle: async ({ taskId, expectedVersion, ...said }, { caller }) => {
+    handle: async ({ taskId, expectedVersion, owner, fence, ...said }, { caller }) => {
       const engine = await host.engineFor(caller)
-      return standingOf(await engine.release(refOf({ taskId, expectedVersion }), said))
+      return standingOf(
+        await engine.release(refOf({ taskId, expectedVersion }), { ...said, ...quoteBy(caller, owner, fence) }),
+      )
     },
   })
 }
