@@ -2,7 +2,8 @@
 // in here; neither has connections, so each request is served by itself and agents are known by the name that they send.
 import type { McpHttpHandler } from '@modelcontextprotocol/server'
 import { parse } from '../../parse.ts'
-import { agentHeader, largestBody, readBody, refusedAtTheDoor } from './http-door.ts'
+import { largestBody } from '../web/body.ts'
+import { agentHeader, readBody, refusedAtTheDoor } from './http-door.ts'
 import { loadSdk, type Sdk } from './load-sdk.ts'
 import { type CheckedFetchOptions, fetchOptionsSchema, type McpFetchOptions, type ServedEngine } from './mcp-options.ts'
 import { McpService } from './mcp-service.ts'
@@ -35,15 +36,15 @@ export function createFetchHandler(engine: ServedEngine, options: CheckedFetchOp
     const sdk = await loadSdk()
     const handler = handlerOf(sdk, service, options)
     const listenNoMore = service.onToolsChanged(() => handler.notify.toolsChanged())
-    return { sdk, handler, listenNoMore }
+    return { handler, listenNoMore }
   }
   const fetch = async (request: Request): Promise<Response> => {
     const refused = refusedAtTheDoor(request, options)
     if (refused !== undefined) return refused
     serving ??= begin()
-    const { sdk, handler } = await serving
+    const { handler } = await serving
     if (request.method !== 'POST') return handler.fetch(request)
-    const body = await readBody(sdk, request)
+    const body = await readBody(request)
     return 'refused' in body ? body.refused : handler.fetch(request, { parsedBody: body.json })
   }
   return Object.assign(fetch, {
@@ -57,7 +58,6 @@ export function createFetchHandler(engine: ServedEngine, options: CheckedFetchOp
 }
 
 interface Serving {
-  sdk: Sdk
   handler: McpHttpHandler
   listenNoMore: () => void
 }

@@ -1,0 +1,83 @@
+// The door of every surface over HTTP: who may come in, judged by the headers before anything of a request is read. A browser that
+// was led astray knows no token, but it is turned away at its host and origin before it could try one.
+import { hash, timingSafeEqual } from 'node:crypto'
+
+const loopbackNames = ['127.0.0.1', 'localhost', '[::1]']
+const loopbackAddresses = ['127.0.0.1', 'localhost', '::1']
+
+export interface DoorOptions {
+  /** Values of the `Host` header that are served, port included, in lower case. Default: the loopback names at any port. */
+  allowedHosts?: readonly string[] | undefined
+  /** Origins of web pages that may call, beside that of the host itself. Default: none. */
+  allowedOrigins?: readonly string[] | undefined
+}
+
+export interface Refused {
+  status: 403
+  /** A sentence for people. */
+  why: string
+}
+
+/** Why a request is not let in by its host or its origin; undefined for one that is. */
+export function refusedAtDoor(
+  request: Request,
+  { allowedHosts, allowedOrigins = [] }: DoorOptions,
+): Refused | undefined {
+  const host = hostOf(request)
+  if (!(allowedHosts === undefined ? isLoopbackHost(host) : allowedHosts.includes(host))) {
+    return { status: 403, why: 'This Host is not served here.' }
+  }
+  const origin = request.headers.get('origin')
+  if (origin !== null && !isOriginOf(origin, host) && !allowedOrigins.includes(origin)) {
+    return { status: 403, why: 'This Origin is not served here.' }
+  }
+  return undefined
+}
+
+/** Compared by their hashes, which are of one length: how long it takes tells nothing of how much was right. */
+export function bearsToken(request: Request, token: string): boolean {
+  const [, given = ''] = /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? []
+  return isSameSecret(given, token)
+}
+
+/** True when both are one, in a time that tells nothing of where they differ. */
+export function isSameSecret(given: string, secret: string): boolean {
+  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', secret, 'buffer'))
+}
+
+/** JSON in the one alphabet that JSON has. */
+export function isJsonType(contentType: string | null): boolean {
+  return /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i.test(contentType?.trim() ?? '')
+}
+
+/** The loopback names at a port. */
+export function loopbackHosts(port: number): string[] {
+  return loopbackNames.map((name) => `${name}:${port}`)
+}
+
+/** The values of `Host` under which a server at this address is reached: its own name, and the loopback names. */
+export function hostsAt(host: string, port: number): string[] {
+  return [...new Set([...loopbackHosts(port), `${hostName(host)}:${port}`])]
+}
+
+/** An address as it stands in a URL. */
+export function hostName(host: string): string {
+  return host.includes(':') ? `[${host}]` : host.toLowerCase()
+}
+
+/** An address that nobody but this machine reaches. */
+export function isLoopbackAddress(host: string): boolean {
+  return loopbackAddresses.includes(host.toLowerCase())
+}
+
+function hostOf(request: Request): string {
+  return (request.headers.get('host') ?? new URL(request.url).host).toLowerCase()
+}
+
+function isLoopbackHost(host: string): boolean {
+  return loopbackNames.includes(host.replace(/:\d{1,5}$/, ''))
+}
+
+function isOriginOf(origin: string, host: string): boolean {
+  return origin === `http://${host}` || origin === `https://${host}`
+}
