@@ -1,5 +1,6 @@
 // The public shape of the engine: every method, its options, and the types that flow from an executor to a result.
 import type { AbilityMethods } from './ability-methods.ts'
+import type { InspectionObserver, InspectOptions } from './actors/inspection-event.ts'
 import type { Ability, AbilityDefinition } from './bus/ability.ts'
 import type { Bus } from './bus/bus.ts'
 import type { Clock } from './clock.ts'
@@ -34,6 +35,14 @@ import type {
 import type { Handled, HandleOptions } from './routing/handle.ts'
 import type { EventHandler, Limits, StatusStore, StreamItem, TaskGraph, TaskPage, TaskRef, Why } from './views.ts'
 
+export type {
+  InspectedActor,
+  InspectedSnapshot,
+  InspectionEvent,
+  InspectionListener,
+  InspectionObserver,
+  InspectOptions,
+} from './actors/inspection-event.ts'
 export type * from './views.ts'
 
 export type Executors = Record<string, AnyExecutor>
@@ -102,8 +111,8 @@ export interface EngineOptions<E extends Executors = Executors> {
   shutdownTimeoutMs?: number
   /** False: a producer that never runs tasks, until `work()`. Default true. */
   work?: boolean
-  /** Gets every inspection event of the live actors. */
-  inspect?: (event: any) => void
+  /** Gets every inspection event of the live actors, from the start on: what `engine.inspect` attaches later. */
+  inspect?: InspectionObserver
   /** Gets errors that have no caller: a subscriber that threw, a snapshot that was repaired. Default: `console.error`. */
   onError?: (error: unknown, context: Record<string, unknown>) => void
   clock?: Clock
@@ -351,6 +360,16 @@ export interface Engine<E extends Executors = Executors> extends AbilityMethods 
   }): AsyncIterableIterator<TaskEvent>
   /** Live only. Handlers of one event run in the order of subscription, each awaited; one that throws stops nobody else. */
   subscribe(type: EventType | '*', handler: EventHandler): () => void
+  /**
+   * Attaches an inspector: it is told of every live actor (the engine's supervisor, the tasks that work, their runs), then of every event
+   * and state, as XState tells them, until the function that is returned is called. What it throws is told to `onError` and breaks
+   * nothing. While nobody is attached no event is made. What it gets is unredacted: what leaves the process is `errand/inspect`'s to judge.
+   *
+   * @example
+   * const inspector = createWebSocketInspector({ url: 'ws://localhost:8080' }) // @statelyai/inspect
+   * const detach = engine.inspect(inspector.inspect)
+   */
+  inspect(observer: InspectionObserver, options?: InspectOptions): () => void
 
   /** Starts what is ready and held only by `autoStart: false`; resolves with those tasks when the engine is idle. */
   schedule(): Promise<Task[]>

@@ -12,6 +12,12 @@ export type {
   EngineStatus,
   EventHandler,
   Executors,
+  InspectedActor,
+  InspectedSnapshot,
+  InspectionEvent,
+  InspectionListener,
+  InspectionObserver,
+  InspectOptions,
   Limits,
   MemoryOptions,
   Quoted,
@@ -95,6 +101,7 @@ export { type AgentOptions, agent } from './executors/agent/agent.ts'
 export { ask, createAsk } from './executors/ask.ts'
 export { createShell, shell } from './executors/shell.ts'
 export type { Ids } from './ids.ts'
+export { type ChartConfig, type ChartState, type MachineChart, type MachineName, machines } from './machines/charts.ts'
 export type { EmbeddingModelLike } from './models/embedding-model.ts'
 export type { LanguageModelLike } from './models/language-model.ts'
 export type { ModelErrorCode, ModelFailureDetails } from './models/model-error.ts'

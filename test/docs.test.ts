@@ -5,11 +5,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { fileAbilities } from '../src/abilities/fs/file-abilities.ts'
+import { completionStatusOf, processStatusOf } from '../src/abilities/views/status-words.ts'
 import { createEngine } from '../src/engine.ts'
+import { boardStatusOf } from '../src/entities/board.ts'
+import { type TaskStatus, taskStatuses } from '../src/entities/task.ts'
 import { parseScript } from '../src/models/script.ts'
 import { engineOptionsSchema, memoryOptionsSchema } from '../src/options.ts'
 import { planKeys } from '../src/surfaces/cli/plan-schema.ts'
 import { verbs } from '../src/surfaces/cli/verbs.ts'
+import { teamStatusOf } from '../src/team/team-status.ts'
 import { startModelServer } from './ai/model-server.ts'
 import { planOf } from './surfaces/cli/plan-text.ts'
 
@@ -63,7 +67,7 @@ describe('The guide to agents', () => {
   })
 })
 
-describe.each(['docs/board.md', 'docs/board-teams.md', 'docs/memory.md'])('%s', (path) => {
+describe.each(['docs/board.md', 'docs/board-teams.md', 'docs/memory.md', 'docs/inspect.md'])('%s', (path) => {
   test('shows no program without what it prints', () => {
     expect(programsIn(textOf(path))).toHaveLength(blocks(textOf(path), 'js').length)
     expect(programsIn(textOf(path)).length).toBeGreaterThan(0)
@@ -85,6 +89,40 @@ function emptyProject(): string {
   symlinkSync(root, join(folder, 'node_modules/errand'))
   return folder
 }
+
+describe('The quick starts of the README', () => {
+  const section = readme.slice(
+    readme.indexOf('### The names of other designs'),
+    readme.indexOf('### Several processes'),
+  )
+  const starts = programsIn(section).map((shown) => ({
+    ...shown,
+    entry: /'(errand\/[\w-]+)'/.exec(shown.program)?.[1],
+  }))
+
+  test('X-036 are one for each vocabulary, Agent OS with both of its forms', () => {
+    expect(starts.map(({ entry }) => entry)).toEqual(['errand/exo', 'errand/agent-os', 'errand/day1', 'errand/s07'])
+    expect(blocks(section, 'js')).toHaveLength(starts.length)
+  })
+
+  test.each(starts)('X-036 $entry runs as it stands and prints what stands below it', async ({ program, prints }) => {
+    expect(await run(program, {}, emptyProject())).toEqual({ code: 0, out: prints, err: '' })
+  })
+
+  test('X-036 stand beside a table of words that is what each of them says', () => {
+    const asTold = (status: TaskStatus, statusReason: string | null = null) => {
+      const error = status === 'failed' ? { code: 'TASK_FAILED', message: '<reason>' } : null
+      const told = { status, statusReason, error }
+      const words = [processStatusOf(told), completionStatusOf(told) ?? 'none', teamStatusOf(told), boardStatusOf(told)]
+      const name = `\`${status}\`${statusReason === null ? '' : ', let go by a lost engine'}`
+      return `| ${[name, ...words.map((word) => (word === 'none' ? word : `\`${word}\``))].join(' | ')} |`
+    }
+    const rows = taskStatuses.flatMap((status) =>
+      status === 'waiting' ? [asTold(status), asTold(status, 'interrupted')] : [asTold(status)],
+    )
+    expect(section.match(/^\| `.*$/gm)).toEqual(rows)
+  })
+})
 
 test('docs/memory.md names every setting of memory', () => {
   const names = Object.keys(memoryOptionsSchema.shape)

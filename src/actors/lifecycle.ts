@@ -17,6 +17,7 @@ import { dueAfter, type Moment } from '../steps/moment.ts'
 import { recover } from '../steps/recover.ts'
 import { viewsOf } from '../steps/views.ts'
 import { Feed } from './feed.ts'
+import { Inspection } from './inspection.ts'
 import { LiveActors } from './live-actors.ts'
 import { MemoryArchive, type MemoryArchiveOptions } from './memory-archive.ts'
 import type { RunHost } from './run-core.ts'
@@ -56,6 +57,7 @@ export class Lifecycle {
   readonly subscriptions: Subscriptions
   readonly status: StatusModel
   readonly supervisor: Supervisor
+  readonly inspection: Inspection
   readonly #parts: LifecycleParts
   readonly #ledger: Ledger
   readonly #actors: LiveActors
@@ -71,7 +73,9 @@ export class Lifecycle {
     this.#ledger = ledger
     this.instanceId = ids.next('instance')
     this.feed = new Feed(ledger, this.report, (error) => this.#fail(error))
-    this.#actors = new LiveActors(this.report, options.inspect)
+    this.#actors = new LiveActors(this.report)
+    this.inspection = new Inspection({ ledger, feed: this.feed, actors: this.#actors, report: this.report })
+    if (options.inspect !== undefined) this.inspection.attach(options.inspect, 'own')
     this.subscriptions = new Subscriptions(this.feed, ledger, this.report)
     this.status = new StatusModel(ledger, this.feed, clock, this.report)
     this.#archive = new MemoryArchive({
@@ -190,6 +194,7 @@ export class Lifecycle {
     await this.#subscribersHeard()
     this.feed.stop()
     this.status.stop()
+    this.inspection.stop()
     this.#actors.stop()
     if (this.#parts.ownsLedger) await this.#ledger.close()
   }

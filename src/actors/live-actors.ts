@@ -1,66 +1,14 @@
 // The XState side of what is awake: a supervisor at the root, below it an actor for each task that works and for each open run.
 // They are built from rows and never saved: the ledger is the truth, they are what an inspector sees.
-import { type Actor, type ActorLogic, type AnyActorLogic, type AnyActorRef, createActor, type Snapshot } from 'xstate'
+import { type Actor, type AnyActorLogic, type AnyActorRef, createActor } from 'xstate'
 import type { EventType, TaskEvent } from '../entities/event.ts'
-import type { RunStatus } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { runTransitions } from '../machines/run-machine.ts'
-import { supervisorMachine } from '../machines/supervisor-machine.ts'
-import { type TaskEventName, taskMachine } from '../machines/task-machine.ts'
-import { restoreSnapshot } from '../machines/task-snapshot.ts'
+import type { supervisorMachine } from '../machines/supervisor-machine.ts'
+import type { TaskEventName } from '../machines/task-machine.ts'
+import { letGo, runActorLogic, snapshotOf, supervisorLogic, taskActorLogic } from './actor-logic.ts'
+import type { InspectionEvent } from './inspection-event.ts'
 
 type Report = (error: unknown, context: Record<string, unknown>) => void
-
-/**
- * The lifecycle chart as an actor's logic. An actor that has a parent cannot be stopped from outside, so it lets go through a
- * final event of its own, which is no event of the chart.
- */
-const taskActorLogic = Object.assign(
-  Object.create(Object.getPrototypeOf(taskMachine) as object) as object,
-  taskMachine,
-  {
-    transition(snapshot: never, event: { type: string }, scope: never) {
-      if (event.type === 'release') return { ...(snapshot as object), status: 'done', output: undefined }
-      return taskMachine.transition(snapshot, event as never, scope)
-    },
-  },
-) as unknown as typeof taskMachine
-
-/**
- * The supervisor's chart, deaf to the end of its children: XState remembers for ever which transitions a state has for an
- * event's type, and the type of a child's end holds the child's id, so every task would leave some hundred bytes behind.
- */
-const supervisorLogic = Object.assign(
-  Object.create(Object.getPrototypeOf(supervisorMachine) as object) as object,
-  supervisorMachine,
-  {
-    transition(snapshot: never, event: { type: string }, scope: never) {
-      return event.type.startsWith('xstate.done.actor.')
-        ? snapshot
-        : supervisorMachine.transition(snapshot, event as never, scope)
-    },
-  },
-) as unknown as typeof supervisorMachine
-
-type RunSnapshot = Snapshot<undefined> & { value: RunStatus; context: { taskId: string; run: number } }
-type RunInput = { taskId: string; run: number }
-
-/** A run as an actor: small enough to be made for each of many thousand runs a second. */
-const runActorLogic: ActorLogic<RunSnapshot, { type: 'end' | 'close' }, RunInput> = {
-  transition(snapshot, event) {
-    const value = runTransitions[snapshot.value][event.type]
-    if (value === undefined) return snapshot
-    return { ...snapshot, value, status: value === 'closed' ? 'done' : 'active' } as RunSnapshot
-  },
-  getInitialSnapshot: (_scope, input) => ({
-    status: 'active',
-    output: undefined,
-    error: undefined,
-    value: 'live',
-    context: { taskId: input.taskId, run: input.run },
-  }),
-  getPersistedSnapshot: (snapshot) => snapshot,
-}
 
 /** The chart's event for a published one. `task.started` came by the edge that leaves `from`. */
 const chartEvents: Partial<Record<EventType, TaskEventName>> = {
@@ -77,13 +25,13 @@ export class LiveActors {
   readonly #report: Report
   readonly #tasks = new Map<string, AnyActorRef>()
   readonly #runs = new Map<string, AnyActorRef>()
+  /** Actors of what others work on, by their ids: there only while somebody watches all tasks. */
+  readonly #others = new Map<string, AnyActorRef | null>()
+  readonly #onAwaken = new Set<(taskId: string) => void>()
 
-  constructor(report: Report, inspect?: (event: unknown) => void) {
+  constructor(report: Report) {
     this.#report = report
-    this.supervisor = createActor(supervisorLogic, {
-      systemId: 'supervisor',
-      ...(inspect ? { inspect: (event: unknown) => this.#tell(inspect, event) } : {}),
-    })
+    this.supervisor = createActor(supervisorLogic, { id: 'supervisor', systemId: 'supervisor' })
     this.#watch(this.supervisor, { actor: 'supervisor' })
     this.supervisor.start()
   }
@@ -97,9 +45,15 @@ export class LiveActors {
     return this.#tasks.size + this.#runs.size
   }
 
+  /** A run of ours works on the task. */
+  holds(taskId: string): boolean {
+    return this.#tasks.has(taskId)
+  }
+
   /** A task began to work in a run of ours. */
   awaken(task: TaskRecord): void {
-    this.#tasks.set(task.id, this.#child(taskActorLogic, `${task.id}#${task.run}`, { snapshot: restoreSnapshot(task) }))
+    for (const told of this.#onAwaken) told(task.id)
+    this.#tasks.set(task.id, this.#child(taskActorLogic, `${task.id}#${task.run}`, { snapshot: snapshotOf(task) }))
     this.#runs.set(
       task.id,
       this.#child(runActorLogic, `run:${task.id}#${task.run}`, { input: { taskId: task.id, run: task.run } }),
@@ -133,6 +87,49 @@ export class LiveActors {
     this.supervisor.stop()
   }
 
+  // ── for those who watch ──
+
+  /**
+   * Tells of everything that is awake, as if it had just come, and then of all that happens. Until somebody asks, XState has nobody to
+   * tell and makes no event. `others`: of the actors of `addOther`, too.
+   */
+  inspect(observer: (event: InspectionEvent) => void, others: boolean): () => void {
+    const tell = (event: InspectionEvent): void => {
+      if (others || !this.#isOfOthers(event)) this.#tell(observer, event)
+    }
+    const rootId = this.supervisor.sessionId
+    for (const actorRef of [this.supervisor, ...this.#tasks.values(), ...this.#runs.values(), ...this.#others.values()])
+      if (actorRef !== null) tell({ type: '@xstate.actor', actorRef, rootId })
+    const subscription = this.supervisor.system.inspect((event) => tell(event as unknown as InspectionEvent))
+    return () => subscription.unsubscribe()
+  }
+
+  /** Called with the id of each task that begins to work here, before it has its actor. */
+  onAwaken(told: (taskId: string) => void): () => void {
+    this.#onAwaken.add(told)
+    return () => this.#onAwaken.delete(told)
+  }
+
+  /** An actor of what others work on. It has no name in the system: one of ours may bear the same. */
+  addOther(logic: AnyActorLogic, id: string, options: object): AnyActorRef {
+    // Known before it is: XState tells of an actor while it is being made.
+    this.#others.set(id, null)
+    const actor = createActor(logic, { ...options, parent: this.supervisor, id } as never) as AnyActorRef
+    this.#others.set(id, actor)
+    this.#watch(actor, { actor: id })
+    actor.start()
+    return actor
+  }
+
+  /** It has let go. */
+  removeOther(id: string): void {
+    this.#others.delete(id)
+  }
+
+  #isOfOthers({ actorRef, sourceRef }: InspectionEvent): boolean {
+    return this.#others.size > 0 && (this.#others.has(actorRef?.id) || this.#others.has(sourceRef?.id ?? ''))
+  }
+
   /** O(1), unlike a spawned child; the parent option makes it one system for an inspector. */
   #child(logic: AnyActorLogic, systemId: string, options: object): AnyActorRef {
     const actor = createActor(logic, {
@@ -146,10 +143,10 @@ export class LiveActors {
     return actor
   }
 
-  /** An inspector is told in the middle of a transition: one that throws must not break it off. */
-  #tell(inspect: (event: unknown) => void, event: unknown): void {
+  /** An observer is told in the middle of a transition: one that throws must not break it off. */
+  #tell(observer: (event: InspectionEvent) => void, event: InspectionEvent): void {
     try {
-      inspect(event)
+      observer(event)
     } catch (error) {
       this.#report(error, { doing: 'tell the inspector' })
     }
@@ -159,9 +156,4 @@ export class LiveActors {
   #watch(actor: AnyActorRef, context: Record<string, unknown>): void {
     actor.subscribe({ error: (error: unknown) => this.#report(error, context) })
   }
-}
-
-/** In a final state of the chart it has let go by itself. */
-function letGo(task: AnyActorRef): void {
-  if ((task.getSnapshot() as { status: string }).status === 'active') task.send({ type: 'release' })
 }

@@ -4,10 +4,11 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Engine } from '../../../api.ts'
 import type { Task } from '../../../entities/task.ts'
-import { oneOf } from '../arguments.ts'
+import type { MachineName } from '../../../machines/charts.ts'
+import { misuse, oneOf } from '../arguments.ts'
 import { allTasks } from '../each-task.ts'
 import { exitCodes } from '../exit-code.ts'
-import { type CommandIo, print } from '../io.ts'
+import { type CommandIo, print, printJson } from '../io.ts'
 import { type GraphNode, toFlowchart } from '../mermaid.ts'
 import { withLedger } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'
@@ -15,13 +16,30 @@ import { stateWord } from '../task-words.ts'
 import { cleanLine } from '../terminal-text.ts'
 import { defineVerb } from '../verb.ts'
 
+/** By name alone: whoever draws a plan should not wait for the machines. */
+const machineNames = Object.keys({
+  task: true,
+  run: true,
+  call: true,
+  objective: true,
+  stint: true,
+  supervisor: true,
+} satisfies Record<MachineName, true>) as MachineName[]
+const formats = ['mermaid', 'json', 'both'] as const
+
 export const graphVerb = defineVerb({
-  usage: 'graph [ID | PLAN | --machine task|call]',
-  help: 'Prints a Mermaid diagram: of a plan file, of a task and everything below it, of the whole ledger, or of the lifecycle of tasks or calls.',
-  options: { machine: { type: 'string' } },
+  usage: `graph [ID | PLAN | --machine ${machineNames.join('|')} [--format ${formats.join('|')}]]`,
+  help: [
+    'Prints a Mermaid diagram: of a plan file, of a task and everything below it, or of the whole ledger. Or a lifecycle:',
+    `  --machine NAME  of ${machineNames.slice(0, -1).join(', ')} or ${machineNames.at(-1)} (the engine itself), as a Mermaid diagram and as the configuration of an XState machine, which createMachine and the Stately editor take`,
+    '  --format F      only one of them: mermaid or json; default both, with an empty line between',
+    '  --json          with --machine: { "id", "mermaid", "config" } in one line',
+  ].join('\n'),
+  options: { machine: { type: 'string' }, format: { type: 'string' } },
   positionals: { max: 1 },
   async run(io, { values, positionals: [subject] }) {
-    if (values.machine !== undefined) print(io, await drawMachine(oneOf('machine', values.machine, ['task', 'call'])))
+    if (values.machine === undefined && values.format !== undefined) throw misuse('--format goes with --machine.')
+    if (values.machine !== undefined) await printMachine(io, values.machine, values)
     else if (subject !== undefined && isPlanFile(io, subject)) print(io, toFlowchart(await planNodes(io, subject)))
     else {
       await withLedger(io, values, async (engine) => {
@@ -38,11 +56,17 @@ function isPlanFile(io: CommandIo, subject: string): boolean {
   return /\.(ya?ml|json)$/i.test(subject) || existsSync(resolve(io.cwd, subject))
 }
 
-async function drawMachine(machine: 'task' | 'call'): Promise<string> {
-  const { toMermaid } = await import('../../../machines/diagram.ts')
-  if (machine === 'call')
-    return toMermaid('pending', (await import('../../../machines/call-machine.ts')).callTransitions)
-  return toMermaid('submitted', (await import('../../../machines/task-machine.ts')).taskTransitions)
+async function printMachine(
+  io: CommandIo,
+  machine: string,
+  flags: { json?: boolean | undefined; format?: string | undefined },
+): Promise<void> {
+  const name = oneOf('machine', machine, machineNames)
+  const format = oneOf('format', flags.format ?? 'both', formats)
+  const { id, mermaid, config } = (await import('../../../machines/charts.ts')).machines[name]
+  const json = JSON.stringify(config, null, 2)
+  if (flags.json) printJson(io, { id, mermaid, config })
+  else print(io, { mermaid, json, both: `${mermaid}\n\n${json}` }[format])
 }
 
 async function planNodes(io: CommandIo, file: string): Promise<GraphNode[]> {

@@ -1,0 +1,208 @@
+// Tasks that this engine does not work on, as actors for whoever watches all of them: built from rows when the watching begins, then
+// led by the feed. How many are held is bounded, and what a burst of events leaves waiting is, too.
+import type { AnyActorRef } from 'xstate'
+import type { TaskEvent } from '../entities/event.ts'
+import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../entities/task.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { eventBetween } from '../machines/task-machine.ts'
+import { letGo, runActorLogic, snapshotOf, watchedTaskLogic } from './actor-logic.ts'
+import type { Feed } from './feed.ts'
+import type { LiveActors } from './live-actors.ts'
+
+/** Tasks with an actor at once: the one that has been silent longest is let go first. */
+export const mostWatched = 1_000
+/** Events that may wait while rows are read. Beyond, what is there is looked at anew. */
+const mostWaiting = 10_000
+
+export interface WatchedTasksParts {
+  ledger: Ledger
+  feed: Feed
+  actors: LiveActors
+  report(error: unknown, context: Record<string, unknown>): void
+}
+
+interface Watched {
+  task: AnyActorRef
+  status: TaskStatus
+  run: { actor: AnyActorRef; number: number } | undefined
+}
+
+type Row = Pick<TaskRecord, 'id' | 'name' | 'status' | 'attempt' | 'run'>
+
+const openStatuses = taskStatuses.filter((status) => !isSettled(status))
+
+export class WatchedTasks {
+  readonly #parts: WatchedTasksParts
+  /** In the order in which they were last heard of. */
+  readonly #watched = new Map<string, Watched>()
+  readonly #endings: Array<() => void>
+  #waiting: TaskEvent[] = []
+  #isFollowing = false
+  #lookAnew = true
+  #stopped = false
+
+  constructor(parts: WatchedTasksParts) {
+    this.#parts = parts
+    this.#endings = [
+      parts.feed.listen((event) => this.#hear(event)),
+      parts.actors.onAwaken((taskId) => this.#forget(taskId)),
+    ]
+    this.#go()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    for (const end of this.#endings) end()
+    for (const taskId of this.#watched.keys()) this.#forget(taskId)
+  }
+
+  #hear(event: TaskEvent): void {
+    if (this.#waiting.length >= mostWaiting) {
+      this.#waiting = []
+      this.#lookAnew = true
+    }
+    this.#waiting.push(event)
+    this.#go()
+  }
+
+  #go(): void {
+    if (this.#isFollowing) return
+    this.#isFollowing = true
+    void this.#follow()
+      .catch((error: unknown) => this.#parts.report(error, { doing: 'watch all tasks' }))
+      .finally(() => {
+        this.#isFollowing = false
+        if (!this.#stopped && this.#waiting.length > 0) this.#go()
+      })
+  }
+
+  async #follow(): Promise<void> {
+    while (!this.#stopped && (this.#lookAnew || this.#waiting.length > 0)) {
+      if (this.#lookAnew) await this.#look()
+      const events = this.#waiting
+      this.#waiting = []
+      const rows = await this.#rowsOf(events)
+      if (this.#stopped) return
+      for (const event of events) this.#lead(event, rows)
+    }
+  }
+
+  /** What is open now: what works first, then what has come first. */
+  async #look(): Promise<void> {
+    const { ledger, actors } = this.#parts
+    this.#lookAnew = false
+    const { rows, last } = await ledger.read(function* (tx) {
+      const working = yield* tx.task.list({ statuses: ['working'] }, mostWatched)
+      const statuses = openStatuses.filter((status) => status !== 'working')
+      const resting = yield* tx.task.list({ statuses }, Math.max(1, mostWatched - working.length))
+      return { rows: [...working, ...resting].slice(0, mostWatched), last: yield* tx.event.last() }
+    })
+    if (this.#stopped) return
+    this.#waiting = this.#waiting.filter(({ seq }) => seq > last)
+    for (const taskId of this.#watched.keys()) this.#forget(taskId)
+    for (const row of rows) if (!actors.holds(row.id)) this.#add(row, row.runOpen ? row.run : undefined)
+  }
+
+  /** The rows of open tasks that no actor stands for: their events do not tell all that one shows. */
+  async #rowsOf(events: readonly TaskEvent[]): Promise<ReadonlyMap<string, TaskRecord>> {
+    const unknown = new Set(
+      events.filter((event) => event.type !== 'task.created' && this.#begins(event)).map(({ taskId }) => taskId),
+    )
+    const found = new Map<string, TaskRecord>()
+    if (unknown.size === 0) return found
+    await this.#parts.ledger.read(function* (tx) {
+      for (const id of unknown) {
+        const row = yield* tx.task.get(id)
+        if (row !== undefined && row.deletedAt === null) found.set(id, row)
+      }
+    })
+    return found
+  }
+
+  #begins({ taskId, type, data }: TaskEvent): boolean {
+    if (this.#watched.has(taskId) || this.#parts.actors.holds(taskId)) return false
+    return type !== 'task.deleted' && !isSettled(data['status'] as TaskStatus)
+  }
+
+  #lead(event: TaskEvent, rows: ReadonlyMap<string, TaskRecord>): void {
+    const watched = this.#watched.get(event.taskId)
+    if (watched === undefined) this.#begin(event, rows.get(event.taskId))
+    else this.#goOn(event, watched)
+  }
+
+  #begin(event: TaskEvent, row: TaskRecord | undefined): void {
+    if (!this.#begins(event) || (row === undefined && event.type !== 'task.created')) return
+    const { name, status, run } = event.data as { name: string; status: TaskStatus; run?: unknown }
+    const isRun = event.type === 'task.started' && typeof run === 'number'
+    this.#add(
+      { id: event.taskId, name, status, attempt: row?.attempt ?? 1, run: isRun ? run : (row?.run ?? 0) },
+      isRun ? run : undefined,
+    )
+  }
+
+  #goOn({ taskId, type, data }: TaskEvent, watched: Watched): void {
+    this.#watched.delete(taskId)
+    this.#watched.set(taskId, watched)
+    const { status } = data as { status: TaskStatus }
+    if (status !== watched.status) this.#move(taskId, watched, status, data)
+    if (type === 'task.started' && typeof data['run'] === 'number') this.#addRun(taskId, watched, data['run'])
+    if (type === 'run.closed') this.#closeRun(watched)
+    else if (status !== 'working') watched.run?.actor.send({ type: 'end' })
+    if (isSettled(status) || type === 'task.deleted') this.#forget(taskId)
+  }
+
+  #move(taskId: string, watched: Watched, status: TaskStatus, data: TaskEvent['data']): void {
+    const type = eventBetween(watched.status, status)
+    const told = Object.fromEntries(
+      ['name', 'attempt', 'run'].flatMap((key) => (key in data ? [[key, data[key]]] : [])),
+    )
+    if (type === undefined) {
+      // What lies between was not told of: it begins anew, where it is.
+      const { context } = watched.task.getSnapshot() as { context: Omit<Row, 'id' | 'status'> }
+      this.#release(taskId, watched)
+      watched.task = this.#taskActor({ ...context, ...told, id: taskId, status })
+    } else watched.task.send({ type, ...told })
+    watched.status = status
+  }
+
+  #add(row: Row, run: number | undefined): void {
+    const watched: Watched = { task: this.#taskActor(row), status: row.status, run: undefined }
+    this.#watched.set(row.id, watched)
+    if (run !== undefined) this.#addRun(row.id, watched, run)
+    const oldest = this.#watched.size > mostWatched ? this.#watched.keys().next().value : undefined
+    if (oldest !== undefined) this.#forget(oldest)
+  }
+
+  #taskActor(row: Row): AnyActorRef {
+    return this.#parts.actors.addOther(watchedTaskLogic, row.id, { snapshot: snapshotOf(row) })
+  }
+
+  #addRun(taskId: string, watched: Watched, number: number): void {
+    this.#closeRun(watched)
+    const actor = this.#parts.actors.addOther(runActorLogic, `run:${taskId}#${number}`, {
+      input: { taskId, run: number },
+    })
+    watched.run = { actor, number }
+  }
+
+  #closeRun(watched: Watched): void {
+    const { run } = watched
+    if (run === undefined) return
+    run.actor.send({ type: 'close' })
+    this.#parts.actors.removeOther(run.actor.id)
+    watched.run = undefined
+  }
+
+  #release(taskId: string, watched: Watched): void {
+    letGo(watched.task)
+    this.#parts.actors.removeOther(taskId)
+  }
+
+  #forget(taskId: string): void {
+    const watched = this.#watched.get(taskId)
+    if (watched === undefined) return
+    this.#watched.delete(taskId)
+    this.#closeRun(watched)
+    this.#release(taskId, watched)
+  }
+}

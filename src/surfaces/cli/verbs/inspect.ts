@@ -1,0 +1,103 @@
+// `errand inspect`: watch the tasks of a ledger, whoever works on them: a page in the browser, and what inspectors for XState connect
+// to, until it is told to stop. It works on nothing and changes nothing.
+import type { Engine } from '../../../api.ts'
+import { wholeNumber } from '../arguments.ts'
+import { exitCodes } from '../exit-code.ts'
+import { type CommandIo, note, print, printJson } from '../io.ts'
+import { orMisuse } from '../listening-words.ts'
+import { withLedger } from '../open-ledger.ts'
+import { StopListener } from '../stop-listener.ts'
+import { defineVerb } from '../verb.ts'
+
+export const inspectVerb = defineVerb({
+  usage: 'inspect [--port N] [--inspector-port N] [--redact KEY]… [--no-page]',
+  help: [
+    'Shows what the tasks of the ledger do, whichever process works on them, until Ctrl-C: a page to look at, which needs no internet, and an address for inspectors of state machines (the receiver of @statelyai/inspect). It works on nothing, and whoever has its token can read, and change nothing. Both are reached from this machine alone.',
+    '  --port N            where the page is; default: a free one',
+    '  --inspector-port N  where inspectors connect to; default: a free one',
+    '  --redact KEY        a further key whose values inspectors are not told, beside those that speak of tokens, passwords and the like; may be given several times',
+    '  --no-page           only for inspectors',
+    '  --json              { "url", "inspector", "token" } in place of the lines; without a page, no "url"',
+  ].join('\n'),
+  options: {
+    port: { type: 'string' },
+    'inspector-port': { type: 'string' },
+    redact: { type: 'string', multiple: true },
+    'no-page': { type: 'boolean' },
+  },
+  positionals: { max: 0 },
+  async run(io, { values }) {
+    const stop = new StopListener(io)
+    try {
+      return await withLedger(io, values, (engine) => showUntil(io, engine, values, stop.signal))
+    } finally {
+      stop.end()
+    }
+  },
+})
+
+interface InspectFlags {
+  json?: boolean | undefined
+  port?: string | undefined
+  'inspector-port'?: string | undefined
+  redact?: string[] | undefined
+  'no-page'?: boolean | undefined
+}
+
+async function showUntil(io: CommandIo, engine: Engine, flags: InspectFlags, signal: AbortSignal): Promise<number> {
+  const { serveInspector } = await import('../../inspector/serve-inspector.ts')
+  const inspector = await orMisuse(
+    serveInspector(engine, {
+      tasks: 'all',
+      port: portOf(flags, 'inspector-port'),
+      ...(flags.redact === undefined ? {} : { redact: flags.redact }),
+    }),
+  )
+  try {
+    const page = flags['no-page'] ? undefined : await servePage(io, engine, inspector.token, portOf(flags, 'port'))
+    try {
+      tell(io, flags, { url: page?.url, inspector: inspector.url, token: inspector.token })
+      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    } finally {
+      await page?.close()
+    }
+  } finally {
+    await inspector.close()
+  }
+  return exitCodes.interrupted
+}
+
+function portOf(flags: InspectFlags, option: 'port' | 'inspector-port'): number {
+  const text = flags[option]
+  return text === undefined ? 0 : wholeNumber(option, text, 0)
+}
+
+/** The page for somebody who may look: what they would change is refused by the bus. */
+async function servePage(io: CommandIo, engine: Engine, token: string, port: number) {
+  const { loadServe } = await import('../../serve/load-serve.ts')
+  const { serve } = await loadServe()
+  const { bearsToken } = await import('../../web/door.ts')
+  return await orMisuse(
+    serve(engine, {
+      port,
+      authenticate: (request) => (bearsToken(request, token) ? { scopes: ['read'] } : null),
+      onError: (error) => note(io, `errand inspect: ${error instanceof Error ? error.message : String(error)}`),
+    }),
+  )
+}
+
+interface Places {
+  url: string | undefined
+  inspector: string
+  token: string
+}
+
+function tell(io: CommandIo, flags: InspectFlags, { url, inspector, token }: Places): void {
+  if (flags.json) {
+    printJson(io, { ...(url === undefined ? {} : { url }), inspector, token })
+    return
+  }
+  if (url !== undefined) print(io, `page:      ${url}`)
+  print(io, `inspector: ${inspector}`)
+  print(io, `token:     ${token}`)
+}

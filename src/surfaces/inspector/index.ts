@@ -1,0 +1,10 @@
+// `errand/inspect`: what the actors of an engine do, served to inspectors on this machine.
+export type {
+  InspectedActor,
+  InspectedSnapshot,
+  InspectionEvent,
+  InspectionObserver,
+} from '../../actors/inspection-event.ts'
+export type { InspectedEngine, InspectorOptions } from './inspector-options.ts'
+export type { RedactFunction } from './redact.ts'
+export { type InspectorServer, serveInspector } from './serve-inspector.ts'

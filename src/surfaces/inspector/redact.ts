@@ -1,0 +1,219 @@
+// What may leave the process of an inspection message: a plain image of it, in which whatever lies under the name of a secret, or is
+// written beside one in a text, is replaced, and which is bounded in depth, count and size. Applied to the whole message.
+import { z } from 'zod'
+import type { WireMessage } from './wire.ts'
+
+/** Gets every value of a message with its place, like `['snapshot', 'context', 'name']`; what it returns goes out instead. */
+export type RedactFunction = (value: unknown, path: readonly string[]) => unknown
+
+export const redactSchema = z.union(
+  [
+    z.custom<RedactFunction>((value) => typeof value === 'function'),
+    z.array(z.union([z.string().min(1), z.instanceof(RegExp)])).max(1_000),
+  ],
+  'expected a function (value, path) => value or a list of keys (texts or regular expressions)',
+)
+export type Redact = z.output<typeof redactSchema>
+
+/** The names under which secrets usually lie, anywhere in a key. */
+const usualSecrets = 'token|secret|passw(?:or)?d|passphrase|api[-_]?key|private[-_]?key|credential|authorization|cookie'
+const usualKeys = new RegExp(usualSecrets, 'i')
+
+/** Without one of these there is no secret in a text that the patterns below would find. */
+const mayHoldSecret = /[:=]|bearer/i
+
+const redacted = '[redacted]'
+/** Levels of a message that are told of. */
+const deepest = 12
+/** Values of one message that are told of. */
+const mostValues = 5_000
+/** Characters of one text. */
+const longestText = 8_192
+/** Bytes of one message. */
+export const largestMessage = 64 * 1024
+
+/** Makes the text of a message that may leave: JSON, at most 64 KiB. `redact` comes on top of the usual names of secrets. */
+export function createRedactor(redact?: Redact): (message: WireMessage) => { message: WireMessage; text: string } {
+  const judge: Judge = { isSecret: secretKeys(redact), inText: secretTexts(redact), change: changes(redact) }
+  const definitions = new Map<string, string>()
+  const definitionOf = (text: string): string => {
+    const known = definitions.get(text)
+    if (known !== undefined) return known
+    const clean = redactDefinition(text, judge)
+    // A program has a handful of charts; one that makes them up as it goes is not to be remembered for ever.
+    if (definitions.size >= 100) definitions.clear()
+    definitions.set(text, clean)
+    return clean
+  }
+  return (message) => {
+    const { definition, ...rest } = message as WireMessage & { definition?: string | undefined }
+    const image = imageOf(rest, judge) as unknown as WireMessage
+    const whole = definition === undefined ? image : { ...image, definition: definitionOf(definition) }
+    const text = JSON.stringify(whole)
+    const bytes = Buffer.byteLength(text)
+    if (bytes <= largestMessage) return { message: whole, text }
+    const cut = cutTo(whole, bytes)
+    return { message: cut, text: JSON.stringify(cut) }
+  }
+}
+
+interface Judge {
+  isSecret(key: string): boolean
+  inText(text: string): string
+  change: RedactFunction
+}
+
+function secretKeys(redact: Redact | undefined): (key: string) => boolean {
+  const given = Array.isArray(redact) ? redact : []
+  const names = new Set(given.filter((each) => typeof each === 'string').map((each) => each.toLowerCase()))
+  // Without `g` and `y`, which remember where they were.
+  const patterns = given
+    .filter((each) => typeof each !== 'string')
+    .map(({ source, flags }) => new RegExp(source, flags.replaceAll(/[gy]/g, '')))
+  return (key) => usualKeys.test(key) || names.has(key.toLowerCase()) || patterns.some((pattern) => pattern.test(key))
+}
+
+/** Secrets in texts, as errors and commands tell them: `token=…`, `"apiKey":"…"`, `Bearer …`, `//user:…@host`. */
+function secretTexts(redact: Redact | undefined): (text: string) => string {
+  const given = (Array.isArray(redact) ? redact : []).filter((each) => typeof each === 'string')
+  const names = [usualSecrets, ...given.map((name) => name.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`))].join(
+    '|',
+  )
+  const assigned = new RegExp(
+    `((?:${names})[\\w-]{0,40}\\\\*["']?\\s{0,4}[:=]\\s{0,4})(?:\\\\*"[^"]*"?|\\\\*'[^']*'?|(?:bearer|basic)\\s+[^\\s"']+|[^\\s,;&"'}\\]]+)`,
+    'gi',
+  )
+  return (text) =>
+    mayHoldSecret.test(text)
+      ? text
+          .replaceAll(assigned, `$1${redacted}`)
+          .replaceAll(/\b(bearer)\s+[\w.~+/=-]{6,}/gi, `$1 ${redacted}`)
+          .replaceAll(/(:\/\/[^\s:/@]{1,200}:)[^\s@/]{1,500}@/g, `$1${redacted}@`)
+      : text
+}
+
+/** A function that fails tells nothing. */
+function changes(redact: Redact | undefined): RedactFunction {
+  if (typeof redact !== 'function') return (value) => value
+  return (value, path) => {
+    try {
+      return redact(value, path)
+    } catch {
+      return redacted
+    }
+  }
+}
+
+function redactDefinition(text: string, judge: Judge): string {
+  try {
+    return JSON.stringify(imageOf({ definition: JSON.parse(text) as unknown }, judge)['definition'] ?? null)
+  } catch {
+    return JSON.stringify({ id: '[unreadable]' })
+  }
+}
+
+/** What a message carries, by field; all the rest of it says from whom to whom. */
+const carried: ReadonlySet<string> = new Set(['name', 'event', 'snapshot', 'definition'])
+
+function imageOf(message: object, judge: Judge): Record<string, unknown> {
+  let values = 0
+  const visit = (given: unknown, path: readonly string[], above: readonly object[]): unknown => {
+    if (++values > mostValues) return '[cut]'
+    const value = judge.change(plainOf(given), path)
+    if (typeof value === 'string') return judge.inText(shortened(value))
+    if (typeof value !== 'object' || value === null) return scalar(value)
+    if (above.includes(value)) return '[circular]'
+    if (path.length >= deepest) return '[deeper]'
+    const inside = [...above, value]
+    if (Array.isArray(value)) {
+      return value.slice(0, mostValues).map((each, index) => visit(each, [...path, String(index)], inside))
+    }
+    return visitFields(value, (key, field) =>
+      judge.isSecret(key) && !holdsStates(path) ? redacted : visit(field, [...path, key], inside),
+    )
+  }
+  return visitFields(message, (key, field) => (carried.has(key) ? visit(field, [key], []) : field))
+}
+
+/** Whose keys are names of states and events: a state may be called after the token that it waits for. */
+function holdsStates(path: readonly string[]): boolean {
+  const last = path.at(-1)
+  return path[0] === 'definition' ? last === 'states' || last === 'on' : path[0] === 'snapshot' && path[1] === 'value'
+}
+
+function visitFields(value: object, visit: (key: string, field: unknown) => unknown): Record<string, unknown> {
+  const fields: Array<[string, unknown]> = []
+  for (const key of Object.keys(value).slice(0, mostValues)) {
+    const field = fieldOf(value, key)
+    if (field === undefined || typeof field === 'symbol') continue
+    const image = visit(key, field)
+    if (image !== undefined) fields.push([shortened(key), image])
+  }
+  return Object.fromEntries(fields)
+}
+
+function fieldOf(value: object, key: string): unknown {
+  try {
+    return (value as Record<string, unknown>)[key]
+  } catch {
+    return '[unreadable]'
+  }
+}
+
+/** As JSON would have it, with the words of errors, which JSON leaves out. */
+function plainOf(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  try {
+    if (value instanceof Error) return Object.assign({}, value, { name: value.name, message: value.message })
+    const { toJSON } = value as { toJSON?: unknown }
+    return typeof toJSON === 'function' ? (toJSON.call(value) as unknown) : value
+  } catch {
+    return '[unreadable]'
+  }
+}
+
+function scalar(value: unknown): unknown {
+  if (typeof value === 'bigint') return `${value}`
+  if (typeof value === 'function') return { type: value.name }
+  return value
+}
+
+function shortened(text: string): string {
+  return text.length <= longestText ? text : `${text.slice(0, longestText)}… [cut: ${text.length} characters]`
+}
+
+/** What is left of a message that is too large: who, what and where, without what it carried. */
+function cutTo(message: WireMessage, bytes: number): WireMessage {
+  const cut = `[cut: ${bytes} bytes]`
+  const {
+    type: _type,
+    event,
+    snapshot,
+    definition: _definition,
+    ...rest
+  } = message as WireMessage & {
+    event?: { type: unknown }
+    snapshot?: { status?: unknown; value?: unknown }
+    definition?: string
+  }
+  return {
+    type: message.type,
+    ...shortFields(rest),
+    ...(event === undefined ? {} : { event: { type: shortText(event.type), cut } }),
+    ...(message.type === '@xstate.event'
+      ? {}
+      : { snapshot: { ...shortFields({ status: snapshot?.status, value: snapshot?.value }), context: { cut } } }),
+  } as unknown as WireMessage
+}
+
+function shortFields(fields: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields)
+      .filter(([, value]) => typeof value === 'string' || value === null)
+      .map(([key, value]) => [key, shortText(value)]),
+  )
+}
+
+function shortText(value: unknown): unknown {
+  return typeof value === 'string' ? value.slice(0, 500) : value
+}

@@ -1,0 +1,29 @@
+// What docs/inspect.md says, held against what there is.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { machineNames } from '../../../src/machines/charts.ts'
+import { inspectorOptionsSchema } from '../../../src/surfaces/inspector/inspector-options.ts'
+
+const guide = readFileSync(join(import.meta.dirname, '../../../docs/inspect.md'), 'utf8')
+
+it('the guide lists the options that are taken, but for the clock of tests', () => {
+  const table = guide.slice(guide.indexOf('| option |'), guide.indexOf('A message is one JSON'))
+  const told = Array.from(table.matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm), ([, names = '']) =>
+    names.replaceAll('`', '').split(', '),
+  )
+  expect(told.flat().sort()).toEqual(
+    Object.keys(inspectorOptionsSchema.shape)
+      .filter((name) => name !== 'clock')
+      .sort(),
+  )
+})
+
+it('the guide names every machine', () => {
+  const [, names = ''] = /errand graph --machine (task +# or [\w, ]+)/.exec(guide) ?? []
+  expect(names.split(/\W+/).filter((word) => word !== 'or')).toEqual([...machineNames])
+})
+
+it('the guide tells the defaults and bounds that hold', () => {
+  expect(guide).toContain(`\`historySize\` | ${inspectorOptionsSchema.parse({}).historySize} |`)
+})

@@ -1,0 +1,57 @@
+// The lifecycles as exported data: each opens as a machine of XState and walks exactly as the table that judges.
+import { describe, expect, it } from 'vitest'
+import { createMachine, transition } from 'xstate'
+import { toDirectedGraph } from 'xstate/graph'
+import { callTransitions } from '../../../src/machines/call-machine.ts'
+import { charts, machineNames, machines } from '../../../src/machines/charts.ts'
+import { objectiveTransitions } from '../../../src/machines/objective-machine.ts'
+import { runTransitions } from '../../../src/machines/run-machine.ts'
+import { stintTransitions } from '../../../src/machines/stint-machine.ts'
+import { supervisorTransitions } from '../../../src/machines/supervisor-machine.ts'
+import { taskTransitions } from '../../../src/machines/task-machine.ts'
+
+type Table = Readonly<Record<string, Readonly<Record<string, string | undefined>>>>
+
+const tables: Record<string, Table> = {
+  task: taskTransitions,
+  run: runTransitions,
+  call: callTransitions,
+  objective: objectiveTransitions,
+  stint: stintTransitions,
+  supervisor: supervisorTransitions,
+}
+
+describe.each(machineNames)('the machine of a %s', (name) => {
+  const { id, config, mermaid } = machines[name]
+  const table = tables[name] as Table
+  const events = [...new Set(Object.values(table).flatMap((exits) => Object.keys(exits)))]
+
+  it('X-003 is plain JSON', () => {
+    expect(JSON.parse(JSON.stringify(config))).toEqual(config)
+    expect(id).toBe(name)
+    expect(config.id).toBe(name)
+  })
+
+  it('X-003 opens as a machine and walks as the table does, at every state and event', () => {
+    const machine = createMachine(config as never)
+    for (const [from, exits] of Object.entries(table)) {
+      for (const type of events) {
+        const [next] = transition(machine, machine.resolveState({ value: from }), { type } as never)
+        expect([from, type, next.value]).toEqual([from, type, exits[type] ?? from])
+      }
+    }
+    expect(machine.getInitialSnapshot({ self: {}, system: {} } as never).value).toBe(config.initial)
+  })
+
+  it('is drawn with every edge of it', () => {
+    const edges = toDirectedGraph(createMachine(config as never)).children.flatMap(({ edges: out }) => out)
+    const lines = mermaid.split('\n').filter((line) => line.includes(': '))
+    expect(lines).toHaveLength(edges.length)
+    for (const { source, target, label } of edges)
+      expect(lines).toContain(`  ${source.key} --> ${target.key}: ${label.text}`)
+  })
+})
+
+it('all of them are listed once', () => {
+  expect(charts().map(({ id }) => id)).toEqual([...machineNames])
+})

@@ -1,0 +1,86 @@
+// The messages of the relay beside those of Stately's own adapter, for the same events of the same actors.
+import { createInspector } from '@statelyai/inspect'
+import { expect, it, vi } from 'vitest'
+import { type AnyActorRef, createActor, createMachine, fromPromise } from 'xstate'
+import type { InspectionEvent } from '../../../src/actors/inspection-event.ts'
+import { createRedactor } from '../../../src/surfaces/inspector/redact.ts'
+import { toWire } from '../../../src/surfaces/inspector/wire.ts'
+import { openEngine, puppet, turns } from '../../engine/world.ts'
+
+type Json = Record<string, unknown> & { definition?: string }
+
+/** Without the moment, and with the definition as what it says: the order of its keys means nothing. */
+function comparable(message: object): Json {
+  const { createdAt, definition, ...rest } = JSON.parse(JSON.stringify(message)) as Json
+  expect(createdAt).toMatch(/^\d{13}$/)
+  return { ...rest, ...(definition === undefined ? {} : { definition: JSON.parse(definition) }) }
+}
+
+const told = ['@xstate.actor', '@xstate.event', '@xstate.snapshot']
+
+/** Both ways side by side, each message made in the very moment in which theirs is: theirs come late, when an actor may have moved on. */
+function sideBySide() {
+  const redacted = createRedactor()
+  const events: InspectionEvent[] = []
+  const ours: Json[] = []
+  const theirs: Json[] = []
+  const stately = createInspector({
+    send(message) {
+      theirs.push(comparable(message))
+      const made = toWire(events.shift() as InspectionEvent, Date.now())
+      if (made !== undefined) ours.push(comparable(redacted(made).message))
+    },
+  })
+  return {
+    events,
+    ours,
+    theirs,
+    inspect(event: InspectionEvent) {
+      if (told.includes(event.type)) events.push(event)
+      stately.inspect.next?.(event as never)
+    },
+  }
+}
+
+it("are equal to those of Stately's adapter, of the engine's own actors", async () => {
+  const hands = puppet()
+  const { events, ours, theirs, inspect } = sideBySide()
+  const engine = await openEngine({ executors: { work: hands.executor }, inspect })
+  const task = await engine.create({ executor: 'work', name: 'a' })
+  await hands.started(0)
+  await engine.pause(task)
+  await turns()
+  await engine.cancel(task)
+  await engine.close()
+  await vi.waitFor(() => expect(events).toEqual([]))
+  expect(theirs).toEqual(ours)
+  expect(new Set(ours.map(({ type }) => type))).toEqual(new Set(told))
+  expect(ours.length).toBeGreaterThan(10)
+})
+
+it("are equal to those of Stately's adapter, of a machine with functions, children, promises and no name", async () => {
+  const { events, ours, theirs, inspect } = sideBySide()
+  const machine = createMachine({
+    id: 'parent',
+    context: () => ({ list: [1, { deep: true }] }),
+    initial: 'asking',
+    entry: () => {},
+    states: {
+      asking: {
+        invoke: { src: fromPromise(async () => 'answer'), input: { question: 1 }, onDone: 'answered' },
+      },
+      answered: { type: 'final' },
+    },
+    output: { done: true },
+  })
+  const actor: AnyActorRef = createActor(machine, { inspect: inspect as never }).start()
+  await vi.waitFor(() => expect(actor.getSnapshot()).toMatchObject({ status: 'done' }))
+  await vi.waitFor(() => expect(events).toEqual([]))
+  expect(ours).toEqual(theirs)
+  expect(ours.some(({ name }) => name === 'parent')).toBe(true)
+})
+
+it('tell nothing of what is no part of the format', () => {
+  const event = { type: '@xstate.microstep', rootId: 'x:0', actorRef: createActor(createMachine({})) }
+  expect(toWire(event as never, 0)).toBeUndefined()
+})
