@@ -27,6 +27,8 @@ export interface CommandIo {
   onInterrupt(listener: () => void): () => void
   /** The same from inside: for Ctrl-C while the keyboard is taken. */
   interrupt(): void
+  /** Calls back when the process shall end (SIGTERM, SIGHUP), and leaves Ctrl-C to whoever has the keyboard; returns what ends it. */
+  onTermination?: ((listener: () => void) => () => void) | undefined
   /** Ends the process at once: what a second interrupt asks for. */
   exit(code: number): void
 }

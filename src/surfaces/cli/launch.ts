@@ -34,6 +34,12 @@ function processIo(): CommandIo {
     },
     interrupt,
     exit: (code) => process.exit(code),
+    onTermination(listener) {
+      for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, listener)
+      return () => {
+        for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.off(signal, listener)
+      }
+    },
     onInterrupt(listener) {
       if (listeners.size === 0) for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, interrupt)
       listeners.add(listener)

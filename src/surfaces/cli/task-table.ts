@@ -4,8 +4,25 @@ import { formatDuration } from './duration.ts'
 import { formatTable } from './table.ts'
 import { ownerCell, shortId, stateWord } from './task-words.ts'
 
+/** What the table tells of a task. */
+export type ListedTask = Pick<
+  Task,
+  | 'id'
+  | 'seq'
+  | 'name'
+  | 'status'
+  | 'ready'
+  | 'blockedBy'
+  | 'statusReason'
+  | 'executor'
+  | 'owner'
+  | 'leaseUntil'
+  | 'createdAt'
+  | 'attempt'
+>
+
 /** The header, and one line a task; owners have a column only where there are some. */
-export function taskTable(tasks: readonly Task[], now: number, columns?: number): string[] {
+export function taskTable(tasks: readonly ListedTask[], now: number, columns?: number): string[] {
   const owned = tasks.some((task) => task.owner !== null)
   const header = ['#', 'id', 'status', ...(owned ? ['owner'] : []), 'age', 'attempt', 'name']
   const rows = tasks.map((task) => [

@@ -52,16 +52,22 @@ async function rootOf(engine: Engine, task: Task): Promise<Task> {
   return root
 }
 
+/** What a line of the tree tells of a task. */
+export type TreeTask = Pick<
+  Task,
+  'id' | 'seq' | 'name' | 'parentId' | 'status' | 'ready' | 'blockedBy' | 'statusReason' | 'executor' | 'error'
+>
+
 /** One line per task, children below their parent in the order of their creation. */
-export function drawTree(root: Task, below: readonly Task[]): string[] {
-  const children = new Map<string, Task[]>()
+export function drawTree(root: TreeTask, below: readonly TreeTask[]): string[] {
+  const children = new Map<string, TreeTask[]>()
   for (const task of below) {
     const siblings = children.get(task.parentId ?? '') ?? []
     siblings.push(task)
     children.set(task.parentId ?? '', siblings)
   }
   const lines: string[] = []
-  const draw = (task: Task, lead: string, indent: string): void => {
+  const draw = (task: TreeTask, lead: string, indent: string): void => {
     const reason = isSettled(task.status) && task.status !== 'completed' ? `: ${endReason(task)}` : ''
     lines.push(`${lead}${taskLabel(task)} ${stateWord(task)}${reason} (${shortId(task.id)})`)
     const inside = [...(children.get(task.id) ?? [])].sort((a, b) => a.seq - b.seq)

@@ -1,0 +1,142 @@
+// `errand repl`: a session with the ledger, line by line: commands, messages for tasks, and JavaScript.
+import { readFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { Engine, EngineOptions } from '../../../api.ts'
+import { misuse, wholeNumber } from '../arguments.ts'
+import { endCommands } from '../end-commands.ts'
+import { exitCodes } from '../exit-code.ts'
+import { type CommandIo, note } from '../io.ts'
+import { isLedgerFile, makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
+import { agentFacilities, agentOptions, agentOptionsHelp, defaultModelOf, ModelSource } from '../model-source.ts'
+import { StopListener } from '../stop-listener.ts'
+import { defineVerb } from '../verb.ts'
+
+export const replVerb = defineVerb({
+  usage: 'repl [--work] [--quiet] [-e LINE]… [--file F] [--model SPEC] [--files DIR]',
+  help: [
+    'A session with the ledger. "@TASK text" tells a task something and follows it to its answer, "/help" lists the commands, and',
+    'everything else is JavaScript with `await`: engine, bus, abilities, tasks. TAB completes; Ctrl-C breaks off a wait; Ctrl-D ends.',
+    '  --work       work here on what is ready, as "errand run" does; else it only commands',
+    '  --quiet      say nothing of what happens to tasks meanwhile',
+    '  -e LINE      carry out this line instead; may be given several times',
+    '  --file F     carry out the lines of this file instead; lines may also come through a pipe',
+    '  --concurrency N  with --work: how many tasks may run at once',
+    'Such lines are carried out strictly in order; the first error ends them, with 2 for a wrong request and 1 for anything else.',
+    'With --work there are models for agents:',
+    agentOptionsHelp,
+    'What was typed is kept in ~/.errand_repl_history, or in the file that ERRAND_HISTORY names; empty: nowhere.',
+  ].join('\n'),
+  options: {
+    ...agentOptions,
+    work: { type: 'boolean' },
+    quiet: { type: 'boolean' },
+    concurrency: { type: 'string' },
+    eval: { type: 'string', short: 'e', multiple: true },
+    file: { type: 'string' },
+  },
+  positionals: { max: 0 },
+  async run(io, { values }) {
+    if (values.json)
+      throw misuse('--json says nothing here: a line prints what it gives, `JSON.stringify(await list())` too.')
+    const script = await givenScript(io, values)
+    const ledger = resolveLedger(values.ledger, io)
+    const options = await engineOptions(io, ledger, values)
+    makeLedgerFolder(ledger)
+    const { createEngine } = await import('../../../index.ts')
+    const engine: Engine = await createEngine({ ...options, ledger })
+    try {
+      return script === undefined
+        ? await converse(io, engine, values.quiet === true)
+        : await carryOut(io, engine, script)
+    } finally {
+      await engine.close()
+    }
+  },
+})
+
+interface ReplFlags {
+  work?: boolean | undefined
+  quiet?: boolean | undefined
+  concurrency?: string | undefined
+  eval?: string[] | undefined
+  file?: string | undefined
+  model?: string | undefined
+  files?: string | undefined
+  'max-iterations'?: string | undefined
+}
+
+/** The lines that are given instead of typed; undefined where somebody sits at a terminal. */
+async function givenScript(io: CommandIo, flags: ReplFlags): Promise<string | undefined> {
+  if (flags.eval !== undefined && flags.file !== undefined) throw misuse('Give either -e or --file.')
+  if (flags.eval !== undefined) return flags.eval.join('\n')
+  if (flags.file !== undefined) return await linesIn(resolve(io.cwd, flags.file))
+  if (io.keyboard !== undefined) return undefined
+  const input = io.input?.()
+  if (input === undefined)
+    throw misuse('There is no terminal to talk at. Give lines with -e, --file or through a pipe.')
+  return await text(input)
+}
+
+async function linesIn(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    throw misuse(`Cannot read the lines in ${file}: ${error instanceof Error ? error.message : String(error)}.`, {
+      option: 'file',
+    })
+  }
+}
+
+/** With --work what `errand run` has; else nothing, and it only commands. */
+async function engineOptions(io: CommandIo, ledger: string, flags: ReplFlags): Promise<EngineOptions> {
+  const idle = (['model', 'files', 'max-iterations', 'concurrency'] as const).find((flag) => flags[flag] !== undefined)
+  if (!flags.work && idle !== undefined) throw misuse(`--${idle} goes with --work.`)
+  const onError = (error: unknown) => note(io, `errand: ${error instanceof Error ? error.message : String(error)}`)
+  if (!flags.work) return { work: false, onError }
+  const models = new ModelSource(io, { defaultModel: defaultModelOf(io, flags), note: (words) => note(io, words) })
+  const [{ createShell }, { createAsk }, facilities] = await Promise.all([
+    import('../../../executors/shell.ts'),
+    import('../../../executors/ask.ts'),
+    agentFacilities(io, flags),
+  ])
+  return {
+    ...facilities,
+    ...models.engineOptions,
+    ...(flags.concurrency === undefined ? {} : { maxConcurrent: wholeNumber('concurrency', flags.concurrency, 1) }),
+    executors: { shell: createShell(isLedgerFile(ledger) ? { ledger } : {}), ask: createAsk({}) },
+    onError,
+  }
+}
+
+async function carryOut(io: CommandIo, engine: Engine, script: string): Promise<number> {
+  const { runScript } = await import('../../repl/index.ts')
+  const stop = new StopListener(io)
+  stop.endCommands = () => endCommands(engine)
+  try {
+    const code = await runScript(engine, script, { stdout: io.stdout, stderr: io.stderr, signal: stop.signal })
+    return stop.signal.aborted ? exitCodes.interrupted : code
+  } finally {
+    stop.end()
+  }
+}
+
+/** Ctrl-C is a key here. A listener for it would take from Node the means to break off a loop, so there is none. */
+async function converse(io: CommandIo, engine: Engine, quiet: boolean): Promise<number> {
+  const { startRepl } = await import('../../repl/index.ts')
+  const repl = startRepl(engine, {
+    input: io.keyboard as NodeJS.ReadableStream,
+    output: io.stdout as unknown as NodeJS.WritableStream,
+    quiet,
+    historyFile: io.env['ERRAND_HISTORY'] ?? join(io.env['HOME'] ?? homedir(), '.errand_repl_history'),
+  })
+  let code: number | undefined
+  const unlisten = io.onTermination?.(() => {
+    code = exitCodes.interrupted
+    repl.close()
+  })
+  const ended = await repl.closed
+  unlisten?.()
+  return code ?? ended
+}

@@ -1,0 +1,60 @@
+// What happens to tasks while somebody is at the prompt: told as it comes, a line each. By default only what becomes of the tasks of
+// this session, and what any task asks.
+import type { TaskEvent } from '../../entities/event.ts'
+import { ErrandError } from '../../errors.ts'
+import { errorMessageOf, statusAfter, textOf, willRetry } from '../cli/event-words.ts'
+import { shortId } from '../cli/task-words.ts'
+import { cleanLine, firstLine, fitWidth } from '../cli/terminal-text.ts'
+import type { Session } from './session.ts'
+
+const told = [
+  'task.created',
+  'task.started',
+  'task.paused',
+  'task.resumed',
+  'task.waiting',
+  'task.completed',
+  'task.failed',
+  'task.retried',
+  'task.canceled',
+  'question.asked',
+] as const satisfies ReadonlyArray<TaskEvent['type']>
+
+/** Tells what comes after a position of the feed, until the signal aborts or the engine closes. */
+export async function announce(session: Session, after: number, signal: AbortSignal): Promise<void> {
+  try {
+    for await (const event of session.stream<TaskEvent>('event:feed', { after, types: told }, signal)) {
+      if (concerns(session, event)) session.printer.notice(announcement(session, event))
+    }
+  } catch (error) {
+    if (signal.aborted || (ErrandError.isInstance(error) && error.code === 'ENGINE_CLOSED')) return
+    session.printer.notice(`What happens to tasks is not told any more: ${messageOf(error)}`)
+  }
+}
+
+function concerns(session: Session, event: TaskEvent): boolean {
+  if (session.loudness === 'quiet' || session.followed === event.taskId) return false
+  if (event.type === 'question.asked') return true
+  if (session.loudness === 'own' && session.numberOf(event.taskId) === undefined) return false
+  return session.isNews(event.taskId, statusAfter(event))
+}
+
+function announcement(session: Session, event: TaskEvent): string {
+  const name = fitWidth(cleanLine(textOf(event, 'name')), 60)
+  const number = session.numberOf(event.taskId)
+  const label = number === undefined ? `${name} (${shortId(event.taskId)})` : `${number} ${name}`
+  if (event.type === 'question.asked') return `${label} asks: ${firstLine(textOf(event, 'question'))}`
+  return `${label} ${wordFor(event)}`
+}
+
+function wordFor(event: TaskEvent): string {
+  if (event.type === 'task.failed') {
+    const again = willRetry(event) ? ' (another attempt follows)' : ''
+    return `failed: ${firstLine(errorMessageOf(event))}${again}`
+  }
+  return event.type.replace('task.', '')
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

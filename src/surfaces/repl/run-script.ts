@@ -1,0 +1,96 @@
+// Lines that nobody types: from a pipe, a file or an argument. Strictly one after the other, each when the one before has come to its
+// end; the first error ends it.
+import { PassThrough, Writable } from 'node:stream'
+import type { Engine } from '../../api.ts'
+import { type Clock, systemClock } from '../../clock.ts'
+import { misuse } from '../cli/arguments.ts'
+import { exitCodeOf, exitCodes } from '../cli/exit-code.ts'
+import { cleanText } from '../cli/terminal-text.ts'
+import { errorWords, isInterrupt } from './error-words.ts'
+import { Evaluator, type Outcome } from './evaluator.ts'
+import { Printer, type PrinterOutput } from './printer.ts'
+import { Session } from './session.ts'
+import { isVerb } from './session-verbs.ts'
+import { shownValue } from './shown-value.ts'
+
+export interface ScriptIo {
+  stdout: PrinterOutput
+  stderr: PrinterOutput
+  /** Breaks off the line that is being carried out, and ends the script with 130. */
+  signal?: AbortSignal
+  /** More names for the lines. */
+  context?: Readonly<Record<string, unknown>>
+  clock?: Clock
+}
+
+/**
+ * Runs lines as the REPL takes them: messages, commands and JavaScript, which may go over several lines. What a line gives is printed.
+ *
+ * Resolves to the exit code: 0; or that of the first error, which is told on `stderr` with its line number: 2 for what was refused as
+ * a wrong request, 1 for anything else, 130 when it was broken off. It does not close the engine.
+ *
+ * @example
+ * await runScript(engine, ['/create count the lines', 'await $.id', '/pause $'], process)
+ */
+export async function runScript(engine: Engine, script: string | readonly string[], io: ScriptIo): Promise<number> {
+  const { stdout, stderr, signal, context, clock = systemClock } = io
+  const printer = new Printer(stdout)
+  const session = new Session({ engine, printer, clock, interactive: false })
+  const input = new PassThrough()
+  const output = new Writable({
+    write: (chunk, _encoding, done) => done(void stdout.write(String(chunk)) as undefined),
+  })
+  const evaluator = new Evaluator(session, { input, output, prompt: '', terminal: false }, context)
+  const interrupt = () => evaluator.interrupt()
+  signal?.addEventListener('abort', interrupt)
+  const show = (value: unknown) => printer.line(textOf(value, session))
+  const refuse = (line: number, error: unknown): number => {
+    if (isInterrupt(error)) return exitCodes.interrupted
+    stderr.write(cleanText(`errand repl: line ${line}: ${errorWords(error)}\n`))
+    return exitCodeOf(error)
+  }
+  try {
+    let statement = { code: '', line: 0 }
+    for (const [index, text] of linesOf(script).entries()) {
+      if (signal?.aborted) return exitCodes.interrupted
+      if (statement.code === '') statement.line = index + 1
+      statement.code += `${text}\n`
+      const outcome = await carryOut(evaluator, statement.code)
+      if (outcome.kind === 'unfinished') continue
+      if (outcome.kind === 'error') return refuse(statement.line, outcome.error)
+      if (outcome.kind === 'value' && outcome.value !== undefined) show(outcome.value)
+      if (session.over) return exitCodes.done
+      statement = { code: '', line: 0 }
+    }
+    return statement.code.trim() === '' ? exitCodes.done : refuse(statement.line, unfinished())
+  } finally {
+    signal?.removeEventListener('abort', interrupt)
+    evaluator.close()
+    evaluator.server.close()
+  }
+}
+
+/** Lines that begin like commands of `node:repl` (`.pause 12`) are ours with a slash, and the first may name an interpreter. */
+function linesOf(script: string | readonly string[]): string[] {
+  const lines = typeof script === 'string' ? script.split(/\r?\n/) : [...script]
+  const isKnown = (word: string | undefined) => word !== undefined && isVerb(word)
+  return lines.map((line, index) => {
+    if (index === 0 && line.startsWith('#!')) return ''
+    return isKnown(/^\.([a-z]+)(?:\s|$)/.exec(line)?.[1]) ? line.replace('.', '/') : line
+  })
+}
+
+function carryOut(evaluator: Evaluator, code: string): Promise<Outcome> {
+  return new Promise((resolve) => evaluator.evaluate(code, resolve))
+}
+
+function unfinished() {
+  return misuse('The script ends in the middle of a statement that begins here.')
+}
+
+/** Text as it is, for whoever reads it through a pipe. */
+function textOf(value: unknown, { clock, printer }: Session): string {
+  return typeof value === 'string'
+    ? value
+    : shownValue(value, { now: clock.now(), columns: printer.columns, colors: false })
+}

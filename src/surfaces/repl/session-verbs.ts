@@ -1,0 +1,157 @@
+// The commands that are about the session itself and what it reaches: any ability, help, how much is told, and the way out.
+import { inspect } from 'node:util'
+import type { Ability } from '../../bus/ability.ts'
+import { ErrandError, nearestName } from '../../errors.ts'
+import { misuse } from '../cli/arguments.ts'
+import { didYouMean } from '../cli/did-you-mean.ts'
+import { firstLine } from '../cli/terminal-text.ts'
+import { changeVerbs } from './change-verbs.ts'
+import { lookVerbs } from './look-verbs.ts'
+import { takeWord } from './read-line.ts'
+import type { ReplVerb, ReplVerbs } from './repl-verb.ts'
+import type { Session } from './session.ts'
+import { shownValue } from './shown-value.ts'
+
+const sessionVerbs: ReplVerbs = {
+  call: {
+    usage: 'call ABILITY [JSON]',
+    summary: 'call an ability with an input',
+    complete: async ({ engine }, typed) =>
+      /\s/.test(typed.trimStart()) ? [] : engine.bus.abilities().map(({ id }) => id),
+    async run(session, rest, signal) {
+      const { word: abilityId, rest: json } = takeWord(rest) ?? { word: '', rest: '' }
+      const ability = findAbility(session, abilityId)
+      const input = json === '' ? {} : readInput(json)
+      const show = (value: unknown) => session.printer.line(textOf(value, session))
+      if (ability.isStream) await tellChunks(session, ability.id, input, signal, show)
+      else show(await session.call(ability.id, input, signal))
+    },
+  },
+  abilities: {
+    usage: 'abilities [WORD]',
+    summary: 'the abilities there are, those with the word in their id or description, or all of one',
+    complete: async ({ engine }) => engine.bus.abilities().map(({ id }) => id),
+    async run({ engine, printer }, rest) {
+      const one = engine.bus.get(rest)
+      if (one !== undefined) {
+        printer.lines([`${one.id}: ${one.description}`, inspect(one.inputSchema, { depth: 6 })])
+        return
+      }
+      const word = rest.toLowerCase()
+      const found = engine.bus
+        .abilities()
+        .filter(({ id, description }) => `${id} ${description}`.toLowerCase().includes(word))
+      printer.lines(
+        found.length === 0
+          ? [`no ability has "${rest}" in it`]
+          : found.map(({ id, description }) => `${id}  ${firstLine(description)}`),
+      )
+    },
+  },
+  quiet: {
+    usage: 'quiet',
+    summary: 'say nothing of what happens meanwhile',
+    async run(session) {
+      session.loudness = 'quiet'
+    },
+  },
+  loud: {
+    usage: 'loud [all]',
+    summary: 'say what happens to the tasks of this session and what any task asks, or all that happens',
+    complete: async () => ['all'],
+    async run(session, rest) {
+      if (rest !== '' && rest !== 'all') throw misuse(`/loud takes nothing but "all", got "${rest}".`)
+      session.loudness = rest === 'all' ? 'all' : 'own'
+    },
+  },
+  help: {
+    usage: 'help [VERB]',
+    summary: 'this',
+    complete: async () => Object.keys(replVerbs),
+    async run({ printer }, rest) {
+      printer.lines(rest === '' ? overview() : [helpOf(requireVerb(rest.replace(/^[/.]/, '')))])
+    },
+  },
+  exit: {
+    usage: 'exit',
+    summary: 'leave; what runs elsewhere goes on',
+    async run(session) {
+      session.over = true
+    },
+  },
+}
+
+/** All commands by name. */
+export const replVerbs: ReplVerbs = { ...changeVerbs, ...lookVerbs, ...sessionVerbs }
+
+export function isVerb(word: string): boolean {
+  return Object.hasOwn(replVerbs, word)
+}
+
+/** @throws ErrandError INVALID_INPUT { verb, nearest } */
+export function requireVerb(name: string): ReplVerb {
+  const verb = isVerb(name) ? replVerbs[name] : undefined
+  if (verb !== undefined) return verb
+  const nearest = nearestName(name, Object.keys(replVerbs))
+  throw misuse(
+    `There is no command /${name}.${didYouMean(nearest === undefined ? undefined : `/${nearest}`)} /help lists them.`,
+    {
+      verb: name,
+      nearest,
+    },
+  )
+}
+
+function helpOf({ usage, summary }: ReplVerb): string {
+  return `/${usage}\n  ${summary}`
+}
+
+function overview(): string[] {
+  return [
+    '@TASK TEXT  tell a task something, and follow it to its answer (Ctrl-C lets go, and does not stop it)',
+    ...Object.values(replVerbs).map(({ usage, summary }) => `/${usage}  ${summary}`),
+    'TASK is a number, an id or a unique beginning of it, a name, or $ for the last one.',
+    'Everything else is JavaScript, with `await`: engine, bus, abilities.task.pause({ taskId }), call("task:pause", { taskId }),',
+    'tasks["12"], tasks.report, create({ name }), list(), get(id), …; $ is the last task, _ the last value, _error the last error.',
+  ]
+}
+
+function findAbility({ engine }: Session, abilityId: string): Ability {
+  const ability = engine.bus.get(abilityId)
+  if (ability !== undefined) return ability
+  if (abilityId === '') throw misuse('Which ability? Usage: /call ABILITY [JSON]; /abilities lists them.')
+  const known = engine.bus.abilities().map(({ id }) => id)
+  throw new ErrandError(
+    'NOT_FOUND',
+    `There is no ability ${abilityId}.${didYouMean(nearestName(abilityId, known))} /abilities lists them.`,
+    { abilityId },
+  )
+}
+
+function readInput(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch (error) {
+    throw misuse(
+      `The input of an ability is JSON, like {"taskId": "task-…"}: ${error instanceof Error ? error.message : String(error)}.`,
+    )
+  }
+}
+
+async function tellChunks(
+  session: Session,
+  abilityId: string,
+  input: unknown,
+  signal: AbortSignal,
+  show: (chunk: unknown) => void,
+): Promise<void> {
+  try {
+    for await (const chunk of session.stream(abilityId, input, signal)) show(chunk)
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+}
+
+function textOf(value: unknown, { clock, printer }: Session): string {
+  return shownValue(value, { now: clock.now(), columns: printer.columns, colors: false })
+}

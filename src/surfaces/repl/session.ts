@@ -1,0 +1,177 @@
+// One session of the REPL: the engine and its abilities as this session calls them, the tasks that it has been about so far, and how
+// people name tasks.
+import type { TaskRow } from '../../abilities/views/task-row.ts'
+import type { Engine } from '../../api.ts'
+import type { Clock } from '../../clock.ts'
+import type { Task, TaskStatus } from '../../entities/task.ts'
+import { ErrandError } from '../../errors.ts'
+import { misuse } from '../cli/arguments.ts'
+import type { Printer } from './printer.ts'
+
+const caller = { surface: 'repl' } as const
+/** As many as one page of rows may hold. */
+const longestPage = 5_000
+
+/** What is told of events while nobody asks: nothing, what happens to the tasks of this session, or everything. */
+export type Loudness = 'quiet' | 'own' | 'all'
+
+export interface SessionOptions {
+  engine: Engine
+  printer: Printer
+  clock: Clock
+  /** Somebody sits there, and can interrupt what takes too long. */
+  interactive: boolean
+}
+
+/** What `task:show` gives. */
+export interface ShownTask {
+  task: Task
+  dependencies: TaskRow[]
+  dependents: TaskRow[]
+  seq: number
+}
+
+export class Session {
+  readonly engine: Engine
+  readonly printer: Printer
+  readonly clock: Clock
+  readonly interactive: boolean
+  loudness: Loudness = 'own'
+  /** The task whose stream is being told: its events need no telling. */
+  followed: string | undefined
+  /** The task that the session was about last: `$`. */
+  last: Task | undefined
+  /** Set by `/exit`. */
+  over = false
+  /** What was told last of the tasks of this session. */
+  readonly #own = new Map<string, { number: string; status: TaskStatus }>()
+  /** Tasks that a command is changing now: it will say itself what has become of them. */
+  readonly #changing = new Set<string>()
+
+  constructor({ engine, printer, clock, interactive }: SessionOptions) {
+    this.engine = engine
+    this.printer = printer
+    this.clock = clock
+    this.interactive = interactive
+  }
+
+  async call<T>(abilityId: string, input: unknown = {}, signal?: AbortSignal): Promise<T> {
+    return (await this.engine.bus.call(abilityId, input, this.#options(signal))) as T
+  }
+
+  stream<T>(abilityId: string, input: unknown, signal?: AbortSignal): AsyncGenerator<T, void, undefined> {
+    return this.engine.bus.stream(abilityId, input, this.#options(signal)) as AsyncGenerator<T, void, undefined>
+  }
+
+  /** The session is about this task from now on: what happens to it is told. */
+  touch(task: Task): Task {
+    this.last = task
+    this.#own.set(task.id, { number: `#${task.seq}`, status: task.status })
+    return task
+  }
+
+  /** Changes a task, and gives it as it is then. */
+  async change(taskId: string, abilityId: string, input: Record<string, unknown> = {}): Promise<Task> {
+    this.#changing.add(taskId)
+    try {
+      await this.call(abilityId, { taskId, ...input })
+      return await this.find(taskId)
+    } finally {
+      this.#changing.delete(taskId)
+    }
+  }
+
+  /** Whether a state that a task of this session has come to is news, which it is only once. */
+  isNews(taskId: string, status: TaskStatus | undefined): boolean {
+    const own = this.#own.get(taskId)
+    if (this.#changing.has(taskId) || own?.status === status) return false
+    if (own !== undefined && status !== undefined) own.status = status
+    return true
+  }
+
+  /** How a task of this session is numbered; undefined for any other. */
+  numberOf(taskId: string): string | undefined {
+    return this.#own.get(taskId)?.number
+  }
+
+  /**
+   * The task that somebody names: by `$` (the last one), its number with or without `#`, its id or any unique beginning of it, or its
+   * name where no other task has the same.
+   * @throws ErrandError NOT_FOUND, or INVALID_INPUT { candidates } when several tasks fit.
+   */
+  async find(ref: string | undefined): Promise<Task> {
+    if (ref === undefined || ref === '') throw misuse('Which task? A task is named by its number, its id or its name.')
+    const task = ref === '$' ? await this.#lastTask() : await this.#named(ref)
+    if (task !== null) return this.touch(task)
+    throw new ErrandError(
+      'NOT_FOUND',
+      `There is no task ${ref}. A task is named by its number, its id (or any unique beginning of it), or its name; /ps all lists them.`,
+      { taskId: ref },
+    )
+  }
+
+  async show(taskId: string): Promise<ShownTask> {
+    return await this.call<ShownTask>('task:show', { taskId })
+  }
+
+  /** Where the feed stands: what comes after it has not happened yet. */
+  async position(): Promise<number> {
+    return (await this.call<{ last: number }>('event:list', { before: Number.MAX_SAFE_INTEGER, limit: 1 })).last
+  }
+
+  /** All rows that fit, the oldest first. */
+  async rows(filter: Record<string, unknown> = {}): Promise<TaskRow[]> {
+    const rows: TaskRow[] = []
+    let after: number | null = 0
+    while (after !== null) {
+      const page: { tasks: TaskRow[]; next: number | null } = await this.call('task:rows', {
+        ...filter,
+        after,
+        limit: longestPage,
+      })
+      rows.push(...page.tasks)
+      after = page.next
+    }
+    return rows
+  }
+
+  async #lastTask(): Promise<Task | null> {
+    return this.last === undefined ? null : await this.engine.get(this.last.id)
+  }
+
+  /** A number is nothing but a number: it must not hit a task whose id happens to begin like it. */
+  async #named(ref: string): Promise<Task | null> {
+    if (!/^#?\d+$/.test(ref)) return await this.#byIdOrName(ref)
+    return await this.engine.find(ref.startsWith('#') ? ref : `#${ref}`)
+  }
+
+  async #byIdOrName(ref: string): Promise<Task | null> {
+    let ambiguity: unknown
+    try {
+      const task = await this.engine.find(ref)
+      if (task !== null) return task
+    } catch (error) {
+      // It may still be the name of one of them.
+      ambiguity = error
+    }
+    const named = await this.#byName(ref)
+    if (named === null && ambiguity !== undefined) throw ambiguity
+    return named
+  }
+
+  async #byName(name: string): Promise<Task | null> {
+    if (name.length > 500 || name.trim() === '') return null
+    const named = (await this.rows({ text: name })).filter((row) => row.name === name)
+    if (named.length > 1) {
+      throw misuse(
+        `${named.length} tasks are called ${name}: ${named.map(({ seq }) => `#${seq}`).join(', ')}. Name the one by its number.`,
+        { candidates: named.map(({ id }) => id) },
+      )
+    }
+    return named[0] === undefined ? null : await this.engine.get(named[0].id)
+  }
+
+  #options(signal: AbortSignal | undefined) {
+    return signal === undefined ? { caller } : { caller, signal }
+  }
+}

@@ -1,0 +1,95 @@
+// What a line of JavaScript came to, for people: tasks, events, runs, calls and reasons as the command line shows them, anything else
+// as Node inspects it.
+import { inspect } from 'node:util'
+import type { TaskRow } from '../../abilities/views/task-row.ts'
+import type { Why } from '../../api.ts'
+import type { Call } from '../../entities/call.ts'
+import { eventTypes, type TaskEvent } from '../../entities/event.ts'
+import type { RunRecord } from '../../entities/run.ts'
+import { type Task, taskStatuses } from '../../entities/task.ts'
+import { callTable, describeTask, runTable } from '../cli/task-picture.ts'
+import { taskTable } from '../cli/task-table.ts'
+import { cleanText } from '../cli/terminal-text.ts'
+import { eventLine } from './event-line.ts'
+import { listed } from './task-rows.ts'
+
+export interface Showing {
+  now: number
+  columns: number | undefined
+  colors: boolean
+}
+
+export function shownValue(value: unknown, showing: Showing): string {
+  const lines = linesOf(value, showing)
+  return lines === undefined ? inspect(value, { colors: showing.colors }) : lines.map(cleanText).join('\n')
+}
+
+/** The one task that a value is, or has with it, as the answer of `handle`. */
+export function taskIn(value: unknown): Task | undefined {
+  if (isTask(value)) return value
+  const inside = isObject(value) ? value['task'] : undefined
+  return isTask(inside) ? inside : undefined
+}
+
+export function isTask(value: unknown): value is Task {
+  return isTaskLike(value) && Array.isArray(value['questions'])
+}
+
+function linesOf(value: unknown, { now, columns }: Showing): string[] | undefined {
+  if (isTask(value)) return describeTask(value)
+  if (isRow(value)) return taskTable([listed(value)], now, columns)
+  if (isWhy(value)) return [value.message]
+  if (isEvent(value)) return [eventLine(value)]
+  if (isPage(value)) return [...taskLines(value.tasks, now, columns), ...countLine(value)]
+  if (!Array.isArray(value) || value.length === 0) return undefined
+  if (value.every(isTaskLike)) return taskLines(value, now, columns)
+  if (value.every(isEvent)) return value.map(eventLine)
+  if (value.every(isRun)) return runTable(value, columns)
+  if (value.every(isCall)) return callTable(value, columns)
+  return undefined
+}
+
+function taskLines(tasks: readonly unknown[], now: number, columns: number | undefined): string[] {
+  const shown = tasks.map((task) => (isRow(task) ? listed(task) : (task as Task)))
+  return shown.length === 0 ? ['no tasks'] : taskTable(shown, now, columns)
+}
+
+function countLine({ tasks, total }: { tasks: unknown[]; total: number | null }): string[] {
+  return total === null || total <= tasks.length ? [] : [`${tasks.length} of ${total}`]
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+function isTaskLike(value: unknown): value is Record<string, unknown> {
+  if (!isObject(value) || typeof value['id'] !== 'string' || typeof value['seq'] !== 'number') return false
+  return taskStatuses.some((status) => status === value['status']) && 'executor' in value && 'attempt' in value
+}
+
+function isRow(value: unknown): value is TaskRow {
+  return isTaskLike(value) && typeof value['openBlockers'] === 'number'
+}
+
+function isPage(value: unknown): value is { tasks: unknown[]; total: number | null } {
+  if (!isObject(value) || !Array.isArray(value['tasks']) || !('total' in value) || !('next' in value)) return false
+  return value['tasks'].every(isTaskLike)
+}
+
+function isWhy(value: unknown): value is Why {
+  if (!isObject(value)) return false
+  return typeof value['message'] === 'string' && typeof value['reason'] === 'string' && Array.isArray(value['tasks'])
+}
+
+function isEvent(value: unknown): value is TaskEvent {
+  if (!isObject(value) || !isObject(value['data']) || typeof value['at'] !== 'number') return false
+  return eventTypes.some((type) => type === value['type'])
+}
+
+function isRun(value: unknown): value is RunRecord {
+  return isObject(value) && typeof value['number'] === 'number' && 'outcome' in value && 'startedAt' in value
+}
+
+function isCall(value: unknown): value is Call {
+  return isObject(value) && typeof value['name'] === 'string' && 'params' in value && 'onInterrupt' in value
+}

@@ -1,0 +1,174 @@
+// The REPL at a terminal: `node:repl` with our lines, our completion, and what happens to tasks told above the line being typed.
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { AsyncCompleter } from 'node:readline'
+import type { REPLServer } from 'node:repl'
+import { text } from 'node:stream/consumers'
+import { z } from 'zod'
+import type { Engine } from '../../api.ts'
+import { type Clock, systemClock } from '../../clock.ts'
+import { parse } from '../../parse.ts'
+import { announce } from './announcer.ts'
+import { completerFor } from './complete-line.ts'
+import { errorWords, isInterrupt } from './error-words.ts'
+import { Evaluator, type Outcome } from './evaluator.ts'
+import { noticed } from './named-values.ts'
+import { Printer, type PrinterOutput, type TypedLine } from './printer.ts'
+import { runScript } from './run-script.ts'
+import { Session } from './session.ts'
+import { replVerbs } from './session-verbs.ts'
+import { shownValue } from './shown-value.ts'
+
+export interface ReplOptions {
+  /** Default: `process.stdin`. When it is no terminal its lines are run as a script (`runScript`). */
+  input?: NodeJS.ReadableStream
+  /** Default: `process.stdout`. */
+  output?: NodeJS.WritableStream
+  /** Where a script says what went wrong. Default: `process.stderr`. */
+  errors?: NodeJS.WritableStream
+  /** Default `errand> `. */
+  prompt?: string
+  /** Keeps what was typed, from session to session, for its owner only. Default: ERRAND_HISTORY, else `~/.errand_repl_history`. Empty: none. */
+  historyFile?: string
+  /** Says nothing of what happens to tasks meanwhile, until `/loud`. Default false. */
+  quiet?: boolean
+  /** More names for the lines. */
+  context?: Record<string, unknown>
+  clock?: Clock
+  /** Called with the exit code when the session is over. */
+  onExit?: (code: number) => void
+}
+
+export interface ErrandRepl {
+  /** Resolves to an exit code when the session is over: `/exit`, Ctrl-D, `close`, or the end of the input. */
+  readonly closed: Promise<number>
+  /** Ends the session; what is being waited for is let go of. The engine stays open. */
+  close(): void
+}
+
+const stream = <T>() => z.custom<T>((value) => typeof value === 'object' && value !== null, 'expected a stream')
+const optionsSchema = z.strictObject({
+  input: stream<NodeJS.ReadableStream & { isTTY?: boolean }>().default(() => process.stdin),
+  output: stream<NodeJS.WritableStream & PrinterOutput>().default(() => process.stdout),
+  errors: stream<NodeJS.WritableStream>().default(() => process.stderr),
+  prompt: z.string().max(100).default('errand> '),
+  historyFile: z.string().exactOptional(),
+  quiet: z.boolean().default(false),
+  context: z.record(z.string(), z.unknown()).default({}),
+  clock: z.custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function').default(() => systemClock),
+  onExit: z.custom<(code: number) => void>((value) => typeof value === 'function').exactOptional(),
+})
+type Options = z.output<typeof optionsSchema>
+
+/**
+ * Begins a session with an engine. It does not close the engine, and leaves nothing behind that would keep the process going.
+ *
+ * @example
+ * const repl = startRepl(engine)
+ * process.exitCode = await repl.closed
+ *
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT
+ */
+export function startRepl(engine: Engine, options: ReplOptions = {}): ErrandRepl {
+  const checked = parse(optionsSchema, options, 'startRepl')
+  const stop = new AbortController()
+  const session =
+    checked.input.isTTY === true ? atTerminal(engine, checked, stop.signal) : script(engine, checked, stop.signal)
+  const closed = session.then((code) => {
+    checked.onExit?.(code)
+    return code
+  })
+  return { closed, close: () => stop.abort() }
+}
+
+async function script(
+  engine: Engine,
+  { input, output, errors, context, clock }: Options,
+  signal: AbortSignal,
+): Promise<number> {
+  return await runScript(engine, await text(input), { stdout: output, stderr: errors, context, clock, signal })
+}
+
+async function atTerminal(engine: Engine, options: Options, signal: AbortSignal): Promise<number> {
+  const { input, output, prompt, context, clock } = options
+  const printer = new Printer(output)
+  const session = new Session({ engine, printer, clock, interactive: true })
+  const begunAfter = await session.position()
+  if (options.quiet) session.loudness = 'quiet'
+  const colors = output.isTTY === true && !process.env['NO_COLOR']
+  const writer = (value: unknown) => shownValue(value, { now: clock.now(), columns: printer.columns, colors })
+  const evaluator = new Evaluator(
+    session,
+    { input, output, prompt, terminal: true, breakEvalOnSigint: true, writer },
+    context,
+  )
+  const { server } = evaluator
+  const over = new Promise<void>((resolve) => server.once('exit', resolve))
+  takeLines(evaluator, session)
+  Object.assign(server, { completer: completerFor(session, server.completer as AsyncCompleter) })
+  await keepHistory(
+    evaluator,
+    options.historyFile ?? process.env['ERRAND_HISTORY'] ?? join(homedir(), '.errand_repl_history'),
+  )
+  printer.attach(server as TypedLine)
+  const announcing = new AbortController()
+  const announced = announce(session, begunAfter, announcing.signal)
+  const end = () => {
+    evaluator.interrupt()
+    server.close()
+  }
+  if (signal.aborted) end()
+  signal.addEventListener('abort', end)
+  await over
+  signal.removeEventListener('abort', end)
+  printer.detach()
+  evaluator.close()
+  announcing.abort()
+  await announced
+  return 0
+}
+
+type Callback = (error: Error | null, value?: unknown) => void
+
+/** Lines come here first; commands are also known as `.verb`, and `.help` lists them. */
+function takeLines(evaluator: Evaluator, session: Session): void {
+  const { server } = evaluator
+  Object.assign(server, {
+    eval: (code: string, _context: unknown, _file: string, callback: Callback) =>
+      evaluator.evaluate(code, (outcome) => answer(server, session, outcome, callback)),
+  })
+  for (const [name, { summary }] of Object.entries(replVerbs)) {
+    if (Object.hasOwn(server.commands, name)) continue
+    server.defineCommand(name, { help: summary, action: (rest) => void server.emit('line', `/${name} ${rest}`) })
+  }
+}
+
+/** Node prints what it is called back with; with nothing but `null` it prints nothing, and goes on. */
+function answer(server: REPLServer, session: Session, outcome: Outcome, callback: Callback): void {
+  if (session.over) {
+    server.close()
+    return
+  }
+  switch (outcome.kind) {
+    case 'value':
+      callback(null, noticed(session, outcome.value))
+      return
+    case 'unfinished':
+      callback(outcome.error)
+      return
+    case 'error':
+      Object.assign(server, { lastError: outcome.error })
+      if (isInterrupt(outcome.error)) session.printer.wipeLine()
+      session.printer.line(errorWords(outcome.error))
+      callback(null)
+      return
+    case 'done':
+      callback(null)
+  }
+}
+
+/** A file that cannot be used is told of by Node, and the session goes on without one. */
+async function keepHistory({ server }: Evaluator, file: string): Promise<void> {
+  if (file === '') return
+  await new Promise<void>((resolve) => server.setupHistory(file, () => resolve()))
+}

@@ -1,0 +1,101 @@
+// `errand repl` in a terminal of its own: a pseudo-terminal, a process, and the screen that somebody who sits there would see.
+import { fileURLToPath } from 'node:url'
+import { type IPty, spawn } from '@lydell/node-pty'
+import { TerminalScreen } from './terminal-screen.ts'
+
+const binFile = fileURLToPath(new URL('../../../src/surfaces/cli/bin.ts', import.meta.url))
+
+export const keys = {
+  ctrlC: '\u0003',
+  ctrlD: '\u0004',
+  tab: '\t',
+  enter: '\r',
+  left: '\u001b[D',
+  up: '\u001b[A',
+} as const
+
+export interface TerminalOptions {
+  folder: string
+  args?: string[]
+  columns?: number
+  env?: Record<string, string>
+}
+
+export class ReplTerminal implements AsyncDisposable {
+  readonly screen: TerminalScreen
+  /** Everything that was written, in order. */
+  raw = ''
+  /** The exit code. */
+  readonly ended: Promise<number>
+  readonly #process: IPty
+  #over: number | undefined
+  #wake: () => void = () => {}
+
+  constructor({ folder, args = [], columns = 80, env = {} }: TerminalOptions) {
+    const { NO_COLOR: _noColor, ...inherited } = process.env as Record<string, string>
+    this.screen = new TerminalScreen(columns)
+    this.#process = spawn(process.execPath, [binFile, 'repl', '--ledger', `${folder}/ledger.db`, ...args], {
+      name: 'xterm-256color',
+      cols: columns,
+      rows: 50,
+      cwd: folder,
+      env: { ...inherited, NO_COLOR: '1', ERRAND_HISTORY: `${folder}/history`, SHELL: '/bin/sh', ...env },
+    })
+    this.#process.onData((text) => {
+      this.raw += text
+      this.screen.write(text)
+      this.#wake()
+    })
+    this.ended = new Promise((resolve) => {
+      this.#process.onExit(({ exitCode }) => {
+        this.#over = exitCode
+        this.#wake()
+        resolve(exitCode)
+      })
+    })
+  }
+
+  /** Types; nothing is waited for. */
+  type(text: string): void {
+    this.#process.write(text)
+  }
+
+  /** Types a line, ends it, and waits until the next one can be typed. */
+  async enter(line: string): Promise<string> {
+    const before = this.screen.lines.length
+    this.type(`${line}${keys.enter}`)
+    await this.until((screen) => screen.lines.length > before && screen.line === prompt.trimEnd())
+    return this.screen.lines.slice(before, -1).join('\n')
+  }
+
+  /** Resolves when the screen is so. */
+  async until(isSo: (screen: TerminalScreen) => boolean): Promise<void> {
+    while (!isSo(this.screen)) {
+      if (this.#over !== undefined) throw new Error(`It ended with ${this.#over}:\n${this.screen.lines.join('\n')}`)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+
+  /** Resolves when some line of the screen is so. */
+  async shows(pattern: RegExp): Promise<void> {
+    await this.until((screen) => screen.lines.some((line) => pattern.test(line)))
+  }
+
+  /** Resolves when a line can be typed. */
+  async ready(): Promise<void> {
+    await this.until((screen) => screen.line === prompt.trimEnd())
+  }
+
+  terminate(): void {
+    this.#process.kill('SIGTERM')
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#over === undefined) this.#process.kill('SIGKILL')
+    await this.ended
+  }
+}
+
+export const prompt = 'errand> '

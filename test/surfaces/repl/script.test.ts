@@ -1,0 +1,164 @@
+// Lines that nobody types: `errand repl` with -e, --file or a pipe, and `runScript` in a program.
+import { describe, expect, test } from 'vitest'
+import { createEngine } from '../../../src/index.ts'
+import { runScript } from '../../../src/surfaces/repl/index.ts'
+import { call } from '../cli/agent-place.ts'
+import { Workplace } from '../cli/workplace.ts'
+
+/** Runs lines with an engine of their own. */
+async function ran(lines: string | string[], context: Record<string, unknown> = {}) {
+  await using engine = await createEngine({ work: false })
+  const [out, err]: [string[], string[]] = [[], []]
+  const collect = (into: string[]) => ({ write: (text: string) => into.push(text) })
+  const code = await runScript(engine, lines, { stdout: collect(out), stderr: collect(err), context })
+  return { code, out: out.join(''), err: err.join('') }
+}
+
+describe('lines through a pipe', () => {
+  test('X-028 are carried out strictly in order, however long each takes', async () => {
+    await using place = new Workplace()
+    const stdin = [
+      'await new Promise((resolve) => setTimeout(resolve, 50)); console.log("slow")',
+      'Promise.resolve("waited for")',
+      '/create the third',
+      '1 + 3',
+    ].join('\n')
+    expect(await call(place, ['repl'], { stdin }).ended).toEqual({
+      code: 0,
+      out: expect.stringMatching(/^slow\nwaited for\n#1 the third created \(task-\w+\)\n4\n$/),
+      err: '',
+    })
+  })
+
+  test.each([
+    [
+      'a refusal',
+      '/pause it',
+      2,
+      /^errand repl: line 3: INVALID_TRANSITION: Cannot pause task-\w+: it is submitted\..*\n$/,
+    ],
+    ['a command that is not there', '/paus it', 2, /line 3: INVALID_INPUT: There is no command \/paus\. Did you mean/],
+    ['a task that is not there', '@nobody hello', 2, /line 3: NOT_FOUND: There is no task nobody\./],
+    ['a refusal of a method', 'await resume($)', 2, /line 3: INVALID_TRANSITION: /],
+    ['an error of the line', "await Promise.reject(new Error('no'))", 1, /line 3: Uncaught Error: no\n$/],
+    ['an error without an await', "throw new TypeError('no')", 1, /line 3: Uncaught TypeError: no\n$/],
+    ['a syntax error', 'foo bar', 1, /line 3: Uncaught SyntaxError: /],
+    ['a failed task', "await fail(await start($), 'x'); await result($.id)", 1, /line 3: TASK_FAILED: .* failed: x/],
+  ])('X-028 end with %s, with its line and its exit code', async (_what, line, code, words) => {
+    const { out, ...ended } = await ran(['/create it --by-hand', '', line, "console.log('never')"])
+    expect(ended).toEqual({ code, err: expect.stringMatching(words) })
+    expect(out).not.toContain('never')
+    expect(ended.err.trim().split('\n')).toHaveLength(1)
+  })
+
+  test('X-028 may make one statement together; one that is never finished is refused where it begins', async () => {
+    const twice = ['function twice(x) {', '  return x * 2', '}', 'twice(4)']
+    expect(await ran(twice)).toEqual({ code: 0, out: '8\n', err: '' })
+    expect(await ran(['1', 'if (true) {', '2'])).toEqual({
+      code: 2,
+      out: '1\n',
+      err: expect.stringMatching(/^errand repl: line 2: INVALID_INPUT: The script ends in the middle/),
+    })
+  })
+
+  test('X-028 share what they declare, may be written with a dot, and end with /exit', async () => {
+    const lines = [
+      '#!/usr/bin/env errand',
+      'const { a, b } = await given()',
+      '.create it --by-hand',
+      'a + b',
+      '/exit',
+      'never',
+    ]
+    const { code, out } = await ran(lines.join('\r\n'), { given: async () => ({ a: 1, b: 2 }) })
+    expect({ code, out: out.replace(/\(.*\)/, '()') }).toEqual({ code: 0, out: '#1 it created ()\n3\n' })
+  })
+})
+
+describe('errand repl without a terminal', () => {
+  test('X-028 takes -e as often as given, or --file, and makes the ledger', async () => {
+    await using place = new Workplace()
+    expect(await place.errand('repl', '-e', '/create one --by-hand', '-e', '/ps', '-e', '$.name')).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^#1 one created .*\n#.*\n1 .*claimable.*one\none\n$/),
+    })
+    place.write('lines.txt', "/cancel 1 it is enough\n(await tasks['1']).statusReason\n")
+    expect(await place.errand('repl', '--file', 'lines.txt')).toMatchObject({
+      code: 0,
+      out: '#1 one canceled\nit is enough\n',
+    })
+  })
+
+  test.each([
+    ['both -e and --file', ['-e', '1', '--file', 'x'], /either -e or --file/],
+    ['a file that is not there', ['--file', 'nowhere'], /Cannot read the lines in .*nowhere/],
+    ['--json', ['-e', '1', '--json'], /--json says nothing here/],
+    ['neither lines nor a terminal', [], /no terminal to talk at/],
+    ['a model without --work', ['-e', '1', '--model', 'script:x'], /--model goes with --work/],
+  ])('X-028 refuses %s', async (_what, args, words) => {
+    await using place = new Workplace()
+    expect(await place.errand('repl', ...args)).toEqual({ code: 2, out: '', err: expect.stringMatching(words) })
+  })
+
+  test('X-028 with --work runs what is ready, and a message without words follows it to its end', async () => {
+    await using place = new Workplace()
+    const lines = [
+      '/create greet --executor shell --input {"run": "echo hello; echo there"}',
+      '@greet',
+      'await result($.id)',
+      '/calls greet',
+      '/inspect greet',
+    ]
+    const { code, out, err } = await place.errand('repl', '--work', ...lines.flatMap((line) => ['-e', line]))
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toMatch(/^#1 greet created .*\n· calls shell .*\nhello\nthere\n\{\n +exitCode: 0,/)
+    expect(out).toMatch(/^state +completed\naccepts +nothing: it is settled$/m)
+  })
+
+  test('X-028 tails what happens elsewhere until it is interrupted', async () => {
+    await using place = new Workplace()
+    await place.errand('add', 'first')
+    const tail = place.start('repl', '-e', '/events', '-e', '/tail')
+    await tail.printed(/first \(\w+\) task\.created/)
+    // What is added before the tail stands may be in neither: so one is added until one is told.
+    let told = false
+    const telling = tail.printed(/later\d+ \(\w+\) task\.created/).then(() => {
+      told = true
+    })
+    for (let count = 0; !told; count++) await place.errand('add', `later${count}`)
+    await telling
+    tail.kill('SIGINT')
+    expect((await tail.ended).code).toBe(130)
+  })
+})
+
+describe('how tasks are named', () => {
+  test('X-028 by number, by id or its beginning, and by a name that is alone; a number is never the beginning of an id', async () => {
+    const { code, out } = await ran([
+      "const one = await create({ name: 'report' }); const two = await create({ name: 'two words' })",
+      'const named = async (ref) => (await tasks[ref]).seq',
+      "await named('1') + await named('#2')",
+      'await named(one.id) === 1 && await named(one.id.slice(0, 12)) === 1',
+      "await named('report') + await named('two words') * 10",
+      '/pause 9999999',
+    ])
+    expect({ code, out }).toEqual({ code: 2, out: '3\ntrue\n21\n' })
+    const twins = await ran(['/create twin --by-hand', '/create twin --by-hand', '/show twin'])
+    expect(twins).toMatchObject({ code: 2, err: expect.stringMatching(/2 tasks are called twin: #1, #2\./) })
+    const quoted = await ran(['/create two words --by-hand', '/cancel "two words" no need', '/why $'])
+    expect(quoted).toMatchObject({ code: 0, out: expect.stringMatching(/\n#1 two words canceled\n/) })
+  })
+
+  test('X-028 abilities are functions, and a stream gives its chunks one after the other', async () => {
+    const { code, out, err } = await ran([
+      "await abilities.task.submit({ name: 'x', goal: null }); 0",
+      'abilities.task.rows({})',
+      'for await (const event of abilities.event.feed({ after: 0 })) { console.log(event.type); break }',
+      "call('task:why', { taskId: (await tasks.x).id })",
+      '/call task:rows {"limit": 1}',
+      "engine.bus.log({ abilityId: 'task:submit' })[0].caller.surface",
+    ])
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toMatch(/^0\n#.*\n1 .* x\ntask\.created\n.*waits for anybody.*\n#.*\n1 .* x\nrepl\n$/)
+  })
+})

@@ -1,0 +1,131 @@
+// `startRepl` in a program of one's own: its options, its end, and what a line is.
+import { createInterface, type Interface } from 'node:readline'
+import { PassThrough, Readable } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { createEngine } from '../../../src/index.ts'
+import { startRepl } from '../../../src/surfaces/repl/index.ts'
+import { Printer, type TypedLine } from '../../../src/surfaces/repl/printer.ts'
+import { readLine, wordsOf } from '../../../src/surfaces/repl/read-line.ts'
+import { keyboard, screen } from '../cli/agent-place.ts'
+import { TerminalScreen } from './terminal-screen.ts'
+
+function collector() {
+  const output = new PassThrough()
+  const written: string[] = []
+  output.on('data', (piece: Buffer) => written.push(piece.toString()))
+  return { output, text: () => written.join('') }
+}
+
+describe('startRepl', () => {
+  test('X-028 has a session on any terminal, ends when it is told to, and leaves the engine open', async () => {
+    await using engine = await createEngine({ work: false })
+    const { keys } = keyboard()
+    const { output, text } = screen()
+    const codes: number[] = []
+    const repl = startRepl(engine, {
+      input: keys,
+      output,
+      historyFile: '',
+      prompt: 'mine> ',
+      context: { answer: 42 },
+      onExit: (code) => void codes.push(code),
+    })
+    const shown = async (pattern: RegExp) => {
+      while (!pattern.test(text())) await new Promise((resolve) => output.once('data', resolve))
+    }
+    await shown(/mine> /)
+    keys.write('answer + 1\r')
+    await shown(/43/)
+    keys.write('await new Promise(() => setImmediate(() => console.log("hangs")))\r')
+    await shown(/\nhangs/)
+    repl.close()
+    expect(await repl.closed).toBe(0)
+    expect(codes).toEqual([0])
+    expect((await engine.create({ name: 'still open' })).seq).toBe(1)
+  })
+
+  test('X-028 takes what is no terminal for a script', async () => {
+    await using engine = await createEngine({ work: false })
+    const [out, err] = [collector(), collector()]
+    const input = Readable.from(['/create it --by-hand\n/pause it\n'])
+    const repl = startRepl(engine, { input, output: out.output, errors: err.output })
+    expect(await repl.closed).toBe(2)
+    expect(out.text()).toMatch(/^#1 it created/)
+    expect(err.text()).toMatch(/^errand repl: line 2: INVALID_TRANSITION/)
+  })
+
+  test('X-028 refuses options that it does not know', async () => {
+    await using engine = await createEngine({ work: false })
+    expect(() => startRepl(engine, { promt: '> ' } as object)).toThrow(/promt.*prompt/s)
+  })
+})
+
+describe('a line', () => {
+  const isVerb = (word: string) => ['pause', 'show'].includes(word)
+
+  test.each([
+    ['@12 go on', { kind: 'message', ref: '12', text: 'go on' }],
+    ['@"two words"  go\non', { kind: 'message', ref: 'two words', text: 'go\non' }],
+    ['@$', { kind: 'message', ref: '$', text: '' }],
+    ['@', { kind: 'message', ref: '', text: '' }],
+    ['/pause 12', { kind: 'command', verb: 'pause', rest: '12' }],
+    ['/pause a/b', { kind: 'command', verb: 'pause', rest: 'a/b' }],
+    ['/paus 12', { kind: 'command', verb: 'paus', rest: '12' }],
+    ['/left|right/.test(x)', undefined],
+    ['/a b/.test(x)', undefined],
+    ['1 / 2', undefined],
+    ['', undefined],
+  ])('X-028 %j is read as %j', (text, line) => {
+    expect(readLine(text, isVerb)).toEqual(line)
+  })
+
+  test('X-028 holds words together that stand in quotes', () => {
+    expect(wordsOf(` one "two words" 'and three'  4 `)).toEqual(['one', 'two words', 'and three', '4'])
+  })
+})
+
+type Write = (reader: Interface, output: PassThrough & { isTTY: boolean; columns: number }) => void
+
+const writePlainly: Write = (_reader, output) => output.write('\r· news\n')
+const writeThroughPrinter: Write = (reader, output) => {
+  const printer = new Printer(output)
+  const typed = Object.assign(reader, { displayPrompt: (preserve?: boolean) => reader.prompt(preserve) })
+  printer.attach(typed as unknown as TypedLine)
+  printer.notice('news')
+}
+
+/** A screen on which somebody has typed half a line when something is written. */
+async function typing(write: Write): Promise<TerminalScreen> {
+  const input = new PassThrough()
+  const output = Object.assign(new PassThrough(), { isTTY: true, columns: 22 })
+  const shown = new TerminalScreen(22)
+  const reader = createInterface({ input, output, terminal: true, prompt: '> ' })
+  reader.prompt()
+  reader.write('a line longer than the terminal')
+  write(reader, output)
+  reader.close()
+  shown.write(String(output.read()))
+  return shown
+}
+
+describe('the screen that the tests look at', () => {
+  test('X-028 wraps, moves and erases as a terminal does, and says so when it does not know how', () => {
+    const shown = new TerminalScreen(5)
+    shown.write('abcdefg\r\nxy\u001b[1A\u001b[1GQ\u001b[')
+    shown.write('0K')
+    expect({ lines: shown.lines, cursor: shown.cursor }).toEqual({
+      lines: ['abcde', 'Q', 'xy'],
+      cursor: { row: 1, column: 1 },
+    })
+    shown.write('\u001b[0J')
+    expect(shown.lines).toEqual(['abcde', 'Q'])
+    expect(() => shown.write('\u001b[2J')).toThrow(/does not know/)
+  })
+
+  test('X-028 shows when a line being typed is torn, which the printer keeps from happening', async () => {
+    const [torn, kept] = await Promise.all([typing(writePlainly), typing(writeThroughPrinter)])
+    expect(kept.lines).toEqual(['· news', '> a line longer than t', 'he terminal'])
+    expect(kept.cursor).toEqual({ row: 2, column: 11 })
+    expect(torn.lines).toEqual(['> a line longer than t', '· newsminal', ''])
+  })
+})
