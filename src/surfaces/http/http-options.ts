@@ -1,0 +1,119 @@
+// What the surface may be told: who may come in, under which names it is reached, and how much it takes. Checked once, at the door.
+import { z } from 'zod'
+import type { Engine } from '../../api.ts'
+import { type Access, accessClasses } from '../../bus/access.ts'
+import { type Clock, systemClock } from '../../clock.ts'
+import { abilityListSchema } from '../../entities/ability-pattern.ts'
+import { largestBody } from '../web/body.ts'
+
+/** What the surface needs of an engine. */
+export type HttpEngine = Pick<Engine, 'bus'>
+
+/** Whoever is at the other end, as your own check of credentials knows them. */
+export interface Principal {
+  /** What they may do. `admin` holds the others; of the others none holds another. */
+  scopes: readonly Access[]
+  /** Their name: what they claim is claimed in it. */
+  owner?: string
+  /** They see and touch this task and what is below it, and nothing else. */
+  taskId?: string
+  /** Ids of abilities, `module:*` or `*`: they may call no others. Default: all that the scopes allow. */
+  abilities?: readonly string[]
+}
+
+export type Authenticate = (request: Request) => Principal | null | Promise<Principal | null>
+
+export interface HttpOptions {
+  /**
+   * Who sends a request, whose body is left unread; null for somebody unknown, who is answered with 401. What it throws, and what is no
+   * principal, is a 500 that `onError` is told of. Exactly one of this and `token` is given.
+   */
+  authenticate?: Authenticate
+  /**
+   * What clients must send as `Authorization: Bearer …`, at least 32 characters; whoever has it may do everything. `false`, in so
+   * many words: whoever reaches the handler may do everything, because something in front of it has judged them.
+   */
+  token?: string | false
+  /**
+   * Values of the `Host` header that are served, port included (`example.org`, `127.0.0.1:8080`). Default: the loopback names, at any
+   * port.
+   */
+  allowedHosts?: readonly string[]
+  /** Origins of web pages that may call, like `https://example.org`. Default: none but that of the host itself. */
+  allowedOrigins?: readonly string[]
+  /** Below which path clients reach it, like `/errand`. Default: none. */
+  basePath?: string
+  /** Largest body of a request, in bytes. Default 1 MiB. */
+  bodyLimitBytes?: number
+  /** Streams that are open at once; one more is answered with 503. Default 256. */
+  maxStreams?: number
+  /** After so many milliseconds of silence a stream says that it lives. Default 15,000. */
+  heartbeatMs?: number
+  /** A stream whose client has taken nothing for so many milliseconds is ended. Default 30,000. */
+  stallMs?: number
+  /** Requests of one principal (of one address, where principals have no names). Default 100 a second, 200 at once; `false`: any number. */
+  rateLimit?: { perSecond: number; burst: number } | false
+  /** Gets what no client is told: what went wrong inside. Default: nobody. */
+  onError?: (error: unknown) => void
+  /** Default: the system's. */
+  clock?: Clock
+}
+
+const milliseconds = z
+  .number()
+  .positive()
+  .max(2 ** 31 - 1)
+
+function functionOf<F>(shape: string) {
+  return z.custom<F>((value) => typeof value === 'function', `expected a function ${shape}`)
+}
+
+export const httpOptionsSchema = z
+  .strictObject({
+    authenticate: functionOf<Authenticate>('(request) => principal or null').optional(),
+    token: z
+      .custom<string | false>(
+        (value) => value === false || (typeof value === 'string' && /^[\x21-\x7e]{32,}$/.test(value)),
+        'expected at least 32 printable characters without spaces, or `false` to let everybody call',
+      )
+      .optional(),
+    allowedHosts: z.array(z.string().trim().toLowerCase().min(1).max(300)).max(100).optional(),
+    allowedOrigins: z
+      .array(
+        z
+          .string()
+          .refine((text) => URL.canParse(text) && new URL(text).origin === text, 'expected an origin: https://name'),
+      )
+      .max(100)
+      .default([]),
+    basePath: z
+      .string()
+      .regex(/^(?:\/[A-Za-z0-9._~-]+)*$/, 'expected a path like /errand, without a slash at its end')
+      .max(500)
+      .default(''),
+    bodyLimitBytes: z.int().min(1).default(largestBody),
+    maxStreams: z.int().min(1).default(256),
+    heartbeatMs: milliseconds.default(15_000),
+    stallMs: milliseconds.default(30_000),
+    rateLimit: z
+      .union([z.literal(false), z.strictObject({ perSecond: z.number().positive(), burst: z.number().min(1) })])
+      .default({ perSecond: 100, burst: 200 }),
+    onError: functionOf<(error: unknown) => void>('(error)').default(() => () => {}),
+    clock: z
+      .custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function', 'expected a clock with `now`')
+      .default(() => systemClock),
+  })
+  .refine(({ authenticate, token }) => (authenticate === undefined) !== (token === undefined), {
+    path: ['token'],
+    message: 'expected exactly one of `token` and `authenticate`',
+  })
+
+export type CheckedHttpOptions = z.output<typeof httpOptionsSchema>
+
+/** Strict: a principal whose `taskId` is misspelled would see everything. */
+export const principalSchema = z.strictObject({
+  scopes: z.array(z.enum(accessClasses)).max(100),
+  owner: z.string().min(1).max(100).exactOptional(),
+  taskId: z.string().min(1).max(100).exactOptional(),
+  abilities: abilityListSchema.exactOptional(),
+})

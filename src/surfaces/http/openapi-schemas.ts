@@ -1,0 +1,89 @@
+// The schemas of abilities as components of an OpenAPI document: named once, with what they define inside themselves lifted out, so
+// that generators of clients give the same names to the same things.
+import type { Ability } from '../../bus/ability.ts'
+import type { JsonSchema } from '../../bus/json-schema.ts'
+
+/**
+ * Names for abilities, in whose order they are given: `TaskSubmit` for `task:submit`. Of two that come to the same, whatever its
+ * capitals, the later gets a number.
+ */
+export function abilityNames(abilities: readonly Ability[]): Map<string, string> {
+  const taken = new Set<string>()
+  const unique = (name: string): string => {
+    let free = name
+    for (let count = 2; taken.has(free.toLowerCase()); count++) free = `${name}${count}`
+    taken.add(free.toLowerCase())
+    return free
+  }
+  return new Map(abilities.map(({ id }) => [id, unique(pascalCase(id))]))
+}
+
+function pascalCase(id: string): string {
+  return id.replace(/(?:^|[^A-Za-z0-9])+([A-Za-z0-9]?)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** A schema under a name, and the components that come out of it. */
+export function addComponent(components: Record<string, unknown>, name: string, schema: JsonSchema): void {
+  const { $defs, ...own } = schema as { $defs?: Record<string, JsonSchema> }
+  components[name] = rewritten(own, name)
+  for (const [key, definition] of Object.entries($defs ?? {}))
+    components[definedName(name, key)] = rewritten(definition, name)
+}
+
+/** The fields of an input that are not in the path, as a schema of their own. */
+export function withoutFields(
+  schema: JsonSchema,
+  fields: readonly string[],
+  component: string,
+): Record<string, unknown> {
+  const {
+    $defs: _defs,
+    properties = {},
+    required = [],
+    ...rest
+  } = schema as { $defs?: unknown; properties?: Record<string, unknown>; required?: string[] }
+  const left = required.filter((name) => !fields.includes(name))
+  const own = {
+    ...rest,
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !fields.includes(name))),
+    ...(left.length === 0 ? {} : { required: left }),
+  }
+  return rewritten(own, component) as Record<string, unknown>
+}
+
+/** One field of an input. */
+export function fieldOf(schema: JsonSchema, field: string, component: string): Record<string, unknown> {
+  const properties = (schema['properties'] ?? {}) as Record<string, JsonSchema>
+  return rewritten(Object.hasOwn(properties, field) ? properties[field] : { type: 'string' }, component) as Record<
+    string,
+    unknown
+  >
+}
+
+export function referenceTo(component: string): { $ref: string } {
+  return { $ref: `#/components/schemas/${component}` }
+}
+
+/** With references that hold within the document, and without what only stands at the head of a schema. */
+function rewritten(value: unknown, component: string): unknown {
+  if (Array.isArray(value)) return value.map((each) => rewritten(each, component))
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).filter(([key]) => key !== '$schema' && key !== '$id')
+  return Object.fromEntries(
+    entries.map(([key, inner]) => [
+      key,
+      key === '$ref' && typeof inner === 'string' ? toReference(inner, component) : rewritten(inner, component),
+    ]),
+  )
+}
+
+function toReference(reference: string, component: string): string {
+  const defined = /^#\/\$defs\/([^/]+)$/.exec(reference)?.[1]
+  if (defined !== undefined) return referenceTo(definedName(component, defined)).$ref
+  return reference.startsWith('#') ? `${referenceTo(component).$ref}${reference.slice(1)}` : reference
+}
+
+function definedName(component: string, definition: string): string {
+  const name = definition.replace(/[^A-Za-z0-9.-]+/g, '')
+  return `${component}.${name}`
+}

@@ -1,0 +1,317 @@
+// The OpenAPI document, made of the table of routes and of the schemas of the abilities when somebody asks for it: what is registered
+// later is in the next one, and nothing is in it that would not be answered.
+import { readFileSync } from 'node:fs'
+import type { Ability } from '../../bus/ability.ts'
+import type { JsonSchema } from '../../bus/json-schema.ts'
+import { abilityNames, addComponent, fieldOf, referenceTo, withoutFields } from './openapi-schemas.ts'
+import { pathNames, type Route, routes } from './routes.ts'
+
+export interface OpenApiParameter {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required?: boolean
+  description?: string
+  style?: 'form'
+  explode?: boolean
+  schema: Record<string, unknown>
+}
+
+export interface OpenApiOperation {
+  operationId: string
+  tags: string[]
+  summary: string
+  description?: string
+  security?: Array<Record<string, string[]>>
+  parameters?: OpenApiParameter[]
+  requestBody?: { required: boolean; content: Record<string, { schema: Record<string, unknown> }> }
+  responses: Record<string, Record<string, unknown>>
+}
+
+export interface OpenApiDocument {
+  openapi: '3.1.0'
+  info: { title: string; version: string; description: string }
+  servers: Array<{ url: string }>
+  security: Array<Record<string, string[]>>
+  tags: Array<{ name: string; description: string }>
+  paths: Record<string, Record<string, OpenApiOperation>>
+  components: {
+    schemas: Record<string, Record<string, unknown>>
+    responses: Record<string, Record<string, unknown>>
+    securitySchemes: Record<string, Record<string, unknown>>
+  }
+}
+
+const description =
+  'Long-running tasks of agents: they are created, followed, answered and controlled here, and go on by themselves. ' +
+  'Times are in epoch milliseconds. Every refusal is a problem with a stable `code`.'
+
+const tags: OpenApiDocument['tags'] = [
+  { name: 'Tasks', description: 'What there is to do, and how it stands.' },
+  { name: 'Control', description: 'What can be done with a task.' },
+  { name: 'Teams', description: 'Several agents on one task: objectives, and what was learned.' },
+  { name: 'Events', description: 'Everything that happened, in one order.' },
+  { name: 'Engine', description: 'The engine itself, and this document.' },
+  { name: 'Abilities', description: 'Everything that can be asked of the engine, by its id.' },
+]
+
+/** The document of these abilities, sorted by id. */
+export function openApiDocument(abilities: readonly Ability[], basePath: string): OpenApiDocument {
+  const names = abilityNames(abilities)
+  const byId = new Map(abilities.map((ability) => [ability.id, ability]))
+  const paths: OpenApiDocument['paths'] = {}
+  const add = (path: string, method: string, operation: OpenApiOperation): void => {
+    paths[path] = { ...paths[path], [method]: operation }
+  }
+  for (const route of routes) {
+    const ability = byId.get(route.ability)
+    if (ability === undefined) continue
+    add(route.path, route.method.toLowerCase(), routeOperation(route, ability, nameOf(names, ability)))
+  }
+  for (const [path, operation] of Object.entries(ownOperations)) add(path, 'get', operation)
+  for (const ability of abilities)
+    add(`/abilities/${ability.id}`, 'post', abilityOperation(ability, nameOf(names, ability)))
+  return {
+    openapi: '3.1.0',
+    info: { title: 'errand', version: versionOfThisPackage(), description },
+    servers: [{ url: basePath === '' ? '/' : basePath }],
+    security: [{ bearer: [] }],
+    tags,
+    paths,
+    components: {
+      schemas: { Problem: problemSchema, ...abilitySchemas(abilities, names) },
+      responses: {
+        Problem: {
+          description: 'A refusal, or a failure.',
+          content: { 'application/problem+json': { schema: referenceTo('Problem') } },
+        },
+      },
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+    },
+  }
+}
+
+const problemSchema = {
+  type: 'object',
+  description: 'A problem of RFC 9457.',
+  properties: {
+    type: { type: 'string', description: '`urn:errand:error:` and the code.' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string', description: 'What happened, why, and what would work.' },
+    code: { type: 'string', description: 'What programs go by.' },
+    details: { description: 'The ids and values seen.' },
+  },
+  required: ['type', 'title', 'status', 'detail', 'code', 'details'],
+}
+
+const ownOperations: Readonly<Record<string, OpenApiOperation>> = {
+  '/abilities': ownOperation('listAbilities', 'List what can be asked of the engine', 'application/json', {
+    type: 'object',
+    properties: {
+      abilities: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: {
+            id: { type: 'string' },
+            description: { type: 'string' },
+            isStream: { type: 'boolean' },
+            access: { type: 'string', enum: ['read', 'create', 'control', 'admin'] },
+            inputSchema: { type: 'object' },
+            outputSchema: { type: 'object' },
+          },
+          required: ['id', 'description', 'isStream', 'access', 'inputSchema', 'outputSchema'],
+        },
+      },
+    },
+    required: ['abilities'],
+  }),
+  '/openapi.json': ownOperation('getDocument', 'This document', 'application/json', { type: 'object' }),
+  '/docs': ownOperation('getDocs', 'This document, to be read', 'text/html', { type: 'string' }),
+}
+
+function ownOperation(
+  operationId: string,
+  summary: string,
+  mediaType: string,
+  schema: Record<string, unknown>,
+): OpenApiOperation {
+  return {
+    operationId,
+    tags: ['Engine'],
+    summary,
+    responses: {
+      '200': { description: summary, content: { [mediaType]: { schema } } },
+      ...problems(['401', '403', '429']),
+    },
+  }
+}
+
+function routeOperation(route: Route, ability: Ability, pascal: string): OpenApiOperation {
+  const { inputSchema } = ability
+  const component = `${pascal}Input`
+  const inPath = pathNames(route.path)
+  const takesBody = route.method === 'POST' || route.method === 'PATCH'
+  const isVersioned = hasField(inputSchema, 'expectedVersion')
+  const inHeaders = isVersioned ? [...inPath, 'expectedVersion'] : inPath
+  const body = withoutFields(inputSchema, inPath, component)
+  return {
+    operationId: route.operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    description: ability.description,
+    security: [{ bearer: [ability.access] }],
+    parameters: [
+      ...inPath.map(
+        (name): OpenApiParameter => ({
+          name,
+          in: 'path',
+          required: true,
+          schema: fieldOf(inputSchema, name, component),
+        }),
+      ),
+      ...(takesBody ? [] : queryParameters(inputSchema, inHeaders, component)),
+      ...headerParameters(route, inputSchema),
+    ],
+    ...(takesBody
+      ? { requestBody: bodyOf(inPath.length === 0 ? referenceTo(component) : body, requiredOf(body)) }
+      : {}),
+    responses: {
+      [route.creates ? '201' : '200']: {
+        description: route.streams ? 'Events, each with one JSON value as its data.' : ability.description,
+        ...(route.streams ? {} : { headers: answerHeaders(route, ability) }),
+        content: answerContent(ability, pascal),
+      },
+      ...(route.streams ? { '204': { description: 'There is no more than what `Last-Event-ID` has seen.' } } : {}),
+      ...problems([
+        '400',
+        '401',
+        '403',
+        '404',
+        '409',
+        ...(isVersioned ? ['412'] : []),
+        ...(route.creates ? ['422'] : []),
+        '429',
+      ]),
+    },
+  }
+}
+
+function abilityOperation(ability: Ability, pascal: string): OpenApiOperation {
+  return {
+    operationId: `callAbility${pascal}`,
+    tags: ['Abilities'],
+    summary: ability.id,
+    description: ability.description,
+    security: [{ bearer: [ability.access] }],
+    requestBody: bodyOf(referenceTo(`${pascal}Input`), requiredOf(ability.inputSchema)),
+    responses: {
+      '200': { description: ability.description, content: answerContent(ability, pascal) },
+      ...problems(['400', '401', '403', '404', '409', '429']),
+    },
+  }
+}
+
+/** A stream's schema is that of the data of each event. */
+function answerContent({ isStream }: Ability, pascal: string): Record<string, unknown> {
+  const schema = referenceTo(`${pascal}Output`)
+  return isStream
+    ? { 'text/event-stream': { schema: { type: 'string' }, 'x-event-data': schema } }
+    : { 'application/json': { schema } }
+}
+
+function queryParameters(schema: JsonSchema, others: readonly string[], component: string): OpenApiParameter[] {
+  const required = (schema['required'] ?? []) as string[]
+  return Object.keys((schema['properties'] ?? {}) as object)
+    .filter((name) => !others.includes(name))
+    .map((name) => ({
+      name,
+      in: 'query',
+      ...(required.includes(name) ? { required: true } : {}),
+      // Lists stand in one parameter, with commas between.
+      style: 'form',
+      explode: false,
+      schema: fieldOf(schema, name, component),
+    }))
+}
+
+function headerParameters({ method, streams, creates }: Route, schema: JsonSchema): OpenApiParameter[] {
+  const text = { type: 'string' }
+  const header = (name: string, about: string): OpenApiParameter => ({
+    name,
+    in: 'header',
+    description: about,
+    schema: text,
+  })
+  return [
+    ...(hasField(schema, 'expectedVersion')
+      ? [header('If-Match', 'The ETag that the task must still have: `"3"`.')]
+      : []),
+    ...(method === 'POST' || method === 'PATCH'
+      ? [
+          header(
+            'Idempotency-Key',
+            creates
+              ? 'Made once under this key, for ever.'
+              : 'Answered once under this key, for a day or until the server ends.',
+          ),
+        ]
+      : []),
+    ...(streams && hasField(schema, 'after')
+      ? [header('Last-Event-ID', 'The id of the last event that was seen: it goes on after it.')]
+      : []),
+  ]
+}
+
+function answerHeaders({ creates }: Route, { outputSchema }: Ability): Record<string, unknown> {
+  const text = { schema: { type: 'string' } }
+  return {
+    ...(hasField(outputSchema, 'version') || hasField(outputSchema, 'task')
+      ? { ETag: { description: 'The version of the task.', ...text } }
+      : {}),
+    ...(creates ? { Location: { description: 'Where it is found.', ...text } } : {}),
+  }
+}
+
+function bodyOf(schema: Record<string, unknown>, required: boolean): NonNullable<OpenApiOperation['requestBody']> {
+  return { required, content: { 'application/json': { schema } } }
+}
+
+function requiredOf(schema: JsonSchema): boolean {
+  return ((schema['required'] ?? []) as string[]).length > 0
+}
+
+function hasField(schema: JsonSchema, field: string): boolean {
+  return Object.hasOwn((schema['properties'] ?? {}) as object, field)
+}
+
+function problems(statuses: readonly string[]): Record<string, Record<string, unknown>> {
+  return Object.fromEntries(statuses.map((status) => [status, { $ref: '#/components/responses/Problem' }]))
+}
+
+function abilitySchemas(
+  abilities: readonly Ability[],
+  names: Map<string, string>,
+): Record<string, Record<string, unknown>> {
+  const schemas: Record<string, Record<string, unknown>> = {}
+  for (const ability of abilities) {
+    const pascal = nameOf(names, ability)
+    addComponent(schemas, `${pascal}Input`, ability.inputSchema)
+    addComponent(schemas, `${pascal}Output`, ability.outputSchema)
+  }
+  return schemas
+}
+
+function nameOf(names: Map<string, string>, { id }: Ability): string {
+  return names.get(id) as string
+}
+
+/** In a bundle, which has left the file behind, nobody knows. */
+function versionOfThisPackage(): string {
+  try {
+    const manifest = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
+    return (JSON.parse(manifest) as { version: string }).version
+  } catch {
+    return 'unknown'
+  }
+}

@@ -1,0 +1,102 @@
+// Refusals and failures as they are answered: `application/problem+json` (RFC 9457) with the engine's own code, and nothing of how
+// or where this server runs.
+import { ErrandError, Failure } from '../../errors.ts'
+import { publicError } from '../mcp/tool-results.ts'
+import { type HttpCode, retryAfterSeconds, statusOfCode } from './mapping.ts'
+
+export interface Problem {
+  /** `urn:errand:error:` and the code. */
+  type: string
+  /** The code in small letters. */
+  title: string
+  status: number
+  /** What happened, why, and what would work. */
+  detail: string
+  /** What programs go by: a code of the engine, or one of this surface. */
+  code: string
+  /** The ids and values seen. */
+  details: unknown
+}
+
+/** A refusal of this surface, thrown to be answered. `status` only where the code's own would say something else. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+  readonly code: string
+  readonly status: number
+  readonly details: Record<string, unknown>
+  readonly headers: Record<string, string>
+
+  constructor(
+    code: keyof typeof statusOfCode,
+    message: string,
+    more: { status?: number; details?: Record<string, unknown>; headers?: Record<string, string> } = {},
+  ) {
+    super(message)
+    this.code = code
+    this.status = more.status ?? statusOfCode[code]
+    this.details = more.details ?? {}
+    this.headers = more.headers ?? {}
+  }
+}
+
+const internal: HttpCode = 'INTERNAL_ERROR'
+
+/** What a client may know of what was thrown. What it may not is told to `report`. */
+export function problemOf(thrown: unknown, report: (error: unknown) => void): Problem {
+  if (thrown instanceof Refusal) return toProblem(thrown.code, thrown.status, thrown.message, thrown.details)
+  if (!ErrandError.isInstance(thrown) || isForeign(thrown)) {
+    if (!isAborted(thrown)) report(thrown)
+    return toProblem(internal, statusOfCode[internal], 'Internal error. Whoever runs the server can see why.', {})
+  }
+  const { code, message, details = {} } = publicError(thrown)
+  const status = statusOf(thrown.code)
+  if (status >= 500) report(thrown)
+  return toProblem(code, status, message, details)
+}
+
+/** The same as an answer. */
+export function problemAnswer(thrown: unknown, report: (error: unknown) => void): Response {
+  const problem = problemOf(thrown, report)
+  const seconds = retryAfterSeconds[problem.code as keyof typeof retryAfterSeconds]
+  return new Response(JSON.stringify(problem), {
+    status: problem.status,
+    headers: {
+      'content-type': 'application/problem+json',
+      ...(seconds === undefined ? {} : { 'retry-after': String(seconds) }),
+      ...(thrown instanceof Refusal ? thrown.headers : {}),
+    },
+  })
+}
+
+/** A code that another copy of the package has, and this one does not know, is a failure like any other. */
+function statusOf(code: string): number {
+  return Object.hasOwn(statusOfCode, code) ? statusOfCode[code as keyof typeof statusOfCode] : 500
+}
+
+/** Thrown by somebody's code and not to be read by clients: an error that is neither a refusal nor a `Failure`. */
+function isForeign({ code, cause }: ErrandError): boolean {
+  return (
+    code === 'EXECUTION_ERROR' && cause !== undefined && !(cause instanceof Failure) && !ErrandError.isInstance(cause)
+  )
+}
+
+/** Its client has let go: nobody hears of it, and nothing is wrong. */
+function isAborted(thrown: unknown): boolean {
+  return ErrandError.isInstance(thrown) && thrown.details['aborted'] === true
+}
+
+function toProblem(code: string, status: number, detail: string, details: unknown): Problem {
+  return {
+    type: `urn:errand:error:${code}`,
+    title: titleOf(code),
+    status,
+    detail,
+    code,
+    details,
+  }
+}
+
+function titleOf(code: string): string {
+  const words = code.toLowerCase().replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}

@@ -1,0 +1,71 @@
+// How the chunks of a stream become server-sent events: under which name, with which data, and which of them mark a place from which
+// the stream can be gone on with.
+
+export interface StreamShape {
+  /** The place behind the chunk; undefined where something that belongs to the same place is still to come, or nothing is kept. */
+  id(chunk: unknown): number | undefined
+  /** Undefined for an event without a name. */
+  name(chunk: unknown): string | undefined
+  data(chunk: unknown): unknown
+  /** Whether it is the end of something that had ended at that place already. */
+  repeatsEnd(chunk: unknown, place: number): boolean
+}
+
+interface Item {
+  type: string
+  seq: number
+  status?: string
+  willRetry?: boolean
+  messageId?: string
+}
+
+const settled: ReadonlyArray<string | undefined> = ['completed', 'failed', 'canceled']
+
+/** One event of the ledger may make several items: only the last of them is a place to go on from. */
+function isLastOfItsEvent({ type, status, willRetry, messageId }: Item): boolean {
+  if (type === 'state') return !settled.includes(status)
+  if (type === 'error') return willRetry === true
+  // A piece of a message that is on its way: the ledger will hold the message, not the piece.
+  return type !== 'content' || messageId === undefined
+}
+
+interface Output {
+  seq: number
+  durable: boolean
+  output: unknown
+}
+
+const plain: StreamShape = {
+  id: () => undefined,
+  name: typeOf,
+  data: (chunk) => chunk,
+  repeatsEnd: (chunk, place) => typeOf(chunk) === 'end' && (chunk as Item).seq <= place,
+}
+
+/** Why a task failed is told right before its end, and belongs to it. */
+const lastWords: ReadonlyArray<string | undefined> = ['error', 'end']
+
+const shapes: Readonly<Record<string, StreamShape>> = {
+  'event:feed': { ...plain, id: (chunk) => (chunk as Item).seq },
+  'task:watch': { ...plain, id: (chunk) => (isLastOfItsEvent(chunk as Item) ? (chunk as Item).seq : undefined) },
+  'task:output': {
+    id: (chunk) => ((chunk as Output).durable || outputType(chunk) === 'end' ? (chunk as Output).seq : undefined),
+    name: outputType,
+    data: (chunk) => (chunk as Output).output,
+    repeatsEnd: (chunk, place) => lastWords.includes(outputType(chunk)) && (chunk as Output).seq <= place,
+  },
+}
+
+/** Of an ability that nothing is known of, chunks have the name of their `type`, and no place. */
+export function shapeOf(abilityId: string): StreamShape {
+  return Object.hasOwn(shapes, abilityId) ? (shapes[abilityId] as StreamShape) : plain
+}
+
+function outputType(chunk: unknown): string | undefined {
+  return typeOf((chunk as Output).output)
+}
+
+function typeOf(chunk: unknown): string | undefined {
+  const type = (chunk as { type?: unknown } | null)?.type
+  return typeof type === 'string' && /^[\w.:-]{1,100}$/.test(type) ? type : undefined
+}

@@ -1,0 +1,305 @@
+// Who comes in, in which order requests are judged, and that nothing hostile gets further than the door.
+import { describe, expect, it } from 'vitest'
+import { type Access, accessClasses } from '../../../src/bus/access.ts'
+import { createHttp, type Principal } from '../../../src/surfaces/http/index.ts'
+import { type Route, routes } from '../../../src/surfaces/http/routes.ts'
+import { SimulatedClock } from '../../../src/testing/index.ts'
+import { openWorld, problemIn, requestOf, token } from './world.ts'
+
+const noToken = { authorization: '' }
+const pathOf = ({ path }: Route) => path.replaceAll(/\{\w+\}/g, '1')
+const bodyFor = ({ method }: Route) => (method === 'POST' || method === 'PATCH' ? {} : undefined)
+
+describe('the door of the HTTP surface', () => {
+  it('X-030 lets nobody in without the token, at any route or none', async () => {
+    const { http, ask } = await openWorld()
+    const asked = [
+      ...routes.map((route): [string, string, unknown] => [route.method, pathOf(route), bodyFor(route)]),
+      ...['/', '/abilities', '/openapi.json', '/docs', '/nothing'].map((path): [string, string, unknown] => [
+        'GET',
+        path,
+        undefined,
+      ]),
+      ['POST', '/abilities/task:list', {}] as [string, string, unknown],
+      ['PUT', '/tasks', undefined] as [string, string, unknown],
+    ]
+    for (const headers of [noToken, { authorization: `Bearer ${token}x` }, { authorization: `Basic ${token}` }]) {
+      for (const [method, path, body] of asked) {
+        const reply = await ask(method, path, body, headers)
+        expect([method, path, problemIn(reply).status]).toEqual([method, path, 401])
+        expect(reply.headers.get('www-authenticate')).toMatch(/^Bearer/)
+      }
+    }
+    expect((await http(requestOf('GET', '/tasks'))).status).toBe(200)
+  })
+
+  it('turns a strange host and a strange origin away before it looks at the token', async () => {
+    const { ask } = await openWorld()
+    expect((await ask('GET', '/tasks', undefined, { ...noToken, host: 'evil.example' })).status).toBe(403)
+    expect((await ask('GET', '/tasks', undefined, { ...noToken, origin: 'https://evil.example' })).status).toBe(403)
+    expect(
+      (await ask('GET', '/tasks', undefined, { host: 'localhost:8080', origin: 'http://localhost:8080' })).status,
+    ).toBe(200)
+  })
+
+  it('lets pages of an allowed origin in, and tells their browsers so', async () => {
+    const { ask, http } = await openWorld({ allowedOrigins: ['https://app.example'] })
+    const origin = 'https://app.example'
+    const preflight = await http(
+      new Request('http://localhost/tasks', {
+        method: 'OPTIONS',
+        headers: { origin, 'access-control-request-method': 'POST' },
+      }),
+    )
+    expect(preflight.status).toBe(204)
+    expect(preflight.headers.get('access-control-allow-origin')).toBe(origin)
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('authorization')
+    for (const headers of [{ origin }, { origin, ...noToken }]) {
+      expect((await ask('GET', '/tasks', undefined, headers)).headers.get('access-control-allow-origin')).toBe(origin)
+    }
+    expect((await ask('GET', '/tasks')).headers.has('access-control-allow-origin')).toBe(false)
+  })
+
+  it('says what there is only to those that are in: 404 for no path, 405 with the methods of another', async () => {
+    const { ask } = await openWorld()
+    expect(problemIn(await ask('GET', '/nothing')).code).toBe('NOT_FOUND')
+    const refused = await ask('PUT', '/tasks')
+    expect(problemIn(refused).code).toBe('METHOD_NOT_ALLOWED')
+    expect(refused.headers.get('allow')).toBe('POST, GET')
+    expect((await ask('DELETE', '/abilities/task:list')).headers.get('allow')).toBe('POST')
+    expect((await ask('HEAD', '/tasks')).status).toBe(200)
+  })
+
+  it('judges content type, then size, then JSON, then what is in it', async () => {
+    const { ask } = await openWorld({ bodyLimitBytes: 1000 })
+    const huge = `{"name":"${'x'.repeat(2000)}"`
+    const status = async (body: string, headers: Record<string, string> = {}) =>
+      problemIn(await ask('POST', '/tasks', body, headers)).status
+    expect(await status(huge, { 'content-type': 'text/plain' })).toBe(415)
+    expect(await status('{"name":"a"}', { 'content-type': 'application/x-www-form-urlencoded' })).toBe(415)
+    expect(await status(huge)).toBe(413)
+    expect(await status('{"name":')).toBe(400)
+    expect(await status(`${'['.repeat(400)}${']'.repeat(400)}`)).toBe(400)
+    expect(await status('{"nme":"a"}')).toBe(400)
+    expect(await status('[]')).toBe(400)
+    expect((await ask('POST', '/tasks', '{"name":"a","goal":null}')).status).toBe(201)
+  })
+
+  it('takes a request without a body as one without fields, and no body of an unknown kind', async () => {
+    const { ask, http, engine } = await openWorld()
+    const { id } = await engine.create({ name: 'a' })
+    expect((await ask('POST', `/tasks/${id}/start`)).status).toBe(200)
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('{"reason":"x"}'))
+        controller.close()
+      },
+    })
+    const request = new Request(`http://localhost/tasks/${id}/pause`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      body,
+      duplex: 'half',
+    } as RequestInit)
+    expect((await http(request)).status).toBe(415)
+    expect((await engine.get(id))?.status).toBe('working')
+  })
+
+  it('reads no more of a body than it takes', async () => {
+    const { http } = await openWorld()
+    let given = 0
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        given += 64 * 1024
+        if (given > 10 * 1024 * 1024) controller.close()
+        else controller.enqueue(new Uint8Array(64 * 1024).fill(32))
+      },
+    })
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const response = await http(
+      new Request('http://localhost/tasks', { method: 'POST', headers, body, duplex: 'half' } as RequestInit),
+    )
+    expect(response.status).toBe(413)
+    expect(given).toBeLessThan(2 * 1024 * 1024)
+  })
+
+  it('X-037 refuses keys that reach a prototype, NUL and half characters, wherever they stand', async () => {
+    const { ask, engine } = await openWorld()
+    const code = async (method: string, path: string, body?: string) => problemIn(await ask(method, path, body)).code
+    for (const body of [
+      '{"__proto__":{"x":1},"name":"a"}',
+      '{"name":"a","metadata":{"constructor":1}}',
+      '{"name":"a\\u0000"}',
+      '{"name":"\\ud800"}',
+    ]) {
+      expect(await code('POST', '/tasks', body)).toBe('INVALID_INPUT')
+    }
+    expect(await code('GET', '/tasks?__proto__=1')).toBe('INVALID_INPUT')
+    expect(await code('GET', '/tasks?constructor=1')).toBe('INVALID_INPUT')
+    expect(await code('GET', '/tasks/%00')).toBe('INVALID_INPUT')
+    expect(({} as { x?: number }).x).toBeUndefined()
+    expect((await engine.list({})).total).toBe(0)
+  })
+
+  it('takes a path for what it says: an escaped slash is part of a name', async () => {
+    const { ask } = await openWorld()
+    for (const path of ['/tasks/..%2f', '/tasks/%2e%2e%2fabilities', '/tasks/%E0%A4%A', `/tasks/${'x'.repeat(3000)}`]) {
+      expect([400, 404]).toContain(problemIn(await ask('GET', path)).status)
+    }
+    expect(problemIn(await ask('GET', '/tasks//why')).code).toBe('NOT_FOUND')
+    expect(problemIn(await ask('GET', '/TASKS')).code).toBe('NOT_FOUND')
+  })
+
+  it('answers below its prefix, whether or not the server in front has taken it off', async () => {
+    const { ask, http } = await openWorld({ basePath: '/errand' })
+    for (const path of ['/errand/tasks', '/tasks']) {
+      const { status, headers, body } = await ask('POST', path, { name: 'a', goal: null })
+      expect(status).toBe(201)
+      expect(headers.get('location')).toBe(`/errand/tasks/${body.taskId}`)
+    }
+    expect((await ask('GET', '/errandtasks')).status).toBe(404)
+    expect(http.openapi().servers).toEqual([{ url: '/errand' }])
+  })
+
+  it('refuses options that it does not know, and a handler that nobody guards in so many words', async () => {
+    const { engine } = await openWorld()
+    expect(() => createHttp(engine, { token, basepath: '/x' } as never)).toThrow(/Did you mean "basePath"/)
+    expect(() => createHttp(engine, {})).toThrow(/exactly one of `token` and `authenticate`/)
+    expect(() => createHttp(engine, { token, authenticate: () => null })).toThrow(/exactly one/)
+    expect(() => createHttp(engine, { token: 'short' })).toThrow(/32/)
+    expect(() => createHttp(engine, { token, basePath: 'errand/' })).toThrow(/basePath/)
+  })
+
+  it('answers 503 once it is closed', async () => {
+    const { ask, http } = await openWorld()
+    await http.close()
+    const reply = await ask('GET', '/tasks')
+    expect(problemIn(reply)).toMatchObject({ status: 503, code: 'ENGINE_CLOSED' })
+    expect(reply.headers.get('retry-after')).toBe('5')
+  })
+})
+
+describe('principals', () => {
+  const as = (principal: unknown) => openWorld({ authenticate: () => principal as Principal | null })
+
+  it('do what their scopes hold, and nothing else', async () => {
+    const expected: Record<string, number[]> = {
+      read: [200, 403, 403, 403],
+      create: [403, 201, 403, 403],
+      control: [403, 403, 200, 403],
+      admin: [200, 201, 200, 400],
+    }
+    for (const [scope, statuses] of Object.entries(expected)) {
+      const { ask, engine } = await as({ scopes: [scope] })
+      const { id } = await engine.create({ name: 'a' })
+      const replies = [
+        await ask('GET', `/tasks/${id}`),
+        await ask('POST', '/tasks', { name: 'b', goal: null }),
+        await ask('POST', `/tasks/${id}/start`),
+        await ask('POST', '/abilities/model:register', {}),
+      ]
+      expect([scope, ...replies.map(({ status }) => status)]).toEqual([scope, ...statuses])
+    }
+    const { ask } = await as({ scopes: [] })
+    expect(problemIn(await ask('GET', '/tasks')).code).toBe('FORBIDDEN')
+    expect((await ask('GET', '/abilities')).body.abilities).toEqual([])
+  })
+
+  it('are let to a route by the scope of its ability, and by no other', async () => {
+    let scope: Access = 'read'
+    const { http, engine } = await openWorld({ rateLimit: false, authenticate: async () => ({ scopes: [scope] }) })
+    const refused: Array<[string, string]> = []
+    for (scope of accessClasses) {
+      for (const route of routes) {
+        const access = engine.bus.get(route.ability)?.access
+        const { status, body } = await http(requestOf(route.method, pathOf(route), bodyFor(route)))
+        await body?.cancel()
+        const isIn = scope === 'admin' || scope === access
+        if ((status === 403) === isIn) refused.push([scope, `${route.method} ${route.path}`])
+      }
+    }
+    expect(refused).toEqual([])
+  })
+
+  it('that have a task see it and what is below it, and create below it', async () => {
+    let taskId = ''
+    const { engine, ask } = await openWorld({
+      authenticate: () => ({ scopes: ['read', 'create', 'control'], taskId }),
+    })
+    const own = await engine.create({ name: 'own' })
+    const other = await engine.create({ name: 'other' })
+    taskId = own.id
+    expect((await ask('GET', `/tasks/${own.id}`)).status).toBe(200)
+    expect(problemIn(await ask('GET', `/tasks/${other.id}`)).code).toBe('FORBIDDEN')
+    expect(problemIn(await ask('POST', `/tasks/${other.id}/cancel`, { reason: 'no' })).code).toBe('FORBIDDEN')
+    expect((await engine.get(other.id))?.status).toBe('submitted')
+    expect(problemIn(await ask('GET', '/events')).code).toBe('FORBIDDEN')
+    expect((await ask('GET', '/tasks')).body.tasks).toEqual([])
+  })
+
+  it('call only the abilities of their list', async () => {
+    const { ask } = await as({ scopes: ['admin'], abilities: ['task:rows', 'engine:*'] })
+    expect((await ask('GET', '/tasks')).status).toBe(200)
+    expect((await ask('GET', '/status')).status).toBe(200)
+    expect((await ask('POST', '/tasks', { name: 'a', goal: null })).status).toBe(403)
+    const listed = (await ask('GET', '/abilities')).body.abilities.map(({ id }: { id: string }) => id)
+    expect(listed).toContain('task:rows')
+    expect(listed).not.toContain('task:submit')
+  })
+
+  it('are never made of something else: 500, told to onError, and nothing is done', async () => {
+    const wrong = [undefined, true, 'admin', { scopes: ['root'] }, { scopes: ['read'], taskID: 'x' }, { owner: 'ann' }]
+    for (const given of wrong) {
+      const { ask, engine, errors } = await as(given)
+      const { detail, code } = problemIn(await ask('POST', '/tasks', { name: 'a', goal: null }))
+      expect([code, detail.includes('authenticate')]).toEqual(['INTERNAL_ERROR', false])
+      expect(errors).toHaveLength(1)
+      expect((await engine.list({})).total).toBe(0)
+    }
+  })
+
+  it('are not known when the check itself breaks: 500, whatever it threw', async () => {
+    for (const thrown of [new Error('no database at 10.0.0.1'), 'text', undefined]) {
+      const { ask, errors } = await openWorld({
+        authenticate: () => {
+          throw thrown
+        },
+      })
+      expect(problemIn(await ask('GET', '/tasks')).detail).not.toContain('10.0.0.1')
+      expect(errors).toMatchObject([{ cause: thrown }])
+    }
+  })
+
+  it('are refused with 401 when the check does not know them', async () => {
+    const { ask } = await as(null)
+    expect(problemIn(await ask('GET', '/tasks')).code).toBe('UNAUTHENTICATED')
+  })
+})
+
+describe('the rate of requests', () => {
+  it('is held for each principal by itself, and comes back with time', async () => {
+    const clock = new SimulatedClock()
+    const { ask } = await openWorld({
+      clock,
+      rateLimit: { perSecond: 2, burst: 3 },
+      authenticate: ({ headers }) => ({ scopes: ['read'], owner: headers.get('x-name') as string }),
+    })
+    const statusFor = async (name: string) => (await ask('GET', '/tasks', undefined, { 'x-name': name })).status
+    for (let sent = 0; sent < 3; sent++) expect(await statusFor('ann')).toBe(200)
+    const refused = await ask('GET', '/nothing', undefined, { 'x-name': 'ann' })
+    expect(problemIn(refused).code).toBe('RATE_LIMITED')
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(await statusFor('bob')).toBe(200)
+    clock.advance(500)
+    expect(await statusFor('ann')).toBe(200)
+    expect(await statusFor('ann')).toBe(429)
+  })
+
+  it('is held for each address where principals have no names, and not at all when it is switched off', async () => {
+    const limited = await openWorld({ rateLimit: { perSecond: 1, burst: 1 }, clock: new SimulatedClock() })
+    const statusFrom = async (address: string) => (await limited.http(requestOf('GET', '/tasks'), { address })).status
+    expect([await statusFrom('a'), await statusFrom('a'), await statusFrom('b')]).toEqual([200, 429, 200])
+    const free = await openWorld({ rateLimit: false })
+    for (let sent = 0; sent < 250; sent++) expect((await free.ask('GET', '/status')).status).toBe(200)
+  })
+})

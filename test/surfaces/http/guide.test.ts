@@ -1,0 +1,46 @@
+// docs/http.md says what there is: every route, every option, and the status of every code that it names.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { httpOptionsSchema } from '../../../src/surfaces/http/http-options.ts'
+import { statusOfCode } from '../../../src/surfaces/http/mapping.ts'
+import { routes } from '../../../src/surfaces/http/routes.ts'
+
+const guide = readFileSync(join(import.meta.dirname, '../../../docs/http.md'), 'utf8')
+
+function sectionOf(heading: string): string {
+  return guide.split('\n## ').find((section) => section.startsWith(heading)) ?? ''
+}
+
+describe('docs/http.md', () => {
+  it('shows each route, in its own line or by its last word', () => {
+    const shown = sectionOf('Routes')
+    const missing = routes.filter(({ path }) => {
+      const verb = /^\/tasks\/\{taskId\}\/(\w+)$/.exec(path)?.[1]
+      return !shown.includes(`${path}\``) && !(verb !== undefined && shown.includes(`\`${verb}\``))
+    })
+    expect(missing.map(({ method, path }) => `${method} ${path}`)).toEqual([])
+    expect(shown.match(/\| `/g)?.length).toBeGreaterThan(15)
+  })
+
+  it('names each option', () => {
+    const shown = `${sectionOf('Options')}${sectionOf('Who may do what')}`
+    expect(Object.keys(httpOptionsSchema.shape).filter((option) => !shown.includes(`\`${option}`))).toEqual([])
+  })
+
+  it('names each code beside a status that it is answered with', () => {
+    const lines = sectionOf('Refusals')
+      .split('\n')
+      .filter((line) => /^\| \d/.test(line))
+    const wrong = lines.flatMap((line) => {
+      const statuses = (line.split('|')[1] ?? '').split(',').map(Number)
+      const codes = Array.from(line.matchAll(/`([A-Z_]{4,})`/g), ([, code]) => code as keyof typeof statusOfCode)
+      // A key of a request that was used for another is a conflict of keys as well.
+      return codes.filter(
+        (code) => !statuses.includes(statusOfCode[code]) && !(code === 'KEY_CONFLICT' && statuses.includes(422)),
+      )
+    })
+    expect(wrong).toEqual([])
+    expect(lines.length).toBeGreaterThan(10)
+  })
+})

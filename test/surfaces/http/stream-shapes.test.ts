@@ -1,0 +1,67 @@
+// The places at which a stream can be gone on with: behind each of them stands exactly what was not seen yet.
+import { describe, expect, it } from 'vitest'
+import { defineExecutor, type StreamItem } from '../../../src/index.ts'
+import { type StreamShape, shapeOf } from '../../../src/surfaces/http/stream-shapes.ts'
+import { openWorld } from './world.ts'
+
+const works = defineExecutor({
+  run: async (_task, run) => {
+    await run.call('look', {}, async () => 1)
+    await run.message('assistant', 'hello')
+    return 1
+  },
+})
+const breaks = defineExecutor({
+  retry: { maxAttempts: 2, backoffMs: 1 },
+  run: () => {
+    throw new Error('it broke')
+  },
+})
+
+async function itemsOf(executor: string): Promise<StreamItem[]> {
+  const { engine } = await openWorld({}, { executors: { works, breaks } })
+  const { id } = await engine.create({ executor })
+  const items: StreamItem[] = []
+  for await (const item of engine.stream(id)) items.push(item)
+  return items
+}
+
+/** Items that would be lost, or given twice, by going on after a place. */
+function complaintsAbout(items: readonly StreamItem[], { id }: Pick<StreamShape, 'id'>): string[] {
+  return items.flatMap((item, index) => {
+    const place = id(item)
+    if (place === undefined) return []
+    const seen = items.slice(0, index + 1)
+    const lost = items.slice(index + 1).filter(({ seq }) => seq <= place)
+    const twice = seen.filter(({ seq }) => seq > place)
+    return [...lost.map(({ type }) => `${type} lost after ${item.type}`), ...twice.map(({ type }) => `${type} twice`)]
+  })
+}
+
+describe('the places of a stream', () => {
+  it.each(['works', 'breaks'])('of a task that %s lose nothing and give nothing twice', async (executor) => {
+    const items = await itemsOf(executor)
+    expect(complaintsAbout(items, shapeOf('task:watch'))).toEqual([])
+    expect(items.filter((item) => shapeOf('task:watch').id(item) !== undefined).length).toBeGreaterThan(3)
+    expect(shapeOf('task:watch').id(items.at(-1))).toBe(items.at(-1)?.seq)
+  })
+
+  it('would be found at fault if each item were one', async () => {
+    const everywhere = { id: (item: unknown) => (item as StreamItem).seq }
+    expect(complaintsAbout(await itemsOf('breaks'), everywhere)).toEqual(
+      expect.arrayContaining(['error lost after state', 'end lost after error']),
+    )
+  })
+
+  it('are none of pieces of a message on its way, and none of a stream that nothing is known of', () => {
+    const piece = { type: 'content', taskId: 't', seq: 3, content: 'he', messageId: 'm', offset: 0 }
+    expect(shapeOf('task:watch').id(piece)).toBeUndefined()
+    expect(shapeOf('task:watch').id({ type: 'content', taskId: 't', seq: 3, content: 'written' })).toBe(3)
+    expect(shapeOf('my:stream').id({ type: 'x', seq: 3 })).toBeUndefined()
+    expect(shapeOf('__proto__').name({ type: 'x' })).toBe('x')
+    expect([shapeOf('my:stream').name({ type: 'a\nb' }), shapeOf('my:stream').name(null)]).toEqual([
+      undefined,
+      undefined,
+    ])
+  })
+})

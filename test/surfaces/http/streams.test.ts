@@ -1,0 +1,353 @@
+// Streams as server-sent events: what they say, where they go on, and that they let go of what they held.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { connect } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
+import { defineExecutor } from '../../../src/index.ts'
+import { untilAborted } from '../../../src/signals.ts'
+import { toNodeListener } from '../../../src/surfaces/http/index.ts'
+import { SimulatedClock } from '../../../src/testing/index.ts'
+import { eventsOf, openWorld, problemIn, requestOf, token, type World } from './world.ts'
+
+const talk = defineExecutor({
+  run: async (_task, run) => {
+    await run.message('assistant', 'hello')
+    await run.progress(0.5)
+    return 1
+  },
+})
+const breaks = defineExecutor({
+  run: () => {
+    throw new Error('it broke')
+  },
+})
+
+async function follow({ http }: World, path: string, headers: Record<string, string> = {}, signal?: AbortSignal) {
+  const response = await http(requestOf('GET', path, undefined, headers, signal))
+  expect(response.status).toBe(200)
+  return eventsOf(response)
+}
+
+/** A stream ability that a test holds by both ends. */
+function handHeld({ engine }: World) {
+  const held = { opened: 0, closed: 0, asked: 0 }
+  let supply: Array<PromiseWithResolvers<unknown>> = []
+  const slot = (index: number) => (supply[index] ??= Promise.withResolvers<unknown>())
+  engine.bus.register({
+    id: 'held:stream',
+    description: 'Gives what the test gives it.',
+    input: z.object({}),
+    output: z.object({ n: z.number() }),
+    async *stream(_input, { signal }) {
+      held.opened += 1
+      supply = []
+      try {
+        for (let index = 0; ; index++) {
+          held.asked += 1
+          yield (await untilAborted(slot(index).promise, signal)) as { n: number }
+        }
+      } finally {
+        held.closed += 1
+      }
+    },
+  })
+  const give = (index: number, n: number) => slot(index).resolve({ n })
+  const fail = (index: number, error: unknown) => slot(index).reject(error)
+  return { held, give, fail }
+}
+
+/** Lets everything that is ready happen. */
+async function settle() {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('a task that is followed', () => {
+  it('X-030 S1-012 GET /stream/{id} gives the output of a task from its start to its one end', async () => {
+    const world = await openWorld({}, { executors: { talk } })
+    const { id } = await world.engine.create({ executor: 'talk' })
+    const events = await (await follow(world, `/stream/${id}`)).rest()
+    expect(events.map(({ event }) => event)).toEqual(['start', 'content', 'end'])
+    expect(events.at(1)?.data).toMatchObject({ type: 'content', taskId: id, content: 'hello' })
+    expect(events.at(2)?.data).toEqual({ type: 'end', taskId: id, status: 'completed' })
+  })
+
+  it('is told to every client in the headers that keep proxies from gathering it', async () => {
+    const { http, engine } = await openWorld({}, { executors: { talk } })
+    const { id } = await engine.create({ executor: 'talk' })
+    const response = await http(requestOf('GET', `/tasks/${id}/stream`))
+    expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/)
+    expect(response.headers.get('cache-control')).toBe('no-cache, no-transform')
+    expect(response.headers.get('x-accel-buffering')).toBe('no')
+    expect(await response.text()).toMatch(/^retry: 1000\n\n/)
+  })
+
+  it('goes on where each cut was: no item twice, and none missed', async () => {
+    for (const path of ['/tasks/ID/stream', '/stream/ID']) {
+      for (const executor of ['talk', 'breaks']) {
+        const world = await openWorld({}, { executors: { talk, breaks } })
+        const { id } = await world.engine.create({ executor })
+        await world.engine.settled(id)
+        const whole = await (await follow(world, path.replace('ID', id))).rest()
+        expect(whole.at(-1)?.event).toBe('end')
+        for (const [index, { id: lastId }] of whole.entries()) {
+          if (lastId === undefined || index === whole.length - 1) continue
+          const stream = await follow(world, path.replace('ID', id), { 'last-event-id': lastId })
+          expect(await stream.rest()).toEqual(whole.slice(index + 1))
+        }
+      }
+    }
+  })
+
+  it('answers 204 to whoever has seen its end, so that browsers ask no more', async () => {
+    for (const path of ['/tasks/ID/stream', '/stream/ID']) {
+      for (const executor of ['talk', 'breaks']) {
+        const world = await openWorld({}, { executors: { talk, breaks } })
+        const { id } = await world.engine.create({ executor })
+        await world.engine.settled(id)
+        const whole = await (await follow(world, path.replace('ID', id))).rest()
+        const lastId = whole.at(-1)?.id as string
+        expect((await world.ask('GET', path.replace('ID', id), undefined, { 'last-event-id': lastId })).status).toBe(
+          204,
+        )
+      }
+    }
+  })
+
+  it('refuses an unknown task, a wrong place and too narrow a scope with a status, not with an event', async () => {
+    const world = await openWorld()
+    expect(problemIn(await world.ask('GET', '/stream/nobody')).status).toBe(404)
+    expect(problemIn(await world.ask('GET', '/stream/nobody?after=x')).status).toBe(400)
+    expect(problemIn(await world.ask('GET', '/events', undefined, { 'last-event-id': 'x' })).status).toBe(400)
+    const narrow = await openWorld({ authenticate: () => ({ scopes: ['create'] }) })
+    expect(problemIn(await narrow.ask('GET', '/events')).status).toBe(403)
+    expect(problemIn(await narrow.ask('GET', '/events', undefined, { authorization: '' })).status).toBe(403)
+  })
+})
+
+describe('the feed of events', () => {
+  it('resumed at a position gives what comes after it, in order, and then what comes', async () => {
+    const world = await openWorld()
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await world.engine.create({ name })
+    for (const [path, headers] of [
+      ['/events?after=3', {}],
+      ['/events', { 'last-event-id': '3' }],
+      ['/events?after=1', { 'last-event-id': '3' }],
+    ] as const) {
+      const stream = await follow(world, path, headers)
+      const first = [await stream.next(), await stream.next()]
+      expect(first.map((event) => event?.id)).toEqual(['4', '5'])
+      expect(first[0]).toMatchObject({ event: 'task.created', data: { seq: 4, type: 'task.created' } })
+      await stream.cancel()
+    }
+  })
+
+  it('begins in the present, and takes types in one list', async () => {
+    const world = await openWorld()
+    const { id } = await world.engine.create({ name: 'a' })
+    const stream = await follow(world, '/events?types=task.started,task.paused')
+    await world.engine.start(id)
+    await world.engine.pause(id)
+    expect([(await stream.next())?.event, (await stream.next())?.event]).toEqual(['task.started', 'task.paused'])
+    await stream.cancel()
+  })
+})
+
+describe('what a stream holds', () => {
+  it('is one piece of 64 KiB: nothing is taken from the ability before the client has taken what was there', async () => {
+    const world = await openWorld()
+    const { held, give } = handHeld(world)
+    const pending = world.http(requestOf('POST', '/abilities/held:stream', {}))
+    await settle()
+    for (let index = 0; index < 20_000; index++) give(index, index)
+    const reader = eventsOf(await pending)
+    await settle()
+    expect(held.asked).toBe(1)
+    expect((await reader.next())?.data).toEqual({ n: 0 })
+    expect((await reader.next())?.data).toEqual({ n: 1 })
+    await settle()
+    // Some two thousand to a piece; each stage of the test's reader has room for another.
+    expect(held.asked).toBeGreaterThan(1_000)
+    expect(held.asked).toBeLessThan(10_000)
+    await reader.cancel()
+    await settle()
+    expect(held).toMatchObject({ opened: 1, closed: 1 })
+  })
+
+  it('is let go when the client cancels, when its request is aborted, and when the handler is closed', async () => {
+    const world = await openWorld()
+    const { held, give } = handHeld(world)
+    const open = async (signal?: AbortSignal) => {
+      const pending = world.http(requestOf('POST', '/abilities/held:stream', {}, {}, signal))
+      await settle()
+      give(0, 0)
+      const stream = eventsOf(await pending)
+      await stream.next()
+      return stream
+    }
+    await (await open()).cancel()
+    await settle()
+    expect(held.closed).toBe(1)
+    const leaving = new AbortController()
+    const aborted = await open(leaving.signal)
+    leaving.abort()
+    expect(await aborted.next()).toBeUndefined()
+    await settle()
+    expect(held.closed).toBe(2)
+    const left = await open()
+    await world.http.close()
+    expect(await left.next()).toBeUndefined()
+    await settle()
+    expect(held).toMatchObject({ opened: 3, closed: 3 })
+  })
+
+  it('is bounded in number: one stream more than are kept is refused with 503, and each that ends makes room', async () => {
+    const world = await openWorld({ maxStreams: 1_000, rateLimit: false })
+    let ended = 0
+    world.engine.bus.onCall(({ abilityId }) => {
+      if (abilityId === 'event:feed') ended += 1
+    })
+    const streams = await Promise.all(Array.from({ length: 1_000 }, () => follow(world, '/events')))
+    const refused = await world.ask('GET', '/events')
+    expect(problemIn(refused)).toMatchObject({ status: 503, code: 'TOO_MANY_STREAMS' })
+    expect(refused.headers.get('retry-after')).toBe('5')
+    await streams[0]?.cancel()
+    const again = await follow(world, '/events')
+    await Promise.all([...streams.slice(1), again].map((stream) => stream.cancel()))
+    await settle()
+    expect(ended).toBe(1_001)
+    const open = await Promise.all(Array.from({ length: 1_000 }, () => follow(world, '/events')))
+    await Promise.all(open.map((stream) => stream.cancel()))
+  })
+
+  it('counts no HEAD, which has the headers of a stream and opens none', async () => {
+    const world = await openWorld({ maxStreams: 1 })
+    for (let count = 0; count < 3; count++) {
+      const { status, headers } = await world.ask('HEAD', '/events')
+      expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
+    }
+    await (await follow(world, '/events')).cancel()
+  })
+
+  it('says after each while of silence that it lives', async () => {
+    const clock = new SimulatedClock()
+    const world = await openWorld({ clock, heartbeatMs: 15_000 })
+    const { give } = handHeld(world)
+    const pending = world.http(requestOf('POST', '/abilities/held:stream', {}))
+    await settle()
+    clock.advance(100)
+    const stream = eventsOf(await pending)
+    for (let beat = 0; beat < 3; beat++) {
+      const next = stream.next()
+      await settle()
+      clock.advance(15_000)
+      expect((await next)?.comment).toBeDefined()
+    }
+    const next = stream.next()
+    await settle()
+    give(0, 7)
+    expect((await next)?.data).toEqual({ n: 7 })
+    await stream.cancel()
+    await settle()
+    expect(clock.pending).toBe(0)
+  })
+
+  it('is let go when its client takes nothing any more', async () => {
+    const clock = new SimulatedClock()
+    const world = await openWorld({ clock, stallMs: 30_000 })
+    const { held, give } = handHeld(world)
+    const pending = world.http(requestOf('POST', '/abilities/held:stream', {}))
+    await settle()
+    give(0, 0)
+    const response = await pending
+    clock.advance(29_999)
+    await settle()
+    expect(held.closed).toBe(0)
+    clock.advance(1)
+    await settle()
+    expect(held.closed).toBe(1)
+    await expect(response.text()).rejects.toThrow(/takes nothing/)
+    expect(clock.pending).toBe(0)
+  })
+
+  it('tells what went wrong in the midst of it as an event, and then it is over', async () => {
+    const world = await openWorld()
+    const { give, fail } = handHeld(world)
+    const pending = world.http(requestOf('POST', '/abilities/held:stream', {}))
+    await settle()
+    give(0, 1)
+    const stream = eventsOf(await pending)
+    await stream.next()
+    fail(1, new Error('secret'))
+    const [error, ...more] = await stream.rest()
+    expect(error).toMatchObject({ event: 'error', data: { status: 500, code: 'INTERNAL_ERROR' } })
+    expect(JSON.stringify(error)).not.toContain('secret')
+    expect(more).toEqual([])
+    expect(world.errors).toHaveLength(1)
+  })
+
+  it('ends with an event that says so, where the ability has none of its own', async () => {
+    const world = await openWorld()
+    world.engine.bus.register({
+      id: 'count:up',
+      description: 'Counts.',
+      input: z.object({ to: z.number() }),
+      output: z.number(),
+      async *stream({ to }) {
+        for (let n = 1; n <= to; n++) yield n
+      },
+    })
+    const stream = eventsOf(await world.http(requestOf('POST', '/abilities/count:up', { to: 2 })))
+    expect(await stream.rest()).toEqual([{ data: 1 }, { data: 2 }, { event: 'end', data: {} }])
+  })
+})
+
+describe('over node:http', () => {
+  it('a client that hangs up ends its stream, and one that is slow gets all of it', async () => {
+    const world = await openWorld()
+    const { held, give } = handHeld(world)
+    const server = createServer(toNodeListener(world.http.fetch, (error) => world.errors.push(error)))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const closed = Promise.withResolvers<void>()
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.write(
+        `POST /abilities/held:stream HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${token}\r\n` +
+          'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}',
+      )
+    })
+    const stop = world.engine.bus.onCall(({ abilityId }) => {
+      if (abilityId === 'held:stream') closed.resolve()
+    })
+    onTestFinished(stop)
+    const opened = new Promise<void>((resolve) => {
+      socket.once('data', () => resolve())
+    })
+    await settle()
+    await opened
+    give(0, 1)
+    socket.destroy()
+    await closed.promise
+    await settle()
+    expect(held).toMatchObject({ opened: 1, closed: 1 })
+
+    world.engine.bus.register({
+      id: 'count:much',
+      description: 'Counts, at length.',
+      input: z.object({}),
+      output: z.string(),
+      async *stream() {
+        for (let n = 0; n < 200; n++) yield `${n} ${'x'.repeat(10_000)}`
+      },
+    })
+    const response = await fetch(`http://127.0.0.1:${port}/abilities/count:much`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: '{}',
+    })
+    const events = await eventsOf(response).rest()
+    expect(events).toHaveLength(201)
+    expect(world.errors).toEqual([])
+  })
+})

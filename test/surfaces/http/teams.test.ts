@@ -1,0 +1,147 @@
+// The routes of teams: what several agents do on one task, asked for over HTTP, and how refusals of it are answered.
+import { describe, expect, it } from 'vitest'
+import { openWorld, problemIn } from './world.ts'
+
+async function teamWorld() {
+  const world = await openWorld()
+  const created = await world.ask('POST', '/tasks', {
+    name: 'Fix the login',
+    description: 'Users are logged out',
+    goal: null,
+    objectives: ['Fix the middleware', 'Cover it with tests'],
+  })
+  return { ...world, created, taskId: created.body.taskId as string }
+}
+
+describe('a team over HTTP', () => {
+  it('S2-050 X-030 POST /tasks creates a task with its objectives and its branch, and says where it is', async () => {
+    const { ask, created, taskId } = await teamWorld()
+    expect(created.status).toBe(201)
+    expect(created.headers.get('location')).toBe(`/tasks/${taskId}`)
+    expect(created.body.branch).toMatch(/fix/)
+    const shown = await ask('GET', created.headers.get('location') as string)
+    expect(shown.body.task.name).toBe('Fix the login')
+    expect(shown.headers.get('etag')).toBe(`"${shown.body.task.version}"`)
+    const { body } = await ask('GET', `/tasks/${taskId}/context`)
+    expect(body.objectives.map(({ id, status }: { id: number; status: string }) => [id, status])).toEqual([
+      [1, 'todo'],
+      [2, 'todo'],
+    ])
+  })
+
+  it('S2-050 takes the words of the documents, in snake_case, as well', async () => {
+    const { ask } = await openWorld()
+    const { status, body } = await ask('POST', '/tasks', {
+      name: 'A',
+      goal: null,
+      objectives: [{ description: 'One' }],
+      parent_branch: 'main',
+      durable_threshold: 0.9,
+    })
+    expect(status).toBe(201)
+    expect(body.branch).not.toBeNull()
+  })
+
+  it('S2-051 POST /tasks/{id}/join gives an agent its branch and tells it what is known', async () => {
+    const { ask, taskId } = await teamWorld()
+    const { status, body } = await ask('POST', `/tasks/${taskId}/join`, {
+      agent_id: 'ann',
+      role: 'implementer',
+      objectives: [1],
+    })
+    expect(status).toBe(200)
+    expect(body.branch).toMatch(/ann$/)
+    expect(body.context.objectives[0]).toMatchObject({ id: 1, status: 'active', agentId: 'ann' })
+  })
+
+  it('S2-052 S2-053 S2-054 an agent reaches its objective and is done, and so is the task', async () => {
+    const { ask, taskId } = await teamWorld()
+    await ask('POST', `/tasks/${taskId}/join`, { agentId: 'ann' })
+    const updated = await ask('PATCH', `/tasks/${taskId}/objectives/2`, { status: 'done', notes: 'covered' })
+    expect(updated.body.objectives[1]).toMatchObject({ id: 2, status: 'done', notes: 'covered' })
+    const agent = await ask('POST', `/tasks/${taskId}/agents/ann/complete`, { summary: 'did it' })
+    expect(agent.status).toBe(200)
+    expect(agent.body).toHaveProperty('consolidation')
+    const done = await ask('POST', `/tasks/${taskId}/complete`, { summary: 'fixed' })
+    expect(done.body).toMatchObject({ taskId, status: 'completed' })
+    const { body } = await ask('GET', '/agents/ann/timeline')
+    expect(body.stints).toMatchObject([{ taskId, status: 'completed', summary: 'did it' }])
+  })
+
+  it('S2-055 POST /tasks/{id}/consolidate works at each level', async () => {
+    const { ask, engine, taskId } = await teamWorld()
+    await ask('POST', `/tasks/${taskId}/join`, { agentId: 'ann' })
+    await engine.bus.call('mem:observe', {
+      taskId,
+      agentId: 'ann',
+      sessionId: 's1',
+      type: 'decision',
+      content: 'Tokens are renewed by the middleware',
+    } as never)
+    const consolidate = (body: object) => ask('POST', `/tasks/${taskId}/consolidate`, body)
+    const session = await consolidate({ level: 'session', session_id: 's1' })
+    expect(session.status).toBe(200)
+    expect(session.body).toMatchObject({ historyId: expect.any(String) })
+    expect((await consolidate({ level: 'agent', agentId: 'ann' })).status).toBe(200)
+    const task = await consolidate({ level: 'task' })
+    expect(task.status).toBe(200)
+    expect(task.body).toHaveProperty('durable')
+  })
+
+  it('S2-056 GET /tasks lists what there is, filtered by the query', async () => {
+    const { ask, taskId } = await teamWorld()
+    await ask('POST', '/tasks', { name: 'Another', goal: null })
+    const names = async (query: string) =>
+      (await ask('GET', `/tasks${query}`)).body.tasks.map(({ name }: { name: string }) => name)
+    expect(await names('')).toEqual(['Fix the login', 'Another'])
+    expect(await names(`?ids=${taskId}`)).toEqual(['Fix the login'])
+    expect(await names('?text=another')).toEqual(['Another'])
+    expect(await names('?status=completed,failed')).toEqual([])
+    expect(await names('?status=submitted,working&limit=1')).toEqual(['Fix the login'])
+    expect(await names('?parentId=null')).toEqual(['Fix the login', 'Another'])
+    expect(await names(`?parentId=${taskId}`)).toEqual([])
+  })
+
+  it('S2-056 pages of a list go on where the one before ended', async () => {
+    const { ask } = await openWorld()
+    for (const name of ['a', 'b', 'c']) await ask('POST', '/tasks', { name, goal: null })
+    const names: string[] = []
+    let after: number | null = 0
+    while (after !== null) {
+      const { body } = await ask('GET', `/tasks?limit=2&after=${after}`)
+      names.push(...body.tasks.map(({ name }: { name: string }) => name))
+      after = body.next
+    }
+    expect(names).toEqual(['a', 'b', 'c'])
+  })
+
+  it('S2-057 X-032 answers with 404 for an unknown task, 409 for an agent that is there, 400 for what is not meant', async () => {
+    const { ask, taskId } = await teamWorld()
+    await ask('POST', `/tasks/${taskId}/join`, { agentId: 'ann' })
+    const refused = async (method: string, path: string, body?: unknown) => {
+      const { status, code } = problemIn(await ask(method, path, body))
+      return [status, code]
+    }
+    expect(await refused('GET', '/tasks/nobody')).toEqual([404, 'NOT_FOUND'])
+    expect(await refused('POST', '/tasks/nobody/join', { agentId: 'ann' })).toEqual([404, 'NOT_FOUND'])
+    expect(await refused('POST', `/tasks/${taskId}/join`, { agentId: 'ann' })).toEqual([409, 'ALREADY_ACTIVE'])
+    expect(await refused('POST', `/tasks/${taskId}/agents/bob/complete`)).toEqual([404, 'NOT_FOUND'])
+    expect(await refused('POST', `/tasks/${taskId}/complete`)).toEqual([409, 'AGENTS_ACTIVE'])
+    expect(await refused('POST', `/tasks/${taskId}/consolidate`, { level: 'galaxy' })).toEqual([400, 'INVALID_INPUT'])
+    expect(await refused('POST', `/tasks/${taskId}/consolidate`, {})).toEqual([400, 'INVALID_INPUT'])
+    expect(await refused('PATCH', `/tasks/${taskId}/objectives/9`, { status: 'done' })).toEqual([404, 'NOT_FOUND'])
+    expect(await refused('PATCH', `/tasks/${taskId}/objectives/one`, { status: 'done' })).toEqual([
+      400,
+      'INVALID_INPUT',
+    ])
+    expect(await refused('POST', '/tasks', {})).toEqual([400, 'INVALID_INPUT'])
+  })
+
+  it('S2-058 the routes do what the abilities do: each sees what the other did', async () => {
+    const { ask, engine, taskId } = await teamWorld()
+    await engine.bus.call('agent:join', { taskId, agentId: 'ann' })
+    const { body } = await ask('GET', `/tasks/${taskId}/context`)
+    expect(body).toEqual(await engine.bus.call('task:context', { taskId }))
+    expect(body.activeAgents).toMatchObject([{ agentId: 'ann' }])
+  })
+})
