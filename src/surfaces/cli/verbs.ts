@@ -15,6 +15,10 @@ export const verbs: VerbTable = {
     summary: 'talk with agents, line by line',
     load: async () => (await import('./verbs/chat.ts')).chatVerb,
   },
+  repl: {
+    summary: 'commands, messages and JavaScript, line by line',
+    load: async () => (await import('./verbs/repl.ts')).replVerb,
+  },
   send: { summary: 'tell a task something', load: async () => (await import('./verbs/send.ts')).sendVerb },
   add: { summary: 'create one task', load: async () => (await import('./verbs/add.ts')).addVerb },
   ps: { summary: 'list tasks', load: async () => (await import('./verbs/ps.ts')).psVerb },
@@ -75,6 +79,14 @@ export const verbs: VerbTable = {
   board: {
     summary: 'one list of work for agents and people',
     load: async () => (await import('./verbs/board.ts')).boardVerb,
+  },
+  serve: {
+    summary: 'work on a ledger, and serve it over HTTP with a page',
+    load: async () => (await import('./verbs/serve.ts')).serveVerb,
+  },
+  inspect: {
+    summary: 'watch tasks in the browser, or with an inspector',
+    load: async () => (await import('./verbs/inspect.ts')).inspectVerb,
   },
   mcp: {
     summary: 'serve the board and tasks to agents, as tools',

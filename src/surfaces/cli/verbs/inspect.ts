@@ -97,7 +97,7 @@ function tell(io: CommandIo, flags: InspectFlags, { url, inspector, token }: Pla
     printJson(io, { ...(url === undefined ? {} : { url }), inspector, token })
     return
   }
-  if (url !== undefined) print(io, `page:      ${url}`)
+  if (url !== undefined) print(io, `page: ${url}`)
   print(io, `inspector: ${inspector}`)
-  print(io, `token:     ${token}`)
+  print(io, `token: ${token}`)
 }

@@ -1,6 +1,4 @@
 // `errand mcp`: the board and the tasks of a ledger as tools for an agent, over standard input and output, or over HTTP for several.
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { Engine } from '../../../api.ts'
 import { createBoardSession } from '../../../board/board-session.ts'
@@ -12,7 +10,9 @@ import { clientName } from '../client-name.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note, print, printJson } from '../io.ts'
 import { keepFolders } from '../kept-folders.ts'
+import { orMisuse } from '../listening-words.ts'
 import { withLedger } from '../open-ledger.ts'
+import { chooseToken } from '../served-token.ts'
 import { durationOption } from '../time-options.ts'
 import { defineVerb } from '../verb.ts'
 
@@ -123,7 +123,7 @@ async function serveStdio(io: CommandIo, engine: Engine, flags: McpFlags, signal
 async function serveHttp(io: CommandIo, engine: Engine, flags: McpFlags, signal: AbortSignal): Promise<number> {
   const { serveMcpHttp } = await import('../../mcp/index.ts')
   const port = flags.port === undefined ? undefined : wholeNumber('port', flags.port, 0)
-  const { token, isNew } = await chooseToken(io, flags)
+  const { token, isNew } = await chooseToken(io, flags['token-file'], tokenVariable)
   const listening = serveMcpHttp(engine, {
     ...sharedOptions(io, engine, flags),
     as: givenName(io, flags) ?? `http-${fourLetters()}`,
@@ -132,11 +132,7 @@ async function serveHttp(io: CommandIo, engine: Engine, flags: McpFlags, signal:
     ...(port === undefined ? {} : { port }),
     ...(flags['allow-host'] === undefined ? {} : { allowedHosts: flags['allow-host'] }),
   })
-  const server = await listening.catch((error: unknown) => {
-    throw isOfTheSystem(error)
-      ? misuse(`Cannot listen there: ${error.message}. --host and --port choose another address.`)
-      : error
-  })
+  const server = await orMisuse(listening)
   if (isNew) note(io, `Token (only told now): ${token}`)
   if (flags.json) printJson(io, { url: server.url })
   else print(io, server.url)
@@ -145,35 +141,7 @@ async function serveHttp(io: CommandIo, engine: Engine, flags: McpFlags, signal:
   return exitCodes.interrupted
 }
 
-function isOfTheSystem(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'syscall' in error
-}
-
-/** A token is never taken from the command line: every user of the machine can read that. */
-async function chooseToken(io: CommandIo, flags: McpFlags): Promise<{ token: string; isNew: boolean }> {
-  const file = flags['token-file']
-  if (file !== undefined) return { token: await tokenIn(resolve(io.cwd, file)), isNew: false }
-  const token = io.env[tokenVariable]?.trim()
-  if (token) return { token, isNew: false }
-  const ids = createRandomIds()
-  return { token: Array.from({ length: 4 }, () => letters(ids.next('x'))).join(''), isNew: true }
-}
-
-async function tokenIn(file: string): Promise<string> {
-  try {
-    return (await readFile(file, 'utf8')).trim()
-  } catch (error) {
-    throw misuse(`Cannot read the token from ${file}: ${error instanceof Error ? error.message : String(error)}.`, {
-      option: 'token-file',
-    })
-  }
-}
-
 /** So that two clients of one name are two. */
 function fourLetters(): string {
-  return letters(createRandomIds().next('x')).slice(0, 4)
-}
-
-function letters(id: string): string {
-  return id.replace('x-', '')
+  return createRandomIds().next('x').replace('x-', '').slice(0, 4)
 }

@@ -1,0 +1,30 @@
+// The token of a server that is started from the command line: out of a file or the environment, else a new one. It is never taken
+// from the command line itself: every user of the machine can read that.
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { makeToken } from '../web/made-token.ts'
+import { misuse } from './arguments.ts'
+import type { CommandIo } from './io.ts'
+
+export interface ServedToken {
+  token: string
+  /** Nobody knows it yet: it has to be told, once. */
+  isNew: boolean
+}
+
+/** @throws ErrandError INVALID_INPUT for a file that cannot be read. */
+export async function chooseToken(io: CommandIo, file: string | undefined, variable: string): Promise<ServedToken> {
+  if (file !== undefined) return { token: await tokenIn(resolve(io.cwd, file)), isNew: false }
+  const token = io.env[variable]?.trim()
+  return token ? { token, isNew: false } : { token: makeToken(), isNew: true }
+}
+
+async function tokenIn(file: string): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).trim()
+  } catch (error) {
+    throw misuse(`Cannot read the token from ${file}: ${error instanceof Error ? error.message : String(error)}.`, {
+      option: 'token-file',
+    })
+  }
+}

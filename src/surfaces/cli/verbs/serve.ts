@@ -1,0 +1,152 @@
+// `errand serve`: works on a ledger, and serves it over HTTP to programs and to a page in the browser, until it is told to stop.
+import type { Engine, EngineOptions } from '../../../api.ts'
+import { wholeNumber } from '../arguments.ts'
+import { endCommands } from '../end-commands.ts'
+import { exitCodes } from '../exit-code.ts'
+import { type CommandIo, note, print, printJson } from '../io.ts'
+import { keepFolders } from '../kept-folders.ts'
+import { isLedgerFile, makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
+import { orMisuse } from '../listening-words.ts'
+import {
+  type AgentFlags,
+  agentFacilities,
+  agentOptions,
+  agentOptionsHelp,
+  defaultModelOf,
+  ModelSource,
+} from '../model-source.ts'
+import { chooseToken } from '../served-token.ts'
+import { StopListener } from '../stop-listener.ts'
+import { defineVerb } from '../verb.ts'
+
+const tokenVariable = 'ERRAND_TOKEN'
+const usualPort = 4711
+
+export const serveVerb = defineVerb({
+  usage:
+    'serve [--port N] [--host H] [--allow-host H]… [--token-file F] [--max N] [--no-work] [--no-page] [--model SPEC] [--files DIR]',
+  help: [
+    'Serves the ledger over HTTP, and at / a page to watch and command it, until Ctrl-C; and works on it: commands of plans, questions, and with --model agents. Stopped and started again it goes on.',
+    'Whoever has the token can do everything here, run commands included. /docs describes the routes.',
+    `  --port N          default ${usualPort}; 0: a free one`,
+    '  --host H          the address to listen at; default 127.0.0.1, which only this machine reaches',
+    '  --allow-host H    a Host header that is served, port included, in place of the usual ones: the name under which others reach it; may be given several times',
+    `  --token-file F    the file with the token that clients must send, at least 32 characters; else ${tokenVariable}, else a new one is made and told once, below the address`,
+    '  --max N           how many tasks may run at once; default 10',
+    '  --no-work         only serves: what is ready is left to others',
+    '  --no-page         only the routes',
+    'Agents, for tasks with a goal:',
+    agentOptionsHelp,
+    '  --json            { "url", "token" } in place of the lines; without a new token, no "token"',
+  ].join('\n'),
+  options: {
+    ...agentOptions,
+    port: { type: 'string' },
+    host: { type: 'string' },
+    'allow-host': { type: 'string', multiple: true },
+    'token-file': { type: 'string' },
+    max: { type: 'string' },
+    'no-work': { type: 'boolean' },
+    'no-page': { type: 'boolean' },
+  },
+  positionals: { max: 0 },
+  async run(io, { values }) {
+    const stop = new StopListener(io)
+    try {
+      const engine = await openEngine(io, values)
+      stop.endCommands = () => endCommands(engine)
+      try {
+        return await serveUntil(io, engine, values, stop.signal)
+      } finally {
+        await engine.close()
+      }
+    } finally {
+      stop.end()
+    }
+  },
+})
+
+interface ServeFlags extends AgentFlags {
+  ledger?: string | undefined
+  json?: boolean | undefined
+  port?: string | undefined
+  host?: string | undefined
+  'allow-host'?: string[] | undefined
+  'token-file'?: string | undefined
+  max?: string | undefined
+  'no-work'?: boolean | undefined
+  'no-page'?: boolean | undefined
+}
+
+/** It has what `errand run` has, and does not begin yet. */
+async function openEngine(io: CommandIo, flags: ServeFlags): Promise<Engine> {
+  const maxConcurrent = flags.max === undefined ? undefined : wholeNumber('max', flags.max, 1)
+  const agents = await agentsOf(io, flags)
+  const ledger = resolveLedger(flags.ledger, io)
+  makeLedgerFolder(ledger)
+  const [{ createEngine }, { createShell }, { ask }] = await Promise.all([
+    import('../../../index.ts'),
+    import('../../../executors/shell.ts'),
+    import('../../../executors/ask.ts'),
+  ])
+  return await createEngine({
+    ledger,
+    ...agents,
+    work: false,
+    ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
+    executors: { shell: createShell(isLedgerFile(ledger) ? { ledger } : {}), ask },
+    onError: (error) => complain(io, error),
+  })
+}
+
+/** A model that is missing or has no key is told before anything begins. */
+async function agentsOf(io: CommandIo, flags: ServeFlags): Promise<Partial<EngineOptions>> {
+  const defaultModel = defaultModelOf(io, flags)
+  const models = new ModelSource(io, { defaultModel, note: (text) => note(io, text) })
+  if (defaultModel !== undefined) await models.choose(defaultModel)
+  return { ...models.engineOptions, ...(await agentFacilities(io, flags)) }
+}
+
+async function serveUntil(io: CommandIo, engine: Engine, flags: ServeFlags, signal: AbortSignal): Promise<number> {
+  const { loadServe } = await import('../../serve/load-serve.ts')
+  const { serve } = await loadServe()
+  const { token, isNew } = await chooseToken(io, flags['token-file'], tokenVariable)
+  const listening = serve(engine, {
+    token,
+    port: flags.port === undefined ? usualPort : wholeNumber('port', flags.port, 0),
+    page: flags['no-page'] !== true,
+    ...(flags.host === undefined ? {} : { host: flags.host }),
+    ...(flags['allow-host'] === undefined ? {} : { allowedHosts: flags['allow-host'] }),
+    onError: (error) => complain(io, error),
+  })
+  const server = await orMisuse(listening)
+  const mirrors = await keepFolders(io, engine)
+  try {
+    if (flags['no-work'] !== true) await engine.work()
+    if (isWildcard(flags.host) && flags['allow-host'] === undefined) note(io, wildcardNote)
+    // A token that was given is known to whoever gave it, and is not told again.
+    if (flags.json) printJson(io, { url: server.url, ...(isNew ? { token } : {}) })
+    else print(io, isNew ? `${server.url}\ntoken: ${token}` : server.url)
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    note(
+      io,
+      'Stopping: what runs is let go, and whoever works on the ledger next goes on with it. Once more to stop at once.',
+    )
+  } finally {
+    await server.close()
+    for (const mirror of mirrors) await mirror.close()
+  }
+  return exitCodes.interrupted
+}
+
+const wildcardNote =
+  'It listens on all addresses, and is served under the names of this machine alone (localhost): --allow-host names those under which others reach it.'
+
+/** An address that is every address has no name by which a request could be told from one that was led astray. */
+function isWildcard(host: string | undefined): boolean {
+  return host === '0.0.0.0' || host === '::'
+}
+
+function complain(io: CommandIo, error: unknown): void {
+  note(io, `errand serve: ${error instanceof Error ? error.message : String(error)}`)
+}

@@ -1,0 +1,27 @@
+// What a server may be told: where it listens, whether it has the page, and all that the routes take.
+import { z } from 'zod'
+import { type HttpOptions, httpOptionsSchema } from '../http/http-options.ts'
+
+export interface ServeOptions extends Omit<HttpOptions, 'basePath'> {
+  /** The address to listen at. Default 127.0.0.1. Any that is not loopback needs a token, or `authenticate`. */
+  host?: string
+  /** Default 0: a free one. */
+  port?: number
+  /** Serves the page at `/`. Default true. */
+  page?: boolean
+  /** Connections at once; one more is closed as it comes. Default 1,024. */
+  maxConnections?: number
+}
+
+const { basePath: _basePath, ...httpShape } = httpOptionsSchema.shape
+
+/** What the routes take is judged by themselves, once it is whole. */
+const ofTheRoutes = Object.fromEntries(Object.keys(httpShape).map((name) => [name, z.unknown().optional()]))
+
+export const serveOptionsSchema = z.strictObject({
+  ...ofTheRoutes,
+  host: z.string().trim().min(1).max(255).default('127.0.0.1'),
+  port: z.int().min(0).max(65_535).default(0),
+  page: z.boolean().default(true),
+  maxConnections: z.int().min(1).default(1_024),
+})

@@ -1,0 +1,113 @@
+// The routes of an engine and the page that shows them, as a server of their own over node:http.
+import { ErrandError } from '../../errors.ts'
+import { parse } from '../../parse.ts'
+import { createHttp, type HttpHandler } from '../http/create-http.ts'
+import { type CheckedHttpOptions, type HttpEngine, type HttpOptions, httpOptionsSchema } from '../http/http-options.ts'
+import { principalOf } from '../http/principal.ts'
+import { Refusal } from '../http/problem.ts'
+import { type DoorOptions, hostsAt, isLoopbackAddress } from '../web/door.ts'
+import { makeToken } from '../web/made-token.ts'
+import { type FetchFunction, listen, type Place, toNodeListener } from '../web/node-server.ts'
+import { type PageFiles, readPage } from './page-files.ts'
+import { createPageSession } from './page-session.ts'
+import { type ServeOptions, serveOptionsSchema } from './serve-options.ts'
+import { createSite } from './site.ts'
+
+export interface ErrandServer {
+  /** Where clients connect to, and where the page is: `http://127.0.0.1:4711`. */
+  readonly url: string
+  /** What clients must send as `Authorization: Bearer …`; undefined where `authenticate` judges, or nobody does. */
+  readonly token: string | undefined
+  /** Ends all streams, takes no more requests, and waits up to two seconds for the answers that are under way. The engine stays open. */
+  close(): Promise<void>
+}
+
+/**
+ * Serves an engine over HTTP: the routes of `createHttp`, and at `/` a page to watch and command it. Without `token` and
+ * `authenticate` a token is made, and stands in what this resolves to. Resolves when it listens.
+ *
+ * @example
+ * const server = await serve(engine, { port: 4711 })
+ * console.log(`${server.url}/#token=${server.token}`)
+ *
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT; FORBIDDEN for an address that others can reach, with `token: false`. What the
+ *   system says of an address that it does not give.
+ */
+export async function serve(engine: HttpEngine, options: ServeOptions = {}): Promise<ErrandServer> {
+  const { host, port, page, maxConnections, ...given } = parse(serveOptionsSchema, options, 'serve')
+  const settings = withToken(given as HttpOptions)
+  const checked = parse(httpOptionsSchema, settings, 'serve')
+  requireGuard(host, checked)
+  const files = page ? await readPage() : undefined
+  let routes: HttpHandler | undefined
+  const server = await listen({
+    host,
+    port,
+    limits: { connections: maxConnections },
+    clock: checked.clock,
+    listener: (place) => {
+      const allowedHosts = checked.allowedHosts ?? hostsAt(place.host, place.port)
+      routes = createHttp(engine, { ...settings, allowedHosts })
+      const fetch = page ? siteOf(checked, { allowedHosts, place, files, routes }) : routes
+      return toNodeListener(fetch, checked.onError, { stallMs: checked.stallMs, clock: checked.clock })
+    },
+  })
+  return {
+    url: server.url,
+    token: checked.token === false ? undefined : checked.token,
+    close: () => server.close(async () => routes?.close()),
+  }
+}
+
+function withToken(given: HttpOptions): HttpOptions {
+  return given.token === undefined && given.authenticate === undefined ? { ...given, token: makeToken() } : given
+}
+
+function requireGuard(host: string, { token }: CheckedHttpOptions): void {
+  if (token !== false || isLoopbackAddress(host)) return
+  throw new ErrandError(
+    'FORBIDDEN',
+    `Serving at ${host} without a token would let everybody on the network do everything. Give a token, or serve at 127.0.0.1.`,
+    { host },
+  )
+}
+
+interface SiteParts {
+  allowedHosts: readonly string[]
+  place: Place
+  files: PageFiles | undefined
+  routes: FetchFunction
+}
+
+function siteOf(checked: CheckedHttpOptions, { allowedHosts, place, files, routes }: SiteParts): FetchFunction {
+  const { token, allowedOrigins, onError } = checked
+  const door: DoorOptions = { allowedHosts, allowedOrigins }
+  return createSite({
+    door,
+    admits: (request) => brings(request, checked),
+    // Where nothing is given that outlasts the process, a cookie does not, either.
+    session: createPageSession(typeof token === 'string' ? token : makeToken(), place.port),
+    page: files,
+    routes,
+    readable: ['/docs', '/openapi.json'],
+    vouchFor: (request) => (typeof token === 'string' ? withBearer(request, token) : undefined),
+    onError,
+  })
+}
+
+/** Whether a request itself brings credentials that are known. @throws what `authenticate` throws. */
+async function brings(request: Request, checked: CheckedHttpOptions): Promise<boolean> {
+  try {
+    await principalOf(request, checked)
+    return true
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 401) return false
+    throw error
+  }
+}
+
+function withBearer(request: Request, token: string): Request {
+  const headers = new Headers(request.headers)
+  headers.set('authorization', `Bearer ${token}`)
+  return new Request(request, { headers })
+}

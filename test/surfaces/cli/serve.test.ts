@@ -1,0 +1,154 @@
+// `errand serve`, the built program: it works on its ledger while it serves it, tells its token once, and lets go when it is told to.
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { loadServe } from '../../../src/surfaces/serve/load-serve.ts'
+import { type ErrandProcess, Workplace } from './workplace.ts'
+
+const token = 'a-token-that-is-long-enough-for-the-door'
+
+async function serving(place: Workplace, ...args: string[]): Promise<{ process: ErrandProcess; url: string }> {
+  place.write('token', `${token}\n`)
+  const process = place.start('serve', '--port', '0', '--token-file', 'token', ...args)
+  await process.printed(/^http:\S+$/m)
+  return { process, url: /^http:\S+$/m.exec(process.text())?.[0] ?? '' }
+}
+
+async function ask(url: string, path: string, body?: object): Promise<any> {
+  const authorization = `Bearer ${token}`
+  const post = {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { authorization, 'content-type': 'application/json' },
+  }
+  const response = await fetch(url + path, body === undefined ? { headers: { authorization } } : post)
+  return await response.json()
+}
+
+/** Waits, by the routes, until it is settled. */
+async function settled(url: string, taskId: string): Promise<any> {
+  await ask(url, '/abilities/task:wait', { taskIds: [taskId] })
+  return (await ask(url, `/tasks/${taskId}`)).task
+}
+
+/** Reads a stream until it has told this. */
+async function said(stream: Response, pattern: RegExp): Promise<void> {
+  let all = ''
+  for await (const chunk of stream.body ?? []) {
+    all += Buffer.from(chunk).toString()
+    if (pattern.test(all)) return
+  }
+  throw new Error(`It ended without telling ${pattern}: ${all}`)
+}
+
+describe('errand serve', () => {
+  test('works on what is there and on what comes in, with the files and models that it is given', async () => {
+    await using place = new Workplace()
+    place.write('script.json', JSON.stringify([{ text: 'The answer is 42.' }]))
+    await place.errand('add', 'before', '--run', 'echo before > before.txt')
+    const { process, url } = await serving(place, '--model', 'script:script.json')
+    const { taskId } = await ask(url, '/tasks', { executor: 'shell', input: { run: 'echo hello' } })
+    expect(await settled(url, taskId)).toMatchObject({ status: 'completed', result: { stdout: 'hello\n' } })
+    const { taskId: goalId } = await ask(url, '/tasks', { goal: 'What is the answer?' })
+    expect(await settled(url, goalId)).toMatchObject({ status: 'completed', result: 'The answer is 42.' })
+    const before = await place.task('before')
+    await settled(url, before.id)
+    expect(place.lines('before.txt')).toEqual(['before'])
+    process.kill('SIGTERM')
+    expect(await process.ended).toEqual({
+      code: 130,
+      out: `${url}\n`,
+      err: expect.stringMatching(/\nStopping: .*\n$/) as string,
+    })
+  })
+
+  test('that is stopped in the midst of a command lets go of it, and the next one goes on', async () => {
+    await using place = new Workplace()
+    const first = await serving(place)
+    const { taskId } = await ask(first.url, '/tasks', {
+      executor: 'shell',
+      input: { run: 'echo started | tee -a log; test -e go || exec sleep 600; echo done >> log' },
+    })
+    const stream = await fetch(`${first.url}/tasks/${taskId}/stream`, { headers: { authorization: `Bearer ${token}` } })
+    await said(stream, /"started\\n"/)
+    first.process.kill('SIGINT')
+    expect((await first.process.ended).code).toBe(130)
+    expect(await place.task('shell')).toMatchObject({ status: 'waiting', statusReason: 'released' })
+    place.write('go', '')
+    const second = await serving(place)
+    expect(await settled(second.url, taskId)).toMatchObject({ status: 'completed' })
+    expect(place.lines('log')).toEqual(['started', 'started', 'done'])
+    second.process.kill('SIGINT')
+    await second.process.ended
+  })
+
+  test('with --no-work only serves, and leaves what is ready to others', async () => {
+    await using place = new Workplace()
+    const { process, url } = await serving(place, '--no-work', '--no-page')
+    const { taskId } = await ask(url, '/tasks', { executor: 'shell', input: { run: 'true' } })
+    expect(await ask(url, '/status')).toMatchObject({ working: false })
+    expect((await ask(url, `/tasks/${taskId}`)).task).toMatchObject({ status: 'submitted' })
+    expect((await fetch(url, { headers: { authorization: `Bearer ${token}` } })).status).toBe(404)
+    process.kill('SIGINT')
+    await process.ended
+  })
+
+  test('makes a token where none is given and tells it once; one that is given is told nowhere', async () => {
+    await using place = new Workplace()
+    for (const [flags, told] of [
+      [[], /^http:\/\/127\.0\.0\.1:\d+\ntoken: [a-z2-7]{52}\n$/],
+      [['--json'], /^\{"url":"http:\/\/127\.0\.0\.1:\d+","token":"[a-z2-7]{52}"\}\n$/],
+    ] as const) {
+      const process = place.start('serve', '--port', '0', '--no-work', ...flags)
+      await process.printed(/token.*[a-z2-7]{52}/)
+      process.kill('SIGINT')
+      const { out, err } = await process.ended
+      expect(out).toMatch(told)
+      expect(err).toMatch(/^Stopping/)
+    }
+    const given = await serving(place, '--no-work')
+    given.process.kill('SIGINT')
+    const ended = await given.process.ended
+    expect(ended.out + ended.err).not.toContain(token)
+  })
+
+  test('says so when somebody else has the port', async () => {
+    await using place = new Workplace()
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    const { code, err } = await place.errand('serve', '--port', `${port}`)
+    other.close()
+    expect({ code, err: err.split('\n').at(-2) }).toEqual({
+      code: 2,
+      err: expect.stringMatching(/^errand: Cannot listen there: .*EADDRINUSE.*--port/) as string,
+    })
+  })
+
+  test.each([
+    ['a port that is none', ['--port', 'x'], /--port takes/],
+    ['a port beyond all', ['--port', '65536'], /port/],
+    ['no slots', ['--max', '0'], /--max takes/],
+    ['a token that is too short', ['--token-file', 'short'], /32/],
+    ['a token that is not there', ['--token-file', 'none'], /Cannot read the token/],
+    ['a model without a key', ['--model', 'openai:gpt-5-mini'], /OPENAI_API_KEY/],
+    ['what it does not know', ['--prot', '1'], /--port/],
+  ])('refuses %s, before anything begins', async (_what, args, words) => {
+    await using place = new Workplace()
+    place.write('short', 'short')
+    const { code, err } = await place.errand('serve', ...args)
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(words) as string })
+  })
+
+  test('says which package is missing', async () => {
+    const missing = Object.assign(new Error("Cannot find package 'hono' imported from x"), {
+      code: 'ERR_MODULE_NOT_FOUND',
+    })
+    await expect(loadServe(() => Promise.reject(missing))).rejects.toMatchObject({
+      code: 'NOT_OFFERED',
+      message: expect.stringContaining('npm install hono') as string,
+    })
+    const other = new Error('broken')
+    await expect(loadServe(() => Promise.reject(other))).rejects.toBe(other)
+  })
+})
