@@ -1,0 +1,35 @@
+// The process: the arguments, the keys, the start, and the signals. The service itself is in service.ts.
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import { apiKeysSchema } from './api-keys.ts'
+import { startService } from './service.ts'
+
+const { values } = parseArgs({
+  options: {
+    ledger: { type: 'string', default: 'releases.db' },
+    port: { type: 'string', default: '0' },
+  },
+})
+const port = z.coerce.number().int().min(0).max(65_535).parse(values.port)
+// Never from the command line: every user of the machine can read that.
+const keys = apiKeysSchema.parse(JSON.parse(process.env['API_KEYS'] ?? '[]'))
+
+const service = await startService({ ledger: values.ledger, port, keys })
+console.log(`Listening on ${service.url}`)
+
+let isStopping = false
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  process.on(signal, () => {
+    // A second one ends the process at once; for the ledger that is `kill -9`, and nothing is lost by it.
+    if (isStopping) process.exit(1)
+    isStopping = true
+    console.log(`${signal}: stopping`)
+    service.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        console.error(error)
+        process.exit(1)
+      },
+    )
+  })
+}

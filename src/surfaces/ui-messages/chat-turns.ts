@@ -1,0 +1,126 @@
+// A chat as tasks: each turn is worked on by one, which takes messages as long as it is open; what is said after it has completed
+// begins another, which is given what the ones before it came to.
+import { createHash } from 'node:crypto'
+import type { Bus } from '../../bus/bus.ts'
+import type { Caller } from '../../bus/caller.ts'
+import type { TaskStatus } from '../../entities/task.ts'
+import { isSettled } from '../../entities/task.ts'
+import type { ChatRequest } from './chat-request.ts'
+
+/** What a turn may be created with, beside what makes it one of the chat: fields of `task:submit`. */
+export type TurnTask = Readonly<Record<string, unknown>>
+
+interface Row {
+  id: string
+  status: TaskStatus
+  tags: string[]
+}
+
+interface EventPage {
+  events: Array<{ seq: number; type: string; data: Record<string, unknown> }>
+  next: number | null
+}
+
+/** Results of so many turns are given to the next one. */
+const mostRemembered = 50
+const pageSize = 1_000
+
+export class ChatTurns {
+  readonly #bus: Bus
+  readonly #caller: Caller
+  /** What all tasks of the chat have, and no others: made of its owner and its id, whatever letters these have. */
+  readonly #tag: string
+
+  constructor(bus: Bus, caller: Caller, chatId: string) {
+    this.#bus = bus
+    this.#caller = caller
+    this.#tag = `chat:${hashOf([caller.owner ?? '', chatId])}`
+  }
+
+  /** The task that the latest turn is worked on by, if something goes on with it. */
+  async goingOn(): Promise<string | undefined> {
+    const last = (await this.#tasks()).at(-1)
+    return last !== undefined && goesOn(last.status) ? last.id : undefined
+  }
+
+  /** Does what was asked; resolves to the task that answers. */
+  async say(request: ChatRequest, task: TurnTask): Promise<string> {
+    for (;;) {
+      const tasks = await this.#tasks()
+      const taskId = await this.#sayTo(tasks.at(-1), tasks, request, task)
+      // It ended in the very moment: look again.
+      if (taskId !== undefined) return taskId
+    }
+  }
+
+  /** The position of the last thing that somebody said to the task; 0 for nothing. */
+  async saidAt(taskId: string): Promise<number> {
+    let before: number | null = Number.MAX_SAFE_INTEGER
+    while (before !== null) {
+      const page: EventPage = await this.#call('event:list', { taskId, before, limit: pageSize })
+      const said = page.events.find(({ type, data }) => type === 'message.appended' && data['role'] === 'user')
+      if (said !== undefined) return said.seq
+      before = page.next
+    }
+    return 0
+  }
+
+  async #sayTo(last: Row | undefined, tasks: Row[], request: ChatRequest, task: TurnTask): Promise<string | undefined> {
+    const { messageId, text, isAgain } = request
+    if (last === undefined) return this.#begin(tasks, request, task)
+    // The same request again: what it began answers it.
+    if (!isAgain && last.tags.includes(turnTag(messageId))) return last.id
+    if (isSettled(last.status) && last.status !== 'failed') return this.#begin(tasks, request, task)
+    if (isAgain && last.status === 'failed') {
+      await this.#call('task:retry', { taskId: last.id })
+      return last.id
+    }
+    const { success } = await this.#call<{ success: boolean }>('task:send', {
+      taskId: last.id,
+      message: text,
+      retry: true,
+    })
+    if (!success) return undefined
+    if (last.status === 'paused') await this.#call('task:resume', { taskId: last.id })
+    return last.id
+  }
+
+  async #begin(tasks: Row[], { messageId, text, isAgain }: ChatRequest, task: TurnTask): Promise<string> {
+    const completed = tasks.filter(({ status }) => status === 'completed').slice(-mostRemembered)
+    const created = await this.#call<{ taskId: string }>('task:submit', {
+      ...task,
+      goal: text,
+      tags: [this.#tag, turnTag(messageId)],
+      blockedBy: completed.map(({ id }) => id),
+      key: `${this.#tag}:${hashOf([messageId, isAgain ? tasks.length : 0])}`,
+    })
+    return created.taskId
+  }
+
+  async #tasks(): Promise<Row[]> {
+    const rows: Row[] = []
+    for (let after: number | null = 0; after !== null; ) {
+      const page: { tasks: Row[]; next: number | null } = await this.#call('task:rows', { tag: this.#tag, after })
+      rows.push(...page.tasks)
+      after = page.next
+    }
+    return rows
+  }
+
+  async #call<T>(abilityId: string, input: object): Promise<T> {
+    return (await this.#bus.call(abilityId, input, { caller: this.#caller })) as T
+  }
+}
+
+/** Nobody has to set it going. */
+function goesOn(status: TaskStatus): boolean {
+  return !isSettled(status) && status !== 'input_required' && status !== 'paused'
+}
+
+function turnTag(messageId: string): string {
+  return `turn:${hashOf([messageId])}`
+}
+
+function hashOf(parts: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
+}

@@ -1,0 +1,86 @@
+// The turn of a task as a stream of chunks, and as an answer over HTTP.
+import type { Engine, StreamItem } from '../../api.ts'
+import type { Caller } from '../../bus/caller.ts'
+import { ErrandError } from '../../errors.ts'
+import { toServerSentEvents, type UiMessageChunk, uiMessageHeaders } from './chunks.ts'
+import { Turn } from './turn.ts'
+
+/** What is needed of an engine. */
+export type ChattingEngine = Pick<Engine, 'bus'>
+
+export interface UiMessageStreamOptions {
+  /** The position of the feed after which the turn begins. Default 0: all that the task has done. */
+  after?: number
+  /** What the message is called. Default: made of the task's id and `after`, so the same when the turn is told again. */
+  messageId?: string
+  /** Ends the stream; the task goes on. */
+  signal?: AbortSignal
+  /** Who watches. Default: the program itself. */
+  caller?: Caller
+  /** Gets what went wrong inside, which the stream only says has. Default: nobody. */
+  onError?: (error: unknown) => void
+}
+
+/**
+ * A turn of a task as a UI message stream of the AI SDK: text and tool calls in steps, `data-errand-state`, `data-errand-question` and
+ * `data-errand-progress`. It ends when the task has ended, asks something, or is paused. Nothing is read ahead of its reader.
+ *
+ * @example
+ * const stream = toUiMessageStream(engine, task.id)
+ * for await (const message of readUIMessageStream({ stream })) render(message)
+ */
+export function toUiMessageStream(
+  { bus }: ChattingEngine,
+  taskId: string,
+  { after = 0, messageId = `${taskId}-${after}`, signal, caller, onError = () => {} }: UiMessageStreamOptions = {},
+): ReadableStream<UiMessageChunk> {
+  const aborting = new AbortController()
+  const stop = () => aborting.abort()
+  if (signal?.aborted) stop()
+  signal?.addEventListener('abort', stop, { once: true })
+  const options = { signal: aborting.signal, ...(caller === undefined ? {} : { caller }) }
+  const items = bus.stream('task:watch', { taskId, after }, options) as AsyncIterable<StreamItem>
+  const chunks = chunksOf(items, new Turn(messageId), aborting.signal, onError)
+  const release = () => {
+    signal?.removeEventListener('abort', stop)
+    stop()
+  }
+  return new ReadableStream<UiMessageChunk>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next()
+        if (done !== true) controller.enqueue(value)
+        else {
+          release()
+          controller.close()
+        }
+      },
+      cancel: release,
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/** The same as an answer over HTTP. */
+export function uiMessageResponse(engine: ChattingEngine, taskId: string, options?: UiMessageStreamOptions): Response {
+  return new Response(toServerSentEvents(toUiMessageStream(engine, taskId, options)), { headers: uiMessageHeaders })
+}
+
+async function* chunksOf(
+  items: AsyncIterable<StreamItem>,
+  turn: Turn,
+  signal: AbortSignal,
+  onError: (error: unknown) => void,
+): AsyncGenerator<UiMessageChunk, void, undefined> {
+  try {
+    for await (const item of items) {
+      yield* turn.take(item)
+      if (turn.over) return
+    }
+  } catch (error) {
+    if (signal.aborted) return
+    const isRefusal = ErrandError.isInstance(error)
+    if (!isRefusal) onError(error)
+    yield { type: 'error', errorText: isRefusal ? error.message : 'Something went wrong here.' }
+  }
+}

@@ -1,0 +1,18 @@
+// Our chunks are what the AI SDK takes, and its readers take our streams.
+import type { UIMessageChunk } from 'ai'
+import { readUIMessageStream } from 'ai'
+import { expectTypeOf } from 'vitest'
+import { createChat, toUiMessageStream, type UiMessageChunk } from '../../../src/surfaces/ui-messages/index.ts'
+
+declare const engine: Parameters<typeof createChat>[0]
+
+expectTypeOf<UiMessageChunk>().toExtend<UIMessageChunk>()
+expectTypeOf(toUiMessageStream(engine, 'task-1')).toExtend<ReadableStream<UIMessageChunk>>()
+readUIMessageStream({ stream: toUiMessageStream(engine, 'task-1') })
+
+createChat(engine, { authenticate: false })
+createChat(engine, { authenticate: () => ({ owner: 'ann' }), task: { systemPrompt: 'You are brief.' } })
+// @ts-expect-error who may chat has to be said
+createChat(engine, {})
+// @ts-expect-error a user has an owner
+createChat(engine, { authenticate: () => ({ name: 'ann' }) })
