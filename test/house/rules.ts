@@ -118,6 +118,10 @@ export const publicTypesAreOurOwn: Rule = (files) => {
     'dist/vocabularies/day1.d.ts',
     'dist/ai/durable.d.ts',
     'dist/surfaces/mcp/index.d.ts',
+    'dist/surfaces/http/index.d.ts',
+    'dist/surfaces/repl/index.d.ts',
+    'dist/surfaces/ui-messages/index.d.ts',
+    'dist/surfaces/inspector/index.d.ts',
   ]).flatMap((file) =>
     named(file)
       .filter((specifier) => hidden.includes(packageOf(specifier)))
