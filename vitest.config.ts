@@ -15,6 +15,7 @@ const longest = [
   'test/engine/two-engines.test.ts',
   'test/ledger/postgres.test.ts',
   'test/engine/model.test.ts',
+  'test/page/browser/page.test.ts',
 ].map(pathOf)
 
 /** They begin first: where no run has left its times vitest goes by size, and the last of these would keep one core busy alone. */
