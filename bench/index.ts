@@ -4,7 +4,9 @@ import { board } from './board/board.ts'
 import { cancel } from './cancel.ts'
 import { claims } from './claims.ts'
 import { heap } from './heap.ts'
+import { inspect } from './inspect.ts'
 import { memory } from './memory.ts'
+import { page } from './page/page.ts'
 import { startup } from './startup.ts'
 import { throughput } from './throughput.ts'
 
@@ -16,3 +18,5 @@ await claims()
 await board()
 await memory()
 await agentStep()
+await inspect()
+await page()

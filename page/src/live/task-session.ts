@@ -1,0 +1,179 @@
+// Everything about the one task that is looked at, kept up to date while it is: read again when the feed tells of it, and what its
+// run says is heard as it is said.
+
+import { signal } from '@preact/signals'
+import { LiveText } from '../model/conversation.ts'
+import { atMostEvery, type Beat } from '../model/frames.ts'
+import type {
+  Call,
+  EventPage,
+  Message,
+  Problem,
+  RunRecord,
+  ShownTask,
+  StreamItem,
+  TaskEvent,
+  TeamContext,
+  Why,
+} from '../model/wire.ts'
+import { type ApiClient, ApiError, problemOf } from './api-client.ts'
+import { followSource, type SourceBeat } from './event-source.ts'
+
+const readEveryMs = 300
+const pageSize = 1_000
+
+export class TaskSession {
+  readonly id: string
+  readonly shown = signal<ShownTask | null>(null)
+  readonly why = signal<Why | null>(null)
+  readonly runs = signal<RunRecord[]>([])
+  readonly calls = signal<Call[]>([])
+  readonly messages = signal<Message[]>([])
+  readonly events = signal<TaskEvent[]>([])
+  readonly team = signal<TeamContext | null>(null)
+  /** What cannot be shown, and why: the task itself, or a part of it. */
+  readonly problem = signal<Problem | null>(null)
+  /** What is being said, by message. */
+  readonly liveTexts = signal<LiveText['texts']>(new Map())
+  readonly #live = new LiveText()
+  readonly #api: ApiClient
+  readonly #beat: Beat & SourceBeat
+  readonly #closed = new AbortController()
+  readonly #readSoon: () => void
+  #closeStream: () => void = () => {}
+  #streaming = false
+  #reading: Promise<void> | undefined
+  #queued: Promise<void> | undefined
+  #lastMessage = 0
+
+  constructor(id: string, api: ApiClient, beat: Beat & SourceBeat) {
+    this.id = id
+    this.#api = api
+    this.#beat = beat
+    this.#readSoon = atMostEvery(beat, readEveryMs, () => void this.read())
+    void this.read()
+  }
+
+  close(): void {
+    this.#closed.abort()
+    this.#closeStream()
+  }
+
+  /** The feed has told of this task. */
+  hear(event: TaskEvent): void {
+    if (event.taskId === this.id) this.#readSoon()
+  }
+
+  /** Reads what has changed. A wish that comes meanwhile is one more reading: the one under way may have missed its cause. */
+  read(): Promise<void> {
+    if (this.#reading === undefined) {
+      this.#reading = this.#readOnce().finally(() => {
+        this.#reading = undefined
+      })
+      return this.#reading
+    }
+    this.#queued ??= this.#reading.then(() => {
+      this.#queued = undefined
+      return this.read()
+    })
+    return this.#queued
+  }
+
+  async #readOnce(): Promise<void> {
+    if (this.#closed.signal.aborted) return
+    try {
+      await this.#readParts()
+      this.problem.value = null
+    } catch (error) {
+      if (!this.#closed.signal.aborted) this.problem.value = problemOf(error)
+    }
+  }
+
+  async #readParts(): Promise<void> {
+    const path = `tasks/${encodeURIComponent(this.id)}`
+    const get = <T>(part: string, query = {}) => this.#api.get<T>(`${path}${part}`, query, this.#closed.signal)
+    const shown = await get<ShownTask>('')
+    this.shown.value = shown
+    const [why, { runs }, { calls }] = await Promise.all([
+      get<Why>('/why'),
+      get<{ runs: RunRecord[] }>('/runs'),
+      get<{ calls: Call[] }>('/calls'),
+      this.#readMessages(get),
+      this.#readEvents(get),
+      this.#readTeam(get),
+    ])
+    this.why.value = why
+    this.runs.value = runs
+    this.calls.value = calls
+    this.#listen(shown)
+  }
+
+  async #readMessages(get: <T>(part: string, query?: object) => Promise<T>): Promise<void> {
+    for (;;) {
+      const page = await get<{ messages: Message[]; next: number }>('/messages', {
+        after: this.#lastMessage,
+        limit: pageSize,
+      })
+      if (page.messages.length > 0) this.messages.value = [...this.messages.value, ...page.messages]
+      this.#lastMessage = page.next
+      if (page.messages.length < pageSize) return
+    }
+  }
+
+  async #readEvents(get: <T>(part: string, query?: object) => Promise<T>): Promise<void> {
+    for (;;) {
+      const after = this.events.value.at(-1)?.seq ?? 0
+      const page = await get<EventPage>('/events', { after, limit: pageSize })
+      if (page.events.length > 0) this.events.value = [...this.events.value, ...page.events]
+      if (page.next === null) return
+    }
+  }
+
+  /** Memory may be switched off, or not be for this token: the rest of the page does not depend on it. */
+  async #readTeam(get: <T>(part: string) => Promise<T>): Promise<void> {
+    try {
+      this.team.value = await get<TeamContext>('/context')
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      this.team.value = null
+    }
+  }
+
+  /** From what has been read on. A task that has ended says nothing more. */
+  #listen({ task, seq }: ShownTask): void {
+    const ended = task.completedAt !== null
+    if (this.#streaming || ended || this.#closed.signal.aborted) return
+    this.#streaming = true
+    const over = () => {
+      this.#streaming = false
+    }
+    this.#closeStream = followSource({
+      lastId: String(seq),
+      open: (lastId, signal) =>
+        this.#api.send('GET', `tasks/${encodeURIComponent(this.id)}/stream`, {
+          query: { after: lastId },
+          headers: { accept: 'text/event-stream', ...(lastId === null ? {} : { 'last-event-id': lastId }) },
+          signal,
+        }),
+      onEvent: ({ data }) => this.#take(JSON.parse(data) as StreamItem),
+      onRefused: over,
+      onEnd: over,
+      beat: this.#beat,
+    })
+  }
+
+  #say(item: StreamItem): void {
+    if (this.#live.apply(item)) this.liveTexts.value = new Map(this.#live.texts)
+  }
+
+  /** A message that is stored is read before its pieces go: the text never flickers. */
+  #take(item: StreamItem): void {
+    if (item.type === 'content') {
+      this.#say(item)
+    } else if (item.type === 'message' || item.type === 'end') {
+      void this.read().finally(() => {
+        this.#say(item)
+      })
+    }
+  }
+}

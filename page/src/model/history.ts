@@ -1,0 +1,117 @@
+// A task's life as its events tell it: how it stood at a position, and the way that it took through its states.
+
+import type { TaskEventName } from '../../../src/machines/task-machine.ts'
+import { textIn } from './event-data.ts'
+import { eventBetween } from './lifecycle.ts'
+import type { TaskEvent, TaskStatus } from './wire.ts'
+
+/** One step through the state chart. */
+export interface PathStep {
+  /** Counts from 1. */
+  n: number
+  from: TaskStatus
+  to: TaskStatus
+  /** As the machine names it; null where the table has no such edge. */
+  event: TaskEventName | null
+  at: number
+  seq: number
+}
+
+/** Events up to a position of the feed; all without one. */
+export function upTo(events: readonly TaskEvent[], position: number | null): TaskEvent[] {
+  return position === null ? [...events] : events.filter(({ seq }) => seq <= position)
+}
+
+/** The edges that the task went along, in order. A failure with attempts left is two of them. */
+export function pathTaken(events: readonly TaskEvent[]): PathStep[] {
+  const steps: PathStep[] = []
+  let stands: TaskStatus | undefined
+  for (const { data, at, seq } of events) {
+    const to = data['status'] as TaskStatus | undefined
+    if (to === undefined) continue
+    const from = stands
+    stands = to
+    if (from === undefined || from === to) continue
+    steps.push({ n: steps.length + 1, from, to, event: eventBetween(from, to) ?? null, at, seq })
+  }
+  return steps
+}
+
+/** A task as it stood, as far as its events tell. */
+export interface Standing {
+  name: string
+  status: TaskStatus
+  attempt: number
+  run: number
+  owner: string | null
+  progress: { fraction: number; note: string | null } | null
+  error: { code: string; message: string } | null
+  at: number
+  seq: number
+}
+
+/** How a task stood after these events; undefined before its first. */
+export function standingAfter(events: readonly TaskEvent[]): Standing | undefined {
+  let standing: Standing | undefined
+  for (const event of events) standing = after(standing, event)
+  return standing
+}
+
+function after(before: Standing | undefined, { type, data, at, seq }: TaskEvent): Standing {
+  const standing: Standing = {
+    ...(before ?? { attempt: 1, run: 0, owner: null, progress: null, error: null }),
+    name: textIn(data, 'name') || (before?.name ?? ''),
+    status: (data['status'] as TaskStatus | undefined) ?? before?.status ?? 'submitted',
+    at,
+    seq,
+  }
+  if (typeof data['attempt'] === 'number') standing.attempt = data['attempt']
+  if (typeof data['run'] === 'number') standing.run = data['run']
+  switch (type) {
+    case 'progress.reported':
+      return {
+        ...standing,
+        progress: { fraction: Number(data['fraction']), note: (data['note'] as string | null) ?? null },
+      }
+    case 'task.failed':
+      return { ...standing, error: (data['error'] as Standing['error']) ?? null }
+    case 'task.retried':
+      return { ...standing, error: null, progress: null }
+    case 'task.claimed':
+      return { ...standing, owner: (data['owner'] as string | null) ?? null }
+    case 'task.released':
+      return { ...standing, owner: null }
+    default:
+      return standing
+  }
+}
+
+const longestNote = 160
+
+/** What an event says beyond its type, in one line. */
+export function noteOf({ type, data }: TaskEvent): string {
+  const note = plainNote(type, data)
+  return note.length > longestNote ? `${note.slice(0, longestNote)}…` : note
+}
+
+function plainNote(type: TaskEvent['type'], data: Record<string, unknown>): string {
+  const error = data['error'] as { code?: string; message?: string } | undefined
+  if (error !== undefined && error !== null) return `${error.code ?? ''}: ${error.message ?? ''}`
+  switch (type) {
+    case 'call.started':
+    case 'call.completed':
+      return textIn(data, 'tool')
+    case 'question.asked':
+      return textIn(data, 'question')
+    case 'task.answered':
+      return JSON.stringify(data['answer'] ?? null)
+    case 'progress.reported':
+      return `${Math.round(Number(data['fraction']) * 100)} %${data['note'] ? `, ${textIn(data, 'note')}` : ''}`
+    case 'task.updated':
+      return Array.isArray(data['changed']) ? `changed: ${data['changed'].join(', ')}` : ''
+    case 'task.claimed':
+      return textIn(data, 'owner')
+    default:
+      return typeof data['reason'] === 'string' ? data['reason'] : ''
+  }
+}

@@ -1,0 +1,57 @@
+// The states of a task as people see them, and what may be done in each: read from the engine's own transition table.
+
+import { isSettled, type TaskStatus, taskStatuses } from '../../../src/entities/task.ts'
+import { acceptedEvents, eventBetween } from '../../../src/machines/task-machine.ts'
+
+export { acceptedEvents, eventBetween, isSettled, taskStatuses }
+
+export interface StateLook {
+  /** Tells the state to whoever cannot tell colours apart. */
+  glyph: string
+  word: string
+}
+
+export const stateLooks: Readonly<Record<TaskStatus, StateLook>> = {
+  submitted: { glyph: '○', word: 'submitted' },
+  working: { glyph: '▶', word: 'working' },
+  paused: { glyph: '‖', word: 'paused' },
+  input_required: { glyph: '?', word: 'input required' },
+  waiting: { glyph: '…', word: 'waiting' },
+  completed: { glyph: '✓', word: 'completed' },
+  failed: { glyph: '✕', word: 'failed' },
+  canceled: { glyph: '⊘', word: 'canceled' },
+}
+
+/** What a person may do to a task from the page. */
+export const actions = ['start', 'answer', 'pause', 'resume', 'retry', 'send', 'priority', 'cancel'] as const
+export type Action = (typeof actions)[number]
+
+export const actionWords: Readonly<Record<Action, string>> = {
+  start: 'Start',
+  answer: 'Answer',
+  pause: 'Pause',
+  resume: 'Resume',
+  retry: 'Retry',
+  send: 'Send message',
+  priority: 'Change priority',
+  cancel: 'Cancel',
+}
+
+/** Actions that are no events of the machine, and when they make sense: a message reaches nobody once the work has ended. */
+const beside: Readonly<Partial<Record<Action, (status: TaskStatus) => boolean>>> = {
+  send: (status) => !isSettled(status),
+  priority: (status) => !isSettled(status),
+}
+
+/** Why an action is not possible now, in words; null when it is. */
+export function whyNot(action: Action, task: { status: TaskStatus }): string | null {
+  const possible = beside[action]?.(task.status) ?? acceptedEvents(task.status).some((event) => event === action)
+  if (possible) return null
+  const accepted = actions.filter((each) => whyNotByTable(each, task.status) === null)
+  const instead = accepted.length === 0 ? 'nothing more can be done' : `possible: ${accepted.join(', ')}`
+  return `It is ${stateLooks[task.status].word}; ${instead}.`
+}
+
+function whyNotByTable(action: Action, status: TaskStatus): string | null {
+  return acceptedEvents(status).some((event) => event === action) ? null : status
+}

@@ -1,0 +1,27 @@
+// Where one is on the page, as it stands behind the # of its address.
+
+export type Route = { view: 'overview' } | { view: 'task'; id: string } | { view: 'new'; parentId: string | null }
+
+export function routeOf(hash: string): Route {
+  const [path = '', query = ''] = hash.replace(/^#/, '').split('?')
+  const [first, second] = path.split('/').filter(Boolean)
+  if (first === 'task' && second !== undefined) return { view: 'task', id: decoded(second) }
+  if (first === 'new') return { view: 'new', parentId: new URLSearchParams(query).get('parent') }
+  return { view: 'overview' }
+}
+
+/** A link somebody mistyped is not to break the page. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+export function linkTo(route: Route): string {
+  if (route.view === 'task') return `#/task/${encodeURIComponent(route.id)}`
+  if (route.view === 'new')
+    return route.parentId === null ? '#/new' : `#/new?parent=${encodeURIComponent(route.parentId)}`
+  return '#/'
+}

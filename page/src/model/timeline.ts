@@ -1,0 +1,202 @@
+// When a task ran, called, asked and waited, as bars and marks on lanes. Places are fractions of the range that is shown.
+
+import { textIn } from './event-data.ts'
+import type { Call, RunRecord, TaskEvent } from './wire.ts'
+
+export interface Range {
+  from: number
+  to: number
+}
+
+export interface Bar {
+  id: string
+  kind: 'run' | 'call' | 'rest'
+  /** Outcome of a run, status of a call, state of a rest. */
+  status: string
+  label: string
+  from: number
+  /** Null while it goes on. */
+  to: number | null
+  lane: number
+}
+
+export interface Mark {
+  id: string
+  kind: 'question' | 'answer' | 'failure' | 'claim'
+  label: string
+  at: number
+  lane: number
+}
+
+export interface Timeline {
+  /** What each lane holds, from top to bottom. */
+  lanes: string[]
+  bars: Bar[]
+  marks: Mark[]
+  /** From the first thing that happened to the last, or to now while something goes on. */
+  range: Range
+}
+
+const mostCallLanes = 6
+
+export interface TimelineSource {
+  runs: readonly RunRecord[]
+  calls: readonly Call[]
+  events: readonly TaskEvent[]
+  /** Epoch milliseconds; the end of what goes on. */
+  now: number
+}
+
+export function timelineOf({ runs, calls, events, now }: TimelineSource): Timeline {
+  const attempts = [...new Set(runs.map(({ attempt }) => attempt))].sort((a, b) => a - b)
+  const laneOfAttempt = new Map(attempts.map((attempt, index) => [attempt, index]))
+  const restLane = attempts.length
+  const firstCallLane = restLane + 1
+  const runBars = runs.map((run) => toRunBar(run, laneOfAttempt.get(run.attempt) ?? 0))
+  const restBars = restsOf(events).map((bar) => ({ ...bar, lane: restLane }))
+  const packed = packLanes(calls.map(toCallBar), now, firstCallLane)
+  const bars = [...runBars, ...restBars, ...packed.bars]
+  const marks = events.flatMap((event) => toMark(event, restLane))
+  return {
+    lanes: [
+      ...attempts.map((attempt) => `attempt ${attempt}`),
+      'waits',
+      ...Array.from({ length: packed.lanes }, (_, index) => (index === 0 ? 'calls' : '')),
+    ],
+    bars,
+    marks,
+    range: rangeOf(bars, marks, now),
+  }
+}
+
+function toRunBar(run: RunRecord, lane: number): Bar {
+  return {
+    id: `run-${run.number}`,
+    kind: 'run',
+    status: run.outcome ?? 'live',
+    label: `run ${run.number}`,
+    from: run.startedAt,
+    to: run.endedAt,
+    lane,
+  }
+}
+
+function toCallBar(call: Call): Omit<Bar, 'lane'> {
+  const over = call.status === 'completed' || call.status === 'failed'
+  return {
+    id: call.id,
+    kind: 'call',
+    status: call.status,
+    label: call.name,
+    from: call.createdAt,
+    to: over ? call.updatedAt : null,
+  }
+}
+
+/** Stretches in which the task rested: from entering such a state to leaving it. */
+function restsOf(events: readonly TaskEvent[]): Array<Omit<Bar, 'lane'>> {
+  const rests: Array<Omit<Bar, 'lane'>> = []
+  let open: Omit<Bar, 'lane'> | undefined
+  for (const { data, at, seq } of events) {
+    const status = textIn(data, 'status')
+    if (open !== undefined && open.status !== status) {
+      rests.push({ ...open, to: at })
+      open = undefined
+    }
+    if (open === undefined && (status === 'waiting' || status === 'input_required' || status === 'paused')) {
+      open = { id: `rest-${seq}`, kind: 'rest', status, label: status.replace('_', ' '), from: at, to: null }
+    }
+  }
+  if (open !== undefined) rests.push(open)
+  return rests
+}
+
+/** Calls that overlap lie below each other; beyond the last lane they share it. */
+function packLanes(
+  calls: ReadonlyArray<Omit<Bar, 'lane'>>,
+  now: number,
+  first: number,
+): { bars: Bar[]; lanes: number } {
+  const ends: number[] = []
+  const bars = [...calls]
+    .sort((a, b) => a.from - b.from)
+    .map((bar) => {
+      const free = ends.findIndex((end) => end <= bar.from)
+      const lane = free >= 0 ? free : Math.min(ends.length, mostCallLanes - 1)
+      ends[lane] = Math.max(ends[lane] ?? 0, bar.to ?? now)
+      return { ...bar, lane: first + lane }
+    })
+  return { bars, lanes: ends.length }
+}
+
+function toMark({ type, data, at, seq }: TaskEvent, lane: number): Mark[] {
+  const mark = (kind: Mark['kind'], label: string): Mark[] => [{ id: `mark-${seq}`, kind, label, at, lane }]
+  if (type === 'question.asked') return mark('question', `asked: ${textIn(data, 'question')}`)
+  if (type === 'task.answered') return mark('answer', 'answered')
+  if (type === 'task.claimed') return mark('claim', `claimed by ${textIn(data, 'owner')}`)
+  if (type === 'task.failed') return mark('failure', `failed${data['willRetry'] === true ? ', will be retried' : ''}`)
+  return []
+}
+
+function rangeOf(bars: readonly Bar[], marks: readonly Mark[], now: number): Range {
+  const from = Math.min(...bars.map((bar) => bar.from), ...marks.map((mark) => mark.at), now)
+  const ends = [...bars.map((bar) => bar.to ?? now), ...marks.map((mark) => mark.at)]
+  const to = ends.length === 0 ? now : Math.max(...ends)
+  return { from, to: Math.max(to, from + 1) }
+}
+
+/** Bars of a range that are drawn: all runs and rests, and of very many calls the longest. */
+export function drawnBars(
+  bars: readonly Bar[],
+  range: Range,
+  now: number,
+  most: number,
+): { drawn: Bar[]; left: number } {
+  const inSight = bars.filter(({ from, to }) => from <= range.to && (to ?? now) >= range.from)
+  if (inSight.length <= most) return { drawn: inSight, left: 0 }
+  const length = (bar: Bar) => (bar.kind === 'call' ? (bar.to ?? now) - bar.from : Number.POSITIVE_INFINITY)
+  const kept = new Set([...inSight].sort((a, b) => length(b) - length(a)).slice(0, most))
+  return { drawn: inSight.filter((bar) => kept.has(bar)), left: inSight.length - kept.size }
+}
+
+const shortestRange = 1
+
+/** Zooms around a place of the range: 0.5 shows half as much. Never beyond what there is. */
+export function zoomed(range: Range, whole: Range, factor: number, around: number): Range {
+  const size = Math.min(Math.max((range.to - range.from) * factor, shortestRange), whole.to - whole.from)
+  const from = around - ((around - range.from) / (range.to - range.from)) * size
+  return within({ from, to: from + size }, whole)
+}
+
+/** Moves by a part of what is shown. */
+export function moved(range: Range, whole: Range, part: number): Range {
+  const by = (range.to - range.from) * part
+  return within({ from: range.from + by, to: range.to + by }, whole)
+}
+
+/** Where a moment lies: 0 at the left edge, 1 at the right. */
+export function placeOf(at: number, { from, to }: Range): number {
+  return (at - from) / (to - from)
+}
+
+function within({ from, to }: Range, whole: Range): Range {
+  const size = Math.min(to - from, whole.to - whole.from)
+  const start = Math.min(Math.max(from, whole.from), whole.to - size)
+  return { from: start, to: start + size }
+}
+
+const niceSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500].concat(
+  [1, 2, 5, 10, 15, 30].map((seconds) => seconds * 1_000),
+  [1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60_000),
+  [1, 2, 6, 12, 24, 48, 168].map((hours) => hours * 3_600_000),
+)
+
+/** Round times since the beginning, at most so many. */
+export function ticksOf(range: Range, origin: number, most: number): number[] {
+  const size = range.to - range.from
+  const step = niceSteps.find((each) => size / each <= most) ?? Math.ceil(size / most)
+  const first = Math.ceil((range.from - origin) / step) * step + origin
+  const ticks: number[] = []
+  for (let at = first; at <= range.to; at += step) ticks.push(at)
+  return ticks
+}

@@ -1,0 +1,214 @@
+// From the tasks that are known to the lines that are shown: filtered, searched, sorted, and folded.
+
+import type { TaskRow, TaskStatus } from './wire.ts'
+
+export type SortBy = 'age' | 'priority' | 'change'
+export type Layout = 'tree' | 'roots' | 'flat'
+
+export interface Choice {
+  /** Empty: every state. */
+  states: ReadonlySet<TaskStatus>
+  /** Name of an executor, or an owner as `@name`; '' for any. */
+  executor: string
+  tag: string
+  /** Words that name, id, reason, owner and error must all contain. */
+  text: string
+  /** Tasks that the server found by these words: it looks at goals and descriptions as well. */
+  found: ReadonlySet<string>
+  sort: SortBy
+  layout: Layout
+}
+
+export const everything: Choice = {
+  states: new Set(),
+  executor: '',
+  tag: '',
+  text: '',
+  found: new Set(),
+  sort: 'age',
+  layout: 'tree',
+}
+
+/** Is anything hidden by it? */
+export function isFiltering({ states, executor, tag, text }: Choice): boolean {
+  return states.size > 0 || executor !== '' || tag !== '' || text.trim() !== ''
+}
+
+/** One line. `level` counts from 1, as screen readers do. */
+export interface FlatRow {
+  row: TaskRow
+  level: number
+  position: number
+  setSize: number
+  hasChildren: boolean
+  expanded: boolean
+  /** False for one that is shown only because something below it matches. */
+  matches: boolean
+}
+
+export interface Forest {
+  rows: ReadonlyMap<string, TaskRow>
+  children: ReadonlyMap<string, ReadonlySet<string>>
+}
+
+export interface FlatTree {
+  lines: FlatRow[]
+  /** Tasks that the filters let through, folded ones included. */
+  matched: number
+  total: number
+}
+
+/** Lines in the order in which they are shown. A parent whose descendant matches stays, so that one sees where it belongs. */
+export function flattenTree(forest: Forest, choice: Choice, isOpen: (id: string) => boolean): FlatTree {
+  const matches = matcher(choice)
+  const matched = new Set<string>()
+  for (const row of forest.rows.values()) if (matches(row)) matched.add(row.id)
+  const total = forest.rows.size
+  if (choice.layout === 'tree') {
+    const shown = withAncestors(forest, matched)
+    return { lines: treeLines(forest, choice, isOpen, matched, shown), matched: matched.size, total }
+  }
+  const kept = [...matched].map((id) => forest.rows.get(id) as TaskRow)
+  const listed = choice.layout === 'roots' ? kept.filter((row) => isRoot(forest, row)) : kept
+  return { lines: listLines(listed.sort(orderOf(choice.sort)), forest), matched: listed.length, total }
+}
+
+function listLines(rows: TaskRow[], forest: Forest): FlatRow[] {
+  return rows.map((row, index) => ({
+    row,
+    level: 1,
+    position: index + 1,
+    setSize: rows.length,
+    hasChildren: (forest.children.get(row.id)?.size ?? 0) > 0,
+    expanded: false,
+    matches: true,
+  }))
+}
+
+function treeLines(
+  forest: Forest,
+  choice: Choice,
+  isOpen: (id: string) => boolean,
+  matched: ReadonlySet<string>,
+  shown: ReadonlySet<string>,
+): FlatRow[] {
+  const order = orderOf(choice.sort)
+  // What was looked for is not to be hidden by a fold.
+  const unfold = choice.text.trim() !== ''
+  const shownChildren = (id: string) =>
+    rowsOf(forest, forest.children.get(id) ?? []).filter(({ id: own }) => shown.has(own))
+  const lines: FlatRow[] = []
+  // A stack, not recursion: families may be deep.
+  const open: Array<{ siblings: TaskRow[]; next: number; level: number }> = []
+  const enter = (siblings: TaskRow[], level: number) => open.push({ siblings: siblings.sort(order), next: 0, level })
+  enter(
+    rootsOf(forest).filter(({ id }) => shown.has(id)),
+    1,
+  )
+  for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+    const row = top.siblings[top.next]
+    if (row === undefined) {
+      open.pop()
+      continue
+    }
+    top.next++
+    const below = shownChildren(row.id)
+    const expanded = below.length > 0 && (unfold || isOpen(row.id))
+    lines.push({
+      row,
+      level: top.level,
+      position: top.next,
+      setSize: top.siblings.length,
+      hasChildren: below.length > 0,
+      expanded,
+      matches: matched.has(row.id),
+    })
+    if (expanded) enter(below, top.level + 1)
+  }
+  return lines
+}
+
+function rowsOf(forest: Forest, ids: Iterable<string>): TaskRow[] {
+  const rows: TaskRow[] = []
+  for (const id of ids) {
+    const row = forest.rows.get(id)
+    if (row !== undefined) rows.push(row)
+  }
+  return rows
+}
+
+/** A task whose parent is not known is shown as a root. */
+function isRoot(forest: Forest, row: TaskRow): boolean {
+  return row.parentId === null || !forest.rows.has(row.parentId)
+}
+
+function rootsOf(forest: Forest): TaskRow[] {
+  const roots = rowsOf(forest, forest.children.get('') ?? [])
+  for (const [parentId, ids] of forest.children) {
+    if (parentId !== '' && !forest.rows.has(parentId)) roots.push(...rowsOf(forest, ids))
+  }
+  return roots
+}
+
+function withAncestors(forest: Forest, matched: ReadonlySet<string>): Set<string> {
+  const shown = new Set(matched)
+  for (const id of matched) {
+    for (
+      let parent = parentOf(forest, id);
+      parent !== undefined && !shown.has(parent);
+      parent = parentOf(forest, parent)
+    ) {
+      shown.add(parent)
+    }
+  }
+  return shown
+}
+
+function parentOf({ rows }: Forest, id: string): string | undefined {
+  const parentId = rows.get(id)?.parentId ?? null
+  return parentId !== null && rows.has(parentId) ? parentId : undefined
+}
+
+function matcher({ states, executor, tag, text, found }: Choice): (row: TaskRow) => boolean {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  return (row) =>
+    (states.size === 0 || states.has(row.status)) &&
+    (executor === '' || row.executor === executor || (row.owner !== null && executor === `@${row.owner}`)) &&
+    (tag === '' || row.tags.includes(tag)) &&
+    (words.length === 0 || containsAll(row, words) || found.has(row.id))
+}
+
+function containsAll(row: TaskRow, words: readonly string[]): boolean {
+  const text = `${row.name}\n${row.id}\n#${row.seq}\n${row.statusReason ?? ''}\n${row.owner ?? ''}\n${row.error?.message ?? ''}`
+  const lower = text.toLowerCase()
+  return words.every((word) => lower.includes(word))
+}
+
+function orderOf(sort: SortBy): (a: TaskRow, b: TaskRow) => number {
+  const byAge = (a: TaskRow, b: TaskRow) => a.seq - b.seq
+  if (sort === 'age') return byAge
+  if (sort === 'priority') return (a, b) => b.priority - a.priority || byAge(a, b)
+  return (a, b) => b.updatedAt - a.updatedAt || b.seq - a.seq
+}
+
+/** Which lines a window of this height shows, with a few more on both sides. `to` is exclusive. */
+export function visibleLines(
+  count: number,
+  { scrollTop, height, lineHeight }: { scrollTop: number; height: number; lineHeight: number },
+  more = 6,
+): { from: number; to: number } {
+  const from = Math.max(0, Math.min(count, Math.floor(scrollTop / lineHeight)) - more)
+  return { from, to: Math.min(count, Math.ceil((scrollTop + height) / lineHeight) + more) }
+}
+
+/** Everything that filters can be set to, from the tasks there are. */
+export function choicesOf(rows: Iterable<TaskRow>): { executors: string[]; tags: string[] } {
+  const executors = new Set<string>()
+  const tags = new Set<string>()
+  for (const row of rows) {
+    if (row.executor !== null) executors.add(row.executor)
+    if (row.owner !== null) executors.add(`@${row.owner}`)
+    for (const tag of row.tags) tags.add(tag)
+  }
+  return { executors: [...executors].sort(), tags: [...tags].sort() }
+}

@@ -1,0 +1,116 @@
+// What the engine's routes say, as the page reads it. Shapes that the engine has a type for are that type.
+
+import type { Call } from '../../../src/entities/call.ts'
+import type { TaskEvent } from '../../../src/entities/event.ts'
+import type { RunRecord } from '../../../src/entities/run.ts'
+import type { Task, TaskStatus } from '../../../src/entities/task.ts'
+import type { StreamItem, Why } from '../../../src/views.ts'
+
+export type { Question } from '../../../src/entities/question.ts'
+export type { Call, RunRecord, StreamItem, Task, TaskEvent, TaskStatus, Why }
+
+/** A task as lists show it. Times are epoch milliseconds. */
+export interface TaskRow {
+  id: string
+  seq: number
+  name: string
+  status: TaskStatus
+  statusReason: string | null
+  ready: boolean
+  held: boolean
+  parentId: string | null
+  executor: string | null
+  group: boolean
+  priority: number
+  owner: string | null
+  role: string | null
+  tags: string[]
+  attempt: number
+  run: number
+  childCount: number
+  openBlockers: number
+  progress: { fraction: number; note: string | null } | null
+  error: { code: string; message: string } | null
+  version: number
+  createdAt: number
+  updatedAt: number
+  completedAt: number | null
+}
+
+export interface TaskRowsPage {
+  tasks: TaskRow[]
+  /** How many match now; null of the past. */
+  total: number | null
+  next: number | null
+  /** Position of the feed at which this was read. */
+  seq: number
+}
+
+export interface ShownTask {
+  task: Task & { version: number }
+  dependencies: TaskRow[]
+  dependents: TaskRow[]
+  seq: number
+}
+
+/** A line of a conversation. */
+export interface Message {
+  id: string
+  taskId: string
+  role: 'system' | 'user' | 'assistant' | 'tool'
+  content: string
+  timestamp: number
+  /** For people only: no model reads it. */
+  announcement: boolean
+}
+
+export interface EventPage {
+  events: TaskEvent[]
+  next: number | null
+  last: number
+}
+
+export interface EngineStatus {
+  instanceId: string
+  at: number
+  seq: number
+  tasks: Record<TaskStatus, number>
+  queued: number
+  claimable: number
+  working: boolean
+  slots: { used: number; free: number; maxConcurrent: number }
+  running: Array<{ taskId: string; name: string; executor: string; run: number; since: number }>
+  executors: string[]
+}
+
+/** A machine as the engine exports it: the parts of its XState config that the page draws. */
+export interface MachineConfig {
+  id: string
+  initial: string
+  states: Record<string, { type?: string; on?: Record<string, string | { target: string }> }>
+}
+
+export interface Machine {
+  id: string
+  config: MachineConfig
+  mermaid: string
+}
+
+/** What a team knows of its task. */
+export interface TeamContext {
+  task: { branch: string | null; type: string | null; summary: string | null; status: string }
+  objectives: Array<{ id: number; description: string; status: string; agentId: string | null; notes: string | null }>
+  agentSummaries: Array<{ agentId: string; role: string | null; summary: string }>
+  activeAgents: Array<{ agentId: string; role: string | null; objectives: number[] }>
+  keyFacts: Array<{ id: string; text: string; category: string; confidence: number; agentId: string | null }>
+  progress: { total: number; done: number; active: number; todo: number; blocked: number }
+}
+
+/** How a refusal is told: RFC 9457 with the engine's own code and details. */
+export interface Problem {
+  status: number
+  title: string
+  detail: string
+  code: string
+  details: Record<string, unknown>
+}

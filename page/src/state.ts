@@ -1,0 +1,305 @@
+// What the page knows and shows, as signals, and the one place that puts them together: address, tasks, filters, past, theme.
+
+import { effect, signal } from '@preact/signals'
+import { ApiClient, problemOf } from './live/api-client.ts'
+import { EngineLink } from './live/engine-link.ts'
+import type { Connection, SourceBeat } from './live/event-source.ts'
+import { type Past, readPast } from './live/past.ts'
+import { TaskSession } from './live/task-session.ts'
+import { textIn } from './model/event-data.ts'
+import { atMostEvery, type Beat, oncePerFrame } from './model/frames.ts'
+import { stateLooks, taskStatuses } from './model/lifecycle.ts'
+import { linkTo, type Route, routeOf } from './model/route.ts'
+import type { TaskStore } from './model/task-store.ts'
+import { type Choice, choicesOf, everything, type FlatTree, flattenTree } from './model/tree.ts'
+import type { EngineStatus, Problem, TaskEvent, TaskRowsPage, TaskStatus } from './model/wire.ts'
+
+const tokenKey = 'errand.token'
+const themeKey = 'errand.theme'
+const signedOutKey = 'errand.signed-out'
+
+// --- What is shown ----------------------------------------------------------------------------------------------------
+
+export const route = signal<Route>(routeOf(location.hash))
+export const connection = signal<Connection>('connecting')
+/** Whether the rows have been read once. */
+export const loaded = signal(false)
+/** Tasks beyond what the page holds. */
+export const leftOut = signal(0)
+export const refusal = signal<Problem | null>(null)
+export const engineStatus = signal<EngineStatus | null>(null)
+/** Raised once a frame, at most, when a row has changed. */
+export const tick = signal(0)
+export const choice = signal<Choice>(everything)
+export const past = signal<Past | null>(null)
+/** The position that somebody wants to see, while it is being read. */
+export const wanted = signal<number | null>(null)
+export const pastProblem = signal<Problem | null>(null)
+export const session = signal<TaskSession | null>(null)
+/** Told to screen readers. */
+export const spoken = signal('')
+/** The line of the list that the keyboard stands on. */
+export const activeId = signal<string | null>(null)
+export const slotsUsed = signal<Array<{ at: number; used: number; most: number }>>([])
+
+export interface Listing extends FlatTree {
+  counts: Record<TaskStatus, number>
+  executors: string[]
+  tags: string[]
+}
+
+const nothing: Listing = { lines: [], matched: 0, total: 0, counts: countsOf([]), executors: [], tags: [] }
+export const listing = signal<Listing>(nothing)
+
+export type Theme = 'auto' | 'light' | 'dark'
+export const theme = signal<Theme>((localStorage.getItem(themeKey) as Theme | null) ?? 'auto')
+effect(() => {
+  localStorage.setItem(themeKey, theme.value)
+  if (theme.value === 'auto') delete document.documentElement.dataset['theme']
+  else document.documentElement.dataset['theme'] = theme.value
+})
+
+/** Whoever calls it while it is painted is painted again when a row has changed. */
+export function followRows(): void {
+  void tick.value
+}
+
+// --- Where it comes from ----------------------------------------------------------------------------------------------
+
+export const beat: Beat & SourceBeat = {
+  now: () => performance.now(),
+  // A page in the background paints nothing, and is to be true nonetheless when somebody looks again.
+  frame: (callback) => {
+    if (document.hidden) setTimeout(callback, 50)
+    else requestAnimationFrame(() => callback())
+  },
+  later: (callback, ms) => setTimeout(callback, ms),
+  forget: (timer) => clearTimeout(timer as number),
+  chance: () => Math.random(),
+}
+
+export const api = new ApiClient({
+  base: new URL('.', document.baseURI).href,
+  fetch: (...request) => fetch(...request),
+  token: () => sessionStorage.getItem(tokenKey),
+  signedOut,
+})
+
+/** The server shows its sign-in. If it does not, loading again and again would not help either. */
+async function signOutOnce(): Promise<void> {
+  const before = Number(sessionStorage.getItem(signedOutKey) ?? 0)
+  if (Date.now() - before < 5_000) return
+  sessionStorage.setItem(signedOutKey, String(Date.now()))
+  sessionStorage.removeItem(tokenKey)
+  await fetch(new URL('session', api.base), { method: 'DELETE' }).catch(() => undefined)
+  location.reload()
+}
+
+function signedOut(): void {
+  void signOutOnce()
+}
+
+export const link = new EngineLink(api, beat, {
+  changed: () => {
+    repaint()
+    relist()
+  },
+  connection: (now) => {
+    connection.value = now
+  },
+  event: heard,
+  loaded: (left) => {
+    loaded.value = true
+    leftOut.value = left
+    refusal.value = null
+  },
+  refused: (problem) => {
+    refusal.value = problem
+  },
+})
+
+const repaint = oncePerFrame(beat, () => {
+  tick.value++
+})
+
+/** Putting the list together again costs more than painting it. */
+const relist = atMostEvery(beat, 150, () => {
+  listing.value = listed()
+})
+
+export function storeShown(): TaskStore {
+  return past.value?.store ?? link.store
+}
+
+let unfolded = true
+let toggled = new Set<string>()
+
+export function isOpen(id: string): boolean {
+  return toggled.has(id) !== unfolded
+}
+
+export function toggleFold(id: string): void {
+  if (!toggled.delete(id)) toggled.add(id)
+  listing.value = listed()
+}
+
+/** Every task, whatever was folded by hand. */
+export function foldAll(fold: boolean): void {
+  unfolded = !fold
+  toggled = new Set()
+  listing.value = listed()
+}
+
+function listed(): Listing {
+  const store = storeShown()
+  const { executors, tags } = choicesOf(store.rows.values())
+  return {
+    ...flattenTree(store, choice.peek(), isOpen),
+    counts: countsOf(store.rows.values()),
+    executors,
+    tags,
+  }
+}
+
+function countsOf(rows: Iterable<{ status: TaskStatus }>): Record<TaskStatus, number> {
+  const counts = Object.fromEntries(taskStatuses.map((status) => [status, 0])) as Record<TaskStatus, number>
+  for (const { status } of rows) counts[status]++
+  return counts
+}
+
+export function choose(change: Partial<Choice>): void {
+  choice.value = { ...choice.peek(), ...change }
+  listing.value = listed()
+}
+
+/** Words to look for: at once in what the page holds, and a moment later in what only the server knows. */
+export function search(text: string): void {
+  searching.abort()
+  searching = new AbortController()
+  choose({ text, found: new Set() })
+  const { signal: mine } = searching
+  if (text.trim() !== '') setTimeout(() => void findOnServer(text, mine), 250)
+}
+let searching = new AbortController()
+
+async function findOnServer(text: string, mine: AbortSignal): Promise<void> {
+  if (mine.aborted) return
+  try {
+    const { tasks } = await api.get<TaskRowsPage>('tasks', { text, limit: 5_000 }, mine)
+    if (!mine.aborted) choose({ found: new Set(tasks.map(({ id }) => id)) })
+  } catch (error) {
+    // What the page itself found is shown; words too long to be looked for are no reason to say more.
+    if (!mine.aborted) console.warn('The server could not search', problemOf(error))
+  }
+}
+
+function heard(event: TaskEvent): void {
+  const open = session.peek()
+  open?.hear(event)
+  if (open?.id !== event.taskId) return
+  const status = event.data['status'] as TaskStatus
+  const before = lastSpoken.get(event.taskId)
+  lastSpoken.set(event.taskId, status)
+  if (before !== undefined && before !== status) say(`${textIn(event.data, 'name')} is ${stateLooks[status].word}`)
+}
+const lastSpoken = new Map<string, TaskStatus>()
+
+export function say(text: string): void {
+  spoken.value = text
+}
+
+// --- The past ---------------------------------------------------------------------------------------------------------
+
+let reading = new AbortController()
+
+/** Shows how everything stood at a position of the feed; null comes back to now. */
+export function travel(seq: number | null): void {
+  reading.abort()
+  reading = new AbortController()
+  wanted.value = seq
+  pastProblem.value = null
+  if (seq === null) {
+    past.value = null
+    listing.value = listed()
+    say('Back to now')
+    return
+  }
+  const { signal: mine } = reading
+  setTimeout(() => {
+    if (!mine.aborted) void show(seq, mine)
+  }, 80)
+}
+
+async function show(seq: number, mine: AbortSignal): Promise<void> {
+  try {
+    const found = await readPast(api, seq, mine)
+    if (mine.aborted) return
+    past.value = found
+    listing.value = listed()
+  } catch (error) {
+    if (!mine.aborted) pastProblem.value = problemOf(error)
+  }
+}
+
+// --- Where one is -----------------------------------------------------------------------------------------------------
+
+export function go(to: Route): void {
+  location.hash = linkTo(to)
+}
+
+function follow(): void {
+  route.value = routeOf(location.hash)
+  const here = route.value
+  if (here.view === 'overview') document.title = 'errand'
+  if (here.view === 'task') activeId.value = here.id
+  if (here.view === 'task' && session.peek()?.id === here.id) return
+  session.peek()?.close()
+  lastSpoken.clear()
+  session.value = here.view === 'task' ? new TaskSession(here.id, api, beat) : null
+}
+
+let suspicion = { of: '', times: 0 }
+
+/**
+ * No event tells of tasks that were purged: there are fewer than are shown, and nothing is left to hear. Believed when it is told
+ * twice with nothing in between, because the counts may be a moment older than the position beside them; and believed once.
+ */
+function hasBeenPurged({ seq, tasks }: EngineStatus): boolean {
+  const { store } = link
+  const total = Object.values(tasks).reduce((sum, count) => sum + count, 0)
+  const quiet = loaded.peek() && seq === store.seq && store.dirtyCount === 0
+  if (!quiet || total >= store.rows.size) return false
+  const of = `${seq} ${total}`
+  suspicion = { of, times: suspicion.of === of ? suspicion.times + 1 : 1 }
+  return suspicion.times === 2
+}
+
+const statusEveryMs = 2_000
+const keptSlots = 150
+
+async function readStatus(): Promise<void> {
+  try {
+    const status = await api.get<EngineStatus>('status')
+    // A server that was started again over another ledger begins to count anew: what is shown is of the former.
+    const former = engineStatus.peek()
+    const startedAnew = former !== null && former.instanceId !== status.instanceId && status.seq < link.store.seq
+    if (startedAnew || hasBeenPurged(status)) void link.load()
+    engineStatus.value = status
+    const { used, maxConcurrent } = status.slots
+    slotsUsed.value = [...slotsUsed.peek().slice(-keptSlots + 1), { at: Date.now(), used, most: maxConcurrent }]
+  } catch (error) {
+    // The banner of the feed tells that the server is away; a token that may not ask is shown no slots.
+    if (problemOf(error).status === 403) return
+  }
+  setTimeout(() => void readStatus(), document.hidden ? statusEveryMs * 5 : statusEveryMs)
+}
+
+/** Once, when the page has opened. */
+export function begin(): void {
+  addEventListener('hashchange', follow)
+  follow()
+  void link.load()
+  void readStatus()
+}
+
+export const linkToNew: string = linkTo({ view: 'new', parentId: null })

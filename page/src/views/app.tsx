@@ -1,0 +1,134 @@
+// The frame around every view: the header, how the connection stands, what screen readers are told, and the keys that work everywhere.
+
+import { useEffect, useState } from 'preact/hooks'
+import {
+  connection,
+  go,
+  linkToNew,
+  loaded,
+  search as lookFor,
+  refusal,
+  route,
+  spoken,
+  type Theme,
+  theme,
+} from '../state.ts'
+import { CreateTask } from './create-task.tsx'
+import { ProblemBox } from './elements.tsx'
+import { searchId } from './filters.tsx'
+import { HelpDialog } from './help-dialog.tsx'
+import { Overview } from './overview.tsx'
+import { onKey } from './task-grid.tsx'
+import { TaskPage } from './task-page.tsx'
+
+export function App() {
+  const [help, setHelp] = useState(false)
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => onGlobalKey(event, () => setHelp(true))
+    addEventListener('keydown', listener)
+    return () => removeEventListener('keydown', listener)
+  }, [])
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
+        Skip to the content
+      </button>
+      <Header onHelp={() => setHelp(true)} />
+      <Banner />
+      <View />
+      <div class="sr" role="status" aria-live="polite">
+        {spoken.value}
+      </div>
+      {help ? <HelpDialog onClose={() => setHelp(false)} /> : null}
+    </>
+  )
+}
+
+function View() {
+  const here = route.value
+  if (here.view === 'task') return <TaskPage />
+  if (here.view === 'new') return <CreateTask />
+  return <Overview />
+}
+
+function Header({ onHelp }: { onHelp: () => void }) {
+  const { view } = route.value
+  return (
+    <header class="top">
+      <a href="#/" class="brand" {...(view === 'overview' ? { 'aria-current': 'page' as const } : {})}>
+        errand
+      </a>
+      <ConnectionSign />
+      <span class="spring" />
+      <a href={linkToNew} class="button" {...(view === 'new' ? { 'aria-current': 'page' as const } : {})}>
+        New task
+      </a>
+      <label class="select">
+        <span class="sr">Theme</span>
+        <select
+          aria-label="Theme"
+          value={theme.value}
+          onChange={(event) => {
+            theme.value = event.currentTarget.value as Theme
+          }}
+        >
+          <option value="auto">auto</option>
+          <option value="light">light</option>
+          <option value="dark">dark</option>
+        </select>
+      </label>
+      <button type="button" aria-label="Help" onClick={onHelp}>
+        ?
+      </button>
+    </header>
+  )
+}
+
+function ConnectionSign() {
+  const words = { open: '● live', connecting: '○ connecting', broken: '○ disconnected' }
+  return <span class={`connection is-${connection.value}`}>{words[connection.value]}</span>
+}
+
+function Banner() {
+  if (refusal.value !== null) {
+    return (
+      <div class="banner">
+        <ProblemBox problem={refusal.value} />
+      </div>
+    )
+  }
+  const away = connection.value === 'broken' || (connection.value === 'connecting' && loaded.value)
+  if (!away) return null
+  return (
+    <div class="banner" role="status">
+      Reconnecting… What is shown is how things stood when the connection broke.
+    </div>
+  )
+}
+
+function onGlobalKey(event: KeyboardEvent, openHelp: () => void): void {
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]') !== null) return
+  const target = event.target as HTMLElement
+  const search = document.getElementById(searchId)
+  const typing = target.closest('input, textarea, select') !== null
+  if (event.key === 'Escape') {
+    onEscape(target, search)
+    return
+  }
+  if (typing) return
+  if (event.key === '?') openHelp()
+  else if (event.key === '/' && search !== null) search.focus()
+  else if (event.key === 'n') go({ view: 'new', parentId: null })
+  else if (route.peek().view === 'overview' && target.closest('button, a, [role=row]') === null) {
+    onKey(event, document.querySelector<HTMLElement>('.grid-body'))
+    return
+  } else return
+  event.preventDefault()
+}
+
+function onEscape(target: HTMLElement, search: HTMLElement | null): void {
+  if (target === search) {
+    lookFor('')
+    search.blur()
+  } else if (route.peek().view !== 'overview') go({ view: 'overview' })
+}

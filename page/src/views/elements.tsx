@@ -1,0 +1,195 @@
+// Small pieces that every view shows: a state, a time, a problem, a long text, and how wide there is room.
+
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { stateLooks } from '../model/lifecycle.ts'
+import { dateTime, duration } from '../model/time-words.ts'
+import type { Problem, TaskStatus } from '../model/wire.ts'
+
+export function StateBadge({ status, queued = false }: { status: TaskStatus; queued?: boolean }) {
+  const { glyph, word } = stateLooks[status]
+  return (
+    <span class={`state state-${status}`}>
+      <span class="glyph" aria-hidden="true">
+        {glyph}
+      </span>
+      {queued ? 'queued' : word}
+    </span>
+  )
+}
+
+export function ProblemBox({ problem, children }: { problem: Problem; children?: ComponentChildren }) {
+  return (
+    <div class="problem" role="alert">
+      <strong>{problem.code}</strong> <span>{problem.detail}</span>
+      {children}
+    </div>
+  )
+}
+
+/** A moment; the whole date where there is no room for it. */
+export function Moment({ at, now }: { at: number; now?: number }) {
+  const text = dateTime(at)
+  return (
+    <time dateTime={new Date(at).toISOString()} title={text}>
+      {now === undefined ? text : now - at < 1_000 ? 'just now' : `${duration(now - at)} ago`}
+    </time>
+  )
+}
+
+const shortest = 600
+
+/** Text of a task as text, cut until somebody wants all of it. */
+export function LongText({ text, limit = shortest, label }: { text: string; limit?: number; label: string }) {
+  const [whole, setWhole] = useState(false)
+  if (text.length <= limit) return <span class="text">{text}</span>
+  return (
+    <span class="text">
+      {whole ? text : `${text.slice(0, limit)}…`}{' '}
+      <button
+        type="button"
+        class="link"
+        aria-label={`${whole ? 'Show less' : 'Show all'} of ${label}`}
+        onClick={() => setWhole(!whole)}
+      >
+        {whole ? 'show less' : `show all (${text.length.toLocaleString('en')} characters)`}
+      </button>
+    </span>
+  )
+}
+
+export function CopyButton({ text, label }: { text: string; label: string }) {
+  const [said, setSaid] = useState('')
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text)
+      setSaid('copied')
+    } catch {
+      // Without a secure context there is no clipboard: the id can still be selected.
+      setSaid('not allowed here')
+    }
+    setTimeout(() => setSaid(''), 2_000)
+  }
+  return (
+    <button type="button" class="link" aria-label={label} onClick={() => void copy()}>
+      {said === '' ? 'copy' : said}
+    </button>
+  )
+}
+
+/** A part of a page that can be folded, under a heading of its own. */
+export function Section({
+  title,
+  note,
+  children,
+  open = true,
+  className = '',
+}: {
+  title: string
+  note?: ComponentChildren
+  children: ComponentChildren
+  open?: boolean
+  className?: string
+}) {
+  return (
+    <details class={`section ${className}`} open={open}>
+      <summary>
+        <h2>{title}</h2>
+        {note === undefined ? null : <span class="note">{note}</span>}
+      </summary>
+      <div class="section-body">{children}</div>
+    </details>
+  )
+}
+
+/** What a control takes to belong to its label, its note and what is wrong with it. */
+export interface ControlProps {
+  id: string
+  'aria-invalid': boolean
+  'aria-describedby'?: string
+}
+
+interface FieldProps {
+  label: string
+  note?: string | null | undefined
+  /** What is wrong with what was entered; null for nothing. */
+  wrong?: string | null | undefined
+  children: (control: ControlProps) => ComponentChildren
+}
+
+/** A labeled control. Note and complaint describe it, so that its name stays short. */
+export function Field({ label, note, wrong, children }: FieldProps) {
+  const id = useId()
+  const [noteId, wrongId] = [`${id}-note`, `${id}-wrong`]
+  const described = [note ? noteId : '', wrong ? wrongId : ''].filter(Boolean).join(' ')
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {note ? (
+        <span class="note" id={noteId}>
+          {note}
+        </span>
+      ) : null}
+      {children({ id, 'aria-invalid': Boolean(wrong), ...(described === '' ? {} : { 'aria-describedby': described }) })}
+      {wrong ? (
+        <span class="wrong" id={wrongId}>
+          {wrong}
+        </span>
+      ) : null}
+    </div>
+  )
+}
+
+/** The width of an element, as it changes. 0 before it is known. */
+export function useWidth(element: { current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(0)
+  useLayoutEffect(() => {
+    const node = element.current
+    if (node === null) return
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)))
+    observer.observe(node)
+    setWidth(Math.floor(node.clientWidth))
+    return () => observer.disconnect()
+  }, [element])
+  return width
+}
+
+/** Whoever came here by a key goes on from here, not from the top of the document. */
+export function useFocusOnOpen(): void {
+  useEffect(() => {
+    if (document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true })
+  }, [])
+}
+
+/** The time, once a second: for ages that grow. */
+export function useNow(everyMs = 1_000): number {
+  const [now, setNow] = useState(Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs])
+  return now
+}
+
+/** Opens as a modal dialog; Escape closes it. */
+export function Dialog({
+  label,
+  onClose,
+  children,
+}: {
+  label: string
+  onClose: () => void
+  children: ComponentChildren
+}) {
+  const element = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const dialog = element.current
+    dialog?.showModal()
+    return () => dialog?.close()
+  }, [])
+  return (
+    <dialog ref={element} aria-label={label} onClose={onClose}>
+      {children}
+    </dialog>
+  )
+}

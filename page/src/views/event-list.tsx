@@ -1,0 +1,59 @@
+// What happened to a task, the latest first, in pages that somebody asks for.
+
+import { useState } from 'preact/hooks'
+import { textIn } from '../model/event-data.ts'
+import { noteOf } from '../model/history.ts'
+import { clockTime, dateTime } from '../model/time-words.ts'
+import type { TaskEvent } from '../model/wire.ts'
+import { travel } from '../state.ts'
+
+const pageSize = 50
+
+export function EventList({ events }: { events: TaskEvent[] }) {
+  const [most, setMost] = useState(pageSize)
+  const shown = events.slice(-most).reverse()
+  return (
+    <>
+      <table class="events">
+        <thead>
+          <tr>
+            <th scope="col">Position</th>
+            <th scope="col">Time</th>
+            <th scope="col">Event</th>
+            <th scope="col">State after</th>
+            <th scope="col">Note</th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((event) => (
+            <tr key={event.seq}>
+              <td>
+                <button
+                  type="button"
+                  class="link"
+                  aria-label={`Show everything as of event ${event.seq}`}
+                  onClick={() => travel(event.seq)}
+                >
+                  {event.seq}
+                </button>
+              </td>
+              <td>
+                <time dateTime={new Date(event.at).toISOString()} title={dateTime(event.at)}>
+                  {clockTime(event.at, true)}
+                </time>
+              </td>
+              <td>{event.type}</td>
+              <td>{textIn(event.data, 'status').replace('_', ' ')}</td>
+              <td class="event-note">{noteOf(event)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {events.length > most ? (
+        <button type="button" onClick={() => setMost(most + pageSize)}>
+          Show {Math.min(pageSize, events.length - most)} earlier events
+        </button>
+      ) : null}
+    </>
+  )
+}

@@ -1,0 +1,49 @@
+// The first view: everything at a glance, and the tree of all tasks.
+
+import { isFiltering } from '../model/tree.ts'
+import { choice, leftOut, linkToNew, listing, loaded, past } from '../state.ts'
+import { Filters, StateFilters } from './filters.tsx'
+import { Plots } from './plots.tsx'
+import { Scrubber } from './scrubber.tsx'
+import { TaskGrid } from './task-grid.tsx'
+
+export function Overview() {
+  const { total, matched } = listing.value
+  return (
+    <main class={`overview${past.value === null ? '' : ' in-past'}`} id="main" tabIndex={-1}>
+      <h1 class="sr">All tasks</h1>
+      <div class="glance">
+        <StateFilters />
+        <Plots />
+      </div>
+      <div class="tools">
+        <Filters />
+        <Scrubber />
+      </div>
+      {leftOut.value > 0 ? (
+        <p class="hint">
+          {leftOut.value.toLocaleString('en')} younger tasks are not shown: the page holds as many as it can.
+        </p>
+      ) : null}
+      <TaskGrid />
+      {loaded.value && total === 0 ? <NoTasks /> : null}
+      {total > 0 && matched === 0 && isFiltering(choice.value) ? (
+        <p class="empty">No task matches these filters.</p>
+      ) : null}
+      {loaded.value || total > 0 ? null : <p class="empty">Reading the tasks…</p>}
+    </main>
+  )
+}
+
+function NoTasks() {
+  return (
+    <div class="empty">
+      <p>{past.value === null ? 'There are no tasks yet.' : 'There were no tasks yet.'}</p>
+      {past.value === null ? (
+        <p>
+          <a href={linkToNew}>Create the first one</a>, or run a plan: <code>errand run plan.yaml</code>
+        </p>
+      ) : null}
+    </div>
+  )
+}

@@ -1,0 +1,103 @@
+// Two small pictures of what goes on: how many slots are used, and how much happens a second. What they show stands beside them in words.
+
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type uPlot from 'uplot'
+import { perSecond, smoothed } from '../model/throughput.ts'
+import { engineStatus, link, slotsUsed, theme } from '../state.ts'
+import { useNow, useWidth } from './elements.tsx'
+
+const height = 54
+
+interface PlotLine {
+  label: string
+  /** Name of a custom property that holds its colour. */
+  color: string
+  fill?: boolean
+  stepped?: boolean
+}
+
+/** A canvas can only be told by its words: `label` says what the picture shows now. */
+function Plot({ lines, data, label }: { lines: PlotLine[]; data: number[][]; label: string }) {
+  const box = useRef<HTMLDivElement>(null)
+  const width = useWidth(box)
+  const [plot, setPlot] = useState<uPlot | null>(null)
+  const latest = useRef(data)
+  latest.current = data
+  useEffect(() => {
+    const node = box.current
+    if (node === null || width === 0) return
+    let made: uPlot | undefined
+    let gone = false
+    void import('./small-plot.ts').then(({ smallPlot }) => {
+      if (gone) return
+      made = smallPlot(node, { lines, data: latest.current, width, height })
+      setPlot(made)
+    })
+    return () => {
+      gone = true
+      made?.destroy()
+      setPlot(null)
+    }
+    // Colours are read when it is made: another theme is another picture.
+  }, [width, theme.value])
+  useEffect(() => plot?.setData(data as uPlot.AlignedData), [plot, data])
+  return <div class="plot" ref={box} role="img" aria-label={label} style={{ height: `${height}px` }} />
+}
+
+const slotLines: PlotLine[] = [
+  { label: 'used', color: '--accent', fill: true, stepped: true },
+  { label: 'most', color: '--faint', stepped: true },
+]
+const rateLines: PlotLine[] = [
+  { label: 'events', color: '--accent' },
+  { label: 'completed', color: '--completed', fill: true },
+]
+
+export function Plots() {
+  const now = useNow()
+  const status = engineStatus.value
+  const { seconds, events, completed } = link.throughput.rates(now)
+  const eventRate = perSecond(events)
+  const doneRate = perSecond(completed)
+  const samples = slotsUsed.value
+  const used = status?.slots.used ?? 0
+  const most = status?.slots.maxConcurrent ?? 0
+  return (
+    <div class="plots">
+      <figure>
+        <figcaption>
+          <span>Slots</span>
+          <b>{status === null ? 'unknown' : `${used} of ${most} used`}</b>
+          <span class="note">
+            {status === null ? '' : `${status.queued} queued${status.working ? '' : ', this engine does not work'}`}
+          </span>
+        </figcaption>
+        <Plot
+          lines={slotLines}
+          data={[
+            samples.map(({ at }) => at / 1_000),
+            samples.map((each) => each.used),
+            samples.map((each) => each.most),
+          ]}
+          label={`Slots since this page was opened: ${used} of ${most} used now`}
+        />
+      </figure>
+      <figure>
+        <figcaption>
+          <span>Last 5 minutes</span>
+          <b>{rate(eventRate)} events/s</b>
+          <b class="completed-rate">{rate(doneRate)} completed/s</b>
+        </figcaption>
+        <Plot
+          lines={rateLines}
+          data={[seconds, smoothed(events, 3), smoothed(completed, 3)]}
+          label={`Over the last five minutes: ${rate(eventRate)} events and ${rate(doneRate)} completed tasks a second now`}
+        />
+      </figure>
+    </div>
+  )
+}
+
+function rate(value: number): string {
+  return value >= 10 ? value.toFixed(0) : value.toFixed(1)
+}

@@ -1,0 +1,78 @@
+// Through the past: a position of the feed is chosen, and everything is shown as it stood there. What happens meanwhile is kept, and
+// shown when one comes back.
+
+import { useEffect, useState } from 'preact/hooks'
+import { problemOf } from '../live/api-client.ts'
+import { readSpan } from '../live/past.ts'
+import { clockTime, dateTime } from '../model/time-words.ts'
+import type { TaskEvent } from '../model/wire.ts'
+import { api, followRows, link, past, pastProblem, travel, wanted } from '../state.ts'
+import { ProblemBox } from './elements.tsx'
+
+export function Scrubber() {
+  const [open, setOpen] = useState(false)
+  if (!open && wanted.value === null) {
+    return (
+      <button type="button" class="scrub-open" onClick={() => setOpen(true)}>
+        History
+      </button>
+    )
+  }
+  return (
+    <OpenScrubber
+      onClose={() => {
+        travel(null)
+        setOpen(false)
+      }}
+    />
+  )
+}
+
+function OpenScrubber({ onClose }: { onClose: () => void }) {
+  const [first, setFirst] = useState<TaskEvent | null>(null)
+  const [openedAt, setOpenedAt] = useState(link.store.seq)
+  useEffect(() => {
+    readSpan(api)
+      .then((span) => {
+        setFirst(span.first)
+        setOpenedAt(span.last)
+      })
+      .catch((error: unknown) => {
+        pastProblem.value = problemOf(error)
+      })
+  }, [])
+  followRows()
+  const from = first?.seq ?? 0
+  // While the past is looked at the right edge stays: a slider that runs away cannot be held.
+  const last = wanted.value === null ? Math.max(openedAt, link.store.seq) : openedAt
+  const at = wanted.value ?? last
+  const time = past.value?.at
+  const words = wanted.value === null ? 'now' : time == null ? `event ${at}` : `event ${at}, ${dateTime(time)}`
+  return (
+    <div class="scrubber" role="group" aria-label="History">
+      <span class="note">{first === null ? '' : clockTime(first.at)}</span>
+      <input
+        type="range"
+        aria-label="As of"
+        min={from}
+        max={last}
+        step={1}
+        value={at}
+        aria-valuetext={words}
+        onInput={(event) => {
+          const value = Number(event.currentTarget.value)
+          if (wanted.peek() === null) setOpenedAt(last)
+          travel(value)
+        }}
+      />
+      <output class="scrub-at">
+        {wanted.value === null ? 'now' : `as of ${words}`}
+        {wanted.value !== null && past.value?.seq !== wanted.value && pastProblem.value === null ? ' …' : ''}
+      </output>
+      <button type="button" onClick={onClose}>
+        Back to now
+      </button>
+      {pastProblem.value === null ? null : <ProblemBox problem={pastProblem.value} />}
+    </div>
+  )
+}

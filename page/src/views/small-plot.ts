@@ -1,0 +1,55 @@
+// uPlot, as small as it gets: no axes, no legend, no cursor. Loaded when there is a place for it.
+
+import uPlot from 'uplot'
+import { windowSeconds } from '../model/throughput.ts'
+
+interface SmallPlot {
+  lines: ReadonlyArray<{ label: string; color: string; fill?: boolean; stepped?: boolean }>
+  data: number[][]
+  width: number
+  height: number
+}
+
+export function smallPlot(box: HTMLElement, { lines, data, width, height }: SmallPlot): uPlot {
+  const stepped = uPlot.paths.stepped?.({ align: 1 })
+  return new uPlot(
+    {
+      width,
+      height,
+      padding: [4, 2, 2, 2],
+      legend: { show: false },
+      cursor: { show: false },
+      axes: [{ show: false }, { show: false }],
+      scales: {
+        x: { time: false, range: (_plot, _least, most) => [(most ?? 0) - windowSeconds, most ?? 0] },
+        y: { range: (_plot, _least, most) => [0, Math.max(1, most ?? 1) * 1.1] },
+      },
+      series: [
+        {},
+        ...lines.map(({ label, color, fill, stepped: inSteps }) => {
+          const stroke = colorOf(color, box)
+          return {
+            label,
+            stroke,
+            width: 1.25,
+            points: { show: false },
+            ...(fill ? { fill: stroke.replace(/^rgb\((.*)\)$/, 'rgba($1, 0.16)') } : {}),
+            ...(inSteps && stepped !== undefined ? { paths: stepped } : {}),
+          }
+        }),
+      ],
+    },
+    data as uPlot.AlignedData,
+    box,
+  )
+}
+
+/** A canvas knows no custom properties: the browser resolves one on an element first. */
+function colorOf(property: string, box: HTMLElement): string {
+  const probe = document.createElement('span')
+  probe.style.color = `var(${property})`
+  box.append(probe)
+  const { color } = getComputedStyle(probe)
+  probe.remove()
+  return color
+}

@@ -1,0 +1,173 @@
+// The machine of a task as the engine exports it, with the state that it is in and the way that it took.
+
+import { useEffect, useState } from 'preact/hooks'
+import { problemOf } from '../live/api-client.ts'
+import type { PlacedGraph } from '../model/graph-layout.ts'
+import type { PathStep } from '../model/history.ts'
+import { stateLooks } from '../model/lifecycle.ts'
+import { smoothPath } from '../model/smooth-path.ts'
+import { type ChartEdge, type StateGraph, stateGraphOf } from '../model/state-graph.ts'
+import { clockTime, dateTime } from '../model/time-words.ts'
+import type { Machine, MachineConfig, Problem, TaskStatus } from '../model/wire.ts'
+import { api } from '../state.ts'
+import { ProblemBox } from './elements.tsx'
+
+let machine: Promise<MachineConfig> | undefined
+
+/** The same for every task: read once. */
+function taskMachine(): Promise<MachineConfig> {
+  machine ??= api
+    .get<{ machines: Machine[] }>('machines')
+    .then(({ machines }) => {
+      const found = machines.find(({ id }) => id === 'task')
+      if (found === undefined) throw new Error('The server exports no machine of a task.')
+      return found.config
+    })
+    .catch((error: unknown) => {
+      machine = undefined
+      throw error
+    })
+  return machine
+}
+
+interface Chart extends StateGraph {
+  placed: PlacedGraph
+}
+
+export function StateChart({ status, path }: { status: TaskStatus; path: PathStep[] }) {
+  const [chart, setChart] = useState<Chart | null>(null)
+  const [problem, setProblem] = useState<Problem | null>(null)
+  const key = path.length
+  useEffect(() => {
+    let gone = false
+    Promise.all([taskMachine(), import('../model/graph-layout.ts')])
+      .then(([config, { placeGraph }]) => {
+        if (gone) return
+        const graph = stateGraphOf(config, path)
+        setChart({
+          ...graph,
+          placed: placeGraph(graph.nodes, graph.edges, { direction: 'LR', nodeGap: 26, rankGap: 34 }),
+        })
+      })
+      .catch((error: unknown) => setProblem(problemOf(error)))
+    return () => {
+      gone = true
+    }
+  }, [key])
+  if (problem !== null) return <ProblemBox problem={problem} />
+  if (chart === null) return <p class="note">Drawing…</p>
+  return (
+    <div class="scroll-x" tabIndex={0} role="group" aria-label="State chart">
+      <svg
+        class="chart"
+        width={chart.placed.width}
+        height={chart.placed.height}
+        viewBox={`0 0 ${chart.placed.width} ${chart.placed.height}`}
+        role="img"
+        aria-label={`State chart: the task is ${stateLooks[status].word} after ${path.length} transitions`}
+      >
+        <ArrowHeads />
+        {chart.edges.map((edge) => (
+          <Edge key={edge.id} edge={edge} placed={chart.placed} latest={path.length} />
+        ))}
+        {chart.nodes.map(({ id, width, height }) => (
+          <StateNode key={id} id={id} width={width} height={height} placed={chart.placed} current={id === status} />
+        ))}
+      </svg>
+      <PathList path={path} />
+    </div>
+  )
+}
+
+export function ArrowHeads() {
+  return (
+    <defs>
+      {['plain', 'taken', 'latest'].map((kind) => (
+        <marker
+          key={kind}
+          id={`arrow-${kind}`}
+          viewBox="0 0 8 8"
+          refX="7"
+          refY="4"
+          markerWidth="7"
+          markerHeight="7"
+          orient="auto"
+        >
+          <path class={`arrow-head ${kind}`} d="M0,0.5L8,4L0,7.5z" />
+        </marker>
+      ))}
+    </defs>
+  )
+}
+
+function Edge({ edge, placed, latest }: { edge: ChartEdge; placed: PlacedGraph; latest: number }) {
+  const place = placed.edges.get(edge.id)
+  if (place === undefined) return null
+  const last = edge.steps.at(-1)
+  const kind = last === undefined ? 'plain' : last.n === latest ? 'latest' : 'taken'
+  return (
+    <g class={`edge ${kind}`}>
+      <path d={smoothPath(place.points)} marker-end={`url(#arrow-${kind})`} />
+      {place.label === null ? null : (
+        <text x={place.label.x} y={place.label.y + 3.5} text-anchor="middle">
+          {edge.text}
+        </text>
+      )}
+      {edge.steps.length === 0 ? null : (
+        <title>{edge.steps.map(({ n, at }) => `${n}. ${edge.event} at ${dateTime(at)}`).join('\n')}</title>
+      )}
+    </g>
+  )
+}
+
+interface StateNodeProps {
+  id: string
+  width: number
+  height: number
+  placed: PlacedGraph
+  current: boolean
+}
+
+function StateNode({ id, width, height, placed, current }: StateNodeProps) {
+  const { x, y } = placed.nodes.get(id) ?? { x: 0, y: 0 }
+  const look = stateLooks[id as TaskStatus]
+  return (
+    <g
+      class={`node state-${id}${current ? ' current' : ''}`}
+      transform={`translate(${x - width / 2},${y - height / 2})`}
+    >
+      <rect width={width} height={height} rx={14} />
+      <text x={width / 2} y={height / 2 + 4} text-anchor="middle">
+        {look === undefined ? id : `${look.glyph} ${look.word}`}
+      </text>
+    </g>
+  )
+}
+
+const shownSteps = 12
+
+/** The same as words, with times. */
+function PathList({ path }: { path: PathStep[] }) {
+  const [whole, setWhole] = useState(false)
+  if (path.length === 0) return <p class="note">It has not left its first state yet.</p>
+  const shown = whole ? path : path.slice(-shownSteps)
+  return (
+    <ol class="path" start={shown[0]?.n ?? 1} aria-label="Path taken">
+      {shown.length < path.length ? (
+        <li value={(shown[0]?.n ?? 1) - 1}>
+          <button type="button" class="link" onClick={() => setWhole(true)}>
+            {path.length - shown.length} earlier
+          </button>
+        </li>
+      ) : null}
+      {shown.map(({ n, event, to, at }) => (
+        <li key={n} value={n}>
+          {event ?? 'moved'} → {stateLooks[to].word}{' '}
+          <time dateTime={new Date(at).toISOString()} title={dateTime(at)}>
+            {clockTime(at)}
+          </time>
+        </li>
+      ))}
+    </ol>
+  )
+}

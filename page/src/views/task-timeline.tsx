@@ -1,0 +1,253 @@
+// When a task ran, called and waited, on lanes. Zoomed by wheel, by dragging, or with the keyboard; every bar can be reached and read.
+
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { clockTime, counted, duration, sinceStart } from '../model/time-words.ts'
+import {
+  type Bar,
+  drawnBars,
+  type Mark,
+  moved,
+  placeOf,
+  type Range,
+  type Timeline,
+  ticksOf,
+  timelineOf,
+  zoomed,
+} from '../model/timeline.ts'
+import type { Call, RunRecord, TaskEvent } from '../model/wire.ts'
+import { useNow, useWidth } from './elements.tsx'
+
+const laneHeight = 22
+const labelWidth = 74
+const headHeight = 20
+const leastBar = 3
+const mostBars = 400
+/** A rest often begins with the mark of a question. */
+const besideMark = 14
+
+interface TaskTimelineProps {
+  runs: RunRecord[]
+  calls: Call[]
+  events: TaskEvent[]
+  /** The moment that is looked at; null for now. */
+  until: number | null
+}
+
+export function TaskTimeline({ runs, calls, events, until }: TaskTimelineProps) {
+  const box = useRef<HTMLDivElement>(null)
+  const width = useWidth(box)
+  const goesOn = runs.some(({ endedAt }) => endedAt === null) || calls.some(({ status }) => status === 'in_progress')
+  const second = useNow(goesOn ? 500 : 60_000)
+  const now = until ?? second
+  const timeline = useMemo(() => timelineOf({ runs, calls, events, now }), [runs, calls, events, now])
+  return (
+    <div ref={box} class="timeline-box">
+      {width === 0 ? null : <Drawing timeline={timeline} now={now} width={width} />}
+    </div>
+  )
+}
+
+function Drawing({ timeline, now, width }: { timeline: Timeline; now: number; width: number }) {
+  const { lanes, bars, marks, range: whole } = timeline
+  // Nothing chosen: all of it, also while it grows.
+  const [chosen, setChosen] = useState<Range | null>(null)
+  const [told, setTold] = useState('')
+  const svg = useRef<SVGSVGElement>(null)
+  const range = chosen ?? whole
+  const plotWidth = Math.max(100, width - labelWidth - 8)
+  const xOf = (at: number) => labelWidth + placeOf(at, range) * plotWidth
+  const zoom = (factor: number, around = (range.from + range.to) / 2) => {
+    const next = zoomed(range, whole, factor, around)
+    setChosen(next.to - next.from >= whole.to - whole.from ? null : next)
+  }
+  const timeAt = (clientX: number) => {
+    const left = svg.current?.getBoundingClientRect().left ?? 0
+    return range.from + ((clientX - left - labelWidth) / plotWidth) * (range.to - range.from)
+  }
+  useWheel(svg, (event) => zoom(event.deltaY > 0 ? 1.25 : 0.8, timeAt(event.clientX)))
+  const drag = useDrag(timeAt, (from, to) => setChosen(zoomed({ from, to }, whole, 1, (from + to) / 2)))
+  const keys: Record<string, () => void> = {
+    '+': () => zoom(0.5),
+    '=': () => zoom(0.5),
+    '-': () => zoom(2),
+    ArrowLeft: () => setChosen(moved(range, whole, -0.2)),
+    ArrowRight: () => setChosen(moved(range, whole, 0.2)),
+    '0': () => setChosen(null),
+  }
+  const { drawn, left } = drawnBars(bars, range, now, mostBars)
+  const ticks = ticksOf(range, whole.from, Math.max(2, Math.floor(plotWidth / 80)))
+  const step = (ticks[1] ?? Number.POSITIVE_INFINITY) - (ticks[0] ?? 0)
+  const height = headHeight + lanes.length * laneHeight + 4
+  return (
+    <>
+      <div class="timeline-tools">
+        <button type="button" aria-label="Zoom in" onClick={() => zoom(0.5)}>
+          +
+        </button>
+        <button type="button" aria-label="Zoom out" disabled={chosen === null} onClick={() => zoom(2)}>
+          −
+        </button>
+        <button type="button" disabled={chosen === null} onClick={() => setChosen(null)}>
+          Whole timeline
+        </button>
+        {left === 0 ? null : <span class="note">{counted(left, 'short call')} not drawn: zoom in</span>}
+        <output class="told">
+          {told === ''
+            ? `${clockTime(range.from)} to ${clockTime(range.to)}, ${duration(range.to - range.from)}`
+            : told}
+        </output>
+      </div>
+      <svg
+        ref={svg}
+        class="timeline"
+        width={width}
+        height={height}
+        role="group"
+        aria-label={`Timeline: ${counted(bars.length, 'bar')} over ${duration(whole.to - whole.from)}`}
+        onKeyDown={(event) => {
+          const act = keys[event.key]
+          if (act === undefined || event.ctrlKey || event.metaKey) return
+          event.preventDefault()
+          event.stopPropagation()
+          act()
+        }}
+        {...drag.handlers}
+      >
+        <clipPath id="plot-clip">
+          <rect x={labelWidth} y={0} width={plotWidth + 8} height={height} />
+        </clipPath>
+        {ticks.map((at) => (
+          <g class="tick" key={at}>
+            <line x1={xOf(at)} x2={xOf(at)} y1={headHeight - 4} y2={height} />
+            <text x={xOf(at)} y={headHeight - 8} text-anchor="middle">
+              {sinceStart(at - whole.from, step)}
+            </text>
+          </g>
+        ))}
+        {lanes.map((name, lane) => (
+          <text class="lane-name" key={`${lane}-${name}`} x={0} y={headHeight + lane * laneHeight + 15}>
+            {name}
+          </text>
+        ))}
+        <g clip-path="url(#plot-clip)">
+          {drawn.map((bar) => (
+            <BarShape key={bar.id} bar={bar} range={range} xOf={xOf} now={now} tell={setTold} />
+          ))}
+          {marks.map((mark) => (
+            <MarkShape key={mark.id} mark={mark} x={xOf(mark.at)} tell={setTold} />
+          ))}
+        </g>
+        {drag.span === null ? null : (
+          <rect
+            class="drag"
+            x={xOf(drag.span.from)}
+            width={xOf(drag.span.to) - xOf(drag.span.from)}
+            y={headHeight}
+            height={height - headHeight}
+          />
+        )}
+      </svg>
+    </>
+  )
+}
+
+interface BarShapeProps {
+  bar: Bar
+  range: Range
+  xOf: (at: number) => number
+  now: number
+  tell: (text: string) => void
+}
+
+function BarShape({ bar, range, xOf, now, tell }: BarShapeProps) {
+  const to = bar.to ?? now
+  if (to < range.from || bar.from > range.to) return null
+  const x = xOf(Math.max(bar.from, range.from))
+  const width = Math.max(leastBar, xOf(Math.min(to, range.to)) - x)
+  const y = headHeight + bar.lane * laneHeight + 3
+  const text = `${bar.label}: ${bar.status.replace('_', ' ')}, ${clockTime(bar.from, true)}, ${duration(to - bar.from)}${bar.to === null ? ' so far' : ''}`
+  return (
+    <g
+      class={`time-bar ${bar.kind} is-${bar.status}`}
+      tabIndex={0}
+      role="img"
+      aria-label={text}
+      onFocus={() => tell(text)}
+      onBlur={() => tell('')}
+      onMouseEnter={() => tell(text)}
+      onMouseLeave={() => tell('')}
+    >
+      <rect x={x} y={y} width={width} height={laneHeight - 6} rx={3} />
+      {width > bar.label.length * 6.2 + 8 ? (
+        <text x={x + (bar.kind === 'rest' ? besideMark : 5)} y={y + 12}>
+          {bar.label}
+        </text>
+      ) : null}
+    </g>
+  )
+}
+
+const markGlyphs: Record<Mark['kind'], string> = { question: '?', answer: '↩', failure: '✕', claim: '@' }
+
+function MarkShape({ mark, x, tell }: { mark: Mark; x: number; tell: (text: string) => void }) {
+  const text = `${mark.label.slice(0, 200)}, ${clockTime(mark.at, true)}`
+  return (
+    <g
+      class={`time-mark ${mark.kind}`}
+      tabIndex={0}
+      role="img"
+      aria-label={text}
+      onFocus={() => tell(text)}
+      onBlur={() => tell('')}
+      onMouseEnter={() => tell(text)}
+      onMouseLeave={() => tell('')}
+    >
+      <circle cx={x} cy={headHeight + mark.lane * laneHeight + 11} r={8} />
+      <text x={x} y={headHeight + mark.lane * laneHeight + 15} text-anchor="middle">
+        {markGlyphs[mark.kind]}
+      </text>
+    </g>
+  )
+}
+
+/** The wheel zooms instead of scrolling, which only a listener that says so from the start may do. */
+function useWheel(element: { current: SVGSVGElement | null }, onWheel: (event: WheelEvent) => void): void {
+  const latest = useRef(onWheel)
+  latest.current = onWheel
+  useEffect(() => {
+    const node = element.current
+    const listener = (event: WheelEvent) => {
+      if (!event.ctrlKey && Math.abs(event.deltaX) > Math.abs(event.deltaY)) return
+      event.preventDefault()
+      latest.current(event)
+    }
+    node?.addEventListener('wheel', listener, { passive: false })
+    return () => node?.removeEventListener('wheel', listener)
+  }, [element])
+}
+
+/** A stretch that is drawn with the pointer. */
+function useDrag(timeAt: (clientX: number) => number, onSpan: (from: number, to: number) => void) {
+  const [drag, setDrag] = useState<{ startX: number; from: number; to: number } | null>(null)
+  const leastPixels = 6
+  return {
+    span: drag === null ? null : { from: Math.min(drag.from, drag.to), to: Math.max(drag.from, drag.to) },
+    handlers: {
+      onPointerDown: (event: PointerEvent) => {
+        if (event.button !== 0) return
+        const at = timeAt(event.clientX)
+        setDrag({ startX: event.clientX, from: at, to: at })
+      },
+      onPointerMove: (event: PointerEvent) => {
+        if (drag !== null) setDrag({ ...drag, to: timeAt(event.clientX) })
+      },
+      onPointerUp: (event: PointerEvent) => {
+        if (drag !== null && Math.abs(event.clientX - drag.startX) >= leastPixels) {
+          onSpan(Math.min(drag.from, drag.to), Math.max(drag.from, drag.to))
+        }
+        setDrag(null)
+      },
+      onPointerLeave: () => setDrag(null),
+    },
+  }
+}

@@ -1,0 +1,68 @@
+// Takes the pictures of the page that stand in the documents: `node scripts/screenshots.ts`. The tasks in them are made for it.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { launchChromium, openPage, ServedLedger, temporaryFolder } from '../test/page/browser/world.ts'
+
+const images = join(import.meta.dirname, '../docs/images')
+
+const report = {
+  name: 'Quarterly report',
+  objectives: ['Collect the figures', 'Explain the dip in March'],
+  tasks: {
+    figures: { name: 'Collect the figures', executor: 'count', input: { to: 40, ms: 20 } },
+    interviews: {
+      name: 'Interviews',
+      tasks: {
+        ann: { name: 'Talk with sales', executor: 'count', input: { to: 12, ms: 30 } },
+        ben: { name: 'Talk with support', executor: 'rests' },
+      },
+    },
+    colour: { name: 'Choose a colour for the charts', executor: 'asks' },
+    charts: { name: 'Draw the charts', executor: 'count', after: ['figures', 'colour'] },
+    text: { name: 'Write the text', executor: 'rests', after: 'figures', priority: 5 },
+    print: { name: 'Print it', executor: 'fails', after: 'figures' },
+  },
+}
+
+const folder = temporaryFolder()
+const server = new ServedLedger(join(folder.path, 'pictures.db'))
+const [browser] = await Promise.all([launchChromium(), server.start()])
+try {
+  mkdirSync(images, { recursive: true })
+  for (let n = 1; n <= 8; n++) {
+    const input = { to: 4 * n, ms: 15 }
+    await server.create({ name: `Index chapter ${n}`, executor: 'count', input, tags: ['book'] })
+  }
+  const root = await server.create(report)
+  const loop = await server.create({
+    name: 'Review the draft',
+    executor: 'asks',
+    description: 'Decide how it is bound.',
+  })
+  for (const [name, options, hash] of [
+    ['overview', { colorScheme: 'light' }, '#/'],
+    ['overview-dark', { colorScheme: 'dark' }, '#/'],
+    ['task', { colorScheme: 'light', viewport: { width: 1280, height: 1100 } }, `#/task/${root}`],
+    ['question-dark', { colorScheme: 'dark', viewport: { width: 1280, height: 1000 } }, `#/task/${loop}`],
+    ['create', { colorScheme: 'light' }, '#/new'],
+    ['phone', { colorScheme: 'light', viewport: { width: 390, height: 800 } }, '#/'],
+  ] as const) {
+    const context = await browser.newContext({
+      viewport: { width: 1280, height: 800 },
+      deviceScaleFactor: 1,
+      ...options,
+    })
+    const { page } = await openPage(context, server.url, hash)
+    await page
+      .getByText(/Quarterly report|Review the draft|Create a task/)
+      .first()
+      .waitFor()
+    await page.waitForTimeout(1_500)
+    await page.screenshot({ path: join(images, `${name}.png`) })
+    await context.close()
+  }
+} finally {
+  await browser.close()
+  await server.kill()
+  folder.remove()
+}

@@ -1,0 +1,60 @@
+// A process that serves an engine with its page, for the tests that look at the page and for the pictures in the documents: its
+// executors wait, ask and spread out, so that a task can be met in any state. It can be killed and started again on one ledger.
+import { setTimeout as delay } from 'node:timers/promises'
+import { createEngine, defineExecutor } from '../../../src/index.ts'
+import { serve } from '../../../src/surfaces/serve/serve.ts'
+import { createScriptedModel } from '../../../src/testing/index.ts'
+
+const [ledger = '', port = '0', token = ''] = process.argv.slice(2)
+
+/** One step for each number, of so many milliseconds. */
+const count = defineExecutor({
+  onInterrupt: 'rerun',
+  async run(task, run) {
+    const { to = 3, ms = 20 } = (task.input ?? {}) as { to?: number; ms?: number }
+    await run.message('assistant', `Counting to ${to}.`)
+    for (let n = 1; n <= to; n++) {
+      await run.call('count', { n }, (_params, { signal }) => delay(ms, n, { signal }))
+      await run.progress(n / to, `${n} of ${to}`)
+    }
+    return { counted: to }
+  },
+})
+
+const asks = defineExecutor({
+  async run(_task, run) {
+    const colour = await run.ask('Which colour shall it be?', {
+      type: 'string',
+      enum: ['red', 'green', 'blue'],
+    })
+    await run.message('assistant', `It will be ${String(colour)}.`)
+    return { colour }
+  },
+})
+
+/** Works until somebody stops it. */
+const rests = defineExecutor({
+  onInterrupt: 'rerun',
+  run: (_task, run) => run.call('rest', {}, (_params, { signal }) => delay(3_600_000, undefined, { signal })),
+})
+
+const fails = defineExecutor({
+  run() {
+    throw new Error('The kiln is cold.')
+  },
+})
+
+const engine = await createEngine({
+  ledger,
+  executors: { count, asks, rests, fails },
+  model: createScriptedModel(() => ({ text: 'I looked at it, and it is done.' })),
+  maxConcurrent: 8,
+})
+const server = await serve(engine, { port: Number(port), token, rateLimit: false })
+process.on('message', (given: { ability: string; input: unknown }) => {
+  void engine.bus.call(given.ability, given.input).then(
+    (result) => process.send?.({ result }),
+    (error: unknown) => process.send?.({ error: String(error) }),
+  )
+})
+process.send?.({ url: server.url })

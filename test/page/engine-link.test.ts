@@ -1,0 +1,254 @@
+// The link to the engine: everything is read once, then followed; what events tell of is read again in few requests; nothing is lost.
+
+import { describe, expect, test } from 'vitest'
+import { ApiClient } from '../../page/src/live/api-client.ts'
+import { EngineLink } from '../../page/src/live/engine-link.ts'
+import type { Problem, TaskEvent, TaskRow } from '../../page/src/model/wire.ts'
+import { eventOf, rowOf } from './page-fixtures.ts'
+
+const pageSize = 5_000
+const encoder = new TextEncoder()
+const sse = (event: TaskEvent) =>
+  encoder.encode(`id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+const json = (body: unknown, status = 200) => Response.json(body, { status })
+
+/** A server over some tasks, whose feed the test writes to, and which can be made to refuse. */
+class FakeServer {
+  rows = new Map<string, TaskRow>()
+  seq = 0
+  /** Ids of each request for single rows. */
+  readonly asked: string[][] = []
+  /** Where each follower of the feed wanted to go on. */
+  readonly cursors: number[] = []
+  refuseFeed: Problem | null = null
+  refuseReads = 0
+  #feed: ReadableStreamDefaultController<Uint8Array> | undefined
+
+  add(...ids: string[]): void {
+    for (const id of ids) this.rows.set(id, rowOf({ id, seq: this.rows.size + 1 }))
+  }
+
+  change(id: string, change: Partial<TaskRow>): void {
+    const row = { ...(this.rows.get(id) ?? rowOf({ id, seq: this.rows.size + 1 })), ...change }
+    this.rows.set(id, row)
+    this.#feed?.enqueue(sse(eventOf({ seq: ++this.seq, taskId: id, data: { name: row.name, status: row.status } })))
+  }
+
+  /** The connection of the feed breaks. */
+  breakFeed(): void {
+    this.#feed?.error(new Error('broken'))
+    this.#feed = undefined
+  }
+
+  fetch = async (url: unknown, request?: RequestInit): Promise<Response> => {
+    const { pathname, searchParams } = url as URL
+    if (pathname === '/events/list') return json({ events: [], next: null, last: this.seq })
+    if (pathname === '/events') return this.#follow(Number(searchParams.get('after')))
+    return this.#read(JSON.parse(request?.body as string) as { ids?: string[]; after?: number })
+  }
+
+  #follow(after: number): Response {
+    this.cursors.push(after)
+    if (this.refuseFeed !== null) {
+      const problem = this.refuseFeed
+      this.refuseFeed = null
+      return json(problem, problem.status)
+    }
+    const start = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      this.#feed = controller
+    }
+    return new Response(new ReadableStream({ start }))
+  }
+
+  #read({ ids, after = 0 }: { ids?: string[]; after?: number }): Response {
+    if (ids !== undefined) this.asked.push(ids)
+    if (ids !== undefined && this.refuseReads-- > 0) return json({ code: 'LEDGER_BUSY', detail: 'busy' }, 503)
+    const found = ids === undefined ? [...this.rows.values()] : ids.flatMap((id) => this.rows.get(id) ?? [])
+    const page = found.filter(({ seq }) => seq > after).slice(0, pageSize)
+    const last = page.at(-1)
+    const more = last !== undefined && found.some(({ seq }) => seq > last.seq)
+    return json({ tasks: page, total: found.length, next: more && last !== undefined ? last.seq : null, seq: this.seq })
+  }
+}
+
+/** Time passes only when the test says so, which is told when somebody begins to wait. */
+class HandBeat {
+  #now = 0
+  #last = 0
+  readonly #timers = new Map<number, { at: number; callback: () => void }>()
+  readonly #waited: () => void
+
+  constructor(waited: () => void) {
+    this.#waited = waited
+  }
+
+  now = () => this.#now
+  frame = (callback: () => void) => queueMicrotask(callback)
+  later = (callback: () => void, ms: number) => {
+    this.#timers.set(++this.#last, { at: this.#now + ms, callback })
+    queueMicrotask(this.#waited)
+    return this.#last
+  }
+  forget = (timer: unknown) => void this.#timers.delete(timer as number)
+  chance = () => 1
+
+  pass(ms: number): void {
+    this.#now += ms
+    const due = [...this.#timers].filter(([, { at }]) => at <= this.#now)
+    for (const [id, { callback }] of due) {
+      this.#timers.delete(id)
+      callback()
+    }
+  }
+}
+
+function setup(server = new FakeServer()) {
+  const watchers = new Set<() => void>()
+  const look = () => {
+    for (const watcher of watchers) watcher()
+  }
+  const beat = new HandBeat(look)
+  const told = { refused: [] as Problem[], connections: [] as string[], loaded: 0 }
+  const api = new ApiClient({
+    base: 'http://engine.test/',
+    fetch: server.fetch as typeof fetch,
+    token: () => 'token',
+    signedOut: () => {},
+  })
+  const link = new EngineLink(api, beat, {
+    changed: look,
+    event: look,
+    connection: (connection) => {
+      told.connections.push(connection)
+      look()
+    },
+    loaded: () => {
+      told.loaded++
+      look()
+    },
+    refused: (problem) => {
+      told.refused.push(problem)
+      look()
+    },
+  })
+  /** Resolves when something holds; looked at whenever the link tells anything. */
+  const until = (holds: () => boolean) =>
+    new Promise<void>((resolve) => {
+      const watcher = () => {
+        if (!holds()) return
+        watchers.delete(watcher)
+        resolve()
+      }
+      watchers.add(watcher)
+      watcher()
+    })
+  const open = async () => {
+    await link.load()
+    await until(() => told.connections.at(-1) === 'open')
+  }
+  return { server, beat, link, told, until, open }
+}
+
+describe('the link to the engine', () => {
+  test('reads every page, and follows the feed from the position of the first', async () => {
+    const server = new FakeServer()
+    server.add(...Array.from({ length: pageSize + 7 }, (_, index) => `t${index}`))
+    server.seq = 40
+    const { link, open, told } = setup(server)
+    await open()
+    expect(link.store.rows.size).toBe(pageSize + 7)
+    expect(server.cursors).toEqual([40])
+    expect(told.loaded).toBe(1)
+    link.close()
+  })
+
+  test('reads again what events tell of: the first at once, then many in one request', async () => {
+    const server = new FakeServer()
+    const ids = Array.from({ length: 300 }, (_, index) => `t${index}`)
+    server.add(...ids)
+    const { link, open, until, beat } = setup(server)
+    await open()
+    server.change('t0', { status: 'working', progress: { fraction: 0.5, note: null } })
+    await until(() => link.store.rows.get('t0')?.progress?.fraction === 0.5)
+    for (const id of ids) server.change(id, { status: 'working', executor: 'resize' })
+    await until(() => link.store.seq === server.seq)
+    expect(link.store.rows.get('t299')).toMatchObject({ status: 'working', executor: null })
+    beat.pass(250)
+    await until(() => link.store.rows.get('t299')?.executor === 'resize')
+    expect(server.asked.map(({ length }) => length)).toEqual([1, 300])
+    link.close()
+  })
+
+  test('asks for no more than five hundred rows at once', async () => {
+    const server = new FakeServer()
+    const ids = Array.from({ length: 1_100 }, (_, index) => `t${index}`)
+    server.add(...ids)
+    const { link, open, until, beat } = setup(server)
+    await open()
+    for (const id of ids) server.change(id, { status: 'working', executor: 'resize' })
+    await until(() => link.store.seq === server.seq)
+    const done = () => [...link.store.rows.values()].every(({ executor }) => executor === 'resize')
+    for (let round = 1; !done() && round < 10; round++) {
+      const asked = server.asked.length
+      beat.pass(250)
+      await until(() => done() || server.asked.length > asked)
+    }
+    await until(done)
+    expect(Math.max(...server.asked.map(({ length }) => length))).toBeLessThanOrEqual(500)
+    link.close()
+  })
+
+  test('after a break goes on with the position that it heard last', async () => {
+    const { server, link, open, until, beat, told } = setup()
+    server.add('a')
+    await open()
+    server.change('a', { status: 'working' })
+    server.change('a', { status: 'paused' })
+    await until(() => link.store.seq === 2)
+    server.breakFeed()
+    await until(() => told.connections.at(-1) === 'broken')
+    beat.pass(300)
+    await until(() => told.connections.at(-1) === 'open')
+    expect(server.cursors).toEqual([0, 2])
+    link.close()
+  })
+
+  test('reads everything anew when its position has been purged', async () => {
+    const { server, link, open, until, beat, told } = setup()
+    server.add('old')
+    await open()
+    server.breakFeed()
+    await until(() => told.connections.at(-1) === 'broken')
+    server.refuseFeed = { status: 410, code: 'CURSOR_TOO_OLD', title: '', detail: 'gone', details: {} }
+    server.rows.clear()
+    server.add('new')
+    beat.pass(300)
+    await until(() => link.store.rows.has('new'))
+    expect([...link.store.rows.keys()]).toEqual(['new'])
+    expect(told.refused).toEqual([])
+    link.close()
+  })
+
+  test('a read that fails is done once more, and no row stays as it was', async () => {
+    const { server, link, open, until, beat } = setup()
+    server.add('a')
+    await open()
+    server.refuseReads = 1
+    server.change('a', { status: 'working', executor: 'resize' })
+    await until(() => server.asked.length === 1 && link.store.dirtyCount === 1)
+    beat.pass(1_000)
+    await until(() => link.store.rows.get('a')?.executor === 'resize')
+    expect(server.asked).toEqual([['a'], ['a']])
+    link.close()
+  })
+
+  test('says so when the server refuses, and does not go on asking', async () => {
+    const { server, link, until, told } = setup()
+    server.refuseFeed = { status: 403, code: 'FORBIDDEN', title: '', detail: 'not for you', details: {} }
+    await link.load()
+    await until(() => told.refused.length === 1)
+    expect(told.refused[0]).toMatchObject({ code: 'FORBIDDEN', detail: 'not for you' })
+    expect(server.cursors).toHaveLength(1)
+    link.close()
+  })
+})

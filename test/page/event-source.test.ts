@@ -1,0 +1,257 @@
+// Following a stream: whole events from any pieces, going on after a break with the last id, and knowing when to give up.
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { ApiError } from '../../page/src/live/api-client.ts'
+import { type Connection, followSource, type SourceEvent } from '../../page/src/live/event-source.ts'
+import type { Problem } from '../../page/src/model/wire.ts'
+
+/** Timers that ring when the test says so, in the order in which they are due. */
+class HandClock {
+  readonly timers = new Map<number, { callback: () => void; at: number }>()
+  now = 0
+  #last = 0
+
+  later = (callback: () => void, ms: number): number => {
+    this.timers.set(++this.#last, { callback, at: this.now + ms })
+    return this.#last
+  }
+
+  forget = (timer: unknown): void => {
+    this.timers.delete(timer as number)
+  }
+
+  chance = (): number => 1
+
+  /** Rings the one that is due next, and says after how long that was. */
+  ring(): number {
+    const [next] = [...this.timers].sort(([, a], [, b]) => a.at - b.at)
+    if (next === undefined) throw new Error('nothing is due')
+    const [id, { callback, at }] = next
+    const rest = at - this.now
+    this.now = at
+    this.timers.delete(id)
+    callback()
+    return rest
+  }
+}
+
+const encoder = new TextEncoder()
+
+function bodyOf(pieces: ReadonlyArray<string | Uint8Array>, { open = false } = {}): Response {
+  return new Response(
+    new ReadableStream({
+      start(controller) {
+        for (const piece of pieces) controller.enqueue(typeof piece === 'string' ? encoder.encode(piece) : piece)
+        if (!open) controller.close()
+      },
+    }),
+  )
+}
+
+const item = (seq: number) => `id: ${seq}\nevent: task.updated\ndata: {"seq":${seq}}\n\n`
+
+interface World {
+  clock: HandClock
+  asked: Array<string | null>
+  events: SourceEvent[]
+  connections: Connection[]
+  refused: Problem[]
+  ended: Promise<void>
+  close: () => void
+  /** Resolves when so many connections have been asked for. */
+  connected(count: number): Promise<void>
+  /** Resolves when the source rests after a break. */
+  resting(): Promise<void>
+}
+
+type Answer = (signal: AbortSignal) => Response | Promise<Response>
+
+/** A source over answers that are given one after the other; the last is given for ever. */
+function follow(answers: Answer[], lastId: string | null = null): World {
+  const clock = new HandClock()
+  const [asked, events, connections, refused]: [Array<string | null>, SourceEvent[], Connection[], Problem[]] = [
+    [],
+    [],
+    [],
+    [],
+  ]
+  const watchers = new Set<() => void>()
+  const look = () => {
+    for (const watcher of watchers) watcher()
+  }
+  const until = (holds: () => boolean) =>
+    new Promise<void>((resolve) => {
+      const watcher = () => {
+        if (!holds()) return
+        watchers.delete(watcher)
+        resolve()
+      }
+      watchers.add(watcher)
+      watcher()
+    })
+  let over: () => void = () => {}
+  const ended = new Promise<void>((resolve) => {
+    over = resolve
+  })
+  const later: HandClock['later'] = (callback, ms) => {
+    const timer = clock.later(callback, ms)
+    queueMicrotask(look)
+    return timer
+  }
+  const close = followSource({
+    lastId,
+    beat: { later, forget: clock.forget, chance: clock.chance },
+    open: async (id, signal) => {
+      asked.push(id)
+      queueMicrotask(look)
+      const answer = answers.length > 1 ? answers.shift() : answers[0]
+      return (answer as Answer)(signal)
+    },
+    onEvent: (event) => events.push(event),
+    onConnection: (connection) => {
+      connections.push(connection)
+      queueMicrotask(look)
+    },
+    onRefused: (problem) => {
+      refused.push(problem)
+      over()
+    },
+    onEnd: over,
+  })
+  return {
+    clock,
+    asked,
+    events,
+    connections,
+    refused,
+    ended,
+    close,
+    connected: (count) => until(() => asked.length >= count),
+    resting: () => until(() => connections.at(-1) === 'broken' && clock.timers.size > 0),
+  }
+}
+
+const end = () => new Response(null, { status: 204 })
+
+describe('following a stream', () => {
+  test('puts events together from pieces that are cut anywhere, within a sign of several bytes too', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.string({ unit: 'grapheme', maxLength: 12 }), { minLength: 1, maxLength: 6 }),
+        fc.infiniteStream(fc.integer({ min: 1, max: 9 })),
+        async (texts, sizes) => {
+          const all = encoder.encode(
+            texts.map((text, index) => `id: ${index + 1}\ndata: ${JSON.stringify(text)}\n\n`).join(''),
+          )
+          const pieces: Uint8Array[] = []
+          for (let at = 0; at < all.length; ) {
+            const size = sizes.next().value as number
+            pieces.push(all.slice(at, at + size))
+            at += size
+          }
+          const world = follow([() => bodyOf(pieces), end])
+          await world.resting()
+          expect(world.events.map(({ data }) => JSON.parse(data))).toEqual(texts)
+          world.close()
+        },
+      ),
+      { numRuns: 50 },
+    )
+  })
+
+  test('goes on after a break with the id that was heard last', async () => {
+    const world = follow([() => bodyOf([item(4), item(5)]), () => bodyOf([item(6)]), end], '3')
+    await world.resting()
+    world.clock.ring()
+    await world.connected(2)
+    await world.resting()
+    world.clock.ring()
+    await world.ended
+    expect(world.asked).toEqual(['3', '5', '6'])
+    expect(world.events.map(({ id }) => id)).toEqual(['4', '5', '6'])
+  })
+
+  test('half an event before a break is not told, and is heard whole afterwards', async () => {
+    const world = follow([() => bodyOf([item(1), 'id: 2\ndata: {"se']), () => bodyOf([item(2)]), end])
+    await world.resting()
+    expect(world.events.map(({ id }) => id)).toEqual(['1'])
+    world.clock.ring()
+    await world.connected(2)
+    await world.resting()
+    expect(world.asked[1]).toBe('1')
+    expect(world.events.map(({ id }) => id)).toEqual(['1', '2'])
+    world.close()
+  })
+
+  test('rests longer after each try while the server is away, and briefly again once it has spoken', async () => {
+    const away = () =>
+      Promise.reject(new ApiError({ status: 0, code: 'UNREACHABLE', title: '', detail: '', details: {} }))
+    const world = follow([away, away, away, () => bodyOf([item(1)]), away])
+    const rests: number[] = []
+    for (let tries = 1; tries <= 4; tries++) {
+      await world.connected(tries)
+      await world.resting()
+      rests.push(world.clock.ring())
+    }
+    expect(rests).toEqual([300, 600, 1_200, 300])
+    world.close()
+  })
+
+  test('never rests longer than ten seconds', async () => {
+    const away = () =>
+      Promise.reject(new ApiError({ status: 503, code: 'ENGINE_CLOSED', title: '', detail: '', details: {} }))
+    const world = follow([away])
+    let longest = 0
+    for (let tries = 1; tries <= 12; tries++) {
+      await world.connected(tries)
+      await world.resting()
+      longest = Math.max(longest, world.clock.ring())
+    }
+    expect(longest).toBe(10_000)
+    world.close()
+  })
+
+  test('gives up on a refusal: a cursor that is too old, or a token that may not', async () => {
+    const problem: Problem = { status: 410, code: 'CURSOR_TOO_OLD', title: '', detail: 'gone', details: {} }
+    const world = follow([() => Promise.reject(new ApiError(problem))])
+    await world.ended
+    expect(world.refused).toEqual([problem])
+    expect(world.asked).toHaveLength(1)
+  })
+
+  test('a refusal in the middle of a stream is one too', async () => {
+    const problem: Problem = { status: 410, code: 'CURSOR_TOO_OLD', title: '', detail: 'gone', details: {} }
+    const world = follow([() => bodyOf([item(1), `event: error\ndata: ${JSON.stringify(problem)}\n\n`])])
+    await world.ended
+    expect(world.refused).toEqual([problem])
+  })
+
+  test('ends when the server has said all there is', async () => {
+    const world = follow([() => bodyOf([item(1), 'event: end\ndata: {}\n\n'])])
+    await world.ended
+    expect(world.asked).toHaveLength(1)
+  })
+
+  test('breaks off a connection over which not even a sign of life comes, and opens another', async () => {
+    const silent: Answer = (signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('aborted')))
+      })
+    const world = follow([silent, end])
+    await world.connected(1)
+    expect(world.clock.ring()).toBe(50_000)
+    await world.resting()
+    world.clock.ring()
+    await world.ended
+    expect(world.asked).toHaveLength(2)
+  })
+
+  test('once closed it opens nothing more', async () => {
+    const world = follow([() => bodyOf([item(1)])])
+    await world.resting()
+    world.close()
+    expect(world.clock.timers.size).toBe(0)
+    expect(world.asked).toHaveLength(1)
+  })
+})

@@ -1,0 +1,232 @@
+// The smaller parts of the page's model: conversation, frames, throughput, changes, addresses, words for times, keys of attempts.
+
+import { describe, expect, test } from 'vitest'
+import { attemptKeys } from '../../page/src/live/attempt-key.ts'
+import { changesBetween } from '../../page/src/model/changes.ts'
+import { conversationLines, LiveText } from '../../page/src/model/conversation.ts'
+import { atMostEvery, oncePerFrame } from '../../page/src/model/frames.ts'
+import { placeGraph } from '../../page/src/model/graph-layout.ts'
+import { linkTo, routeOf } from '../../page/src/model/route.ts'
+import { stateGraphOf, stepNumbers } from '../../page/src/model/state-graph.ts'
+import { perSecond, Throughput } from '../../page/src/model/throughput.ts'
+import { age, counted, duration, sinceStart } from '../../page/src/model/time-words.ts'
+import type { Call, MachineConfig, Message } from '../../page/src/model/wire.ts'
+import { taskTransitions } from '../../src/machines/task-machine.ts'
+
+const message = (id: string, timestamp: number, more: Partial<Message> = {}): Message => ({
+  id,
+  taskId: 'a',
+  role: 'assistant',
+  content: id,
+  timestamp,
+  announcement: false,
+  ...more,
+})
+const call = (id: string, createdAt: number, more: Partial<Call> = {}) =>
+  ({ id, seq: createdAt, name: id, createdAt, startMessageId: null, endMessageId: null, ...more }) as Call
+
+const content = (text: string, offset: number, messageId = 'm1') =>
+  ({ type: 'content', taskId: 'a', seq: 1, content: text, offset, messageId }) as const
+
+describe('a conversation', () => {
+  test('shows a call in place of the line that tells of its beginning, and leaves out the one that tells of its end', () => {
+    const messages = [
+      message('hello', 1, { role: 'user' }),
+      message('start', 2, { announcement: true }),
+      message('end', 3, { announcement: true }),
+      message('notice', 4, { announcement: true }),
+    ]
+    const lines = conversationLines(
+      messages,
+      [call('c', 2, { startMessageId: 'start', endMessageId: 'end' })],
+      new Map(),
+    )
+    expect(lines.map(({ id }) => id)).toEqual(['hello', 'calls-c', 'notice'])
+  })
+
+  test('puts calls that no line tells of where they happened, neighbours in one block', () => {
+    const lines = conversationLines(
+      [message('m1', 5), message('m2', 20)],
+      [call('c2', 11), call('c1', 10), call('c3', 30)],
+      new Map(),
+    )
+    expect(lines.map((line) => (line.kind === 'calls' ? line.calls.map(({ id }) => id) : line.id))).toEqual([
+      'm1',
+      ['c1', 'c2'],
+      'm2',
+      ['c3'],
+    ])
+  })
+
+  test('what is being said stands at the end, until the message is stored', () => {
+    const live = new LiveText()
+    live.apply(content('Hel', 0))
+    live.apply(content('lo', 3))
+    expect(conversationLines([], [], live.texts)).toMatchObject([{ kind: 'live', text: 'Hello', gap: false }])
+    expect(conversationLines([message('m1', 1)], [], live.texts)).toHaveLength(1)
+    live.apply({
+      type: 'message',
+      taskId: 'a',
+      seq: 2,
+      messageId: 'm1',
+      role: 'assistant',
+      content: 'Hello',
+      announcement: false,
+    })
+    expect(live.texts.size).toBe(0)
+  })
+
+  test('a piece that was missed is told, one that is said again replaces what came after it', () => {
+    const live = new LiveText()
+    live.apply(content('Hello', 0))
+    live.apply(content('p!', 3))
+    expect(live.texts.get('m1')).toEqual({ text: 'Help!', gap: false })
+    live.apply(content('more', 20))
+    expect(live.texts.get('m1')?.gap).toBe(true)
+  })
+})
+
+/** Frames and timers that the test lets happen. */
+function handBeat() {
+  let now = 0
+  const frames: Array<() => void> = []
+  const timers: Array<{ at: number; callback: () => void }> = []
+  return {
+    beat: {
+      now: () => now,
+      frame: (callback: () => void) => frames.push(callback),
+      later: (callback: () => void, ms: number) => timers.push({ at: now + ms, callback }),
+    },
+    frame: () => {
+      for (const callback of frames.splice(0)) callback()
+    },
+    pass: (ms: number) => {
+      now += ms
+      const due = timers.filter(({ at }) => at <= now)
+      for (const timer of due) timers.splice(timers.indexOf(timer), 1)
+      for (const { callback } of due) callback()
+    },
+  }
+}
+
+describe('frames', () => {
+  test('a thousand changes before the next frame are painted once', () => {
+    const { beat, frame } = handBeat()
+    let painted = 0
+    const ask = oncePerFrame(beat, () => painted++)
+    for (let change = 0; change < 1_000; change++) ask()
+    frame()
+    frame()
+    expect(painted).toBe(1)
+    ask()
+    frame()
+    expect(painted).toBe(2)
+  })
+
+  test('what is expensive is done at once, then at most every so often, and never forgotten', () => {
+    const { beat, frame, pass } = handBeat()
+    let done = 0
+    const ask = atMostEvery(beat, 150, () => done++)
+    ask()
+    frame()
+    expect(done).toBe(1)
+    for (let ms = 0; ms < 1_500; ms += 10) {
+      pass(10)
+      ask()
+      frame()
+    }
+    expect(done).toBeLessThanOrEqual(11)
+    const before = done
+    ask()
+    pass(150)
+    frame()
+    expect(done).toBe(before + 1)
+  })
+})
+
+describe('the throughput', () => {
+  test('counts events and completed tasks by second, and forgets what lies before the window', () => {
+    const throughput = new Throughput()
+    for (let second = 0; second < 400; second++) {
+      throughput.add({ at: second * 1_000, type: 'task.updated' })
+      throughput.add({ at: second * 1_000 + 1, type: 'task.completed' })
+    }
+    const { seconds, events, completed } = throughput.rates(399_500)
+    expect([seconds.length, seconds[0], seconds.at(-1)]).toEqual([300, 100, 399])
+    expect(events.every((count) => count === 2)).toBe(true)
+    expect(completed.every((count) => count === 1)).toBe(true)
+    expect(perSecond(events)).toBe(2)
+    expect(throughput.rates(1_000_000).events.every((count) => count === 0)).toBe(true)
+  })
+})
+
+describe('small parts', () => {
+  test('changes name what is different, and nothing that changes with every write', () => {
+    const before = { priority: 1, version: 1, updatedAt: 1, input: { a: 1 }, name: 'x' }
+    expect(changesBetween(before, { ...before, priority: 2, version: 2, updatedAt: 2 })).toEqual([
+      { field: 'priority', before: '1', after: '2' },
+    ])
+  })
+
+  test('addresses are read back as they were made, and a broken one leads to the overview or a task that is not found', () => {
+    for (const route of [
+      { view: 'task', id: 'task-ü/1' },
+      { view: 'new', parentId: null },
+      { view: 'new', parentId: 'task-1' },
+      { view: 'overview' },
+    ] as const) {
+      expect(routeOf(linkTo(route))).toEqual(route)
+    }
+    expect(routeOf('#/nonsense')).toEqual({ view: 'overview' })
+    expect(routeOf('#/task/%E0%A4%A')).toEqual({ view: 'task', id: '%E0%A4%A' })
+  })
+
+  test('times are few characters', () => {
+    expect([duration(0), duration(999), duration(61_000), duration(90_061_000)]).toEqual([
+      '0ms',
+      '999ms',
+      '1m 1s',
+      '1d 1h',
+    ])
+    expect([age(500), age(61_000)]).toEqual(['now', '1m'])
+    expect([sinceStart(0, 500), sinceStart(1_500, 500), sinceStart(1_050, 50), sinceStart(90_000, 30_000)]).toEqual([
+      '0',
+      '+1.5s',
+      '+1.05s',
+      '+1m 30s',
+    ])
+    expect([counted(1, 'run'), counted(2, 'run')]).toEqual(['1 run', '2 runs'])
+  })
+
+  test('one wish has one key, however often it is sent; another has another', () => {
+    let count = 0
+    const keyOf = attemptKeys((bytes) => bytes.fill(++count))
+    expect(keyOf({ name: 'a' })).toBe(keyOf({ name: 'a' }))
+    expect(keyOf({ name: 'b' })).not.toBe('01'.repeat(16))
+  })
+})
+
+describe('the state chart', () => {
+  const config: MachineConfig = {
+    id: 'task',
+    initial: 'submitted',
+    states: Object.fromEntries(
+      Object.entries(taskTransitions).map(([state, on]) => [state, { on: { ...on } as Record<string, string> }]),
+    ),
+  }
+
+  test('has every state and every edge of the machine, and each gets a place of its own', () => {
+    const { nodes, edges } = stateGraphOf(config, [])
+    expect([nodes.length, edges.length]).toEqual([8, 15])
+    const placed = placeGraph(nodes, edges, { direction: 'LR', nodeGap: 20, rankGap: 30 })
+    expect(new Set([...placed.nodes.values()].map(({ x, y }) => `${x},${y}`)).size).toBe(8)
+    for (const { id } of edges) expect(placed.edges.get(id)?.points.length).toBeGreaterThan(1)
+  })
+
+  test('an edge tells which steps of the task went along it', () => {
+    const step = (n: number) => ({ n, from: 'submitted', to: 'working', event: 'start', at: n, seq: n }) as const
+    const { edges } = stateGraphOf(config, [step(1), step(4)])
+    expect(edges.find(({ id }) => id === 'submitted.start')?.text).toBe('start 1, 4')
+    expect(stepNumbers([1, 2, 3, 4, 5].map(step))).toBe('1, 2, 3 +2')
+  })
+})

@@ -1,0 +1,170 @@
+// From tasks to lines: filters, search, folding, order, and which lines are in sight.
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { TaskStore } from '../../page/src/model/task-store.ts'
+import { type Choice, choicesOf, everything, flattenTree, visibleLines } from '../../page/src/model/tree.ts'
+import type { TaskRow, TaskStatus } from '../../page/src/model/wire.ts'
+import { rowOf } from './page-fixtures.ts'
+
+const open: (id: string) => boolean = () => true
+
+function forestOf(rows: TaskRow[]): TaskStore {
+  const store = new TaskStore()
+  store.applyRows(rows, 1)
+  return store
+}
+
+const family = () =>
+  forestOf([
+    rowOf({ id: 'root', seq: 1, name: 'Report' }),
+    rowOf({ id: 'left', seq: 2, name: 'Gather numbers', parentId: 'root', status: 'completed', tags: ['q3'] }),
+    rowOf({ id: 'right', seq: 3, name: 'Write', parentId: 'root', status: 'working', executor: 'writer', priority: 5 }),
+    rowOf({ id: 'leaf', seq: 4, name: 'Check figures', parentId: 'right', status: 'failed', owner: 'ana' }),
+    rowOf({ id: 'other', seq: 5, name: 'Import', status: 'working', updatedAt: 9 }),
+  ])
+
+const names = (store: TaskStore, choice: Partial<Choice>, isOpen = open) =>
+  flattenTree(store, { ...everything, ...choice }, isOpen).lines.map(
+    ({ row, level }) => `${'  '.repeat(level - 1)}${row.id}`,
+  )
+
+describe('the tree of tasks', () => {
+  test('shows families below their roots, with level, position and size of the set', () => {
+    const { lines } = flattenTree(family(), everything, open)
+    expect(lines.map(({ row, level, position, setSize }) => [row.id, level, position, setSize])).toEqual([
+      ['root', 1, 1, 2],
+      ['left', 2, 1, 2],
+      ['right', 2, 2, 2],
+      ['leaf', 3, 1, 1],
+      ['other', 1, 2, 2],
+    ])
+  })
+
+  test('what is folded hides what lies below it, and only that', () => {
+    expect(names(family(), {}, (id) => id !== 'right')).toEqual(['root', '  left', '  right', 'other'])
+  })
+
+  test('a match keeps its ancestors in sight, marked as no match themselves', () => {
+    const { lines, matched, total } = flattenTree(
+      family(),
+      { ...everything, states: new Set<TaskStatus>(['failed']) },
+      open,
+    )
+    expect(lines.map(({ row, matches }) => [row.id, matches])).toEqual([
+      ['root', false],
+      ['right', false],
+      ['leaf', true],
+    ])
+    expect([matched, total]).toEqual([1, 5])
+  })
+
+  test('a search opens what is folded: nothing that was looked for stays hidden', () => {
+    expect(names(family(), { text: 'figures' }, () => false)).toEqual(['root', '  right', '    leaf'])
+  })
+
+  test('all words of a search must be there, in name, id, owner or reason', () => {
+    expect(names(family(), { text: 'check ANA' })).toEqual(['root', '  right', '    leaf'])
+    expect(names(family(), { text: 'check bob' })).toEqual([])
+    expect(names(family(), { text: '#5' })).toEqual(['other'])
+  })
+
+  test('filters by executor, by owner and by tag', () => {
+    expect(names(family(), { executor: 'writer', layout: 'flat' })).toEqual(['right'])
+    expect(names(family(), { executor: '@ana', layout: 'flat' })).toEqual(['leaf'])
+    expect(names(family(), { tag: 'q3', layout: 'flat' })).toEqual(['left'])
+    expect(choicesOf(family().rows.values())).toEqual({ executors: ['@ana', 'writer'], tags: ['q3'] })
+  })
+
+  test('sorts siblings by age, by priority, by latest change', () => {
+    expect(names(family(), { sort: 'priority' })).toEqual(['root', '  right', '    leaf', '  left', 'other'])
+    expect(names(family(), { sort: 'change', layout: 'roots' })).toEqual(['other', 'root'])
+  })
+
+  test('shows a task whose parent is not known as a root', () => {
+    expect(names(forestOf([rowOf({ id: 'orphan', parentId: 'gone' })]), {})).toEqual(['orphan'])
+  })
+
+  test('a family ten thousand levels deep is shown whole', () => {
+    const rows = Array.from({ length: 10_000 }, (_, index) =>
+      rowOf({ id: `t${index}`, seq: index + 1, parentId: index === 0 ? null : `t${index - 1}` }),
+    )
+    expect(flattenTree(forestOf(rows), everything, open).lines).toHaveLength(10_000)
+  })
+
+  const forests = fc
+    .array(
+      fc.record({
+        parent: fc.nat(),
+        status: fc.constantFrom<TaskStatus>('submitted', 'working', 'failed'),
+        executor: fc.constantFrom(null, 'a', 'b'),
+        priority: fc.integer({ min: -2, max: 2 }),
+      }),
+      { maxLength: 40 },
+    )
+    .map((given) =>
+      given.map(({ parent, ...row }, index) =>
+        rowOf({
+          ...row,
+          id: `t${index}`,
+          seq: index + 1,
+          parentId: index === 0 || parent % 3 === 0 ? null : `t${parent % index}`,
+        }),
+      ),
+    )
+  const choices = fc.record({
+    states: fc
+      .uniqueArray(fc.constantFrom<TaskStatus>('submitted', 'working', 'failed'))
+      .map((states) => new Set(states)),
+    executor: fc.constantFrom('', 'a', 'b'),
+    sort: fc.constantFrom('age', 'priority', 'change'),
+  })
+
+  test('shows each match exactly once, each below its parent, whatever is filtered and however it is sorted', () => {
+    fc.assert(
+      fc.property(forests, choices, (rows, choice) => {
+        const filters = { ...everything, ...choice } as Choice
+        const { lines, matched } = flattenTree(forestOf(rows), filters, open)
+        const fits = (row: TaskRow) =>
+          (filters.states.size === 0 || filters.states.has(row.status)) &&
+          (filters.executor === '' || row.executor === filters.executor)
+        expect(matched).toBe(rows.filter(fits).length)
+        expect(
+          lines
+            .filter(({ matches }) => matches)
+            .map(({ row }) => row.id)
+            .sort(),
+        ).toEqual(
+          rows
+            .filter(fits)
+            .map(({ id }) => id)
+            .sort(),
+        )
+        expect(new Set(lines.map(({ row }) => row.id)).size).toBe(lines.length)
+        const path: string[] = []
+        for (const { row, level } of lines) {
+          path.length = level - 1
+          expect(row.parentId).toBe(path.at(-1) ?? null)
+          path.push(row.id)
+        }
+      }),
+    )
+  })
+})
+
+describe('the window of lines', () => {
+  test('holds what is in sight and a little more, never beyond the ends', () => {
+    fc.assert(
+      fc.property(fc.nat(20_000), fc.nat(600_000), fc.integer({ min: 1, max: 2_000 }), (count, scrollTop, height) => {
+        const { from, to } = visibleLines(count, { scrollTop, height, lineHeight: 28 })
+        const first = Math.floor(scrollTop / 28)
+        expect(from).toBeGreaterThanOrEqual(0)
+        expect(to).toBeLessThanOrEqual(count)
+        expect(to - from).toBeLessThanOrEqual(Math.ceil(height / 28) + 14)
+        for (let line = first; line * 28 < scrollTop + height && line < count; line++) {
+          expect(line >= from && line < to).toBe(true)
+        }
+      }),
+    )
+  })
+})
