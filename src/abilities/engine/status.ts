@@ -18,7 +18,7 @@ export function engineStatus(host: AbilityHost) {
       instanceId: z.string(),
       /** Epoch milliseconds. */
       at: z.number(),
-      /** Where the feed stood. */
+      /** Up to where of the feed the counts tell. */
       seq: z.int(),
       tasks: z.record(z.enum(taskStatuses), z.int()),
       /** Tasks that compete for a slot, and tasks that may be claimed. */
@@ -41,7 +41,7 @@ export function engineStatus(host: AbilityHost) {
     handle: async (_input, { caller }) => {
       refuseTasks(caller, 'engine:status')
       const engine = await host.engineFor(caller)
-      const { counted, tasks, queued, claimable, working, slots, running } = engine.status.get().context
+      const { counted, tasks, queued, claimable, working, slots, running, lastEvent } = engine.status.get().context
       const limits = await engine.limits()
       return host.read(function* (tx) {
         // The read model begins to count with the first look, and has not come to an end by then.
@@ -50,7 +50,7 @@ export function engineStatus(host: AbilityHost) {
         return {
           instanceId: engine.instanceId,
           at: Math.floor(host.clock.now()),
-          seq: yield* tx.event.last(),
+          seq: counted && lastEvent !== null ? lastEvent.seq : yield* tx.event.last(),
           tasks: counts,
           queued: queue.ready,
           claimable: queue.claimable,
