@@ -7,6 +7,8 @@ import { type LanguageModelLike, requireLanguageModel } from '../../models/langu
 import { parseScript } from '../../models/script.ts'
 import { createScriptedModel } from '../../models/scripted-model.ts'
 
+import { loadOptional } from '../optional-package.ts'
+
 const packageName = '@ai-sdk/openai-compatible'
 
 /** Addresses of servers that everybody reaches under the same one. Any other name needs `<NAME>_BASE_URL`. */
@@ -64,7 +66,11 @@ export async function chooseModel(
   if (provider === 'script') return scriptIn(name, cwd, options)
   if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(provider)) throw noChoice(text)
   const server = serverOf(provider, env)
-  const { createOpenAICompatible } = await loadPackage(options.loadProvider ?? importProvider)
+  const { createOpenAICompatible } = await loadOptional(
+    packageName,
+    'Asking a model by `provider:name`',
+    options.loadProvider ?? importProvider,
+  )
   const model = createOpenAICompatible({ name: provider, ...server, includeUsage: true })(name)
   return requireLanguageModel(model, `The model "${text}"`)
 }
@@ -141,22 +147,3 @@ function isLoopback({ hostname }: URL): boolean {
 }
 
 const importProvider = (): Promise<ProviderPackage> => import('@ai-sdk/openai-compatible')
-
-async function loadPackage(load: () => Promise<ProviderPackage>): Promise<ProviderPackage> {
-  try {
-    return await load()
-  } catch (error) {
-    if (!isMissing(error)) throw error
-    throw new ErrandError(
-      'NOT_OFFERED',
-      `Asking a model by \`provider:name\` needs the package ${packageName}, which is not installed. Install it with: npm install ${packageName}`,
-      { package: packageName },
-      error,
-    )
-  }
-}
-
-function isMissing(error: unknown): boolean {
-  const { code, message } = error as { code?: unknown; message?: unknown }
-  return code === 'ERR_MODULE_NOT_FOUND' && typeof message === 'string' && message.includes(`'${packageName}'`)
-}
