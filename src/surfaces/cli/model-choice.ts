@@ -6,7 +6,6 @@ import { ErrandError, nearestName } from '../../errors.ts'
 import { type LanguageModelLike, requireLanguageModel } from '../../models/language-model.ts'
 import { parseScript } from '../../models/script.ts'
 import { createScriptedModel } from '../../models/scripted-model.ts'
-
 import { loadOptional } from '../optional-package.ts'
 
 const packageName = '@ai-sdk/openai-compatible'
