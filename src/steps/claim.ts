@@ -82,7 +82,8 @@ export function claim(request: ClaimRequest): Step<Loaded, Verdict, TaskRecord |
         }),
       )
       yield* startGroupsAbove(tx, task, request)
-      return task
+      // Read back, for its version: what has lapsed on the way was written before.
+      return yield* loadTask(tx, task.id)
     },
   }
 }
@@ -221,7 +222,7 @@ export function heartbeat(
     },
     *write(tx, task): Op<TaskRecord> {
       yield* tx.task.save(task)
-      return task
+      return yield* loadTask(tx, id)
     },
   }
 }

@@ -204,6 +204,11 @@ describe('task:submit', () => {
     expect(below).toMatchObject({ code: 'NOT_FOUND' })
   })
 
+  it('takes no key that a surface makes for somebody', async () => {
+    const engine = await openEngine()
+    await refusalOf(engine.bus.call('task:submit', { name: 'x', key: 'http:ann:k1' }), 'INVALID_INPUT')
+  })
+
   it('gives a task with objectives its branch', async () => {
     const engine = await openEngine()
     const { taskId, branch } = await engine.bus.call('task:submit', {

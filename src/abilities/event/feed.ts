@@ -2,12 +2,13 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { eventTypes } from '../../entities/event.ts'
+import { ErrandError } from '../../errors.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { idsIn, refuseTasks } from '../own-tasks.ts'
 import { taskIdSchema } from '../task/task-input.ts'
 import { eventSchema, positionSchema } from '../views/event-view.ts'
 
-/** Never ends by itself. @throws ErrandError CURSOR_TOO_OLD */
+/** Never ends by itself. @throws ErrandError CURSOR_TOO_OLD; ENGINE_CLOSED { after } */
 export function eventFeed(host: AbilityHost) {
   return defineAbility({
     id: 'event:feed',
@@ -26,9 +27,19 @@ export function eventFeed(host: AbilityHost) {
       const engine = await host.engineFor(caller)
       const from = after ?? (await host.read((tx) => tx.event.last()))
       const wanted = types === undefined ? undefined : new Set(types)
+      let seen = from
       for await (const event of engine.events({ after: from, signal, ...(taskId === undefined ? {} : { taskId }) })) {
         if (wanted?.has(event.type) !== false) yield event
+        seen = event.seq
       }
+      // To whoever follows them an end would say that there are no more.
+      if (!signal.aborted) throw engineClosed(seen)
     },
+  })
+}
+
+function engineClosed(after: number): ErrandError {
+  return new ErrandError('ENGINE_CLOSED', `The engine was closed. Follow its events again with after: ${after}.`, {
+    after,
   })
 }

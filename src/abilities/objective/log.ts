@@ -17,7 +17,7 @@ const inputSchema = z.strictObject({
 export function objectiveLog(host: AbilityHost) {
   return defineAbility({
     id: 'objective:log',
-    access: 'create',
+    access: 'read',
     description: 'Lists the changes of the objectives of a task, the oldest first: when, by whom, from what to what.',
     input: eitherCase(inputSchema, objectiveAliases),
     output: z.object({

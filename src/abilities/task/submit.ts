@@ -19,8 +19,15 @@ interface ChildInput {
   [field: string]: unknown
 }
 
+/** Keys that begin so are made by surfaces, of who calls and what they say: nobody names the key of somebody else. */
+const keptForSurfaces = 'http:'
+
 const fields = {
   ...createFields,
+  key: createFields.key.refine(
+    (key) => key?.startsWith(keptForSurfaces) !== true,
+    `keys that begin with ${keptForSurfaces} are not given, but made`,
+  ),
   executor: z.string().trim().min(1).max(500).optional().describe('The name of the executor that works on it.'),
   tags: z.array(z.string()).max(100).optional(),
 }

@@ -438,7 +438,10 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
         .select(['event.seq as told_seq', 'event.type as told_type', 'event.at as told_at'])
         .select(['event.instance_id as told_instance', 'event.data as told_data'])
         .where('task.seq', '>', afterSeq)
-        .where('event.type', '<>', 'task.deleted')
+        // Not the last event alone: the run of a task that was deleted closes after that.
+        .where(
+          sql<boolean>`(task.deleted_at is null or not exists (select 1 from event where task_id = task.id and type = 'task.deleted' and seq <= ${position}))`,
+        )
       const among = ids === undefined ? told : told.where(isAmong(ids))
       return (yield* queryRows<ToldRow>(among.orderBy('task.seq', 'asc').limit(limit).compile())).map(toToldTask)
     },

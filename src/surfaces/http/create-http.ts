@@ -14,7 +14,7 @@ import { type OpenApiDocument, openApiDocument } from './openapi.ts'
 import { callerOf, countedAs, principalOf } from './principal.ts'
 import { problemAnswer, problemOf, Refusal } from './problem.ts'
 import { RateLimit } from './rate-limit.ts'
-import { bodyOf, idempotencyKeyOf, pathInput, queryInput, withPath, withVersion } from './request-input.ts'
+import { bodyOf, idempotencyKeyOf, pathInput, queryInput, refuseBody, withPath, withVersion } from './request-input.ts'
 import { type Route, routes } from './routes.ts'
 import { EventStreams } from './sse.ts'
 import { shapeOf } from './stream-shapes.ts'
@@ -88,7 +88,7 @@ class HttpService {
     try {
       response = await this.#app.fetch(request, { peer })
     } catch (error) {
-      response = this.#problem(error)
+      response = this.#problem(error, request)
     }
     response.headers.set('x-content-type-options', 'nosniff')
     if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store')
@@ -106,7 +106,7 @@ class HttpService {
 
   #routed(): Hono<Env> {
     const app = new Hono<Env>({ getPath: ({ url }) => this.#pathOf(url) })
-    app.onError((error) => this.#problem(error))
+    app.onError((error, context) => this.#problem(error, context.req.raw))
     app.notFound(() => {
       throw new Refusal('NOT_FOUND', 'There is nothing at this path. GET /docs shows what there is.')
     })
@@ -172,6 +172,7 @@ class HttpService {
     const query = new URL(request.url).searchParams
     const fromPath = pathInput(context.req.param(), inputSchema)
     if (route.method === 'GET' || route.method === 'DELETE') {
+      await refuseBody(request)
       const input = withVersion(withPath(queryInput(query, inputSchema), fromPath), request.headers, inputSchema)
       return route.streams ? this.#stream(ability, input, context) : this.#call(ability, input, context, route)
     }
@@ -235,7 +236,7 @@ class HttpService {
     const fingerprint = fingerprintOf(request.method, context.req.path, input)
     // An answer is given again to nobody who might not have been given it in the first place.
     const whose = JSON.stringify([context.var.caller, key])
-    return this.#kept.once(whose, fingerprint, () => answer().catch((error: unknown) => this.#problem(error)))
+    return this.#kept.once(whose, fingerprint, () => answer().catch((error: unknown) => this.#problem(error, request)))
   }
 
   async #stream(ability: Ability, given: unknown, context: Context<Env>): Promise<Response> {
@@ -282,8 +283,8 @@ class HttpService {
       })
   }
 
-  #problem(thrown: unknown): Response {
-    return problemAnswer(thrown, this.#options.onError)
+  #problem(thrown: unknown, request: Request): Response {
+    return problemAnswer(thrown, isLetGo(thrown, request) ? () => {} : this.#options.onError)
   }
 
   /** For pages of origins that were allowed by name; a page of the host itself needs none of it. */
@@ -322,6 +323,11 @@ function isPreflight(request: Request): boolean {
     request.headers.has('origin') &&
     request.headers.has('access-control-request-method')
   )
+}
+
+/** What an ability broke off because its client has gone is no failure of anybody's. */
+function isLetGo(thrown: unknown, { signal }: Request): boolean {
+  return signal.aborted && ErrandError.isInstance(thrown) && thrown.cause === signal.reason
 }
 
 /** What is in the query of a request with a body would be lost. */

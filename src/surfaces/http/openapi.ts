@@ -266,11 +266,16 @@ function headerParameters({ method, streams, creates }: Route, schema: JsonSchem
 function answerHeaders({ creates }: Route, { outputSchema }: Ability): Record<string, unknown> {
   const text = { schema: { type: 'string' } }
   return {
-    ...(hasField(outputSchema, 'version') || hasField(outputSchema, 'task')
-      ? { ETag: { description: 'The version of the task.', ...text } }
-      : {}),
+    ...(hasVersion(outputSchema) ? { ETag: { description: 'The version of the task.', ...text } } : {}),
     ...(creates ? { Location: { description: 'Where it is found.', ...text } } : {}),
   }
+}
+
+/** In the answer itself, or in the task that it holds. */
+function hasVersion(schema: JsonSchema): boolean {
+  const { task } = (schema['properties'] ?? {}) as { task?: JsonSchema }
+  const forms = [schema, ...(task === undefined ? [] : [task, ...((task['anyOf'] ?? []) as JsonSchema[])])]
+  return forms.some((form) => hasField(form, 'version'))
 }
 
 function bodyOf(schema: Record<string, unknown>, required: boolean): NonNullable<OpenApiOperation['requestBody']> {

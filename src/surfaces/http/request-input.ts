@@ -23,6 +23,12 @@ export async function bodyOf(request: Request, limitBytes: number): Promise<unkn
   throw new Refusal('BODY_TOO_LARGE', body.why, { details: { limitBytes } })
 }
 
+/** What would stand in a body that nobody reads would be lost: a precondition, perhaps. @throws Refusal 400 */
+export async function refuseBody(request: Request): Promise<void> {
+  if (await isEmpty(request)) return
+  throw new Refusal('INVALID_INPUT', `A ${request.method} takes its fields from the query, and no body.`)
+}
+
 async function isEmpty(request: Request): Promise<boolean> {
   try {
     // Leaving early cancels what would still come.

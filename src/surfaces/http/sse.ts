@@ -2,6 +2,7 @@
 // at once is sent in one piece. So a stream holds no more than one such piece in memory, however slow its client is, and lets go of it
 // when it ends, for whatever reason.
 import type { Clock } from '../../clock.ts'
+import { ErrandError } from '../../errors.ts'
 import { Refusal } from './problem.ts'
 import type { StreamShape } from './stream-shapes.ts'
 
@@ -40,6 +41,7 @@ const headers = {
 export class EventStreams {
   readonly #settings: EventStreamSettings
   readonly #open = new Set<EventStream>()
+  #closed = false
 
   constructor(settings: EventStreamSettings) {
     this.#settings = settings
@@ -52,9 +54,12 @@ export class EventStreams {
 
   /**
    * The answer with the stream as its body; 204 when the client has had all of it.
-   * @throws Refusal 503 for one stream too many; what the ability refuses before its first chunk.
+   * @throws Refusal 503 for one stream too many; ErrandError ENGINE_CLOSED once all have been ended; what the ability refuses before
+   *   its first chunk.
    */
   async answer(wanted: StreamRequest): Promise<Response> {
+    // It may have been let in before, and judged for long.
+    if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'This server is closing.')
     if (wanted.request.method === 'HEAD') return new Response(null, { headers })
     const { maxStreams } = this.#settings
     if (this.#open.size >= maxStreams) {
@@ -69,6 +74,7 @@ export class EventStreams {
   }
 
   endAll(): void {
+    this.#closed = true
     for (const stream of this.#open) stream.end()
   }
 }

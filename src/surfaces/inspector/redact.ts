@@ -29,6 +29,8 @@ const deepest = 12
 const mostValues = 5_000
 /** Characters of one text. */
 const longestText = 8_192
+/** Characters of a text that is read as JSON. */
+const longestJson = 1024 * 1024
 /** Bytes of one message. */
 export const largestMessage = 64 * 1024
 
@@ -119,8 +121,13 @@ function imageOf(message: object, judge: Judge): Record<string, unknown> {
   let values = 0
   const visit = (given: unknown, path: readonly string[], above: readonly object[]): unknown => {
     if (++values > mostValues) return '[cut]'
-    const value = judge.change(plainOf(given), path)
-    if (typeof value === 'string') return judge.inText(shortened(value))
+    return image(judge.change(plainOf(given), path), path, above)
+  }
+  const image = (value: unknown, path: readonly string[], above: readonly object[]): unknown => {
+    if (typeof value === 'string') {
+      const told = jsonIn(value)
+      return told === undefined ? judge.inText(shortened(value)) : shortened(JSON.stringify(image(told, path, above)))
+    }
     if (typeof value !== 'object' || value === null) return scalar(value)
     if (above.includes(value)) return '[circular]'
     if (path.length >= deepest) return '[deeper]'
@@ -128,11 +135,11 @@ function imageOf(message: object, judge: Judge): Record<string, unknown> {
     if (Array.isArray(value)) {
       return value.slice(0, mostValues).map((each, index) => visit(each, [...path, String(index)], inside))
     }
-    return visitFields(value, (key, field) =>
+    return visitFields(value, judge, (key, field) =>
       judge.isSecret(key) && !holdsStates(path) ? redacted : visit(field, [...path, key], inside),
     )
   }
-  return visitFields(message, (key, field) => (carried.has(key) ? visit(field, [key], []) : field))
+  return visitFields(message, judge, (key, field) => (carried.has(key) ? visit(field, [key], []) : field))
 }
 
 /** Whose keys are names of states and events: a state may be called after the token that it waits for. */
@@ -141,13 +148,27 @@ function holdsStates(path: readonly string[]): boolean {
   return path[0] === 'definition' ? last === 'states' || last === 'on' : path[0] === 'snapshot' && path[1] === 'value'
 }
 
-function visitFields(value: object, visit: (key: string, field: unknown) => unknown): Record<string, unknown> {
+/** The object or list that a text is the JSON of: in it a secret lies under its name, however it is written. */
+function jsonIn(text: string): object | undefined {
+  if (text.length > longestJson || !/^\s*[[{]/.test(text)) return undefined
+  try {
+    return JSON.parse(text) as object
+  } catch {
+    return undefined
+  }
+}
+
+function visitFields(
+  value: object,
+  judge: Judge,
+  visit: (key: string, field: unknown) => unknown,
+): Record<string, unknown> {
   const fields: Array<[string, unknown]> = []
   for (const key of Object.keys(value).slice(0, mostValues)) {
     const field = fieldOf(value, key)
     if (field === undefined || typeof field === 'symbol') continue
     const image = visit(key, field)
-    if (image !== undefined) fields.push([shortened(key), image])
+    if (image !== undefined) fields.push([judge.inText(shortened(key)), image])
   }
   return Object.fromEntries(fields)
 }

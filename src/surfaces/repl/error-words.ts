@@ -1,14 +1,23 @@
 // What went wrong, in one line without a stack. An error of ours says in its message what happened, why, and what would work.
-import { types } from 'node:util'
+import { inspect, types } from 'node:util'
 import { ErrandError } from '../../errors.ts'
 import { cleanLine, cleanText } from '../cli/terminal-text.ts'
 
+/** Anything may be thrown, even what throws when it is looked at. */
 export function errorWords(thrown: unknown): string {
+  try {
+    return wordsOf(thrown)
+  } catch {
+    return 'Uncaught, and what was thrown cannot be shown'
+  }
+}
+
+function wordsOf(thrown: unknown): string {
   if (ErrandError.isInstance(thrown)) return `${thrown.code}: ${cleanLine(thrown.message)}`
   if (isInterrupt(thrown)) return 'interrupted'
   // Errors of the lines themselves belong to another realm, in which `instanceof` finds no `Error` of this one.
   if (types.isNativeError(thrown)) return `Uncaught ${thrown.name}: ${cleanText(thrown.message).trim()}`
-  return `Uncaught ${cleanLine(typeof thrown === 'string' ? thrown : String(thrown))}`
+  return `Uncaught ${cleanLine(typeof thrown === 'string' ? thrown : inspect(thrown))}`
 }
 
 const interruptCode = 'ERR_SCRIPT_EXECUTION_INTERRUPTED'
@@ -20,5 +29,5 @@ export function interrupted(): Error {
 
 /** Ctrl-C broke off what was waited for. */
 export function isInterrupt(thrown: unknown): boolean {
-  return types.isNativeError(thrown) && (thrown as { code?: unknown }).code === interruptCode
+  return types.isNativeError(thrown) && Object.getOwnPropertyDescriptor(thrown, 'code')?.value === interruptCode
 }

@@ -1,5 +1,6 @@
 // Lines that nobody types: from a pipe, a file or an argument. Strictly one after the other, each when the one before has come to its
 // end; the first error ends it.
+import type { REPLServer } from 'node:repl'
 import { PassThrough, Writable } from 'node:stream'
 import type { Engine } from '../../api.ts'
 import { type Clock, systemClock } from '../../clock.ts'
@@ -8,6 +9,7 @@ import { exitCodeOf, exitCodes } from '../cli/exit-code.ts'
 import { cleanText } from '../cli/terminal-text.ts'
 import { errorWords, isInterrupt } from './error-words.ts'
 import { Evaluator, type Outcome } from './evaluator.ts'
+import { noticed } from './named-values.ts'
 import { Printer, type PrinterOutput } from './printer.ts'
 import { Session } from './session.ts'
 import { isVerb } from './session-verbs.ts'
@@ -43,7 +45,10 @@ export async function runScript(engine: Engine, script: string | readonly string
   const evaluator = new Evaluator(session, { input, output, prompt: '', terminal: false }, context)
   const interrupt = () => evaluator.interrupt()
   signal?.addEventListener('abort', interrupt)
-  const show = (value: unknown) => printer.line(textOf(value, session))
+  const show = (value: unknown) => {
+    keepLast(evaluator.server, noticed(session, value))
+    printer.line(textOf(value, session))
+  }
   const refuse = (line: number, error: unknown): number => {
     if (isInterrupt(error)) return exitCodes.interrupted
     stderr.write(cleanText(`errand repl: line ${line}: ${errorWords(error)}\n`))
@@ -82,6 +87,12 @@ function linesOf(script: string | readonly string[]): string[] {
 
 function carryOut(evaluator: Evaluator, code: string): Promise<Outcome> {
   return new Promise((resolve) => evaluator.evaluate(code, resolve))
+}
+
+/** `_` is the last value, as at a terminal, until a line gives the name a value of its own. */
+function keepLast(server: REPLServer, value: unknown): void {
+  const { underscoreAssigned } = server as { underscoreAssigned?: boolean }
+  if (underscoreAssigned !== true) Object.assign(server, { last: value })
 }
 
 function unfinished() {

@@ -10,6 +10,7 @@ import { type Task, taskStatuses } from '../../entities/task.ts'
 import { callTable, describeTask, runTable } from '../cli/task-picture.ts'
 import { taskTable } from '../cli/task-table.ts'
 import { cleanText } from '../cli/terminal-text.ts'
+import { errorWords } from './error-words.ts'
 import { eventLine } from './event-line.ts'
 import { listed } from './task-rows.ts'
 
@@ -20,19 +21,34 @@ export interface Showing {
 }
 
 export function shownValue(value: unknown, showing: Showing): string {
-  const lines = linesOf(value, showing)
-  return lines === undefined ? inspect(value, { colors: showing.colors }) : lines.map(cleanText).join('\n')
+  try {
+    const lines = looked(() => linesOf(value, showing))
+    return lines === undefined ? inspect(value, { colors: showing.colors }) : lines.map(cleanText).join('\n')
+  } catch (error) {
+    return `It cannot be shown. ${errorWords(error)}`
+  }
 }
 
 /** The one task that a value is, or has with it, as the answer of `handle`. */
 export function taskIn(value: unknown): Task | undefined {
-  if (isTask(value)) return value
-  const inside = isObject(value) ? value['task'] : undefined
-  return isTask(inside) ? inside : undefined
+  return looked(() => {
+    if (isTask(value)) return value
+    const inside = isObject(value) ? value['task'] : undefined
+    return isTask(inside) ? inside : undefined
+  })
 }
 
 export function isTask(value: unknown): value is Task {
   return isTaskLike(value) && Array.isArray(value['questions'])
+}
+
+/** What throws when it is looked at is none of ours. */
+function looked<T>(look: () => T | undefined): T | undefined {
+  try {
+    return look()
+  } catch {
+    return undefined
+  }
 }
 
 function linesOf(value: unknown, { now, columns }: Showing): string[] | undefined {

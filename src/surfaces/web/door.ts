@@ -3,6 +3,8 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 
 const loopbackNames = ['127.0.0.1', 'localhost', '[::1]']
+/** Of http, in which all servers here speak. */
+const usualPort = 80
 const loopbackAddresses = ['127.0.0.1', 'localhost', '::1']
 
 export interface DoorOptions {
@@ -52,12 +54,17 @@ export function isJsonType(contentType: string | null): boolean {
 
 /** The loopback names at a port. */
 export function loopbackHosts(port: number): string[] {
-  return loopbackNames.map((name) => `${name}:${port}`)
+  return loopbackNames.flatMap((name) => namesAt(name, port))
 }
 
 /** The values of `Host` under which a server at this address is reached: its own name, and the loopback names. */
 export function hostsAt(host: string, port: number): string[] {
-  return [...new Set([...loopbackHosts(port), `${hostName(host)}:${port}`])]
+  return [...new Set([...loopbackHosts(port), ...namesAt(hostName(host), port)])]
+}
+
+/** Clients leave out the port that they would take anyway. */
+function namesAt(name: string, port: number): string[] {
+  return port === usualPort ? [name, `${name}:${port}`] : [`${name}:${port}`]
 }
 
 /** An address as it stands in a URL. */

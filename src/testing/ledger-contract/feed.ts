@@ -50,6 +50,7 @@ export const feed: Theme = ({ describe, proves, expect }) => {
           ['b', 'task.started', 'working'],
           ['c', 'task.deleted', 'submitted'],
           ['a', 'task.started', 'working'],
+          ['c', 'run.closed', 'canceled'],
         ] as const) {
           appended.push(yield* tx.event.append(eventRow({ taskId, type, data: { name: taskId, status } })))
         }
@@ -71,6 +72,8 @@ export const feed: Theme = ({ describe, proves, expect }) => {
         ['b', 'working'],
       ])
       expect(await at(5, ['a', 'c'])).toEqual([['a', 'working']])
+      // A run closes after its task was deleted, which brings the task back nowhere.
+      expect(await at(6, ['a', 'c'])).toEqual([['a', 'working']])
       const [, second] = await ledger.read((tx) => tx.task.asOf(seqs[3] as number, 10, 0))
       expect((await ledger.read((tx) => tx.task.asOf(seqs[3] as number, 1, second?.task.seq ?? 0))).length).toBe(1)
     })

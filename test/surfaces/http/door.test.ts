@@ -4,6 +4,7 @@ import { type Access, accessClasses } from '../../../src/bus/access.ts'
 import { createHttp, type Principal } from '../../../src/surfaces/http/index.ts'
 import { type Route, routes } from '../../../src/surfaces/http/routes.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
+import { deferred } from '../../engine/world.ts'
 import { openWorld, problemIn, requestOf, token } from './world.ts'
 
 const noToken = { authorization: '' }
@@ -177,6 +178,22 @@ describe('the door of the HTTP surface', () => {
     expect(problemIn(reply)).toMatchObject({ status: 503, code: 'ENGINE_CLOSED' })
     expect(reply.headers.get('retry-after')).toBe('5')
   })
+
+  it('opens no stream to whoever was let in before it was closed', async () => {
+    const [asked, known] = [deferred(), deferred()]
+    const { http, ask } = await openWorld({
+      authenticate: async () => {
+        asked.resolve()
+        await known.promise
+        return { scopes: ['read'] }
+      },
+    })
+    const late = ask('GET', '/events')
+    await asked.promise
+    await http.close()
+    known.resolve()
+    expect(problemIn(await late)).toMatchObject({ status: 503, code: 'ENGINE_CLOSED' })
+  })
 })
 
 describe('principals', () => {
@@ -184,16 +201,17 @@ describe('principals', () => {
 
   it('do what their scopes hold, and nothing else', async () => {
     const expected: Record<string, number[]> = {
-      read: [200, 403, 403, 403],
-      create: [403, 201, 403, 403],
-      control: [403, 403, 200, 403],
-      admin: [200, 201, 200, 400],
+      read: [200, 200, 403, 403, 403],
+      create: [403, 403, 201, 403, 403],
+      control: [403, 403, 403, 200, 403],
+      admin: [200, 200, 201, 200, 400],
     }
     for (const [scope, statuses] of Object.entries(expected)) {
       const { ask, engine } = await as({ scopes: [scope] })
       const { id } = await engine.create({ name: 'a' })
       const replies = [
         await ask('GET', `/tasks/${id}`),
+        await ask('POST', '/abilities/objective:log', { taskId: id }),
         await ask('POST', '/tasks', { name: 'b', goal: null }),
         await ask('POST', `/tasks/${id}/start`),
         await ask('POST', '/abilities/model:register', {}),

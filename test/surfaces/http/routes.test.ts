@@ -6,6 +6,7 @@ import { defineExecutor, type Engine } from '../../../src/index.ts'
 import { statusOfCode } from '../../../src/surfaces/http/mapping.ts'
 import { pathNames, type Route, routes } from '../../../src/surfaces/http/routes.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
+import { deferred } from '../../engine/world.ts'
 import { openWorld, problemIn, requestOf, serve, type World } from './world.ts'
 
 async function withTask(world: World, name = 'a') {
@@ -200,6 +201,47 @@ describe('versions', () => {
     expect((await ask('POST', `/tasks/${id}/start`, {}, { 'if-match': '*' })).status).toBe(200)
   })
 
+  it('are those of the task as an answer leaves it, so that the next change can ask for them', async () => {
+    const { ask } = await openWorld()
+    const id = (await ask('POST', '/tasks', { name: 'by hand', goal: null })).body.taskId as string
+    const claim = { owner: 'ann', leaseMs: 60_000 }
+    let fence: number | undefined
+    for (const [verb, body] of [
+      ['claim', () => claim],
+      ['heartbeat', () => ({ owner: 'ann', fence })],
+      ['release', () => ({ owner: 'ann', fence })],
+      ['claim', () => claim],
+      ['fail', () => ({ owner: 'ann', fence, reason: 'no' })],
+    ] as const) {
+      const reply = await ask('POST', `/tasks/${id}/${verb}`, body())
+      fence = reply.body.task?.fence ?? fence
+      expect([verb, reply.headers.get('etag')]).toEqual([verb, (await ask('GET', `/tasks/${id}`)).headers.get('etag')])
+    }
+  })
+
+  it('stand in every answer in whose description they stand', async () => {
+    const world = await openWorld()
+    const id = await withTask(world)
+    const { paths } = world.http.openapi() as any
+    for (const view of ['', '/why', '/context', '/runs', '/messages']) {
+      const described = paths[`/tasks/{taskId}${view}`].get.responses['200'].headers?.ETag !== undefined
+      const { headers } = await world.ask('GET', `/tasks/${id}${view}`)
+      expect([view, headers.has('etag')]).toEqual([view, described])
+    }
+  })
+
+  it('that are asked for in the body of a DELETE are refused with it, for nobody reads that', async () => {
+    const world = await openWorld()
+    const id = await withTask(world)
+    expect(problemIn(await world.ask('DELETE', `/tasks/${id}`, { expectedVersion: 99 }))).toMatchObject({
+      status: 400,
+      code: 'INVALID_INPUT',
+    })
+    expect(await world.engine.get(id)).not.toBeNull()
+    expect((await world.ask('DELETE', `/tasks/${id}?expectedVersion=99`)).status).toBe(412)
+    expect((await world.ask('DELETE', `/tasks/${id}`, '')).status).toBe(200)
+  })
+
   it('refuses an If-Match that is none, or that nothing could keep', async () => {
     const world = await openWorld()
     const id = await withTask(world)
@@ -371,6 +413,25 @@ describe('refusals', () => {
     const answer = http(requestOf('POST', '/abilities/task:wait', { taskIds: [id] }, {}, leaving.signal))
     leaving.abort()
     expect((await answer).status).toBeGreaterThanOrEqual(400)
+    expect(errors).toEqual([])
+    const begun = deferred()
+    engine.bus.register({
+      id: 'test:endless',
+      description: 'Waits until nobody waits for it.',
+      input: z.strictObject({}),
+      output: z.unknown(),
+      handle: (_input, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error))
+          begun.resolve()
+        }),
+    })
+    const gone = new AbortController()
+    const headers = { 'idempotency-key': 'once' }
+    const brokenOff = http(requestOf('POST', '/abilities/test:endless', {}, headers, gone.signal))
+    await begun.promise
+    gone.abort()
+    expect((await brokenOff).status).toBe(500)
     expect(errors).toEqual([])
   })
 })

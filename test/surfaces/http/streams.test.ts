@@ -286,6 +286,16 @@ describe('what a stream holds', () => {
     expect(world.errors).toHaveLength(1)
   })
 
+  it('of events breaks off with the engine, and is not told to be over', async () => {
+    const { engine, http } = await openWorld()
+    await engine.create({ name: 'a' })
+    const stream = eventsOf(await http(requestOf('GET', '/events?after=0')))
+    await stream.next()
+    const rest = stream.rest()
+    await engine.close()
+    expect((await rest).at(-1)).toMatchObject({ event: 'error', data: { status: 503, code: 'ENGINE_CLOSED' } })
+  })
+
   it('ends with an event that says so, where the ability has none of its own', async () => {
     const world = await openWorld()
     world.engine.bus.register({

@@ -66,7 +66,7 @@ describe('a secret', () => {
 
   it.each([
     [`password: ${secret}`, 'password: [redacted]'],
-    [`{"apiKey":"${secret}","n":1}`, '{"apiKey":[redacted],"n":1}'],
+    [`{"apiKey":"${secret}","n":1}`, '{"apiKey":"[redacted]","n":1}'],
     [`{\\"api_key\\":\\"${secret}\\"}`, '{\\"api_key\\":[redacted]}'],
     [`curl -H 'Authorization: Bearer ${secret}' x`, "curl -H 'Authorization: [redacted]' x"],
     [`sent bearer ${secret}`, 'sent bearer [redacted]'],
@@ -75,6 +75,27 @@ describe('a secret', () => {
     [`DB_PASSWORD="${secret} and more`, 'DB_PASSWORD=[redacted]'],
   ])('in the text %s is replaced', (text, clean) => {
     expect(told({ text })).toEqual({ type: 'e', text: clean })
+  })
+
+  it.each([
+    [{ tokens: ['one', secret] }, { tokens: '[redacted]' }],
+    [
+      { secrets: { of: secret }, n: 1 },
+      { secrets: '[redacted]', n: 1 },
+    ],
+    [{ password: `a"b ${secret}` }, { password: '[redacted]' }],
+    [[{ text: JSON.stringify({ cookies: [secret] }) }], [{ text: '{"cookies":"[redacted]"}' }]],
+  ])('in a text that is JSON is replaced by its name, however it is written: %j', (value, clean) => {
+    for (const indent of [0, 2])
+      expect(JSON.parse(told({ text: JSON.stringify(value, null, indent) })['text'] as string)).toEqual(clean)
+  })
+
+  it('in a key is replaced', () => {
+    expect(told({ [`token=${secret}`]: 1, [`Bearer ${secret}`]: 2 })).toEqual({
+      type: 'e',
+      'token=[redacted]': '[redacted]',
+      'Bearer [redacted]': 2,
+    })
   })
 
   it('may have further names: keys, patterns, or whatever a function says', () => {

@@ -75,6 +75,22 @@ describe('lines through a pipe', () => {
   })
 })
 
+describe('what a line gave', () => {
+  test('X-028 is `_` in the next one, until a line says what `_` is', async () => {
+    expect((await ran(['6 * 7', 'undefined', '_ / 2', 'Promise.resolve([_])', '_.length'])).out).toBe(
+      '42\n21\n[ 21 ]\n1\n',
+    )
+    const { code, out } = await ran(["_ = 'mine'", '1 + 1', '_'])
+    expect(code).toBe(0)
+    expect(out.split('\n').slice(-4)).toEqual(['mine', '2', 'mine', ''])
+  })
+
+  test('X-028 is `$` in the next one, if it is a task, whoever gave it', async () => {
+    const { code, out } = await ran(["await engine.create({ name: 'a' })", '$.name'])
+    expect({ code, name: out.trim().split('\n').at(-1) }).toEqual({ code: 0, name: 'a' })
+  })
+})
+
 describe('errand repl without a terminal', () => {
   test('X-028 takes -e as often as given, or --file, and makes the ledger', async () => {
     await using place = new Workplace()
@@ -129,6 +145,26 @@ describe('errand repl without a terminal', () => {
     await telling
     tail.kill('SIGINT')
     expect((await tail.ended).code).toBe(130)
+  })
+
+  test.each([
+    ['throw Object.create(null)', 'Uncaught [Object: null prototype] {}'],
+    ['throw { code: 5 }', 'Uncaught { code: 5 }'],
+    [
+      'throw { [Symbol.for("nodejs.util.inspect.custom")]() { throw 1 } }',
+      'Uncaught, and what was thrown cannot be shown',
+    ],
+    ['throw Object.defineProperty(new Error("no"), "code", { get() { throw 1 } })', 'Uncaught Error: no'],
+  ])('X-028 may throw anything, which is told in a line: %s', async (line, words) => {
+    expect(await ran(line)).toEqual({ code: 1, out: '', err: `errand repl: line 1: ${words}\n` })
+  })
+
+  test('X-028 may give what throws when it is looked at', async () => {
+    const lines = [
+      'new Proxy({}, { get() { throw 1 } })',
+      '({ [Symbol.for("nodejs.util.inspect.custom")]() { throw new Error("no") } })',
+    ]
+    expect(await ran(lines)).toEqual({ code: 0, out: '{}\nIt cannot be shown. Uncaught Error: no\n', err: '' })
   })
 })
 

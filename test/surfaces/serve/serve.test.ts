@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Engine } from '../../../src/api.ts'
 import { defineAbility } from '../../../src/bus/ability.ts'
 import { type ErrandServer, type ServeOptions, serve } from '../../../src/surfaces/http/index.ts'
+import { hostsAt } from '../../../src/surfaces/web/door.ts'
 import { deferred, openEngine, refusalOf } from '../../engine/world.ts'
 
 const token = 'a-token-that-is-long-enough-for-the-door'
@@ -63,6 +64,14 @@ describe('The server', () => {
     const named = await serving({ token, allowedHosts: ['tasks.example.org'] })
     expect(await status(`${named.url}/status`, { ...bearing(token), host: 'tasks.example.org' })).toBe(200)
     expect(await status(`${named.url}/status`, bearing(token))).toBe(403)
+  })
+
+  it('is served without its port where that is the usual one, which clients leave out', () => {
+    expect(hostsAt('127.0.0.1', 80)).toEqual(
+      expect.arrayContaining(['localhost', '127.0.0.1', '127.0.0.1:80', '[::1]']),
+    )
+    expect(hostsAt('tasks.local', 80)).toContain('tasks.local')
+    expect(hostsAt('127.0.0.1', 8080)).not.toContain('127.0.0.1')
   })
 
   it('lets the check of the embedder judge instead, the page too', async () => {

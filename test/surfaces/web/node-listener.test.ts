@@ -116,6 +116,13 @@ describe('A request', () => {
     expect(errors).toEqual([])
   })
 
+  it('with the method that no Request has is answered, and nobody is troubled', async () => {
+    const { port, errors } = await serve(() => new Response('asked'))
+    const socket = await open(port, head('TRACE /', 'connection: close'))
+    expect(await heard(socket)).toMatch(/^HTTP\/1\.1 501 /)
+    expect(errors).toEqual([])
+  })
+
   it('whose body breaks off is an error to whoever reads it', async () => {
     const outcome = deferred<unknown>()
     const { port } = await serve(async (request) => {
