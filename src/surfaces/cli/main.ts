@@ -1,7 +1,7 @@
 // The command line as a function: arguments and a world in, an exit code out. Everything that can go wrong ends here as
 // one line on stderr and a code that scripts can rely on.
-import { readFile } from 'node:fs/promises'
 import { ErrandError, nearestName } from '../../errors.ts'
+import { packageVersion } from '../package-version.ts'
 import { parseArguments } from './arguments.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { exitCodeOf, exitCodes } from './exit-code.ts'
@@ -34,7 +34,7 @@ async function dispatch(argv: readonly string[], io: CommandIo): Promise<number>
     case 'version':
     case '--version':
     case '-V':
-      print(io, await packageVersion())
+      print(io, packageVersion())
       return exitCodes.done
     default:
       return await call(await loadVerb(name, verbs), args, io)
@@ -91,9 +91,4 @@ function report(error: unknown, io: CommandIo, json: boolean): void {
   } else {
     note(io, `errand: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
   }
-}
-
-async function packageVersion(): Promise<string> {
-  const file = new URL('../../../package.json', import.meta.url)
-  return (JSON.parse(await readFile(file, 'utf8')) as { version: string }).version
 }

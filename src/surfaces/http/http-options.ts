@@ -5,6 +5,7 @@ import { type Access, accessClasses } from '../../bus/access.ts'
 import { type Clock, systemClock } from '../../clock.ts'
 import { abilityListSchema } from '../../entities/ability-pattern.ts'
 import { largestBody } from '../web/body.ts'
+import { doorShape, tokenSchema } from '../web/door-options.ts'
 
 /** What the surface needs of an engine. */
 export type HttpEngine = Pick<Engine, 'bus'>
@@ -71,21 +72,8 @@ function functionOf<F>(shape: string) {
 export const httpOptionsSchema = z
   .strictObject({
     authenticate: functionOf<Authenticate>('(request) => principal or null').optional(),
-    token: z
-      .custom<string | false>(
-        (value) => value === false || (typeof value === 'string' && /^[\x21-\x7e]{32,}$/.test(value)),
-        'expected at least 32 printable characters without spaces, or `false` to let everybody call',
-      )
-      .optional(),
-    allowedHosts: z.array(z.string().trim().toLowerCase().min(1).max(300)).max(100).optional(),
-    allowedOrigins: z
-      .array(
-        z
-          .string()
-          .refine((text) => URL.canParse(text) && new URL(text).origin === text, 'expected an origin: https://name'),
-      )
-      .max(100)
-      .default([]),
+    token: tokenSchema.optional(),
+    ...doorShape,
     basePath: z
       .string()
       .regex(/^(?:\/[A-Za-z0-9._~-]+)*$/, 'expected a path like /errand, without a slash at its end')

@@ -1,8 +1,8 @@
 // The OpenAPI document, made of the table of routes and of the schemas of the abilities when somebody asks for it: what is registered
 // later is in the next one, and nothing is in it that would not be answered.
-import { readFileSync } from 'node:fs'
 import type { Ability } from '../../bus/ability.ts'
 import type { JsonSchema } from '../../bus/json-schema.ts'
+import { packageVersion } from '../package-version.ts'
 import { abilityNames, addComponent, fieldOf, referenceTo, withoutFields } from './openapi-schemas.ts'
 import { pathNames, type Route, routes } from './routes.ts'
 
@@ -72,7 +72,7 @@ export function openApiDocument(abilities: readonly Ability[], basePath: string)
     add(`/abilities/${ability.id}`, 'post', abilityOperation(ability, nameOf(names, ability)))
   return {
     openapi: '3.1.0',
-    info: { title: 'errand', version: versionOfThisPackage(), description },
+    info: { title: 'errand', version: packageVersion(), description },
     servers: [{ url: basePath === '' ? '/' : basePath }],
     security: [{ bearer: [] }],
     tags,
@@ -309,14 +309,4 @@ function abilitySchemas(
 
 function nameOf(names: Map<string, string>, { id }: Ability): string {
   return names.get(id) as string
-}
-
-/** In a bundle, which has left the file behind, nobody knows. */
-function versionOfThisPackage(): string {
-  try {
-    const manifest = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
-    return (JSON.parse(manifest) as { version: string }).version
-  } catch {
-    return 'unknown'
-  }
 }

@@ -1,7 +1,7 @@
 // Refusals and failures as they are answered: `application/problem+json` (RFC 9457) with the engine's own code, and nothing of how
 // or where this server runs.
 import { ErrandError, Failure } from '../../errors.ts'
-import { publicError } from '../mcp/tool-results.ts'
+import { publicError } from '../public-error.ts'
 import { type HttpCode, retryAfterSeconds, statusOfCode } from './mapping.ts'
 
 export interface Problem {

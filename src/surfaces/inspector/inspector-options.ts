@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Engine } from '../../api.ts'
 import { type Clock, systemClock } from '../../clock.ts'
+import { doorShape, placeShape } from '../web/door-options.ts'
 import { type RedactFunction, redactSchema } from './redact.ts'
 
 /** What of an engine is inspected. */
@@ -30,8 +31,7 @@ export interface InspectorOptions {
 }
 
 export const inspectorOptionsSchema = z.strictObject({
-  host: z.string().min(1).default('127.0.0.1'),
-  port: z.int().min(0).max(65_535).default(0),
+  ...placeShape,
   token: z
     .string()
     .regex(/^[\w.~-]{16,200}$/, 'expected 16 to 200 letters, digits and . _ ~ -')
@@ -39,7 +39,7 @@ export const inspectorOptionsSchema = z.strictObject({
   redact: redactSchema.optional(),
   historySize: z.int().min(0).max(10_000).default(200),
   tasks: z.enum(['own', 'all']).default('own'),
-  allowedOrigins: z.array(z.string().min(1)).max(100).default([]),
+  allowedOrigins: doorShape.allowedOrigins,
   clock: z
     .custom<Clock>((value) => typeof (value as Clock | undefined)?.setTimeout === 'function', 'expected a Clock')
     .default(systemClock),

@@ -4,6 +4,7 @@ import type { Engine } from '../../api.ts'
 import type { InvokeOptions } from '../../bus/bus.ts'
 import { type Clock, systemClock } from '../../clock.ts'
 import { abilityListSchema } from '../../entities/ability-pattern.ts'
+import { doorShape, placeShape, tokenSchema } from '../web/door-options.ts'
 
 /** What the surface needs of an engine. */
 export type ServedEngine = Pick<Engine, 'bus' | 'get'>
@@ -116,19 +117,8 @@ export const stdioOptionsSchema = z.strictObject({
 
 const fetchFields = {
   ...shared,
-  token: z.custom<string | false>(
-    (value) => value === false || (typeof value === 'string' && /^[\x21-\x7e]{32,}$/.test(value)),
-    'expected at least 32 printable characters without spaces, or `false` to let everybody call',
-  ),
-  allowedHosts: z.array(z.string().trim().toLowerCase().min(1).max(300)).max(100).optional(),
-  allowedOrigins: z
-    .array(
-      z
-        .string()
-        .refine((text) => URL.canParse(text) && new URL(text).origin === text, 'expected an origin: https://name'),
-    )
-    .max(100)
-    .default([]),
+  token: tokenSchema,
+  ...doorShape,
   sessionIdleMs: milliseconds.default(30 * 60_000),
 }
 
@@ -136,8 +126,7 @@ export const fetchOptionsSchema = z.strictObject(fetchFields)
 
 export const httpOptionsSchema = z.strictObject({
   ...fetchFields,
-  host: z.string().trim().min(1).max(255).default('127.0.0.1'),
-  port: z.int().min(0).max(65_535).default(0),
+  ...placeShape,
 })
 
 export type CheckedMcpOptions = Omit<

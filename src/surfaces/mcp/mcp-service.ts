@@ -1,12 +1,12 @@
 // One engine as a server of the protocol: its abilities are the tools, whatever they are at the moment, and every call of a tool
 // is an invocation of the bus by a caller that may call these abilities and no others.
-import { readFileSync } from 'node:fs'
 import type { Server, ServerContext, Tool } from '@modelcontextprotocol/server'
 import { createBoardSession } from '../../board/board-session.ts'
 import type { Ability } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import type { Clock } from '../../clock.ts'
 import { listAllows } from '../../entities/ability-pattern.ts'
+import { packageVersion } from '../package-version.ts'
 import { AgentSessions } from './agent-sessions.ts'
 import { boardWait, taskWait, telling, type Wait, waitForAWhile, waitForWork } from './going-on.ts'
 import type { Sdk } from './load-sdk.ts'
@@ -29,22 +29,12 @@ const instructions =
   'Tasks are durable: they go on when you are gone, and are found again by their id. task_create sets work going and answers at ' +
   'once; task_wait waits for a while and says how things stand, so call it again; task_get shows what a task came to or asks.'
 
-/** Of this package; in a bundle, which has left the file behind, nobody knows. */
-function versionOfThisPackage(): string {
-  try {
-    const manifest = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
-    return (JSON.parse(manifest) as { version: string }).version
-  } catch {
-    return 'unknown'
-  }
-}
-
 /** The server's side of all connections that one engine serves. */
 export class McpService {
   readonly sessions: AgentSessions
   readonly #engine: ServedEngine
   readonly #options: CheckedMcpOptions
-  readonly #version = versionOfThisPackage()
+  readonly #version = packageVersion()
 
   constructor(engine: ServedEngine, options: CheckedMcpOptions & { sessionIdleMs?: number }) {
     const { clock, session, onError, sessionIdleMs } = options

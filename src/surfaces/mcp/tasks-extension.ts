@@ -4,9 +4,10 @@ import type { Server, ServerContext } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import type { TaskDetail } from '../../abilities/views/task-view.ts'
 import { ErrandError } from '../../errors.ts'
+import { publicError } from '../public-error.ts'
 import type { Sdk } from './load-sdk.ts'
 import { fromForm, toDetailedHandle, toHandle } from './mapping.ts'
-import { publicError, type ToolResult } from './tool-results.ts'
+import type { ToolResult } from './tool-results.ts'
 
 export const tasksExtension = 'io.modelcontextprotocol/tasks'
 

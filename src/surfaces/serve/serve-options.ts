@@ -1,6 +1,7 @@
 // What a server may be told: where it listens, whether it has the page, and all that the routes take.
 import { z } from 'zod'
 import { type HttpOptions, httpOptionsSchema } from '../http/http-options.ts'
+import { placeShape } from '../web/door-options.ts'
 
 export interface ServeOptions extends Omit<HttpOptions, 'basePath'> {
   /** The address to listen at. Default 127.0.0.1. Any that is not loopback needs a token, or `authenticate`. */
@@ -20,8 +21,7 @@ const ofTheRoutes = Object.fromEntries(Object.keys(httpShape).map((name) => [nam
 
 export const serveOptionsSchema = z.strictObject({
   ...ofTheRoutes,
-  host: z.string().trim().min(1).max(255).default('127.0.0.1'),
-  port: z.int().min(0).max(65_535).default(0),
+  ...placeShape,
   page: z.boolean().default(true),
   maxConnections: z.int().min(1).default(1_024),
 })

@@ -86,7 +86,7 @@ describe('errand graph --machine', () => {
     })
   })
 
-  test('refuses a machine and a format that are none, and a format without a machine', async () => {
+  test('refuses a machine and a format that are none, a format without a machine, and a task beside one', async () => {
     await using place = new Workplace()
     expect(await place.errand('graph', '--machine', 'stints')).toMatchObject({
       code: 2,
@@ -94,5 +94,7 @@ describe('errand graph --machine', () => {
     })
     expect((await place.errand('graph', '--machine', 'task', '--format', 'dot')).code).toBe(2)
     expect((await place.errand('graph', '--format', 'json')).err).toContain('--format goes with --machine')
+    const { code, err } = await place.errand('graph', '--machine', 'task', '#1')
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('leave "#1" or the option away') })
   })
 })

@@ -7,16 +7,12 @@ import { inspectorOptionsSchema } from '../../../src/surfaces/inspector/inspecto
 
 const guide = readFileSync(join(import.meta.dirname, '../../../docs/inspect.md'), 'utf8')
 
-it('the guide lists the options that are taken, but for the clock of tests', () => {
+it('the guide lists the options that are taken', () => {
   const table = guide.slice(guide.indexOf('| option |'), guide.indexOf('A message is one JSON'))
   const told = Array.from(table.matchAll(/^\| ((?:`\w+`(?:, )?)+) \|/gm), ([, names = '']) =>
     names.replaceAll('`', '').split(', '),
   )
-  expect(told.flat().sort()).toEqual(
-    Object.keys(inspectorOptionsSchema.shape)
-      .filter((name) => name !== 'clock')
-      .sort(),
-  )
+  expect(told.flat().sort()).toEqual(Object.keys(inspectorOptionsSchema.shape).sort())
 })
 
 it('the guide names every machine', () => {
