@@ -13,6 +13,10 @@ import { parseScript } from '../src/models/script.ts'
 import { engineOptionsSchema, memoryOptionsSchema } from '../src/options.ts'
 import { planKeys } from '../src/surfaces/cli/plan-schema.ts'
 import { verbs } from '../src/surfaces/cli/verbs.ts'
+import { httpOptionsSchema } from '../src/surfaces/http/http-options.ts'
+import { statusOfCode } from '../src/surfaces/http/mapping.ts'
+import { inspectorOptionsSchema } from '../src/surfaces/inspector/inspector-options.ts'
+import { serveOptionsSchema } from '../src/surfaces/serve/serve-options.ts'
 import { teamStatusOf } from '../src/team/team-status.ts'
 import { startModelServer } from './ai/model-server.ts'
 import { planOf } from './surfaces/cli/plan-text.ts'
@@ -128,6 +132,33 @@ test('docs/memory.md names every setting of memory', () => {
   const names = Object.keys(memoryOptionsSchema.shape)
   expect(names.length).toBeGreaterThan(5)
   expect(names.filter((name) => !textOf('docs/memory.md').includes(`\`${name}\``))).toEqual([])
+})
+
+test.each([
+  ['docs/http.md', { ...httpOptionsSchema.shape, ...serveOptionsSchema.shape }],
+  ['docs/inspect.md', inspectorOptionsSchema.shape],
+])('%s names every option of what it is about', (path, shape) => {
+  const names = Object.keys(shape)
+  expect(names.length).toBeGreaterThan(5)
+  expect(names.filter((name) => !textOf(path).includes(`\`${name}\``))).toEqual([])
+})
+
+test('X-032 docs/http.md tells each code beside the status that it is answered with', () => {
+  const page = textOf('docs/http.md')
+  const rows = page
+    .slice(page.indexOf('## Refusals'), page.indexOf('## Options'))
+    .matchAll(/^\| ([\d, ]+) \| (.*) \|$/gm)
+  const told = Array.from(rows, ([, statuses = '', words = '']) =>
+    Array.from(words.matchAll(/`([A-Z_]{4,})`/g), ([, code = '']) => ({
+      code,
+      statuses: statuses.split(', ').map(Number),
+    })),
+  ).flat()
+  const statusOf: Readonly<Record<string, number>> = statusOfCode
+  // The one code with two: of a header it is the request that cannot be meant, else the task that is there.
+  const wrong = told.filter(({ code, statuses }) => !statuses.includes(statusOf[code] ?? 0) && code !== 'KEY_CONFLICT')
+  expect(wrong).toEqual([])
+  expect(told.length).toBeGreaterThan(30)
 })
 
 describe('The README', () => {

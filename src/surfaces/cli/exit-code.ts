@@ -13,36 +13,65 @@ export const exitCodes = {
   interrupted: 130,
 } as const
 
-/** Errors that say the request was wrong, not the world. A claim that somebody else has, or has by now, is the world's doing. */
-const badInput: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'INVALID_TRANSITION',
-  'INVALID_INPUT',
-  'NOT_FOUND',
-  'UNKNOWN_OPTION',
-  'UNKNOWN_EXECUTOR',
-  'KEY_CONFLICT',
-  'PARENT_CLOSED',
-  'BLOCKED',
-  'CYCLE',
-  'HAS_CHILDREN',
-  'HAS_EXECUTOR',
-  'NO_QUESTION',
-  'INVALID_ANSWER',
-  'TASK_DELETED',
-  'UNSUPPORTED_RUNTIME',
-  'LEDGER_FOREIGN',
-  'LEDGER_NEWER',
-  'NOT_OFFERED',
-  'INVALID_PLAN',
-  'NO_MODEL',
-  'ALREADY_ACTIVE',
-  'NOT_ACTIVE',
-  'AGENTS_ACTIVE',
-  'OBJECTIVES_OPEN',
-  'BRANCH_CLOSED',
-])
+/**
+ * Which errors say that the request was wrong, and which that the world was: of every code, so that a new one has to be judged. A claim
+ * that somebody else has, or has by now, is the world's doing.
+ */
+const codeOf: Readonly<Record<ErrorCode, 1 | 2>> = {
+  INVALID_TRANSITION: exitCodes.badInput,
+  INVALID_INPUT: exitCodes.badInput,
+  NOT_FOUND: exitCodes.badInput,
+  UNKNOWN_OPTION: exitCodes.badInput,
+  UNKNOWN_EXECUTOR: exitCodes.badInput,
+  KEY_CONFLICT: exitCodes.badInput,
+  PARENT_CLOSED: exitCodes.badInput,
+  BLOCKED: exitCodes.badInput,
+  CYCLE: exitCodes.badInput,
+  HAS_CHILDREN: exitCodes.badInput,
+  HAS_EXECUTOR: exitCodes.badInput,
+  NO_QUESTION: exitCodes.badInput,
+  INVALID_ANSWER: exitCodes.badInput,
+  TASK_DELETED: exitCodes.badInput,
+  UNSUPPORTED_RUNTIME: exitCodes.badInput,
+  LEDGER_FOREIGN: exitCodes.badInput,
+  LEDGER_NEWER: exitCodes.badInput,
+  NO_MODEL: exitCodes.badInput,
+  NOT_OFFERED: exitCodes.badInput,
+  INVALID_PLAN: exitCodes.badInput,
+  ALREADY_ACTIVE: exitCodes.badInput,
+  NOT_ACTIVE: exitCodes.badInput,
+  AGENTS_ACTIVE: exitCodes.badInput,
+  OBJECTIVES_OPEN: exitCodes.badInput,
+  BRANCH_CLOSED: exitCodes.badInput,
+  NOT_OWNER: exitCodes.failed,
+  STALE_CLAIM: exitCodes.failed,
+  VERSION_CONFLICT: exitCodes.failed,
+  NOT_CLAIMABLE: exitCodes.failed,
+  LIMIT_EXCEEDED: exitCodes.failed,
+  CURSOR_TOO_OLD: exitCodes.failed,
+  RUN_ENDED: exitCodes.failed,
+  INVALID_RESULT: exitCodes.failed,
+  CALL_FAILED: exitCodes.failed,
+  CALL_INTERRUPTED: exitCodes.failed,
+  TASK_FAILED: exitCodes.failed,
+  TASK_CANCELED: exitCodes.failed,
+  TIMEOUT: exitCodes.failed,
+  POISONED: exitCodes.failed,
+  CHILD_FAILED: exitCodes.failed,
+  ENGINE_CLOSED: exitCodes.failed,
+  OUTCOME_UNKNOWN: exitCodes.failed,
+  LEDGER_BUSY: exitCodes.failed,
+  LEDGER_CORRUPT: exitCodes.failed,
+  LEDGER_UNAVAILABLE: exitCodes.failed,
+  LEDGER_WRITE_FAILED: exitCodes.failed,
+  EXECUTION_ERROR: exitCodes.failed,
+  TYPE_MISMATCH: exitCodes.failed,
+  ALREADY_REGISTERED: exitCodes.failed,
+  FORBIDDEN: exitCodes.failed,
+}
 
 /** The exit code of whatever was thrown. */
 export function exitCodeOf(error: unknown): number {
-  return ErrandError.isInstance(error) && badInput.has(error.code) ? exitCodes.badInput : exitCodes.failed
+  // An error of another copy of the package may have a code that this one does not know.
+  return ErrandError.isInstance(error) ? (codeOf[error.code] ?? exitCodes.failed) : exitCodes.failed
 }

@@ -12,11 +12,18 @@ export interface ServedToken {
   isNew: boolean
 }
 
-/** @throws ErrandError INVALID_INPUT for a file that cannot be read. */
+/** @throws ErrandError INVALID_INPUT for a file that cannot be read, and for a token that could be guessed or not be sent. */
 export async function chooseToken(io: CommandIo, file: string | undefined, variable: string): Promise<ServedToken> {
-  if (file !== undefined) return { token: await tokenIn(resolve(io.cwd, file)), isNew: false }
+  if (file !== undefined) {
+    return { token: requireLong(await tokenIn(resolve(io.cwd, file)), `in ${file}`), isNew: false }
+  }
   const token = io.env[variable]?.trim()
-  return token ? { token, isNew: false } : { token: makeToken(), isNew: true }
+  return token ? { token: requireLong(token, `in ${variable}`), isNew: false } : { token: makeToken(), isNew: true }
+}
+
+function requireLong(token: string, where: string): string {
+  if (/^[\x21-\x7e]{32,}$/.test(token)) return token
+  throw misuse(`The token ${where} must have at least 32 printable characters, and no spaces.`)
 }
 
 async function tokenIn(file: string): Promise<string> {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ErrandError } from '../../../src/errors.ts'
+import { ErrandError, type ErrorCode } from '../../../src/errors.ts'
 import { exitCodeOf } from '../../../src/surfaces/cli/exit-code.ts'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import { verbs } from '../../../src/surfaces/cli/verbs.ts'
@@ -104,4 +104,6 @@ test('an exit code tells bad input from a bad world', () => {
   expect(exitCodeOf(new ErrandError('NOT_OFFERED', 'x'))).toBe(2)
   expect(exitCodeOf(new ErrandError('LEDGER_CORRUPT', 'x'))).toBe(1)
   expect(exitCodeOf(new Error('x'))).toBe(1)
+  // Of another copy of the package, which knows more codes.
+  expect(exitCodeOf(new ErrandError('NEWER_THAN_THIS' as ErrorCode, 'x'))).toBe(1)
 })

@@ -128,8 +128,9 @@ describe('errand serve', () => {
   test.each([
     ['a port that is none', ['--port', 'x'], /--port takes/],
     ['a port beyond all', ['--port', '65536'], /port/],
-    ['no slots', ['--max', '0'], /--max takes/],
-    ['a token that is too short', ['--token-file', 'short'], /32/],
+    ['no slots', ['--concurrency', '0'], /--concurrency takes/],
+    ['slots for no work', ['--no-work', '--concurrency', '2'], /--concurrency says nothing with --no-work/],
+    ['a token that is too short', ['--token-file', 'short'], /The token in short must have at least 32/],
     ['a token that is not there', ['--token-file', 'none'], /Cannot read the token/],
     ['a model without a key', ['--model', 'openai:gpt-5-mini'], /OPENAI_API_KEY/],
     ['what it does not know', ['--prot', '1'], /--port/],

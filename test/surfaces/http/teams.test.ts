@@ -40,6 +40,10 @@ describe('a team over HTTP', () => {
     })
     expect(status).toBe(201)
     expect(body.branch).not.toBeNull()
+    // They are read, and not merely let through.
+    const refused = async (more: object) => problemIn(await ask('POST', '/tasks', { name: 'B', goal: null, ...more }))
+    expect(await refused({ durable_threshold: 2 })).toMatchObject({ code: 'INVALID_INPUT', status: 400 })
+    expect(await refused({ parent_branch: 'nowhere' })).toMatchObject({ code: 'NOT_FOUND', status: 404 })
   })
 
   it('S2-051 POST /tasks/{id}/join gives an agent its branch and tells it what is known', async () => {

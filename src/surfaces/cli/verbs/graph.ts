@@ -39,6 +39,9 @@ export const graphVerb = defineVerb({
   positionals: { max: 1 },
   async run(io, { values, positionals: [subject] }) {
     if (values.machine === undefined && values.format !== undefined) throw misuse('--format goes with --machine.')
+    if (values.machine !== undefined && subject !== undefined) {
+      throw misuse(`--machine draws a lifecycle, and no task or plan beside it: leave "${subject}" or the option away.`)
+    }
     if (values.machine !== undefined) await printMachine(io, values.machine, values)
     else if (subject !== undefined && isPlanFile(io, subject)) print(io, toFlowchart(await planNodes(io, subject)))
     else {

@@ -1,6 +1,6 @@
 // `errand ps`: tasks as a table, or one JSON object a line; with --watch for as long as somebody looks.
 import { systemClock } from '../../../clock.ts'
-import { isSettled, type Task, taskStatuses } from '../../../entities/task.ts'
+import { openStatuses, type Task, taskStatuses } from '../../../entities/task.ts'
 import { oneOf } from '../arguments.ts'
 import { eachTask } from '../each-task.ts'
 import { exitCodes } from '../exit-code.ts'
@@ -10,7 +10,6 @@ import type { TaskChoice } from '../task-choice.ts'
 import { taskTable } from '../task-table.ts'
 import { defineVerb } from '../verb.ts'
 
-const openStatuses = taskStatuses.filter((status) => !isSettled(status))
 
 export const psVerb = defineVerb({
   usage: 'ps [--all] [--status S]… [--ready] [--owner NAME] [--tag T]… [--watch]',

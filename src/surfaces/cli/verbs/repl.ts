@@ -9,7 +9,7 @@ import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note } from '../io.ts'
 import { isLedgerFile, makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
-import { agentFacilities, agentOptions, agentOptionsHelp, defaultModelOf, ModelSource } from '../model-source.ts'
+import { type AgentFlags, agentFacilities, agentOptions, agentOptionsHelp, defaultModelOf, ModelSource } from '../model-source.ts'
 import { StopListener } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
 
@@ -56,15 +56,12 @@ export const replVerb = defineVerb({
   },
 })
 
-interface ReplFlags {
+interface ReplFlags extends AgentFlags {
   work?: boolean | undefined
   quiet?: boolean | undefined
   concurrency?: string | undefined
   eval?: string[] | undefined
   file?: string | undefined
-  model?: string | undefined
-  files?: string | undefined
-  'max-iterations'?: string | undefined
 }
 
 /** The lines that are given instead of typed; undefined where somebody sits at a terminal. */
@@ -96,7 +93,7 @@ async function engineOptions(io: CommandIo, ledger: string, flags: ReplFlags): P
   const onError = (error: unknown) => note(io, `errand: ${error instanceof Error ? error.message : String(error)}`)
   if (!flags.work) return { work: false, onError }
   const models = new ModelSource(io, { defaultModel: defaultModelOf(io, flags), note: (words) => note(io, words) })
-  const [{ createShell }, { createAsk }, facilities] = await Promise.all([
+  const [{ createShell }, { ask }, facilities] = await Promise.all([
     import('../../../executors/shell.ts'),
     import('../../../executors/ask.ts'),
     agentFacilities(io, flags),
@@ -105,7 +102,7 @@ async function engineOptions(io: CommandIo, ledger: string, flags: ReplFlags): P
     ...facilities,
     ...models.engineOptions,
     ...(flags.concurrency === undefined ? {} : { maxConcurrent: wholeNumber('concurrency', flags.concurrency, 1) }),
-    executors: { shell: createShell(isLedgerFile(ledger) ? { ledger } : {}), ask: createAsk({}) },
+    executors: { shell: createShell(isLedgerFile(ledger) ? { ledger } : {}), ask },
     onError,
   }
 }

@@ -1,6 +1,6 @@
 // `errand serve`: works on a ledger, and serves it over HTTP to programs and to a page in the browser, until it is told to stop.
 import type { Engine, EngineOptions } from '../../../api.ts'
-import { wholeNumber } from '../arguments.ts'
+import { misuse, wholeNumber } from '../arguments.ts'
 import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note, print, printJson } from '../io.ts'
@@ -24,7 +24,7 @@ const usualPort = 4711
 
 export const serveVerb = defineVerb({
   usage:
-    'serve [--port N] [--host H] [--allow-host H]… [--token-file F] [--max N] [--no-work] [--no-page] [--model SPEC] [--files DIR]',
+    'serve [--port N] [--host H] [--allow-host H]… [--token-file F] [--concurrency N] [--no-work] [--no-page] [--model SPEC] [--files DIR]',
   help: [
     'Serves the ledger over HTTP, and at / a page to watch and command it, until Ctrl-C; and works on it: commands of plans, questions, and with --model agents. Stopped and started again it goes on.',
     'Whoever has the token can do everything here, run commands included. /docs describes the routes.',
@@ -32,7 +32,7 @@ export const serveVerb = defineVerb({
     '  --host H          the address to listen at; default 127.0.0.1, which only this machine reaches',
     '  --allow-host H    a Host header that is served, port included, in place of the usual ones: the name under which others reach it; may be given several times',
     `  --token-file F    the file with the token that clients must send, at least 32 characters; else ${tokenVariable}, else a new one is made and told once, below the address`,
-    '  --max N           how many tasks may run at once; default 10',
+    '  --concurrency N   how many tasks may run at once; default 10',
     '  --no-work         only serves: what is ready is left to others',
     '  --no-page         only the routes',
     'Agents, for tasks with a goal:',
@@ -45,7 +45,7 @@ export const serveVerb = defineVerb({
     host: { type: 'string' },
     'allow-host': { type: 'string', multiple: true },
     'token-file': { type: 'string' },
-    max: { type: 'string' },
+    concurrency: { type: 'string' },
     'no-work': { type: 'boolean' },
     'no-page': { type: 'boolean' },
   },
@@ -73,14 +73,16 @@ interface ServeFlags extends AgentFlags {
   host?: string | undefined
   'allow-host'?: string[] | undefined
   'token-file'?: string | undefined
-  max?: string | undefined
+  concurrency?: string | undefined
   'no-work'?: boolean | undefined
   'no-page'?: boolean | undefined
 }
 
 /** It has what `errand run` has, and does not begin yet. */
 async function openEngine(io: CommandIo, flags: ServeFlags): Promise<Engine> {
-  const maxConcurrent = flags.max === undefined ? undefined : wholeNumber('max', flags.max, 1)
+  const maxConcurrent = flags.concurrency === undefined ? undefined : wholeNumber('concurrency', flags.concurrency, 1)
+  if (maxConcurrent !== undefined && flags['no-work'])
+    throw misuse('--concurrency says nothing with --no-work: nothing runs.')
   const agents = await agentsOf(io, flags)
   const ledger = resolveLedger(flags.ledger, io)
   makeLedgerFolder(ledger)

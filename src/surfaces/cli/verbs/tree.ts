@@ -1,6 +1,6 @@
 // `errand tree`: tasks with what is in them, indented.
 import type { Engine } from '../../../api.ts'
-import { isSettled, type Task, taskStatuses } from '../../../entities/task.ts'
+import { isSettled, openStatuses, type Task } from '../../../entities/task.ts'
 import { allTasks, eachTask } from '../each-task.ts'
 import { exitCodes } from '../exit-code.ts'
 import { print, printJson } from '../io.ts'
@@ -10,7 +10,6 @@ import { endReason, shortId, stateWord, taskLabel } from '../task-words.ts'
 import { fitWidth } from '../terminal-text.ts'
 import { defineVerb } from '../verb.ts'
 
-const openStatuses = taskStatuses.filter((status) => !isSettled(status))
 
 export const treeVerb = defineVerb({
   usage: 'tree [ID] [--all]',
