@@ -34,6 +34,14 @@ try {
     await server.create({ name: `Index chapter ${n}`, executor: 'count', input, tags: ['book'] })
   }
   const root = await server.create(report)
+  await server.call('agent:join', { taskId: root, agentId: 'ann', role: 'analyst' })
+  for (const [text, confidence] of [
+    ['The dip in March is one customer who left.', 0.9],
+    ['Support answers within four hours.', 0.6],
+  ] as const) {
+    await server.call('mem:remember', { taskId: root, agentId: 'ann', text, confidence })
+    await server.call('mem:remember', { taskId: root, text: `${text} Sales says so too.`, confidence })
+  }
   const loop = await server.create({
     name: 'Review the draft',
     executor: 'asks',
@@ -46,6 +54,7 @@ try {
     ['question-dark', { colorScheme: 'dark', viewport: { width: 1280, height: 1000 } }, `#/task/${loop}`],
     ['create', { colorScheme: 'light' }, '#/new'],
     ['phone', { colorScheme: 'light', viewport: { width: 390, height: 800 } }, '#/'],
+    ['phone-dark', { colorScheme: 'dark', viewport: { width: 390, height: 800 } }, '#/'],
   ] as const) {
     const context = await browser.newContext({
       viewport: { width: 1280, height: 800 },
@@ -57,7 +66,7 @@ try {
       .getByText(/Quarterly report|Review the draft|Create a task/)
       .first()
       .waitFor()
-    await page.waitForTimeout(1_500)
+    await page.waitForTimeout(3_000)
     await page.screenshot({ path: join(images, `${name}.png`) })
     await context.close()
   }

@@ -7,7 +7,7 @@ import type { Connection, SourceBeat } from './live/event-source.ts'
 import { type Past, readPast } from './live/past.ts'
 import { TaskSession } from './live/task-session.ts'
 import { textIn } from './model/event-data.ts'
-import { atMostEvery, type Beat, oncePerFrame } from './model/frames.ts'
+import { atMostEvery, type Beat, sparingly } from './model/frames.ts'
 import { stateLooks, taskStatuses } from './model/lifecycle.ts'
 import { linkTo, type Route, routeOf } from './model/route.ts'
 import type { TaskStore } from './model/task-store.ts'
@@ -28,7 +28,7 @@ export const loaded = signal(false)
 export const leftOut = signal(0)
 export const refusal = signal<Problem | null>(null)
 export const engineStatus = signal<EngineStatus | null>(null)
-/** Raised once a frame, at most, when a row has changed. */
+/** Raised ten times a second, at most, when rows have changed. */
 export const tick = signal(0)
 export const choice = signal<Choice>(everything)
 export const past = signal<Past | null>(null)
@@ -107,6 +107,7 @@ export const link = new EngineLink(api, beat, {
   connection: (now) => {
     connection.value = now
   },
+  inSight: () => inSight,
   event: heard,
   loaded: (left) => {
     loaded.value = true
@@ -118,14 +119,22 @@ export const link = new EngineLink(api, beat, {
   },
 })
 
-const repaint = oncePerFrame(beat, () => {
+/** Nobody reads faster than that. Scrolling and typing do not wait for it. */
+const repaint = atMostEvery(beat, 100, () => {
   tick.value++
 })
 
-/** Putting the list together again costs more than painting it. */
-const relist = atMostEvery(beat, 150, () => {
+/** Putting the list together again costs more than painting it, and more the more tasks there are. */
+const relist = sparingly(beat, { restMs: 150, share: 0.04 }, () => {
   listing.value = listed()
 })
+
+let inSight: readonly string[] = []
+
+/** Tells which lines are painted: their rows are read first. */
+export function showLines(ids: readonly string[]): void {
+  inSight = ids
+}
 
 export function storeShown(): TaskStore {
   return past.value?.store ?? link.store

@@ -108,7 +108,7 @@ function setup(server = new FakeServer()) {
     for (const watcher of watchers) watcher()
   }
   const beat = new HandBeat(look)
-  const told = { refused: [] as Problem[], connections: [] as string[], loaded: 0 }
+  const told = { inSight: [] as string[], refused: [] as Problem[], connections: [] as string[], loaded: 0 }
   const api = new ApiClient({
     base: 'http://engine.test/',
     fetch: server.fetch as typeof fetch,
@@ -117,6 +117,7 @@ function setup(server = new FakeServer()) {
   })
   const link = new EngineLink(api, beat, {
     changed: look,
+    inSight: () => told.inSight,
     event: look,
     connection: (connection) => {
       told.connections.push(connection)
@@ -179,22 +180,38 @@ describe('the link to the engine', () => {
     link.close()
   })
 
-  test('asks for no more than five hundred rows at once', async () => {
+  test('asks for no more than a thousand rows at once, twice a second while there are so many', async () => {
     const server = new FakeServer()
-    const ids = Array.from({ length: 1_100 }, (_, index) => `t${index}`)
+    const ids = Array.from({ length: 2_100 }, (_, index) => `t${index}`)
     server.add(...ids)
     const { link, open, until, beat } = setup(server)
     await open()
     for (const id of ids) server.change(id, { status: 'working', executor: 'resize' })
     await until(() => link.store.seq === server.seq)
+    // The first of them was read at once.
     const done = () => [...link.store.rows.values()].every(({ executor }) => executor === 'resize')
     for (let round = 1; !done() && round < 10; round++) {
       const asked = server.asked.length
-      beat.pass(250)
+      beat.pass(round === 1 ? 250 : 500)
       await until(() => done() || server.asked.length > asked)
     }
     await until(done)
-    expect(Math.max(...server.asked.map(({ length }) => length))).toBeLessThanOrEqual(500)
+    expect(server.asked.map(({ length }) => length)).toEqual([1, 1_000, 1_000, 99])
+    link.close()
+  })
+
+  test('reads first what somebody looks at', async () => {
+    const server = new FakeServer()
+    const ids = Array.from({ length: 1_500 }, (_, index) => `t${index}`)
+    server.add(...ids)
+    const { link, open, until, beat, told } = setup(server)
+    await open()
+    told.inSight = ['t1499', 't1200']
+    for (const id of ids) server.change(id, { status: 'working' })
+    await until(() => link.store.seq === server.seq)
+    beat.pass(250)
+    await until(() => server.asked.length === 2)
+    expect(server.asked[1]?.slice(0, 3)).toEqual(['t1499', 't1200', 't1'])
     link.close()
   })
 

@@ -63,6 +63,8 @@ interface World {
   connected(count: number): Promise<void>
   /** Resolves when the source rests after a break. */
   resting(): Promise<void>
+  /** Resolves when the source lets a storm gather. */
+  gathering(): Promise<void>
 }
 
 type Answer = (signal: AbortSignal) => Response | Promise<Response>
@@ -128,6 +130,8 @@ function follow(answers: Answer[], lastId: string | null = null): World {
     ended,
     close,
     connected: (count) => until(() => asked.length >= count),
+    // Besides, it watches for silence.
+    gathering: () => until(() => clock.timers.size > 1),
     resting: () => until(() => connections.at(-1) === 'broken' && clock.timers.size > 0),
   }
 }
@@ -245,6 +249,26 @@ describe('following a stream', () => {
     world.clock.ring()
     await world.ended
     expect(world.asked).toHaveLength(2)
+  })
+
+  test('lets a storm gather for a moment before it takes more of it, and loses none of it', async () => {
+    const storm = Array.from({ length: 200 }, (_, index) => item(index + 1)).join('')
+    const world = follow([() => bodyOf([storm, item(201)]), end])
+    await world.gathering()
+    expect(world.events).toHaveLength(200)
+    expect(world.clock.ring()).toBe(100)
+    await world.resting()
+    expect(world.events.map(({ id }) => Number(id))).toEqual(Array.from({ length: 201 }, (_, index) => index + 1))
+    world.close()
+  })
+
+  test('closed in the midst of a storm it waits for nothing', async () => {
+    const storm = Array.from({ length: 200 }, (_, index) => item(index + 1)).join('')
+    const world = follow([() => bodyOf([storm, item(201)])])
+    await world.gathering()
+    world.close()
+    expect(world.clock.timers.size).toBeLessThanOrEqual(1)
+    expect(world.asked).toHaveLength(1)
   })
 
   test('once closed it opens nothing more', async () => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { attemptKeys } from '../../page/src/live/attempt-key.ts'
 import { changesBetween } from '../../page/src/model/changes.ts'
 import { conversationLines, LiveText } from '../../page/src/model/conversation.ts'
-import { atMostEvery, oncePerFrame } from '../../page/src/model/frames.ts'
+import { atMostEvery, sparingly } from '../../page/src/model/frames.ts'
 import { placeGraph } from '../../page/src/model/graph-layout.ts'
 import { linkTo, routeOf } from '../../page/src/model/route.ts'
 import { stateGraphOf, stepNumbers } from '../../page/src/model/state-graph.ts'
@@ -110,17 +110,23 @@ function handBeat() {
 }
 
 describe('frames', () => {
-  test('a thousand changes before the next frame are painted once', () => {
-    const { beat, frame } = handBeat()
-    let painted = 0
-    const ask = oncePerFrame(beat, () => painted++)
-    for (let change = 0; change < 1_000; change++) ask()
-    frame()
-    frame()
-    expect(painted).toBe(1)
-    ask()
-    frame()
-    expect(painted).toBe(2)
+  test('work that grows takes no more than its share of the time', () => {
+    const { beat, frame, pass } = handBeat()
+    let done = 0
+    const ask = sparingly(beat, { restMs: 100, share: 0.1 }, () => {
+      done++
+      pass(30)
+    })
+    const began = beat.now()
+    for (let turn = 0; turn < 300; turn++) {
+      ask()
+      frame()
+      pass(10)
+    }
+    const most = ((beat.now() - began) * 0.1) / 30
+    expect(done).toBeGreaterThan(most - 2)
+    // The first time nobody knows yet how long it takes.
+    expect(done).toBeLessThan(most + 2)
   })
 
   test('what is expensive is done at once, then at most every so often, and never forgotten', () => {

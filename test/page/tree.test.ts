@@ -31,7 +31,7 @@ const names = (store: TaskStore, choice: Partial<Choice>, isOpen = open) =>
 
 describe('the tree of tasks', () => {
   test('shows families below their roots, with level, position and size of the set', () => {
-    const { lines } = flattenTree(family(), everything, open)
+    const { lines } = flattenTree(family(), { ...everything, sort: 'age' }, open)
     expect(lines.map(({ row, level, position, setSize }) => [row.id, level, position, setSize])).toEqual([
       ['root', 1, 1, 2],
       ['left', 2, 1, 2],
@@ -42,7 +42,7 @@ describe('the tree of tasks', () => {
   })
 
   test('what is folded hides what lies below it, and only that', () => {
-    expect(names(family(), {}, (id) => id !== 'right')).toEqual(['root', '  left', '  right', 'other'])
+    expect(names(family(), { sort: 'age' }, (id) => id !== 'right')).toEqual(['root', '  left', '  right', 'other'])
   })
 
   test('a match keeps its ancestors in sight, marked as no match themselves', () => {
@@ -81,6 +81,16 @@ describe('the tree of tasks', () => {
     expect(names(family(), { sort: 'change', layout: 'roots' })).toEqual(['other', 'root'])
   })
 
+  test('shows the newest family first, and what it consists of in the order of the plan', () => {
+    expect(names(family(), {})).toEqual(['other', 'root', '  left', '  right', '    leaf'])
+  })
+
+  test('a family comes first when a task deep in it has changed last', () => {
+    const store = family()
+    store.applyRows([rowOf({ id: 'leaf', seq: 4, parentId: 'right', updatedAt: 99 })], 2)
+    expect(names(store, { sort: 'change' })).toEqual(['root', '  right', '    leaf', '  left', 'other'])
+  })
+
   test('shows a task whose parent is not known as a root', () => {
     expect(names(forestOf([rowOf({ id: 'orphan', parentId: 'gone' })]), {})).toEqual(['orphan'])
   })
@@ -117,7 +127,7 @@ describe('the tree of tasks', () => {
       .uniqueArray(fc.constantFrom<TaskStatus>('submitted', 'working', 'failed'))
       .map((states) => new Set(states)),
     executor: fc.constantFrom('', 'a', 'b'),
-    sort: fc.constantFrom('age', 'priority', 'change'),
+    sort: fc.constantFrom('newest', 'age', 'priority', 'change'),
   })
 
   test('shows each match exactly once, each below its parent, whatever is filtered and however it is sorted', () => {

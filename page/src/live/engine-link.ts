@@ -10,14 +10,20 @@ import { type Connection, followSource, type SourceBeat } from './event-source.t
 const pageSize = 5_000
 /** Tasks that a page in a browser holds. Beyond it, the settled ones are left out. */
 export const mostTasks = 100_000
-const mostPerRead = 500
+/** As many as one request may name. */
+const mostPerRead = 1_000
 const readEveryMs = 250
+/** While very much happens: what a row is read for a moment later is often true for longer. */
+const stormEveryMs = 500
+const stormRows = 100
 const againAfterMs = 1_000
 
 export interface LinkListener {
   /** Rows have come, gone or changed. */
   changed(): void
   connection(connection: Connection): void
+  /** Ids of the rows that somebody looks at: they are read before the others. */
+  inSight(): Iterable<string>
   /** A single event, after the rows have taken it. */
   event(event: TaskEvent): void
   /** All rows are there; `left` are more than the page holds. */
@@ -37,12 +43,18 @@ export class EngineLink {
   /** Raised with each loading: what an earlier one still brings is too late. */
   #loading = 0
   #reading = false
+  /** How many rows were read again the last time. */
+  #lastRead = 0
 
   constructor(api: ApiClient, beat: Beat & SourceBeat, listener: LinkListener) {
     this.#api = api
     this.#beat = beat
     this.#listener = listener
-    this.#readSoon = atMostEvery(beat, readEveryMs, () => void this.#readDirty())
+    this.#readSoon = atMostEvery(
+      beat,
+      () => (this.#lastRead > stormRows ? stormEveryMs : readEveryMs),
+      () => void this.#readDirty(),
+    )
   }
 
   /** Reads everything and follows from there. What was known is forgotten. */
@@ -145,7 +157,8 @@ export class EngineLink {
     if (this.#reading) return
     this.#reading = true
     const loading = this.#loading
-    const ids = this.store.takeDirty(mostPerRead)
+    const ids = this.store.takeDirty(mostPerRead, this.#listener.inSight())
+    this.#lastRead = ids.length
     try {
       const page = await this.#api.call<TaskRowsPage>('task:rows', { ids, limit: pageSize })
       if (loading === this.#loading) this.store.applyRows(page.tasks, page.seq, ids)

@@ -36,6 +36,9 @@ export interface SourceBeat {
 
 const firstRestMs = 300
 const longestRestMs = 10_000
+/** So many events in one piece are a storm. Whoever lets them gather for a moment takes them in fewer, larger pieces. */
+const stormEvents = 50
+const gatherMs = 100
 /** Three signs of life of the server, and they are late. */
 const silenceMs = 50_000
 
@@ -102,7 +105,8 @@ class Source {
       watch.hear()
       this.#restMs = firstRestMs
       parser.feed(decoder.decode(bytes, { stream: true }))
-      for (const event of heard.splice(0)) {
+      const told = heard.splice(0)
+      for (const event of told) {
         if (this.#closed.signal.aborted) return true
         if (event.event === 'end' && event.id === null) return this.#end()
         if (event.event === 'error' && event.id === null && isProblem(event.data)) {
@@ -112,6 +116,7 @@ class Source {
         this.#options.onEvent(event)
         if (event.id !== null) this.#lastId = event.id
       }
+      if (told.length >= stormEvents) await this.#pause(gatherMs)
     }
     return false
   }
@@ -132,19 +137,23 @@ class Source {
   }
 
   #rest(): Promise<void> {
-    const { beat } = this.#options
-    const ms = this.#restMs * (0.5 + beat.chance() / 2)
+    const ms = this.#restMs * (0.5 + this.#options.beat.chance() / 2)
     this.#restMs = Math.min(this.#restMs * 2, longestRestMs)
+    return this.#pause(ms)
+  }
+
+  /** Ends early when it is closed. */
+  #pause(ms: number): Promise<void> {
+    const { beat } = this.#options
+    const { signal } = this.#closed
     return new Promise((resolve) => {
-      const timer = beat.later(resolve, ms)
-      this.#closed.signal.addEventListener(
-        'abort',
-        () => {
-          beat.forget(timer)
-          resolve()
-        },
-        { once: true },
-      )
+      const over = () => {
+        beat.forget(timer)
+        signal.removeEventListener('abort', over)
+        resolve()
+      }
+      const timer = beat.later(over, ms)
+      signal.addEventListener('abort', over)
     })
   }
 }

@@ -7,6 +7,8 @@ import { atMostEvery, type Beat } from '../model/frames.ts'
 import type {
   Call,
   EventPage,
+  Fact,
+  FactPage,
   Message,
   Problem,
   RunRecord,
@@ -21,6 +23,7 @@ import { followSource, type SourceBeat } from './event-source.ts'
 
 const readEveryMs = 300
 const pageSize = 1_000
+const factsPerPage = 20
 
 export class TaskSession {
   readonly id: string
@@ -31,6 +34,10 @@ export class TaskSession {
   readonly messages = signal<Message[]>([])
   readonly events = signal<TaskEvent[]>([])
   readonly team = signal<TeamContext | null>(null)
+  /** The newest first, as many as have been asked for. */
+  readonly facts = signal<Fact[]>([])
+  /** Where older facts begin; null when all are there. */
+  readonly olderFacts = signal<number | null>(null)
   /** What cannot be shown, and why: the task itself, or a part of it. */
   readonly problem = signal<Problem | null>(null)
   /** What is being said, by message. */
@@ -133,10 +140,38 @@ export class TaskSession {
   async #readTeam(get: <T>(part: string) => Promise<T>): Promise<void> {
     try {
       this.team.value = await get<TeamContext>('/context')
+      await this.#readFacts()
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       this.team.value = null
     }
+  }
+
+  /** The latest, and as many as are shown already. Older ones that no longer fit into one answer stay as they were read. */
+  async #readFacts(): Promise<void> {
+    const known = this.facts.value
+    const { facts, next } = await this.#factPage(Math.min(Math.max(known.length, factsPerPage), pageSize))
+    const fresh = new Set(facts.map(({ id }) => id))
+    const older = next === null ? [] : known.filter(({ id }) => !fresh.has(id))
+    this.facts.value = [...facts, ...older]
+    if (older.length === 0) this.olderFacts.value = next
+  }
+
+  /** @throws ApiError */
+  async showOlderFacts(): Promise<void> {
+    const before = this.olderFacts.value
+    if (before === null) return
+    const { facts, next } = await this.#factPage(factsPerPage, before)
+    const known = new Set(this.facts.value.map(({ id }) => id))
+    this.facts.value = [...this.facts.value, ...facts.filter(({ id }) => !known.has(id))]
+    this.olderFacts.value = next
+  }
+
+  /** Of the task's own branch of memory; without one, what was found in work on it. */
+  #factPage(limit: number, before?: number): Promise<FactPage> {
+    const branch = this.team.value?.task.branch ?? null
+    const place = branch === null ? { taskId: this.id } : { branch }
+    return this.#api.call('mem:facts', { ...place, limit, ...(before === undefined ? {} : { before }) })
   }
 
   /** From what has been read on. A task that has ended says nothing more. */

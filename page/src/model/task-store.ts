@@ -42,10 +42,17 @@ export class TaskStore {
     return this.#dirty.size
   }
 
-  /** Ids whose rows are to be read again, at most so many; whoever takes them reads them. */
-  takeDirty(most: number): string[] {
-    const taken = [...this.#dirty].slice(0, most)
-    for (const id of taken) this.#dirty.delete(id)
+  /** Ids whose rows are to be read again, at most so many, the urgent ones first; whoever takes them reads them. */
+  takeDirty(most: number, urgent: Iterable<string> = []): string[] {
+    const taken: string[] = []
+    const take = (id: string) => {
+      if (taken.length < most && this.#dirty.delete(id)) taken.push(id)
+    }
+    for (const id of urgent) take(id)
+    for (const id of this.#dirty) {
+      if (taken.length === most) break
+      take(id)
+    }
     return taken
   }
 

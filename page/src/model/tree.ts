@@ -2,7 +2,7 @@
 
 import type { TaskRow, TaskStatus } from './wire.ts'
 
-export type SortBy = 'age' | 'priority' | 'change'
+export type SortBy = 'newest' | 'age' | 'priority' | 'change'
 export type Layout = 'tree' | 'roots' | 'flat'
 
 export interface Choice {
@@ -25,7 +25,7 @@ export const everything: Choice = {
   tag: '',
   text: '',
   found: new Set(),
-  sort: 'age',
+  sort: 'newest',
   layout: 'tree',
 }
 
@@ -60,17 +60,24 @@ export interface FlatTree {
 
 /** Lines in the order in which they are shown. A parent whose descendant matches stays, so that one sees where it belongs. */
 export function flattenTree(forest: Forest, choice: Choice, isOpen: (id: string) => boolean): FlatTree {
-  const matches = matcher(choice)
-  const matched = new Set<string>()
-  for (const row of forest.rows.values()) if (matches(row)) matched.add(row.id)
   const total = forest.rows.size
+  const matches = isFiltering(choice) ? matcher(choice) : null
   if (choice.layout === 'tree') {
-    const shown = withAncestors(forest, matched)
-    return { lines: treeLines(forest, choice, isOpen, matched, shown), matched: matched.size, total }
+    const matched = matches === null ? null : idsWhere(forest.rows.values(), matches)
+    const lines = treeLines(forest, choice, isOpen, matched)
+    return { lines, matched: matched === null ? total : matched.size, total }
   }
-  const kept = [...matched].map((id) => forest.rows.get(id) as TaskRow)
-  const listed = choice.layout === 'roots' ? kept.filter((row) => isRoot(forest, row)) : kept
+  const listed: TaskRow[] = []
+  for (const row of forest.rows.values()) {
+    if ((matches === null || matches(row)) && (choice.layout === 'flat' || isRoot(forest, row))) listed.push(row)
+  }
   return { lines: listLines(listed.sort(orderOf(choice.sort)), forest), matched: listed.length, total }
+}
+
+function idsWhere(rows: Iterable<TaskRow>, matches: (row: TaskRow) => boolean): Set<string> {
+  const ids = new Set<string>()
+  for (const row of rows) if (matches(row)) ids.add(row.id)
+  return ids
 }
 
 function listLines(rows: TaskRow[], forest: Forest): FlatRow[] {
@@ -85,26 +92,24 @@ function listLines(rows: TaskRow[], forest: Forest): FlatRow[] {
   }))
 }
 
+/** `matched`: null for all. */
 function treeLines(
   forest: Forest,
   choice: Choice,
   isOpen: (id: string) => boolean,
-  matched: ReadonlySet<string>,
-  shown: ReadonlySet<string>,
+  matched: ReadonlySet<string> | null,
 ): FlatRow[] {
-  const order = orderOf(choice.sort)
+  const shown = matched === null ? null : withAncestors(forest, matched)
+  const order = choice.sort === 'change' ? familyChanges(forest) : orderOf(choice.sort)
+  // Below a parent the newest are not put first: the parts of a plan are read in their order.
+  const orderBelow = choice.sort === 'newest' ? orderOf('age') : order
   // What was looked for is not to be hidden by a fold.
   const unfold = choice.text.trim() !== ''
-  const shownChildren = (id: string) =>
-    rowsOf(forest, forest.children.get(id) ?? []).filter(({ id: own }) => shown.has(own))
+  const kept = (rows: TaskRow[]) => (shown === null ? rows : rows.filter(({ id }) => shown.has(id)))
   const lines: FlatRow[] = []
   // A stack, not recursion: families may be deep.
   const open: Array<{ siblings: TaskRow[]; next: number; level: number }> = []
-  const enter = (siblings: TaskRow[], level: number) => open.push({ siblings: siblings.sort(order), next: 0, level })
-  enter(
-    rootsOf(forest).filter(({ id }) => shown.has(id)),
-    1,
-  )
+  open.push({ siblings: kept(rootsOf(forest)).sort(order), next: 0, level: 1 })
   for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
     const row = top.siblings[top.next]
     if (row === undefined) {
@@ -112,7 +117,8 @@ function treeLines(
       continue
     }
     top.next++
-    const below = shownChildren(row.id)
+    const ids = forest.children.get(row.id)
+    const below = ids === undefined || ids.size === 0 ? none : kept(rowsOf(forest, ids))
     const expanded = below.length > 0 && (unfold || isOpen(row.id))
     lines.push({
       row,
@@ -121,11 +127,25 @@ function treeLines(
       setSize: top.siblings.length,
       hasChildren: below.length > 0,
       expanded,
-      matches: matched.has(row.id),
+      matches: matched === null || matched.has(row.id),
     })
-    if (expanded) enter(below, top.level + 1)
+    if (expanded) open.push({ siblings: below.sort(orderBelow), next: 0, level: top.level + 1 })
   }
   return lines
+}
+
+const none: TaskRow[] = []
+
+/** A family is as fresh as whatever has changed last in it. */
+function familyChanges(forest: Forest): (a: TaskRow, b: TaskRow) => number {
+  const latest = new Map<string, number>()
+  for (const { id, updatedAt } of forest.rows.values()) {
+    for (let at: string | undefined = id; at !== undefined; at = parentOf(forest, at)) {
+      if ((latest.get(at) ?? Number.NEGATIVE_INFINITY) >= updatedAt) break
+      latest.set(at, updatedAt)
+    }
+  }
+  return (a, b) => (latest.get(b.id) ?? 0) - (latest.get(a.id) ?? 0) || b.seq - a.seq
 }
 
 function rowsOf(forest: Forest, ids: Iterable<string>): TaskRow[] {
@@ -187,6 +207,7 @@ function containsAll(row: TaskRow, words: readonly string[]): boolean {
 function orderOf(sort: SortBy): (a: TaskRow, b: TaskRow) => number {
   const byAge = (a: TaskRow, b: TaskRow) => a.seq - b.seq
   if (sort === 'age') return byAge
+  if (sort === 'newest') return (a, b) => b.seq - a.seq
   if (sort === 'priority') return (a, b) => b.priority - a.priority || byAge(a, b)
   return (a, b) => b.updatedAt - a.updatedAt || b.seq - a.seq
 }

@@ -106,6 +106,25 @@ export interface TeamContext {
   progress: { total: number; done: number; active: number; todo: number; blocked: number }
 }
 
+/** What has been found out, as memory lists it. */
+export interface Fact {
+  id: string
+  text: string
+  category: string
+  /** 0 to 1. */
+  confidence: number
+  status: string
+  verdict?: string
+  disputed?: true
+  agentId?: string
+  createdAt: number
+}
+
+export interface FactPage {
+  facts: Fact[]
+  next: number | null
+}
+
 /** How a refusal is told: RFC 9457 with the engine's own code and details. */
 export interface Problem {
   status: number

@@ -36,7 +36,12 @@ export function StateFilters() {
   )
 }
 
-const sorts: Record<SortBy, string> = { age: 'oldest first', priority: 'by priority', change: 'latest change first' }
+const sorts: Record<SortBy, string> = {
+  newest: 'newest first',
+  change: 'latest change first',
+  age: 'oldest first',
+  priority: 'by priority',
+}
 const layouts: Record<Layout, string> = { tree: 'tree', roots: 'only roots', flat: 'flat' }
 
 export function Filters() {

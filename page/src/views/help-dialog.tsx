@@ -12,6 +12,7 @@ const keys: ReadonlyArray<[string, string]> = [
   ['/', 'search'],
   ['n', 'create a task'],
   ['+ − 0', 'zoom a timeline that has the focus, show all of it'],
+  ['Ctrl or Cmd and the wheel', 'zoom the timeline under the pointer'],
   ['?', 'this help'],
 ]
 

@@ -1,6 +1,6 @@
 // Two small pictures of what goes on: how many slots are used, and how much happens a second. What they show stands beside them in words.
 
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { perSecond, smoothed } from '../model/throughput.ts'
 import { engineStatus, link, slotsUsed, theme } from '../state.ts'
@@ -16,8 +16,15 @@ interface PlotLine {
   stepped?: boolean
 }
 
+interface PlotProps {
+  lines: PlotLine[]
+  data: number[][]
+  label: string
+  leastSeconds?: number
+}
+
 /** A canvas can only be told by its words: `label` says what the picture shows now. */
-function Plot({ lines, data, label }: { lines: PlotLine[]; data: number[][]; label: string }) {
+function Plot({ lines, data, label, leastSeconds }: PlotProps) {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
   const [plot, setPlot] = useState<uPlot | null>(null)
@@ -30,7 +37,8 @@ function Plot({ lines, data, label }: { lines: PlotLine[]; data: number[][]; lab
     let gone = false
     void import('./small-plot.ts').then(({ smallPlot }) => {
       if (gone) return
-      made = smallPlot(node, { lines, data: latest.current, width, height })
+      const seen = leastSeconds === undefined ? {} : { leastSeconds }
+      made = smallPlot(node, { lines, data: latest.current, width, height, ...seen })
       setPlot(made)
     })
     return () => {
@@ -53,6 +61,13 @@ const rateLines: PlotLine[] = [
   { label: 'completed', color: '--completed', fill: true },
 ]
 
+/** A line needs two points: before the first sample it is taken to have been so. */
+function slotSeries(samples: ReadonlyArray<{ at: number; used: number; most: number }>): number[][] {
+  const first = samples[0]
+  const all = first === undefined ? [] : [{ ...first, at: first.at - 2_000 }, ...samples]
+  return [all.map(({ at }) => at / 1_000), all.map(({ used }) => used), all.map(({ most }) => most)]
+}
+
 export function Plots() {
   const now = useNow()
   const status = engineStatus.value
@@ -60,6 +75,7 @@ export function Plots() {
   const eventRate = perSecond(events)
   const doneRate = perSecond(completed)
   const samples = slotsUsed.value
+  const slots = useMemo(() => slotSeries(samples), [samples])
   const used = status?.slots.used ?? 0
   const most = status?.slots.maxConcurrent ?? 0
   return (
@@ -74,11 +90,8 @@ export function Plots() {
         </figcaption>
         <Plot
           lines={slotLines}
-          data={[
-            samples.map(({ at }) => at / 1_000),
-            samples.map((each) => each.used),
-            samples.map((each) => each.most),
-          ]}
+          data={slots}
+          leastSeconds={20}
           label={`Slots since this page was opened: ${used} of ${most} used now`}
         />
       </figure>

@@ -8,9 +8,11 @@ interface SmallPlot {
   data: number[][]
   width: number
   height: number
+  /** Shows what there is, at least so many seconds of it; else always the whole window. */
+  leastSeconds?: number
 }
 
-export function smallPlot(box: HTMLElement, { lines, data, width, height }: SmallPlot): uPlot {
+export function smallPlot(box: HTMLElement, { lines, data, width, height, leastSeconds }: SmallPlot): uPlot {
   const stepped = uPlot.paths.stepped?.({ align: 1 })
   return new uPlot(
     {
@@ -21,7 +23,14 @@ export function smallPlot(box: HTMLElement, { lines, data, width, height }: Smal
       cursor: { show: false },
       axes: [{ show: false }, { show: false }],
       scales: {
-        x: { time: false, range: (_plot, _least, most) => [(most ?? 0) - windowSeconds, most ?? 0] },
+        x: {
+          time: false,
+          range: (_plot, least, most) => {
+            const last = most ?? 0
+            const span = leastSeconds === undefined ? windowSeconds : Math.max(leastSeconds, last - (least ?? last))
+            return [last - Math.min(span, windowSeconds), last]
+          },
+        },
         y: { range: (_plot, _least, most) => [0, Math.max(1, most ?? 1) * 1.1] },
       },
       series: [

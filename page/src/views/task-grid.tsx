@@ -1,12 +1,12 @@
 // The tree of all tasks: only the lines in sight exist, and only those that changed are painted again. One line holds the keyboard.
 
 import { Component } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { linkTo } from '../model/route.ts'
 import { age } from '../model/time-words.ts'
 import { type FlatRow, visibleLines } from '../model/tree.ts'
 import type { TaskRow } from '../model/wire.ts'
-import { activeId, followRows, go, listing, past, storeShown, toggleFold } from '../state.ts'
+import { activeId, followRows, go, listing, past, showLines, storeShown, toggleFold } from '../state.ts'
 import { StateBadge, useNow } from './elements.tsx'
 
 export const lineHeight = 28
@@ -136,7 +136,11 @@ export function TaskGrid() {
   const now = Math.floor((past.value?.at ?? clock) / 1_000) * 1_000
   const { rows } = storeShown()
   const { from, to } = visibleLines(lines.length, { ...view, lineHeight })
-  const current = lines.findIndex(({ row }) => row.id === activeId.value)
+  const active = activeId.value
+  const current = useMemo(
+    () => (active === null ? -1 : lines.findIndex(({ row }) => row.id === active)),
+    [lines, active],
+  )
   // Some line has to be reached with the Tab key, even when the active one is out of sight.
   const firstInSight = Math.min(lines.length - 1, Math.ceil(view.scrollTop / lineHeight))
   const tabStop = current >= from && current < to ? current : firstInSight
@@ -145,6 +149,8 @@ export function TaskGrid() {
     const at = listing.peek().lines.findIndex(({ row }) => row.id === activeId.peek())
     if (at >= 0 && document.activeElement === document.body) moveTo(at, scroller.current)
   }, [])
+  useLayoutEffect(() => showLines(lines.slice(from, to).map(({ row }) => row.id)), [lines, from, to])
+  useSteadyView(scroller, lines)
   useEffect(() => {
     const node = scroller.current
     if (node === null) return
@@ -193,6 +199,22 @@ export function TaskGrid() {
       </div>
     </div>
   )
+}
+
+/** What comes in above does not push away what somebody has scrolled to. At the very top one wants to see what comes. */
+function useSteadyView(scroller: { current: HTMLElement | null }, lines: readonly FlatRow[]): void {
+  const before = useRef(lines)
+  useLayoutEffect(() => {
+    const node = scroller.current
+    const former = before.current
+    before.current = lines
+    if (node === null || former === lines || node.scrollTop === 0) return
+    const was = Math.floor(node.scrollTop / lineHeight)
+    const id = former[was]?.row.id
+    if (id === undefined || lines[was]?.row.id === id) return
+    const is = lines.findIndex(({ row }) => row.id === id)
+    if (is >= 0) node.scrollTop += (is - was) * lineHeight
+  }, [lines])
 }
 
 const headClass: Record<string, string> = {

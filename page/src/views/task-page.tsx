@@ -11,6 +11,7 @@ import { followRows, link, past, session, storeShown } from '../state.ts'
 import { ActionDialog } from './action-dialog.tsx'
 import { CopyButton, LongText, Moment, ProblemBox, Section, StateBadge, useFocusOnOpen, useNow } from './elements.tsx'
 import { EventList } from './event-list.tsx'
+import { FactList } from './fact-list.tsx'
 import { FamilyGraph } from './family-graph.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { Scrubber } from './scrubber.tsx'
@@ -120,6 +121,14 @@ function Opened({ open, shown }: { open: TaskSession; shown: ShownTask }) {
               <TeamView context={team} />
             </Section>
           ) : null}
+          {open.facts.value.length === 0 || inPast ? null : (
+            <Section
+              title="Facts"
+              note={`${open.facts.value.length}${open.olderFacts.value === null ? '' : ' and more'}`}
+            >
+              <FactList open={open} />
+            </Section>
+          )}
           {Object.keys(task.metadata).length === 0 ? null : (
             <Section title="Metadata">
               <JsonTree value={task.metadata} label="metadata" />

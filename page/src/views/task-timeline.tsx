@@ -1,4 +1,5 @@
-// When a task ran, called and waited, on lanes. Zoomed by wheel, by dragging, or with the keyboard; every bar can be reached and read.
+// When a task ran, called and waited, on lanes. Zoomed by Ctrl and the wheel, by dragging, or with the keyboard; every bar can be reached
+// and read.
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { clockTime, counted, duration, sinceStart } from '../model/time-words.ts'
@@ -24,6 +25,8 @@ const leastBar = 3
 const mostBars = 400
 /** A rest often begins with the mark of a question. */
 const besideMark = 14
+/** Room for the left half of a mark at the very beginning. */
+const besideLabel = 9
 
 interface TaskTimelineProps {
   runs: RunRecord[]
@@ -42,7 +45,11 @@ export function TaskTimeline({ runs, calls, events, until }: TaskTimelineProps) 
   const timeline = useMemo(() => timelineOf({ runs, calls, events, now }), [runs, calls, events, now])
   return (
     <div ref={box} class="timeline-box">
-      {width === 0 ? null : <Drawing timeline={timeline} now={now} width={width} />}
+      {timeline.bars.length + timeline.marks.length === 0 ? (
+        <p class="note">No run, wait or question of its own so far.</p>
+      ) : width === 0 ? null : (
+        <Drawing timeline={timeline} now={now} width={width} />
+      )}
     </div>
   )
 }
@@ -114,12 +121,12 @@ function Drawing({ timeline, now, width }: { timeline: Timeline; now: number; wi
         {...drag.handlers}
       >
         <clipPath id="plot-clip">
-          <rect x={labelWidth} y={0} width={plotWidth + 8} height={height} />
+          <rect x={labelWidth - besideLabel} y={0} width={plotWidth + besideLabel + 8} height={height} />
         </clipPath>
         {ticks.map((at) => (
           <g class="tick" key={at}>
             <line x1={xOf(at)} x2={xOf(at)} y1={headHeight - 4} y2={height} />
-            <text x={xOf(at)} y={headHeight - 8} text-anchor="middle">
+            <text x={xOf(at)} y={headHeight - 8} text-anchor={xOf(at) > width - 32 ? 'end' : 'middle'}>
               {sinceStart(at - whole.from, step)}
             </text>
           </g>
@@ -210,14 +217,17 @@ function MarkShape({ mark, x, tell }: { mark: Mark; x: number; tell: (text: stri
   )
 }
 
-/** The wheel zooms instead of scrolling, which only a listener that says so from the start may do. */
+/**
+ * The wheel scrolls the page, as everywhere; with Ctrl or Cmd it zooms the timeline and not the page, which only a listener that says
+ * so from the start may do. A pinch on a trackpad comes as a wheel with Ctrl.
+ */
 function useWheel(element: { current: SVGSVGElement | null }, onWheel: (event: WheelEvent) => void): void {
   const latest = useRef(onWheel)
   latest.current = onWheel
   useEffect(() => {
     const node = element.current
     const listener = (event: WheelEvent) => {
-      if (!event.ctrlKey && Math.abs(event.deltaX) > Math.abs(event.deltaY)) return
+      if (!event.ctrlKey && !event.metaKey) return
       event.preventDefault()
       latest.current(event)
     }

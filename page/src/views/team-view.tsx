@@ -57,7 +57,7 @@ export function TeamView({ context }: { context: TeamContext }) {
       )}
       {keyFacts.length === 0 ? null : (
         <>
-          <h3>Facts</h3>
+          <h3>Key facts</h3>
           <ul class="plain">
             {keyFacts.map(({ id, text, category, confidence }) => (
               <li key={id}>

@@ -2,10 +2,11 @@
 // executors wait, ask and spread out, so that a task can be met in any state. It can be killed and started again on one ledger.
 import { setTimeout as delay } from 'node:timers/promises'
 import { createEngine, defineExecutor } from '../../../src/index.ts'
+import type { Principal } from '../../../src/surfaces/http/http-options.ts'
 import { serve } from '../../../src/surfaces/serve/serve.ts'
 import { createScriptedModel } from '../../../src/testing/index.ts'
 
-const [ledger = '', port = '0', token = ''] = process.argv.slice(2)
+const [ledger = '', port = '0', token = '', readersToken = ''] = process.argv.slice(2)
 
 /** One step for each number, of so many milliseconds. */
 const count = defineExecutor({
@@ -44,13 +45,29 @@ const fails = defineExecutor({
   },
 })
 
+/** Succeeds when somebody tries it again. */
+const failsOnce = defineExecutor({
+  run(task) {
+    if (task.attempt === 1) throw new Error('The kiln is cold.')
+    return 'fired'
+  },
+})
+
 const engine = await createEngine({
   ledger,
-  executors: { count, asks, rests, fails },
+  executors: { count, asks, rests, fails, failsOnce },
   model: createScriptedModel(() => ({ text: 'I looked at it, and it is done.' })),
   maxConcurrent: 8,
 })
-const server = await serve(engine, { port: Number(port), token, rateLimit: false })
+const principals = new Map<string | null, Principal>([
+  [`Bearer ${token}`, { scopes: ['admin'] }],
+  [`Bearer ${readersToken}`, { scopes: ['read'] }],
+])
+const server = await serve(engine, {
+  port: Number(port),
+  authenticate: (request) => principals.get(request.headers.get('authorization')) ?? null,
+  rateLimit: false,
+})
 process.on('message', (given: { ability: string; input: unknown }) => {
   void engine.bus.call(given.ability, given.input).then(
     (result) => process.send?.({ result }),

@@ -9,6 +9,8 @@ import { installChromium } from '../../../scripts/install-chromium.ts'
 
 /** Long enough that nobody guesses it, as servers want it. */
 export const token = 'a-token-for-the-tests-of-the-page-0123456789'
+/** Whoever has this one may read, and nothing else. */
+export const readersToken = 'a-token-for-who-only-reads-the-page-01234567'
 
 const quiet = [
   '--no-sandbox',
@@ -41,7 +43,7 @@ export class ServedLedger {
 
   async start(): Promise<void> {
     const port = this.url === '' ? '0' : new URL(this.url).port
-    this.#process = fork(join(import.meta.dirname, 'server.ts'), [this.#ledger, port, token], {
+    this.#process = fork(join(import.meta.dirname, 'server.ts'), [this.#ledger, port, token, readersToken], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     const [{ url }] = (await once(this.#process, 'message')) as [{ url: string }]
@@ -113,6 +115,7 @@ export async function openPage(
   context: BrowserContext,
   url: string,
   hash = '#/',
+  signedInWith = token,
 ): Promise<{ page: Page; complaints: string[] }> {
   const page = await context.newPage()
   const complaints: string[] = []
@@ -121,7 +124,7 @@ export async function openPage(
     if (!request.url().startsWith(url) && !request.url().startsWith('data:')) complaints.push(`asks ${request.url()}`)
   })
   await page.addInitScript(recordFeed)
-  await page.goto(`${url}/#token=${token}`)
+  await page.goto(`${url}/#token=${signedInWith}`)
   await page.getByRole('treegrid', { name: 'Tasks' }).waitFor()
   if (hash !== '#/') await page.goto(`${url}/${hash}`)
   return { page, complaints }

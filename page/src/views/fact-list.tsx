@@ -1,0 +1,58 @@
+// What has been found out in work on a task, the newest first, a page at a time.
+
+import { useState } from 'preact/hooks'
+import { problemOf } from '../live/api-client.ts'
+import type { TaskSession } from '../live/task-session.ts'
+import type { Fact, Problem } from '../model/wire.ts'
+import { LongText, Moment, ProblemBox } from './elements.tsx'
+
+export function FactList({ open }: { open: TaskSession }) {
+  const [problem, setProblem] = useState<Problem | null>(null)
+  const [busy, setBusy] = useState(false)
+  const showMore = async () => {
+    setBusy(true)
+    setProblem(null)
+    try {
+      await open.showOlderFacts()
+    } catch (error) {
+      setProblem(problemOf(error))
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <>
+      <ul class="plain fact-list" aria-label="Facts">
+        {open.facts.value.map((fact) => (
+          <FactItem key={fact.id} fact={fact} />
+        ))}
+      </ul>
+      {problem === null ? null : <ProblemBox problem={problem} />}
+      {open.olderFacts.value === null ? null : (
+        <button type="button" disabled={busy} onClick={() => void showMore()}>
+          Show more facts
+        </button>
+      )}
+    </>
+  )
+}
+
+function FactItem({ fact }: { fact: Fact }) {
+  const { text, category, confidence, status, verdict, disputed, agentId, createdAt } = fact
+  const words = [
+    category,
+    `${Math.round(confidence * 100)} % sure`,
+    status,
+    verdict,
+    disputed === true ? 'disputed' : undefined,
+    agentId,
+  ]
+  return (
+    <li class={`fact is-${status}`}>
+      <LongText text={text} label="fact" limit={300} />{' '}
+      <span class="note">
+        {words.filter((word) => word !== undefined).join(', ')}, <Moment at={createdAt} />
+      </span>
+    </li>
+  )
+}

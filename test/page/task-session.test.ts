@@ -1,0 +1,106 @@
+// What the page knows of the one task that is looked at: here, the facts of its memory.
+
+import { describe, expect, test } from 'vitest'
+import { ApiClient } from '../../page/src/live/api-client.ts'
+import { TaskSession } from '../../page/src/live/task-session.ts'
+import type { Fact } from '../../page/src/model/wire.ts'
+
+const json = (body: unknown, status = 200) => Response.json(body, { status })
+
+interface FactQuery {
+  branch?: string
+  taskId?: string
+  limit: number
+  before?: number
+}
+
+/** A server with one task that has ended, and so many facts, numbered from 1 on. */
+class FakeServer {
+  branch: string | null = 'task/birds'
+  facts = 0
+  remembers = true
+  readonly asked: FactQuery[] = []
+
+  fetch = async (url: unknown, request?: RequestInit): Promise<Response> => {
+    const { pathname } = url as URL
+    if (pathname === '/abilities/mem:facts') return this.#facts(JSON.parse(request?.body as string) as FactQuery)
+    if (pathname.endsWith('/context')) return this.#context()
+    if (pathname.endsWith('/events')) return json({ events: [], next: null, last: 0 })
+    if (pathname.endsWith('/messages')) return json({ messages: [], next: 0 })
+    return json({ task: { id: 'a', completedAt: 5 }, runs: [], calls: [], seq: 1 })
+  }
+
+  #context(): Response {
+    if (!this.remembers) return json({ code: 'NOT_OFFERED', detail: 'Memory is off.' }, 400)
+    return json({ task: { branch: this.branch } })
+  }
+
+  #facts(query: FactQuery): Response {
+    this.asked.push(query)
+    const from = query.before === undefined ? this.facts : query.before - 1
+    const numbers = Array.from({ length: Math.min(query.limit, from) }, (_, index) => from - index)
+    const last = numbers.at(-1) ?? 0
+    return json({ facts: numbers.map((number) => ({ id: `f${number}` }) as Fact), next: last > 1 ? last : null })
+  }
+}
+
+async function opened(server: FakeServer) {
+  const api = new ApiClient({
+    base: 'http://engine.test/',
+    fetch: server.fetch as typeof fetch,
+    token: () => 'token',
+    signedOut: () => {},
+  })
+  const beat = { now: () => 0, frame: () => {}, later: () => 0, forget: () => {}, chance: () => 1 }
+  const session = new TaskSession('a', api, beat)
+  // What it reads by itself is under way: this reading comes after it.
+  await session.read()
+  const ids = () => session.facts.value.map(({ id }) => id)
+  return { session, ids }
+}
+
+describe('the facts of a task', () => {
+  test('are those of its branch, the newest first, and older ones when they are asked for', async () => {
+    const server = new FakeServer()
+    server.facts = 50
+    const { session, ids } = await opened(server)
+    expect(server.asked[0]).toEqual({ branch: 'task/birds', limit: 20 })
+    expect([ids().length, ids()[0], ids().at(-1)]).toEqual([20, 'f50', 'f31'])
+    await session.showOlderFacts()
+    await session.showOlderFacts()
+    expect(new Set(ids()).size).toBe(50)
+    expect(session.olderFacts.value).toBeNull()
+    await session.showOlderFacts()
+    expect(ids()).toHaveLength(50)
+  })
+
+  test('stay shown as many as they were when the task is read again, with what is new before them', async () => {
+    const server = new FakeServer()
+    server.facts = 30
+    const { session, ids } = await opened(server)
+    await session.showOlderFacts()
+    server.facts = 32
+    await session.read()
+    expect([ids()[0], new Set(ids()).size]).toEqual(['f32', 32])
+    await session.showOlderFacts()
+    expect([ids().at(-1), new Set(ids()).size]).toEqual(['f1', 32])
+  })
+
+  test('of a task without a branch are those that were found in work on it', async () => {
+    const server = new FakeServer()
+    server.branch = null
+    server.facts = 1
+    const { ids } = await opened(server)
+    expect(server.asked[0]).toEqual({ taskId: 'a', limit: 20 })
+    expect(ids()).toEqual(['f1'])
+  })
+
+  test('are none where memory is not to be had, and nothing else is missing for that', async () => {
+    const server = new FakeServer()
+    server.remembers = false
+    const { session, ids } = await opened(server)
+    expect(ids()).toEqual([])
+    expect(session.problem.value).toBeNull()
+    expect(session.shown.value?.task.id).toBe('a')
+  })
+})
