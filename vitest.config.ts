@@ -16,6 +16,7 @@ const longest = [
   'test/ledger/postgres.test.ts',
   'test/engine/model.test.ts',
   'test/page/browser/page.test.ts',
+  'test/page/browser/page-at-work.test.ts',
 ].map(pathOf)
 
 /** They begin first: where no run has left its times vitest goes by size, and the last of these would keep one core busy alone. */

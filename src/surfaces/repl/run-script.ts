@@ -8,7 +8,7 @@ import { misuse } from '../cli/arguments.ts'
 import { exitCodeOf, exitCodes } from '../cli/exit-code.ts'
 import { cleanText } from '../cli/terminal-text.ts'
 import { errorWords, isInterrupt } from './error-words.ts'
-import { Evaluator, type Outcome } from './evaluator.ts'
+import type { Evaluator, Outcome } from './evaluator.ts'
 import { noticed } from './named-values.ts'
 import { Printer, type PrinterOutput } from './printer.ts'
 import { Session } from './session.ts'
@@ -22,6 +22,7 @@ export interface ScriptIo {
   signal?: AbortSignal
   /** More names for the lines. */
   context?: Readonly<Record<string, unknown>>
+  /** What runs for how long is reckoned by it. Default: the system's. */
   clock?: Clock
 }
 
@@ -42,6 +43,8 @@ export async function runScript(engine: Engine, script: string | readonly string
   const output = new Writable({
     write: (chunk, _encoding, done) => done(void stdout.write(String(chunk)) as undefined),
   })
+  // Only now: what it stands on leaves its mark on the process of whoever merely imports it.
+  const { Evaluator } = await import('./evaluator.ts')
   const evaluator = new Evaluator(session, { input, output, prompt: '', terminal: false }, context)
   const interrupt = () => evaluator.interrupt()
   signal?.addEventListener('abort', interrupt)

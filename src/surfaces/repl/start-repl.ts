@@ -11,7 +11,7 @@ import { parse } from '../../parse.ts'
 import { announce } from './announcer.ts'
 import { completerFor } from './complete-line.ts'
 import { errorWords, isInterrupt } from './error-words.ts'
-import { Evaluator, type Outcome } from './evaluator.ts'
+import type { Evaluator, Outcome } from './evaluator.ts'
 import { noticed } from './named-values.ts'
 import { Printer, type PrinterOutput, type TypedLine } from './printer.ts'
 import { runScript } from './run-script.ts'
@@ -34,6 +34,7 @@ export interface ReplOptions {
   quiet?: boolean
   /** More names for the lines. */
   context?: Record<string, unknown>
+  /** What runs for how long is reckoned by it. Default: the system's. */
   clock?: Clock
   /** Called with the exit code when the session is over. */
   onExit?: (code: number) => void
@@ -97,6 +98,8 @@ async function atTerminal(engine: Engine, options: Options, signal: AbortSignal)
   if (options.quiet) session.loudness = 'quiet'
   const colors = output.isTTY === true && !process.env['NO_COLOR']
   const writer = (value: unknown) => shownValue(value, { now: clock.now(), columns: printer.columns, colors })
+  // Only now: what it stands on leaves its mark on the process of whoever merely imports it.
+  const { Evaluator } = await import('./evaluator.ts')
   const evaluator = new Evaluator(
     session,
     { input, output, prompt, terminal: true, breakEvalOnSigint: true, writer },
