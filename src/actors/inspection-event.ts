@@ -41,7 +41,10 @@ export interface InspectionListener {
   next?: ((event: any) => void) | undefined
 }
 
-/** A function that takes inspection events, or an object with `next`. */
+/**
+ * A function that takes inspection events, or an object with `next`. Written as a method's type, which also fits a function that takes
+ * XState's own, narrower type of them.
+ */
 export type InspectionObserver = { call(event: InspectionEvent): void }['call'] | InspectionListener
 
 export interface InspectOptions {

@@ -2,7 +2,7 @@
 // led by the feed. How many are held is bounded, and what a burst of events leaves waiting is, too.
 import type { AnyActorRef } from 'xstate'
 import type { TaskEvent } from '../entities/event.ts'
-import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../entities/task.ts'
+import { isSettled, openStatuses, type TaskRecord, type TaskStatus } from '../entities/task.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { eventBetween } from '../machines/task-machine.ts'
 import { letGo, runActorLogic, snapshotOf, watchedTaskLogic } from './actor-logic.ts'
@@ -10,7 +10,7 @@ import type { Feed } from './feed.ts'
 import type { LiveActors } from './live-actors.ts'
 
 /** Tasks with an actor at once: the one that has been silent longest is let go first. */
-export const mostWatched = 1_000
+const mostWatched = 1_000
 /** Events that may wait while rows are read. Beyond, what is there is looked at anew. */
 const mostWaiting = 10_000
 
@@ -28,8 +28,6 @@ interface Watched {
 }
 
 type Row = Pick<TaskRecord, 'id' | 'name' | 'status' | 'attempt' | 'run'>
-
-const openStatuses = taskStatuses.filter((status) => !isSettled(status))
 
 export class WatchedTasks {
   readonly #parts: WatchedTasksParts

@@ -28,6 +28,8 @@ export function isSettled(status: TaskStatus): boolean {
 
 /** The states in which the work has ended. */
 export const settledStatuses: readonly TaskStatus[] = taskStatuses.filter(isSettled)
+/** All others: there is, or may be, something left to do. */
+export const openStatuses: readonly TaskStatus[] = taskStatuses.filter((status) => !isSettled(status))
 
 /** What a call that a crash interrupted means for the next run: an error in it, a repetition, or a question to a person. */
 export const onInterruptPolicies = ['fail', 'rerun', 'ask'] as const

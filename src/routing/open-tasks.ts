@@ -1,5 +1,5 @@
 // The open tasks of an engine as candidates of a message, and the way of a message among them.
-import { settledStatuses, type Task, taskStatuses } from '../entities/task.ts'
+import { openStatuses, type Task } from '../entities/task.ts'
 import type { AskModel } from './ask-model.ts'
 import type { HandlerEngine } from './handler-engine.ts'
 import { extractMention } from './mention.ts'
@@ -13,7 +13,6 @@ export interface Scope {
   rootsOnly?: boolean | undefined
 }
 
-const openStatuses = taskStatuses.filter((status) => !settledStatuses.includes(status))
 const mostCandidates = 1_000
 
 /** The scope as `list` takes it. */
@@ -24,7 +23,7 @@ export function listScope({ parentId, rootsOnly }: Scope): { parentId?: string |
 
 /** The tasks of the scope that are not settled; of more than a thousand the first by priority and age. */
 export async function openTasks(engine: Pick<HandlerEngine, 'list'>, scope: Scope = {}): Promise<Task[]> {
-  const { tasks } = await engine.list({ ...listScope(scope), status: openStatuses, limit: mostCandidates })
+  const { tasks } = await engine.list({ ...listScope(scope), status: [...openStatuses], limit: mostCandidates })
   return tasks
 }
 

@@ -1,12 +1,11 @@
 // The open tasks as a graph: in which order they can be worked off, and which of them hold up the most.
 
-import { settledStatuses, type TaskRecord, taskStatuses } from '../entities/task.ts'
+import { openStatuses, type TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { criticalBlockers, type GraphNode, topologicalOrder } from '../machines/task-graph.ts'
 import type { TaskGraph } from '../views.ts'
 import { loadTask } from './moment.ts'
 
-const openStatuses = taskStatuses.filter((status) => !settledStatuses.includes(status))
 const everything = 1_000_000
 
 /** Groups are not listed: what they hold is worked off, not they. Who comes after one comes after all that it holds. */
@@ -15,7 +14,7 @@ export function* graphOf(
   parentId: string | undefined,
 ): Op<{ order: TaskRecord[]; critical: TaskGraph['critical'] }> {
   let tasks: TaskRecord[]
-  if (parentId === undefined) tasks = yield* tx.task.list({ statuses: openStatuses }, everything)
+  if (parentId === undefined) tasks = yield* tx.task.list({ statuses: [...openStatuses] }, everything)
   else {
     yield* loadTask(tx, parentId)
     tasks = (yield* tx.task.subtree(parentId)).filter((task) => openStatuses.includes(task.status))

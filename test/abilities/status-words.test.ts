@@ -4,13 +4,12 @@ import {
   completionStatusOf,
   filterByCompletion,
   filterByWord,
-  openStatuses,
   parseCompletionStatus,
   processStatuses,
   processStatusOf,
   statusWordSchema,
 } from '../../src/abilities/views/status-words.ts'
-import { isSettled, type TaskRecord, taskStatuses } from '../../src/entities/task.ts'
+import { isSettled, openStatuses, type TaskRecord, taskStatuses } from '../../src/entities/task.ts'
 import { openEngine, waysTo } from '../engine/world.ts'
 import { surface } from './world.ts'
 

@@ -164,7 +164,8 @@ describe('Work from outside, over the bus', () => {
     await refusalOf(bus.call('task:fail', { taskId, reason: 'late', owner: 'ann', fence: 1 }), 'STALE_CLAIM')
     const failed = await bus.call('task:fail', { taskId, reason: 'broke', owner: 'bob', fence: again.task?.fence })
     expect(failed.canonicalStatus).toBe('failed')
-    await refusalOf(bus.call('task:claim', {}), 'INVALID_INPUT')
+    const nobody = await refusalOf(bus.call('task:claim', {}), 'INVALID_INPUT')
+    expect(nobody).toMatchObject({ message: expect.stringMatching(/whose with `owner`/), details: { field: 'owner' } })
   })
 })
 

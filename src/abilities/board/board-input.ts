@@ -1,11 +1,10 @@
 // Pieces of input and output that the abilities of the board have in common.
 import { z } from 'zod'
-import type { BoardHost, BoardPlace } from '../../board/board-host.ts'
+import type { BoardPlace } from '../../board/board-host.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { type BoardRef, type BoardTask, boardStatuses, mainBoard } from '../../entities/board.ts'
 import { taskStatuses } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
-import type { AbilityHost } from '../ability-host.ts'
 
 const word = z.string().trim().min(1).max(100)
 
@@ -96,19 +95,14 @@ export function quoteBy(caller: Caller, said: string | undefined, fence: number 
   return { ...(owner === undefined ? {} : { owner }), ...(fence === undefined ? {} : { fence }) }
 }
 
-/** @throws ErrandError INVALID_INPUT where nobody says who claims. */
-export function requireName(caller: Caller, as: string | undefined): string {
-  const name = nameOf(caller, as)
+/** @param field of the input, in which it is said. @throws ErrandError INVALID_INPUT { field } where nobody says who claims. */
+export function requireName(caller: Caller, said: string | undefined, field: 'as' | 'owner' = 'as'): string {
+  const name = nameOf(caller, said)
   if (name !== undefined) return name
-  throw new ErrandError('INVALID_INPUT', "A claim is somebody's: say whose with `as`.", { field: 'as' })
+  throw new ErrandError('INVALID_INPUT', `A claim is somebody's: say whose with \`${field}\`.`, { field })
 }
 
 /** Ids among the references of an input: numbers are looked up, and judged, in the transaction itself. */
 export function idsAmong(...refs: ReadonlyArray<BoardRef | readonly BoardRef[] | undefined>): string[] {
   return refs.flat().filter((ref): ref is string => typeof ref === 'string' && ref.startsWith('task-'))
-}
-
-/** What the board needs of the engine. */
-export function boardHost(host: AbilityHost): BoardHost {
-  return host
 }

@@ -1,9 +1,9 @@
 // task:active: the tasks that have not ended, the latest first.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { openStatuses } from '../../entities/task.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { amongOwn } from '../own-tasks.ts'
-import { openStatuses } from '../views/status-words.ts'
 import { taskItemSchema, toItem } from '../views/task-view.ts'
 import { limitSchema, usualLimit } from './task-input.ts'
 

@@ -31,7 +31,7 @@ export function taskClaim(host: AbilityHost) {
     scope: ({ taskId, parentId: parent }) => idsIn(taskId, parent),
     handle: async ({ taskId, owner: said, ...claim }, { caller }) => {
       const engine = await host.engineFor(caller)
-      const options = { ...claim, owner: requireName(caller, said), source: caller.surface }
+      const options = { ...claim, owner: requireName(caller, said, 'owner'), source: caller.surface }
       const task = taskId === undefined ? await engine.claim(null, options) : await engine.claim(taskId, options)
       return { task: task === null ? null : toWholeTask(task) }
     },

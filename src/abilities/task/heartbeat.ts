@@ -4,6 +4,7 @@ import { defineAbility } from '../../bus/ability.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { asSchema, fenceSchema, quoteBy } from '../board/board-input.ts'
 import { refOf, standingOf, standingSchema, verbShape } from './task-input.ts'
+
 export function taskHeartbeat(host: AbilityHost) {
   return defineAbility({
     id: 'task:heartbeat',

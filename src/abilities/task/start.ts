@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { refOf, standingOf, standingSchema, verbShape } from './task-input.ts'
+
 export function taskStart(host: AbilityHost) {
   return defineAbility({
     id: 'task:start',

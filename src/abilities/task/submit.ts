@@ -20,7 +20,7 @@ interface ChildInput {
 }
 
 /** Keys that begin so are made by surfaces, of who calls and what they say: nobody names the key of somebody else. */
-const keptForSurfaces = 'http:'
+export const keptForSurfaces = 'http:'
 
 const fields = {
   ...createFields,

@@ -7,7 +7,7 @@ import { processStatuses, processStatusOf } from '../views/status-words.ts'
 export const taskIdSchema = z.string().min(1).max(100)
 
 /** Of the abilities that change one task. */
-export const expectedVersionSchema = versionSchema
+const expectedVersionSchema = versionSchema
   .optional()
   .describe('The `version` of the task as it was read: refused when the task has been written since.')
 export const verbShape = { taskId: taskIdSchema, expectedVersion: expectedVersionSchema }

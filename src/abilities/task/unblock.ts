@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { refOf, standingOf, standingSchema, taskIdSchema, verbShape } from './task-input.ts'
+
 export function taskUnblock(host: AbilityHost) {
   return defineAbility({
     id: 'task:unblock',

@@ -9,7 +9,7 @@ import { taskIdSchema } from './task-input.ts'
 
 const base = { taskId: z.string(), /** Live items carry the position of the last durable one. */ seq: z.int() }
 
-export const watchedSchema = z.discriminatedUnion('type', [
+const watchedSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('start'), ...base, name: z.string(), goal: z.string().nullable() }),
   z.object({
     type: z.literal('state'),
@@ -17,6 +17,7 @@ export const watchedSchema = z.discriminatedUnion('type', [
     status: z.enum(taskStatuses),
     from: z.enum(taskStatuses).nullable(),
     reason: z.string().nullable(),
+    /** Epoch milliseconds. */
     at: z.number(),
   }),
   z.object({
@@ -24,6 +25,7 @@ export const watchedSchema = z.discriminatedUnion('type', [
     ...base,
     content: z.string(),
     messageId: z.string().optional(),
+    /** Where in the message it begins, in characters. */
     offset: z.int().optional(),
   }),
   z.object({

@@ -1,7 +1,7 @@
 // The words for a task's state that abilities speak: those of processes (`pending` … `killed`) and those of the ledger's
 // completion status (`success`, `cancelled`, `failed: why`), both ways (conformance 1.1, C-04, C-05). One table, nowhere else.
 import { z } from 'zod'
-import { isSettled, settledStatuses, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
+import { openStatuses, settledStatuses, type TaskRecord, type TaskStatus } from '../../entities/task.ts'
 import type { TaskFilter } from '../../ledger/ledger.ts'
 
 // ── words of processes ──
@@ -103,8 +103,6 @@ export function parseCompletionStatus(text: string | null | undefined): Completi
       return { status: 'failed', reason: text.startsWith(failedPrefix) ? text.slice(failedPrefix.length) : text }
   }
 }
-
-export const openStatuses: readonly TaskStatus[] = taskStatuses.filter((status) => !isSettled(status))
 
 /** null and the text `null` stand for what is not settled, no value for all (conformance C-02); `failed` for any failure. */
 export function filterByCompletion(text: string | null | undefined): StateFilter {

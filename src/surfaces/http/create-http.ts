@@ -1,6 +1,7 @@
 // An engine over HTTP, as one function from requests to responses. Each request is judged in one order: where it comes from, who
 // sends it, how often, what it asks for. Only then is anything of it read, and what it asks for is an ability of the bus.
-import { type Context, Hono } from 'hono'
+import type { Context, Hono } from 'hono'
+import { keptForSurfaces } from '../../abilities/task/submit.ts'
 import type { Ability } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { mayCall } from '../../bus/capabilities.ts'
@@ -10,9 +11,10 @@ import { refusedAtDoor } from '../web/door.ts'
 import { docsPage, docsPolicy } from './docs-page.ts'
 import { type CheckedHttpOptions, type HttpEngine, type HttpOptions, httpOptionsSchema } from './http-options.ts'
 import { fingerprintOf, KeptAnswers, otherRequest } from './idempotency.ts'
+import { loadHono } from './load-hono.ts'
 import { type OpenApiDocument, openApiDocument } from './openapi.ts'
 import { callerOf, countedAs, principalOf } from './principal.ts'
-import { problemAnswer, problemOf, Refusal } from './problem.ts'
+import { methodNotAllowed, problemAnswer, problemOf, Refusal } from './problem.ts'
 import { RateLimit } from './rate-limit.ts'
 import { bodyOf, idempotencyKeyOf, pathInput, queryInput, refuseBody, withPath, withVersion } from './request-input.ts'
 import { type Route, routes } from './routes.ts'
@@ -44,7 +46,8 @@ export interface HttpHandler {
  * const http = createHttp(engine, { token: process.env.ERRAND_TOKEN, basePath: '/errand' })
  * app.mount('/errand', http.fetch) // Hono; for node:http and Fastify: toNodeListener(http.fetch, console.error)
  *
- * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT. Where the package hono is not installed every request is answered with 501
+ *   NOT_OFFERED, which names it.
  */
 export function createHttp(engine: HttpEngine, options: HttpOptions): HttpHandler {
   const service = new HttpService(engine, parse(httpOptionsSchema, options, 'createHttp'))
@@ -71,7 +74,7 @@ class HttpService {
   readonly #streams: EventStreams
   readonly #kept: KeptAnswers
   readonly #rate: RateLimit | undefined
-  readonly #app: Hono<Env>
+  #app: Promise<Hono<Env>> | undefined
   #closed = false
 
   constructor({ bus }: HttpEngine, options: CheckedHttpOptions) {
@@ -80,13 +83,13 @@ class HttpService {
     this.#streams = new EventStreams(options)
     this.#kept = new KeptAnswers(options.clock)
     this.#rate = options.rateLimit === false ? undefined : new RateLimit(options.rateLimit, options.clock)
-    this.#app = this.#routed()
   }
 
   async answer(request: Request, peer: HttpPeer | undefined): Promise<Response> {
     let response: Response
     try {
-      response = await this.#app.fetch(request, { peer })
+      this.#app ??= this.#routed()
+      response = await (await this.#app).fetch(request, { peer })
     } catch (error) {
       response = this.#problem(error, request)
     }
@@ -104,7 +107,8 @@ class HttpService {
     this.#streams.endAll()
   }
 
-  #routed(): Hono<Env> {
+  async #routed(): Promise<Hono<Env>> {
+    const { Hono } = await loadHono()
     const app = new Hono<Env>({ getPath: ({ url }) => this.#pathOf(url) })
     app.onError((error, context) => this.#problem(error, context.req.raw))
     app.notFound(() => {
@@ -123,7 +127,11 @@ class HttpService {
     app.get('/docs', (context) =>
       context.html(docsPage(this.openapi()), 200, { 'content-security-policy': docsPolicy }),
     )
-    for (const [path, methods] of methodsByPath()) app.all(honoPath(path), () => this.#refuseMethod(methods))
+    for (const [path, methods] of methodsByPath()) {
+      app.all(honoPath(path), () => {
+        throw methodNotAllowed(methods)
+      })
+    }
     return app
   }
 
@@ -154,14 +162,6 @@ class HttpService {
   /** An engine that has closed has taken its abilities with it: what is not found then may well be there. */
   #isServed(): boolean {
     return routes.some(({ ability }) => this.#bus.has(ability))
-  }
-
-  #refuseMethod(methods: readonly string[]): never {
-    const allow = methods.join(', ')
-    throw new Refusal('METHOD_NOT_ALLOWED', `Here one can: ${allow}.`, {
-      details: { allow: methods },
-      headers: { allow },
-    })
   }
 
   async #serve(route: Route, context: Context<Env>): Promise<Response> {
@@ -209,7 +209,7 @@ class HttpService {
     const key = idempotencyKeyOf(context.req.raw.headers)
     if (key === undefined) return this.#call(ability, input, context, route)
     const { caller, owner } = context.var
-    const identity = `http:${encodeURIComponent(owner)}:${key}`
+    const identity = `${keptForSurfaces}${encodeURIComponent(owner)}:${key}`
     if (typeof input === 'object' && input !== null && 'key' in input) {
       throw new Refusal('INVALID_INPUT', 'Give either `key` or the header Idempotency-Key.', {
         details: { header: 'idempotency-key' },
@@ -366,7 +366,7 @@ function versionOf(output: unknown): number | undefined {
 
 function tooMany(waitSeconds: number): Refusal {
   const seconds = Math.ceil(waitSeconds)
-  return new Refusal('RATE_LIMITED', `These are more requests than are taken. The next one is in ${seconds} s.`, {
+  return new Refusal('RATE_LIMITED', `These are more requests than are taken. The next one is taken in ${seconds} s.`, {
     headers: { 'retry-after': String(seconds) },
   })
 }

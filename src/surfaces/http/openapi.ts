@@ -1,6 +1,7 @@
 // The OpenAPI document, made of the table of routes and of the schemas of the abilities when somebody asks for it: what is registered
 // later is in the next one, and nothing is in it that would not be answered.
 import type { Ability } from '../../bus/ability.ts'
+import { accessClasses } from '../../bus/access.ts'
 import type { JsonSchema } from '../../bus/json-schema.ts'
 import { packageVersion } from '../package-version.ts'
 import { abilityNames, addComponent, fieldOf, referenceTo, withoutFields } from './openapi-schemas.ts'
@@ -116,7 +117,7 @@ const ownOperations: Readonly<Record<string, OpenApiOperation>> = {
             id: { type: 'string' },
             description: { type: 'string' },
             isStream: { type: 'boolean' },
-            access: { type: 'string', enum: ['read', 'create', 'control', 'admin'] },
+            access: { type: 'string', enum: [...accessClasses] },
             inputSchema: { type: 'object' },
             outputSchema: { type: 'object' },
           },
@@ -190,8 +191,9 @@ function routeOperation(route: Route, ability: Ability, pascal: string): OpenApi
         '404',
         '409',
         ...(isVersioned ? ['412'] : []),
-        ...(route.creates ? ['422'] : []),
+        ...(takesBody ? ['413', '415', '422'] : []),
         '429',
+        ...(route.streams ? ['503'] : []),
       ]),
     },
   }

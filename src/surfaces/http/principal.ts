@@ -4,7 +4,7 @@ import type { Caller } from '../../bus/caller.ts'
 import { parse } from '../../parse.ts'
 import { bearsToken } from '../web/door.ts'
 import { type Authenticate, type CheckedHttpOptions, type Principal, principalSchema } from './http-options.ts'
-import { Refusal } from './problem.ts'
+import { unauthenticated } from './problem.ts'
 
 /** @throws Refusal 401 for somebody unknown; whatever the check itself throws, and what it gives that is no principal. */
 export async function principalOf(
@@ -12,11 +12,11 @@ export async function principalOf(
   { authenticate, token }: Pick<CheckedHttpOptions, 'authenticate' | 'token'>,
 ): Promise<Principal> {
   if (authenticate === undefined) {
-    if (token !== false && !bearsToken(request, token as string)) throw unknown()
+    if (token !== false && !bearsToken(request, token as string)) throw unauthenticated()
     return { scopes: ['admin'] }
   }
   const principal = await askedOf(authenticate, request)
-  if (principal === null) throw unknown()
+  if (principal === null) throw unauthenticated()
   return principal
 }
 
@@ -45,10 +45,4 @@ export function countedAs({ owner, taskId }: Principal, address: string | undefi
   return JSON.stringify(
     owner !== undefined ? ['owner', owner] : taskId !== undefined ? ['task', taskId] : ['address', address ?? null],
   )
-}
-
-function unknown(): Refusal {
-  return new Refusal('UNAUTHENTICATED', 'Credentials are needed: send them as `Authorization: Bearer …`.', {
-    headers: { 'www-authenticate': 'Bearer realm="errand"' },
-  })
 }

@@ -39,6 +39,22 @@ export class Refusal extends Error {
   }
 }
 
+/** Nobody that is known sent it. */
+export function unauthenticated(): Refusal {
+  return new Refusal('UNAUTHENTICATED', 'Credentials are needed: send them as `Authorization: Bearer …`.', {
+    headers: { 'www-authenticate': 'Bearer realm="errand"' },
+  })
+}
+
+/** `methods` are what the path takes. */
+export function methodNotAllowed(methods: readonly string[]): Refusal {
+  const allow = methods.join(', ')
+  return new Refusal('METHOD_NOT_ALLOWED', `This path takes ${allow}.`, {
+    details: { allow: methods },
+    headers: { allow },
+  })
+}
+
 const internal: HttpCode = 'INTERNAL_ERROR'
 
 /** What a client may know of what was thrown. What it may not is told to `report`. */

@@ -14,7 +14,7 @@ export class RateLimit {
   readonly #perSecond: number
   readonly #burst: number
   readonly #clock: Clock
-  /** The latest drawn from last. */
+  /** In the order in which they were last drawn from. */
   readonly #buckets = new Map<string, Bucket>()
 
   constructor({ perSecond, burst }: { perSecond: number; burst: number }, clock: Clock) {

@@ -43,7 +43,7 @@ function unsupported(): Refusal {
   return new Refusal('UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON, and its content-type application/json.')
 }
 
-/** Path and query of a request, as the ability's schema reads them. */
+/** The fields in the query of a request, as the ability's schema reads them. */
 export function queryInput(query: URLSearchParams, schema: JsonSchema): Record<string, unknown> {
   const names = [...new Set(query.keys())]
   return Object.fromEntries(
@@ -51,6 +51,7 @@ export function queryInput(query: URLSearchParams, schema: JsonSchema): Record<s
   )
 }
 
+/** The fields in its path, read in the same way. */
 export function pathInput(parameters: Readonly<Record<string, string>>, schema: JsonSchema): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(parameters).map(([name, text]) => [name, fieldValue([text], fieldSchema(schema, name), schema)]),
@@ -62,26 +63,33 @@ export function pathInput(parameters: Readonly<Record<string, string>>, schema: 
  * @throws Refusal 400
  */
 export function withPath(given: unknown, fromPath: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return merged(given, fromPath, 'the path')
+}
+
+/** `place` is where the fields stand, in words. */
+function merged(
+  given: unknown,
+  fields: Readonly<Record<string, unknown>>,
+  place: 'the path' | 'the header If-Match',
+): Record<string, unknown> {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new Refusal('INVALID_INPUT', 'The body must be a JSON object.')
   }
   const rest = Object.entries(given).filter(([key, value]) => {
     const name = camelCase(key)
-    if (!Object.hasOwn(fromPath, name)) return true
-    if (value === fromPath[name]) return false
+    if (!Object.hasOwn(fields, name)) return true
+    if (value === fields[name]) return false
     throw new Refusal(
       'INVALID_INPUT',
-      `\`${key}\` is given in the path, and otherwise in what was sent. Leave it out there.`,
-      {
-        details: { issues: [{ path: key, message: 'it differs from the one in the path' }] },
-      },
+      `\`${key}\` says something else than ${place}, which says it already. Leave \`${key}\` out.`,
+      { details: { issues: [{ path: key, message: `it differs from ${place}` }] } },
     )
   })
-  return { ...Object.fromEntries(rest), ...fromPath }
+  return { ...Object.fromEntries(rest), ...fields }
 }
 
 /** The version that `If-Match` asks for; undefined for none, and for `*`. @throws Refusal 400 */
-export function expectedVersionOf(headers: Headers): number | undefined {
+function expectedVersionOf(headers: Headers): number | undefined {
   const given = headers.get('if-match')?.trim()
   if (given === undefined || given === '*') return undefined
   const version = /^"(\d{1,15})"$/.exec(given)?.[1]
@@ -100,7 +108,7 @@ export function withVersion<I>(input: I, headers: Headers, schema: JsonSchema): 
       details: { header: 'if-match' },
     })
   }
-  return withPath(input, { expectedVersion: version })
+  return merged(input, { expectedVersion: version }, 'the header If-Match')
 }
 
 const keyPattern = /^[\x20-\x7e]{1,200}$/

@@ -47,11 +47,6 @@ export class EventStreams {
     this.#settings = settings
   }
 
-  /** How many are open. */
-  get size(): number {
-    return this.#open.size
-  }
-
   /**
    * The answer with the stream as its body; 204 when the client has had all of it.
    * @throws Refusal 503 for one stream too many; ErrandError ENGINE_CLOSED once all have been ended; what the ability refuses before
@@ -63,9 +58,13 @@ export class EventStreams {
     if (wanted.request.method === 'HEAD') return new Response(null, { headers })
     const { maxStreams } = this.#settings
     if (this.#open.size >= maxStreams) {
-      throw new Refusal('TOO_MANY_STREAMS', `There are ${maxStreams} streams open, and no more are kept.`, {
-        details: { maxStreams },
-      })
+      throw new Refusal(
+        'TOO_MANY_STREAMS',
+        `There are ${maxStreams} streams open, and no more are kept. Try again when one of them has ended.`,
+        {
+          details: { maxStreams },
+        },
+      )
     }
     const stream = new EventStream(wanted, this.#settings, () => this.#open.delete(stream))
     this.#open.add(stream)

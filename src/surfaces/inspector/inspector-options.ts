@@ -27,6 +27,7 @@ export interface InspectorOptions {
   tasks?: 'own' | 'all'
   /** Values of the `Origin` header that are served: web pages on other ports. Default: none. */
   allowedOrigins?: readonly string[]
+  /** Default: the system's. */
   clock?: Clock
 }
 

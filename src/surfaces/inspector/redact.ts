@@ -34,8 +34,11 @@ const longestJson = 1024 * 1024
 /** Bytes of one message. */
 export const largestMessage = 64 * 1024
 
+/** A message as it may leave, and its text. */
+export type Redactor = (message: WireMessage) => { message: WireMessage; text: string }
+
 /** Makes the text of a message that may leave: JSON, at most 64 KiB. `redact` comes on top of the usual names of secrets. */
-export function createRedactor(redact?: Redact): (message: WireMessage) => { message: WireMessage; text: string } {
+export function createRedactor(redact?: Redact): Redactor {
   const judge: Judge = { isSecret: secretKeys(redact), inText: secretTexts(redact), change: changes(redact) }
   const definitions = new Map<string, string>()
   const definitionOf = (text: string): string => {

@@ -4,7 +4,7 @@ import type { InspectionEvent } from '../../actors/inspection-event.ts'
 import type { Clock } from '../../clock.ts'
 import type { WebSocket } from './load-ws.ts'
 import { readProduced } from './produced-message.ts'
-import type { createRedactor } from './redact.ts'
+import type { Redactor } from './redact.ts'
 import { RelayMemory } from './relay-memory.ts'
 import { toWire, type WireMessage } from './wire.ts'
 
@@ -17,7 +17,7 @@ const engineName = 'engine'
 export interface RelayParts {
   /** Attaches to the engine; undefined where only other programs are relayed. */
   attach: ((tell: (event: InspectionEvent) => void) => () => void) | undefined
-  redacted: ReturnType<typeof createRedactor>
+  redacted: Redactor
   historySize: number
   clock: Clock
 }

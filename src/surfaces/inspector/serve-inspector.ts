@@ -1,11 +1,11 @@
 // The relay as a server on this machine: who may connect is judged before a connection becomes a WebSocket.
-import type { IncomingMessage, Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ErrandError } from '../../errors.ts'
 import { parse } from '../../parse.ts'
-import { hostName, hostsAt, isLoopbackAddress, isSameSecret, refusedAtDoor } from '../web/door.ts'
+import { bearerIn, hostName, hostsAt, isLoopbackAddress, isSameSecret, refusedAtDoor } from '../web/door.ts'
 import { makeToken } from '../web/made-token.ts'
+import { bind } from '../web/node-server.ts'
 import { type InspectedEngine, type InspectorOptions, inspectorOptionsSchema } from './inspector-options.ts'
 import { loadWebSockets } from './load-ws.ts'
 import { largestProduced } from './produced-message.ts'
@@ -67,7 +67,7 @@ export async function serveInspector(
       response.writeHead(426, { upgrade: 'websocket', connection: 'close' }).end()
     },
   )
-  const port = await listen(server, host, wanted)
+  const port = await bind(server, host, wanted)
   const door = { allowedHosts: hostsAt(host, port), allowedOrigins, token }
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => socket.destroy())
@@ -86,16 +86,6 @@ export async function serveInspector(
       await closed
     },
   }
-}
-
-function listen(server: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      resolve((server.address() as AddressInfo).port)
-    })
-  })
 }
 
 interface Door {
@@ -118,9 +108,8 @@ function refusalOf(request: IncomingMessage, door: Door, connected: number): str
 
 /** In the URL, for that is all that a browser's WebSocket can be given, or as a bearer. */
 function tokenIn({ url = '/', headers }: IncomingMessage): string {
-  const [, bearer] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? []
   const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : ''
-  return bearer ?? new URLSearchParams(query).get('token') ?? ''
+  return bearerIn(headers.authorization) ?? new URLSearchParams(query).get('token') ?? ''
 }
 
 function refuse(socket: Duplex, status: string): void {

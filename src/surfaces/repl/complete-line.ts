@@ -7,7 +7,7 @@ import { taskRefs } from './task-refs.ts'
 export type Completion = [candidates: string[], completed: string]
 
 /** Undefined where JavaScript is typed. */
-export async function completeLine(session: Session, line: string): Promise<Completion | undefined> {
+async function completeLine(session: Session, line: string): Promise<Completion | undefined> {
   if (line.startsWith('@')) return await completeRef(session, line)
   const [, mark, verb, gap, typed = ''] = /^([/.])([a-z-]*)(\s*)([\s\S]*)$/.exec(line) ?? []
   if (mark === undefined || verb === undefined || (mark === '.' && gap === '')) return undefined

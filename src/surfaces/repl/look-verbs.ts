@@ -1,11 +1,10 @@
 // The commands that look: at tasks, what happens to them and why they stand as they do. Each prints what one ability, or a few, say.
-import type { TaskRow } from '../../abilities/views/task-row.ts'
 import type { EngineStatus, Limits, TaskGraph, Why } from '../../api.ts'
 import type { Call } from '../../entities/call.ts'
 import type { TaskEvent } from '../../entities/event.ts'
 import type { Message } from '../../entities/message.ts'
 import type { RunRecord } from '../../entities/run.ts'
-import { isSettled, type Task, taskStatuses } from '../../entities/task.ts'
+import { openStatuses, type Task, taskStatuses } from '../../entities/task.ts'
 import { acceptedEvents } from '../../machines/task-machine.ts'
 import type { TeamContext } from '../../team/context.ts'
 import { misuse } from '../cli/arguments.ts'
@@ -24,8 +23,10 @@ import type { Session } from './session.ts'
 import { anyRefs } from './task-refs.ts'
 import { listed } from './task-rows.ts'
 
-const openStatuses = taskStatuses.filter((status) => !isSettled(status))
 const latestEvents = 5
+const usualEvents = 20
+/** As many as one page of events may hold. */
+const mostEvents = 5_000
 
 export const lookVerbs: ReplVerbs = {
   ps: {
@@ -116,11 +117,11 @@ export const lookVerbs: ReplVerbs = {
   },
   events: {
     usage: 'events [TASK] [N]',
-    summary: 'the latest events, 20 unless told',
+    summary: `the latest events, ${usualEvents} unless told`,
     complete: anyRefs,
     async run(session, rest) {
       const words = wordsOf(rest)
-      const limit = words.length > 1 ? Number(words[1]) : 20
+      const limit = words[1] === undefined ? usualEvents : readCount(words[1])
       const taskId = words[0] === undefined ? undefined : (await session.find(words[0])).id
       session.printer.lines(await latest(session, limit, taskId))
     },
@@ -232,6 +233,12 @@ function mermaidOf({ order }: TaskGraph): string {
   return toFlowchart(nodes)
 }
 
+function readCount(text: string): number {
+  const count = /^\d{1,4}$/.test(text) ? Number(text) : 0
+  if (count >= 1 && count <= mostEvents) return count
+  throw misuse(`/events takes 1 to ${mostEvents} as how many, after the task; got "${text}". Usage: /events [TASK] [N]`)
+}
+
 async function latest(session: Session, limit: number, taskId?: string): Promise<string[]> {
   const { events } = await session.call<{ events: TaskEvent[] }>('event:list', {
     before: Number.MAX_SAFE_INTEGER,
@@ -261,13 +268,9 @@ async function taskLines(session: Session, ref: string): Promise<string[]> {
     `why      ${why.message}`,
     `run      ${run === undefined ? 'none so far' : `${run.number} of attempt ${run.attempt}, ${run.outcome ?? run.status}, in ${run.instanceId}`}`,
     ...openCalls.map((call) => `call     ${cleanLine(call.name)} ${call.status}`),
-    ...(dependents.length === 0 ? [] : [`before   ${dependents.map(labelOf).join(', ')}`]),
+    ...(dependents.length === 0 ? [] : [`before   ${dependents.map((row) => taskLabel(row)).join(', ')}`]),
     ...events.map((line, index) => `${index === 0 ? 'events ' : '       '}  ${line}`),
   ]
-}
-
-function labelOf(row: TaskRow): string {
-  return taskLabel(row)
 }
 
 async function engineLines(session: Session): Promise<string[]> {

@@ -38,7 +38,7 @@ export function taskIn(value: unknown): Task | undefined {
   })
 }
 
-export function isTask(value: unknown): value is Task {
+function isTask(value: unknown): value is Task {
   return isTaskLike(value) && Array.isArray(value['questions'])
 }
 

@@ -1,12 +1,10 @@
 // What TAB offers where a task is to be named: its name where that is one word and no other task has it, else its number; and its id for
 // whoever has begun to type one.
 import type { TaskRow } from '../../abilities/views/task-row.ts'
-import { isSettled, type TaskStatus, taskStatuses } from '../../entities/task.ts'
+import { openStatuses, type TaskStatus } from '../../entities/task.ts'
 import { statesAccepting, type TaskEventName } from '../../machines/task-machine.ts'
 import { wordsOf } from './read-line.ts'
 import type { Session } from './session.ts'
-
-const openStatuses = taskStatuses.filter((status) => !isSettled(status))
 
 /** Of the tasks in these states. @param typed what has been typed of the name so far. */
 export async function taskRefs(session: Session, typed: string, statuses?: readonly TaskStatus[]): Promise<string[]> {

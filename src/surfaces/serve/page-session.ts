@@ -7,9 +7,10 @@ import { isSameSecret } from '../web/door.ts'
 export interface PageSession {
   /** The request brings the cookie. */
   holds(request: Request): boolean
-  /** Value of `Set-Cookie`. */
-  given(): string
-  taken(): string
+  /** Value of `Set-Cookie` that gives the cookie to a browser. */
+  setting(): string
+  /** The same that takes it away. */
+  clearing(): string
 }
 
 /** @param secret what the cookie is made from: the same one after a restart, if the secret is. */
@@ -19,8 +20,8 @@ export function createPageSession(secret: string, port: number): PageSession {
   const attributes = 'Path=/; HttpOnly; SameSite=Strict'
   return {
     holds: (request) => cookiesOf(request, name).some((each) => isSameSecret(each, value)),
-    given: () => `${name}=${value}; ${attributes}`,
-    taken: () => `${name}=; ${attributes}; Max-Age=0`,
+    setting: () => `${name}=${value}; ${attributes}`,
+    clearing: () => `${name}=; ${attributes}; Max-Age=0`,
   }
 }
 

@@ -3,6 +3,7 @@ import { ErrandError } from '../../errors.ts'
 import { parse } from '../../parse.ts'
 import { createHttp, type HttpHandler } from '../http/create-http.ts'
 import { type CheckedHttpOptions, type HttpEngine, type HttpOptions, httpOptionsSchema } from '../http/http-options.ts'
+import { loadHono } from '../http/load-hono.ts'
 import { principalOf } from '../http/principal.ts'
 import { Refusal } from '../http/problem.ts'
 import { type DoorOptions, hostsAt, isLoopbackAddress } from '../web/door.ts'
@@ -30,7 +31,7 @@ export interface ErrandServer {
  * const server = await serve(engine, { port: 4711 })
  * console.log(`${server.url}/#token=${server.token}`)
  *
- * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT; FORBIDDEN for an address that others can reach, with `token: false`. What the
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT; NOT_OFFERED where the package hono is not installed; FORBIDDEN for an address that others can reach, with `token: false`. What the
  *   system says of an address that it does not give.
  */
 export async function serve(engine: HttpEngine, options: ServeOptions = {}): Promise<ErrandServer> {
@@ -38,6 +39,7 @@ export async function serve(engine: HttpEngine, options: ServeOptions = {}): Pro
   const settings = withToken(given as HttpOptions)
   const checked = parse(httpOptionsSchema, settings, 'serve')
   requireGuard(host, checked)
+  await loadHono()
   const files = page ? await readPage() : undefined
   let routes: HttpHandler | undefined
   const server = await listen({

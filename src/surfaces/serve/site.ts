@@ -1,5 +1,5 @@
 // The page beside the routes: its files for whoever has signed in, a place to sign in for whoever has not, and all else to the routes.
-import { problemAnswer, Refusal } from '../http/problem.ts'
+import { methodNotAllowed, problemAnswer, Refusal, unauthenticated } from '../http/problem.ts'
 import { type DoorOptions, refusedAtDoor } from '../web/door.ts'
 import type { FetchFunction } from '../web/node-server.ts'
 import type { PageFile, PageFiles } from './page-files.ts'
@@ -46,9 +46,9 @@ export function createSite(options: SiteOptions): FetchFunction {
 async function answerSession(request: Request, { door, admits, session }: SiteOptions): Promise<Response> {
   requireDoor(request, door)
   const isOut = request.method === 'DELETE'
-  if (!(await admits(request)) && !(isOut && session.holds(request))) throw unknown()
-  if (request.method !== 'POST' && !isOut) throw wrongMethod('POST, DELETE')
-  const headers = { 'set-cookie': isOut ? session.taken() : session.given(), 'cache-control': 'no-store' }
+  if (!(await admits(request)) && !(isOut && session.holds(request))) throw unauthenticated()
+  if (request.method !== 'POST' && !isOut) throw methodNotAllowed(['POST', 'DELETE'])
+  const headers = { 'set-cookie': isOut ? session.clearing() : session.setting(), 'cache-control': 'no-store' }
   return new Response(null, { status: 204, headers: { ...guardingHeaders, ...headers } })
 }
 
@@ -57,9 +57,9 @@ async function answerPage(request: Request, path: string, options: SiteOptions):
   requireDoor(request, door)
   if (!session.holds(request) && !(await admits(request))) {
     if (isNavigation(request)) return signInPage()
-    throw unknown()
+    throw unauthenticated()
   }
-  if (!isReading(request)) throw wrongMethod('GET, HEAD')
+  if (!isReading(request)) throw methodNotAllowed(['GET', 'HEAD'])
   if (page === undefined) return notBuilt()
   const file = page.get(path)
   if (file === undefined) throw new Refusal('NOT_FOUND', 'There is no such file.')
@@ -106,13 +106,4 @@ function notBuilt(): Response {
     'The page has not been built: "npm run build" makes it. The routes are served all the same; see /docs.\n'
   const headers = { ...guardingHeaders, 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
   return new Response(words, { status: 503, headers })
-}
-
-function unknown(): Refusal {
-  const headers = { 'www-authenticate': 'Bearer realm="errand"' }
-  return new Refusal('UNAUTHENTICATED', 'Credentials are needed: send them as `Authorization: Bearer …`.', { headers })
-}
-
-function wrongMethod(allow: string): Refusal {
-  return new Refusal('METHOD_NOT_ALLOWED', `This is asked for with ${allow}.`, { headers: { allow } })
 }

@@ -1,7 +1,7 @@
 // The turn of a task as a stream of chunks, and as an answer over HTTP.
 import type { Engine, StreamItem } from '../../api.ts'
 import type { Caller } from '../../bus/caller.ts'
-import { ErrandError } from '../../errors.ts'
+import { problemOf } from '../http/problem.ts'
 import { toServerSentEvents, type UiMessageChunk, uiMessageHeaders } from './chunks.ts'
 import { Turn } from './turn.ts'
 
@@ -17,7 +17,7 @@ export interface UiMessageStreamOptions {
   signal?: AbortSignal
   /** Who watches. Default: the program itself. */
   caller?: Caller
-  /** Gets what went wrong inside, which the stream only says has. Default: nobody. */
+  /** Gets what went wrong inside; the stream says only that something did. Default: nobody. */
   onError?: (error: unknown) => void
 }
 
@@ -79,8 +79,6 @@ async function* chunksOf(
     }
   } catch (error) {
     if (signal.aborted) return
-    const isRefusal = ErrandError.isInstance(error)
-    if (!isRefusal) onError(error)
-    yield { type: 'error', errorText: isRefusal ? error.message : 'Something went wrong here.' }
+    yield { type: 'error', errorText: problemOf(error, onError).detail }
   }
 }

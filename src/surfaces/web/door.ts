@@ -38,8 +38,12 @@ export function refusedAtDoor(
 
 /** Compared by their hashes, which are of one length: how long it takes tells nothing of how much was right. */
 export function bearsToken(request: Request, token: string): boolean {
-  const [, given = ''] = /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? []
-  return isSameSecret(given, token)
+  return isSameSecret(bearerIn(request.headers.get('authorization')) ?? '', token)
+}
+
+/** The token of an `Authorization` header; undefined where it holds none. */
+export function bearerIn(authorization: string | null | undefined): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
 
 /** True when both are one, in a time that tells nothing of where they differ. */
@@ -53,7 +57,7 @@ export function isJsonType(contentType: string | null): boolean {
 }
 
 /** The loopback names at a port. */
-export function loopbackHosts(port: number): string[] {
+function loopbackHosts(port: number): string[] {
   return loopbackNames.flatMap((name) => namesAt(name, port))
 }
 

@@ -77,7 +77,8 @@ export async function listen(options: ListenOptions): Promise<NodeServer> {
   return { ...place, close }
 }
 
-function bind(server: Server, host: string, port: number): Promise<number> {
+/** Resolves to the port at which the server listens. @throws what the system says of an address that it does not give. */
+export function bind(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, () => {

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { loadServe } from '../../../src/surfaces/serve/load-serve.ts'
+import { loadHono } from '../../../src/surfaces/http/load-hono.ts'
 import { type ErrandProcess, Workplace } from './workplace.ts'
 
 const token = 'a-token-that-is-long-enough-for-the-door'
@@ -145,11 +145,11 @@ describe('errand serve', () => {
     const missing = Object.assign(new Error("Cannot find package 'hono' imported from x"), {
       code: 'ERR_MODULE_NOT_FOUND',
     })
-    await expect(loadServe(() => Promise.reject(missing))).rejects.toMatchObject({
+    await expect(loadHono(() => Promise.reject(missing))).rejects.toMatchObject({
       code: 'NOT_OFFERED',
       message: expect.stringContaining('npm install hono') as string,
     })
     const other = new Error('broken')
-    await expect(loadServe(() => Promise.reject(other))).rejects.toBe(other)
+    await expect(loadHono(() => Promise.reject(other))).rejects.toBe(other)
   })
 })

@@ -102,6 +102,10 @@ describe('the OpenAPI document', () => {
     expect(paths['/tasks/{taskId}']?.['patch']?.parameters?.map(({ name }) => name)).toContain('If-Match')
     expect(paths['/events']?.['get']?.parameters?.map(({ name }) => name)).toContain('Last-Event-ID')
     expect(paths['/tasks']?.['post']?.responses['201']).toHaveProperty(['headers', 'Location'])
+    expect(Object.keys(paths['/tasks/{taskId}/pause']?.['post']?.responses ?? {})).toEqual(
+      expect.arrayContaining(['413', '415', '422']),
+    )
+    expect(paths['/events']?.['get']?.responses).toHaveProperty('503')
   })
 
   it('becomes a page without script or anything from elsewhere, in which nothing of an ability is markup', async () => {

@@ -58,6 +58,7 @@ describe('the REPL at a terminal', () => {
     expect(await repl.enter('/runs 1')).toMatch(/^run +attempt +outcome.*\n1 +1 +paused/)
     expect(await repl.enter('/why 2')).toContain('#1 busy canceled that is enough')
     expect(await repl.enter('/events 2 1')).toMatch(/after it \(\w+\) task\.\w+/)
+    expect(await repl.enter('/events 2 few')).toContain('/events takes 1 to 5000')
     expect(await repl.enter('/status')).toMatch(/^tasks +1 submitted, 1 canceled$/m)
     expect(await repl.enter('/limits')).toMatch(/^here +10 at once\nshared +no limit$/)
     repl.type(`${keys.ctrlD}`)

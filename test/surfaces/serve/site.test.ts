@@ -125,7 +125,7 @@ describe('Signing in', () => {
   })
 
   it('lasts over a restart with the same token, and not with another', async () => {
-    const before = createPageSession(token, 4711).given().split(';')[0] as string
+    const before = createPageSession(token, 4711).setting().split(';')[0] as string
     const request = new Request('http://127.0.0.1:4711/', { headers: { cookie: `a=b; ${before}; c=d` } })
     expect(createPageSession(token, 4711).holds(request)).toBe(true)
     expect(createPageSession(`${token}x`, 4711).holds(request)).toBe(false)

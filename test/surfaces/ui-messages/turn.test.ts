@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { StreamItem } from '../../../src/api.ts'
 import { defineAbility } from '../../../src/bus/ability.ts'
-import type { UiMessageChunk } from '../../../src/surfaces/ui-messages/index.ts'
+import { ErrandError } from '../../../src/errors.ts'
+import type { ChattingEngine, UiMessageChunk } from '../../../src/surfaces/ui-messages/index.ts'
 import { toUiMessageStream, uiMessageResponse } from '../../../src/surfaces/ui-messages/index.ts'
 import { Turn } from '../../../src/surfaces/ui-messages/turn.ts'
 import { createScriptedModel, type ScriptedTurn } from '../../../src/testing/index.ts'
@@ -213,5 +214,21 @@ describe('The stream of a real task', () => {
     const chunks: UiMessageChunk[] = []
     for await (const chunk of toUiMessageStream(engine, 'task-none')) chunks.push(chunk)
     expect(chunks).toEqual([{ type: 'error', errorText: expect.stringContaining('task-none') as string }])
+  })
+
+  it('that breaks off inside says no more than that, and tells onError why', async () => {
+    const broken = new ErrandError('LEDGER_UNAVAILABLE', 'Cannot open /home/ann/errand.db.', {})
+    const bus = {
+      async *stream() {
+        throw broken
+      },
+    }
+    const errors: unknown[] = []
+    const chunks: UiMessageChunk[] = []
+    const stream = toUiMessageStream({ bus } as unknown as ChattingEngine, 'task-a', { onError: (e) => errors.push(e) })
+    for await (const chunk of stream) chunks.push(chunk)
+    expect(chunks).toEqual([{ type: 'error', errorText: expect.stringContaining('LEDGER_UNAVAILABLE') as string }])
+    expect(JSON.stringify(chunks)).not.toContain('/home/ann')
+    expect(errors).toEqual([broken])
   })
 })

@@ -74,8 +74,7 @@ function portOf(flags: InspectFlags, option: 'port' | 'inspector-port'): number 
 
 /** The page for somebody who may look: what they would change is refused by the bus. */
 async function servePage(io: CommandIo, engine: Engine, token: string, port: number) {
-  const { loadServe } = await import('../../serve/load-serve.ts')
-  const { serve } = await loadServe()
+  const { serve } = await import('../../serve/serve.ts')
   const { bearsToken } = await import('../../web/door.ts')
   return await orMisuse(
     serve(engine, {

@@ -10,7 +10,6 @@ import type { TaskChoice } from '../task-choice.ts'
 import { taskTable } from '../task-table.ts'
 import { defineVerb } from '../verb.ts'
 
-
 export const psVerb = defineVerb({
   usage: 'ps [--all] [--status S]… [--ready] [--owner NAME] [--tag T]… [--watch]',
   help: [
@@ -31,7 +30,8 @@ export const psVerb = defineVerb({
   positionals: { max: 0 },
   async run(io, { values }) {
     const statuses =
-      values.status?.map((status) => oneOf('status', status, taskStatuses)) ?? (values.all ? undefined : openStatuses)
+      values.status?.map((status) => oneOf('status', status, taskStatuses)) ??
+      (values.all ? undefined : [...openStatuses])
     const choice: TaskChoice = {
       ...(statuses === undefined ? {} : { status: statuses }),
       ...(values.ready ? { ready: true } : {}),

@@ -9,7 +9,14 @@ import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note } from '../io.ts'
 import { isLedgerFile, makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
-import { type AgentFlags, agentFacilities, agentOptions, agentOptionsHelp, defaultModelOf, ModelSource } from '../model-source.ts'
+import {
+  type AgentFlags,
+  agentFacilities,
+  agentOptions,
+  agentOptionsHelp,
+  defaultModelOf,
+  ModelSource,
+} from '../model-source.ts'
 import { StopListener } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
 

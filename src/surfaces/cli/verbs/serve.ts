@@ -110,8 +110,7 @@ async function agentsOf(io: CommandIo, flags: ServeFlags): Promise<Partial<Engin
 }
 
 async function serveUntil(io: CommandIo, engine: Engine, flags: ServeFlags, signal: AbortSignal): Promise<number> {
-  const { loadServe } = await import('../../serve/load-serve.ts')
-  const { serve } = await loadServe()
+  const { serve } = await import('../../serve/serve.ts')
   const { token, isNew } = await chooseToken(io, flags['token-file'], tokenVariable)
   const listening = serve(engine, {
     token,

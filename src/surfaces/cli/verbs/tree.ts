@@ -10,7 +10,6 @@ import { endReason, shortId, stateWord, taskLabel } from '../task-words.ts'
 import { fitWidth } from '../terminal-text.ts'
 import { defineVerb } from '../verb.ts'
 
-
 export const treeVerb = defineVerb({
   usage: 'tree [ID] [--all]',
   help: 'Shows a task and everything below it; without an id every tree in which something is not settled, with --all every one. --json gives one task a line.',
@@ -34,7 +33,7 @@ export const treeVerb = defineVerb({
 async function rootsOf(engine: Engine, all: boolean): Promise<Task[]> {
   if (all) return await allTasks(engine, { parentId: null })
   const roots = new Map<string, Task>()
-  for await (const task of eachTask(engine, { status: openStatuses })) {
+  for await (const task of eachTask(engine, { status: [...openStatuses] })) {
     const root = await rootOf(engine, task)
     roots.set(root.id, root)
   }
