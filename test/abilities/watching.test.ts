@@ -207,7 +207,11 @@ describe('task:submit', () => {
 
   it('takes no key that a surface makes for somebody', async () => {
     const engine = await openEngine()
-    await refusalOf(engine.bus.call('task:submit', { name: 'x', key: 'http:ann:k1' }), 'INVALID_INPUT')
+    for (const key of ['http:ann:k1', 'chat:k1']) {
+      await refusalOf(engine.bus.call('task:submit', { name: 'x', key }), 'INVALID_INPUT')
+      const tasks = { inner: { name: 'x', key } }
+      await refusalOf(engine.bus.call('task:submit', { name: 'x', tasks }), 'INVALID_INPUT')
+    }
   })
 
   it('gives a task with objectives its branch', async () => {

@@ -23,6 +23,7 @@ const inputSchema = z
     executor: word.optional(),
     owner: word.optional(),
     tag: word.optional(),
+    keyPrefix: word.optional().describe('How the key of their creation begins.'),
     text: word.optional().describe('Words that all stand in the name, the goal or the description, or begin the id.'),
     ids: z.array(taskIdSchema).max(1_000).optional(),
     at: positionSchema.optional().describe('How they stood at this position of the feed. Only with `ids`, or alone.'),
@@ -30,8 +31,9 @@ const inputSchema = z
     limit: z.int().min(1).max(5_000).default(1_000),
   })
   .refine(
-    ({ at, status, parentId, executor, owner, tag, text }) =>
-      at === undefined || [status, parentId, executor, owner, tag, text].every((filter) => filter === undefined),
+    ({ at, status, parentId, executor, owner, tag, keyPrefix, text }) =>
+      at === undefined ||
+      [status, parentId, executor, owner, tag, keyPrefix, text].every((filter) => filter === undefined),
     {
       path: ['at'],
       message: 'of the past there are all tasks, or those that `ids` names: leave the other filters out',
@@ -79,13 +81,14 @@ function* page(tx: Reads, { at, ids, limit, after }: RowsInput, filter: TaskFilt
   return (yield* tx.task.asOf(position, limit + 1, after, ids)).map(toPastRow)
 }
 
-function filterOf({ status, parentId, executor, owner, tag, text, ids }: RowsInput): TaskFilter {
+function filterOf({ status, parentId, executor, owner, tag, keyPrefix, text, ids }: RowsInput): TaskFilter {
   return {
     ...(status === undefined ? {} : { statuses: [status].flat() }),
     ...(parentId === undefined ? {} : { parentId }),
     ...(executor === undefined ? {} : { executor }),
     ...(owner === undefined ? {} : { owner }),
     ...(tag === undefined ? {} : { tags: [tag] }),
+    ...(keyPrefix === undefined ? {} : { keyPrefix }),
     ...(text === undefined ? {} : { words: text.split(/\s+/) }),
     ...(ids === undefined ? {} : { ids }),
   }

@@ -20,13 +20,13 @@ interface ChildInput {
 }
 
 /** Keys that begin so are made by surfaces, of who calls and what they say: nobody names the key of somebody else. */
-export const keptForSurfaces = 'http:'
+export const keyPrefixes = { http: 'http:', chat: 'chat:' } as const
 
 const fields = {
   ...createFields,
   key: createFields.key.refine(
-    (key) => key?.startsWith(keptForSurfaces) !== true,
-    `keys that begin with ${keptForSurfaces} are not given, but made`,
+    (key) => Object.values(keyPrefixes).every((prefix) => key?.startsWith(prefix) !== true),
+    `keys that begin with ${Object.values(keyPrefixes).join(' or ')} are not given, but made`,
   ),
   executor: z.string().trim().min(1).max(500).optional().describe('The name of the executor that works on it.'),
   tags: z.array(z.string()).max(100).optional(),

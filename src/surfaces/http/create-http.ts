@@ -1,7 +1,7 @@
 // An engine over HTTP, as one function from requests to responses. Each request is judged in one order: where it comes from, who
 // sends it, how often, what it asks for. Only then is anything of it read, and what it asks for is an ability of the bus.
 import type { Context, Hono } from 'hono'
-import { keptForSurfaces } from '../../abilities/task/submit.ts'
+import { keyPrefixes } from '../../abilities/task/submit.ts'
 import type { Ability } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { mayCall } from '../../bus/capabilities.ts'
@@ -209,7 +209,7 @@ class HttpService {
     const key = idempotencyKeyOf(context.req.raw.headers)
     if (key === undefined) return this.#call(ability, input, context, route)
     const { caller, owner } = context.var
-    const identity = `${keptForSurfaces}${encodeURIComponent(owner)}:${key}`
+    const identity = `${keyPrefixes.http}${encodeURIComponent(owner)}:${key}`
     if (typeof input === 'object' && input !== null && 'key' in input) {
       throw new Refusal('INVALID_INPUT', 'Give either `key` or the header Idempotency-Key.', {
         details: { header: 'idempotency-key' },

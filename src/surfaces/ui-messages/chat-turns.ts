@@ -1,10 +1,12 @@
 // A chat as tasks: each turn is worked on by one, which takes messages as long as it is open; what is said after it has completed
 // begins another, which is given what the ones before it came to.
 import { createHash } from 'node:crypto'
+import { keyPrefixes } from '../../abilities/task/submit.ts'
 import type { Bus } from '../../bus/bus.ts'
 import type { Caller } from '../../bus/caller.ts'
 import type { TaskStatus } from '../../entities/task.ts'
 import { isSettled } from '../../entities/task.ts'
+import { ErrandError } from '../../errors.ts'
 import type { ChatRequest } from './chat-request.ts'
 
 /** What a turn may be created with, beside what makes it one of the chat: fields of `task:submit`. */
@@ -13,7 +15,6 @@ export type TurnTask = Readonly<Record<string, unknown>>
 interface Row {
   id: string
   status: TaskStatus
-  tags: string[]
 }
 
 interface EventPage {
@@ -24,17 +25,22 @@ interface EventPage {
 /** Results of so many turns are given to the next one. */
 const mostRemembered = 50
 const pageSize = 1_000
+/** A task that ends again and again in the very moment in which it is told something is not one to talk to. */
+const mostTries = 10
 
 export class ChatTurns {
   readonly #bus: Bus
   readonly #caller: Caller
-  /** What all tasks of the chat have, and no others: made of its owner and its id, whatever letters these have. */
-  readonly #tag: string
+  /**
+   * How the keys of all tasks of the chat begin, and no others: made of its owner and its id, whatever letters these have. Nobody else
+   * can give a task such a key.
+   */
+  readonly #keyPrefix: string
 
   constructor(bus: Bus, caller: Caller, chatId: string) {
     this.#bus = bus
     this.#caller = caller
-    this.#tag = `chat:${hashOf([caller.owner ?? '', chatId])}`
+    this.#keyPrefix = `${keyPrefixes.chat}${hashOf([caller.owner ?? '', chatId])}:`
   }
 
   /** The task that the latest turn is worked on by, if something goes on with it. */
@@ -45,12 +51,17 @@ export class ChatTurns {
 
   /** Does what was asked; resolves to the task that answers. */
   async say(request: ChatRequest, task: TurnTask): Promise<string> {
-    for (;;) {
+    for (let tries = 0; tries < mostTries; tries++) {
       const tasks = await this.#tasks()
       const taskId = await this.#sayTo(tasks.at(-1), tasks, request, task)
       // It ended in the very moment: look again.
       if (taskId !== undefined) return taskId
     }
+    throw new ErrandError(
+      'LIMIT_EXCEEDED',
+      `The message could not be said: ${mostTries} times in a row the task of the chat ended just then. Say it again.`,
+      { tries: mostTries },
+    )
   }
 
   /** The position of the last thing that somebody said to the task; 0 for nothing. */
@@ -69,7 +80,7 @@ export class ChatTurns {
     const { messageId, text, isAgain } = request
     if (last === undefined) return this.#begin(tasks, request, task)
     // The same request again: what it began answers it.
-    if (!isAgain && last.tags.includes(turnTag(messageId))) return last.id
+    if (!isAgain && (await this.#keyOf(last.id)) === this.#turnKey(messageId, 0)) return last.id
     if (isSettled(last.status) && last.status !== 'failed') return this.#begin(tasks, request, task)
     if (isAgain && last.status === 'failed') {
       await this.#call('task:retry', { taskId: last.id })
@@ -87,38 +98,42 @@ export class ChatTurns {
 
   async #begin(tasks: Row[], { messageId, text, isAgain }: ChatRequest, task: TurnTask): Promise<string> {
     const completed = tasks.filter(({ status }) => status === 'completed').slice(-mostRemembered)
-    const created = await this.#call<{ taskId: string }>('task:submit', {
-      ...task,
-      goal: text,
-      tags: [this.#tag, turnTag(messageId)],
-      blockedBy: completed.map(({ id }) => id),
-      key: `${this.#tag}:${hashOf([messageId, isAgain ? tasks.length : 0])}`,
-    })
-    return created.taskId
+    const input = { ...task, goal: text, tags: ['chat'], blockedBy: completed.map(({ id }) => id) }
+    const identity = this.#turnKey(messageId, isAgain ? tasks.length : 0)
+    return (await this.#call<{ taskId: string }>('task:submit', input, identity)).taskId
   }
 
   async #tasks(): Promise<Row[]> {
     const rows: Row[] = []
     for (let after: number | null = 0; after !== null; ) {
-      const page: { tasks: Row[]; next: number | null } = await this.#call('task:rows', { tag: this.#tag, after })
+      const page: { tasks: Row[]; next: number | null } = await this.#call('task:rows', {
+        keyPrefix: this.#keyPrefix,
+        after,
+      })
       rows.push(...page.tasks)
       after = page.next
     }
     return rows
   }
 
-  async #call<T>(abilityId: string, input: object): Promise<T> {
-    return (await this.#bus.call(abilityId, input, { caller: this.#caller })) as T
+  /** Of the turn that a message began; one that is said again after other turns begins another. */
+  #turnKey(messageId: string, turnsBefore: number): string {
+    return `${this.#keyPrefix}${hashOf([messageId, turnsBefore])}`
+  }
+
+  async #keyOf(taskId: string): Promise<string | null> {
+    return (await this.#call<{ task: { key: string | null } }>('task:show', { taskId })).task.key
+  }
+
+  async #call<T>(abilityId: string, input: object, identity?: string): Promise<T> {
+    const options = { caller: this.#caller, ...(identity === undefined ? {} : { identity }) }
+    return (await this.#bus.call(abilityId, input, options)) as T
   }
 }
 
 /** Nobody has to set it going. */
 function goesOn(status: TaskStatus): boolean {
   return !isSettled(status) && status !== 'input_required' && status !== 'paused'
-}
-
-function turnTag(messageId: string): string {
-  return `turn:${hashOf([messageId])}`
 }
 
 function hashOf(parts: readonly unknown[]): string {
