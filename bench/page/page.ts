@@ -23,18 +23,17 @@ interface Frames {
 /** Times between frames, in milliseconds, for as long as a load lasts. */
 async function framesDuring(page: Page, load: Promise<unknown>): Promise<Frames> {
   await page.evaluate(`
-    globalThis.frameTimes = []
-    globalThis.counting = true
+    const times = (globalThis.frameTimes = [])
     let last = performance.now()
     const count = (now) => {
-      frameTimes.push(now - last)
+      times.push(now - last)
       last = now
-      if (counting) requestAnimationFrame(count)
+      if (times === globalThis.frameTimes) requestAnimationFrame(count)
     }
     requestAnimationFrame(count)
   `)
   await load
-  const times = (await page.evaluate('globalThis.counting = false; frameTimes')) as number[]
+  const times = (await page.evaluate('const times = frameTimes; globalThis.frameTimes = []; times')) as number[]
   const sorted = times.slice(1).sort((a, b) => a - b)
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
   return {

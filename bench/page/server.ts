@@ -41,7 +41,7 @@ async function flood(count: number): Promise<number> {
 /** So many events a second, for so long, on tasks that are there; events in all. */
 async function drip(perSecond: number, seconds: number): Promise<number> {
   const { tasks: some } = await engine.list({ limit: 1000 })
-  const before = (await engine.bus.call('event:list', { limit: 1 })).last
+  const before = (await engine.bus.call('event:list', { limit: 1 })).seq
   const started = performance.now()
   const changes: Array<Promise<unknown>> = []
   for (let n = 0; n < perSecond * seconds; n++) {
@@ -50,7 +50,7 @@ async function drip(perSecond: number, seconds: number): Promise<number> {
     changes.push(engine.update(some[n % some.length]?.id as string, { priority: n % 7, name: `Changed ${n}` }))
   }
   await Promise.all(changes)
-  return (await engine.bus.call('event:list', { limit: 1 })).last - before
+  return (await engine.bus.call('event:list', { limit: 1 })).seq - before
 }
 
 process.on('message', (order: { do: 'flood' | 'drip'; a: number; b: number }) => {

@@ -42,7 +42,7 @@ describe('task:rows', () => {
     await engine.update(child, { name: 'renamed' })
     await engine.delete(child)
     await engine.complete(parent)
-    const { events, last } = await engine.bus.call('event:list', {})
+    const { events, seq: last } = await engine.bus.call('event:list', {})
     expect(events.at(-1)?.seq).toBe(last)
     const folded = new Map<string, string>()
     for (const { seq, taskId, type, data } of events) {
@@ -232,7 +232,7 @@ describe('The feed as abilities', () => {
     for (let n = 0; n < 4; n++) await engine.create({ name: `n${n}` })
     const forth = await bus.call('event:list', { limit: 3 })
     expect(forth.events.map(({ seq }) => seq)).toEqual([1, 2, 3])
-    expect(forth).toMatchObject({ next: 3, last: 4 })
+    expect(forth).toMatchObject({ next: 3, seq: 4 })
     const back = await bus.call('event:list', { before: 4, limit: 2 })
     expect(back.events.map(({ seq }) => seq)).toEqual([3, 2])
     expect(back.next).toBe(2)

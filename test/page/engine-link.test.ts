@@ -42,7 +42,7 @@ class FakeServer {
 
   fetch = async (url: unknown, request?: RequestInit): Promise<Response> => {
     const { pathname, searchParams } = url as URL
-    if (pathname === '/events/list') return json({ events: [], next: null, last: this.seq })
+    if (pathname === '/events/list') return json({ events: [], next: null, seq: this.seq })
     if (pathname === '/events') return this.#follow(Number(searchParams.get('after')))
     return this.#read(JSON.parse(request?.body as string) as { ids?: string[]; after?: number })
   }

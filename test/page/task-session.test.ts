@@ -25,7 +25,7 @@ class FakeServer {
     const { pathname } = url as URL
     if (pathname === '/abilities/mem:facts') return this.#facts(JSON.parse(request?.body as string) as FactQuery)
     if (pathname.endsWith('/context')) return this.#context()
-    if (pathname.endsWith('/events')) return json({ events: [], next: null, last: 0 })
+    if (pathname.endsWith('/events')) return json({ events: [], next: null, seq: 0 })
     if (pathname.endsWith('/messages')) return json({ messages: [], next: 0 })
     return json({ task: { id: 'a', completedAt: 5 }, runs: [], calls: [], seq: 1 })
   }

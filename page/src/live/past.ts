@@ -27,6 +27,6 @@ export async function readPast(api: ApiClient, seq: number, signal: AbortSignal)
 
 /** The span of the feed that can be looked at: its first event and its latest. */
 export async function readSpan(api: ApiClient): Promise<{ first: TaskEvent | null; last: number }> {
-  const { events, last } = await api.get<EventPage>('events/list', { after: 0, limit: 1 })
+  const { events, seq: last } = await api.get<EventPage>('events/list', { after: 0, limit: 1 })
   return { first: events[0] ?? null, last }
 }

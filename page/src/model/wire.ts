@@ -67,7 +67,7 @@ export interface Message {
 export interface EventPage {
   events: TaskEvent[]
   next: number | null
-  last: number
+  seq: number
 }
 
 export interface EngineStatus {

@@ -31,7 +31,7 @@ export function eventList(host: AbilityHost) {
       /** For the next page in the same direction; null when there is no more. */
       next: positionSchema.nullable(),
       /** Where the feed stood. */
-      last: positionSchema,
+      seq: positionSchema,
     }),
     models: false,
     scope: ({ taskId }) => idsIn(taskId),
@@ -48,7 +48,7 @@ export function eventList(host: AbilityHost) {
         return {
           events,
           next: found.length > limit ? (events.at(-1)?.seq ?? null) : null,
-          last: yield* tx.event.last(),
+          seq: yield* tx.event.last(),
         }
       })
     },

@@ -8,6 +8,7 @@ import { mayCall } from '../../bus/capabilities.ts'
 import { ErrandError } from '../../errors.ts'
 import { parse } from '../../parse.ts'
 import { refusedAtDoor } from '../web/door.ts'
+import type { Peer } from '../web/node-listener.ts'
 import { docsPage, docsPolicy } from './docs-page.ts'
 import { type CheckedHttpOptions, type HttpEngine, type HttpOptions, httpOptionsSchema } from './http-options.ts'
 import { fingerprintOf, KeptAnswers, otherRequest } from './idempotency.ts'
@@ -21,17 +22,11 @@ import { type Route, routes } from './routes.ts'
 import { EventStreams } from './sse.ts'
 import { shapeOf } from './stream-shapes.ts'
 
-/** What the server in front may know of who asks. */
-export interface HttpPeer {
-  /** Counted by where principals have no names. */
-  address?: string | undefined
-}
-
 /** Answers requests, and never rejects. */
 export interface HttpHandler {
-  (request: Request, peer?: HttpPeer): Promise<Response>
+  (request: Request, peer?: Peer): Promise<Response>
   /** The same function, for servers that want an object. */
-  fetch(request: Request, peer?: HttpPeer): Promise<Response>
+  fetch(request: Request, peer?: Peer): Promise<Response>
   /** The OpenAPI 3.1 document of all that is on the bus now. */
   openapi(): OpenApiDocument
   /** Ends all streams; whatever is asked from now on is answered with 503. Tasks go on, and the engine stays open. */
@@ -51,7 +46,7 @@ export interface HttpHandler {
  */
 export function createHttp(engine: HttpEngine, options: HttpOptions): HttpHandler {
   const service = new HttpService(engine, parse(httpOptionsSchema, options, 'createHttp'))
-  const fetch = (request: Request, peer?: HttpPeer): Promise<Response> => service.answer(request, peer)
+  const fetch = (request: Request, peer?: Peer): Promise<Response> => service.answer(request, peer)
   return Object.assign(fetch, {
     fetch,
     openapi: () => service.openapi(),
@@ -60,7 +55,7 @@ export function createHttp(engine: HttpEngine, options: HttpOptions): HttpHandle
 }
 
 interface Env {
-  Bindings: { peer: HttpPeer | undefined }
+  Bindings: { peer: Peer | undefined }
   Variables: {
     caller: Caller
     /** Under which what is made once belongs to somebody. */
@@ -85,7 +80,7 @@ class HttpService {
     this.#rate = options.rateLimit === false ? undefined : new RateLimit(options.rateLimit, options.clock)
   }
 
-  async answer(request: Request, peer: HttpPeer | undefined): Promise<Response> {
+  async answer(request: Request, peer: Peer | undefined): Promise<Response> {
     let response: Response
     try {
       this.#app ??= this.#routed()

@@ -3,7 +3,7 @@
 export { type ErrandServer, serve } from '../serve/serve.ts'
 export type { ServeOptions } from '../serve/serve-options.ts'
 export { type FetchFunction, type NodeListenerOptions, type Peer, toNodeListener } from '../web/node-listener.ts'
-export { createHttp, type HttpHandler, type HttpPeer } from './create-http.ts'
+export { createHttp, type HttpHandler } from './create-http.ts'
 export type { Authenticate, HttpEngine, HttpOptions, Principal } from './http-options.ts'
 export type { OpenApiDocument } from './openapi.ts'
 export type { Problem } from './problem.ts'

@@ -200,16 +200,27 @@ function routeOperation(route: Route, ability: Ability, pascal: string): OpenApi
 }
 
 function abilityOperation(ability: Ability, pascal: string): OpenApiOperation {
+  const { isStream, inputSchema } = ability
   return {
     operationId: `callAbility${pascal}`,
     tags: ['Abilities'],
     summary: ability.id,
     description: ability.description,
     security: [{ bearer: [ability.access] }],
-    requestBody: bodyOf(referenceTo(`${pascal}Input`), requiredOf(ability.inputSchema)),
+    parameters: headerParameters({ method: 'POST', streams: isStream }, inputSchema),
+    requestBody: bodyOf(referenceTo(`${pascal}Input`), requiredOf(inputSchema)),
     responses: {
       '200': { description: ability.description, content: answerContent(ability, pascal) },
-      ...problems(['400', '401', '403', '404', '409', '429']),
+      ...problems([
+        '400',
+        '401',
+        '403',
+        '404',
+        '409',
+        ...(hasField(inputSchema, 'expectedVersion') ? ['412'] : []),
+        ...['413', '415', '422', '429'],
+        ...(isStream ? ['503'] : []),
+      ]),
     },
   }
 }
@@ -237,7 +248,10 @@ function queryParameters(schema: JsonSchema, others: readonly string[], componen
     }))
 }
 
-function headerParameters({ method, streams, creates }: Route, schema: JsonSchema): OpenApiParameter[] {
+function headerParameters(
+  { method, streams, creates }: { method: Route['method']; streams?: boolean; creates?: boolean },
+  schema: JsonSchema,
+): OpenApiParameter[] {
   const text = { type: 'string' }
   const header = (name: string, about: string): OpenApiParameter => ({
     name,
@@ -249,7 +263,7 @@ function headerParameters({ method, streams, creates }: Route, schema: JsonSchem
     ...(hasField(schema, 'expectedVersion')
       ? [header('If-Match', 'The ETag that the task must still have: `"3"`.')]
       : []),
-    ...(method === 'POST' || method === 'PATCH'
+    ...((method === 'POST' || method === 'PATCH') && !streams
       ? [
           header(
             'Idempotency-Key',

@@ -116,7 +116,7 @@ export class Session {
 
   /** Where the feed stands: what comes after it has not happened yet. */
   async position(): Promise<number> {
-    return (await this.call<{ last: number }>('event:list', { before: Number.MAX_SAFE_INTEGER, limit: 1 })).last
+    return (await this.call<{ seq: number }>('event:list', { before: Number.MAX_SAFE_INTEGER, limit: 1 })).seq
   }
 
   /** All rows that fit, the oldest first. */

@@ -27,11 +27,17 @@ export function refusedAtDoor(
 ): Refused | undefined {
   const host = hostOf(request)
   if (!(allowedHosts === undefined ? isLoopbackHost(host) : allowedHosts.includes(host))) {
-    return { status: 403, why: 'This Host is not served here.' }
+    return {
+      status: 403,
+      why: 'This Host is not served here. Whoever runs the server can name it with `allowedHosts` (`--allow-host`).',
+    }
   }
   const origin = request.headers.get('origin')
   if (origin !== null && !isOriginOf(origin, host) && !allowedOrigins.includes(origin)) {
-    return { status: 403, why: 'This Origin is not served here.' }
+    return {
+      status: 403,
+      why: 'This Origin is not served here. Whoever runs the server can name it with `allowedOrigins`.',
+    }
   }
   return undefined
 }

@@ -5,7 +5,8 @@ import { type Clock, systemClock } from '../../clock.ts'
 
 /** Who asks, as far as the connection tells. Behind a proxy that is the proxy. */
 export interface Peer {
-  address: string | undefined
+  /** Requests are counted by it where principals have no names. */
+  address?: string | undefined
 }
 
 export type FetchFunction = (request: Request, peer: Peer) => Response | Promise<Response>

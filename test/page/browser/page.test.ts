@@ -188,8 +188,8 @@ describe('A person at the page', () => {
 describe('When the server is killed and started again', () => {
   it('the page says so, goes on by itself, and has heard every event exactly once', async () => {
     const page = await signedIn()
-    const count = () => server.call<{ last: number }>('event:list', { limit: 1 })
-    const from = (await count()).last
+    const count = () => server.call<{ seq: number }>('event:list', { limit: 1 })
+    const from = (await count()).seq
     await server.create({ name: 'Before the fall', executor: 'count', input: { to: 400, ms: 5 } })
     await line(page, 'Before the fall').getByText('working').waitFor()
     await server.kill()
@@ -200,7 +200,7 @@ describe('When the server is killed and started again', () => {
     await line(page, 'After the fall').getByText('completed').waitFor()
     await line(page, 'Before the fall').getByText('completed').waitFor()
     expect(await server.statusOf(after)).toBe('completed')
-    const { last } = await count()
+    const { seq: last } = await count()
     await expect.poll(async () => (await heardBy(page)).at(-1)).toBe(last)
     const heard = (await heardBy(page)).filter((seq) => seq > from)
     expect(heard).toEqual(Array.from({ length: last - from }, (_, n) => from + 1 + n))
