@@ -38,8 +38,7 @@ type Table = Readonly<Record<string, Readonly<Record<string, string | undefined>
  * The lifecycles by name, as plain JSON.
  *
  * @example
- * import { createMachine } from 'xstate'
- * const chart = createMachine(machines.task.config)
+ * const chart = createMachine(machines.task.config) // XState's
  */
 export const machines: Readonly<Record<MachineName, MachineChart>> = {
   task: toChart('task', 'submitted', taskTransitions),

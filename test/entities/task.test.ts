@@ -38,6 +38,7 @@ describe('a task', () => {
       deadline: null,
       key: null,
       metadata: {},
+      version: 1,
       createdAt: 1_000,
       updatedAt: 1_000,
       completedAt: null,

@@ -4,21 +4,15 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Engine, EngineOptions } from '../../../api.ts'
-import { misuse, wholeNumber } from '../arguments.ts'
+import { misuse } from '../arguments.ts'
 import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note } from '../io.ts'
-import { isLedgerFile, makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
-import {
-  type AgentFlags,
-  agentFacilities,
-  agentOptions,
-  agentOptionsHelp,
-  defaultModelOf,
-  ModelSource,
-} from '../model-source.ts'
+import { makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
+import { agentOptions, agentOptionsHelp } from '../model-source.ts'
 import { StopListener } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
+import { type WorkingFlags, workingOptions } from '../working-options.ts'
 
 export const replVerb = defineVerb({
   usage: 'repl [--work] [--quiet] [-e LINE]… [--file F] [--model SPEC] [--files DIR]',
@@ -63,10 +57,9 @@ export const replVerb = defineVerb({
   },
 })
 
-interface ReplFlags extends AgentFlags {
+interface ReplFlags extends WorkingFlags {
   work?: boolean | undefined
   quiet?: boolean | undefined
-  concurrency?: string | undefined
   eval?: string[] | undefined
   file?: string | undefined
 }
@@ -99,19 +92,7 @@ async function engineOptions(io: CommandIo, ledger: string, flags: ReplFlags): P
   if (!flags.work && idle !== undefined) throw misuse(`--${idle} goes with --work.`)
   const onError = (error: unknown) => note(io, `errand: ${error instanceof Error ? error.message : String(error)}`)
   if (!flags.work) return { work: false, onError }
-  const models = new ModelSource(io, { defaultModel: defaultModelOf(io, flags), note: (words) => note(io, words) })
-  const [{ createShell }, { ask }, facilities] = await Promise.all([
-    import('../../../executors/shell.ts'),
-    import('../../../executors/ask.ts'),
-    agentFacilities(io, flags),
-  ])
-  return {
-    ...facilities,
-    ...models.engineOptions,
-    ...(flags.concurrency === undefined ? {} : { maxConcurrent: wholeNumber('concurrency', flags.concurrency, 1) }),
-    executors: { shell: createShell(isLedgerFile(ledger) ? { ledger } : {}), ask },
-    onError,
-  }
+  return { ...(await workingOptions(io, ledger, flags)), onError }
 }
 
 async function carryOut(io: CommandIo, engine: Engine, script: string): Promise<number> {

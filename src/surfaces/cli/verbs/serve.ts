@@ -1,23 +1,17 @@
 // `errand serve`: works on a ledger, and serves it over HTTP to programs and to a page in the browser, until it is told to stop.
-import type { Engine, EngineOptions } from '../../../api.ts'
+import type { Engine } from '../../../api.ts'
 import { misuse, wholeNumber } from '../arguments.ts'
 import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note, print, printJson } from '../io.ts'
 import { keepFolders } from '../kept-folders.ts'
-import { isLedgerFile, makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
+import { makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
 import { orMisuse } from '../listening-words.ts'
-import {
-  type AgentFlags,
-  agentFacilities,
-  agentOptions,
-  agentOptionsHelp,
-  defaultModelOf,
-  ModelSource,
-} from '../model-source.ts'
-import { chooseToken } from '../served-token.ts'
+import { agentOptions, agentOptionsHelp } from '../model-source.ts'
+import { chooseToken, type ServedToken } from '../served-token.ts'
 import { StopListener } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
+import { type WorkingFlags, workingOptions } from '../working-options.ts'
 
 const tokenVariable = 'ERRAND_TOKEN'
 const usualPort = 4711
@@ -51,12 +45,14 @@ export const serveVerb = defineVerb({
   },
   positionals: { max: 0 },
   async run(io, { values }) {
+    // Before a ledger is made: what is no token is told first.
+    const token = await chooseToken(io, values['token-file'], tokenVariable)
     const stop = new StopListener(io)
     try {
       const engine = await openEngine(io, values)
       stop.endCommands = () => endCommands(engine)
       try {
-        return await serveUntil(io, engine, values, stop.signal)
+        return await serveUntil(io, engine, values, token, stop.signal)
       } finally {
         await engine.close()
       }
@@ -66,52 +62,37 @@ export const serveVerb = defineVerb({
   },
 })
 
-interface ServeFlags extends AgentFlags {
+interface ServeFlags extends WorkingFlags {
   ledger?: string | undefined
   json?: boolean | undefined
   port?: string | undefined
   host?: string | undefined
   'allow-host'?: string[] | undefined
   'token-file'?: string | undefined
-  concurrency?: string | undefined
   'no-work'?: boolean | undefined
   'no-page'?: boolean | undefined
 }
 
 /** It has what `errand run` has, and does not begin yet. */
 async function openEngine(io: CommandIo, flags: ServeFlags): Promise<Engine> {
-  const maxConcurrent = flags.concurrency === undefined ? undefined : wholeNumber('concurrency', flags.concurrency, 1)
-  if (maxConcurrent !== undefined && flags['no-work'])
+  if (flags.concurrency !== undefined && flags['no-work']) {
     throw misuse('--concurrency says nothing with --no-work: nothing runs.')
-  const agents = await agentsOf(io, flags)
+  }
   const ledger = resolveLedger(flags.ledger, io)
+  const options = await workingOptions(io, ledger, flags)
   makeLedgerFolder(ledger)
-  const [{ createEngine }, { createShell }, { ask }] = await Promise.all([
-    import('../../../index.ts'),
-    import('../../../executors/shell.ts'),
-    import('../../../executors/ask.ts'),
-  ])
-  return await createEngine({
-    ledger,
-    ...agents,
-    work: false,
-    ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
-    executors: { shell: createShell(isLedgerFile(ledger) ? { ledger } : {}), ask },
-    onError: (error) => complain(io, error),
-  })
+  const { createEngine } = await import('../../../index.ts')
+  return await createEngine({ ...options, ledger, work: false, onError: (error) => complain(io, error) })
 }
 
-/** A model that is missing or has no key is told before anything begins. */
-async function agentsOf(io: CommandIo, flags: ServeFlags): Promise<Partial<EngineOptions>> {
-  const defaultModel = defaultModelOf(io, flags)
-  const models = new ModelSource(io, { defaultModel, note: (text) => note(io, text) })
-  if (defaultModel !== undefined) await models.choose(defaultModel)
-  return { ...models.engineOptions, ...(await agentFacilities(io, flags)) }
-}
-
-async function serveUntil(io: CommandIo, engine: Engine, flags: ServeFlags, signal: AbortSignal): Promise<number> {
+async function serveUntil(
+  io: CommandIo,
+  engine: Engine,
+  flags: ServeFlags,
+  { token, isNew }: ServedToken,
+  signal: AbortSignal,
+): Promise<number> {
   const { serve } = await import('../../serve/serve.ts')
-  const { token, isNew } = await chooseToken(io, flags['token-file'], tokenVariable)
   const listening = serve(engine, {
     token,
     port: flags.port === undefined ? usualPort : wholeNumber('port', flags.port, 0),
