@@ -2,6 +2,7 @@
 import type { AbilityHost } from './abilities/ability-host.ts'
 import { offersForeign, registerAbilities } from './abilities/register-abilities.ts'
 import { readDetail } from './abilities/views/task-view.ts'
+import { followPages } from './actors/event-stream.ts'
 import { Lifecycle } from './actors/lifecycle.ts'
 import type { Portrait } from './actors/memory-archive.ts'
 import type { Engine, EngineOptions, Executors } from './api.ts'
@@ -79,6 +80,11 @@ export async function createEngine<const E extends Executors = Executors>(
       const { life } = await opened.promise
       life.requireOpen()
       await life.feed.moved(signal)
+    },
+    async *pages(options) {
+      const { life } = await opened.promise
+      life.requireOpen()
+      yield* followPages(life.ledger, life.feed, { ...options, follow: true })
     },
     stir: async () => (await opened.promise).life.feed.stirred(),
     nextId: (prefix) => ids.next(prefix),

@@ -3,6 +3,7 @@
 import type { Engine } from '../api.ts'
 import type { Caller } from '../bus/caller.ts'
 import type { Clock } from '../clock.ts'
+import type { TaskEvent } from '../entities/event.ts'
 import type { AnyStep } from '../ledger/ledger.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
 import type { EmbeddingModelLike } from '../models/embedding-model.ts'
@@ -26,6 +27,8 @@ export interface AbilityHost extends MemoryHost {
   whileClosing(): Promise<MemoryHost>
   /** Resolves when something has been written, here or by others, or when the signal aborts. @throws ErrandError ENGINE_CLOSED */
   moved(signal: AbortSignal): Promise<void>
+  /** The durable feed in pages, as `engine.events` gives it one by one. @throws ErrandError ENGINE_CLOSED, CURSOR_TOO_OLD */
+  pages(options: { after: number; signal: AbortSignal; taskId: string | undefined }): AsyncIterable<TaskEvent[]>
   /** Wakes who waits so in this engine, after a step that made no event. */
   stir(): Promise<void>
   /** From what `create` takes to the rows that are to be made. @throws ErrandError */

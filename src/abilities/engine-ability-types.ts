@@ -28,6 +28,7 @@ import type { engineMachines } from './engine/machines.ts'
 import type { engineStatus } from './engine/status.ts'
 import type { eventFeed } from './event/feed.ts'
 import type { eventList } from './event/list.ts'
+import type { eventPages } from './event/pages.ts'
 import type { ldgCallList } from './ldg/call-list.ts'
 import type { ldgCallSave } from './ldg/call-save.ts'
 import type { ldgMsgList } from './ldg/msg-list.ts'
@@ -127,6 +128,7 @@ export interface EngineAbilityTypes {
   'engine:status': TypesOf<ReturnType<typeof engineStatus>>
   'event:feed': TypesOf<ReturnType<typeof eventFeed>>
   'event:list': TypesOf<ReturnType<typeof eventList>>
+  'event:pages': TypesOf<ReturnType<typeof eventPages>>
   'ldg:call:list': TypesOf<ReturnType<typeof ldgCallList>>
   'ldg:call:save': TypesOf<ReturnType<typeof ldgCallSave>>
   'ldg:msg:list': TypesOf<ReturnType<typeof ldgMsgList>>

@@ -30,6 +30,7 @@ import { engineMachines } from './engine/machines.ts'
 import { engineStatus } from './engine/status.ts'
 import { eventFeed } from './event/feed.ts'
 import { eventList } from './event/list.ts'
+import { eventPages } from './event/pages.ts'
 import { ldgCallList } from './ldg/call-list.ts'
 import { ldgCallSave } from './ldg/call-save.ts'
 import { ldgMsgList } from './ldg/msg-list.ts'
@@ -131,6 +132,7 @@ const hosted: ReadonlyArray<(host: AbilityHost) => Ability> = [
   engineStatus,
   eventFeed,
   eventList,
+  eventPages,
   objectiveAdd,
   objectiveLog,
   objectiveUpdate,

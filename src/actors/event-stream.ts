@@ -21,8 +21,22 @@ export interface EventStreamOptions {
 export async function* followEvents(
   ledger: Ledger,
   feed: Feed,
-  { after, signal, follow, taskId }: EventStreamOptions,
+  options: EventStreamOptions,
 ): AsyncGenerator<TaskEvent, void, void> {
+  for await (const page of followPages(ledger, feed, options)) {
+    for (const event of page) {
+      yield event
+      if (options.signal?.aborted) return
+    }
+  }
+}
+
+/** The same in pages, none of them empty: what is there at once, for whoever passes on thousands a second. @throws the same. */
+export async function* followPages(
+  ledger: Ledger,
+  feed: Feed,
+  { after, signal, follow, taskId }: EventStreamOptions,
+): AsyncGenerator<TaskEvent[], void, void> {
   let cursor = after
   /** Up to where events had left the ledger at the last read: only what leaves later can be missed. */
   let known: number | undefined
@@ -42,12 +56,12 @@ export async function* followEvents(
           known = through
           return yield* tx.event.after(from, pageSize, taskId)
         }))
-      for (const event of page) {
-        cursor = event.seq
-        yield event
-        if (signal?.aborted) return
+      const latest = page.at(-1)
+      if (latest !== undefined) {
+        cursor = latest.seq
+        yield page
+        continue
       }
-      if (page.length > 0) continue
       if (!follow || feed.stopped) return
       if (told === undefined) cursor = Math.max(cursor, keptFrom)
       else await moved

@@ -237,6 +237,8 @@ describe('The feed as abilities', () => {
     expect(back.events.map(({ seq }) => seq)).toEqual([3, 2])
     expect(back.next).toBe(2)
     expect((await take(bus.stream('event:feed', { after: 2 }), 2)).map(({ seq }) => seq)).toEqual([3, 4])
+    const paged = await take(bus.stream('event:pages', { after: 1 }), 1)
+    expect(paged.flatMap(({ events }) => events.map(({ seq }) => seq))).toEqual([2, 3, 4])
     const live = take(bus.stream('event:feed', { types: ['task.started'] }), 1)
     const created = await engine.create({ name: 'late' })
     // The feed begins when it is first asked, and that is before the start is durable.

@@ -39,6 +39,8 @@ const longestRestMs = 10_000
 /** So many events in one piece are a storm. Whoever lets them gather for a moment takes them in fewer, larger pieces. */
 const stormEvents = 50
 const gatherMs = 100
+/** And a large piece is followed by a longer rest: a page that takes more than this would keep the engine's machine busy by itself. */
+const restPerEventMs = 0.3
 /** Three signs of life of the server, and they are late. */
 const silenceMs = 50_000
 
@@ -116,7 +118,7 @@ class Source {
         this.#options.onEvent(event)
         if (event.id !== null) this.#lastId = event.id
       }
-      if (told.length >= stormEvents) await this.#pause(gatherMs)
+      if (told.length >= stormEvents) await this.#pause(Math.max(gatherMs, told.length * restPerEventMs))
     }
     return false
   }

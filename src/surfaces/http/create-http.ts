@@ -248,12 +248,13 @@ class HttpService {
     }
     const lastId = 'after' in propertiesOf(ability) ? lastIdOf(request.headers) : undefined
     const input = lastId === undefined ? given : { ...(given as object), after: lastId }
+    const shape = shapeOf(ability.id)
+    const source: string = shape.lots?.ability ?? ability.id
     return this.#streams.answer({
       request,
-      shape: shapeOf(ability.id),
+      shape,
       lastId,
-      open: (signal) =>
-        this.#bus.stream(ability.id as string, input, { caller, signal }) as AsyncGenerator<unknown, void, undefined>,
+      open: (signal) => this.#bus.stream(source, input, { caller, signal }) as AsyncGenerator<unknown, void, undefined>,
       problem: (error) => problemOf(error, this.#options.onError),
     })
   }

@@ -215,8 +215,12 @@ class EventStream {
     if ('error' in arrived || arrived.result.done) return undefined
     const { value } = arrived.result
     const { shape } = this.#wanted
-    this.#lastName = shape.name(value)
-    return eventText(this.#lastName, shape.id(value), shape.data(value))
+    let text = ''
+    for (const item of shape.lots?.itemsOf(value) ?? [value]) {
+      this.#lastName = shape.name(item)
+      text += eventText(this.#lastName, shape.id(item), shape.data(item))
+    }
+    return text
   }
 
   #lastText(arrived: Arrived): string {
@@ -265,10 +269,7 @@ function closeQuietly(
 }
 
 function eventText(name: string | undefined, id: number | undefined, data: unknown): string {
-  const lines = [
-    ...(id === undefined ? [] : [`id: ${id}`]),
-    ...(name === undefined ? [] : [`event: ${name}`]),
-    `data: ${JSON.stringify(data) ?? 'null'}`,
-  ]
-  return `${lines.join('\n')}\n\n`
+  const place = id === undefined ? '' : `id: ${id}\n`
+  const kind = name === undefined ? '' : `event: ${name}\n`
+  return `${place}${kind}data: ${JSON.stringify(data) ?? 'null'}\n\n`
 }

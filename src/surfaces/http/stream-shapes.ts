@@ -2,6 +2,8 @@
 // the stream can be gone on with.
 
 export interface StreamShape {
+  /** The ability that gives the same in lots, and what a lot of it holds. Absent: each chunk of the ability itself is one event. */
+  lots?: { ability: string; itemsOf(chunk: unknown): readonly unknown[] }
   /** The place behind the chunk; undefined where something that belongs to the same place is still to come, or nothing is kept. */
   id(chunk: unknown): number | undefined
   /** Undefined for an event without a name. */
@@ -46,7 +48,11 @@ const plain: StreamShape = {
 const lastWords: ReadonlyArray<string | undefined> = ['error', 'end']
 
 const shapes: Readonly<Record<string, StreamShape>> = {
-  'event:feed': { ...plain, id: (chunk) => (chunk as Item).seq },
+  'event:feed': {
+    ...plain,
+    lots: { ability: 'event:pages', itemsOf: (chunk) => (chunk as { events: unknown[] }).events },
+    id: (chunk) => (chunk as Item).seq,
+  },
   'task:watch': { ...plain, id: (chunk) => (isLastOfItsEvent(chunk as Item) ? (chunk as Item).seq : undefined) },
   'task:output': {
     id: (chunk) => ((chunk as Output).durable || outputType(chunk) === 'end' ? (chunk as Output).seq : undefined),

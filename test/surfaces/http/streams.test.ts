@@ -205,7 +205,7 @@ describe('what a stream holds', () => {
     const world = await openWorld({ maxStreams: 1_000, rateLimit: false })
     let ended = 0
     world.engine.bus.onCall(({ abilityId }) => {
-      if (abilityId === 'event:feed') ended += 1
+      if (abilityId === 'event:pages') ended += 1
     })
     const streams = await Promise.all(Array.from({ length: 1_000 }, () => follow(world, '/events')))
     const refused = await world.ask('GET', '/events')
