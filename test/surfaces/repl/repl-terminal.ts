@@ -28,11 +28,13 @@ export class ReplTerminal implements AsyncDisposable {
   /** The exit code. */
   readonly ended: Promise<number>
   readonly #process: IPty
+  readonly #columns: number
   #over: number | undefined
   #wake: () => void = () => {}
 
   constructor({ folder, args = [], columns = 80, env = {} }: TerminalOptions) {
     const { NO_COLOR: _noColor, ...inherited } = process.env as Record<string, string>
+    this.#columns = columns
     this.screen = new TerminalScreen(columns)
     this.#process = spawn(process.execPath, [binFile, 'repl', '--ledger', `${folder}/ledger.db`, ...args], {
       name: 'xterm-256color',
@@ -63,9 +65,16 @@ export class ReplTerminal implements AsyncDisposable {
   /** Types a line, ends it, and waits until the next one can be typed. */
   async enter(line: string): Promise<string> {
     const before = this.screen.lines.length
+    // What is told meanwhile stands above the line, and moves it down: what it gives begins below where it stands then.
+    const echo = `${prompt}${line}`.trimEnd()
+    const begins = ({ lines }: TerminalScreen): number => {
+      if (echo.length >= this.#columns) return before
+      const at = lines.lastIndexOf(echo)
+      return at < before - 1 ? Number.POSITIVE_INFINITY : at + 1
+    }
     this.type(`${line}${keys.enter}`)
-    await this.until((screen) => screen.lines.length > before && screen.line === prompt.trimEnd())
-    return this.screen.lines.slice(before, -1).join('\n')
+    await this.until((screen) => screen.lines.length > begins(screen) && screen.line === prompt.trimEnd())
+    return this.screen.lines.slice(begins(this.screen), -1).join('\n')
   }
 
   /** Resolves when the screen is so. */
