@@ -120,6 +120,7 @@ export class Workplace implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { child } of this.#started) if (child.exitCode === null) child.kill('SIGKILL')
     await Promise.all(this.#started.map((each) => each.ended))
-    rmSync(this.folder, { recursive: true, force: true })
+    // A server that its client leaves only after this may still write there.
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   }
 }
