@@ -22,7 +22,7 @@ export interface SlotHost {
   retryOf(task: TaskRecord): RetryPolicy
   /** A step that makes room is queued: an admission may share its commit. */
   freeing(): void
-  /** The run is closed. Called before anything else follows from that. */
+  /** The run is closed, or nothing more is to be written. Called before anything else follows from that, and once more at the end. */
   freed(slot: RunSlot): void
   report(error: unknown, context: Record<string, unknown>): void
 }
@@ -70,6 +70,7 @@ export class RunSlot {
     if ((outcome ?? null) === null || (await this.#settle(outcome as ExecutorOutcome))) await this.#close()
     this.#host.clock.clearTimeout(this.#grace)
     this.live.end()
+    this.#host.freed(this)
   }
 
   /** Resolves to whether the run is still open. */

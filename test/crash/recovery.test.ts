@@ -115,7 +115,7 @@ describe('A killed engine', () => {
     await twoAtATime([1, 2, 3, 4, 5, 6, 7, 8], async (nth) => {
       const place = createPlace()
       const child = startEngine(place, { create: [keyed('story')], leave: 'never', follow: true })
-      const told = await child.heard((line) => Number(line['seq']) >= nth * 3)
+      const told = await child.heard((line) => Number(line['seq']) >= nth * 2)
       await child.kill()
       const database = new Database(place.ledger, { readonly: true })
       const row = database.prepare('select type, task_id from event where seq = ?').get(told['seq'])

@@ -1,0 +1,212 @@
+// Supervision that forgets nothing: whatever an engine missed, it reads again what is due and what is ready, and one commit carries
+// both the end of a wave of runs and the start of the next.
+import { describe, expect, it } from 'vitest'
+import { createEngine } from '../../src/engine.ts'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { createFaultyLedger } from '../../src/testing/faulty-ledger.ts'
+import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
+import { delegated } from '../agent/delegated-ledger.ts'
+import { deferred, history, ledgerFile, openEngine, puppet, reached, turns, typesOf } from './world.ts'
+
+/** Lets both engines take up what moved, then passes time in pieces, as real time passes. */
+async function pass(clock: SimulatedClock, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 100) {
+    await turns(3)
+    clock.advance(Math.min(100, left))
+  }
+  await turns(3)
+}
+
+describe('a task that sleeps', () => {
+  it('is woken by another engine when the one that put it to sleep has closed', async () => {
+    const ledger = await openLedger(':memory:')
+    const clock = new SimulatedClock()
+    const work = async (_task: ExecutorTask, run: Run) => {
+      await run.sleep(60_000)
+      return 'slept'
+    }
+    const first = await openEngine({ ledger, clock, executors: { work } })
+    const task = await first.create({ executor: 'work' })
+    await reached(first, task, 'waiting')
+    // Only now, so that the first engine has done all that is done when a run is suspended.
+    const second = await openEngine({ ledger, clock, executors: { work } })
+    await first.close()
+    await pass(clock, 59_900)
+    expect((await second.get(task))?.status).toBe('waiting')
+    await pass(clock, 400)
+    expect(await second.result(task)).toBe('slept')
+  })
+
+  it('is woken by an engine that was open all the time and heard of its sleep from another', async () => {
+    const ledger = await openLedger(':memory:')
+    const clock = new SimulatedClock()
+    const bystander = await openEngine({ ledger, clock, executors: { other: () => null } })
+    const sleeper = await openEngine({
+      ledger,
+      clock,
+      executors: { work: (_task: ExecutorTask, run: Run) => run.sleep(60_000) },
+    })
+    const task = await sleeper.create({ executor: 'work' })
+    await reached(sleeper, task, 'waiting')
+    await sleeper.close()
+    await pass(clock, 60_300)
+    expect((await bystander.get(task))?.ready).toBe(true)
+    expect(typesOf(await history(bystander, task.id))).toContain('timer.fired')
+  })
+
+  it('is woken in time by a clock that was set an hour forward', async () => {
+    const clock = new SimulatedClock()
+    const engine = await openEngine({
+      clock,
+      executors: { work: (_task: ExecutorTask, run: Run) => run.sleep(3_600_000) },
+    })
+    const task = await engine.create({ executor: 'work' })
+    await reached(engine, task, 'waiting')
+    clock.jumpTo(clock.now() + 3_600_000)
+    await pass(clock, 400)
+    await engine.result(task)
+    const [slept] = (await history(engine, task.id)).filter(({ type }) => type === 'timer.fired')
+    expect(clock.now() - (slept?.at ?? 0)).toBeLessThanOrEqual(400)
+  })
+})
+
+describe('a read that fails', () => {
+  it('delays what was due and ready, and loses neither', async () => {
+    const ledger = await openLedger(':memory:')
+    let broken = false
+    const errors: unknown[] = []
+    const failing = {
+      ...delegated(ledger),
+      read: ((query) =>
+        broken ? Promise.reject(new Error('the disk does not answer')) : ledger.read(query)) as typeof ledger.read,
+    }
+    const clock = new SimulatedClock()
+    const engine = await openEngine({
+      ledger: failing,
+      clock,
+      executors: { work: () => 'done' },
+      onError: (error) => errors.push(error),
+    })
+    const task = await engine.create({ executor: 'work', notBefore: clock.now() + 1_000 })
+    broken = true
+    await pass(clock, 2_000)
+    expect(errors.length).toBeGreaterThan(0)
+    broken = false
+    await pass(clock, 400)
+    expect(await engine.result(task)).toBe('done')
+  })
+})
+
+describe('a wave of runs', () => {
+  it('takes one commit: its outcomes and the admission of the next wave share it', async () => {
+    const path = ledgerFile()
+    const ledger = await openLedger(path)
+    let commits = 0
+    const stop = ledger.observe(
+      { committed: () => commits++, stirred: () => {}, failed: () => {} },
+      { watchOthers: false },
+    )
+    const engine = await openEngine({ ledger, maxConcurrent: 10, executors: { trivial: () => null } })
+    await engine.create(Array.from({ length: 200 }, () => ({ executor: 'trivial', autoStart: false })))
+    commits = 0
+    await engine.schedule()
+    stop()
+    // One that lets them start, one that admits the first wave, and one for each of the twenty.
+    expect(commits).toBeLessThanOrEqual(24)
+    expect((await engine.list({ status: 'completed', limit: 0 })).total).toBe(200)
+  })
+
+  it('never fills more slots than there are, whatever ends and becomes ready meanwhile', async () => {
+    let running = 0
+    let most = 0
+    const engine = await openEngine({
+      maxConcurrent: 3,
+      executors: {
+        work: async (_task: ExecutorTask, run: Run) => {
+          most = Math.max(most, ++running)
+          if (run.number === 1 && Math.random() < 0.5) await run.call('step', () => 1)
+          running--
+        },
+      },
+    })
+    await Promise.all(Array.from({ length: 60 }, () => engine.create({ executor: 'work' })))
+    await engine.idle()
+    expect(most).toBe(3)
+  })
+})
+
+describe('a time limit', () => {
+  it('of a run is kept beside hundreds that are overdue and belong to an engine that hangs', async () => {
+    const ledger = await openLedger(':memory:')
+    const clock = new SimulatedClock()
+    const hangs = createHangable(ledger)
+    const hanging = puppet()
+    // Not closed: it hangs until the end, within its lease.
+    const other = await createEngine({
+      ledger: hangs.ledger,
+      clock,
+      leaseMs: 3_600_000,
+      maxConcurrent: 250,
+      executors: { foreign: hanging.executor },
+    })
+    await other.create(Array.from({ length: 220 }, () => ({ executor: 'foreign' as const, timeoutMs: 100 })))
+    await hanging.started(219)
+    hangs.hang()
+    await pass(clock, 1_000)
+    const hands = puppet()
+    const engine = await openEngine({ ledger, clock, executors: { own: hands.executor } })
+    const task = await engine.create({ executor: 'own', timeoutMs: 500 })
+    await hands.started(0)
+    await pass(clock, 700)
+    expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'TIMEOUT' } })
+    expect((await engine.list({ status: 'working', limit: 0 })).total).toBe(220)
+  })
+})
+
+describe('close', () => {
+  it('leaves no timer behind and reports nothing afterwards, though its ledger refused every outcome', async () => {
+    const inner = await openLedger(':memory:')
+    const ledger = createFaultyLedger(inner)
+    const clock = new SimulatedClock()
+    const errors: unknown[] = []
+    const refused = deferred()
+    const engine = await openEngine({
+      ledger,
+      clock,
+      executors: { work: () => 'done' },
+      onError: (error) => {
+        errors.push(error)
+        refused.resolve()
+      },
+    })
+    ledger.fail('settle run', 'refused', { persistent: true })
+    await engine.create({ executor: 'work' })
+    await refused.promise
+    const closing = engine.close()
+    await pass(clock, 20_000)
+    await closing
+    const before = errors.length
+    expect(clock.pending).toBe(0)
+    await pass(clock, 20_000)
+    expect(errors.length).toBe(before)
+    await inner.close()
+  })
+})
+
+/** A ledger whose engine hangs from some time on: nothing that it asks for happens, and it lives. */
+function createHangable(inner: Ledger) {
+  let hanging = false
+  const never = () => new Promise<never>(() => {})
+  return {
+    ledger: {
+      ...delegated(inner),
+      step: ((step) => (hanging ? never() : inner.step(step))) as Ledger['step'],
+      read: ((query) => (hanging ? never() : inner.read(query))) as Ledger['read'],
+    },
+    hang() {
+      hanging = true
+    },
+  }
+}
