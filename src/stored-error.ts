@@ -113,9 +113,9 @@ export function describeError(thrown: unknown): string {
 /** The text of what was thrown: the message of an error, else what `String` makes of it. */
 export function messageOf(thrown: unknown): string {
   const text = attempt(() => {
-    const own = isObject(thrown) ? (thrown as { message?: unknown }).message : undefined
-    if (isError(thrown)) return `${own || (thrown as Error).name || 'Error'}`
-    return typeof own === 'string' && own !== '' ? own : String(thrown)
+    const { message, name } = (isObject(thrown) ? thrown : {}) as Partial<Error>
+    if (isError(thrown)) return String(message || name || 'Error')
+    return typeof message === 'string' && message !== '' ? message : String(thrown)
   })
   return storableText(text ?? 'an object that has no text')
 }
@@ -263,7 +263,7 @@ function isReadable(thrown: unknown, causes: number): boolean {
   const hasRead = attempt(() => {
     for (const key of readByTheEngine) void (thrown as Record<string, unknown>)[key]
     const { message, cause } = thrown as { message?: unknown; cause?: unknown }
-    void (thrown instanceof Error ? `${message}` : String(thrown))
+    void `${(thrown instanceof Error ? message : thrown) as string}`
     return causes === 0 || isReadable(cause, causes - 1)
   })
   return hasRead === true

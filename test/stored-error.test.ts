@@ -5,7 +5,14 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { briefError, ErrandError, Failure, type StoredCause, type StoredError } from '../src/errors.ts'
-import { describeError, errorBounds, readableError, retryAfterOf, toStoredError } from '../src/stored-error.ts'
+import {
+  describeError,
+  errorBounds,
+  readableError,
+  retryAfterOf,
+  storedWith,
+  toStoredError,
+} from '../src/stored-error.ts'
 import { arbitraryThrown, circle, hostileErrors, revokedProxy, withThrowingGetter } from './thrown-values.ts'
 
 describe('whatever was thrown is stored:', () => {
@@ -121,6 +128,18 @@ describe('whatever was thrown is stored:', () => {
 
   it('with the frames of a stack whose message is too long', () => {
     expect(toStoredError(new Error('x'.repeat(100_000))).stack).toContain('stored-error.test.ts')
+  })
+})
+
+describe('a failure of the engine itself', () => {
+  it('keeps details that a repeated run needs whole, and no cause that belongs into no ledger', () => {
+    const cause = new Error('a key is quoted here')
+    const details = { rows: Array.from({ length: 20_000 }, (_, row) => row) }
+    const failure = storedWith(new Failure('no', { details, cause }), { wholeDetails: true, withoutCause: true })
+    expect(toStoredError(failure).details).toEqual(details)
+    const wrapped = toStoredError(new ErrandError('EXECUTION_ERROR', 'no', {}, failure))
+    expect(wrapped.cause).toMatchObject({ name: 'Failure', message: 'no' })
+    expect(JSON.stringify([wrapped, toStoredError(failure)])).not.toContain('a key is quoted')
   })
 })
 
