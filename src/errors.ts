@@ -1,6 +1,5 @@
 // The one error class of the engine and the closed union of its codes. Every refusal, on every surface, is one of these:
 // what happened with the ids and values seen, why, and what would work. Codes are words and never change their meaning.
-import { storableText } from './storable-text.ts'
 
 /** What went wrong, in one word that programs can rely on. */
 export type ErrorCode =
@@ -55,13 +54,33 @@ export type ErrorCode =
   | 'OBJECTIVES_OPEN'
   | 'BRANCH_CLOSED'
 
-/** An error as it is stored and sent: no stack, survives the round trip through JSON. */
+/**
+ * An error as it is stored: plain JSON, bounded in size (see `toStoredError`).
+ *
+ * `name`, `stack` and `cause` are only in the ledger's own record of a task, a run and a call (`engine.get`, `runs`, `calls`).
+ * Events, outcomes and the bus carry the rest: a stack tells a model and other agents nothing, and costs them tokens.
+ */
 export interface StoredError {
   code: string
   message: string
+  /** The class of the error (`TypeError`); absent when no error was thrown, but a string, say. */
+  name?: string
   details?: unknown
+  /** Where it was thrown; absent when nothing was thrown, as for a time-out. */
+  stack?: string
+  cause?: StoredCause
   /** A `Failure` with `retry: false` threw it: it stays final when a repeated run meets it again. */
   final?: true
+}
+
+/** An error below another. `details` holds the `errors` of an AggregateError. */
+export interface StoredCause {
+  message: string
+  name?: string
+  code?: string
+  details?: unknown
+  stack?: string
+  cause?: StoredCause
 }
 
 const marker = Symbol.for('errand.error')
@@ -86,7 +105,13 @@ export class ErrandError extends Error {
 
   /** True for an error of this engine, whichever copy of the package made it. */
   static isInstance(value: unknown): value is ErrandError {
-    return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[marker] === true
+    if (typeof value !== 'object' || value === null) return false
+    try {
+      return (value as Record<symbol, unknown>)[marker] === true
+    } catch {
+      // A revoked proxy, which nothing can be read from.
+      return false
+    }
   }
 
   toJSON(): StoredError {
@@ -155,54 +180,9 @@ export class Failure extends Error {
   }
 }
 
-/** Whatever was thrown (an Error, a string, undefined) as it is stored. `fallback` is the code of errors that carry none. */
-export function toStoredError(thrown: unknown, fallback: ErrorCode = 'TASK_FAILED'): StoredError {
-  const error = storedErrorOf(thrown, fallback)
-  // It becomes a line of a conversation, and a model reads it.
-  return { ...error, message: storableText(error.message) }
-}
-
-function storedErrorOf(thrown: unknown, fallback: ErrorCode): StoredError {
-  if (ErrandError.isInstance(thrown)) return thrown.toJSON()
-  if (thrown instanceof Failure) {
-    const { code, message, details, retry } = thrown
-    return {
-      code,
-      message,
-      ...(details === undefined ? {} : { details: jsonOrText(details) }),
-      ...(retry ? {} : { final: true }),
-    }
-  }
-  let text: string
-  try {
-    text = thrown instanceof Error ? `${thrown.message || thrown.name}` : String(thrown)
-  } catch {
-    text = 'an object that has no text'
-  }
-  return { code: systemCode(thrown) ?? fallback, message: text }
-}
-
-/** The word that Node and many libraries put beside an error's text (`ECONNRESET`, `ERR_INVALID_URL`): a policy may name it. */
-function systemCode(thrown: unknown): string | undefined {
-  if (!(thrown instanceof Error)) return undefined
-  const { code } = thrown as { code?: unknown }
-  return typeof code === 'string' && /^E[A-Z][A-Z0-9_]{1,60}$/.test(code) ? code : undefined
-}
-
-/** Where an error came from, for the ledger's own record; undefined for what is no error. */
-export function stackOf(thrown: unknown): string | undefined {
-  return thrown instanceof Error && typeof thrown.stack === 'string' ? thrown.stack.slice(0, longestStack) : undefined
-}
-
-const longestStack = 4_000
-
-/** Details are for people: what has no JSON image is told in words instead of failing the failure. */
-function jsonOrText(details: unknown): unknown {
-  try {
-    return JSON.parse(JSON.stringify(details) ?? 'null') as unknown
-  } catch {
-    return String(details)
-  }
+/** An error without what is for the ledger's own record: for events, outcomes, other agents and models. */
+export function briefError({ code, message, details, final }: StoredError): StoredError {
+  return { code, message, ...(details === undefined ? {} : { details }), ...(final ? { final } : {}) }
 }
 
 /** The candidate nearest to what was written, if it is near enough to be a likely slip. */

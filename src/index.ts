@@ -80,7 +80,15 @@ export {
   type TaskStatus,
   taskStatuses,
 } from './entities/task.ts'
-export { ErrandError, type ErrorCode, Failure, type StoredError, TaskCanceledError, TaskFailedError } from './errors.ts'
+export {
+  ErrandError,
+  type ErrorCode,
+  Failure,
+  type StoredCause,
+  type StoredError,
+  TaskCanceledError,
+  TaskFailedError,
+} from './errors.ts'
 export {
   type AnyExecutor,
   type AskOptions,

@@ -1,6 +1,7 @@
 // The door for values: everything that is stored as JSON passes here once, so that what is read back is what was given, on
 // every database, and nothing hostile lies in the ledger (NUL, lone surrogates, prototype keys, bottomless nesting).
 import { ErrandError } from './errors.ts'
+import { readableError } from './stored-error.ts'
 
 /** Longest JSON text of one value, in UTF-16 units. Larger things belong into a file whose path is stored. */
 export const longestJson = 4 * 1024 * 1024
@@ -18,7 +19,9 @@ export function toJson(value: unknown, what: string): string {
   let text: string | undefined
   try {
     text = JSON.stringify(value)
-  } catch (error) {
+  } catch (thrown) {
+    // Thrown by a getter or a toJSON of the value, perhaps.
+    const error = readableError(thrown)
     if (error instanceof RangeError) throw refuse(what, `it is nested deeper than ${deepestJson} levels`, error)
     throw refuse(what, error instanceof Error ? error.message : 'it cannot be turned into JSON', error)
   }

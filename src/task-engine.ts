@@ -53,8 +53,9 @@ import { cancel } from './steps/cancel.ts'
 import { claim, heartbeat, release } from './steps/claim.ts'
 import { create, type TaskDraft } from './steps/create.ts'
 import { deleteTask } from './steps/delete.ts'
-import { checkedInput, type Drafter, executorName, requireExecutors } from './steps/draft.ts'
+import { type Drafter, executorName, requireExecutors } from './steps/draft.ts'
 import { block, unblock } from './steps/edges.ts'
+import { refuseUnfitInput } from './steps/executor-input.ts'
 import { expecting } from './steps/expect-version.ts'
 import { dependenciesOf, explain } from './steps/explain.ts'
 import { findTask } from './steps/find-task.ts'
@@ -215,23 +216,15 @@ export class TaskEngine {
       if (this.#bounds !== null) requireAgent(parsed.executor, this.#drafter)
     }
     const input =
-      'input' in parsed && parsed.input !== undefined ? { input: await this.#updatedInput(ref, parsed) } : {}
+      parsed.input === undefined ? {} : { input: fromJson(toJson(parsed.input, `the input of "${idOf(ref)}"`)) }
     const quote = quoteOf(ref)
+    const checkInput = (executor: string | null, given: unknown, name: string) =>
+      refuseUnfitInput(executor, given, name, this.#drafter.context)
     return this.#verb(
       ref,
-      (id) => update(id, { ...parsed, ...texts, ...metadata, ...input }, quote, this.#life.moment()),
+      (id) => update(id, { ...parsed, ...texts, ...metadata, ...input }, quote, this.#life.moment(), checkInput),
       quote,
       parsed.blockedBy,
-    )
-  }
-
-  async #updatedInput(ref: TaskRef, patch: TaskPatch): Promise<unknown> {
-    const task = await this.get(ref)
-    return checkedInput(
-      patch.executor ?? task?.executor ?? null,
-      patch.input,
-      task?.name ?? idOf(ref),
-      this.#drafter.context,
     )
   }
 

@@ -17,6 +17,7 @@ import { takePlace } from '../steps/enter-team.ts'
 import { dueAfter, type Moment } from '../steps/moment.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
 import { viewsOf } from '../steps/views.ts'
+import { describeError, readableError } from '../stored-error.ts'
 import { Feed } from './feed.ts'
 import { Inspection } from './inspection.ts'
 import { LiveActors } from './live-actors.ts'
@@ -288,14 +289,14 @@ export class Lifecycle {
     const { onError } = this.#parts.options
     if (onError !== undefined) {
       try {
-        onError(error, context)
+        onError(readableError(error), context)
         return
       } catch (thrown) {
         // A reporter that throws must not become the engine's own failure; both are told.
-        console.error('errand: onError threw', thrown)
+        console.error('errand: onError threw', describeError(thrown))
       }
     }
-    console.error('errand:', error, context)
+    console.error('errand:', describeError(error), context)
   }
 
   #fail(error: unknown): void {

@@ -9,7 +9,7 @@ import { type CallRecord, identOf } from '../entities/call.ts'
 import type { MessageRole } from '../entities/message.ts'
 import type { QuestionParams } from '../entities/question.ts'
 import { type OnInterrupt, type Outcome, type Task, type TaskRecord, toTask } from '../entities/task.ts'
-import { ErrandError, Failure, toStoredError } from '../errors.ts'
+import { ErrandError } from '../errors.ts'
 import {
   type AnswerSchema,
   type AnyExecutor,
@@ -37,6 +37,7 @@ import type { ExecutorOutcome } from '../steps/settle-run.ts'
 import { spawn } from '../steps/spawn.ts'
 import { beginWait } from '../steps/wait.ts'
 import { within } from '../steps/within.ts'
+import { retryAfterOf, toStoredError } from '../stored-error.ts'
 import { invokeExecutor } from './invoke-executor.ts'
 import type { CallFunction } from './perform-call.ts'
 import { awaitedIds, callArguments, checkDuration, checkFraction, checkMessage, checkOptions } from './run-arguments.ts'
@@ -111,11 +112,13 @@ export class LiveRun implements Run {
       if (this.#core.ended) return null
       outcome = { kind: 'returned', result: await invokeExecutor(this.#executor, toTask(this.#task, [], []), this) }
     } catch (error) {
+      const stored = toStoredError(error)
+      const retryAfterMs = retryAfterOf(error)
       outcome = {
         kind: 'threw',
-        error: toStoredError(error),
-        final: error instanceof Failure && !error.retry,
-        ...(error instanceof Failure && error.retryAfterMs !== undefined ? { retryAfterMs: error.retryAfterMs } : {}),
+        error: stored,
+        final: stored.final === true,
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       }
     }
     if (!this.#output.isEmpty) await this.#output.flush()

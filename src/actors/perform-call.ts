@@ -1,9 +1,10 @@
 // The function of a recorded call: attempted as often as its own policy allows, never longer than it may take.
 import type { Clock } from '../clock.ts'
-import { ErrandError, Failure, toStoredError } from '../errors.ts'
+import { ErrandError } from '../errors.ts'
 import type { CallContext, CallOptions } from '../executor.ts'
 import { resolveRetry, retryDelay } from '../machines/family.ts'
 import { rest } from '../signals.ts'
+import { readableError, retryAfterOf, toStoredError } from '../stored-error.ts'
 
 export type CallFunction = (params: unknown, context: CallContext) => unknown
 
@@ -30,10 +31,11 @@ export async function performCall(
   for (let attempt = 1; ; attempt++) {
     try {
       return await performOnce(call, params, fn, options.timeoutMs)
-    } catch (error) {
-      const { code } = toStoredError(error, 'CALL_FAILED')
-      const said = error instanceof Failure ? { final: !error.retry, retryAfterMs: error.retryAfterMs } : {}
-      const delay = retryDelay(policy, { attempt, code, ...said }, call.chance())
+    } catch (thrown) {
+      // The executor and the journal read it from here on.
+      const error = readableError(thrown)
+      const { code, final = false } = toStoredError(error, 'CALL_FAILED')
+      const delay = retryDelay(policy, { attempt, code, final, retryAfterMs: retryAfterOf(error) }, call.chance())
       if (delay === undefined || call.signal.aborted) throw error
       await rest(call.clock, delay, call.signal)
       if (call.signal.aborted) throw error

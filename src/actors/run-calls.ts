@@ -1,12 +1,12 @@
 // The calls of a live run: each is recorded before its function runs, its outcome after; a repeated run gets what was recorded.
 import { type CallRecord, notesProcess } from '../entities/call.ts'
 import type { OnInterrupt } from '../entities/task.ts'
-import { type StoredError, stackOf, toStoredError } from '../errors.ts'
 import type { CallOptions } from '../executor.ts'
 import { fromJson, toJson } from '../json.ts'
 import type { NewCall } from '../ledger/ledger.ts'
 import { replayedError, replayOf } from '../machines/replay.ts'
-import { beginEntry, beginPending, finishEntry, noteEntry } from '../steps/journal.ts'
+import { beginEntry, beginPending, type EntryOutcome, finishEntry, noteEntry } from '../steps/journal.ts'
+import { toStoredError } from '../stored-error.ts'
 import { type CallFunction, type CallPerformance, performCall } from './perform-call.ts'
 import type { EntryDescription, RunCore } from './run-core.ts'
 import type { RunOutput } from './run-output.ts'
@@ -128,8 +128,7 @@ export class RunCalls {
     } catch (error) {
       // Broken off by the end of the run: it may have happened, so it is closed as interrupted, not as failed by itself.
       if (this.#core.ended) throw this.#core.ended
-      const stack = way.announced ? stackOf(error) : undefined
-      await this.#finish(record.id, { ok: false, error: toStoredError(error, 'CALL_FAILED'), stack })
+      await this.#finish(record.id, { ok: false, error: toStoredError(error, 'CALL_FAILED') })
       way.recorded?.()
       throw error
     }
@@ -138,10 +137,7 @@ export class RunCalls {
     return image
   }
 
-  async #finish(
-    callId: string,
-    outcome: { ok: true; result: unknown } | { ok: false; error: StoredError; stack: string | undefined },
-  ): Promise<void> {
+  async #finish(callId: string, outcome: EntryOutcome): Promise<void> {
     if (!this.#output.isEmpty) await this.#output.flush()
     await this.#core.step(finishEntry(this.#core.ref, callId, outcome, this.#core.host.moment()))
   }

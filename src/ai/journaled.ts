@@ -1,7 +1,8 @@
 // One journaled execution on behalf of the AI SDK: `run.call` with values and errors as their images, so that a repeated run
 // gives the SDK what the first one gave it, errors included: its loop then takes the same way again.
-import { ErrandError, Failure, toStoredError } from '../errors.ts'
+import { ErrandError, Failure } from '../errors.ts'
 import type { CallContext, CallOptions, Run } from '../executor.ts'
+import { readableError, storedWith, toStoredError } from '../stored-error.ts'
 import { fromImage, toImage } from './json-image.ts'
 
 /** What came of it. `also` is what a repeated run needs beside the error. */
@@ -60,7 +61,7 @@ async function outcomeOf<T>(perform: () => Promise<Outcome<T>>): Promise<Outcome
   try {
     return await perform()
   } catch (error) {
-    return { ok: false, error }
+    return { ok: false, error: readableError(error) }
   }
 }
 
@@ -85,13 +86,15 @@ function toFailure({ error, retry = true, retryAfterMs, also }: FailedOutcome): 
     [thrownKey]: thrownImage(error, message),
     ...(also === undefined ? {} : { also: toImage(also, `what came with the error "${message}"`) }),
   }
-  return new Failure(message, {
+  const failure = new Failure(message, {
     code,
     retry,
     details,
     cause: error,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   })
+  // The image in the details is the cause, without the request that was sent.
+  return storedWith(failure, { wholeDetails: true, withoutCause: true })
 }
 
 /** A failure is never lost for what hangs on the error: its text is enough. */

@@ -2,15 +2,17 @@
 // what was thrown and the thrown thing itself as its cause.
 
 import { longestAbilityId } from '../entities/ability-pattern.ts'
-import { ErrandError, Failure, nearestName, toStoredError } from '../errors.ts'
+import { briefError, ErrandError, Failure, nearestName } from '../errors.ts'
+import { readableError, toStoredError } from '../stored-error.ts'
 
 /** What was thrown, as it leaves the bus. A refusal of the engine keeps its code; whatever else is an EXECUTION_ERROR. */
-export function abilityError(thrown: unknown, abilityId: string): ErrandError {
+export function abilityError(given: unknown, abilityId: string): ErrandError {
+  const thrown = readableError(given)
   if (ErrandError.isInstance(thrown)) {
     if (thrown.details['abilityId'] !== undefined) return thrown
     return new ErrandError(thrown.code, thrown.message, { ...thrown.details, abilityId }, thrown)
   }
-  const error = toStoredError(thrown, 'EXECUTION_ERROR')
+  const error = briefError(toStoredError(thrown, 'EXECUTION_ERROR'))
   return new ErrandError('EXECUTION_ERROR', error.message, { abilityId, error }, thrown)
 }
 
@@ -37,9 +39,10 @@ export function typeMismatch(abilityId: string, isStream: boolean): ErrandError 
 }
 
 /** The caller's signal has ended the invocation: its reason, if that says more, is what is thrown. */
-export function abortedError(reason: unknown, abilityId: string): ErrandError {
+export function abortedError(given: unknown, abilityId: string): ErrandError {
+  const reason = readableError(given)
   if (ErrandError.isInstance(reason)) return abilityError(reason, abilityId)
-  const error = toStoredError(reason, 'EXECUTION_ERROR')
+  const error = briefError(toStoredError(reason, 'EXECUTION_ERROR'))
   return new ErrandError(
     'EXECUTION_ERROR',
     `Ability ${abilityId} was aborted: ${error.message}`,

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import { ErrandError } from '../errors.ts'
 import type { Run } from '../executor.ts'
 import { parse, requireFunction, requireText } from '../parse.ts'
+import { messageOf } from '../stored-error.ts'
 import { type Ability, type AbilityContext, type AbilityDefinition, defineAbility, isAbility } from './ability.ts'
 import { abilityError, abortedError, notFound, shownId, typeMismatch } from './ability-error.ts'
 import type { AbilityTypes, ChunkOfAbility, InputOfAbility, OutputOfAbility } from './ability-types.ts'
@@ -474,10 +475,6 @@ function forbidden(abilityId: string, { taskId, surface }: Caller, why: string, 
 
 function idOf(target: string | Ability): string {
   return typeof target === 'string' ? target : target.id
-}
-
-function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown)
 }
 
 function warn(error: unknown, context: Record<string, unknown>): void {

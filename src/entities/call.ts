@@ -28,7 +28,7 @@ export interface CallRecord {
   params: unknown
   status: CallStatus
   onInterrupt: OnInterrupt
-  /** What the call noted about itself while in progress (a process group, say), and the stack of a failed one; null when nothing. */
+  /** What the call noted about itself while in progress (a process group, say); null when nothing. */
   details: unknown
   /** Null until completed. */
   result: unknown

@@ -1,5 +1,5 @@
 // The task: every status vocabulary, the stored noun, and what people see of it. Nothing here touches a database.
-import type { StoredError } from '../errors.ts'
+import { briefError, type StoredError } from '../errors.ts'
 import type { Question } from './question.ts'
 import type { TeamPlace } from './team.ts'
 
@@ -243,7 +243,7 @@ export function outcomeOf(task: Pick<TaskRecord, 'status' | 'result' | 'error' |
     case 'completed':
       return { status: 'completed', result: task.result }
     case 'failed':
-      return { status: 'failed', error: task.error ?? { code: 'TASK_FAILED', message: 'failed' } }
+      return { status: 'failed', error: briefError(task.error ?? { code: 'TASK_FAILED', message: 'failed' }) }
     case 'canceled':
       return { status: 'canceled', statusReason: task.statusReason }
     default:

@@ -1,7 +1,7 @@
 // What a repeated run does with what the journal knows: the identity rule's second half, as a pure verdict.
 import type { CallRecord } from '../entities/call.ts'
 import type { OnInterrupt, Outcome } from '../entities/task.ts'
-import { ErrandError, Failure, type StoredError } from '../errors.ts'
+import { briefError, ErrandError, Failure, type StoredCause, type StoredError } from '../errors.ts'
 
 /**
  * `result`, `error`: give the recorded outcome. `anew`: do it again as a new entry. `begin`: it was recorded and never begun.
@@ -36,10 +36,12 @@ function isBrokenWait({ kind, result }: { kind: CallRecord['kind']; result?: unk
   )
 }
 
-/** A recorded failure as it is thrown again. */
+/** A recorded failure as it is thrown again; its cause is what was thrown first, or what lay below that. */
 export function replayedError(call: CallRecord): Error {
   const error = call.error as StoredError
-  if (error.final) return new Failure(error.message, { code: error.code, retry: false, details: error.details })
+  const { code, details } = error
+  const cause = error.cause && restored(error.cause)
+  if (error.final) return new Failure(error.message, { code, retry: false, details, cause })
   if (error.code === 'CALL_INTERRUPTED') {
     return new ErrandError(
       'CALL_INTERRUPTED',
@@ -48,8 +50,18 @@ export function replayedError(call: CallRecord): Error {
     )
   }
   if (error.code === 'TIMEOUT' || error.code === 'CALL_FAILED') {
-    return new ErrandError(error.code, error.message, { callId: call.id, call: call.name, error })
+    const known = { callId: call.id, call: call.name, error: briefError(error) }
+    return new ErrandError(error.code, error.message, known, restored(error))
   }
   // Whoever threw it gave it a code: a repeated run sees the same one.
-  return new Failure(error.message, { code: error.code, details: error.details })
+  return new Failure(error.message, { code, details, cause })
+}
+
+/** An error with the name, the code, the stack and the causes of a stored one. */
+function restored({ message, name, code, stack, cause }: StoredCause): Error {
+  const error = new Error(message, cause === undefined ? undefined : { cause: restored(cause) })
+  for (const [key, value] of Object.entries({ name, code, stack })) {
+    if (value !== undefined) Object.defineProperty(error, key, { value, configurable: true, writable: true })
+  }
+  return error
 }

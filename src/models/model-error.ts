@@ -2,6 +2,7 @@
 // people need to tell apart. Providers' errors are known by their shape, so no package of theirs is imported.
 import { type Clock, systemClock } from '../clock.ts'
 import { ErrandError, Failure } from '../errors.ts'
+import { storedWith } from '../stored-error.ts'
 import type { LanguageModelLike } from './language-model.ts'
 import { modelName } from './language-model.ts'
 import type { ToolCall } from './step-schema.ts'
@@ -80,13 +81,14 @@ export function toModelFailure(thrown: unknown, step: FailedStep): Failure {
     modelId: model.modelId,
     partial: { content: partial.content, toolCalls: [...partial.toolCalls] },
   }
-  return new Failure(`${modelName(model)}: ${verdict.message}`, {
+  const failure = new Failure(`${modelName(model)}: ${verdict.message}`, {
     code: verdict.code,
     retry: verdict.retry,
     ...(verdict.retryAfterMs === undefined ? {} : { retryAfterMs: verdict.retryAfterMs }),
     details,
     cause: thrown,
   })
+  return storedWith(failure, { withoutCause: true })
 }
 
 interface Verdict {

@@ -1,7 +1,8 @@
 // Does what an intent wants, through the engine, and reports what became of it. What the engine refuses is part of the report.
 import { z } from 'zod'
 import { settledStatuses, type Task, type TaskStatus, taskStatuses } from '../entities/task.ts'
-import { ErrandError, type ErrorCode, type StoredError } from '../errors.ts'
+import { briefError, ErrandError, type ErrorCode, type StoredError } from '../errors.ts'
+import { toStoredError } from '../stored-error.ts'
 import type { HandlerEngine, NewTask, TaskChanges } from './handler-engine.ts'
 import type { Intent } from './intent.ts'
 import { listScope, type Scope } from './open-tasks.ts'
@@ -125,7 +126,7 @@ export async function reportRefusal(
   } catch (error) {
     if (!ErrandError.isInstance(error) || ownTrouble.includes(error.code)) throw error
     const task = taskId === null ? null : await engine.get(taskId)
-    return { did: 'nothing', task, reason: error.message, error: error.toJSON() }
+    return { did: 'nothing', task, reason: error.message, error: briefError(toStoredError(error)) }
   }
 }
 

@@ -1,8 +1,9 @@
 // What somebody wants done with tasks, recognised by a model in what they wrote. Whatever the model answers, the outcome is an
 // intent: what is of no use is `unknown`.
 import { z } from 'zod'
-import { toStoredError } from '../errors.ts'
+import { briefError } from '../errors.ts'
 import { parse, requireText } from '../parse.ts'
+import { toStoredError } from '../stored-error.ts'
 import { type AskBus, type AskMessage, askModelOf, type ModelChoice } from './ask-model.ts'
 import { confidenceOf, jsonObjectIn } from './json-answer.ts'
 import { clip } from './shown-tasks.ts'
@@ -91,7 +92,7 @@ export function createIntentRecognizer(options: IntentRecognizerOptions = {}): I
         answer = await ask(intentPrompt(text, availableTasks ?? []), signal ? { signal } : {})
       } catch (error) {
         signal?.throwIfAborted()
-        return { ...unrecognized, details: { error: toStoredError(error, 'EXECUTION_ERROR') } }
+        return { ...unrecognized, details: { error: briefError(toStoredError(error, 'EXECUTION_ERROR')) } }
       }
       const intent = readIntent(answer, availableTasks)
       return intent.confidence < threshold ? { ...intent, action: 'unknown' } : intent

@@ -2,8 +2,8 @@
 // model is asked. Whatever it answers, the outcome is a candidate or null, never an error.
 import { z } from 'zod'
 import { isSettled, type TaskStatus, taskStatuses } from '../entities/task.ts'
-import { toStoredError } from '../errors.ts'
 import { parse, requireText } from '../parse.ts'
+import { toStoredError } from '../stored-error.ts'
 import { type AskMessage, type AskModel, askModelOf } from './ask-model.ts'
 import { confidenceOf, jsonObjectIn } from './json-answer.ts'
 import { extractMention, type Mention } from './mention.ts'

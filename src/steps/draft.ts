@@ -9,6 +9,7 @@ import { checkText, fromJson, toJson } from '../json.ts'
 import { type ChildSpec, type CreateSpec, createSpecSchema, type ParsedEngineOptions } from '../options.ts'
 import { parse } from '../parse.ts'
 import type { Opening, TaskDraft, TreeLimits } from './create.ts'
+import { checkedInput } from './executor-input.ts'
 import { cycleError } from './wait.ts'
 
 export interface DraftContext {
@@ -387,28 +388,4 @@ export function requireExecutors(named: readonly string[], known: readonly strin
       { executor: name, nearest, known: [...known] },
     )
   }
-}
-
-/** The JSON image of an input; with a schema at hand it is checked, and stored as it was given: defaults belong to the run. */
-export function checkedInput(
-  executor: string | null,
-  input: unknown,
-  name: string,
-  context: Pick<DraftContext, 'executors'>,
-): unknown {
-  const image = fromJson(toJson(input, `the input of "${name}"`))
-  const known = executor === null ? undefined : context.executors.get(executor)
-  const schema = isExecutor(known) ? known.input : undefined
-  if (schema === undefined) return image
-  const parsed = schema.safeParse(input === undefined ? undefined : image)
-  if (parsed.success) return image
-  const issues = parsed.error.issues.map((issue) => ({
-    path: issue.path.map(String).join('.'),
-    message: issue.message,
-  }))
-  throw new ErrandError(
-    'INVALID_INPUT',
-    `The input of "${name}" is not what ${executor} takes: ${issues.map((issue) => `${issue.path ? `${issue.path}: ` : ''}${issue.message}`).join('; ')}.`,
-    { executor, issues },
-  )
 }

@@ -91,14 +91,7 @@ export function noteEntry(
   }
 }
 
-export type EntryOutcome =
-  | { ok: true; result: unknown }
-  | {
-      ok: false
-      error: StoredError
-      /** Where it came from: kept with the call, shown to nobody who only listens. */
-      stack?: string | undefined
-    }
+export type EntryOutcome = { ok: true; result: unknown } | { ok: false; error: StoredError }
 
 /** Records the outcome of an entry. A call may still end while its run is ending: its result is not lost. */
 export function finishEntry(
@@ -115,7 +108,6 @@ export function finishEntry(
       const ended: CallRecord = {
         ...call,
         status: outcome.ok ? 'completed' : 'failed',
-        details: !outcome.ok && outcome.stack !== undefined ? { stack: outcome.stack } : call.details,
         result: outcome.ok ? outcome.result : null,
         error: outcome.ok ? null : outcome.error,
         dueAt: null,

@@ -1,7 +1,7 @@
 // When and by whom: what every step is told, so that judging needs no clock.
 import type { EventType } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
+import { briefError, ErrandError, type StoredError } from '../errors.ts'
 import type { NewEvent, Op, Reads } from '../ledger/ledger.ts'
 
 export interface Moment {
@@ -35,6 +35,8 @@ export function eventOf(
       ...(task.ready ? { ready: true } : {}),
       ...(task.policy.team === undefined ? {} : { team: task.policy.team.taskId }),
       ...data,
+      // The stack stays in the row: events go to every subscriber and every surface, and a model may read them.
+      ...(data.error ? { error: briefError(data.error as StoredError) } : {}),
     },
   }
 }

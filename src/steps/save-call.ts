@@ -19,7 +19,7 @@ export interface SaveCallRequest extends Moment {
     name: string
     params: unknown
     status: CallStatus
-    /** Notes of an open call, the stack of a failed one; null when nothing. */
+    /** Notes of an open call; null when nothing. */
     details: unknown
     /** Null until completed. */
     result: unknown

@@ -56,12 +56,19 @@ interface Verdict extends Loaded {
   changed: string[]
 }
 
-/** `quote`: who writes, when it is about the state of a claimed task. */
+/** Refuses an input that the executor does not take. */
+type InputCheck = (executor: string | null, input: unknown, name: string) => void
+
+/**
+ * `quote`: who writes, when it is about the state of a claimed task. `checkInput` judges a new input by the executor that the task
+ * has in this transaction: another one may have been given to it since the caller read the task.
+ */
 export function update(
   id: string,
   patch: TaskPatch,
   quote: Quote | undefined,
   moment: Moment,
+  checkInput?: InputCheck,
 ): Step<Loaded, Verdict, void> {
   return {
     name: 'update',
@@ -81,7 +88,11 @@ export function update(
       })
       return { task, parent, rewiring }
     },
-    judge: (loaded) => judge(loaded, patch, quote, moment),
+    judge(loaded) {
+      const { executor, name } = loaded.task
+      if (patch.input !== undefined) checkInput?.(patch.executor ?? executor, patch.input, patch.name ?? name)
+      return judge(loaded, patch, quote, moment)
+    },
     write: (tx, verdict) => write(tx, verdict, moment),
   }
 }

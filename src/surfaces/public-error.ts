@@ -1,5 +1,6 @@
 // An error as a client far away may know it: a code, a message and details, and nothing of how or where this server runs.
-import { ErrandError, toStoredError } from '../errors.ts'
+import { ErrandError } from '../errors.ts'
+import { toStoredError } from '../stored-error.ts'
 
 export interface PublicError {
   code: string

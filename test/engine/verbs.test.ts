@@ -1,7 +1,8 @@
 // Pause, resume, cancel, retry, complete and fail on tasks that really run: what happens to the run, and that its late outcome
 // changes nothing.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
+import { z } from 'zod'
+import { defineExecutor, type ExecutorTask, type Run } from '../../src/executor.ts'
 import { history, openEngine, puppet, reached, refusalOf, typesOf } from './world.ts'
 
 async function setup(options: { stubborn?: boolean; maxConcurrent?: number } = {}) {
@@ -274,6 +275,25 @@ describe('update', () => {
     hands.runs[0]?.end.resolve(null)
     const next = await hands.started(1)
     expect(next.task).toMatchObject({ name: 'late', input: { changed: true } })
+  })
+
+  it('judges a new input by the executor that the task has when the input is written', async () => {
+    const takesText = defineExecutor({ input: z.string(), run: async () => null })
+    const takesCount = defineExecutor({ input: z.number(), run: async () => null })
+    const engine = await openEngine({ executors: { takesText, takesCount } as never })
+    const given = { executor: 'takesText', input: 'text', autoStart: false } as never
+    for (const [input, refused] of [
+      ['another text', true],
+      [7, false],
+    ]) {
+      const { id } = await engine.create(given)
+      // The second step is judged after the first, whichever executor the task had when it was asked for.
+      const moved = engine.update(id, { executor: 'takesCount' })
+      const changed = engine.update(id, { input }).catch((error: unknown) => error)
+      const [, answer] = await Promise.all([moved, changed])
+      if (refused) expect(answer).toMatchObject({ code: 'INVALID_INPUT', details: { executor: 'takesCount' } })
+      expect(await engine.get(id)).toMatchObject({ executor: 'takesCount', input: refused ? 'text' : 7 })
+    }
   })
 
   it('does not put a task with an executor into a waiting state by hand', async () => {

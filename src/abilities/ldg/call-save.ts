@@ -66,9 +66,9 @@ function outcomeOf(
   if (status !== 'failed') return { details: isEmpty(details) ? null : details, result: null, error: null }
   const { error, stack } = failureSchema.parse(details)
   return {
-    details: stack === undefined ? null : { stack },
+    details: null,
     result: null,
-    error: { code: 'CALL_FAILED', message: error },
+    error: { code: 'CALL_FAILED', message: error, ...(stack === undefined ? {} : { stack }) },
   }
 }
 

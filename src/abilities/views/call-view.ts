@@ -39,6 +39,6 @@ export function toLedgerCall(call: CallRecord): LedgerCall {
 function detailsOf({ status, result, error, details }: CallRecord): unknown {
   if (status === 'completed') return result
   if (status !== 'failed') return details ?? {}
-  const stack = (details as { stack?: unknown } | null)?.stack
+  const stack = error?.stack ?? (details as { stack?: unknown } | null)?.stack
   return { error: error?.message ?? 'failed', ...(typeof stack === 'string' ? { stack } : {}) }
 }

@@ -7,7 +7,7 @@ import { identOf } from '../../entities/call.ts'
 import type { Conversation } from '../../entities/conversation.ts'
 import type { MessageRecord, ToolCall } from '../../entities/message.ts'
 import type { RetryPolicy } from '../../entities/task.ts'
-import { ErrandError, Failure, toStoredError } from '../../errors.ts'
+import { ErrandError, Failure } from '../../errors.ts'
 import type { ExecutorTask, Run } from '../../executor.ts'
 import { resolveRetry, retryDelay } from '../../machines/family.ts'
 import { retryableModelCodes } from '../../models/model-error.ts'
@@ -15,6 +15,7 @@ import { addChunk, type ModelAnswer, type ModelStepInput, readChunk } from '../.
 import type { ParsedAgentOptions } from '../../options.ts'
 import { rest as restOut } from '../../signals.ts'
 import { storableText } from '../../storable-text.ts'
+import { toStoredError } from '../../stored-error.ts'
 import { paramsOf } from './call-arguments.ts'
 import { contextOf } from './context.ts'
 import type { Offer, Toolbox } from './toolbox.ts'
@@ -156,9 +157,14 @@ function pendingOf(call: ToolCall, tools: Toolbox, talk: AgentRun) {
   return { name: call.ability, params: paramsOf(call.arguments), onInterrupt }
 }
 
+/** A chain of causes may lead back into itself. */
+const mostCauses = 20
+
 /** The model's own failure, out of what the bus wrapped it in. */
 function failureOf(error: unknown): Failure {
-  for (let inner = error; inner instanceof Error; inner = inner.cause) if (inner instanceof Failure) return inner
+  for (let inner = error, above = 0; inner instanceof Error && above < mostCauses; inner = inner.cause, above++) {
+    if (inner instanceof Failure) return inner
+  }
   const { code, message, details } = toStoredError(error)
   const own = (details as { error?: { code?: string } } | undefined)?.error?.code
   const isOurs = ErrandError.isInstance(error) && code !== 'EXECUTION_ERROR'
@@ -166,13 +172,14 @@ function failureOf(error: unknown): Failure {
 }
 
 /** What the model had said by then belongs into no ledger. */
-function withoutPartial({ message, code, retry, retryAfterMs, details, cause }: Failure): Failure {
+function withoutPartial(failure: Failure): Failure {
+  const { message, code, retry, retryAfterMs, details } = failure
   const { partial: _partial, ...kept } = (details ?? {}) as Record<string, unknown>
   return new Failure(message, {
     code,
     retry,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(Object.keys(kept).length === 0 ? {} : { details: kept }),
-    cause,
+    cause: failure,
   })
 }

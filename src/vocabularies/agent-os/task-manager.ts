@@ -7,6 +7,7 @@ import { agent } from '../../executors/agent/agent.ts'
 import { agentName } from '../../executors/agent/agents.ts'
 import { engineOptionsSchema } from '../../options.ts'
 import { parse } from '../../parse.ts'
+import { describeError } from '../../stored-error.ts'
 import { listenToOutput, type OutputListener } from './output-listeners.ts'
 import { requireBus } from './require-bus.ts'
 import { RunningTasks } from './running-tasks.ts'
@@ -191,6 +192,6 @@ class TaskManager implements TaskManagerState {
 
   #report(error: unknown, context: Record<string, unknown>): void {
     if (this.#config.onError) this.#config.onError(error, context)
-    else console.error('errand:', error, context)
+    else console.error('errand:', describeError(error), context)
   }
 }

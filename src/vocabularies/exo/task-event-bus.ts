@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { EventType } from '../../entities/event.ts'
 import { parse, requireFunction, requireText } from '../../parse.ts'
+import { describeError } from '../../stored-error.ts'
 import { inExoWordsAtOnce } from './task-error.ts'
 
 /** What the bus carries. */
@@ -107,9 +108,9 @@ export class TaskEventBus {
         return
       } catch (thrown) {
         // A reporter that throws must not hide what it was to report.
-        console.error('errand: onError of the event bus threw', thrown)
+        console.error('errand: onError of the event bus threw', describeError(thrown))
       }
     }
-    console.error('errand: a handler of the event bus threw', error, event)
+    console.error('errand: a handler of the event bus threw', describeError(error), event)
   }
 }

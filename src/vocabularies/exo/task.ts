@@ -2,7 +2,7 @@
 // that Exo shows, the latest run, is not in the metadata that the engine keeps.
 import type { Engine } from '../../api.ts'
 import type { Task as EngineTask } from '../../entities/task.ts'
-import type { StoredError } from '../../errors.ts'
+import { briefError, type StoredError } from '../../errors.ts'
 import type { ExecutorTask } from '../../executor.ts'
 
 /** The eight states by Exo's names; as a type, one of their values. */
@@ -78,7 +78,7 @@ export function viewOf(task: EngineTask | ExecutorTask): Task {
     createdAt: new Date(task.createdAt),
     updatedAt: new Date(task.updatedAt),
     result: task.result,
-    error: task.error,
+    error: task.error && briefError(task.error),
     statusReason: task.statusReason,
     attempt: task.attempt,
     prompt: task.status === 'input_required' ? (task.questions[0]?.question ?? (prompt as string) ?? null) : null,

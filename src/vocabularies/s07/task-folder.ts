@@ -7,6 +7,7 @@ import { isEmptyReport, type MirrorReport } from '../../board/mirror/mirror-repo
 import { createEngine } from '../../engine.ts'
 import { ErrandError } from '../../errors.ts'
 import { findLedger } from '../../ledger/find-ledger.ts'
+import { describeError } from '../../stored-error.ts'
 
 /** Where the tasks are: a folder, and the ledger that it mirrors. */
 export interface TaskFolder {
@@ -72,7 +73,7 @@ async function openFolder({ dir, ledger, board, onError, onReport }: TaskFolder)
     ...(onError === undefined ? {} : { onError }),
   } as Parameters<typeof createEngine>[0])) as unknown as Engine
   try {
-    const report = onError ?? ((error: unknown) => console.error('errand:', error))
+    const report = onError ?? ((error: unknown) => console.error('errand:', describeError(error)))
     const complain = ({ refused, skipped }: MirrorReport): void => {
       for (const { file, why } of [...refused, ...skipped]) {
         report(new ErrandError('INVALID_INPUT', `${file} was not taken: ${why}`, { file }), { doing: 'mirror', dir })

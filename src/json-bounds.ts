@@ -1,0 +1,109 @@
+// The JSON image of a value that nobody checked, within a bound: for people who look at an error, not for programs that need it
+// back. Unlike `toJson`, which refuses what it cannot store faithfully, this takes anything and never throws.
+import { types } from 'node:util'
+import { clipped, storableText } from './storable-text.ts'
+
+/** Deepest nesting that is kept. */
+const deepest = 20
+/** Longest preview of what is too large, in characters. */
+const longestPreview = 1_000
+
+/** Stands in for a value whose JSON is too long: the beginning of that JSON. */
+export interface TruncatedJson {
+  truncated: true
+  preview: string
+}
+
+/**
+ * The image of `value`, at most `most` characters of JSON; a larger one is replaced by `{ truncated: true, preview }`. What has no
+ * JSON form becomes text: a bigint, a cycle (`[Circular]`), a property whose getter throws. Bytes are given by their number.
+ */
+export function boundedJson(value: unknown, most: number): unknown {
+  const walk: Walk = { left: most, above: new Set() }
+  const image = imageOf(value, walk) ?? null
+  const text = JSON.stringify(image)
+  if (walk.left >= 0 && text.length <= most) return image
+  return { truncated: true, preview: clipped(text, longestPreview) } satisfies TruncatedJson
+}
+
+interface Walk {
+  /** Characters of JSON that are left, by a low estimate; the walk ends when there are none. */
+  left: number
+  /** The objects that hold the one at hand. */
+  above: Set<object>
+}
+
+function imageOf(value: unknown, walk: Walk): unknown {
+  walk.left -= 1
+  switch (typeof value) {
+    case 'string':
+      return textOf(value, walk)
+    case 'number':
+      // -0 is not read back as it was written.
+      return Number.isFinite(value) ? value + 0 : null
+    case 'bigint':
+      return textOf(String(value), walk)
+    case 'boolean':
+      return value
+    case 'object':
+      return value === null ? null : safely(() => objectImage(value, walk))
+    default:
+      return undefined
+  }
+}
+
+function textOf(text: string, walk: Walk): string {
+  const kept = storableText(text.slice(0, Math.max(0, walk.left)))
+  walk.left -= text.length
+  return kept
+}
+
+function objectImage(value: object, walk: Walk): unknown {
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
+  if (types.isBoxedPrimitive(value)) return imageOf(value.valueOf(), walk)
+  if (walk.above.has(value)) return '[Circular]'
+  if (walk.above.size >= deepest) return '[nested too deep]'
+  walk.above.add(value)
+  try {
+    const { toJSON } = value as { toJSON?: unknown }
+    if (typeof toJSON !== 'function') return contentsOf(value, walk)
+    const given: unknown = toJSON.call(value, '')
+    return typeof given === 'object' && given !== null ? contentsOf(given, walk) : imageOf(given, walk)
+  } finally {
+    walk.above.delete(value)
+  }
+}
+
+function contentsOf(value: object, walk: Walk): unknown {
+  if (Array.isArray(value)) return listImage(value, walk)
+  if (types.isMap(value) || types.isSet(value)) return listImage(value, walk)
+  const image: Record<string, unknown> = {}
+  // A message is no enumerable property of an error.
+  const keys = types.isNativeError(value) ? ['name', 'message', ...Object.keys(value)] : Object.keys(value)
+  for (const key of keys) {
+    if (walk.left < 0) break
+    const name = textOf(key, walk)
+    const inner = safely(() => imageOf((value as Record<string, unknown>)[key], walk))
+    if (inner !== undefined && !hostileKeys.has(key)) image[name] = inner
+  }
+  return image
+}
+
+const hostileKeys = new Set(['__proto__', 'constructor', 'prototype'])
+
+function listImage(items: Iterable<unknown>, walk: Walk): unknown[] {
+  const images: unknown[] = []
+  for (const item of items) {
+    if (walk.left < 0) break
+    images.push(imageOf(item, walk) ?? null)
+  }
+  return images
+}
+
+function safely(read: () => unknown): unknown {
+  try {
+    return read()
+  } catch {
+    return '[unreadable]'
+  }
+}

@@ -1,0 +1,270 @@
+// Whatever was thrown, as it is stored. User code may throw anything: a revoked proxy, an error with a getter that throws, details
+// that hold themselves. Every property of a thrown value is read here, where a read that throws counts as one that found nothing.
+import { inspect, types } from 'node:util'
+import { ErrandError, type ErrorCode, Failure, type StoredCause, type StoredError } from './errors.ts'
+import { boundedJson } from './json-bounds.ts'
+import { clipped, storableText } from './storable-text.ts'
+
+/** Bounds of a stored error, in UTF-16 units; those of `details` and `rest` count characters of JSON. */
+export const errorBounds = {
+  /** A code, and the name of a class. */
+  name: 200,
+  message: 8_000,
+  stack: 4_000,
+  /** Of each error in the chain of causes and of each error in an AggregateError. */
+  causeMessage: 1_000,
+  /** Causes of causes; what lies deeper is left out. */
+  causes: 5,
+  /** Errors of an AggregateError. */
+  errors: 10,
+  details: 16_384,
+  /** Everything but the details. When it is too long, the causes' stacks go first, then causes, stack and half of the message. */
+  rest: 49_152,
+} as const
+
+/** How the engine's own failures are stored, where that differs from other errors. */
+interface StorageHints {
+  /** A repeated run needs the details as they are. They are a JSON image already, bounded by whoever made it. */
+  wholeDetails?: boolean
+  /** The cause holds what belongs into no ledger: a provider's error may quote a key or a whole request. */
+  withoutCause?: boolean
+}
+
+const storageHints = new WeakMap<object, StorageHints>()
+
+function hintsOf(thrown: unknown): StorageHints | undefined {
+  return isObject(thrown) ? storageHints.get(thrown) : undefined
+}
+
+/** Says how this failure is to be stored, and returns it. */
+export function storedWith(failure: Failure, hints: StorageHints): Failure {
+  storageHints.set(failure, hints)
+  return failure
+}
+
+/**
+ * Whatever was thrown (an Error, a string, undefined, a hostile object) as it is stored; `fallback` is the code of errors that
+ * carry none.
+ *
+ * It never throws, and what it returns is JSON that every ledger keeps, within `errorBounds`: a message of 8,000 UTF-16 units, a
+ * stack of 4,000, five causes, and details of 16 KiB of JSON (larger ones are replaced by `{ truncated: true, preview }`); at most
+ * 64 KiB of JSON in all. The errors of an AggregateError become `details.errors`.
+ */
+export function toStoredError(thrown: unknown, fallback: ErrorCode = 'TASK_FAILED'): StoredError {
+  const { message, name, stack, cause } = causeOf(thrown, {
+    message: errorBounds.message,
+    causes: errorBounds.causes,
+    seen: new Set(),
+  })
+  const details = hintsOf(thrown)?.wholeDetails ? property(thrown, 'details') : detailsOf(thrown)
+  const rest = fitted({
+    code: codeOf(thrown) ?? fallback,
+    message,
+    ...(name === undefined ? {} : { name }),
+    ...(stack === undefined ? {} : { stack }),
+    ...(cause === undefined ? {} : { cause }),
+  })
+  const isFinal = isFailure(thrown) && property(thrown, 'retry') === false
+  return { ...rest, ...(details === undefined ? {} : { details }), ...(isFinal ? { final: true } : {}) }
+}
+
+/** The rest that a `Failure` asks for before another attempt, in milliseconds; undefined when nothing sensible was asked for. */
+export function retryAfterOf(thrown: unknown): number | undefined {
+  const asked = isFailure(thrown) ? property(thrown, 'retryAfterMs') : undefined
+  return typeof asked === 'number' && asked >= 0 && Number.isFinite(asked) ? asked : undefined
+}
+
+/**
+ * What was thrown, made safe for code that reads errors the usual way: the value itself when it can be read, else an error with
+ * what could be read of it. Call this where user code throws into the engine.
+ */
+export function readableError(thrown: unknown): unknown {
+  if (isReadable(thrown, errorBounds.causes)) return thrown
+  const { code, message, name, details, stack } = toStoredError(thrown)
+  if (isFailure(thrown)) {
+    const retryAfterMs = retryAfterOf(thrown)
+    return new Failure(message, {
+      code,
+      retry: property(thrown, 'retry') !== false,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      details,
+    })
+  }
+  if (isErrand(thrown)) return new ErrandError(code as ErrorCode, message, { ...(details as object | undefined) })
+  const error = new Error(message)
+  // A system code that a retry policy may name.
+  const kept = { name, stack, code: systemCode(thrown) }
+  for (const [key, value] of Object.entries(kept)) {
+    if (value !== undefined) Object.defineProperty(error, key, { value, configurable: true, writable: true })
+  }
+  return error
+}
+
+/** What was thrown as text for a log, with its stack. Unlike `console.error(error)`, this never throws. */
+export function describeError(thrown: unknown): string {
+  try {
+    return inspect(thrown)
+  } catch {
+    const { code, message, stack } = toStoredError(thrown)
+    return stack ?? `${code}: ${message}`
+  }
+}
+
+/** The text of what was thrown: the message of an error, else what `String` makes of it. */
+export function messageOf(thrown: unknown): string {
+  const text = attempt(() => {
+    const { message, name } = (isObject(thrown) ? thrown : {}) as Partial<Error>
+    if (isError(thrown)) return String(message || name || 'Error')
+    return typeof message === 'string' && message !== '' ? message : String(thrown)
+  })
+  return storableText(text ?? 'an object that has no text')
+}
+
+function codeOf(thrown: unknown): string | undefined {
+  if (!isErrand(thrown) && !isFailure(thrown)) return systemCode(thrown)
+  const code = property(thrown, 'code')
+  return typeof code === 'string' ? storable(code, errorBounds.name) : undefined
+}
+
+/** The word that Node and many libraries put beside an error's text (`ECONNRESET`, `ERR_INVALID_URL`): a policy may name it. */
+function systemCode(thrown: unknown): string | undefined {
+  const code = isError(thrown) ? property(thrown, 'code') : undefined
+  return typeof code === 'string' && /^E[A-Z][A-Z0-9_]{1,60}$/.test(code) ? code : undefined
+}
+
+interface CauseBounds {
+  message: number
+  /** How many causes below this one are kept. */
+  causes: number
+  /** Errors above this one: a chain that leads back ends there. */
+  seen: Set<unknown>
+}
+
+function causeOf(thrown: unknown, { message, causes, seen }: CauseBounds): StoredCause {
+  const text = clipped(messageOf(thrown), message)
+  if (!isError(thrown)) return { message: text }
+  const [name, code, below] = [property(thrown, 'name'), property(thrown, 'code'), property(thrown, 'cause')]
+  const stack = stackOf(thrown)
+  seen.add(thrown)
+  const isKept = causes > 0 && !hintsOf(thrown)?.withoutCause
+  const hasCause = isKept && below !== undefined && below !== null && !seen.has(below)
+  return {
+    message: text,
+    ...(typeof name === 'string' && name !== '' ? { name: storable(name, errorBounds.name) } : {}),
+    ...(typeof code === 'string' && code !== '' ? { code: storable(code, errorBounds.name) } : {}),
+    ...(stack === undefined ? {} : { stack }),
+    ...(hasCause
+      ? { cause: withErrors(below, causeOf(below, { message: errorBounds.causeMessage, causes: causes - 1, seen })) }
+      : {}),
+  }
+}
+
+/** Node's own network errors say everything in the errors of an AggregateError, which may itself be a cause. */
+function withErrors(thrown: unknown, cause: StoredCause): StoredCause {
+  const details = aggregated(thrown)
+  return details === undefined ? cause : { ...cause, details }
+}
+
+/** The frames count: a long message, which the stack repeats, gives way to them. */
+function stackOf(thrown: unknown): string | undefined {
+  const stack = property(thrown, 'stack')
+  if (typeof stack !== 'string' || stack === '') return undefined
+  const frames = stack.length > errorBounds.stack ? stack.indexOf('\n    at ') : -1
+  if (frames < 0) return storable(stack, errorBounds.stack)
+  return storable(
+    `${clipped(stack.slice(0, frames), errorBounds.causeMessage)}${stack.slice(frames)}`,
+    errorBounds.stack,
+  )
+}
+
+function detailsOf(thrown: unknown): unknown {
+  if (!isErrand(thrown) && !isFailure(thrown)) return aggregated(thrown)
+  const details = property(thrown, 'details')
+  return details === undefined ? undefined : boundedJson(details, errorBounds.details)
+}
+
+function aggregated(thrown: unknown): { errors: StoredCause[] } | undefined {
+  const errors = isError(thrown) ? property(thrown, 'errors') : undefined
+  const listed = attempt(() => (Array.isArray(errors) ? Array.from(errors.slice(0, errorBounds.errors)) : []))
+  if (listed === undefined || listed.length === 0) return undefined
+  return {
+    errors: listed.map((error) => {
+      const bounds = { message: errorBounds.causeMessage, causes: 0, seen: new Set() }
+      const { stack: _stack, ...brief } = causeOf(error, bounds)
+      return brief
+    }),
+  }
+}
+
+type Undetailed = Omit<StoredError, 'details' | 'final'>
+
+/** JSON may write one character as six (`\u0001`), so bounds in characters do not bound the text by themselves. */
+function fitted(error: Undetailed): Undetailed {
+  const { cause, stack: _stack, ...bare } = error
+  const smaller: Array<() => Undetailed> = [
+    () => error,
+    () => (cause === undefined ? error : { ...error, cause: withoutStacks(cause) }),
+    () => {
+      const { cause: _cause, ...causeless } = error
+      return causeless
+    },
+    () => bare,
+  ]
+  for (const shrink of smaller) {
+    const smallerError = shrink()
+    if (JSON.stringify(smallerError).length <= errorBounds.rest) return smallerError
+  }
+  return { ...bare, message: clipped(bare.message, errorBounds.message / 2) }
+}
+
+function withoutStacks({ stack: _stack, cause, ...rest }: StoredCause): StoredCause {
+  return cause === undefined ? rest : { ...rest, cause: withoutStacks(cause) }
+}
+
+const storable = (text: string, most: number): string => storableText(clipped(text, most))
+
+// ── safe reads ──
+
+/** What `read` returns; undefined when it throws. */
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function'
+}
+
+function property(value: unknown, key: string): unknown {
+  return isObject(value) ? attempt(() => (value as Record<string, unknown>)[key]) : undefined
+}
+
+/** Also true for an error of another realm, which is no `instanceof` this one's Error. */
+function isError(value: unknown): boolean {
+  return types.isNativeError(value) || isErrand(value) || attempt(() => value instanceof Error) === true
+}
+
+function isErrand(value: unknown): boolean {
+  return ErrandError.isInstance(value)
+}
+
+function isFailure(value: unknown): boolean {
+  return attempt(() => value instanceof Failure) === true
+}
+
+const readByTheEngine = ['name', 'code', 'stack', 'details', 'retry', 'retryAfterMs'] as const
+
+/** Everything that the engine reads of errors can be read, and has a text. */
+function isReadable(thrown: unknown, causes: number): boolean {
+  if (!isObject(thrown)) return true
+  const hasRead = attempt(() => {
+    for (const key of readByTheEngine) void (thrown as Record<string, unknown>)[key]
+    const { message, cause } = thrown as { message?: unknown; cause?: unknown }
+    void `${(thrown instanceof Error ? message : thrown) as string}`
+    return causes === 0 || isReadable(cause, causes - 1)
+  })
+  return hasRead === true
+}

@@ -1,0 +1,263 @@
+// Whatever an executor, a call, an ability or a handler throws, it harms its own task only: the failure is stored, the slot comes
+// back, the engine closes. A rejection that nobody handles would fail these tests by itself: vitest reports it.
+import { describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
+import { defineAbility } from '../../src/bus/ability.ts'
+import { ErrandError, Failure } from '../../src/errors.ts'
+import { defineExecutor } from '../../src/executor.ts'
+import { hostileErrors, revokedProxy, withThrowingGetter } from '../thrown-values.ts'
+import { aborted, createWorld, gate, type WorkFunction } from './world.ts'
+
+const hostile = Object.entries(hostileErrors)
+const broken = (make: () => unknown) =>
+  defineAbility({
+    id: 'test:broken',
+    description: 'Throws.',
+    input: z.object({}),
+    output: z.string(),
+    handle: () => {
+      throw make()
+    },
+  })
+
+/** Runs a bad task and a good one in one slot, and closes the engine. */
+async function failing(work: WorkFunction, make: () => unknown) {
+  const world = await createWorld((task, run) => (task.input === 'good' ? 'fine' : work(task, run)), {
+    maxConcurrent: 1,
+    abilities: [broken(make)],
+  })
+  const [bad, good] = await world.engine.create([{ executor: 'work' }, { executor: 'work', input: 'good' }])
+  const outcome = await world.engine.settled(bad as { id: string })
+  expect(await world.engine.result(good as { id: string })).toBe('fine')
+  expect(world.engine.status.get().context.slots.used).toBe(0)
+  const { id } = bad as { id: string }
+  const [task, runs, calls] = [await world.engine.get(id), await world.engine.runs(id), await world.engine.calls(id)]
+  await world.engine.close()
+  expect(world.errors).toEqual([])
+  expect(outcome.status).toBe('failed')
+  return { task, runs, calls }
+}
+
+describe.each(hostile)('%s', (_what, make) => {
+  it('that an executor throws fails its task, and no other', async () => {
+    const { task, runs } = await failing(() => Promise.reject(make()), make)
+    expect(task?.error).toMatchObject({ code: expect.any(String), message: expect.any(String) })
+    expect(runs[0]?.error).toEqual(task?.error)
+  })
+
+  it('that the function of a call throws fails the call, after as many tries as its policy says', async () => {
+    let tries = 0
+    const { task, calls } = await failing(
+      (_task, run) =>
+        run.call(
+          'throws',
+          () => {
+            tries++
+            throw make()
+          },
+          { retry: { maxAttempts: 2, backoffMs: 0 } },
+        ),
+      make,
+    )
+    expect(tries).toBe(2)
+    expect(calls).toMatchObject([{ name: 'throws', status: 'failed', error: { message: expect.any(String) } }])
+    expect(task?.error?.message).toBe(calls[0]?.error?.message)
+  })
+
+  it('that an ability throws fails the call of it', async () => {
+    const { calls } = await failing((_task, run) => run.invoke('test:broken', {}), make)
+    expect(calls).toMatchObject([{ name: 'test:broken', status: 'failed', error: { message: expect.any(String) } }])
+  })
+
+  it('that an ability throws leaves the bus as an error that names the ability', async () => {
+    const world = await createWorld(() => 'unused', { abilities: [broken(make)] })
+    const error = await world.engine.bus.call('test:broken', {}).catch((thrown: unknown) => thrown)
+    expect(ErrandError.isInstance(error)).toBe(true)
+    expect((error as ErrandError).details).toMatchObject({ abilityId: 'test:broken' })
+    const spoken = await world.engine.bus
+      .invoke('test:broken')('{}')
+      .catch((thrown: unknown) => thrown)
+    expect(ErrandError.isInstance(spoken)).toBe(true)
+  })
+
+  it('that a subscriber throws reaches the reporter as an error that can be read', async () => {
+    const heard = gate()
+    const world = await createWorld(() => 'done')
+    world.onError(() => heard.resolve())
+    world.engine.subscribe('task.completed', () => {
+      throw make()
+    })
+    await world.engine.result(await world.engine.create({ executor: 'work' }))
+    await heard.promise
+    const [error] = world.errors
+    expect(() => (error instanceof Error ? `${error.stack} ${error.message}` : String(error))).not.toThrow()
+    await world.engine.close()
+  })
+})
+
+describe('A hostile error', () => {
+  it('of an executor is retried by the code that could be read of it', async () => {
+    let runs = 0
+    const world = await createWorld(() => {
+      if (++runs === 2) return 'done'
+      throw withThrowingGetter(Object.assign(new Error('x'), { code: 'ECONNRESET' }), 'stack')
+    })
+    const task = await world.engine.create({ executor: 'work', retry: { maxAttempts: 2, on: ['ECONNRESET'] } })
+    expect(await world.engine.result(task)).toBe('done')
+  })
+
+  it('of an executor whose run has timed out changes nothing about that', async () => {
+    const world = await createWorld(
+      async (_task, run) => {
+        await aborted(run.signal)
+        throw revokedProxy()
+      },
+      { maxConcurrent: 1 },
+    )
+    const task = await world.engine.create({ executor: 'work', timeoutMs: 10 })
+    expect(await world.engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'TIMEOUT' } })
+    await world.told(task.id, 'run.closed')
+    expect(world.engine.status.get().context.slots.used).toBe(0)
+    expect(world.errors).toEqual([])
+  })
+
+  it('of a call that has timed out, and of one that nobody awaits, harms nobody', async () => {
+    const world = await createWorld(async (_task, run) => {
+      void run.call('floats', () => Promise.reject(revokedProxy()))
+      await run.call(
+        'late',
+        { at: 1 },
+        async (_params, { signal }) => {
+          await aborted(signal)
+          throw revokedProxy()
+        },
+        { timeoutMs: 10 },
+      )
+    })
+    const task = await world.engine.create({ executor: 'work' })
+    expect(await world.engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'TIMEOUT' } })
+    expect(world.errors).toEqual([])
+  })
+
+  it('of a signal with which an invocation is aborted leaves the bus in words', async () => {
+    const world = await createWorld(() => 'unused')
+    const signal = AbortSignal.abort(revokedProxy())
+    await expect(world.engine.bus.call('task:list', {}, { signal })).rejects.toMatchObject({
+      details: { aborted: true },
+    })
+  })
+
+  it('that a reporter throws about another one is printed, and both are', async () => {
+    const print = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const printed = gate()
+    print.mockImplementation((text: unknown) => text === 'errand:' && printed.resolve())
+    const world = await createWorld(() => 'done', {
+      onError: () => {
+        throw revokedProxy()
+      },
+    })
+    world.engine.subscribe('task.completed', () => {
+      throw withThrowingGetter(new Error('x'), 'stack')
+    })
+    await world.engine.result(await world.engine.create({ executor: 'work' }))
+    await printed.promise
+    await world.engine.close()
+    const lines = print.mock.calls
+    print.mockRestore()
+    expect(lines.map(([text]) => text)).toEqual(['errand: onError threw', 'errand:'])
+    expect(lines.every(([, error]) => typeof error === 'string')).toBe(true)
+  })
+
+  it('of the schema of an executor is a refusal', async () => {
+    const input = z.string().refine(() => {
+      throw revokedProxy()
+    })
+    const world = await createWorld(defineExecutor({ input, run: async () => 'unused' }) as never)
+    await expect(world.engine.create({ executor: 'work', input: 'x' } as never)).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: expect.stringContaining('the schema of work threw'),
+    })
+  })
+})
+
+describe('The stack of an error', () => {
+  const cause = () => new RangeError('below')
+  const work: WorkFunction = async (task, run) => {
+    if (task.input !== 'parent') {
+      return run.call('breaks', () => {
+        throw new Failure('out of paper', { code: 'PAPER', details: { tray: 2 }, cause: cause() })
+      })
+    }
+    const child = await run.spawn({ executor: 'work' } as never)
+    const [outcome] = (await run.wait([child], { settled: true })) as unknown[]
+    return outcome
+  }
+
+  it('is in the rows of the task, its run and its call, with the class and the cause', async () => {
+    const world = await createWorld(work)
+    const { id } = await world.engine.create({ executor: 'work' })
+    await world.engine.settled(id)
+    const record = {
+      code: 'PAPER',
+      message: 'out of paper',
+      name: 'Failure',
+      details: { tray: 2 },
+      stack: expect.stringContaining('hostile-errors.test.ts'),
+      cause: { name: 'RangeError', message: 'below', stack: expect.stringContaining('hostile-errors.test.ts') },
+    }
+    expect((await world.engine.get(id))?.error).toEqual(record)
+    expect((await world.engine.runs(id)).map(({ error }) => error)).toEqual([record])
+    expect((await world.engine.calls(id)).map(({ error }) => error)).toEqual([record])
+  })
+
+  it('reaches no event, no outcome, no waiting task and no ability that a model may call', async () => {
+    const world = await createWorld(work)
+    const { engine } = world
+    const parent = await engine.create({ executor: 'work', input: 'parent' })
+    const outcome = { status: 'failed', error: { code: 'PAPER', message: 'out of paper', details: { tray: 2 } } }
+    expect(await engine.result(parent)).toEqual(outcome)
+    const [child] = await engine.children(parent)
+    const { id } = child as { id: string }
+    expect(await engine.settled(id)).toEqual(outcome)
+    const events: unknown[] = []
+    for await (const item of engine.stream(id)) events.push(item)
+    const told: unknown[] = [
+      events,
+      await engine.messages(id),
+      (await engine.calls(parent)).map(({ result }) => result),
+    ]
+    for (const ability of ['task:get', 'task:show', 'task:calls', 'task:runs', 'task:context', 'ldg:task:get']) {
+      told.push(await engine.bus.call(ability, { taskId: id }))
+    }
+    told.push(await engine.bus.call('task:rows', { ids: [id] }), await engine.bus.call('task:list', {}))
+    told.push((await world.told(id, 'task.failed')).data)
+    expect(JSON.stringify(told)).toContain('out of paper')
+    expect(JSON.stringify(told)).not.toMatch(/hostile-errors\.test\.ts|"stack"|below/)
+  })
+
+  it('is restored where a repeated run meets the failure again, with the class and the cause', async () => {
+    const met: unknown[] = []
+    const world = await createWorld(async (_task, run) => {
+      const error = await run
+        .call('breaks', () => {
+          throw new TypeError('fetch failed', { cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }) })
+        })
+        .catch((thrown: unknown) => thrown)
+      met.push(error)
+      await run.sleep(1)
+      return 'done'
+    })
+    await world.engine.result(await world.engine.create({ executor: 'work' }))
+    expect(met[0]).toBeInstanceOf(TypeError)
+    expect(met[1]).toMatchObject({
+      code: 'CALL_FAILED',
+      message: 'fetch failed',
+      cause: {
+        name: 'TypeError',
+        message: 'fetch failed',
+        stack: expect.stringContaining('hostile-errors.test.ts'),
+        cause: { message: 'refused', code: 'ECONNREFUSED' },
+      },
+    })
+  })
+})
