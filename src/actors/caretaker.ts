@@ -23,7 +23,7 @@ export interface CaretakerOptions {
   chance(): number
   /** Undefined where only another engine has the executor, and with it the policy. */
   retryOf(task: TaskRecord): RetryPolicy | undefined
-  reclaim(call: CallRecord): Promise<void>
+  reclaim(calls: readonly CallRecord[]): Promise<void>
   /** Called at each look around: what others may have set free is taken up at the latest now. */
   looked(): void
   /** Called when families have left the ledger by the retention: no event tells of it. */

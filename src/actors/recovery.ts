@@ -12,8 +12,8 @@ export interface RecoveryHost {
   readonly instanceId: string
   readonly maxCrashes: number
   moment(): Moment
-  /** Ends what a call in progress left running outside of the dead process; resolves when it is gone. */
-  reclaim(call: CallRecord): Promise<void>
+  /** Ends what calls left running outside of the dead process; resolves when it is gone. */
+  reclaim(calls: readonly CallRecord[]): Promise<void>
   report(error: unknown, context: Record<string, unknown>): void
 }
 
@@ -58,5 +58,5 @@ async function reclaimAll(host: RecoveryHost, instanceId: string): Promise<void>
     }
     return found
   })
-  await Promise.all(calls.map((call) => host.reclaim(call)))
+  await host.reclaim(calls)
 }

@@ -5,8 +5,9 @@ import { type Clock, systemClock } from '../clock.ts'
 import { Failure } from '../errors.ts'
 import { type CallContext, defineExecutor, type Executor, type ExecutorTask, type Run } from '../executor.ts'
 import { abbreviated, type Exit, gateCommand } from './command.ts'
-import { callIdVariable, commandEnvironment } from './command-environment.ts'
+import { commandEnvironment } from './command-environment.ts'
 import { type CommandOutput, createCommandOutput, endOfText } from './command-output.ts'
+import { markOf } from './process-mark.ts'
 
 const shellInput = z.strictObject({
   /** The command, for the shell. */
@@ -98,7 +99,7 @@ async function runCommand(
     cwd: input.cwd,
     environment: commandEnvironment(input.env ?? {}, identity, await run.dependencies()),
     stdin: input.stdin,
-    mark: `${callIdVariable}=${context.callId}`,
+    mark: markOf(context.callId),
     output,
     killGraceMs: options.killGraceMs ?? 2000,
     clock: options.clock ?? systemClock,
