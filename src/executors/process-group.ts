@@ -31,6 +31,9 @@ const longestPauseMs = 100
 /** The pause between two looks at what `killWaitMs` after KILL still runs, or while the process table cannot be read. */
 const rarePauseMs = 1_000
 
+/** How often is looked for what the processes that are stopped have started, before they are killed. */
+const mostLooksAtOnce = 5
+
 // 0, 1 and -1 would address our own group, init and everybody.
 const processGroupSchema = z.object({ pgid: z.int().min(2), startedAt: z.string().min(1), mark: z.string().min(3) })
 
@@ -66,15 +69,24 @@ export async function terminate(group: ProcessGroup, options: EndOptions): Promi
   await end(group, new ProcessSearch({ processTable, trusted: true }), options, true)
 }
 
-/** Kills commands that the caller knows to be his, and does not wait for their ends. */
+/**
+ * Kills commands that the caller knows to be his, and does not wait for their ends. They are stopped first: a process that just
+ * forks or leaves its group would escape a single signal, and the first death would be noticed before a second one.
+ */
 export async function killAtOnce(
   groups: readonly ProcessGroup[],
   processTable: ProcessTable = systemProcessTable,
 ): Promise<void> {
   if (groups.length === 0) return
-  for (const found of await new ProcessSearch({ processTable, trusted: true }).find(groups)) {
-    send('SIGKILL', membersOf(found), found)
+  const search = new ProcessSearch({ processTable, trusted: true })
+  const stopped = new Set<number>()
+  for (let look = 1; look <= mostLooksAtOnce; look++) {
+    const found = await search.find(groups)
+    const fresh = found.flatMap((each) => send('SIGSTOP', membersOf(each), each, stopped))
+    if (fresh.length === 0) break
+    for (const address of fresh) stopped.add(address)
   }
+  for (const address of stopped) sendTo(address, 'SIGKILL')
 }
 
 /**

@@ -37,7 +37,10 @@ export type ShellInput = z.input<typeof shellInput>
 export type ShellResult = z.output<typeof shellResult>
 
 export interface ShellOptions {
-  /** How long a command may take to end when it is asked to (TERM), before it is made to (KILL), in milliseconds. Default 2000. */
+  /**
+   * How long a command may take to end when it is asked to (TERM), before it is made to (KILL), in milliseconds. Its run is closed
+   * after it has ended, however short `abortGraceMs` is. Default 2000.
+   */
   killGraceMs?: number
   /** Path or URL of the ledger, for commands that talk to their own engine (`ERRAND_LEDGER`). Default: not told. */
   ledger?: string

@@ -2,6 +2,8 @@
 // somebody else's. Every process started here is ended by the test that started it.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
@@ -25,27 +27,24 @@ import {
 
 const onLinux = process.platform === 'linux'
 const started: ChildProcess[] = []
+const marked: string[] = []
 let marks = 0
 
 /** Starts a script as a group of its own; resolves when it has printed its first line. It may go on with `read`. */
 async function startGroup(script: string, environment: Record<string, string> = {}) {
   const mark = `ERRAND_CALL_ID=call-${process.pid}-${marks++}`
   const env = { ...process.env, ERRAND_CALL_ID: mark.split('=')[1], ...environment }
-  const leader = spawn('/bin/sh', ['-c', script], { detached: true, stdio: ['pipe', 'pipe', 'inherit'], env })
+  const leader = spawn('/bin/sh', ['-c', script], { detached: true, stdio: ['pipe', 'pipe', 'ignore'], env })
   started.push(leader)
-  const [line] = (await once(createInterface(leader.stdout!), 'line')) as [string]
+  marked.push(mark)
+  const lines = createInterface(leader.stdout!)[Symbol.asyncIterator]()
+  const nextLine = async () => (await lines.next()).value as string
+  const line = await nextLine()
   const group = await describeProcessGroup(leader.pid!, mark)
-  return { leader, line, group: group! }
+  return { leader, line, nextLine, group: group! }
 }
 
 const reclaim = async (trace: CommandTrace, options?: Partial<EndOptions>) => (await reclaimAll([trace], options))[0]
-
-/** The next lines that a group prints after its first. */
-async function linesOf(leader: ChildProcess, count: number): Promise<string[]> {
-  const lines: string[] = []
-  for await (const line of createInterface(leader.stdout!)) if (lines.push(line) === count) break
-  return lines
-}
 
 /** More than a pid can be: whoever signals it reaches nobody. */
 const noPid = 2 ** 22 + 1
@@ -84,7 +83,12 @@ async function isRunning(pid: number): Promise<boolean> {
   return entry !== undefined && !entry.zombie
 }
 
-afterEach(() => {
+afterEach(async () => {
+  // What has left its session, should a test have failed to end it.
+  await reclaimAll(
+    marked.splice(0).map((mark) => ({ mark })),
+    { graceMs: 0 },
+  )
   for (const { pid } of started.splice(0)) {
     try {
       process.kill(-pid!, 'SIGKILL')
@@ -157,18 +161,16 @@ describe('terminate', () => {
   })
 
   it.runIf(onLinux)('asks an engine inside the command, and leaves it to end its own commands', async () => {
-    const { group, leader } = await startGroup(engineInside('trap "kill -9 $inner; echo engine; exit" TERM'))
-    const lines = linesOf(leader, 1)
+    const { group, nextLine } = await startGroup(engineInside('trap "kill -9 $inner; echo engine; exit" TERM'))
     await terminate(group, { graceMs: 5000 })
-    expect(await lines).toEqual(['engine'])
+    expect(await nextLine()).toBe('engine')
     expect(await isAlive(group)).toBe(false)
   })
 
   it.runIf(onLinux)('asks the commands of an engine inside the command when that has gone', async () => {
-    const { group, leader } = await startGroup(engineInside(':'))
-    const lines = linesOf(leader, 1)
+    const { group, nextLine } = await startGroup(engineInside(':'))
     await terminate(group, { graceMs: 5000 })
-    expect(await lines).toEqual(['command'])
+    expect(await nextLine()).toBe('command')
     expect(await isAlive(group)).toBe(false)
   })
 
@@ -180,9 +182,11 @@ describe('terminate', () => {
 
   /** A command that starts another as an engine would: with a call id and a session of its own. */
   function engineInside(first: string): string {
-    const inner = 'trap "echo command; exit" TERM; echo ready; while :; do sleep 0.1; done'
+    const fifo = join(tmpdir(), `errand-test-${process.pid}-${marks}`)
+    const inner = `trap "echo command; exit" TERM; read -r go < ${fifo}; rm ${fifo}; echo ready; while :; do sleep 0.1; done`
     const variables = 'ERRAND_OUTER_CALL_IDS="$ERRAND_CALL_ID" ERRAND_CALL_ID=call-inner'
-    return `${variables} setsid sh -c '${inner}' & inner=$!; ${first}; while :; do sleep 0.1; done`
+    // The command says that it is ready when the engine is: both have set their traps then.
+    return `mkfifo ${fifo}; ${variables} setsid sh -c '${inner}' & inner=$!; ${first}; echo go > ${fifo}; while :; do sleep 0.1; done`
   }
 
   it('waits for what even KILL does not end as long as it runs, looking rarely', async () => {
@@ -263,12 +267,12 @@ describe('reclaim', () => {
 
   it.runIf(onLinux)('leaves those alone who only share a group with a process of the command', async () => {
     const mark = 'ERRAND_CALL_ID=call-borrowed'
-    const script = `env ${mark} sleep 1000 & echo $!; sleep 1000 & echo $!; wait`
+    const script = `sleep 1000 & echo $!; env ${mark} sh -c 'echo $$; sleep 1000' & wait`
     const stranger = await startGroup(script)
-    const [other] = await linesOf(stranger.leader, 1)
+    const borrower = await stranger.nextLine()
     expect(await reclaim({ mark })).toBe('ended')
-    expect(await isRunning(Number(stranger.line))).toBe(false)
-    expect(await isRunning(Number(other))).toBe(true)
+    expect(await isRunning(Number(borrower))).toBe(false)
+    expect(await isRunning(Number(stranger.line))).toBe(true)
     expect(await isRunning(stranger.leader.pid!)).toBe(true)
   })
 
