@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createEngine } from '../../src/engine.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { Failure } from '../../src/errors.ts'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
@@ -483,4 +484,26 @@ describe('when the engine dies', () => {
       expect(await isAlive(group)).toBe(false)
     },
   )
+
+  it.runIf(onLinux)('the next one ends what has a session of its own before it runs the command again', async () => {
+    const { folder } = setup()
+    const again = 'if [ -e ran ]; then grep -qs "State:.[^Z]" /proc/$(cat pid)/status && exit 1; exit 0; fi'
+    const run = `${again}; mkfifo fifo; ${daemon('fifo')} & cat fifo > pid; touch ran; sleep 1000`
+    const script = `
+      import { createEngine } from '${root}/src/engine.ts'
+      import { shell } from '${root}/src/executors/shell.ts'
+      const engine = await createEngine({ ledger: '${folder}/ledger.db', executors: { shell } })
+      const input = { run: ${JSON.stringify(run)}, shell: '/bin/sh', cwd: '${folder}' }
+      await engine.create({ executor: 'shell', input })
+    `
+    const node = join(root, 'node_modules/.bin/node')
+    const first = spawn(node, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'ignore', 'inherit'] })
+    engines.push(first)
+    await vi.waitFor(() => expect(existsSync(`${folder}/ran`)).toBe(true), { timeout: 10_000 })
+    await kill(first)
+    await using engine = await createEngine({ ledger: `${folder}/ledger.db`, executors: { shell } })
+    const { tasks } = await engine.list()
+    expect(await engine.settled(tasks[0]!.id)).toMatchObject({ status: 'completed' })
+    expect(await isRunning(Number(readFileSync(`${folder}/pid`, 'utf8')))).toBe(false)
+  })
 })
