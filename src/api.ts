@@ -105,7 +105,11 @@ export interface EngineOptions<E extends Executors = Executors> {
   leaseMs?: number
   /** Runs in a row that may die with nothing recorded before the task fails as `POISONED`. Default 3. */
   maxCrashes?: number
-  /** How long an executor may ignore its aborted signal before it loses its slot, in milliseconds. Default 5000. */
+  /**
+   * How long an executor and the functions of its calls may ignore their aborted signal before the run is closed and the slot is
+   * free, in milliseconds. It does not bound commands: these are killed after `killGraceMs`, and the run is closed after they have
+   * ended. Default 5000.
+   */
   abortGraceMs?: number
   /** How long `close` waits for calls in flight, in milliseconds; what takes longer is interrupted. Default 5000. */
   shutdownTimeoutMs?: number

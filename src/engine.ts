@@ -14,7 +14,8 @@ import { type Clock, systemClock } from './clock.ts'
 import type { CallRecord } from './entities/call.ts'
 import { ErrandError } from './errors.ts'
 import { createAgents } from './executors/agent/agents.ts'
-import { processGroupOf, reclaim } from './executors/process-group.ts'
+import { processGroupOf, reclaimAll } from './executors/process-group.ts'
+import { markOf } from './executors/process-mark.ts'
 import { createRandomIds, type Ids } from './ids.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import { openLedger } from './ledger/open-ledger.ts'
@@ -193,11 +194,14 @@ async function embedOnBus(bus: Bus, texts: readonly string[]): Promise<unknown> 
   )
 }
 
-/** Ends the commands that a call in progress left running when its process died. */
-async function reclaimProcesses(call: CallRecord): Promise<'ended' | 'unproven'> {
-  const group = processGroupOf(call.details)
-  const outcome = group === undefined || group === null ? 'gone' : await reclaim(group)
-  return outcome === 'unproven' ? 'unproven' : 'ended'
+/**
+ * Ends the commands that calls left running when their process died. Resolves with the calls whose processes, if they are
+ * theirs, still run; rejects when one is provably theirs and cannot be ended.
+ */
+async function reclaimProcesses(calls: readonly CallRecord[]): Promise<CallRecord[]> {
+  // The details of a call that failed may no longer name its group; its processes show its id all the same.
+  const outcomes = await reclaimAll(calls.map(({ id, details }) => processGroupOf(details) ?? { mark: markOf(id) }))
+  return calls.filter((_call, index) => outcomes[index] === 'unproven')
 }
 
 /** A task with its whole conversation, for memory. */

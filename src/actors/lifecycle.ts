@@ -41,8 +41,8 @@ export interface LifecycleParts {
   modelIdOf: RunHost['modelIdOf']
   draft: RunHost['draft']
   treeLimits: RunHost['treeLimits']
-  /** Ends what a call in progress left running outside of a dead process. */
-  reclaim(call: CallRecord): Promise<'ended' | 'unproven'>
+  /** Ends what calls left running outside of a dead process; resolves with those whose processes cannot be told from foreign ones. */
+  reclaim(calls: readonly CallRecord[]): Promise<CallRecord[]>
   /** A task as memory gets it. */
   portrait: MemoryArchiveOptions['portrait']
   /** Which abilities of memory get what has ended. */
@@ -307,11 +307,10 @@ export class Lifecycle {
   }
 
   async #reclaim(calls: readonly CallRecord[]): Promise<void> {
-    for (const call of calls) {
-      if ((await this.#parts.reclaim(call)) === 'ended') continue
+    for (const { id, taskId } of await this.#parts.reclaim(calls)) {
       this.report(
-        new Error(`A process group of call ${call.id} may still be running: it could not be told from a foreign one.`),
-        { callId: call.id, taskId: call.taskId },
+        new Error(`A process group of call ${id} may still be running: it could not be told from a foreign one.`),
+        { callId: id, taskId },
       )
     }
   }

@@ -2,6 +2,7 @@
 // runs on another host, by its lease. A step judges that and ends its runs, then its commands are ended, then a step closes the runs:
 // only now may something else run for these tasks. An engine that shows up in between keeps what it has.
 import type { CallRecord } from '../entities/call.ts'
+import type { InstanceRecord } from '../entities/instance.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Moment } from '../steps/moment.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
@@ -23,18 +24,21 @@ export async function recoverDead(host: RecoveryHost): Promise<void> {
   // Leases are judged as of the moment the look began: if this engine is held up in the middle of it, so are perhaps the others.
   const { at } = host.moment()
   const instances = await host.ledger.read((tx) => tx.instance.open())
-  for (const { id, leaseUntil } of instances) {
-    if (id === host.instanceId) continue
+  const others = instances.filter(({ id }) => id !== host.instanceId)
+  // Side by side: the commands of one may take seconds to end.
+  await Promise.all(others.map((instance) => recoverIfLost(instance, at, host)))
+}
+
+async function recoverIfLost({ id, leaseUntil }: InstanceRecord, at: number, host: RecoveryHost): Promise<void> {
+  try {
     const alive = await host.ledger.isAlive(id)
-    if (alive && !(host.mayJudgeLeases && leaseUntil <= at)) continue
-    try {
-      const closed = await takeUp({ instanceId: id, reason: 'interrupted', onlyIfSilentAt: alive ? at : null }, host)
-      // The lock of one that hangs stays its own: it may come back, and must be known to live.
-      if (closed && !alive) host.ledger.discharge(id)
-    } catch (error) {
-      // Left as it is: nothing of it runs again until it can be recovered.
-      host.report(error, { doing: 'recover', instance: id })
-    }
+    if (alive && !(host.mayJudgeLeases && leaseUntil <= at)) return
+    const closed = await takeUp({ instanceId: id, reason: 'interrupted', onlyIfSilentAt: alive ? at : null }, host)
+    // The lock of one that hangs stays its own: it may come back, and must be known to live.
+    if (closed && !alive) host.ledger.discharge(id)
+  } catch (error) {
+    // Left as it is: nothing of it runs again until it can be recovered.
+    host.report(error, { doing: 'recover', instance: id })
   }
 }
 

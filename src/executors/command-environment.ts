@@ -2,9 +2,8 @@
 // its way back to its task and to the results it comes after. Bounded, because the kernel refuses to start a program with more.
 import type { Task } from '../entities/task.ts'
 import { startOfText } from './command-output.ts'
+import { markVariables } from './process-mark.ts'
 
-/** The variable that marks every process of a call; recovery finds orphans by it. */
-export const callIdVariable = 'ERRAND_CALL_ID'
 const resultPrefix = 'ERRAND_RESULT_'
 
 /** Longest value of one result, in bytes: Linux takes 128 KiB for `NAME=value`. */
@@ -29,7 +28,7 @@ export function commandEnvironment(
     ...withoutResults(process.env),
     ...own,
     ERRAND_TASK_ID: identity.taskId,
-    [callIdVariable]: identity.callId,
+    ...markVariables(identity.callId, process.env),
     ...(identity.ledger === undefined ? {} : { ERRAND_LEDGER: identity.ledger }),
     ...resultVariables(dependencies),
   }

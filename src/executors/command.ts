@@ -1,5 +1,5 @@
 // A shell command as a process group behind a gate: the group exists and can be noted durably before the command does
-// anything; if its engine dies before it says go, nothing runs. Its end is the end of the whole group. Knows no engine.
+// anything; if its engine dies before it says go, nothing runs. Its end is the end of all that it started. Knows no engine.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { constants as fileModes } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
@@ -40,7 +40,8 @@ export interface Exit {
 export interface GatedCommand {
   readonly group: ProcessGroup
   /**
-   * Opens the gate. Resolves when nothing of the command runs any more, background processes included.
+   * Opens the gate. Settles only when nothing of the command runs any more, background processes included, however long that
+   * takes: a command that hangs inside the kernel is waited for.
    * @throws the signal's reason when it aborted while the command ran; the group has gone then, too.
    */
   start(signal: AbortSignal): Promise<Exit>
@@ -121,20 +122,16 @@ async function untilExit(
   signal: AbortSignal,
   end: () => Promise<void>,
 ): Promise<Exit | 'aborted'> {
-  const unkillable = Promise.withResolvers<never>()
   let aborted = false
   const abort = () => {
     aborted = true
-    end().catch(unkillable.reject)
+    void end()
   }
   if (signal.aborted) abort()
   else signal.addEventListener('abort', abort, { once: true })
-  try {
-    const exit = await Promise.race([exited, unkillable.promise])
-    return aborted ? 'aborted' : exit
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
+  const exit = await exited
+  signal.removeEventListener('abort', abort)
+  return aborted ? 'aborted' : exit
 }
 
 /** Passes on what the command prints; the function that it returns waits for the rest, though not for ever. */

@@ -1,19 +1,16 @@
-// What can be known of a process group and done to it, be it our own child or the orphan of an engine that died: describe,
-// look, end. Knows nothing of the engine. A pid alone names nobody, the kernel gives it away again: a group is known by
-// the start time of its leader, or by a mark in the environment of its members when the leader has gone.
+// What can be known of the processes of a command and done to them, be it our own child or the orphan of an engine that died:
+// describe, look, end. Knows nothing of the engine. A pid alone names nobody, the kernel gives it away again: a process is
+// known by its start time, or by a mark in its environment.
 import { z } from 'zod'
 import { type Clock, systemClock } from '../clock.ts'
+import { type CommandTrace, type Found, ProcessSearch } from './process-search.ts'
 import { type ProcessEntry, type ProcessTable, systemProcessTable } from './process-table.ts'
 import { pause } from './timed-wait.ts'
 
 /** A group as it is noted in the ledger. Its leader was started as the leader of a session too (`detached`). */
-export interface ProcessGroup {
-  /** Pid of the leader: the number of the group and of the session. */
+export interface ProcessGroup extends CommandTrace {
   pgid: number
-  /** Start time of the leader in the words of the kernel; only ever compared. */
   startedAt: string
-  /** `NAME=value` in the environment the group was started with, different for every group. */
-  mark: string
 }
 
 /** What came of a reclaim: nothing was left, it was ended, or what is there is not provably ours and was left alone. */
@@ -26,11 +23,16 @@ export interface EndOptions {
   processTable?: ProcessTable
 }
 
-/** How long a killed process may take to go: it must only leave the kernel call that it is in. */
-const killWaitMs = 10_000
+/** How long an orphan may take to go once it is killed, before its recovery is put off. */
+const killWaitMs = 2_000
 /** Pauses between two looks at the process table, growing from the first to the second. */
 const shortestPauseMs = 4
 const longestPauseMs = 100
+/** The pause between two looks at what `killWaitMs` after KILL still runs, or while the process table cannot be read. */
+const rarePauseMs = 1_000
+
+/** How often is looked for what the processes that are stopped have started, before they are killed. */
+const mostLooksAtOnce = 5
 
 // 0, 1 and -1 would address our own group, init and everybody.
 const processGroupSchema = z.object({ pgid: z.int().min(2), startedAt: z.string().min(1), mark: z.string().min(3) })
@@ -51,92 +53,162 @@ export async function describeProcessGroup(
   return { pgid: pid, startedAt: leader.startedAt, mark }
 }
 
-/** Whether any process of the group still runs. Zombies do not. */
+/** Whether any process of the command still runs, outside of its group too. Zombies do not. */
 export async function isAlive(group: ProcessGroup, processTable: ProcessTable = systemProcessTable): Promise<boolean> {
-  return (await look(group, processTable)).members.length > 0
+  const [found] = await new ProcessSearch({ processTable, trusted: true }).find([group])
+  return membersOf(found as Found).length > 0
 }
 
 /**
- * Ends a group that the caller knows to be his: TERM to all of it, KILL to what is left after `graceMs`. Resolves when
- * nothing of it runs any more, at once when nothing does.
- * @throws Error when even KILL does not help: a process of another user, or one that hangs inside the kernel.
+ * Ends a command that the caller knows to be his: TERM to all of it, KILL to what is left after `graceMs`. Resolves only when
+ * nothing of it runs any more, at once when nothing does. A process that even KILL does not end, because it hangs inside the
+ * kernel or belongs to another user, is waited for as long as it takes.
  */
 export async function terminate(group: ProcessGroup, options: EndOptions): Promise<void> {
-  if (await end(group, 'SIGTERM', options.graceMs, options)) return
-  if (await end(group, 'SIGKILL', killWaitMs, options)) return
-  throw new Error(
-    `Process group ${group.pgid} still runs ${killWaitMs} ms after SIGKILL. It hangs inside the kernel or belongs to another user.`,
-  )
+  const { processTable = systemProcessTable } = options
+  await end(group, new ProcessSearch({ processTable, trusted: true }), options, true)
 }
 
 /**
- * Ends a group that has outlived the engine that started it, and waits for its end. What carries its number without being
- * provably the same group is never touched.
+ * Kills commands that the caller knows to be his, and does not wait for their ends. They are stopped first: a process that just
+ * forks or leaves its group would escape a single signal, and the first death would be noticed before a second one.
  */
-export async function reclaim(group: ProcessGroup, options: Partial<EndOptions> = {}): Promise<Reclaimed> {
-  const processTable = options.processTable ?? systemProcessTable
-  const { leader, members } = await look(group, processTable)
-  if (members.length === 0) return 'gone'
-  // With the leader there, `look` has compared its start time. Without it one member must show the mark.
-  const proven = leader !== undefined || members.some((member) => processTable.hasMark(member.pid, group.mark))
-  if (!proven) return 'unproven'
-  await terminate(group, { graceMs: 500, ...options })
-  return 'ended'
+export async function killAtOnce(
+  groups: readonly ProcessGroup[],
+  processTable: ProcessTable = systemProcessTable,
+): Promise<void> {
+  if (groups.length === 0) return
+  const search = new ProcessSearch({ processTable, trusted: true })
+  const stopped = new Set<number>()
+  for (let look = 1; look <= mostLooksAtOnce; look++) {
+    const found = await search.find(groups)
+    const fresh = found.flatMap((each) => send('SIGSTOP', membersOf(each), each, stopped))
+    if (fresh.length === 0) break
+    for (const address of fresh) stopped.add(address)
+  }
+  for (const address of stopped) sendTo(address, 'SIGKILL')
 }
 
-/** True when the group has gone, false when it has not after so many milliseconds. */
+/**
+ * Ends commands that have outlived the engine that started them, and waits for their ends. What is not provably theirs is not
+ * touched. Where nothing is left to do, the process table is read twice for all of them.
+ * @throws Error when a process that is provably theirs cannot be ended, after all the others have been; it may help to try
+ *   again later. AggregateError for several.
+ */
+export async function reclaimAll(
+  traces: readonly CommandTrace[],
+  options: Partial<EndOptions> = {},
+): Promise<Reclaimed[]> {
+  if (traces.length === 0) return []
+  const search = new ProcessSearch({ processTable: options.processTable ?? systemProcessTable, trusted: false })
+  const found = await search.find(traces)
+  const outcomes = await Promise.allSettled(
+    traces.map((trace, index) => reclaim(trace, found[index] as Found, search, { graceMs: 500, ...options })),
+  )
+  const failures: unknown[] = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+  if (failures.length > 1) throw new AggregateError(failures, failures.map((each) => (each as Error).message).join(' '))
+  if (failures.length === 1) throw failures[0]
+  return outcomes.map((outcome) => (outcome as PromiseFulfilledResult<Reclaimed>).value)
+}
+
+async function reclaim(
+  trace: CommandTrace,
+  found: Found,
+  search: ProcessSearch,
+  options: EndOptions,
+): Promise<Reclaimed> {
+  const members = membersOf(found)
+  if (members.some(({ pid }) => pid === process.pid)) {
+    throw new Error(
+      `The command with ${trace.mark} has outlived its engine, and this process is part of it: it does not end itself. The command is left to an engine outside of it, or until it has ended.`,
+    )
+  }
+  if (members.length > 0) await end(trace, search, options, false)
+  if (found.doubtful.length > 0) return 'unproven'
+  return members.length > 0 ? 'ended' : 'gone'
+}
+
+/** @param patient waits as long as it takes; without it what KILL does not end, and a process table that cannot be read, throws. */
 async function end(
-  group: ProcessGroup,
-  signal: 'SIGTERM' | 'SIGKILL',
-  withinMs: number,
-  { clock = systemClock, processTable = systemProcessTable }: EndOptions,
-): Promise<boolean> {
-  const signaled = new Set<number>()
+  trace: CommandTrace,
+  search: ProcessSearch,
+  { graceMs, clock = systemClock }: EndOptions,
+  patient: boolean,
+): Promise<void> {
+  const asked = new Set<number>()
   let pauseMs = 0
   // Time is counted in pauses, because the wall clock may be set back while we wait.
   for (let waitedMs = 0; ; waitedMs += pauseMs) {
-    const { members } = await look(group, processTable)
-    if (members.length === 0) return true
-    for (const pgid of new Set(members.map((member) => member.pgid))) {
+    const found = await look(trace, search, patient)
+    if (found !== undefined) {
+      const members = membersOf(found)
+      if (members.length === 0) return
       // A second TERM would start a program's clean-up anew, or make it give up on it.
-      if (signal === 'SIGKILL' || !signaled.has(pgid)) send(pgid, signal)
-      signaled.add(pgid)
+      if (waitedMs >= graceMs) send('SIGKILL', members, found)
+      else for (const address of send('SIGTERM', firstToEnd(found), found, asked)) asked.add(address)
+      if (!patient && waitedMs >= graceMs + killWaitMs) throw stillRunning(trace, members)
     }
-    if (waitedMs >= withinMs) return false
-    pauseMs = Math.max(shortestPauseMs, Math.min(pauseMs * 2, longestPauseMs, withinMs - waitedMs))
+    pauseMs = nextPause(waitedMs, pauseMs, graceMs, found === undefined)
     await pause(clock, pauseMs)
   }
 }
 
-/** The group's leader, ended or not, and its members that run. */
-async function look(
-  group: ProcessGroup,
-  processTable: ProcessTable,
-): Promise<{ leader: ProcessEntry | undefined; members: ProcessEntry[] }> {
-  const first = await find(group, processTable)
-  // The table is no snapshot: somebody may fork behind the reader's back and end before he is reached. So nobody is
-  // believed to have gone before he was missed twice.
-  return first.members.length > 0 ? first : await find(group, processTable)
-}
-
-async function find(group: ProcessGroup, processTable: ProcessTable) {
-  const processes = await processTable.list()
-  const leader = processes.find((entry) => entry.pid === group.pgid)
-  // The kernel gives a number away again only when no process, group or session bears it: whoever leads now is a stranger,
-  // and of ours nobody is left.
-  if (leader !== undefined && leader.startedAt !== group.startedAt) return { leader: undefined, members: [] }
-  const members = processes.filter((entry) => !entry.zombie && isMember(entry, group))
-  return { leader, members }
-}
-
-/** `timeout` and shells with job control put their children into groups of their own, but leave them in the session. */
-function isMember(entry: ProcessEntry, group: ProcessGroup): boolean {
-  return entry.pgid === group.pgid || entry.sessionId === group.pgid
-}
-
-function send(pgid: number, signal: NodeJS.Signals): void {
+/** Undefined when the process table cannot be read (no file descriptors left, say) and the end must be awaited all the same. */
+async function look(trace: CommandTrace, search: ProcessSearch, patient: boolean): Promise<Found | undefined> {
   try {
-    process.kill(-pgid, signal)
+    const [found] = await search.find([trace])
+    return found
+  } catch (error) {
+    if (patient) return undefined
+    throw error
+  }
+}
+
+function nextPause(waitedMs: number, lastMs: number, graceMs: number, unreadable: boolean): number {
+  if (unreadable || waitedMs >= graceMs + killWaitMs) return rarePauseMs
+  // The end of the grace begins the looks anew: what is killed goes soon.
+  if (waitedMs === graceMs) return shortestPauseMs
+  const grown = Math.max(shortestPauseMs, Math.min(lastMs * 2, longestPauseMs))
+  return waitedMs < graceMs ? Math.min(grown, graceMs - waitedMs) : grown
+}
+
+function stillRunning(trace: CommandTrace, members: readonly ProcessEntry[]): Error {
+  const pids = members.map(({ pid }) => pid).join(', ')
+  return new Error(
+    `Of the command with ${trace.mark}, these processes still run ${killWaitMs} ms after SIGKILL: ${pids}. They hang inside the kernel or belong to another user; end them, or wait until they have ended.`,
+  )
+}
+
+function membersOf({ own, nested }: Found): ProcessEntry[] {
+  return [...own, ...nested]
+}
+
+/** An engine inside of the command is asked first, and ends its commands in its own way; they are asked when it has gone. */
+function firstToEnd({ own, nested }: Found): readonly ProcessEntry[] {
+  return own.length > 0 ? own : nested
+}
+
+/** Signals what is not in `except`: whole groups where all of them are targets, else one by one. Returns what was addressed. */
+function send(
+  signal: NodeJS.Signals,
+  targets: readonly ProcessEntry[],
+  { running }: Found,
+  except: ReadonlySet<number> = new Set(),
+): number[] {
+  const addresses = [...new Set(targets.map(({ pgid }) => pgid))].flatMap((pgid) => {
+    const members = targets.filter((entry) => entry.pgid === pgid)
+    // 0 is the number of a group outside of our container, and would address our own.
+    const whole = pgid > 1 && members.length === running.filter((entry) => entry.pgid === pgid).length
+    return whole ? [-pgid] : members.map(({ pid }) => pid)
+  })
+  const fresh = addresses.filter((address) => !except.has(address))
+  for (const address of fresh) sendTo(address, signal)
+  return fresh
+}
+
+function sendTo(address: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(address, signal)
   } catch (error) {
     // ESRCH: it ended since we looked. EPERM: not ours to end, or (macOS) only zombies are left; the next look tells.
     if (!['ESRCH', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error

@@ -1,4 +1,4 @@
-// Reads the kernel's process table: who runs, in which group and session, since when, with which mark in its environment.
+// Reads the kernel's process table: who runs, started by whom, in which group and session, since when, with which environment.
 // Apart from process-group.ts because this is the only part that differs between Linux (/proc) and the rest (ps).
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -7,6 +7,8 @@ import { promisify } from 'node:util'
 /** A process as the kernel lists it. */
 export interface ProcessEntry {
   pid: number
+  /** The parent; another process takes its place when it ends. */
+  ppid: number
   pgid: number
   /** Null where the system does not tell. */
   sessionId: number | null
@@ -19,8 +21,11 @@ export interface ProcessEntry {
 export interface ProcessTable {
   list(): Promise<ProcessEntry[]>
   get(pid: number): Promise<ProcessEntry | undefined>
-  /** Whether the process was started with this `NAME=value` in its environment; false where that cannot be read. */
-  hasMark(pid: number, mark: string): boolean
+  /**
+   * The `NAME=value` texts that the process was started with; none where they cannot be read. Undefined while it is just being
+   * replaced by another program: the kernel shows none for a moment.
+   */
+  environment(pid: number): readonly string[] | undefined
 }
 
 /**
@@ -33,27 +38,54 @@ export const linuxProcessTable: ProcessTable = {
     return pids.map((pid) => readStat(Number(pid))).filter((entry) => entry !== undefined)
   },
   get: async (pid) => readStat(pid),
-  hasMark: (pid, mark) => readProc(`${pid}/environ`)?.split('\0').includes(mark) ?? false,
+  environment(pid) {
+    const environ = readProc(`${pid}/environ`)
+    if (environ === '' && isBetweenPrograms(pid)) return undefined
+    return environ?.split('\0') ?? []
+  },
 }
 
-/** macOS and the BSDs. The environment of a process is not readable there. */
+/** macOS and the BSDs. The environment of a process is not read there (docs/decisions/0022). */
 export const psProcessTable: ProcessTable = {
   list: () => listByPs(['-A']),
   get: async (pid) => (await listByPs(['-p', String(pid)]))[0],
-  hasMark: () => false,
+  environment: () => [],
 }
 
 export const systemProcessTable: ProcessTable = process.platform === 'linux' ? linuxProcessTable : psProcessTable
 
+/**
+ * False when the process was started before that moment, and so cannot be a child of what started then. Told on Linux only:
+ * where no order is known, true.
+ */
+export function startedSince(entry: ProcessEntry, startedAt: string): boolean {
+  const [bootId, ticks] = startedAt.split('/')
+  const [ownBootId, ownTicks] = entry.startedAt.split('/')
+  if (ticks === undefined || ownTicks === undefined) return true
+  return ownBootId === bootId && Number(ownTicks) >= Number(ticks)
+}
+
 function readStat(pid: number): ProcessEntry | undefined {
-  const stat = readProc(`${pid}/stat`)
-  if (stat === undefined) return undefined
-  // The second field is the program's name in parentheses and may hold anything, spaces and parentheses too.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  const [state = '', , pgid, sessionId] = fields
+  const fields = readStatFields(pid)
+  if (fields === undefined) return undefined
+  const [state = '', ppid, pgid, sessionId] = fields
   // Field 22 of proc(5): ticks since boot. Which boot is part of the text, else it would say little after the next one.
   const startedAt = `${readBootId()}/${fields[19]}`
-  return { pid, pgid: Number(pgid), sessionId: Number(sessionId), startedAt, zombie: isEnded(state) }
+  const zombie = isEnded(state)
+  return { pid, ppid: Number(ppid), pgid: Number(pgid), sessionId: Number(sessionId), startedAt, zombie }
+}
+
+/** The fields of proc(5) from the third on. */
+function readStatFields(pid: number): string[] | undefined {
+  const stat = readProc(`${pid}/stat`)
+  // The second field is the program's name in parentheses and may hold anything, spaces and parentheses too.
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
+}
+
+/** Whether the process has memory (field 23) of which no part is known to be its environment yet (field 51): it is in `execve`. */
+function isBetweenPrograms(pid: number): boolean {
+  const fields = readStatFields(pid)
+  return fields !== undefined && fields[20] !== '0' && fields[48] === '0'
 }
 
 let bootId: string | undefined
@@ -75,7 +107,7 @@ function readProc(path: string): string | undefined {
 async function listByPs(selection: string[]): Promise<ProcessEntry[]> {
   // The start time is printed in the reader's language and time zone, and must be the same text for every reader.
   const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' }
-  const columns = ['-o', 'pid=,pgid=,stat=,lstart=']
+  const columns = ['-o', 'pid=,ppid=,pgid=,stat=,lstart=']
   try {
     const { stdout } = await promisify(execFile)('ps', [...selection, ...columns], { env, maxBuffer: 64 * 1024 * 1024 })
     return stdout
@@ -90,10 +122,17 @@ async function listByPs(selection: string[]): Promise<ProcessEntry[]> {
 }
 
 function parsePsLine(line: string): ProcessEntry | undefined {
-  const match = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*\S)\s*$/.exec(line)
+  const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(.*\S)\s*$/.exec(line)
   if (match === null) return undefined
-  const [, pid, pgid, state = '', startedAt = ''] = match
-  return { pid: Number(pid), pgid: Number(pgid), sessionId: null, startedAt, zombie: isEnded(state) }
+  const [, pid, ppid, pgid, state = '', startedAt = ''] = match
+  return {
+    pid: Number(pid),
+    ppid: Number(ppid),
+    pgid: Number(pgid),
+    sessionId: null,
+    startedAt,
+    zombie: isEnded(state),
+  }
 }
 
 /** Z: zombie; X: being taken off the table. */

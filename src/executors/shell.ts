@@ -5,8 +5,9 @@ import { type Clock, systemClock } from '../clock.ts'
 import { Failure } from '../errors.ts'
 import { type CallContext, defineExecutor, type Executor, type ExecutorTask, type Run } from '../executor.ts'
 import { abbreviated, type Exit, gateCommand } from './command.ts'
-import { callIdVariable, commandEnvironment } from './command-environment.ts'
+import { commandEnvironment } from './command-environment.ts'
 import { type CommandOutput, createCommandOutput, endOfText } from './command-output.ts'
+import { markOf } from './process-mark.ts'
 
 const shellInput = z.strictObject({
   /** The command, for the shell. */
@@ -36,7 +37,10 @@ export type ShellInput = z.input<typeof shellInput>
 export type ShellResult = z.output<typeof shellResult>
 
 export interface ShellOptions {
-  /** How long a command may take to end when it is asked to (TERM), before it is made to (KILL), in milliseconds. Default 2000. */
+  /**
+   * How long a command may take to end when it is asked to (TERM), before it is made to (KILL), in milliseconds. Its run is closed
+   * after it has ended, however short `abortGraceMs` is. Default 2000.
+   */
   killGraceMs?: number
   /** Path or URL of the ledger, for commands that talk to their own engine (`ERRAND_LEDGER`). Default: not told. */
   ledger?: string
@@ -98,7 +102,7 @@ async function runCommand(
     cwd: input.cwd,
     environment: commandEnvironment(input.env ?? {}, identity, await run.dependencies()),
     stdin: input.stdin,
-    mark: `${callIdVariable}=${context.callId}`,
+    mark: markOf(context.callId),
     output,
     killGraceMs: options.killGraceMs ?? 2000,
     clock: options.clock ?? systemClock,

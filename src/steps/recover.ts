@@ -1,7 +1,7 @@
 // Recovery: what a lost engine left, and nothing else, in two steps. The first judges that it is lost and ends its runs, so that
 // nothing new starts in them; then the commands that they left running are ended (actors/recovery.ts); the second closes the runs,
 // and with them, once, their calls in flight. Whichever engine comes by between the two goes on from there.
-import { type CallRecord, interruptedError } from '../entities/call.ts'
+import { type CallRecord, interruptedError, notesProcess } from '../entities/call.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
@@ -37,8 +37,8 @@ interface Live {
 }
 
 /**
- * Ends the live runs of a lost engine: their tasks are WAITING for another holder, or FAILED as POISONED. Resolves to the calls of its
- * open runs that have no outcome of their own, whose commands may still run; null when the engine is not lost.
+ * Ends the live runs of a lost engine: their tasks are WAITING for another holder, or FAILED as POISONED. Resolves to the calls of
+ * these tasks whose processes may still run; null when the engine is not lost.
  */
 export function endRunsOf(
   lost: LostEngine,
@@ -56,7 +56,7 @@ export function endRunsOf(
       for (const run of runs) {
         const task = (yield* tx.task.get(run.taskId)) as TaskRecord
         const calls = yield* tx.call.list(task.id, ['call'])
-        left.push(...calls.filter((call) => call.status !== 'completed'))
+        left.push(...calls.filter(mayHaveLeftProcess))
         if (run.status !== 'live') continue
         const facts = {
           crashes: task.crashes,
@@ -70,6 +70,11 @@ export function endRunsOf(
       return left
     },
   }
+}
+
+/** It noted a process and did not settle by itself: it is in flight, or was closed while its function still worked. */
+function mayHaveLeftProcess({ status, details, error }: CallRecord): boolean {
+  return notesProcess(details) && (status === 'in_progress' || error?.code === 'CALL_INTERRUPTED')
 }
 
 /** An outcome or a message of this run is in the ledger. A call that has only begun is no progress. */

@@ -34,6 +34,14 @@ describe('the environment of a command', () => {
     expect(resultsOf()).not.toHaveProperty('ERRAND_RESULT_outer')
   })
 
+  it('names the calls around it when this engine itself runs in a command', () => {
+    expect(resultsOf()).not.toHaveProperty('ERRAND_OUTER_CALL_IDS')
+    vi.stubEnv('ERRAND_CALL_ID', 'call-around')
+    expect(resultsOf()).toMatchObject({ ERRAND_CALL_ID: 'call-1', ERRAND_OUTER_CALL_IDS: 'call-around' })
+    vi.stubEnv('ERRAND_OUTER_CALL_IDS', 'call-outermost call-outer')
+    expect(resultsOf()).toHaveProperty('ERRAND_OUTER_CALL_IDS', 'call-outermost call-outer call-around')
+  })
+
   it('names results after their tasks', () => {
     expect(resultsOf(['line count (é)', '7'])).toHaveProperty('ERRAND_RESULT_line_count____', '7')
   })

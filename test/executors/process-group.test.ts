@@ -2,18 +2,24 @@
 // somebody else's. Every process started here is ended by the test that started it.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
   describeProcessGroup,
+  type EndOptions,
   isAlive,
+  killAtOnce,
   type ProcessGroup,
   processGroupOf,
-  reclaim,
+  reclaimAll,
   terminate,
 } from '../../src/executors/process-group.ts'
+import type { CommandTrace } from '../../src/executors/process-search.ts'
 import {
   linuxProcessTable,
+  type ProcessEntry,
   type ProcessTable,
   psProcessTable,
   systemProcessTable,
@@ -21,17 +27,55 @@ import {
 
 const onLinux = process.platform === 'linux'
 const started: ChildProcess[] = []
+const marked: string[] = []
 let marks = 0
 
 /** Starts a script as a group of its own; resolves when it has printed its first line. It may go on with `read`. */
 async function startGroup(script: string, environment: Record<string, string> = {}) {
   const mark = `ERRAND_CALL_ID=call-${process.pid}-${marks++}`
   const env = { ...process.env, ERRAND_CALL_ID: mark.split('=')[1], ...environment }
-  const leader = spawn('/bin/sh', ['-c', script], { detached: true, stdio: ['pipe', 'pipe', 'inherit'], env })
+  const leader = spawn('/bin/sh', ['-c', script], { detached: true, stdio: ['pipe', 'pipe', 'ignore'], env })
   started.push(leader)
-  const [line] = (await once(createInterface(leader.stdout!), 'line')) as [string]
+  marked.push(mark)
+  const lines = createInterface(leader.stdout!)[Symbol.asyncIterator]()
+  const nextLine = async () => (await lines.next()).value as string
+  const line = await nextLine()
   const group = await describeProcessGroup(leader.pid!, mark)
-  return { leader, line, group: group! }
+  return { leader, line, nextLine, group: group! }
+}
+
+const reclaim = async (trace: CommandTrace, options?: Partial<EndOptions>) => (await reclaimAll([trace], options))[0]
+
+/** More than a pid can be: whoever signals it reaches nobody. */
+const noPid = 2 ** 22 + 1
+const fakeGroup: ProcessGroup = { pgid: noPid, startedAt: 'then', mark: 'ERRAND_CALL_ID=call-fake' }
+const fakeEntry = (changes: Partial<ProcessEntry> = {}): ProcessEntry => {
+  return { pid: noPid, ppid: 1, pgid: noPid, sessionId: noPid, startedAt: 'then', zombie: false, ...changes }
+}
+
+/** A table in which the processes of each look stand; the last one for ever. */
+function fakeTable(...looks: Array<ProcessEntry[] | Error>) {
+  let looked = 0
+  const processTable: ProcessTable = {
+    async list() {
+      const look = looks[Math.min(looked++, looks.length - 1)] as ProcessEntry[] | Error
+      if (look instanceof Error) throw look
+      return look
+    },
+    get: async () => undefined,
+    environment: () => [],
+  }
+  return { processTable, looked: () => looked }
+}
+
+/** A clock whose timers fire at once, and the times that they were set for. */
+function hastyClock() {
+  const pauses: number[] = []
+  const setTimeout = (fire: () => void, ms: number) => {
+    pauses.push(ms)
+    queueMicrotask(fire)
+  }
+  return { clock: { now: () => 0, setTimeout, clearTimeout: () => {} }, pauses }
 }
 
 async function isRunning(pid: number): Promise<boolean> {
@@ -39,7 +83,12 @@ async function isRunning(pid: number): Promise<boolean> {
   return entry !== undefined && !entry.zombie
 }
 
-afterEach(() => {
+afterEach(async () => {
+  // What has left its session, should a test have failed to end it.
+  await reclaimAll(
+    marked.splice(0).map((mark) => ({ mark })),
+    { graceMs: 0 },
+  )
   for (const { pid } of started.splice(0)) {
     try {
       process.kill(-pid!, 'SIGKILL')
@@ -87,6 +136,76 @@ describe('terminate', () => {
     expect(await isRunning(Number(line))).toBe(false)
   })
 
+  it.runIf(onLinux)('ends what has left the session of the command, however its parents ended', async () => {
+    const { group, line } = await startGroup('(setsid sh -c "echo \\$\\$; exec sleep 1000" &); read -r go')
+    expect((await linuxProcessTable.get(Number(line)))?.sessionId).toBe(Number(line))
+    await terminate(group, { graceMs: 5000 })
+    expect(await isRunning(Number(line))).toBe(false)
+    expect(await isAlive(group)).toBe(false)
+  })
+
+  it.runIf(onLinux)('ends what has left the session when everything in it has ended', async () => {
+    const { group, line, leader } = await startGroup('setsid sh -c "echo \\$\\$; exec sleep 1000" & read -r go')
+    leader.stdin!.end()
+    await once(leader, 'exit')
+    expect(await isAlive(group)).toBe(true)
+    await terminate(group, { graceMs: 5000 })
+    expect(await isRunning(Number(line))).toBe(false)
+  })
+
+  it.runIf(onLinux)('ends a child that shows no mark, if its parent lives, and waits for its end', async () => {
+    const child = 'trap "" TERM; echo $$; while :; do sleep 1000; done'
+    const { group, line } = await startGroup(`setsid env -i /bin/sh -c '${child}' & wait`)
+    await terminate(group, { graceMs: 30 })
+    expect(await isRunning(Number(line))).toBe(false)
+  })
+
+  it.runIf(onLinux)('asks an engine inside the command, and leaves it to end its own commands', async () => {
+    const { group, nextLine } = await startGroup(engineInside('trap "kill -9 $inner; echo engine; exit" TERM'))
+    await terminate(group, { graceMs: 5000 })
+    expect(await nextLine()).toBe('engine')
+    expect(await isAlive(group)).toBe(false)
+  })
+
+  it.runIf(onLinux)('asks the commands of an engine inside the command when that has gone', async () => {
+    const { group, nextLine } = await startGroup(engineInside(':'))
+    await terminate(group, { graceMs: 5000 })
+    expect(await nextLine()).toBe('command')
+    expect(await isAlive(group)).toBe(false)
+  })
+
+  it.runIf(onLinux)('kills the commands of an engine inside the command that does not end', async () => {
+    const { group } = await startGroup(engineInside('trap "" TERM'))
+    await terminate(group, { graceMs: 30 })
+    expect(await isAlive(group)).toBe(false)
+  })
+
+  /** A command that starts another as an engine would: with a call id and a session of its own. */
+  function engineInside(first: string): string {
+    const fifo = join(tmpdir(), `errand-test-${process.pid}-${marks}`)
+    const inner = `trap "echo command; exit" TERM; read -r go < ${fifo}; rm ${fifo}; echo ready; while :; do sleep 0.1; done`
+    const variables = 'ERRAND_OUTER_CALL_IDS="$ERRAND_CALL_ID" ERRAND_CALL_ID=call-inner'
+    // The command says that it is ready when the engine is: both have set their traps then.
+    return `mkfifo ${fifo}; ${variables} setsid sh -c '${inner}' & inner=$!; ${first}; echo go > ${fifo}; while :; do sleep 0.1; done`
+  }
+
+  it('waits for what even KILL does not end as long as it runs, looking rarely', async () => {
+    const { processTable, looked } = fakeTable(...Array.from({ length: 100 }, () => [fakeEntry()]), [])
+    const { clock, pauses } = hastyClock()
+    await terminate(fakeGroup, { graceMs: 200, clock, processTable })
+    expect(looked()).toBe(102)
+    expect(pauses.slice(-40)).toEqual(Array.from({ length: 40 }, () => 1_000))
+  })
+
+  it('does not take a process table that cannot be read for the end of the command', async () => {
+    const unreadable = new Error('EMFILE: too many open files')
+    const { processTable, looked } = fakeTable(unreadable, [fakeEntry()], unreadable, [])
+    const { clock, pauses } = hastyClock()
+    await terminate(fakeGroup, { graceMs: 5000, clock, processTable })
+    expect(looked()).toBe(5)
+    expect(pauses).toEqual([1_000, 100, 1_000])
+  })
+
   it('has nothing to do for a group that has gone', async () => {
     const { group, leader } = await startGroup('echo ready')
     if (leader.exitCode === null) await once(leader, 'exit')
@@ -112,7 +231,8 @@ describe('reclaim', () => {
 
   it('leaves a group alone whose leader started at another time', async () => {
     const { group } = await startGroup('echo ready; sleep 1000')
-    expect(await reclaim({ ...group, startedAt: 'another time' })).toBe('gone')
+    const mark = 'ERRAND_CALL_ID=call-of-another'
+    expect(await reclaim({ ...group, mark, startedAt: 'another time' })).toBe('gone')
     expect(await isAlive(group)).toBe(true)
   })
 
@@ -127,6 +247,65 @@ describe('reclaim', () => {
     expect(await reclaim({ ...group, mark: group.mark.slice(0, -1) })).toBe('unproven')
   })
 
+  it.runIf(onLinux)('knows a command by its mark alone', async () => {
+    const { group, line } = await startGroup('(setsid sh -c "echo \\$\\$; exec sleep 1000" &); read -r go')
+    expect(await reclaim({ mark: `${group.mark}-not` })).toBe('gone')
+    expect(await reclaim({ mark: group.mark })).toBe('ended')
+    expect(await isAlive(group)).toBe(false)
+    expect(await isRunning(Number(line))).toBe(false)
+  })
+
+  it.runIf(onLinux)('ends what left a session whose number a stranger bears by now', async () => {
+    const { group, line } = await startGroup('setsid sh -c "echo \\$\\$; exec sleep 1000" & read -r go')
+    const stranger = await startGroup('echo ready; sleep 1000')
+    const [bootId, ticks] = group.startedAt.split('/')
+    const before = `${bootId}/${Number(ticks) - 1}`
+    expect(await reclaim({ ...group, pgid: stranger.group.pgid, startedAt: before })).toBe('ended')
+    expect(await isRunning(Number(line))).toBe(false)
+    expect(await isAlive(stranger.group)).toBe(true)
+  })
+
+  it.runIf(onLinux)('leaves those alone who only share a group with a process of the command', async () => {
+    const mark = 'ERRAND_CALL_ID=call-borrowed'
+    const script = `sleep 1000 & echo $!; env ${mark} sh -c 'echo $$; sleep 1000' & wait`
+    const stranger = await startGroup(script)
+    const borrower = await stranger.nextLine()
+    expect(await reclaim({ mark })).toBe('ended')
+    expect(await isRunning(Number(borrower))).toBe(false)
+    expect(await isRunning(Number(stranger.line))).toBe(true)
+    expect(await isRunning(stranger.leader.pid!)).toBe(true)
+  })
+
+  it.runIf(onLinux)('does for many what it does for one, and tells of each', async () => {
+    const [first, second] = [await startGroup('echo ready; sleep 1000'), await startGroup('echo ready; sleep 1000')]
+    const outcomes = await reclaimAll([first.group, { mark: 'ERRAND_CALL_ID=call-nobody' }, second.group])
+    expect(outcomes).toEqual(['ended', 'gone', 'ended'])
+    expect([await isAlive(first.group), await isAlive(second.group)]).toEqual([false, false])
+  })
+
+  it('reads the process table twice for all that has gone, not for each', async () => {
+    const { processTable, looked } = fakeTable([fakeEntry({ pid: noPid + 1, pgid: 1, sessionId: 1 })])
+    const traces = Array.from({ length: 200 }, (_, index) => ({ mark: `ERRAND_CALL_ID=call-${index}` }))
+    expect(new Set(await reclaimAll(traces, { processTable }))).toEqual(new Set(['gone']))
+    expect(looked()).toBe(2)
+  })
+
+  it('says which process it could not end, after it has ended all the others', async () => {
+    const { group } = await startGroup('echo ready; sleep 1000')
+    const { clock } = hastyClock()
+    const list = async () => [fakeEntry(), ...(await systemProcessTable.list())]
+    const processTable = { ...systemProcessTable, list }
+    await expect(reclaimAll([fakeGroup, group], { clock, processTable })).rejects.toThrow(
+      `Of the command with ${fakeGroup.mark}, these processes still run 2000 ms after SIGKILL: ${noPid}.`,
+    )
+    expect(await isAlive(group)).toBe(false)
+  })
+
+  it('does not end the process that it runs in', async () => {
+    const { processTable } = fakeTable([fakeEntry({ pid: process.pid, ppid: noPid }), fakeEntry()])
+    await expect(reclaim(fakeGroup, { processTable })).rejects.toThrow('this process is part of it')
+  })
+
   async function leaderless(): Promise<{ group: ProcessGroup; line: string }> {
     const { group, line, leader } = await startGroup('sleep 1000 >/dev/null & echo $!; read -r go')
     leader.stdin!.end()
@@ -138,18 +317,47 @@ describe('reclaim', () => {
 
 describe('a process group', () => {
   it('does not count zombies as alive', async () => {
-    const group: ProcessGroup = { pgid: 4242, startedAt: 'then', mark: 'A=b' }
-    const zombie = { pid: 4242, pgid: 4242, sessionId: 4242, startedAt: 'then', zombie: true }
-    const processTable: ProcessTable = { list: async () => [zombie], get: async () => zombie, hasMark: () => true }
-    expect(await isAlive(group, processTable)).toBe(false)
-    expect(await reclaim(group, { processTable })).toBe('gone')
+    const { processTable } = fakeTable([fakeEntry({ zombie: true })])
+    expect(await isAlive(fakeGroup, processTable)).toBe(false)
+    expect(await reclaim(fakeGroup, { processTable })).toBe('gone')
   })
 
   it('is believed to have gone only when it is missed twice', async () => {
-    const member = { pid: 4243, pgid: 4242, sessionId: 4242, startedAt: 'then', zombie: false }
-    const looks = [[], [member]]
-    const processTable = { ...systemProcessTable, list: async () => looks.shift() ?? [] }
-    expect(await isAlive({ pgid: 4242, startedAt: 'then', mark: 'A=b' }, processTable)).toBe(true)
+    const { processTable } = fakeTable([], [fakeEntry({ pid: noPid + 1 })])
+    expect(await isAlive(fakeGroup, processTable)).toBe(true)
+  })
+
+  it('is not believed to have gone while a process is between two programs and shows no environment', async () => {
+    const { processTable } = fakeTable([fakeEntry({ pid: noPid + 1, pgid: noPid + 1, sessionId: noPid + 1 })])
+    const environments = [undefined, undefined, [fakeGroup.mark]]
+    const environment = () => environments.shift()
+    expect(await isAlive(fakeGroup, { ...processTable, environment })).toBe(true)
+  })
+
+  it('has no members that were started before it, so their environments are not read', async () => {
+    const read: number[] = []
+    const environment = (pid: number) => {
+      read.push(pid)
+      return []
+    }
+    const others = [99, 100, 101].map((ticks) => {
+      return fakeEntry({ pid: noPid + ticks, pgid: 1, sessionId: 1, startedAt: `boot/${ticks}` })
+    })
+    const { processTable } = fakeTable(others)
+    const isGroupAlive = (startedAt: string) => isAlive({ ...fakeGroup, startedAt }, { ...processTable, environment })
+    expect(await isGroupAlive('boot/100')).toBe(false)
+    expect(new Set(read)).toEqual(new Set([noPid + 100, noPid + 101]))
+    read.length = 0
+    expect(await isGroupAlive('earlier boot/100')).toBe(false)
+    expect(read).toEqual([])
+  })
+
+  it('is killed at once, with what has left it, by a process that cannot wait', async () => {
+    const { group, leader } = await startGroup('trap "" TERM; setsid sleep 1000 & echo ready; wait')
+    const exited = once(leader, 'exit')
+    await killAtOnce([group])
+    expect(await exited).toEqual([null, 'SIGKILL'])
+    await vi.waitFor(async () => expect(await isAlive(group)).toBe(false))
   })
 
   it('is read back from the details of a call, and nothing else is taken for one', async () => {

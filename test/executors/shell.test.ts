@@ -7,11 +7,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createEngine } from '../../src/engine.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { Failure } from '../../src/errors.ts'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { longestTail, mostStoredLines } from '../../src/executors/command-output.ts'
-import { isAlive, type ProcessGroup, processGroupOf, reclaim } from '../../src/executors/process-group.ts'
+import { isAlive, type ProcessGroup, processGroupOf, reclaimAll } from '../../src/executors/process-group.ts'
 import { systemProcessTable } from '../../src/executors/process-table.ts'
 import { createShell, type ShellInput, type ShellOptions, type ShellResult, shell } from '../../src/executors/shell.ts'
 
@@ -87,6 +88,11 @@ function statOf(pid: string): string {
 async function isRunning(pid: number): Promise<boolean> {
   const entry = await systemProcessTable.get(pid)
   return entry !== undefined && !entry.zombie
+}
+
+/** Starts a session of its own in the manner of daemons, which writes its pid into a file and holds no output. */
+function daemon(path: string): string {
+  return `setsid sh -c 'echo $$ > ${path}; exec sleep 1000' >/dev/null 2>&1 </dev/null`
 }
 
 describe('a command', () => {
@@ -299,6 +305,15 @@ describe('an abort', () => {
     expect(await isAlive(group())).toBe(false)
   })
 
+  it.runIf(onLinux)('ends what has a session of its own, too', async () => {
+    const { execute, controller, text, folder } = setup()
+    const running = execute(`mkfifo ${folder}/pid; ${daemon(`${folder}/pid`)} & cat ${folder}/pid; sleep 1000`)
+    await vi.waitFor(() => expect(text()).toMatch(/^\d+\n$/))
+    controller.abort()
+    await expect(running).rejects.toHaveProperty('name', 'AbortError')
+    expect(await isRunning(Number(text()))).toBe(false)
+  })
+
   it('kills a command that does not end when asked to', async () => {
     const { execute, controller, text, group } = setup({ killGraceMs: 30 })
     const running = execute('trap "" TERM; echo ready; while :; do sleep 1000; done')
@@ -335,12 +350,11 @@ describe('what a command leaves running', () => {
     expect((await execute(`(${untilLeaderIsGone}; echo late) & echo early`)).stdout).toBe('early\nlate\n')
   })
 
-  it.runIf(onLinux)('may be a daemon of a session of its own, which holds nobody up', async () => {
-    const { execute, folder } = setup()
-    const fifo = `${folder}/pid`
-    const { stdout } = await execute(`mkfifo ${fifo}; setsid sh -c 'echo $$ > ${fifo}; exec sleep 1000' & cat ${fifo}`)
-    expect(await isRunning(Number(stdout))).toBe(true)
-    process.kill(Number(stdout), 'SIGKILL')
+  it.runIf(onLinux)('ends with it in a session of its own, too', async () => {
+    const { execute, folder, group } = setup()
+    const { stdout } = await execute(`mkfifo ${folder}/pid; ${daemon(`${folder}/pid`)} & cat ${folder}/pid`)
+    expect(await isRunning(Number(stdout))).toBe(false)
+    expect(await isAlive(group())).toBe(false)
   })
 
   it('is neither a zombie nor an open file of ours', async () => {
@@ -451,7 +465,45 @@ describe('when the engine dies', () => {
     await vi.waitFor(() => expect(existsSync(`${folder}/ran`)).toBe(true), { timeout: 5000 })
     await kill(engine)
     expect(await isAlive(group)).toBe(true)
-    expect(await reclaim(group)).toBe('ended')
+    expect(await reclaimAll([group])).toEqual(['ended'])
+    expect(await isRunning(Number(readFileSync(`${folder}/pid`, 'utf8')))).toBe(false)
+  })
+
+  it.runIf(onLinux)(
+    'what has a session of its own is ended by the id of the call, if nothing else is known',
+    async () => {
+      const { folder } = setup()
+      const command = `mkfifo ${folder}/fifo; ${daemon(`${folder}/fifo`)} & cat ${folder}/fifo > ${folder}/pid; touch ${folder}/ran`
+      const { engine, group } = await startEngine(`${command}; sleep 1000`, true)
+      await vi.waitFor(() => expect(existsSync(`${folder}/ran`)).toBe(true), { timeout: 5000 })
+      await kill(engine)
+      const pid = Number(readFileSync(`${folder}/pid`, 'utf8'))
+      expect(await isRunning(pid)).toBe(true)
+      expect(await reclaimAll([{ mark: group.mark }])).toEqual(['ended'])
+      expect(await isRunning(pid)).toBe(false)
+      expect(await isAlive(group)).toBe(false)
+    },
+  )
+
+  it.runIf(onLinux)('the next one ends what has a session of its own before it runs the command again', async () => {
+    const { folder } = setup()
+    const again = 'if [ -e ran ]; then grep -qs "State:.[^Z]" /proc/$(cat pid)/status && exit 1; exit 0; fi'
+    const run = `${again}; mkfifo fifo; ${daemon('fifo')} & cat fifo > pid; touch ran; sleep 1000`
+    const script = `
+      import { createEngine } from '${root}/src/engine.ts'
+      import { shell } from '${root}/src/executors/shell.ts'
+      const engine = await createEngine({ ledger: '${folder}/ledger.db', executors: { shell } })
+      const input = { run: ${JSON.stringify(run)}, shell: '/bin/sh', cwd: '${folder}' }
+      await engine.create({ executor: 'shell', input })
+    `
+    const node = join(root, 'node_modules/.bin/node')
+    const first = spawn(node, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'ignore', 'inherit'] })
+    engines.push(first)
+    await vi.waitFor(() => expect(existsSync(`${folder}/ran`)).toBe(true), { timeout: 10_000 })
+    await kill(first)
+    await using engine = await createEngine({ ledger: `${folder}/ledger.db`, executors: { shell } })
+    const { tasks } = await engine.list()
+    expect(await engine.settled(tasks[0]!.id)).toMatchObject({ status: 'completed' })
     expect(await isRunning(Number(readFileSync(`${folder}/pid`, 'utf8')))).toBe(false)
   })
 })

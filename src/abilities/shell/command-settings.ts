@@ -12,7 +12,10 @@ export interface CommandAbilityOptions {
   timeoutMs?: number
   /** Each command is first put to a person; a text says what to ask. Default false. */
   confirm?: boolean | string
-  /** How long a command may take to end when it is asked to (TERM), before it is made to (KILL), in milliseconds. Default 2000. */
+  /**
+   * How long a command may take to end when it is asked to (TERM), before it is made to (KILL), in milliseconds. Its run is closed
+   * after it has ended, however short `abortGraceMs` is. Default 2000.
+   */
   killGraceMs?: number
   clock?: Clock
 }

@@ -4,8 +4,9 @@ import type { AbilityContext } from '../../bus/ability.ts'
 import type { Clock } from '../../clock.ts'
 import { ErrandError } from '../../errors.ts'
 import { type Exit, gateCommand } from '../../executors/command.ts'
-import { callIdVariable, commandEnvironment } from '../../executors/command-environment.ts'
+import { commandEnvironment } from '../../executors/command-environment.ts'
 import { createCommandOutput, endOfText, type OutputStream } from '../../executors/command-output.ts'
+import { markOf } from '../../executors/process-mark.ts'
 
 /** Of each stream, in bytes. */
 export const longestShown = 16 * 1024
@@ -43,7 +44,7 @@ export async function runCommand(order: CommandOrder, context: AbilityContext): 
     cwd: order.folder,
     environment: commandEnvironment({}, { taskId: context.caller.taskId ?? '', callId, ledger: undefined }, []),
     stdin: undefined,
-    mark: `${callIdVariable}=${callId}`,
+    mark: markOf(callId),
     output,
     killGraceMs: order.killGraceMs,
     clock: order.clock,
