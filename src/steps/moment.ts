@@ -3,6 +3,7 @@ import type { EventType } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { NewEvent, Op, Reads } from '../ledger/ledger.ts'
+import { isQueued } from '../machines/readiness.ts'
 
 export interface Moment {
   /** Epoch milliseconds. */
@@ -23,7 +24,7 @@ export function soonest(...times: Array<number | null>): { dueAt?: number } {
   return known.length === 0 ? {} : { dueAt: Math.min(...known) }
 }
 
-/** An event about a task as it is after the step. `ready` stands in it when a supervisor should look, `team` when a team may have to be. */
+/** An event about a task as it is after the step. `ready` stands in it when the task is queued, `team` when a team may have to be. */
 export function eventOf(
   moment: Moment,
   type: EventType,
@@ -38,7 +39,7 @@ export function eventOf(
     data: {
       name: task.name,
       status: task.status,
-      ...(task.ready ? { ready: true } : {}),
+      ...(isQueued(task) ? { ready: true } : {}),
       ...(task.policy.team === undefined ? {} : { team: task.policy.team.taskId }),
       ...data,
     },
