@@ -35,7 +35,7 @@ export interface Why {
    * on the ledger share is reached; `blocked`: dependencies are open; `timer`: not before a time; `answer`: a question is open;
    * `executor`: no engine that works here has its executor; `claim`: it has none, and waits for somebody to claim it; `held`:
    * somebody must start or resume it; `children`: it waits for other tasks, or is a group none of whose tasks runs now;
-   * `closing`: its last run is settling; `running`; `settled`.
+   * `closing`: queued, but its last run is still ending; `running`; `settled`.
    */
   reason: (typeof whyReasons)[number]
   /** The same for people, with what would help. */

@@ -2,6 +2,7 @@
 import { type BoardEntry, type BoardTask, boardStatusOf, workspaceOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { BoardEdge, BoardNeighbour, Op, Reads } from '../ledger/ledger.ts'
+import { isQueued } from '../machines/readiness.ts'
 import { shownRef } from './task-ref.ts'
 
 interface Neighbours {
@@ -97,6 +98,7 @@ function toBoardTask(
     ...(parent === undefined ? {} : { parent: shownRef(parent.number, parent.id) }),
     dependencies: refs(blockers),
     ready: task.claimable && task.owner === null,
+    queued: isQueued(task),
     taskId: task.id,
     canonicalStatus: task.status,
     statusReason: task.statusReason,

@@ -133,6 +133,8 @@ export interface BoardTask {
   dependencies: BoardRef[]
   /** Pending, with nothing in its way and nobody on it: it may be claimed. */
   ready: boolean
+  /** Its executor runs it as soon as a slot is free and its last run is closed. */
+  queued: boolean
   /** Its id in the ledger, on every other surface. */
   taskId: string
   /** The engine's own word for `status`, and why it is so. */

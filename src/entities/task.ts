@@ -1,4 +1,4 @@
-// The task: every status vocabulary, the stored noun, and what people see of it. Nothing here touches a database.
+// The task: every status vocabulary, the stored noun, and the shape in which people see it. Nothing here touches a database.
 import { briefError, type StoredError } from '../errors.ts'
 import type { Question } from './question.ts'
 import type { TeamPlace } from './team.ts'
@@ -189,7 +189,10 @@ export interface Task<R = unknown> {
   goal: string | null
   description: string
   status: TaskStatus
-  /** Competes for a slot, or without an executor for somebody who claims it (shown as *queued*). */
+  /**
+   * Waits for nothing but a slot and the end of its last run (shown as *queued*), or without an executor for somebody who claims it
+   * (shown as *claimable*).
+   */
   ready: boolean
   /** Why it is in this state: the reason given to `cancel` or `fail`, `interrupted`, `released`; null otherwise. */
   statusReason: string | null
@@ -248,44 +251,5 @@ export function outcomeOf(task: Pick<TaskRecord, 'status' | 'result' | 'error' |
       return { status: 'canceled', statusReason: task.statusReason }
     default:
       return undefined
-  }
-}
-
-/** What people see of a stored task. */
-export function toTask(record: TaskRecord, blockedBy: string[], questions: Question[]): Task {
-  return {
-    id: record.id,
-    seq: record.seq,
-    name: record.name,
-    goal: record.goal,
-    description: record.description,
-    status: record.status,
-    ready: record.ready || record.claimable,
-    statusReason: record.statusReason,
-    priority: record.priority,
-    parentId: record.parentId,
-    executor: record.executor,
-    input: record.input,
-    result: record.result,
-    error: record.error,
-    owner: record.owner,
-    fence: record.fence,
-    leaseUntil: record.leaseUntil,
-    role: record.role,
-    tags: record.tags,
-    group: record.group,
-    blockedBy,
-    questions,
-    progress: record.progress,
-    attempt: record.attempt,
-    run: record.run,
-    notBefore: record.notBefore,
-    deadline: record.deadline,
-    key: record.key,
-    metadata: record.metadata,
-    version: record.version,
-    createdAt: record.createdAt,
-    updatedAt: record.updatedAt,
-    completedAt: record.completedAt,
   }
 }

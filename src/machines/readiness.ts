@@ -27,14 +27,15 @@ export type Obstacle =
   | 'running'
   | 'group'
   | 'held'
-  | 'closing'
   | 'blocked'
   | 'timer'
   | 'answer'
   | 'children'
+  | 'closing'
 
 /**
- * The first obstacle of a task, in the order in which a person would want to hear of them.
+ * The first obstacle of a task, in the order in which a person would want to hear of them. `closing`, a last run that has ended but
+ * is not closed yet, comes last: it passes by itself.
  *
  * A timer is pending exactly while `notBefore` is set: firing it clears the column, so readiness needs no clock.
  * A waiting task is free again as soon as one of its waits is over (`wakes`), or when its holder was lost or let go.
@@ -55,11 +56,11 @@ export function obstacleOf(task: ReadinessInput): Obstacle | null {
   }
   if (task.group) return 'group'
   if (task.held) return 'held'
-  if (task.runOpen) return 'closing'
   if (task.openBlockers > 0) return 'blocked'
   if (task.notBefore !== null) return 'timer'
   if (task.status === 'input_required' && task.wakes === 0) return 'answer'
   if (task.status === 'waiting' && task.wakes === 0 && !isLetGo(task)) return 'children'
+  if (task.runOpen) return 'closing'
   return null
 }
 
@@ -68,9 +69,24 @@ export function isReady(task: ReadinessInput): boolean {
   return task.executor !== null && obstacleOf(task) === null
 }
 
+/**
+ * Queued, as people see it: ready, or ready as soon as its last run is closed. Nobody has to do anything for it. An engine starts only
+ * what is ready.
+ */
+export function isQueued(task: ReadinessInput): boolean {
+  if (task.executor === null) return false
+  const obstacle = obstacleOf(task)
+  return obstacle === null || obstacle === 'closing'
+}
+
 /** Claimable: nothing but somebody who works on it is missing. */
 export function isClaimable(task: ReadinessInput): boolean {
   return task.executor === null && obstacleOf(task) === null
+}
+
+/** What people see as `ready`: queued, or claimable. */
+export function isFree(task: ReadinessInput): boolean {
+  return isQueued(task) || isClaimable(task)
 }
 
 /** Its holder was lost or let go: it waits for nothing but another holder. */

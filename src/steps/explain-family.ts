@@ -2,6 +2,7 @@
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { isBroken } from '../machines/family.ts'
+import { isQueued } from '../machines/readiness.ts'
 import { listOf, nameOf } from './explain-words.ts'
 
 /** Sentences to follow what else is said of a live task, beginning with a space; empty when there is nothing to say. */
@@ -24,7 +25,7 @@ export function* familyWords(tx: Reads, parent: TaskRecord): Op<string> {
 function openWords(parent: TaskRecord, open: TaskRecord[], broken: TaskRecord[]): string[] {
   if (parent.group || open.length === 0) return []
   const named = listOf(
-    open.map((child) => `${nameOf(child)}, ${child.ready ? 'queued' : child.status}`),
+    open.map((child) => `${nameOf(child)}, ${isQueued(child) ? 'queued' : child.status}`),
     '; ',
   )
   const { autoComplete } = parent.policy

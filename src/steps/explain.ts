@@ -4,7 +4,7 @@ import { isoTime } from '../clock.ts'
 import { type Question, toQuestion } from '../entities/question.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
-import { obstacleOf } from '../machines/readiness.ts'
+import { isQueued, obstacleOf } from '../machines/readiness.ts'
 import type { Why } from '../views.ts'
 import { familyWords } from './explain-family.ts'
 import { explainPlace } from './explain-place.ts'
@@ -35,8 +35,6 @@ export function* explain(tx: Reads, id: string, executors: string[] | null): Op<
       }
     case 'held':
       return explainHeld(task, base)
-    case 'closing':
-      return { ...base, reason: 'closing', message: `Its last run (${task.run}) is still settling.` }
     case 'blocked':
       return yield* explainBlockers(tx, task, base)
     case 'timer':
@@ -50,6 +48,8 @@ export function* explain(tx: Reads, id: string, executors: string[] | null): Op<
       return yield* explainQuestions(tx, task, base)
     case 'children':
       return task.executor === null ? yield* explainByHand(tx, task, base) : yield* explainWaits(tx, task, base)
+    case 'closing':
+      return { ...base, reason: 'closing', message: `It is queued: its last run (${task.run}) is still ending.` }
     case null:
       if (task.executor === null) return { ...base, reason: 'claim', message: claimableMessage(task) }
       if (executors !== null && !executors.includes(task.executor as string)) {
@@ -142,7 +142,7 @@ function* explainGroup(tx: Reads, group: TaskRecord, base: Base): Op<Why> {
     tasks: open.map((each) => each.id),
     message: `${group.name} is a group that has begun, but none of its tasks runs now. It waits for ${
       listOf(
-        open.map((each) => `${nameOf(each)}, ${each.ready ? 'queued' : each.status}`),
+        open.map((each) => `${nameOf(each)}, ${isQueued(each) ? 'queued' : each.status}`),
         '; ',
       ) || 'its tasks'
     }. \`why\` of each says what it waits for.${yield* familyWords(tx, group)}`,

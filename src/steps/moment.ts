@@ -3,6 +3,7 @@ import type { EventType } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { briefError, ErrandError, type StoredError } from '../errors.ts'
 import type { NewEvent, Op, Reads } from '../ledger/ledger.ts'
+import { isQueued } from '../machines/readiness.ts'
 
 export interface Moment {
   /** Epoch milliseconds. */
@@ -17,7 +18,7 @@ export function dueAfter(at: number, delayMs: number): number {
   return Math.min(Math.ceil(at + delayMs), latestDate)
 }
 
-/** An event about a task as it is after the step. `ready` stands in it when a supervisor should look, `team` when a team may have to be. */
+/** An event about a task as it is after the step. `ready` stands in it when the task is queued, `team` when a team may have to be. */
 export function eventOf(
   moment: Moment,
   type: EventType,
@@ -32,7 +33,7 @@ export function eventOf(
     data: {
       name: task.name,
       status: task.status,
-      ...(task.ready ? { ready: true } : {}),
+      ...(isQueued(task) ? { ready: true } : {}),
       ...(task.policy.team === undefined ? {} : { team: task.policy.team.taskId }),
       ...data,
       // The stack stays in the row: events go to every subscriber and every surface, and a model may read them.

@@ -28,6 +28,7 @@ describe('task:list', () => {
         name: 'child',
         status: 'completed',
         canonicalStatus: 'completed',
+        ready: false,
         statusReason: null,
         parentTaskId: parent,
         createdAt: task.createdAt,

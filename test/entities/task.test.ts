@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { type CallRecord, identOf, interruptedError, toCall } from '../../src/entities/call.ts'
 import { toMessage } from '../../src/entities/message.ts'
 import { toQuestion } from '../../src/entities/question.ts'
-import { outcomeOf, toTask } from '../../src/entities/task.ts'
+import { outcomeOf } from '../../src/entities/task.ts'
+import { toTask } from '../../src/steps/views.ts'
 import { taskOf } from '../machines/task-of.ts'
 
 describe('a task', () => {

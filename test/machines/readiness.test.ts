@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { taskStatuses } from '../../src/entities/task.ts'
 import { ErrandError } from '../../src/errors.ts'
-import { isClaimable, isLetGo, isReady, obstacleOf } from '../../src/machines/readiness.ts'
+import { isClaimable, isFree, isLetGo, isQueued, isReady, obstacleOf } from '../../src/machines/readiness.ts'
 import { acceptedEvents, nextStatus } from '../../src/machines/task-machine.ts'
 import { moved, touched } from '../../src/machines/task-transition.ts'
 import { taskOf } from './task-of.ts'
@@ -41,14 +41,18 @@ describe('obstacleOf', () => {
     const task = taskOf(changes)
     expect(isReady(task)).toBe(obstacle === null && task.executor !== null)
     expect(isClaimable(task)).toBe(obstacle === null && task.executor === null)
+    expect(isQueued(task)).toBe((obstacle === null || obstacle === 'closing') && task.executor !== null)
+    expect(isFree(task)).toBe(isQueued(task) || isClaimable(task))
   })
 
   it('tells of the one that a person would want to hear first', () => {
     const all = { held: true, runOpen: true, openBlockers: 1, notBefore: 9 }
     expect(obstacleOf(taskOf(all))).toBe('held')
-    expect(obstacleOf(taskOf({ ...all, held: false }))).toBe('closing')
-    expect(obstacleOf(taskOf({ ...all, held: false, runOpen: false }))).toBe('blocked')
-    expect(obstacleOf(taskOf({ ...all, held: false, runOpen: false, openBlockers: 0 }))).toBe('timer')
+    expect(obstacleOf(taskOf({ ...all, held: false }))).toBe('blocked')
+    expect(obstacleOf(taskOf({ ...all, held: false, openBlockers: 0 }))).toBe('timer')
+    expect(obstacleOf(taskOf({ status: 'input_required', runOpen: true }))).toBe('answer')
+    expect(obstacleOf(taskOf({ status: 'input_required', runOpen: true, wakes: 1 }))).toBe('closing')
+    expect(obstacleOf(taskOf({ status: 'waiting', runOpen: true }))).toBe('children')
   })
 
   it('takes only a waiting task for one that was let go', () => {

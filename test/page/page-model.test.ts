@@ -6,6 +6,7 @@ import { changesBetween } from '../../page/src/model/changes.ts'
 import { conversationLines, LiveText } from '../../page/src/model/conversation.ts'
 import { atMostEvery, sparingly } from '../../page/src/model/frames.ts'
 import { placeGraph } from '../../page/src/model/graph-layout.ts'
+import { isQueued } from '../../page/src/model/lifecycle.ts'
 import { linkTo, routeOf } from '../../page/src/model/route.ts'
 import { stateGraphOf, stepNumbers } from '../../page/src/model/state-graph.ts'
 import { perSecond, Throughput } from '../../page/src/model/throughput.ts'
@@ -24,6 +25,12 @@ const message = (id: string, timestamp: number, more: Partial<Message> = {}): Me
 })
 const call = (id: string, createdAt: number, more: Partial<Call> = {}) =>
   ({ id, seq: createdAt, name: id, createdAt, startMessageId: null, endMessageId: null, ...more }) as Call
+
+test('a task is queued by what it waits for, whatever its state', () => {
+  expect(isQueued({ ready: true, executor: 'shell' })).toBe(true)
+  expect(isQueued({ ready: false, executor: 'shell' })).toBe(false)
+  expect(isQueued({ ready: true, executor: null })).toBe(false)
+})
 
 const content = (text: string, offset: number, messageId = 'm1') =>
   ({ type: 'content', taskId: 'a', seq: 1, content: text, offset, messageId }) as const

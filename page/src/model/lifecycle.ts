@@ -22,6 +22,11 @@ export const stateLooks: Readonly<Record<TaskStatus, StateLook>> = {
   canceled: { glyph: '⊘', word: 'canceled' },
 }
 
+/** Waits for a slot, or for the end of its last run: people call that queued, whatever the state behind it. */
+export function isQueued(task: { ready: boolean; executor: string | null }): boolean {
+  return task.ready && task.executor !== null
+}
+
 /** What a person may do to a task from the page. */
 export const actions = ['start', 'answer', 'pause', 'resume', 'retry', 'send', 'priority', 'cancel'] as const
 export type Action = (typeof actions)[number]

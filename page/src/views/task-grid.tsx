@@ -2,6 +2,7 @@
 
 import { Component } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { isQueued } from '../model/lifecycle.ts'
 import { linkTo } from '../model/route.ts'
 import { age } from '../model/time-words.ts'
 import { type FlatRow, visibleLines } from '../model/tree.ts'
@@ -20,11 +21,6 @@ export function reasonOf(row: TaskRow): string {
   if (row.ready && row.executor === null) return row.role === null ? 'may be claimed' : `may be claimed by ${row.role}`
   if (row.status === 'working' && row.progress?.note) return row.progress.note
   return ''
-}
-
-/** Competes for a slot: people call that queued, whatever the state behind it. */
-function isQueued(row: TaskRow): boolean {
-  return row.ready && row.executor !== null && row.status === 'submitted'
 }
 
 interface LineProps {

@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { TaskSession } from '../live/task-session.ts'
 import { pathTaken, standingAfter, upTo } from '../model/history.ts'
-import { type Action, actions, actionWords, isSettled, whyNot } from '../model/lifecycle.ts'
+import { type Action, actions, actionWords, isQueued, isSettled, whyNot } from '../model/lifecycle.ts'
 import { linkTo } from '../model/route.ts'
 import { clockTime, counted, duration } from '../model/time-words.ts'
 import type { Question, ShownTask, Task, TaskRow, TaskStatus } from '../model/wire.ts'
@@ -61,6 +61,8 @@ function Opened({ open, shown }: { open: TaskSession; shown: ShownTask }) {
   const status: TaskStatus = inPast
     ? (standing?.status ?? task.status)
     : (link.store.rows.get(task.id)?.status ?? task.status)
+  const row = link.store.rows.get(task.id)
+  const queued = !inPast && row !== undefined && isQueued(row)
   const until = past.value?.at ?? null
   const isKnown = ({ at }: { at: number }) => until === null || at <= until
   const calls = open.calls.value.filter(({ createdAt }) => isKnown({ at: createdAt }))
@@ -70,7 +72,7 @@ function Opened({ open, shown }: { open: TaskSession; shown: ShownTask }) {
   const path = pathTaken(events)
   return (
     <main class={`task-page${inPast ? ' in-past' : ''}`} id="main" tabIndex={-1}>
-      <Head task={task} status={status} name={inPast ? (standing?.name ?? task.name) : task.name} />
+      <Head task={task} status={status} queued={queued} name={inPast ? (standing?.name ?? task.name) : task.name} />
       <div class="task-tools">
         <ActionBar status={status} disabled={inPast} onAction={setAction} />
         <Scrubber />
@@ -159,7 +161,14 @@ function NotYet({ name }: { name: string }) {
 
 const longestTitle = 160
 
-function Head({ task, status, name }: { task: Task; status: TaskStatus; name: string }) {
+interface HeadProps {
+  task: Task
+  status: TaskStatus
+  queued: boolean
+  name: string
+}
+
+function Head({ task, status, queued, name }: HeadProps) {
   return (
     <header class="task-head">
       <nav aria-label="Breadcrumb" class="crumbs">
@@ -174,7 +183,7 @@ function Head({ task, status, name }: { task: Task; status: TaskStatus; name: st
         <h1>
           <LongText text={name === '' ? task.id : name} label="the name" limit={longestTitle} />
         </h1>
-        <StateBadge status={status} />
+        <StateBadge status={status} queued={queued} />
       </div>
       <p class="ids">
         <code>#{task.seq}</code> <code>{task.id}</code> <CopyButton text={task.id} label="Copy the id" />

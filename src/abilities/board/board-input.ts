@@ -52,6 +52,7 @@ export const boardTaskSchema = z.object({
   parent: refSchema.optional(),
   dependencies: z.array(refSchema),
   ready: z.boolean(),
+  queued: z.boolean(),
   taskId: z.string(),
   canonicalStatus: z.enum(taskStatuses),
   statusReason: z.string().nullable(),

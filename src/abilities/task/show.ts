@@ -1,10 +1,11 @@
 // task:show: one task whole, with what it comes after and what comes after it.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
-import { type TaskRecord, toTask } from '../../entities/task.ts'
+import type { TaskRecord } from '../../entities/task.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import { dependenciesOf, openQuestions } from '../../steps/explain.ts'
 import { loadTask } from '../../steps/moment.ts'
+import { toTask } from '../../steps/views.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { requireOwn } from '../own-tasks.ts'
 import { taskRowSchema, toRow } from '../views/task-row.ts'

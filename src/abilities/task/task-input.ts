@@ -26,10 +26,13 @@ export const standingSchema = z.object({
   taskId: z.string(),
   status: z.enum(processStatuses),
   canonicalStatus: z.enum(taskStatuses),
+  /** Queued: it waits for nothing but a slot and the end of its last run; or, without an executor, it may be claimed. */
+  ready: z.boolean(),
   /** Counts what was written of it. */
   version: z.int(),
 })
 
 export function standingOf(task: Task): z.output<typeof standingSchema> {
-  return { taskId: task.id, status: processStatusOf(task), canonicalStatus: task.status, version: task.version }
+  const { id: taskId, status: canonicalStatus, ready, version } = task
+  return { taskId, status: processStatusOf(task), canonicalStatus, ready, version }
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import type { ToldTask } from '../../ledger/ledger.ts'
+import { isFree } from '../../machines/readiness.ts'
 
 const brief = z.object({ code: z.string(), message: z.string() })
 
@@ -13,7 +14,7 @@ export const taskRowSchema = z.object({
   name: z.string(),
   status: z.enum(taskStatuses),
   statusReason: z.string().nullable(),
-  /** Competes for a slot, or may be claimed. */
+  /** Queued (it waits for nothing but a slot and the end of its last run), or may be claimed. */
   ready: z.boolean(),
   /** Somebody must start or resume it. */
   held: z.boolean(),
@@ -49,7 +50,7 @@ export function toRow(task: TaskRecord): TaskRow {
     name: task.name,
     status: task.status,
     statusReason: task.statusReason,
-    ready: task.ready || task.claimable,
+    ready: isFree(task),
     held: task.held,
     parentId: task.parentId,
     executor: task.executor,

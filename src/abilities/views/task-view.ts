@@ -6,6 +6,7 @@ import { conversationOf } from '../../entities/conversation.ts'
 import type { MessageRecord } from '../../entities/message.ts'
 import { type TaskRecord, taskStatuses } from '../../entities/task.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
+import { isFree } from '../../machines/readiness.ts'
 import { defaultSystemPrompt } from '../../steps/draft.ts'
 import { openQuestions } from '../../steps/explain.ts'
 import { completionStatusOf, processStatuses, processStatusOf } from './status-words.ts'
@@ -25,6 +26,8 @@ export const taskItemSchema = z.object({
   name: z.string(),
   status: z.enum(processStatuses),
   ...stateShape,
+  /** Queued: it waits for nothing but a slot and the end of its last run; or, without an executor, it may be claimed. */
+  ready: z.boolean(),
   /** Absent for a task without a parent. */
   parentTaskId: z.string().optional(),
   createdAt: z.number(),
@@ -89,12 +92,7 @@ export const taskRecordSchema = z.object({
 })
 export type LedgerTask = z.output<typeof taskRecordSchema>
 
-export function toItem(
-  task: Pick<
-    TaskRecord,
-    'id' | 'goal' | 'name' | 'status' | 'statusReason' | 'parentId' | 'createdAt' | 'updatedAt' | 'completedAt'
-  >,
-): TaskItem {
+export function toItem(task: TaskRecord): TaskItem {
   return {
     id: task.id,
     goal: task.goal ?? task.name,
@@ -102,6 +100,7 @@ export function toItem(
     status: processStatusOf(task),
     canonicalStatus: task.status,
     statusReason: task.statusReason,
+    ready: isFree(task),
     ...(task.parentId === null ? {} : { parentTaskId: task.parentId }),
     createdAt: task.createdAt,
     updatedAt: task.updatedAt,

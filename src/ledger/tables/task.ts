@@ -14,6 +14,7 @@ import {
   sql,
 } from '../statement.ts'
 import { toEvent } from './event.ts'
+import { countQueuedBehindRuns, isQueuedBehindItsRun } from './queued.ts'
 import {
   birthNames,
   definitionColumns,
@@ -152,6 +153,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
         .where(sql<boolean>`${sql.ref(column)} = 1`),
     )
   const countReady = countOf('ready')
+  const countBehindRuns = countQueuedBehindRuns(compiler)
   const countClaimable = countOf('claimable')
   const updateChildCount = prepare((db, hole) =>
     db
@@ -288,9 +290,8 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     for (const tag of filter.tags ?? []) query = query.where(hasTag(tag))
     if (filter.owner !== undefined) query = query.where('owner', '=', filter.owner)
     if (filter.ready !== undefined) {
-      query = query.where(
-        filter.ready ? sql<boolean>`(ready = 1 or claimable = 1)` : sql<boolean>`(ready = 0 and claimable = 0)`,
-      )
+      const waitsForItsTurn = sql<boolean>`(ready = 1 or claimable = 1 or ${isQueuedBehindItsRun})`
+      query = query.where(filter.ready ? waitsForItsTurn : sql<boolean>`not ${waitsForItsTurn}`)
     }
     if (filter.below !== undefined) query = query.where(isBelow(filter.below))
     if (filter.letGo !== undefined) query = query.where(isLetGo(filter.letGo))
@@ -421,8 +422,10 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     },
     *countQueued() {
       const ready = yield* row<{ tasks: number }>(countReady)
+      const behindRuns = yield* row<{ tasks: number }>(countBehindRuns)
       const claimable = yield* row<{ tasks: number }>(countClaimable)
-      return { ready: Number(ready?.tasks ?? 0), claimable: Number(claimable?.tasks ?? 0) }
+      const [queued, free] = [Number(ready?.tasks ?? 0), Number(claimable?.tasks ?? 0)]
+      return { ready: queued + Number(behindRuns?.tasks ?? 0), claimable: free }
     },
     *anyAwake(executors) {
       if (executors.length === 0) return false

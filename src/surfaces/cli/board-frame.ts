@@ -85,7 +85,8 @@ function within(a: BoardTask, b: BoardTask): number {
   return b.priority - a.priority || a.id - b.id
 }
 
-function stateOf({ status, ready, blockedBy, canonicalStatus }: BoardTask): string {
+function stateOf({ status, ready, queued, blockedBy, canonicalStatus }: BoardTask): string {
+  if (queued) return 'queued'
   if (status === 'pending') return ready ? 'ready' : blockedBy.length > 0 ? `after ${blockedBy.join(', ')}` : 'pending'
   if (status === 'in_progress')
     return canonicalStatus === 'working' ? 'in progress' : canonicalStatus.replaceAll('_', ' ')

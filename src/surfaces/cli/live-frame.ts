@@ -40,6 +40,7 @@ function choose(rows: readonly Row[], room: number): readonly Row[] {
 
 function urgencyOf(row: Row): number {
   if (row.group) return 7
+  if (row.ready) return 5
   switch (row.status) {
     case 'working':
       return 0
@@ -53,7 +54,7 @@ function urgencyOf(row: Row): number {
       return 4
     case 'waiting':
     case 'submitted':
-      return row.ready ? 5 : 6
+      return 6
     case 'completed':
       return 8
   }
@@ -92,6 +93,7 @@ function numbered(count: number, word: string): string[] {
 }
 
 function signOf(row: Row, tick: number, paint: Paint): [string, (text: string) => string] {
+  if (row.ready) return ['·', paint.quiet]
   switch (row.status) {
     case 'working':
       return [row.group ? '▾' : (spinner[tick % spinner.length] as string), paint.busy]
@@ -112,8 +114,8 @@ function signOf(row: Row, tick: number, paint: Paint): [string, (text: string) =
 }
 
 function wordOf(row: Row): string {
-  if (row.status === 'input_required') return 'asks'
   if (row.ready) return 'queued'
+  if (row.status === 'input_required') return 'asks'
   return row.status === 'submitted' ? 'waiting' : row.status
 }
 
@@ -125,7 +127,7 @@ function elapsed(row: Row, now: number): string {
 
 function noteOf(row: Row): string {
   if (row.group) return ''
-  if (row.status === 'input_required') return firstLine(row.question?.text ?? '')
+  if (row.status === 'input_required' && !row.ready) return firstLine(row.question?.text ?? '')
   if (row.status === 'failed') return row.error
   const attempt = row.attempt > 1 && !isSettled(row.status) ? `attempt ${row.attempt}: ` : ''
   return row.status === 'working' ? attempt + row.lastLine : attempt.replace(/: $/, '')

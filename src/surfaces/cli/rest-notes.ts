@@ -3,12 +3,14 @@ import type { Task } from '../../entities/task.ts'
 import { exitCodes } from './exit-code.ts'
 import { createPaint } from './paint.ts'
 import { summarize } from './run-summary.ts'
+import { isQueued } from './task-words.ts'
 
 /** @param tasks open ones that rest. */
 export function restNotes(tasks: readonly Task[], ledgerFlag: string[]): string[] {
-  const asking = tasks.filter((task) => task.status === 'input_required')
-  const paused = tasks.filter((task) => task.status === 'paused')
-  const claimable = tasks.filter((task) => task.ready && task.executor === null)
+  const resting = tasks.filter((task) => !isQueued(task))
+  const asking = resting.filter((task) => task.status === 'input_required')
+  const paused = resting.filter((task) => task.status === 'paused')
+  const claimable = resting.filter((task) => task.ready)
   const told = [...asking, ...paused, ...claimable]
   const open = told.length === 0 ? tasks.slice(0, 1) : claimable
   const verdict = {

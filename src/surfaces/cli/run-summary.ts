@@ -5,7 +5,7 @@ import { answerChoices } from './answer-text.ts'
 import type { Paint } from './paint.ts'
 import { markOf } from './plan-mark.ts'
 import { shellCommand } from './shell-words.ts'
-import { endReason, shortId } from './task-words.ts'
+import { endReason, isQueued, shortId } from './task-words.ts'
 import { cleanLine, cleanText, firstLine } from './terminal-text.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -44,12 +44,12 @@ export function summarize(verdict: Verdict, { paint, ledgerFlag, duration, befor
     ),
     ...verdict.paused.flatMap((task) => [paint.asking(`‖ ${planLabel(task)} is paused`), command('resume', task)]),
     ...verdict.open.flatMap((task) =>
-      task.ready && task.executor === null
+      task.ready && !isQueued(task)
         ? [
             `· ${planLabel(task)} waits for somebody who claims it`,
             command('claim', task, '--as', 'NAME', ...(task.role === null ? [] : ['--role', task.role])),
           ]
-        : [`· ${planLabel(task)} is ${task.status}`, command('why', task)],
+        : [`· ${planLabel(task)} is ${isQueued(task) ? 'queued' : task.status}`, command('why', task)],
     ),
     lastLineOf(verdict, paint, duration, before),
   ]

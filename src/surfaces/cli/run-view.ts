@@ -6,6 +6,7 @@ import { isSettled, type Task, type TaskStatus } from '../../entities/task.ts'
 import { errorMessageOf, outputOf, statusAfter, textOf } from './event-words.ts'
 import { flatten, type Plan } from './plan.ts'
 import type { KnownRound } from './plan-round.ts'
+import { isQueued } from './task-words.ts'
 import { cleanLine, firstLine, lastLine } from './terminal-text.ts'
 
 /** A question that waits for somebody at the terminal. */
@@ -179,7 +180,7 @@ function agentLine({ agent }: Row, event: TaskEvent): string {
 function stateOf(task: Task): Pick<Row, 'status' | 'ready' | 'attempt' | 'error' | 'question'> {
   return {
     status: task.status,
-    ready: task.ready && task.executor !== null,
+    ready: isQueued(task),
     attempt: task.attempt,
     error: firstLine(task.error?.message ?? ''),
     question: questionOf(task),

@@ -9,9 +9,14 @@ import { cleanLine, firstLine, fitWidth } from './terminal-text.ts'
  * on it is claimable, and one that is blocked says so.
  */
 export function stateWord(task: Pick<Task, 'status' | 'ready' | 'blockedBy' | 'statusReason' | 'executor'>): string {
-  if (task.ready) return task.executor === null ? 'claimable' : 'queued'
+  if (task.ready) return isQueued(task) ? 'queued' : 'claimable'
   if (task.status === 'submitted' && task.blockedBy.length > 0) return 'blocked'
   return task.status
+}
+
+/** It waits for a slot, or for the end of its last run: nobody has to do anything for it, whatever state is stored. */
+export function isQueued(task: Pick<Task, 'ready' | 'executor'>): boolean {
+  return task.ready && task.executor !== null
 }
 
 /** An id that is short to type: the ledger finds tasks by any unique beginning. */

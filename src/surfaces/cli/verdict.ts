@@ -5,6 +5,7 @@ import { exitCodes } from './exit-code.ts'
 import type { Plan, PlanTask } from './plan.ts'
 import { flatten } from './plan.ts'
 import type { KnownRound } from './plan-round.ts'
+import { isQueued } from './task-words.ts'
 
 export interface Verdict {
   code: number
@@ -25,7 +26,7 @@ export interface Verdict {
 
 /** A run of it is open, or it will have one without anybody's help: it is ready, on a timer, or closing. */
 export function isGoingOn(task: Task, why: Pick<Why, 'reason' | 'at'> | undefined): boolean {
-  if (task.status === 'working' || (task.ready && task.executor !== null)) return true
+  if (task.status === 'working' || isQueued(task)) return true
   if (task.questions.some((question) => question.dueAt !== null)) return true
   if (why === undefined) return false
   switch (why.reason) {
@@ -94,15 +95,20 @@ export function judgeRound(
     else place(verdict, task, planned, plan, known)
   }
   for (const task of subtasks) {
+    if (isQueued(task)) continue
     if (task.status === 'input_required') verdict.asking.push(task)
     else if (task.status === 'paused') verdict.paused.push(task)
-    else if (task.ready && task.executor === null) verdict.open.push(task)
+    else if (task.ready) verdict.open.push(task)
   }
   verdict.code = codeOf(verdict)
   return verdict
 }
 
 function place(verdict: Verdict, task: Task, planned: PlanTask, plan: Plan, known: KnownRound): void {
+  if (isQueued(task)) {
+    verdict.open.push(task)
+    return
+  }
   switch (task.status) {
     case 'completed':
       verdict.completed.push(task)

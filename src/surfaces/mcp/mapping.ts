@@ -73,7 +73,9 @@ function resultOf(task: TaskDetail): ToolResult {
   return answerResult({ taskId, ...(branch === undefined ? {} : { branch }), status, result })
 }
 
-function messageOf({ canonicalStatus, statusReason, error, questions, progress }: TaskDetail): string | undefined {
+function messageOf(task: TaskDetail): string | undefined {
+  const { canonicalStatus, statusReason, error, questions, progress } = task
+  if (task.ready && task.executor !== null) return 'queued'
   switch (canonicalStatus) {
     case 'working':
       return progress?.note ?? undefined

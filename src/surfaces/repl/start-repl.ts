@@ -10,6 +10,7 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { parse } from '../../parse.ts'
 import { announce } from './announcer.ts'
 import { completerFor } from './complete-line.ts'
+import { directConsole } from './direct-console.ts'
 import { errorWords, isInterrupt } from './error-words.ts'
 import type { Evaluator, Outcome } from './evaluator.ts'
 import { noticed } from './named-values.ts'
@@ -103,7 +104,7 @@ async function atTerminal(engine: Engine, options: Options, signal: AbortSignal)
   const evaluator = new Evaluator(
     session,
     { input, output, prompt, terminal: true, breakEvalOnSigint: true, writer },
-    context,
+    { ...directConsole(output), ...context },
   )
   const { server } = evaluator
   const over = new Promise<void>((resolve) => server.once('exit', resolve))

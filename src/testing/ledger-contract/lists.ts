@@ -1,5 +1,6 @@
 // Lists: the heads of the queue, filters, pages, prefixes and timers.
 import type { NewTask, TaskFilter } from '../../ledger/ledger.ts'
+import { isFree } from '../../machines/readiness.ts'
 import { callRow, runRow, someTime, taskRow } from '../factories.ts'
 import { type Theme, write } from './contract-world.ts'
 
@@ -89,6 +90,40 @@ export const lists: Theme = ({ describe, proves, expect }) => {
         expect(await ledger.read((tx) => tx.task.count(filter))).toBe(found.length)
       })
     }
+  })
+
+  describe('tasks whose last run is open', () => {
+    const rows = (['submitted', 'paused', 'input_required', 'waiting'] as const).flatMap((status) =>
+      [
+        {},
+        { held: true },
+        { openBlockers: 1 },
+        { notBefore: someTime },
+        { wakes: 1 },
+        { statusReason: 'released' },
+        { deletedAt: someTime },
+        { executor: null },
+      ].map((more, index) =>
+        taskRow({ id: `${status}-${index}`, executor: 'x', status, run: 1, runOpen: true, ...more }),
+      ),
+    )
+    proves('are listed and counted as queued where nothing else is in their way', async (ledger) => {
+      await write(ledger, function* (tx) {
+        for (const task of rows) {
+          yield* tx.task.insert(task)
+          yield* tx.run.insert(runRow({ taskId: task.id, number: 1 }))
+        }
+      })
+      const idsOf = (tasks: ReadonlyArray<{ id: string }>) => tasks.map(({ id }) => id).sort()
+      const listed = async (ready: boolean) => idsOf(await ledger.read((tx) => tx.task.list({ ready }, 100)))
+      const shown = rows.filter(({ deletedAt }) => deletedAt === null)
+      expect(await listed(true)).toEqual(idsOf(shown.filter(isFree)))
+      expect(await listed(false)).toEqual(idsOf(shown.filter((task) => !isFree(task))))
+      expect(await ledger.read((tx) => tx.task.countQueued())).toEqual({
+        ready: rows.filter(isFree).length,
+        claimable: 0,
+      })
+    })
   })
 
   describe('waiting tasks', () => {

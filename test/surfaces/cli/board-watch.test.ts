@@ -31,6 +31,7 @@ function taskOf(fields: Partial<BoardTask>): BoardTask {
     tags: [],
     dependencies: [],
     ready: false,
+    queued: false,
     taskId: `task-${fields.id ?? 1}`,
     canonicalStatus: 'submitted',
     statusReason: null,

@@ -36,6 +36,20 @@ const frame = (rows: Row[], fields: { columns?: number; height?: number } = {}) 
   drawFrame(rows, { now: 10_000, tick: 0, columns: 60, height: 24, paint: createPaint(false), ...fields })
 
 describe('a picture', () => {
+  test('shows as queued what was resumed or answered and waits for its turn', () => {
+    const question = questionOf('Sure?')
+    const lines = frame([
+      rowOf({ name: 'resumed', status: 'paused', ready: true }),
+      rowOf({ name: 'answered', status: 'input_required', ready: true, question }),
+      rowOf({ name: 'asking', status: 'input_required', question }),
+    ])
+    expect(lines.slice(0, 3)).toEqual([
+      ' · resumed   queued',
+      ' · answered  queued',
+      expect.stringMatching(/asks +Sure\?$/),
+    ])
+  })
+
   test('shows state, elapsed time and the last output line of what runs', () => {
     const lines = frame([
       rowOf({ name: 'done', status: 'completed', startedAt: 1_000, endedAt: 3_500 }),

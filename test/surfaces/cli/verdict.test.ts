@@ -31,6 +31,15 @@ describe('a round that is over ends with', () => {
     expect(judge({ a: completed, 'g/b': completed, 'g/c': completed, d: completed, e: completed }).code).toBe(0)
   })
 
+  test('3 for what is queued, whatever its state: nobody is asked to resume or answer it again', () => {
+    const queued = { ready: true, executor: 'shell' }
+    const verdict = judge({ a: { ...queued, status: 'paused' }, e: { ...queued, status: 'input_required' } }, [
+      'a',
+      'e',
+    ])
+    expect([names(verdict.open), verdict.paused, verdict.asking, verdict.code]).toEqual([['a', 'e'], [], [], 3])
+  })
+
   test('0 when all that was asked for is completed', () => {
     expect(judge({ a: completed, 'g/b': { status: 'submitted' } }, ['a']).code).toBe(0)
   })

@@ -145,6 +145,21 @@ describe('the REPL at a terminal', () => {
     expect(await repl.enter('1 + 1')).toBe('2')
   })
 
+  test('X-028 Ctrl-C in the middle of a write leaves the session able to speak', async () => {
+    await using place = await setup()
+    await using repl = new ReplTerminal({ folder: place.folder, columns: 200 })
+    await repl.ready()
+    await repl.enter('const handle = process.stdout._handle, write = handle.writeUtf8String; 0')
+    // Whatever writes to the stream of the terminal while the line is carried out is caught before the stream knows of its end.
+    await repl.enter('const caught = (...written) => { write.apply(handle, written); for (;;); }')
+    const line = "handle.writeUtf8String = caught; console.log('now'); handle.writeUtf8String = write; for (;;);"
+    repl.type(`${line}${keys.enter}`)
+    await repl.until(({ line: last, lines }) => last === '' && lines.at(-2) === 'now')
+    repl.type(keys.ctrlC)
+    await repl.shows(/^interrupted$/)
+    await repl.ready()
+  })
+
   test('X-028 lines that are typed ahead wait for their turn', async () => {
     await using place = await setup()
     await using repl = new ReplTerminal({ folder: place.folder })
