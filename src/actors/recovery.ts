@@ -25,7 +25,7 @@ export async function recoverDead(host: RecoveryHost): Promise<number> {
   let closed = 0
   for (const { id, leaseUntil } of instances) {
     if (id === host.instanceId) continue
-    const alive = host.ledger.isAlive(id)
+    const alive = (await host.ledger.isAlive(id)) !== 'dead'
     if (alive && !(host.mayJudgeLeases && leaseUntil <= at)) continue
     try {
       await reclaimAll(host, id)

@@ -1,6 +1,6 @@
 // A ledger that fails on request: the crash points of every step, reached through the port and not through hooks in the engine.
 import { ErrandError } from '../errors.ts'
-import type { Ledger, LedgerObserver, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 
 /**
  * How a step fails:
@@ -127,21 +127,21 @@ class Faulty implements FaultyLedger {
     return this.#inner.enlist(instanceId)
   }
 
-  isAlive(instanceId: string): boolean {
+  isAlive(instanceId: string): Promise<Life> {
     return this.#inner.isAlive(instanceId)
   }
 
-  discharge(instanceId: string): void {
-    this.#inner.discharge(instanceId)
+  discharge(instanceId: string, options?: { asDead?: boolean }): void {
+    this.#inner.discharge(instanceId, options)
   }
 
   observe(observer: LedgerObserver, options: { watchOthers: boolean }): () => void {
     return this.#inner.observe(observer, options)
   }
 
-  close(): Promise<void> {
+  close(options?: { withinMs?: number }): Promise<void> {
     this.mend()
-    return this.#inner.close()
+    return this.#inner.close(options)
   }
 }
 

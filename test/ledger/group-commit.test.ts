@@ -1,14 +1,9 @@
 // Group commit by itself: which steps share a group, what each caller is told, and how a busy ledger is tried again.
 import { expect, it } from 'vitest'
 import { ErrandError } from '../../src/errors.ts'
-import {
-  CommitFailed,
-  GroupCommit,
-  LedgerBusy,
-  type QueuedStep,
-  type StepOutcome,
-} from '../../src/ledger/group-commit.ts'
+import { CommitFailed, GroupCommit, LedgerBusy, type QueuedStep } from '../../src/ledger/group-commit.ts'
 import { writing } from '../../src/ledger/ledger.ts'
+import { LedgerObservers } from '../../src/ledger/observers.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 
 /** `run` stands for the database: it answers for a group of step names, or throws. */
@@ -18,13 +13,13 @@ function setup(run: (names: string[], time: number) => void = () => undefined) {
   const delays: number[] = []
   const commits = new GroupCommit(
     {
-      runGroup(group: readonly QueuedStep[]): StepOutcome[] {
+      runGroup(group: readonly QueuedStep[]) {
         const names = group.map((queued) => queued.step.name)
         run(names, groups.push(names))
-        return names.map((value) => ({ ok: true, value }))
+        return { outcomes: names.map((value) => ({ ok: true as const, value })), events: [] }
       },
-      committed() {},
     },
+    new LedgerObservers(),
     {
       now: () => clock.now(),
       setTimeout(fn, ms) {

@@ -10,7 +10,7 @@ import { createTables } from '../../../src/ledger/tables/tables.ts'
 export async function migrated() {
   const { connection } = await openFile(':memory:', systemClock, () => 0.5)
   onTestFinished(() => connection.close())
-  const tx = createTables(sqliteDialect, () => undefined)
+  const tx = createTables(sqliteDialect)
   const rows = (sql: string) =>
     connection.run({ sql, parameters: [], want: 'rows' }) as Array<Record<string, string | null>>
   const drive = <R>(op: Op<R>, seen: Request[] = []): R => {
