@@ -121,3 +121,36 @@ it('closing waits for a step that rests because the ledger is busy', async () =>
   await closing
   await expect(add('b')).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })
 })
+
+it('a wall clock that jumps takes nothing from the patience with a busy ledger', async () => {
+  const { clock, add } = setup((_names, time) => {
+    if (time <= 3) throw new LedgerBusy(50)
+  })
+  const waiting = add('a')
+  await turn()
+  clock.jumpTo(clock.now() + 3_600_000)
+  while (clock.pending > 0) {
+    clock.advance(100)
+    await turn()
+  }
+  expect(await waiting).toBe('a')
+})
+
+it('closing within a bound refuses what still waits for the lock then, after one last attempt', async () => {
+  const { clock, groups, commits, add } = setup((names) => {
+    if (!names.includes('free')) throw new LedgerBusy(50)
+  })
+  const waiting = expect(add('a')).rejects.toMatchObject({ code: 'LEDGER_BUSY' })
+  await turn()
+  const queued = expect(Promise.all(Array.from({ length: 1_500 }, () => add('b')))).rejects.toMatchObject({
+    code: 'LEDGER_BUSY',
+  })
+  const closing = commits.close(100)
+  while (clock.pending > 0) {
+    clock.advance(1)
+    await turn()
+  }
+  await Promise.all([waiting, queued, closing])
+  expect(clock.now()).toBeLessThan(100)
+  expect(groups.filter(([name]) => name === 'b').length).toBe(2)
+})

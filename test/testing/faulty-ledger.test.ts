@@ -95,7 +95,11 @@ it('fails by chance, in the same way for the same chance', async () => {
   const story = async () => {
     const { ledger, ids, add } = await setup()
     let drawn = 0
-    ledger.failAtRandom(() => ((drawn += 37) % 100) / 100, { refused: 0.2, lost: 0.2, kept: 0.2, read: 0.5 })
+    const random = () => {
+      drawn += 37
+      return (drawn % 100) / 100
+    }
+    ledger.failAtRandom(random, { refused: 0.2, lost: 0.2, kept: 0.2, read: 0.5 })
     const told: string[] = []
     for (let n = 0; n < 12; n++) {
       const outcome = await add(`task-${n}`).then(
