@@ -17,6 +17,7 @@ import {
 } from '../../group-commit.ts'
 import type { AnyStep, Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../../ledger.ts'
 import { LedgerObservers } from '../../observers.ts'
+import { noteOpenLedger } from '../../open-files.ts'
 import type { Request } from '../../statement.ts'
 import { createTables } from '../../tables/tables.ts'
 import { type Connection, isBusy, sqliteCode, translate, unavailable } from './connection.ts'
@@ -58,6 +59,7 @@ class SqliteLedger implements Ledger, GroupRunner {
   #dataVersion: unknown
   #watch: unknown
   #checker: Worker | undefined
+  readonly #notOpen: () => void
   #failure: unknown
   /** A rollback failed, so its transaction is still open. */
   #leftOpen = false
@@ -72,6 +74,7 @@ class SqliteLedger implements Ledger, GroupRunner {
     this.#commits = new GroupCommit(this, this.#observers, clock, random)
     this.#locks = createInstanceLocks(name)
     this.#dataVersion = connection.dataVersion()
+    this.#notOpen = name === ':memory:' ? () => {} : noteOpenLedger(realpathSync.native(name))
   }
 
   step<L, D, R>(step: Step<L, D, R>): Promise<R> {
@@ -142,6 +145,7 @@ class SqliteLedger implements Ledger, GroupRunner {
       if (sqliteCode(error) === undefined) throw error
     }
     this.#connection.close()
+    this.#notOpen()
   }
 
   /** A large file is checked beside the work; damage stops everything that is built on it. */
