@@ -97,7 +97,7 @@ export async function createEngine<const E extends Executors = Executors>(
   // Whoever brings a model may come later: goals that wait for one are taken up then.
   const listenNoMore = bus.onRegister(({ id }) => {
     if (id !== 'model:llm' || agents.goalExecutor() === null) return
-    void opened.promise.then(({ life }) => life.supervisor.lookForWork()).catch(() => {})
+    void opened.promise.then(({ life }) => life.supervisor.wake()).catch(() => {})
   })
 
   const ownsLedger = typeof parsed.ledger === 'string'

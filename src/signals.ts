@@ -24,3 +24,16 @@ export function rest(clock: Clock, ms: number, signal: AbortSignal): Promise<voi
     signal.addEventListener('abort', end, { once: true })
   })
 }
+
+/** Resolves when the work is done, or after so many milliseconds. @throws what the work threw in time. */
+export async function waitAtMost(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: unknown
+  const late = new Promise<void>((resolve) => {
+    timer = clock.setTimeout(() => resolve(), ms)
+  })
+  try {
+    await Promise.race([work, late])
+  } finally {
+    clock.clearTimeout(timer)
+  }
+}

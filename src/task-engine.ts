@@ -369,7 +369,7 @@ export class TaskEngine {
   async setSharedLimits(given: SharedLimitsPatch): Promise<Limits> {
     forProgramsOnly(this.#bounds, 'setSharedLimits')
     await this.#life.step(setSharedLimits(parse(sharedLimitsSchema, given, 'setSharedLimits')))
-    this.#life.supervisor.lookForWork()
+    this.#life.supervisor.wake()
     return this.limits()
   }
 

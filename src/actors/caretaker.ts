@@ -1,37 +1,35 @@
 // What a working engine does for the whole ledger, beside its own runs: it gives signs of life, takes up what lost engines left,
 // fires timers, and removes what is older than the retention.
 import type { Clock } from '../clock.ts'
-import type { CallRecord } from '../entities/call.ts'
 import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
 import type { Ledger, PurgePosition } from '../ledger/ledger.ts'
 import { writing } from '../ledger/ledger.ts'
 import { dueAfter, type Moment } from '../steps/moment.ts'
 import { purge } from '../steps/purge.ts'
-import { fireTimers, nextDue } from '../steps/timers.ts'
-import { recoverDead } from './recovery.ts'
-import { SoonestTimer } from './timers.ts'
+import { fireTimers } from '../steps/timers.ts'
+import { type RecoveryHost, recoverDead } from './recovery.ts'
 
 export interface CaretakerOptions {
   ledger: Ledger
   clock: Clock
   instanceId: string
+  executors: ReadonlyMap<string, unknown>
   maxCrashes: number
   leaseMs: number
   /** Undefined: nothing ever leaves the ledger. */
   retentionMs: number | undefined
   moment(): Moment
   chance(): number
-  /** Undefined where only another engine has the executor, and with it the policy. */
-  retryOf(task: TaskRecord): RetryPolicy | undefined
-  reclaim(call: CallRecord): Promise<void>
-  /** Called at each look around: what others may have set free is taken up at the latest now. */
+  retryOf(task: TaskRecord): RetryPolicy
+  reclaim: RecoveryHost['reclaim']
+  /** Called at each look around: the supervisor reads what is due and what is ready at the latest now. */
   looked(): void
   /** Called when families have left the ledger by the retention: no event tells of it. */
   purged(): void
   report(error: unknown, context: Record<string, unknown>): void
 }
 
-/** How often the dead are looked for. */
+/** How often the dead are looked for, and what is due is read again: so a jump of the clock is noticed at once. */
 const lookEveryMs = 200
 /** A look that comes later than this was held up, and so perhaps was everybody else: leases are not judged for a while. */
 const heldUpMs = 3 * lookEveryMs
@@ -40,13 +38,15 @@ const purgeEveryMs = 60_000
 
 export class Caretaker {
   readonly #options: CaretakerOptions
-  readonly #timer: SoonestTimer
   #working = false
+  #timer: unknown
+  #firing = false
   #looking: Promise<void> | undefined
   #lookTimer: unknown
   #lookDueAt = 0
   /** Until then whoever was held up with this engine (the machine slept, the clock was set) has the time to show up. */
   #judgeLeasesFrom = 0
+  #ended = false
   #beatTimer: unknown
   #beating = false
   #beatDue = false
@@ -54,7 +54,6 @@ export class Caretaker {
 
   constructor(options: CaretakerOptions) {
     this.#options = options
-    this.#timer = new SoonestTimer(options.clock, () => void this.#fireTimers())
   }
 
   /** Takes up what is there, then watches. */
@@ -66,28 +65,33 @@ export class Caretaker {
     this.#lookAgainLater()
     this.#beatLater()
     if (this.#options.retentionMs !== undefined) this.#purgeLater(0)
-    await this.#armNext()
   }
 
-  arm(dueAt: number): void {
-    if (this.#working) this.#timer.arm(dueAt)
+  /** When the next timer is due, as the ledger says now; undefined without one. */
+  arm(dueAt: number | undefined): void {
+    const { clock } = this.#options
+    clock.clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (dueAt === undefined || !this.#working || this.#firing) return
+    const leftMs = dueAt - clock.now()
+    if (leftMs <= 0) void this.#fireTimers()
+    else this.#timer = clock.setTimeout(() => void this.#fireTimers(), leftMs)
   }
 
   /** Stops looking around; the signs of life go on until `end`, because runs may still be open. */
   async stop(): Promise<void> {
     this.#working = false
-    this.#timer.disarm()
-    this.#options.clock.clearTimeout(this.#lookTimer)
-    this.#options.clock.clearTimeout(this.#purgeTimer)
+    for (const timer of [this.#timer, this.#lookTimer, this.#purgeTimer]) this.#options.clock.clearTimeout(timer)
     await this.#looking
   }
 
   /** Nothing more is written. */
   end(): void {
     this.#working = false
+    this.#ended = true
     this.#beatDue = false
-    this.#timer.disarm()
-    for (const timer of [this.#lookTimer, this.#beatTimer, this.#purgeTimer]) this.#options.clock.clearTimeout(timer)
+    const timers = [this.#timer, this.#lookTimer, this.#beatTimer, this.#purgeTimer]
+    for (const timer of timers) this.#options.clock.clearTimeout(timer)
   }
 
   // ── signs of life ──
@@ -112,7 +116,7 @@ export class Caretaker {
       try {
         await ledger.step(writing('sign of life', (tx) => tx.instance.renew(instanceId, until)))
       } catch (error) {
-        report(error, { doing: 'give a sign of life', instance: instanceId })
+        if (!this.#ended) report(error, { doing: 'give a sign of life', instance: instanceId })
       }
     }
     this.#beating = false
@@ -123,14 +127,14 @@ export class Caretaker {
   #lookAgainLater(): void {
     const { clock, looked } = this.#options
     this.#lookDueAt = clock.now() + lookEveryMs
-    this.#lookTimer = clock.setTimeout(() => {
+    this.#lookTimer = clock.setTimeout(async () => {
       if (!this.#working) return
       if (clock.now() - this.#lookDueAt >= heldUpMs) this.#showUp()
-      void this.#look().then(() => {
-        if (!this.#working) return
-        looked()
-        this.#lookAgainLater()
-      })
+      // A recovery may have to wait for a command to end: timers and admission do not.
+      void this.#look()
+      looked()
+      await undefined
+      if (this.#working) this.#lookAgainLater()
     }, lookEveryMs)
   }
 
@@ -149,32 +153,33 @@ export class Caretaker {
   }
 
   async #recover(): Promise<void> {
+    const { clock, leaseMs, report } = this.#options
+    // A clock that was set forward and back again must not put off the judging of leases until then.
+    this.#judgeLeasesFrom = Math.min(this.#judgeLeasesFrom, clock.now() + leaseMs / 3 + lookEveryMs)
     try {
-      const mayJudgeLeases = this.#options.clock.now() >= this.#judgeLeasesFrom
-      const closed = await recoverDead({ ...this.#options, mayJudgeLeases })
-      if (closed > 0) await this.#armNext()
+      await recoverDead({ ...this.#options, mayJudgeLeases: clock.now() >= this.#judgeLeasesFrom })
     } catch (error) {
-      this.#options.report(error, { doing: 'recover' })
+      if (!this.#ended) report(error, { doing: 'recover' })
     }
   }
 
   // ── timers ──
 
-  async #armNext(): Promise<void> {
-    const due = await this.#options.ledger.read(nextDue)
-    if (due !== null) this.arm(due)
-  }
-
   async #fireTimers(): Promise<void> {
-    if (!this.#working) return
-    const { ledger, moment, chance, retryOf, report, clock } = this.#options
+    if (!this.#working || this.#firing) return
+    const { ledger, moment, chance, retryOf, executors, report, looked } = this.#options
+    this.#firing = true
+    let fired = 0
     try {
-      const next = await ledger.step(fireTimers({ ...moment(), chance: chance(), retryOf }))
-      if (next !== null) this.arm(next)
+      fired = await ledger.step(
+        fireTimers({ ...moment(), chance: chance(), retryOf, executors: [...executors.keys()] }),
+      )
     } catch (error) {
-      report(error, { doing: 'fire timers' })
-      this.arm(clock.now() + lookEveryMs)
+      if (!this.#ended) report(error, { doing: 'fire timers' })
     }
+    this.#firing = false
+    // Where another engine was faster, or the ledger refused, the next look around is soon enough.
+    if (fired > 0) looked()
   }
 
   // ── retention ──

@@ -9,12 +9,13 @@ import type { RetryPolicy, Task, TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { AnyExecutor } from '../executor.ts'
 import type { Ids } from '../ids.ts'
-import type { Ledger, Op, Reads, Step } from '../ledger/ledger.ts'
+import type { AnyStep, Ledger, Op, Reads, Step } from '../ledger/ledger.ts'
 import { writing } from '../ledger/ledger.ts'
 import type { ParsedEngineOptions } from '../options.ts'
+import { waitAtMost } from '../signals.ts'
 import { takePlace } from '../steps/enter-team.ts'
 import { dueAfter, type Moment } from '../steps/moment.ts'
-import { recover } from '../steps/recover.ts'
+import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
 import { viewsOf } from '../steps/views.ts'
 import { Feed } from './feed.ts'
 import { Inspection } from './inspection.ts'
@@ -91,7 +92,7 @@ export class Lifecycle {
       report: this.report,
     })
     this.#keeper = new TeamKeeper({ ...parts.teamWork, feed: this.feed, ledger, clock, report: this.report })
-    const host: Omit<RunHost, 'arm'> = {
+    const host: Omit<RunHost, 'timerSet'> = {
       clock,
       onInterrupt: options.onInterrupt,
       nextId: (prefix) => ids.next(prefix),
@@ -130,7 +131,7 @@ export class Lifecycle {
       leaseMs: options.leaseMs,
       retentionMs: options.retentionMs,
       host,
-      reclaim: (call) => this.#reclaim(call),
+      reclaim: (calls) => this.#reclaim(calls),
       report: this.report,
     })
   }
@@ -179,12 +180,12 @@ export class Lifecycle {
     if (this.#working) {
       await this.#working.catch(() => {})
       const active = this.supervisor.taskIds
-      await this.supervisor.drain()
+      const kept = await this.supervisor.drain()
       if (this.#failure === undefined) {
-        await this.#discharge()
-        await this.feed.caughtUp()
-        this.#archive.saveActive(active)
         const { shutdownTimeoutMs } = this.#parts.options
+        await this.#discharge(kept)
+        await waitAtMost(this.clock, shutdownTimeoutMs, this.feed.caughtUp())
+        this.#archive.saveActive(active)
         await Promise.all([this.#archive.close(shutdownTimeoutMs), this.#keeper.close(shutdownTimeoutMs)])
       }
       this.#ledger.discharge(instanceId)
@@ -199,34 +200,28 @@ export class Lifecycle {
     if (this.#parts.ownsLedger) await this.#ledger.close()
   }
 
-  /** Whatever is still open of ours by now is let go. When this cannot be written, others take it for a death. */
-  async #discharge(): Promise<void> {
-    const { instanceId } = this
-    const { options } = this.#parts
+  /** Releases the runs that are still open, but those of `kept` tasks. When this cannot be written, others take it for a death. */
+  async #discharge(kept: ReadonlySet<string>): Promise<void> {
+    const { maxCrashes, shutdownTimeoutMs } = this.#parts.options
+    const lost: LostEngine = { instanceId: this.instanceId, reason: 'released', onlyIfSilentAt: null }
+    const moment = this.moment()
+    const steps = [endRunsOf(lost, maxCrashes, moment), closeRunsOf(lost, kept, moment)]
     try {
-      await this.#ledger.step(
-        recover({
-          ...this.moment(),
-          by: instanceId,
-          maxCrashes: options.maxCrashes,
-          reason: 'released',
-          onlyIfSilentAt: null,
-        }),
+      // Queued together, they share a commit.
+      await waitAtMost(
+        this.clock,
+        shutdownTimeoutMs,
+        Promise.all(steps.map((step: AnyStep) => this.#ledger.step(step))),
       )
     } catch (error) {
-      this.report(error, { doing: 'leave the ledger', instance: instanceId })
+      this.report(error, { doing: 'leave the ledger', instance: this.instanceId })
     }
   }
 
   /** For as long as runs are waited for, and no longer: the one who closes may be a subscriber. */
   async #subscribersHeard(): Promise<void> {
-    const { clock, options } = this.#parts
-    let timer: unknown
-    const late = new Promise<void>((resolve) => {
-      timer = clock.setTimeout(() => resolve(), options.shutdownTimeoutMs)
-    })
-    await Promise.race([this.feed.caughtUp().then(() => this.subscriptions.settled()), late])
-    clock.clearTimeout(timer)
+    const heard = this.feed.caughtUp().then(() => this.subscriptions.settled())
+    await waitAtMost(this.clock, this.#parts.options.shutdownTimeoutMs, heard)
   }
 
   /** Resolves when the step is durable. @throws ErrandError ENGINE_CLOSED, what the step refused, what failed the ledger. */
@@ -310,12 +305,14 @@ export class Lifecycle {
     this.feed.stop()
   }
 
-  async #reclaim(call: CallRecord): Promise<void> {
-    if ((await this.#parts.reclaim(call)) === 'ended') return
-    this.report(
-      new Error(`A process group of call ${call.id} may still be running: it could not be told from a foreign one.`),
-      { callId: call.id, taskId: call.taskId },
-    )
+  async #reclaim(calls: readonly CallRecord[]): Promise<void> {
+    for (const call of calls) {
+      if ((await this.#parts.reclaim(call)) === 'ended') continue
+      this.report(
+        new Error(`A process group of call ${call.id} may still be running: it could not be told from a foreign one.`),
+        { callId: call.id, taskId: call.taskId },
+      )
+    }
   }
 }
 

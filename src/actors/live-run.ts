@@ -5,7 +5,7 @@ import type { Ability } from '../bus/ability.ts'
 import { failureWithin } from '../bus/ability-error.ts'
 import type { Caller } from '../bus/caller.ts'
 import { toAwaitedTask } from '../entities/awaited-task.ts'
-import { identOf } from '../entities/call.ts'
+import { type CallRecord, identOf } from '../entities/call.ts'
 import type { MessageRole } from '../entities/message.ts'
 import type { QuestionParams } from '../entities/question.ts'
 import { type OnInterrupt, type Outcome, type Task, type TaskRecord, toTask } from '../entities/task.ts'
@@ -32,7 +32,7 @@ import { requireText } from '../parse.ts'
 import { toAnswerSchema } from '../steps/answer-schema.ts'
 import type { CreateRequest } from '../steps/create.ts'
 import { dependenciesOf } from '../steps/explain.ts'
-import { appendMessage, reportProgress, runEnded, writeOutput } from '../steps/journal.ts'
+import { appendMessage, type RunRef, reportProgress, runEnded, writeOutput } from '../steps/journal.ts'
 import type { ExecutorOutcome } from '../steps/settle-run.ts'
 import { spawn } from '../steps/spawn.ts'
 import { beginWait } from '../steps/wait.ts'
@@ -85,6 +85,10 @@ export class LiveRun implements Run {
     return this.#core.signal
   }
 
+  get ref(): RunRef {
+    return this.#core.ref
+  }
+
   /** It has made entries in the journal, or found some: the end must look for open ones. */
   get journaled(): boolean {
     return this.#core.journaled
@@ -99,14 +103,13 @@ export class LiveRun implements Run {
     return this.#conversation.readThrough
   }
 
-  /** Runs the executor to its end; never rejects. */
-  async execute(): Promise<ExecutorOutcome> {
+  /** Runs the executor to its end; never rejects. Null for a run that has been ended: whatever it returned or threw is ignored. */
+  async execute(): Promise<ExecutorOutcome | null> {
     let outcome: ExecutorOutcome
     try {
       if (this.number > 1) await this.#core.loadJournal()
-      outcome = this.#core.ended
-        ? { kind: 'ignored' }
-        : { kind: 'returned', result: await invokeExecutor(this.#executor, toTask(this.#task, [], []), this) }
+      if (this.#core.ended) return null
+      outcome = { kind: 'returned', result: await invokeExecutor(this.#executor, toTask(this.#task, [], []), this) }
     } catch (error) {
       outcome = {
         kind: 'threw',
@@ -116,17 +119,19 @@ export class LiveRun implements Run {
       }
     }
     if (!this.#output.isEmpty) await this.#output.flush()
-    // Whatever it returned or threw, a run that was ended has no outcome of its own.
-    return this.#core.ended ? { kind: 'ignored' } : outcome
+    return this.#core.ended ? null : outcome
   }
 
-  /** Calls whose functions have not settled, the executor's own end notwithstanding. */
-  get callsInFlight(): number {
-    return this.#calls.inFlight
+  get callsWithProcesses(): CallRecord[] {
+    return this.#calls.withProcesses
   }
 
   callsSettled(): Promise<void> {
     return this.#calls.allSettled()
+  }
+
+  processesEnded(): Promise<void> {
+    return this.#calls.processesEnded()
   }
 
   /** The run has ended: aborts, and rejects whatever is pending. */

@@ -1,5 +1,5 @@
 // The calls of a live run: each is recorded before its function runs, its outcome after; a repeated run gets what was recorded.
-import type { CallRecord } from '../entities/call.ts'
+import { type CallRecord, notesProcess } from '../entities/call.ts'
 import type { OnInterrupt } from '../entities/task.ts'
 import { type StoredError, stackOf, toStoredError } from '../errors.ts'
 import type { CallOptions } from '../executor.ts'
@@ -28,8 +28,9 @@ export class RunCalls {
   readonly #output: RunOutput
   readonly #onInterrupt: OnInterrupt
   readonly #ask: (question: string, schema: Record<string, unknown>, key: string) => Promise<unknown>
-  #inFlight = 0
-  #settled: (() => void) | undefined
+  /** Calls whose functions have not settled, by id. */
+  readonly #inFlight = new Map<string, CallRecord>()
+  readonly #settled = new Set<() => void>()
   #drained: (() => void) | undefined
 
   /** `ask` puts to a person whether an interrupted call is to be made again. */
@@ -45,18 +46,28 @@ export class RunCalls {
     this.#ask = ask
   }
 
-  /** Calls whose functions have not settled, the executor's own end notwithstanding. */
-  get inFlight(): number {
-    return this.#inFlight
+  /** Calls in flight that have noted a process of theirs. */
+  get withProcesses(): CallRecord[] {
+    return [...this.#inFlight.values()].filter(({ details }) => notesProcess(details))
   }
 
-  async allSettled(): Promise<void> {
-    if (this.#inFlight > 0) await new Promise<void>((settled) => (this.#settled = settled))
+  /** Resolves when the functions of all calls have settled, the executor's own end notwithstanding. */
+  allSettled(): Promise<void> {
+    return this.#until(() => this.#inFlight.size === 0)
+  }
+
+  /** Resolves when no call in flight has a process. */
+  processesEnded(): Promise<void> {
+    return this.#until(() => this.withProcesses.length === 0)
+  }
+
+  async #until(isOver: () => boolean): Promise<void> {
+    while (!isOver()) await new Promise<void>((settled) => this.#settled.add(settled))
   }
 
   /** Calls back when none is in flight: at once, or at the end of the last. */
   whenNone(callback: () => void): void {
-    if (this.#inFlight === 0) callback()
+    if (this.#inFlight.size === 0) callback()
     else this.#drained = callback
   }
 
@@ -97,15 +108,14 @@ export class RunCalls {
   }
 
   async #perform(record: NewCall, params: unknown, fn: CallFunction, way: CallWay): Promise<unknown> {
-    this.#inFlight++
+    this.#inFlight.set(record.id, { seq: 0, ...record })
     try {
       return await this.#execute(record, params, fn, way)
     } finally {
-      this.#inFlight--
-      if (this.#inFlight === 0) {
-        this.#drained?.()
-        this.#settled?.()
-      }
+      this.#inFlight.delete(record.id)
+      if (this.#inFlight.size === 0) this.#drained?.()
+      for (const settled of this.#settled) settled()
+      this.#settled.clear()
     }
   }
 
@@ -145,8 +155,12 @@ export class RunCalls {
       identity: `${record.taskId}/${record.name.slice(0, 100)}/${record.ident}/${record.ordinal}`,
       name: record.name,
       signal,
-      note: (details) =>
-        this.#core.step(noteEntry(ref, record.id, fromJson(toJson(details, 'the details of a call')), host.moment())),
+      note: (given) => {
+        const details = fromJson(toJson(given, 'the details of a call'))
+        const call = this.#inFlight.get(record.id)
+        if (call !== undefined) call.details = details
+        return this.#core.step(noteEntry(ref, record.id, details, host.moment()))
+      },
     }
   }
 

@@ -35,8 +35,8 @@ export interface RunHost {
   placeOf(task: TaskRecord): Promise<WorkPlace | undefined>
   /** Live output, for whoever streams in this process. */
   live(taskId: string, output: LiveContent): void
-  /** A timer row was written. */
-  arm(dueAt: number): void
+  /** A timer row was written: no event tells of it. */
+  timerSet(): void
   views(records: readonly TaskRecord[]): Promise<Task[]>
   report(error: unknown, context: Record<string, unknown>): void
 }

@@ -15,8 +15,8 @@ interface PendingWait {
   reject(error: unknown): void
 }
 
-/** When the ledger refused to suspend a run, it is asked again after so many milliseconds. */
-const suspendAgainMs = 200
+/** When the ledger refused to suspend a run or to say whether a wait is over, it is asked again after so many milliseconds. */
+const againMs = 200
 
 export class RunWaits {
   readonly #core: RunCore
@@ -39,7 +39,14 @@ export class RunWaits {
   poke(callId: string): void {
     const wait = this.#open.get(callId)
     if (wait === undefined || this.#core.ended) return
-    void this.#core.busy(() => this.#settle(callId, wait)).catch((error: unknown) => wait.reject(error))
+    void this.#core
+      .busy(() => this.#settle(callId, wait))
+      .catch((error: unknown) => {
+        const { ended, host, ref } = this.#core
+        if (ended) return
+        host.report(error, { ...ref, doing: 'look whether a wait is over' })
+        host.clock.setTimeout(() => this.poke(callId), againMs)
+      })
   }
 
   /** Finds or records a wait and resolves when it is over; `begin` records it, a plain entry where it is left out. */
@@ -70,7 +77,7 @@ export class RunWaits {
     await this.#core.busy(async () => {
       try {
         const begun = await begin(record)
-        if (record.dueAt !== null) this.#core.host.arm(record.dueAt)
+        if (record.dueAt !== null) this.#core.host.timerSet()
         if (!begun.open) this.#resolve(record.id, (wait) => wait.resolve(begun.outcomes))
       } catch (error) {
         this.#resolve(record.id, (wait) => wait.reject(error))
@@ -137,7 +144,7 @@ export class RunWaits {
       if (!suspended) for (const callId of waits) this.poke(callId)
     } catch (error) {
       host.report(error, { ...ref, doing: 'suspend' })
-      host.clock.setTimeout(() => this.#checkQuiet(), suspendAgainMs)
+      host.clock.setTimeout(() => this.#checkQuiet(), againMs)
     }
   }
 }

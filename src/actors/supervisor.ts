@@ -1,22 +1,24 @@
-// The supervisor: it holds the slots, admits by priority then age, recovers what the dead left, fires timers and drains. It
-// acts only on what is durable: a run starts or is ended when the feed says so, never before.
-
+// The supervisor holds the slots and admits by priority, then age. It is level-triggered: whatever moves only wakes it, and what it
+// does follows from what it then reads of the ledger: what is due, what is ready, which runs are its own. A run starts or is ended
+// when the feed says so, never before.
 import type { Clock } from '../clock.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { OnInterrupt, RetryPolicy, TaskRecord } from '../entities/task.ts'
 import { type AnyExecutor, isExecutor } from '../executor.ts'
-import type { Ledger, Step } from '../ledger/ledger.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import { resolveRetry } from '../machines/family.ts'
-import { type Admission, admit } from '../steps/admit.ts'
+import { waitAtMost } from '../signals.ts'
+import { admit } from '../steps/admit.ts'
 import { runEnded } from '../steps/journal.ts'
 import { dueAfter } from '../steps/moment.ts'
-import { type ExecutorOutcome, settleRun } from '../steps/settle-run.ts'
+import { nextDue } from '../steps/timers.ts'
 import type { RunningTask } from '../views.ts'
 import { Caretaker, type CaretakerOptions } from './caretaker.ts'
 import type { Feed } from './feed.ts'
 import type { LiveActors } from './live-actors.ts'
 import { LiveRun } from './live-run.ts'
 import type { RunHost } from './run-core.ts'
+import { RunSlot, type SlotHost } from './run-slot.ts'
 import type { StatusModel } from './status.ts'
 
 export interface SupervisorOptions {
@@ -35,33 +37,16 @@ export interface SupervisorOptions {
   shutdownTimeoutMs: number
   leaseMs: number
   retentionMs: number | undefined
-  host: Omit<RunHost, 'arm'>
+  host: Omit<RunHost, 'timerSet'>
   reclaim: CaretakerOptions['reclaim']
   report(error: unknown, context: Record<string, unknown>): void
 }
 
-/** A slot: an open executor run. */
-interface Slot {
-  live: LiveRun
-  task: TaskRecord
-  since: number
-  /** Its executor has settled and its outcome is being written. */
-  settling: boolean
-  grace: unknown
-  closed: Promise<void>
-}
-
-/** How long a ledger that refused is left alone before it is asked again. */
-const pauseMs = 200
-/** The longest pause before a ledger that refused is asked again. */
-const longestPauseMs = 10_000
-/** How long an executor gets to let go after the drain's time is over. */
+/** How long executors get to return after the time of the drain is over, and their commands to end after that. */
 const lastMomentMs = 250
+const lastCommandsMs = 2_000
 
-/** What may make room under a limit that holds something back, besides ends of runs: wider lanes, children that leave theirs. */
-const loosenings = new Set(['task.updated', 'task.promoted'])
-
-/** Events by which a task leaves WORKING, or its run is closed by somebody else. */
+/** Events by which a task leaves WORKING. */
 const endings = new Set([
   'task.paused',
   'task.input_required',
@@ -75,31 +60,46 @@ const endings = new Set([
 
 export class Supervisor {
   readonly #options: SupervisorOptions
-  readonly #slots = new Map<string, Slot>()
-  readonly #perExecutor = new Map<string, number>()
+  readonly #slotHost: SlotHost
+  readonly #slots = new Map<string, RunSlot>()
+  /** By task: runs that are closed in the ledger and whose executors are still to settle here. */
+  readonly #leaving = new Map<string, RunSlot>()
+  /** By task: what the feed has told of runs that are to be taken up, from their `task.started` on. */
+  readonly #begun = new Map<string, TaskEvent[]>()
+  /** Rows of tasks that an admission has started, for the runs that are to be taken up. */
   readonly #admitted = new Map<string, TaskRecord>()
+  readonly #admissions = new Set<Promise<void>>()
   readonly #caretaker: Caretaker
+  readonly #stopped = new AbortController()
   #maxConcurrent: number
   #limits: Readonly<Record<string, number>>
-  #admitting: Promise<void> | undefined
-  /** What the feed told of runs of ours before their admission had: by task, from its `task.started` on. */
-  readonly #early = new Map<string, TaskEvent[]>()
-  #hungry = true
-  /** Something is ready that only a limit shared with others holds back: their ends are ours to hear. */
-  #heldBack = false
-  #aborted = false
+  #admissionDue = false
+  #takeUpDue = false
+  #lookDue = false
   #unlisten: (() => void) | undefined
 
   constructor(options: SupervisorOptions) {
     this.#options = options
     this.#maxConcurrent = options.maxConcurrent
     this.#limits = options.limits
+    this.#slotHost = {
+      clock: options.clock,
+      abortGraceMs: options.abortGraceMs,
+      stopped: this.#stopped.signal,
+      moment: () => options.host.moment(),
+      chance: () => options.host.chance(),
+      step: (step) => options.ledger.step(step),
+      retryOf: (task) => this.#retryOf(task),
+      freeing: () => this.#admit(),
+      freed: (slot) => this.#free(slot),
+      report: options.report,
+    }
     this.#caretaker = new Caretaker({
       ...options,
       moment: options.host.moment,
       chance: options.host.chance,
-      retryOf: (task) => this.#knownRetryOf(task),
-      looked: () => this.#lookAgain(),
+      retryOf: (task) => this.#retryOf(task),
+      looked: () => this.wake(),
       purged: () => void options.status.count(),
     })
     this.#changed()
@@ -116,7 +116,7 @@ export class Supervisor {
     this.#unlisten = feed.listen((event) => this.#onEvent(event))
     await this.#caretaker.begin()
     this.#changed()
-    this.#pump()
+    this.wake()
   }
 
   /** Other limits from now on. Nothing that runs is ended: lower ones are reached as runs end by themselves. */
@@ -128,7 +128,7 @@ export class Supervisor {
       number
     >
     this.#changed()
-    this.lookForWork()
+    this.wake()
   }
 
   get limits(): { maxConcurrent: number; limits: Readonly<Record<string, number>> } {
@@ -140,287 +140,216 @@ export class Supervisor {
     return [...this.#slots.keys()]
   }
 
-  /** Something may have become possible that no event tells of. */
-  lookForWork(): void {
-    this.#hungry = true
-    this.#pump()
-  }
-
-  arm(dueAt: number): void {
-    this.#caretaker.arm(dueAt)
-  }
-
-  /** Stops admitting, aborts every run at its next safe point, waits, and lets go of the rest. */
-  async drain(): Promise<void> {
-    if (!this.isWorking) return
-    const { actors, shutdownTimeoutMs } = this.#options
+  /**
+   * Stops admitting, aborts every run at its next safe point, waits, and gives up the rest. Resolves to the tasks whose commands are
+   * still alive then: their runs stay open.
+   */
+  async drain(): Promise<ReadonlySet<string>> {
+    if (!this.isWorking) return new Set()
+    const { actors, shutdownTimeoutMs, report } = this.#options
     actors.supervisor.send({ type: 'drain' })
-    await this.#caretaker.stop()
-    await this.#admitting
+    const looked = this.#caretaker.stop()
     for (const slot of this.#slots.values()) slot.live.drain()
-    await this.#slotsClosed(shutdownTimeoutMs)
-    for (const slot of this.#slots.values())
-      slot.live.end(runEnded({ taskId: slot.task.id, run: slot.live.number }, 'the engine is closing'))
+    await this.#slotsClosed(shutdownTimeoutMs, [looked, ...this.#admissions])
+    for (const slot of this.#slots.values()) slot.end(runEnded(slot.live.ref, 'the engine is closing'))
     await this.#slotsClosed(lastMomentMs)
-    await Promise.all([...this.#slots.values()].map((slot) => this.#giveUp(slot)))
-    this.#caretaker.end()
-    this.#unlisten?.()
+    for (const slot of this.#slots.values()) slot.giveUp()
+    const commands = [...this.#slots.values()].flatMap((slot) => slot.live.callsWithProcesses)
+    const ended = this.#options.reclaim(commands).catch((error: unknown) => report(error, { doing: 'end commands' }))
+    await this.#slotsClosed(commands.length > 0 ? lastCommandsMs : lastMomentMs, [ended])
+    const kept = [...this.#slots.values()].filter((slot) => slot.live.callsWithProcesses.length > 0)
+    this.#stop()
     this.#changed()
+    return new Set(kept.map((slot) => slot.task.id))
   }
 
   /** The ledger can no longer be trusted: nothing is written any more. */
   abort(): void {
-    this.#aborted = true
+    this.#stop()
+    for (const slot of this.#slots.values()) slot.giveUp()
+  }
+
+  #stop(): void {
+    this.#stopped.abort()
     this.#caretaker.end()
     this.#unlisten?.()
-    for (const slot of this.#slots.values()) slot.live.end()
   }
 
   // ── following the feed ──
 
   #onEvent(event: TaskEvent): void {
-    const { data, taskId } = event
-    this.#options.actors.follow(event)
-    if (event.type === 'task.started') this.#onStarted(event)
-    else this.#early.get(taskId)?.push(event)
-    if (event.type === 'task.repaired' && event.instanceId === this.#options.instanceId) {
-      this.#options.report(new Error(`The snapshot of ${taskId} was made anew from its row: ${String(data.fault)}`), {
-        taskId,
-      })
+    const { actors, instanceId, report } = this.#options
+    actors.follow(event)
+    if (event.type === 'task.started' && event.instanceId === instanceId && typeof event.data.run === 'number') {
+      this.#begun.set(event.taskId, [event])
+      this.#takeUpSoon()
+    } else this.#begun.get(event.taskId)?.push(event)
+    if (event.type === 'task.repaired' && event.instanceId === instanceId) {
+      const fault = new Error(`The snapshot of ${event.taskId} was made anew from its row: ${String(event.data.fault)}`)
+      report(fault, { taskId: event.taskId })
     }
-    const slot = this.#slots.get(taskId)
-    if (slot) this.#followSlot(slot, event)
-    if (typeof data.dueAt === 'number') this.arm(data.dueAt)
-    if (data.ready === true) this.lookForWork()
-    else if (this.#heldBack && (endings.has(event.type) || loosenings.has(event.type))) this.lookForWork()
+    const slot = this.#slots.get(event.taskId)
+    if (slot !== undefined) this.#followSlot(slot, event)
+    this.wake()
   }
 
-  #lookAgain(): void {
-    if (this.#heldBack) this.lookForWork()
-  }
-
-  #followSlot(slot: Slot, event: TaskEvent): void {
+  #followSlot(slot: RunSlot, event: TaskEvent): void {
     if (typeof event.data.callId === 'string' && (event.type === 'task.unblocked' || event.type === 'timer.fired')) {
       slot.live.poke(event.data.callId)
     }
-    if (endings.has(event.type) && event.data.run === slot.live.number) this.#endRun(slot)
+    if (!endings.has(event.type) || event.data.run !== slot.live.number) return
+    slot.end()
+    if (event.type !== 'run.closed') return
+    this.#slots.delete(slot.task.id)
+    this.#leaving.set(slot.task.id, slot)
+    this.#changed()
   }
 
-  #onStarted(event: TaskEvent): void {
-    if (event.instanceId !== this.#options.instanceId || typeof event.data.run !== 'number') return
-    const task = this.#admitted.get(event.taskId)
-    if (task?.run === event.data.run) {
-      this.#startRun(task, [event])
-      return
+  // ── runs of this engine ──
+
+  /** When the admission has had its turn to say which tasks it has started, and the feed all that it has of them. */
+  #takeUpSoon(): void {
+    if (this.#takeUpDue) return
+    this.#takeUpDue = true
+    queueMicrotask(() => {
+      this.#takeUpDue = false
+      for (const [taskId, [started]] of [...this.#begun]) {
+        const task = this.#admitted.get(taskId)
+        this.#admitted.delete(taskId)
+        if (task?.run === started?.data.run) this.#startRun(task as TaskRecord)
+        else void this.#adopt(taskId, started?.data.run)
+      }
+    })
+  }
+
+  /** A run of ours that no admission has told of: the outcome of its commit was unknown, or the feed came first. */
+  async #adopt(taskId: string, run: unknown): Promise<void> {
+    const { ledger, clock, report } = this.#options
+    try {
+      const task = await ledger.read((tx) => tx.task.get(taskId))
+      if (this.#begun.get(taskId)?.[0]?.data.run !== run) return
+      this.#admitted.delete(taskId)
+      if (task?.run === run && task?.runOpen) this.#startRun(task)
+      else this.#begun.delete(taskId)
+    } catch (error) {
+      report(error, { taskId, doing: 'take up a run' })
+      if (!this.#stopped.signal.aborted) clock.setTimeout(() => this.#takeUpSoon(), lastMomentMs)
     }
-    this.#early.set(event.taskId, [event])
-    if (this.#admitting === undefined) void this.#adopt(event.taskId)
   }
 
-  /** `events`: what the feed has told of this run so far. One that has ended already never gets to its executor. */
-  #startRun(task: TaskRecord, events: readonly TaskEvent[]): void {
-    this.#admitted.delete(task.id)
-    this.#early.delete(task.id)
-    const former = this.#replaceSlot(task.id)
+  #startRun(task: TaskRecord): void {
     const { actors, executors, host } = this.#options
+    const [started, ...since] = this.#begun.get(task.id) as [TaskEvent, ...TaskEvent[]]
+    this.#begun.delete(task.id)
+    const former = this.#slots.get(task.id) ?? this.#leaving.get(task.id)
+    former?.end()
+    if (former !== undefined) actors.closeRun(task.id)
     actors.awaken(task)
     const executor = executors.get(task.executor as string) as AnyExecutor
-    const live = new LiveRun(task, executor, { ...host, arm: (dueAt) => this.arm(dueAt) })
-    const since = (events[0] as TaskEvent).at
-    const slot: Slot = { live, task, since, settling: false, grace: undefined, closed: Promise.resolve() }
+    const live = new LiveRun(task, executor, { ...host, timerSet: () => this.wake() })
+    // One that has ended already, or ends with its former, never gets to its executor.
+    for (const event of since) if (endings.has(event.type) && event.data.run === task.run) live.end()
+    if (task.status !== 'working') live.end()
+    const slot = new RunSlot(task, live, started.at, former, this.#slotHost)
     this.#slots.set(task.id, slot)
-    for (const event of events.slice(1)) {
+    for (const event of since) {
       actors.follow(event)
       this.#followSlot(slot, event)
     }
-    slot.closed = this.#follow(slot, former)
     if (!this.isWorking) live.drain()
     this.#changed()
-    if (former === undefined) return
-    if (this.#admitting) this.#hungry = true
-    this.#pump()
   }
 
-  /**
-   * A run of ours that others have closed, because this engine hung, still has its slot when the task comes back to us: the slot
-   * passes to the new run, which begins when the old executor has let go or its grace is over. Undefined where there is none.
-   */
-  #replaceSlot(taskId: string): Promise<void> | undefined {
-    const { clock, abortGraceMs, actors } = this.#options
-    const former = this.#slots.get(taskId)
-    if (former === undefined) return undefined
-    clock.clearTimeout(former.grace)
-    former.live.end()
-    this.#slots.delete(taskId)
-    this.#count(former.task.executor as string, -1)
-    actors.closeRun(taskId)
-    let timer: unknown
-    const late = new Promise<void>((resolve) => {
-      timer = clock.setTimeout(() => resolve(), abortGraceMs)
-    })
-    return Promise.race([former.closed, late]).finally(() => clock.clearTimeout(timer))
-  }
-
-  /** A run of ours that no admission has told us of: the outcome of its commit was unknown, and now the feed tells it. */
-  async #adopt(taskId: string): Promise<void> {
-    const { ledger, report } = this.#options
-    try {
-      const task = await ledger.read((tx) => tx.task.get(taskId))
-      const events = this.#early.get(taskId)
-      this.#early.delete(taskId)
-      if (events === undefined || task?.run !== events[0]?.data.run || !task?.runOpen) return
-      this.#count(task.executor as string, 1)
-      this.#startRun(task, events)
-    } catch (error) {
-      report(error, { taskId, doing: 'adopt a run' })
-    }
-  }
-
-  /** From the executor's first line to the closed run. */
-  async #follow(slot: Slot, former?: Promise<void>): Promise<void> {
-    const { live } = slot
-    if (former) await former
-    const outcome = await live.execute()
-    if (this.#isGone(slot)) return
-    if (live.callsInFlight === 0) return this.#settle(slot, outcome)
-    // What it came to counts at once, but no other run may begin beside calls that are still in flight.
-    if (outcome.kind !== 'ignored') await this.#record(slot, outcome, true)
-    this.#endRun(slot)
-    await live.callsSettled()
-    if (!this.#isGone(slot)) await this.#settle(slot, { kind: 'ignored' })
-  }
-
-  /** Given up meanwhile: the run is closed. */
-  #isGone(slot: Slot): boolean {
-    return this.#slots.get(slot.task.id) !== slot
-  }
-
-  async #settle(slot: Slot, outcome: ExecutorOutcome): Promise<void> {
-    if (slot.settling) return
-    await this.#record(slot, outcome, false)
-    this.#free(slot)
-  }
-
-  /** Writes what a run came to; a ledger that refuses is asked again, because until then the task belongs to the run. */
-  async #record(slot: Slot, outcome: ExecutorOutcome, callsOpen: boolean): Promise<void> {
-    const { live, task } = slot
-    slot.settling = true
-    for (let restMs = pauseMs; ; restMs = Math.min(restMs * 2, longestPauseMs)) {
-      try {
-        await this.#step(
-          settleRun({
-            ...this.#options.host.moment(),
-            taskId: task.id,
-            run: live.number,
-            outcome,
-            retry: this.#retryOf(task),
-            chance: this.#options.host.chance(),
-            diverged: outcome.kind === 'ignored' ? [] : live.diverged,
-            journaled: live.journaled,
-            readThrough: live.readThrough,
-            callsOpen,
-          }),
-        )
-        break
-      } catch (error) {
-        this.#options.report(error, { taskId: task.id, run: live.number, doing: 'settle run' })
-        // What an engine that closes could not write, it lets go of as a whole at the end, or its death does.
-        if (!this.isWorking || this.#aborted) break
-        await new Promise<void>((resume) => this.#options.clock.setTimeout(() => resume(), restMs))
-      }
-    }
-    slot.settling = false
-  }
-
-  /** The task has left WORKING, or the fence is up: the executor gets its grace to notice. */
-  #endRun(slot: Slot): void {
-    if (slot.settling || slot.grace !== undefined) return
-    const { clock, abortGraceMs } = this.#options
-    slot.live.end()
-    slot.grace = clock.setTimeout(() => void this.#giveUp(slot), abortGraceMs)
-  }
-
-  /** An executor that ignores its signal loses its slot; what it returns later is ignored. */
-  async #giveUp(slot: Slot): Promise<void> {
-    if (this.#isGone(slot)) return
-    await this.#settle(slot, { kind: 'ignored' })
-  }
-
-  #free(slot: Slot): void {
-    this.#options.clock.clearTimeout(slot.grace)
-    if (this.#isGone(slot)) return
-    slot.live.end()
-    this.#slots.delete(slot.task.id)
-    this.#count(slot.task.executor as string, -1)
-    this.#options.actors.closeRun(slot.task.id)
-    // An admission that is on its way counted this slot as taken.
-    if (this.#admitting) this.#hungry = true
+  #free(slot: RunSlot): void {
+    const { id } = slot.task
+    if (this.#leaving.get(id) === slot) this.#leaving.delete(id)
+    const isLatest = this.#slots.get(id) === slot
+    if (isLatest) this.#slots.delete(id)
+    if (isLatest || !this.#slots.has(id)) this.#options.actors.closeRun(id)
     this.#changed()
-    this.#pump()
+    this.wake()
   }
 
-  // ── admission ──
+  // ── looking and admitting ──
 
-  #pump(): void {
-    if (!this.#hungry || this.#admitting || !this.isWorking) return
-    const free = this.#maxConcurrent - this.#slots.size - this.#admitted.size
-    if (free <= 0) return
-    this.#hungry = false
-    const moment = this.#options.host.moment()
-    const leaseUntil = dueAfter(moment.at, this.#options.leaseMs)
-    const request = { ...moment, free, executors: this.#freeExecutors(), leaseUntil }
-    this.#admitting = this.#step(admit(request)).then(
-      (admission) => this.#onAdmitted(admission, free),
-      (error: unknown) => {
-        this.#admitting = undefined
-        this.#hungry = true
-        this.#options.report(error, { doing: 'admit' })
-        this.#takeUpEarly()
-        // Not lost: what is ready stays ready, and is tried again.
-        this.#options.clock.setTimeout(() => this.#pump(), pauseMs)
-      },
-    )
-  }
-
-  #onAdmitted({ started, heldBack }: Admission, free: number): void {
-    this.#admitting = undefined
-    this.#heldBack = heldBack
-    for (const task of started) {
-      this.#admitted.set(task.id, task)
-      this.#count(task.executor as string, 1)
-    }
-    this.#takeUpEarly()
-    // Something became ready while the step was on its way; or it took all slots, or a limit stood in the way of more.
-    const news = this.#hungry
-    const more = started.length >= free || this.#limited
-    this.#hungry = news || more
-    if (news || (more && started.length > 0)) this.#pump()
-  }
-
-  #takeUpEarly(): void {
-    const early = [...this.#early]
-    for (const [taskId, events] of early) {
-      const task = this.#admitted.get(taskId)
-      if (task?.run === events[0]?.data.run) this.#startRun(task as TaskRecord, events)
-      else void this.#adopt(taskId)
-    }
-  }
-
-  get #limited(): boolean {
-    return this.#freeExecutors().some((executor) => executor.free <= 0)
-  }
-
-  #freeExecutors(): Array<{ name: string; free: number; timeoutMs: number | undefined }> {
-    const { executors } = this.#options
-    return [...executors].map(([name, executor]) => {
-      const defined = isExecutor(executor) ? executor : undefined
-      const limit = this.#limits[name] ?? defined?.concurrency ?? this.#maxConcurrent
-      return { name, free: limit - (this.#perExecutor.get(name) ?? 0), timeoutMs: defined?.timeoutMs }
+  /** Something may be due or ready that was not before. */
+  wake(): void {
+    if (this.#lookDue || !this.isWorking) return
+    this.#lookDue = true
+    queueMicrotask(() => {
+      this.#lookDue = false
+      if (this.isWorking) void this.#look()
     })
   }
 
-  #count(executor: string, by: number): void {
-    this.#perExecutor.set(executor, (this.#perExecutor.get(executor) ?? 0) + by)
+  async #look(): Promise<void> {
+    const { ledger, instanceId, executors, report } = this.#options
+    const free = this.#freeExecutors()
+    const own = { instanceId, executors: [...executors.keys()] }
+    try {
+      const found = await ledger.read(function* (tx) {
+        return { due: yield* nextDue(tx, own), ready: yield* tx.task.anyReady(free) }
+      })
+      this.#caretaker.arm(found.due)
+      if (found.ready) this.#admit()
+    } catch (error) {
+      // The caretaker looks again soon.
+      report(error, { doing: 'look for work' })
+    }
+  }
+
+  /** Executors that have a slot here, as far as this engine knows; the admission itself counts in its transaction. */
+  #freeExecutors(): string[] {
+    if (this.#slots.size >= this.#maxConcurrent) return []
+    const open = new Map<string, number>()
+    for (const { task } of this.#slots.values()) {
+      const executor = task.executor as string
+      open.set(executor, (open.get(executor) ?? 0) + 1)
+    }
+    return [...this.#options.executors.keys()].filter((name) => (open.get(name) ?? 0) < this.#limitOf(name))
+  }
+
+  #limitOf(name: string): number {
+    const executor = this.#options.executors.get(name)
+    return this.#limits[name] ?? (isExecutor(executor) ? executor.concurrency : undefined) ?? this.#maxConcurrent
+  }
+
+  /** Queues an admission behind the steps that this turn of the event loop queues, so that it shares their commit. */
+  #admit(): void {
+    if (this.#admissionDue || !this.isWorking) return
+    this.#admissionDue = true
+    queueMicrotask(() => {
+      this.#admissionDue = false
+      if (!this.isWorking) return
+      const admission = this.#admitNow().finally(() => this.#admissions.delete(admission))
+      this.#admissions.add(admission)
+    })
+  }
+
+  #admitNow(): Promise<void> {
+    const { ledger, host, leaseMs, maxCrashes, executors, report } = this.#options
+    const moment = host.moment()
+    const step = admit({
+      ...moment,
+      maxConcurrent: this.#maxConcurrent,
+      executors: [...executors].map(([name, executor]) => ({
+        name,
+        limit: this.#limitOf(name),
+        timeoutMs: isExecutor(executor) ? executor.timeoutMs : undefined,
+      })),
+      maxCrashes,
+      leaseUntil: dueAfter(moment.at, leaseMs),
+    })
+    return ledger.step(step).then(
+      (started) => {
+        for (const task of started) {
+          const known = this.#slots.get(task.id)?.live.number
+          if (known === undefined || known < task.run) this.#admitted.set(task.id, task)
+        }
+      },
+      // Not lost: what is ready stays ready, and the caretaker looks again soon.
+      (error: unknown) => report(error, { doing: 'admit' }),
+    )
   }
 
   #retryOf(task: TaskRecord): RetryPolicy {
@@ -428,26 +357,15 @@ export class Supervisor {
     return resolveRetry(task.policy.retry, isExecutor(executor) ? executor.retry : undefined)
   }
 
-  #knownRetryOf(task: TaskRecord): RetryPolicy | undefined {
-    const known = task.policy.retry !== undefined || this.#options.executors.has(task.executor as string)
-    return known ? this.#retryOf(task) : undefined
-  }
-
   // ── inside ──
 
-  #step<L, D, R>(step: Step<L, D, R>): Promise<R> {
-    return this.#options.ledger.step(step)
-  }
-
-  async #slotsClosed(withinMs: number): Promise<void> {
-    const { clock } = this.#options
-    const closed = Promise.all([...this.#slots.values()].map((slot) => slot.closed))
-    let timer: unknown
-    const late = new Promise<void>((resolve) => {
-      timer = clock.setTimeout(() => resolve(), withinMs)
-    })
-    await Promise.race([closed, late])
-    clock.clearTimeout(timer)
+  /** Resolves when all slots are closed and what else is awaited is over, or after so long. */
+  async #slotsClosed(withinMs: number, others: ReadonlyArray<Promise<unknown>> = []): Promise<void> {
+    const closed = async (): Promise<void> => {
+      await Promise.all(others)
+      while (this.#slots.size > 0) await Promise.all([...this.#slots.values()].map((slot) => slot.closed))
+    }
+    await waitAtMost(this.#options.clock, withinMs, closed())
   }
 
   #changed(): void {

@@ -7,6 +7,7 @@ import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../entities/team.ts'
 import { ErrandError } from '../errors.ts'
 import type { Ledger, Op, Reads } from '../ledger/ledger.ts'
+import { waitAtMost } from '../signals.ts'
 import { clipped } from '../storable-text.ts'
 import type { Feed } from './feed.ts'
 
@@ -184,14 +185,7 @@ export class TeamKeeper {
 
   async #within(timeoutMs: number, given: ReadonlyArray<Promise<void> | undefined>): Promise<void> {
     const work = given.filter((each) => each !== undefined)
-    if (work.length === 0) return
-    const { clock } = this.#options
-    let timer: unknown
-    const late = new Promise<void>((resolve) => {
-      timer = clock.setTimeout(() => resolve(), timeoutMs)
-    })
-    await Promise.race([Promise.all(work), late])
-    clock.clearTimeout(timer)
+    if (work.length > 0) await waitAtMost(this.#options.clock, timeoutMs, Promise.all(work))
   }
 }
 

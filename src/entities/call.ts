@@ -66,6 +66,11 @@ export function identOf(key: string | undefined, params: unknown): string {
   return text.length > longestPlainIdent ? `p#${hash('sha256', text)}` : `p:${text}`
 }
 
+/** The call has noted a process of its own (`note({ processGroup })`): it is not closed while that lives. */
+export function notesProcess(details: unknown): boolean {
+  return (details as { processGroup?: unknown } | null | undefined)?.processGroup !== undefined
+}
+
 /** The error of a call that a crash found in progress: it may have happened. */
 export function interruptedError(name: string): StoredError {
   return {

@@ -71,6 +71,12 @@ export interface ClaimFilter {
   tags?: string[] | undefined
 }
 
+/** The runs that an engine may time out: its own, and those of executors that it has. */
+export interface OwnRuns {
+  instanceId: string
+  executors: readonly string[]
+}
+
 /** A task, and what an event told of it once. */
 export interface ToldTask {
   task: TaskRecord
@@ -91,8 +97,12 @@ export interface Reads extends MemoryReads {
     getByKey(key: string): Op<TaskRecord | undefined>
     /** At most `limit` tasks whose id begins with `prefix`. */
     findByPrefix(prefix: string, limit: number): Op<TaskRecord[]>
-    /** Ready tasks of one executor in one lane ('' for no lane), highest priority first, then oldest. */
-    ready(executor: string, lane: string, limit: number): Op<TaskRecord[]>
+    /** Ready tasks of one executor in one lane ('' for no lane), highest priority first, then oldest; only those with fewer crashes in a row than `crashes`. */
+    ready(executor: string, lane: string, limit: number, crashes?: number): Op<TaskRecord[]>
+    /** Ready tasks of one executor in any lane with `crashes` crashes in a row or more, in the same order. */
+    suspects(executor: string, limit: number, crashes: number): Op<TaskRecord[]>
+    /** Is any task of these executors ready? */
+    anyReady(executors: readonly string[]): Op<boolean>
     /** Lanes in which an executor has ready tasks, the first `most` (or all); that with the best of them first, by priority, then age. */
     lanes(executor: string, most?: number): Op<string[]>
     /** Open runs in a lane. */
@@ -146,8 +156,12 @@ export interface Reads extends MemoryReads {
     openOf(instanceId: string): Op<RunRecord[]>
     /** Open runs of all engines, by executor. */
     countOpen(): Op<Map<string, number>>
-    due(now: number, limit: number): Op<RunRecord[]>
-    nextDue(): Op<number | undefined>
+    /** Open runs of one engine, by executor, and the most crashes in a row that one of their tasks has seen. */
+    countOpenOf(instanceId: string): Op<{ perExecutor: Map<string, number>; crashes: number }>
+    /** Live runs whose time is over at `now` and that this engine may end, soonest first. */
+    due(now: number, limit: number, own: OwnRuns): Op<RunRecord[]>
+    /** When the next of these is due. */
+    nextDue(own: OwnRuns): Op<number | undefined>
   }
   readonly call: {
     get(id: string): Op<CallRecord | undefined>

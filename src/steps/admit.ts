@@ -1,6 +1,8 @@
-// Admission: ready tasks start as runs of this instance, by priority, then age, as many as there are free slots.
+// Admission: ready tasks start as runs of this instance, by priority, then age, as many as there are free slots. Slots are counted
+// here, in the transaction that fills them.
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { suspectFrom } from '../machines/crashes.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
 import { snapshotFault } from '../machines/task-snapshot.ts'
 import { moved } from '../machines/task-transition.ts'
@@ -10,35 +12,32 @@ import { dueAfter, eventOf, type Moment } from './moment.ts'
 import { startGroupsAbove, wayToWorking } from './settle-family.ts'
 
 export interface AdmitRequest extends Moment {
-  /** Free slots of this engine in all. */
-  free: number
-  /** Executors that this instance has, with their free slots. */
-  executors: ReadonlyArray<{ name: string; free: number; timeoutMs: number | undefined }>
-  /** Until when this instance counts as alive from now on: whoever owns runs must. */
+  /** Slots of this engine in all. */
+  maxConcurrent: number
+  /** Executors that this instance has, with their slots. */
+  executors: ReadonlyArray<{ name: string; limit: number; timeoutMs: number | undefined }>
+  maxCrashes: number
+  /** Until when this instance counts as alive from now on: an engine that owns runs must. */
   leaseUntil: number
 }
 
 /** So many lanes with nothing but full ones before them are looked through at once. */
 const usuallyFull = 50
+/** So many suspects are looked at for one that may start. */
+const suspectsSeen = 10
 
 interface Loaded {
   heads: TaskRecord[]
   room: Room
 }
 
-/** What may still be started, counted inside the transaction: two engines never fill one place twice. */
+/** What may still be started. Counted inside the transaction, so that two engines never fill one place twice. */
 interface Room {
   total: number
   perExecutor: Map<string, number>
   perLane: Map<string, number>
-  /** A limit of the ledger leaves less than this engine has: where nothing may start, what waits there must be known. */
-  isShared: boolean
-}
-
-/** What was started, and whether something stays ready that only a shared limit holds back. */
-export interface Admission {
-  started: TaskRecord[]
-  heldBack: boolean
+  /** One suspect may start: none runs here. */
+  suspects: number
 }
 
 interface Admitted {
@@ -48,25 +47,19 @@ interface Admitted {
   fault: string | null
 }
 
-interface Verdict {
-  admitted: Admitted[]
-  heldBack: boolean
-}
-
 /** Starts what may start; the tasks as they are then, WORKING, each with its new run. */
-export function admit(request: AdmitRequest): Step<Loaded, Verdict, Admission> {
+export function admit(request: AdmitRequest): Step<Loaded, Admitted[], TaskRecord[]> {
   return {
     name: 'admit',
     load: (tx) => loadHeads(tx, request),
     judge: ({ heads, room }) => choose(heads, room, request),
-    *write(tx: Tx, { admitted, heldBack }): Op<Admission> {
+    *write(tx: Tx, admitted): Op<TaskRecord[]> {
       if (admitted.length > 0) yield* tx.instance.renew(request.instanceId, request.leaseUntil)
       const started: TaskRecord[] = []
       for (const { from, task, fault } of admitted) {
         if (fault !== null) yield* tx.event.append(eventOf(request, 'task.repaired', task, { fault }))
         const timeoutMs =
           task.policy.timeoutMs ?? request.executors.find((each) => each.name === task.executor)?.timeoutMs
-        const dueAt = timeoutMs === undefined ? null : dueAfter(request.at, timeoutMs)
         yield* tx.task.save(task)
         yield* tx.run.insert({
           taskId: task.id,
@@ -79,75 +72,86 @@ export function admit(request: AdmitRequest): Step<Loaded, Verdict, Admission> {
           startedAt: request.at,
           endedAt: null,
           closedAt: null,
-          dueAt,
+          dueAt: timeoutMs === undefined ? null : dueAfter(request.at, timeoutMs),
         })
-        yield* tx.event.append(
-          eventOf(request, 'task.started', task, {
-            from,
-            run: task.run,
-            attempt: task.attempt,
-            ...(dueAt === null ? {} : { dueAt }),
-          }),
-        )
+        yield* tx.event.append(eventOf(request, 'task.started', task, { from, run: task.run, attempt: task.attempt }))
         if (task.parentId !== null) yield* startGroupsAbove(tx, task, request)
         started.push(task.policy.team === undefined ? task : yield* enterTeam(tx, task, { patience: true }, request))
       }
-      return { started, heldBack }
+      return started
     },
   }
 }
 
 /**
- * The first of each executor and lane, as many as might be started, and one behind them where a limit that others share stands in
- * the way: whether something is held back must be known. No more is read, however much waits.
+ * The first of each executor and lane, as many as might be started, and the first tasks that are suspected of crashes. No more is
+ * read, however much waits.
  */
 function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
   const room = yield* loadRoom(tx, request)
   const heads: TaskRecord[] = []
+  const suspicious = suspectFrom(request.maxCrashes)
   for (const { name } of request.executors) {
-    const limit = Math.max(Math.min(room.total, room.perExecutor.get(name) as number), room.isShared ? 1 : 0)
+    const limit = Math.min(room.total, room.perExecutor.get(name) as number)
     if (limit <= 0) continue
-    heads.push(...(yield* tx.task.ready(name, '', limit + (room.isShared ? 1 : 0))))
-    // By their heads, and no more lanes with places than there are slots: there may be thousands of lanes.
-    let lanesWanted = Math.max(room.total, 1) + 1
-    const seen = new Set<string>()
-    // The first few are enough, unless they are full.
-    for (const most of [2 * lanesWanted + usuallyFull, undefined]) {
-      const lanes = yield* tx.task.lanes(name, most)
-      for (const lane of lanes) {
-        if (lanesWanted === 0) break
-        if (seen.has(lane)) continue
-        seen.add(lane)
-        if (!room.perLane.has(lane)) {
-          const concurrency = (yield* tx.task.get(lane))?.policy.concurrency ?? request.free
-          room.perLane.set(lane, concurrency - (yield* tx.task.openInLane(lane)))
-        }
-        const places = Math.min(limit, room.perLane.get(lane) as number)
-        if (places > 0) lanesWanted--
-        heads.push(...(yield* tx.task.ready(name, lane, Math.max(places, 0) + 1)))
-      }
-      if (lanesWanted === 0 || lanes.length < (most ?? 0)) break
+    heads.push(...(yield* tx.task.ready(name, '', limit, suspicious)))
+    yield* loadLaneHeads(tx, name, limit, room, request, heads)
+    if (room.suspects <= 0) continue
+    for (const suspect of yield* tx.task.suspects(name, suspectsSeen, suspicious)) {
+      if (suspect.lane === '' || (yield* placesInLane(tx, suspect.lane, room, request)) > 0) heads.push(suspect)
     }
   }
   return { heads, room }
 }
 
-function* loadRoom(tx: Reads, request: AdmitRequest): Op<Room> {
+/** By their heads, and no more lanes with places than there are slots: there may be thousands of lanes. */
+function* loadLaneHeads(
+  tx: Reads,
+  executor: string,
+  limit: number,
+  room: Room,
+  request: AdmitRequest,
+  heads: TaskRecord[],
+): Op<void> {
+  let lanesWanted = room.total
+  const seen = new Set<string>()
+  // The first few are enough, unless they are full.
+  for (const most of [2 * lanesWanted + usuallyFull, undefined]) {
+    const lanes = yield* tx.task.lanes(executor, most)
+    for (const lane of lanes) {
+      if (lanesWanted === 0) break
+      if (seen.has(lane)) continue
+      seen.add(lane)
+      const places = Math.min(limit, yield* placesInLane(tx, lane, room, request))
+      if (places <= 0) continue
+      lanesWanted--
+      heads.push(...(yield* tx.task.ready(executor, lane, places, suspectFrom(request.maxCrashes))))
+    }
+    if (lanesWanted === 0 || lanes.length < (most ?? 0)) break
+  }
+}
+
+function* placesInLane(tx: Reads, lane: string, room: Room, request: AdmitRequest): Op<number> {
+  const known = room.perLane.get(lane)
+  if (known !== undefined) return known
+  const concurrency = (yield* tx.task.get(lane))?.policy.concurrency ?? request.maxConcurrent
+  const places = concurrency - (yield* tx.task.openInLane(lane))
+  room.perLane.set(lane, places)
+  return places
+}
+
+function* loadRoom(tx: Reads, { instanceId, maxConcurrent, executors, maxCrashes }: AdmitRequest): Op<Room> {
+  const own = yield* tx.run.countOpenOf(instanceId)
   const room: Room = {
-    total: request.free,
-    perExecutor: new Map(request.executors.map(({ name, free }) => [name, free])),
+    total: maxConcurrent - sumOf(own.perExecutor),
+    perExecutor: new Map(executors.map(({ name, limit }) => [name, limit - (own.perExecutor.get(name) ?? 0)])),
     perLane: new Map(),
-    isShared: false,
+    suspects: own.crashes >= suspectFrom(maxCrashes) ? 0 : 1,
   }
   const shared = yield* loadSharedLimits(tx)
   if (shared === undefined) return room
-  room.isShared = true
   const open = yield* tx.run.countOpen()
-  if (shared.maxConcurrent !== null) {
-    let running = 0
-    for (const runs of open.values()) running += runs
-    room.total = Math.min(room.total, shared.maxConcurrent - running)
-  }
+  if (shared.maxConcurrent !== null) room.total = Math.min(room.total, shared.maxConcurrent - sumOf(open))
   for (const [name, limit] of Object.entries(shared.limits)) {
     const free = room.perExecutor.get(name)
     if (free !== undefined) room.perExecutor.set(name, Math.min(free, limit - (open.get(name) ?? 0)))
@@ -155,22 +159,25 @@ function* loadRoom(tx: Reads, request: AdmitRequest): Op<Room> {
   return room
 }
 
-function choose(heads: TaskRecord[], room: Room, request: AdmitRequest): Verdict {
+function sumOf(counts: ReadonlyMap<string, number>): number {
+  let sum = 0
+  for (const count of counts.values()) sum += count
+  return sum
+}
+
+function choose(heads: TaskRecord[], room: Room, request: AdmitRequest): Admitted[] {
   const left: Room = { ...room, perExecutor: new Map(room.perExecutor), perLane: new Map(room.perLane) }
   const admitted: Admitted[] = []
-  let heldBack = false
   for (const task of heads.sort((a, b) => b.priority - a.priority || a.seq - b.seq)) {
     const executor = task.executor as string
+    const isSuspect = task.crashes >= suspectFrom(request.maxCrashes)
     const inExecutor = left.perExecutor.get(executor) as number
     const inLane = task.lane === '' ? 1 : (left.perLane.get(task.lane) as number)
-    if (left.total <= 0 || inExecutor <= 0 || inLane <= 0) {
-      // What only this engine's own slots hold back is taken up when one of them is free.
-      heldBack ||= room.isShared || inLane <= 0
-      continue
-    }
+    if (left.total <= 0 || inExecutor <= 0 || inLane <= 0 || (isSuspect && left.suspects <= 0)) continue
     left.total--
     left.perExecutor.set(executor, inExecutor - 1)
     if (task.lane !== '') left.perLane.set(task.lane, inLane - 1)
+    if (isSuspect) left.suspects--
     admitted.push({
       from: task.status,
       fault: snapshotFault(task),
@@ -182,5 +189,5 @@ function choose(heads: TaskRecord[], room: Room, request: AdmitRequest): Verdict
       }),
     })
   }
-  return { admitted, heldBack }
+  return admitted
 }

@@ -7,7 +7,7 @@ import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand, obstacleOf } from '../machines/readiness.ts'
 import { requireTransition } from '../machines/task-machine.ts'
 import { moved, renewed, touched } from '../machines/task-transition.ts'
-import { eventOf, loadTask, type Moment, soonest } from './moment.ts'
+import { eventOf, loadTask, type Moment } from './moment.ts'
 import { startGroupsAbove, wayToWorking } from './settle-family.ts'
 
 export interface ClaimRequest extends Moment, ClaimFilter {
@@ -78,7 +78,6 @@ export function claim(request: ClaimRequest): Step<Loaded, Verdict, TaskRecord |
           from: from.status,
           attempt: task.attempt,
           owner: task.owner,
-          ...soonest(task.leaseUntil),
         }),
       )
       yield* startGroupsAbove(tx, task, request)
@@ -148,7 +147,6 @@ function claimData(task: TaskRecord, request: ClaimRequest): Record<string, unkn
     source: request.source,
     fence: task.fence,
     leaseUntil: task.leaseUntil,
-    ...soonest(task.leaseUntil),
   }
 }
 

@@ -7,7 +7,7 @@ import { isBroken } from '../machines/family.ts'
 import { isClaimable, isReady } from '../machines/readiness.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
 import { writeSnapshot } from '../machines/task-snapshot.ts'
-import { dueAfter, eventOf, type Moment, requireTask, soonest } from './moment.ts'
+import { dueAfter, eventOf, type Moment, requireTask } from './moment.ts'
 import { reviveGroupsAbove, settleEdges } from './settle-family.ts'
 import { ensureBranch, openTeam, type TeamSpec } from './team.ts'
 import { cycleError } from './wait.ts'
@@ -390,7 +390,6 @@ function* announce(tx: Tx, task: TaskRecord, { edges, opening, team }: Newborn, 
       ...(task.parentId === null ? {} : { parentId: task.parentId }),
       ...(task.goal === null ? {} : { goal: task.goal }),
       ...(task.executor === null ? {} : { executor: task.executor }),
-      ...soonest(task.notBefore, task.deadline),
     }),
   )
   if (isSpec(team)) yield* openTeam(tx, task, team, moment)

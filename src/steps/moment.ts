@@ -17,12 +17,6 @@ export function dueAfter(at: number, delayMs: number): number {
   return Math.min(Math.ceil(at + delayMs), latestDate)
 }
 
-/** What a working engine arms its timer by, as an event tells it. */
-export function soonest(...times: Array<number | null>): { dueAt?: number } {
-  const known = times.filter((time) => time !== null)
-  return known.length === 0 ? {} : { dueAt: Math.min(...known) }
-}
-
 /** An event about a task as it is after the step. `ready` stands in it when a supervisor should look, `team` when a team may have to be. */
 export function eventOf(
   moment: Moment,

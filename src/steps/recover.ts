@@ -1,115 +1,150 @@
-// Recovery: what a dead instance left, and nothing else. Its calls in progress are failed once and exactly once, its runs are
-// closed, and their tasks compete for a slot again. Closing the runs raises the fence against an owner that was only slow.
-
+// Recovery: what a lost engine left, and nothing else, in two steps. The first judges that it is lost and ends its runs, so that
+// nothing new starts in them; then the commands that they left running are ended (actors/recovery.ts); the second closes the runs,
+// and with them, once, their calls in flight. Whichever engine comes by between the two goes on from there.
 import { type CallRecord, interruptedError } from '../entities/call.ts'
-import type { InstanceRecord } from '../entities/instance.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
-import type { Op, Step, Tx } from '../ledger/ledger.ts'
-import { moved, touched } from '../machines/task-transition.ts'
-import { closeEntries, isInFlight } from './journal-closing.ts'
+import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { type CrashFacts, chargedBy } from '../machines/crashes.ts'
+import { moved } from '../machines/task-transition.ts'
+import { closeEndedRun, releaseRun } from './close-run.ts'
+import { endRun } from './end-run.ts'
+import { isInFlight } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { settleFamily } from './settle-family.ts'
 
-export interface RecoverRequest extends Moment {
-  /** The instance that is gone. */
+/** An engine whose runs are to be taken up. */
+export interface LostEngine {
   instanceId: string
-  /** Who recovers. */
-  by: string
-  maxCrashes: number
-  /** `interrupted`: it died. `released`: it let go (its own close), which counts for no crash. */
+  /** `interrupted`: it died or hangs. `released`: it closes, which counts for no crash. */
   reason: 'interrupted' | 'released'
-  /** The instance may still be alive, and is only taken over if its lease was over at this time; null for one that is gone. */
+  /** It may still be alive, and is only taken for lost if its lease was over at this time; null for one that is gone. */
   onlyIfSilentAt: number | null
 }
 
-interface Loaded {
-  instance: InstanceRecord | undefined
-  runs: RunRecord[]
+/** Null when it is not lost after all. */
+function* loadRuns(tx: Reads, { instanceId, onlyIfSilentAt }: LostEngine): Op<RunRecord[] | null> {
+  const instance = yield* tx.instance.get(instanceId)
+  const showsUp = onlyIfSilentAt !== null && instance !== undefined && instance.leaseUntil > onlyIfSilentAt
+  return showsUp ? null : yield* tx.run.openOf(instanceId)
 }
 
-/** Resolves to the ids of the tasks whose runs were closed. */
-export function recover(request: RecoverRequest): Step<Loaded, RunRecord[] | null, string[]> {
-  const moment: Moment = { at: request.at, instanceId: request.by }
+interface Live {
+  task: TaskRecord
+  run: RunRecord
+  facts: CrashFacts
+}
+
+/**
+ * Ends the live runs of a lost engine: their tasks are WAITING for another holder, or FAILED as POISONED. Resolves to the calls of its
+ * open runs that have no outcome of their own, whose commands may still run; null when the engine is not lost.
+ */
+export function endRunsOf(
+  lost: LostEngine,
+  maxCrashes: number,
+  moment: Moment,
+): Step<RunRecord[] | null, RunRecord[] | null, CallRecord[] | null> {
   return {
-    name: 'recover',
-    *load(tx): Op<Loaded> {
-      const instance = yield* tx.instance.get(request.instanceId)
-      return { instance, runs: yield* tx.run.openOf(request.instanceId) }
-    },
-    judge({ instance, runs }) {
-      const { onlyIfSilentAt } = request
-      const showsUp = onlyIfSilentAt !== null && instance !== undefined && instance.leaseUntil > onlyIfSilentAt
-      return showsUp ? null : runs
-    },
-    *write(tx, runs): Op<string[]> {
-      if (runs === null) return []
-      for (const run of runs) yield* recoverRun(tx, run, request, moment)
-      yield* tx.instance.end(request.instanceId, request.at)
-      return runs.map((run) => run.taskId)
+    name: 'end runs of a lost engine',
+    load: (tx) => loadRuns(tx, lost),
+    judge: (runs) => runs,
+    *write(tx, runs): Op<CallRecord[] | null> {
+      if (runs === null) return null
+      const left: CallRecord[] = []
+      const live: Live[] = []
+      for (const run of runs) {
+        const task = (yield* tx.task.get(run.taskId)) as TaskRecord
+        const calls = yield* tx.call.list(task.id, ['call'])
+        left.push(...calls.filter((call) => call.status !== 'completed'))
+        if (run.status !== 'live') continue
+        const facts = {
+          crashes: task.crashes,
+          callInFlight: calls.some((call) => call.run === run.number && isInFlight(call)),
+          progressed: yield* hasProgressed(tx, run),
+        }
+        live.push({ task, run, facts })
+      }
+      if (lost.reason === 'released') for (const { task } of live) yield* releaseRun(tx, task, moment)
+      else yield* endCrashed(tx, live, lost, maxCrashes, moment)
+      return left
     },
   }
 }
 
-function* recoverRun(tx: Tx, run: RunRecord, request: RecoverRequest, moment: Moment): Op<void> {
-  const task = yield* tx.task.get(run.taskId)
-  if (!task) return
-  // Whether the run left any trace is asked before the closing leaves its own.
-  const recorded = yield* recordedAnything(tx, run)
-  yield* closeEntries(tx, task, isInFlight, (call) => brokenOff(call, request), moment)
-  yield* tx.run.save({
-    ...run,
-    status: 'closed',
-    outcome: run.outcome ?? request.reason,
-    endedAt: run.endedAt ?? request.at,
-    closedAt: request.at,
-  })
-  const live = task.status === 'working' && task.run === run.number
-  const next = live ? lostHolder(task, recorded, request) : touched(task, request.at, { runOpen: false })
-  yield* tx.task.save(next)
-  if (next.status === 'failed') {
-    yield* tx.event.append(
-      eventOf(moment, 'task.failed', next, { from: 'working', run: run.number, error: next.error, willRetry: false }),
-    )
-    yield* settleFamily(tx, [next], moment)
-  } else if (live) {
-    yield* tx.event.append(
-      eventOf(moment, 'task.waiting', next, { from: 'working', run: run.number, reason: next.statusReason }),
-    )
-  }
-  yield* tx.event.append(eventOf(moment, 'run.closed', next, { run: run.number, lost: request.instanceId }))
+/** An outcome or a message of this run is in the ledger. A call that has only begun is no progress. */
+function* hasProgressed(tx: Reads, run: RunRecord): Op<boolean> {
+  const isOfRun = (each: { run: number | null }): boolean => each.run === run.number
+  const entries = yield* tx.call.list(run.taskId)
+  if (entries.some((entry) => isOfRun(entry) && (entry.status === 'completed' || entry.status === 'failed')))
+    return true
+  return (yield* tx.message.list(run.taskId)).some(isOfRun)
 }
 
-/** WORKING → WAITING, ready for another holder; or FAILED when its runs die again and again and leave nothing. */
-function lostHolder(task: TaskRecord, recorded: boolean, request: RecoverRequest): TaskRecord {
-  if (request.reason === 'released') {
-    return moved(task, 'wait', request.at, { runOpen: false, statusReason: 'released', wakes: 0 })
+function* endCrashed(tx: Tx, live: readonly Live[], lost: LostEngine, maxCrashes: number, moment: Moment): Op<void> {
+  const charged = chargedBy(
+    live.map(({ facts }) => facts),
+    maxCrashes,
+  )
+  for (const [index, { task, run, facts }] of live.entries()) {
+    const crashes = !charged[index] ? task.crashes : facts.progressed ? 1 : task.crashes + 1
+    const poisoned = charged[index] && !facts.progressed && crashes >= maxCrashes
+    if (poisoned) yield* poison(tx, task, crashes, lost, moment)
+    else {
+      const waiting = moved(task, 'wait', moment.at, { statusReason: 'interrupted', wakes: 0, crashes })
+      yield* endRun(tx, task, 'interrupted', moment)
+      yield* tx.task.save(waiting)
+      yield* tx.event.append(
+        eventOf(moment, 'task.waiting', waiting, { from: 'working', run: run.number, reason: 'interrupted' }),
+      )
+    }
   }
-  const crashes = recorded ? 1 : task.crashes + 1
-  if (crashes < request.maxCrashes || recorded) {
-    return moved(task, 'wait', request.at, { runOpen: false, statusReason: 'interrupted', wakes: 0, crashes })
+}
+
+/** Its runs died again and again and left nothing. */
+function* poison(tx: Tx, task: TaskRecord, crashes: number, lost: LostEngine, moment: Moment): Op<void> {
+  const error: StoredError = {
+    code: 'POISONED',
+    message: `${crashes} runs in a row died with nothing recorded in between: it seems to take its process down`,
+    details: { crashes, lastInstance: lost.instanceId },
   }
-  return moved(task, 'fail', request.at, {
-    runOpen: false,
-    crashes,
-    error: {
-      code: 'POISONED',
-      message: `${crashes} runs in a row died with nothing recorded in between: it seems to take its process down`,
-      details: { crashes, lastInstance: request.instanceId },
+  const failed = moved(task, 'fail', moment.at, { crashes, error })
+  yield* endRun(tx, task, 'interrupted', moment)
+  yield* tx.task.save(failed)
+  yield* tx.event.append(
+    eventOf(moment, 'task.failed', failed, { from: 'working', run: task.run, error, willRetry: false }),
+  )
+  yield* settleFamily(tx, [failed], moment)
+}
+
+/**
+ * Closes the runs of a lost engine that have ended, except those of `kept` tasks, and with the last of them the engine. Resolves to
+ * how many were closed. An engine that shows up meanwhile closes them itself.
+ */
+export function closeRunsOf(
+  lost: LostEngine,
+  kept: ReadonlySet<string>,
+  moment: Moment,
+): Step<RunRecord[] | null, RunRecord[], number> {
+  return {
+    name: 'close runs of a lost engine',
+    load: (tx) => loadRuns(tx, lost),
+    judge: (runs) => runs ?? [],
+    *write(tx, runs): Op<number> {
+      const ended = runs.filter((run) => run.status === 'ending' && !kept.has(run.taskId))
+      for (const run of ended) {
+        const task = (yield* tx.task.get(run.taskId)) as TaskRecord
+        yield* closeEndedRun(tx, task, { lost: lost.instanceId }, moment, (call) => brokenOff(call, lost))
+      }
+      if (ended.length === runs.length) yield* tx.instance.end(lost.instanceId, moment.at)
+      return ended.length
     },
-  })
-}
-
-function* recordedAnything(tx: Tx, run: RunRecord): Op<boolean> {
-  for (const call of yield* tx.call.list(run.taskId)) if (call.run === run.number) return true
-  for (const message of yield* tx.message.list(run.taskId)) if (message.run === run.number) return true
-  return false
+  }
 }
 
 /** What had begun may have happened. Only a death is called one. */
-function brokenOff(call: CallRecord, { reason }: RecoverRequest): StoredError {
+function brokenOff(call: CallRecord, { reason }: LostEngine): StoredError {
   if (reason === 'interrupted') return interruptedError(call.name)
-  const message = 'The engine let go of the run before the call ended: it may have happened'
+  const message = 'The engine closed before the call ended: it may have happened'
   return { code: 'CALL_INTERRUPTED', message, details: { call: call.name } }
 }

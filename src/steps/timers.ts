@@ -5,7 +5,7 @@ import type { QuestionParams } from '../entities/question.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
-import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import type { Op, OwnRuns, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { retryDelay } from '../machines/family.ts'
 import { moved, touched } from '../machines/task-transition.ts'
 import { lapse, writeLapse } from './claim.ts'
@@ -18,8 +18,6 @@ import { nextAttempt, publishOutcome } from './settle-run.ts'
 
 /** At most so many of each kind in one step: the rest follow in the next. */
 const batch = 200
-/** How long another engine gets to fire what is its own before it is looked at again. */
-const othersPauseMs = 20
 
 interface Due {
   tasks: TaskRecord[]
@@ -32,12 +30,13 @@ interface Due {
 export interface TimerRequest extends Moment {
   /** From 0 to 1, for the jitter of next attempts. */
   chance: number
-  /** Undefined when only another engine has the executor, and with it the policy: then the time-out is that one's to tell. */
-  retryOf(task: TaskRecord): RetryPolicy | undefined
+  retryOf(task: TaskRecord): RetryPolicy
+  /** Executors of this engine: it times out their runs, and its own. Those of others are none of its business. */
+  executors: readonly string[]
 }
 
-/** Fires what is due; resolves to the next due time, or null. */
-export function fireTimers(request: TimerRequest): Step<Due, Due, number | null> {
+/** Fires what is due; resolves to how many timers that were. */
+export function fireTimers(request: TimerRequest): Step<Due, Due, number> {
   return {
     name: 'fire timers',
     *load(tx): Op<Due> {
@@ -46,30 +45,27 @@ export function fireTimers(request: TimerRequest): Step<Due, Due, number | null>
         lapsed: yield* tx.task.lapsed(request.at, batch),
         late: yield* tx.task.late(request.at, batch),
         calls: yield* tx.call.due(request.at, batch),
-        runs: yield* tx.run.due(request.at, batch),
+        runs: yield* tx.run.due(request.at, batch, request),
       }
     },
     judge: (due) => due,
-    *write(tx, due): Op<number | null> {
+    *write(tx, due): Op<number> {
       // First what touches a row of its own: what follows may cancel or fail whole families, and those rows with them.
       for (const task of due.tasks) yield* fireStart(tx, task, request)
       for (const task of due.lapsed) yield* writeLapse(tx, lapse(task, request.at), request)
       for (const call of due.calls) yield* fireEntry(tx, call, request)
       for (const run of due.runs) yield* timeOutRun(tx, run, request)
       for (const task of due.late) yield* missDeadline(tx, task.id, request)
-      const next = yield* nextDue(tx)
-      if (next === null || next > request.at) return next
-      // What is due and was left is the rest of a long list, or another engine's to fire.
-      const rest = Object.values(due).some((each: unknown[]) => each.length === batch)
-      return rest ? next : request.at + othersPauseMs
+      return Object.values(due).reduce((fired, each: unknown[]) => fired + each.length, 0)
     },
   }
 }
 
-export function* nextDue(tx: Reads): Op<number | null> {
-  const times = [yield* tx.task.nextDue(), yield* tx.call.nextDue(), yield* tx.run.nextDue()]
+/** When the next timer that an engine fires is due; undefined without one. */
+export function* nextDue(tx: Reads, own: OwnRuns): Op<number | undefined> {
+  const times = [yield* tx.task.nextDue(), yield* tx.call.nextDue(), yield* tx.run.nextDue(own)]
   const known = times.filter((time) => time !== undefined)
-  return known.length === 0 ? null : Math.min(...known)
+  return known.length === 0 ? undefined : Math.min(...known)
 }
 
 /** `notBefore` has passed: cleared, so that readiness needs no clock. */
@@ -108,7 +104,6 @@ function* timeOutRun(tx: Tx, run: RunRecord, request: TimerRequest): Op<void> {
   const task = yield* tx.task.get(run.taskId)
   if (!task || task.run !== run.number || task.status !== 'working') return
   const policy = request.retryOf(task)
-  if (policy === undefined) return
   const error: StoredError = {
     code: 'TIMEOUT',
     message: `Run ${run.number} took longer than ${(run.dueAt as number) - run.startedAt} ms`,

@@ -14,7 +14,7 @@ import { cancel } from './cancel.ts'
 import { refuseIdlePolicy } from './draft.ts'
 import { loadRewiring, type Rewiring, writeRewiring } from './edges.ts'
 import { inTurn } from './in-turn.ts'
-import { eventOf, loadTask, type Moment, soonest } from './moment.ts'
+import { eventOf, loadTask, type Moment } from './moment.ts'
 import { settleBlockers, settleByChildren } from './settle-family.ts'
 import { answer, complete, fail, pause, refuseBlocked, resume, retry, start } from './verbs.ts'
 import { cycleError } from './wait.ts'
@@ -253,9 +253,7 @@ function* write(tx: Tx, { task, rewiring, verb, changed }: Verdict, moment: Mome
     if (changed.includes('concurrency')) {
       yield* tx.task.setLanes(task.id, task.policy.concurrency === undefined ? '' : task.id)
     }
-    yield* tx.event.append(
-      eventOf(moment, 'task.updated', task, { changed, ...soonest(task.notBefore, task.deadline) }),
-    )
+    yield* tx.event.append(eventOf(moment, 'task.updated', task, { changed }))
   }
   if (rewiring !== undefined) yield* writeRewiring(tx, rewiring, moment)
   // What its policies speak of may have happened before: its dependencies failed, its children ended.

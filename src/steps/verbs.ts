@@ -11,7 +11,7 @@ import { moved, touched } from '../machines/task-transition.ts'
 import { checkAnswer } from './answer-schema.ts'
 import { endRun } from './end-run.ts'
 import { closeEntries, endedWith, isIdle } from './journal-closing.ts'
-import { eventOf, loadTask, type Moment, soonest } from './moment.ts'
+import { eventOf, loadTask, type Moment } from './moment.ts'
 import {
   futureDeadline,
   reviveGroupsAbove,
@@ -148,9 +148,7 @@ function leftBehind(task: TaskRecord): string | null {
 
 /** A task that is worked on by hand is WORKING again. One that was left behind meanwhile waits for the next claim at once. */
 function* goOnByHand(tx: Tx, task: TaskRecord, from: TaskRecord['status'], moment: Moment): Op<void> {
-  yield* tx.event.append(
-    eventOf(moment, 'task.started', task, { from, attempt: task.attempt, ...soonest(task.leaseUntil) }),
-  )
+  yield* tx.event.append(eventOf(moment, 'task.started', task, { from, attempt: task.attempt }))
   const reason = leftBehind(task)
   if (reason === null) return yield* settleByChildren(tx, task.id, moment)
   const free = moved(task, 'wait', moment.at, { statusReason: reason })
@@ -254,7 +252,6 @@ function* writeRetried(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
       from: 'failed',
       attempt: task.attempt,
       by: 'verb',
-      ...soonest(task.deadline),
     }),
   )
 }

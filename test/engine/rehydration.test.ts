@@ -65,8 +65,8 @@ describe('a task of a closed engine', () => {
       expect({ ...found, updatedAt: 0, statusReason: null }).toEqual({
         ...before,
         run,
-        // It was let go, and taken up again.
-        version: status === 'working' ? before.version + 2 : before.version,
+        // It was released, its run closed, and taken up again.
+        version: status === 'working' ? before.version + 3 : before.version,
         updatedAt: 0,
         statusReason: null,
       })

@@ -183,7 +183,7 @@ it('Questions, waits, sleeps, children and messages are found by the same rule',
     const messages = []
     for (const text of turn ? ['x', 'y', 'x'] : ['y', 'x', 'x']) messages.push(await run.message('assistant', text))
     await run.wait(children)
-    await run.sleep(turn ? 1 : 1)
+    await run.sleep(30)
     const answers = await Promise.all((turn ? ['p', 'q'] : ['q', 'p']).map((question) => run.ask(question)))
     return { ids: children.map((each) => each.id), answers: turn ? answers : answers.reverse() }
   })

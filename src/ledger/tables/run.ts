@@ -1,9 +1,9 @@
 // The run table: which instance runs which task, and how each run ended.
 import type { RunOutcome, RunRecord, RunStatus } from '../../entities/run.ts'
 import { fromJson } from '../../json.ts'
-import type { Tx } from '../ledger.ts'
+import type { OwnRuns, Tx } from '../ledger.ts'
 import type { RunTableRow } from '../schema.ts'
-import { change, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { change, type Holes, listed, row, rows, type StatementCompiler, sql } from '../statement.ts'
 
 const toRecord = (stored: RunTableRow): RunRecord => ({
   taskId: stored.task_id,
@@ -19,8 +19,11 @@ const toRecord = (stored: RunTableRow): RunRecord => ({
   dueAt: stored.due_at,
 })
 
+/** The values of the holes of `timed`. */
+const ownerOf = ({ instanceId, executors }: OwnRuns) => ({ instance: instanceId, executors: JSON.stringify(executors) })
+
 export function createRunTable(compiler: StatementCompiler): Tx['run'] {
-  const { prepare } = compiler
+  const { prepare, dialect } = compiler
   const selectOne = prepare((db, hole) =>
     db.selectFrom('run').selectAll().where('task_id', '=', hole('task')).where('number', '=', hole('number')),
   )
@@ -36,26 +39,41 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
       .where(sql<boolean>`status <> 'closed'`)
       .orderBy('started_at', 'asc'),
   )
-  const selectDue = prepare((db, hole) =>
+  /** Live runs with a time limit that one engine may end: its own, and those of executors that it has too. */
+  const timed = (db: typeof dialect.db, hole: Holes) =>
     db
       .selectFrom('run')
-      .selectAll()
-      .where(sql<boolean>`status = 'live' and due_at is not null`)
-      .where('due_at', '<=', hole('now'))
-      .orderBy('due_at', 'asc')
+      .innerJoin('task', 'task.id', 'run.task_id')
+      .where(sql<boolean>`run.status = 'live' and run.due_at is not null`)
+      .where(
+        sql<boolean>`(run.instance_id = ${hole('instance')} or task.executor in ${listed(dialect, hole('executors'))})`,
+      )
+  const selectDue = prepare((db, hole) =>
+    timed(db, hole)
+      .selectAll('run')
+      .where('run.due_at', '<=', hole('now'))
+      .orderBy('run.due_at', 'asc')
       .limit(hole('limit')),
   )
-  const selectNextDue = prepare((db) =>
-    db
-      .selectFrom('run')
-      .select((query) => query.fn.min('due_at').as('at'))
-      .where(sql<boolean>`status = 'live' and due_at is not null`),
+  const selectNextDue = prepare((db, hole) =>
+    timed(db, hole).select('run.due_at as at').orderBy('run.due_at', 'asc').limit(1),
   )
   const countOpen = prepare((db) =>
     db
       .selectFrom('run')
       .innerJoin('task', 'task.id', 'run.task_id')
       .select(['task.executor as executor', (query) => query.fn.countAll<number>().as('open')])
+      .where(sql<boolean>`run.status <> 'closed'`)
+      .groupBy('task.executor'),
+  )
+  // Each open run leads to its task by the primary key: as many look-ups as the engine has slots.
+  const countOpenOf = prepare((db, hole) =>
+    db
+      .selectFrom('run')
+      .innerJoin('task', 'task.id', 'run.task_id')
+      .select(['task.executor as executor', (query) => query.fn.countAll<number>().as('open')])
+      .select(sql<number>`max(task.crashes)`.as('crashes'))
+      .where('run.instance_id', '=', hole('instance'))
       .where(sql<boolean>`run.status <> 'closed'`)
       .groupBy('task.executor'),
   )
@@ -103,11 +121,18 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
       const counted = yield* rows<{ executor: string; open: number }>(countOpen)
       return new Map(counted.map(({ executor, open }) => [executor, Number(open)]))
     },
-    *due(now, limit) {
-      return (yield* rows<RunTableRow>(selectDue, { now, limit })).map(toRecord)
+    *countOpenOf(instance) {
+      const counted = yield* rows<{ executor: string; open: number; crashes: number }>(countOpenOf, { instance })
+      return {
+        perExecutor: new Map(counted.map(({ executor, open }) => [executor, Number(open)])),
+        crashes: Math.max(0, ...counted.map(({ crashes }) => Number(crashes))),
+      }
     },
-    *nextDue() {
-      return (yield* row<{ at: number | null }>(selectNextDue))?.at ?? undefined
+    *due(now, limit, own) {
+      return (yield* rows<RunTableRow>(selectDue, { now, limit, ...ownerOf(own) })).map(toRecord)
+    },
+    *nextDue(own) {
+      return (yield* row<{ at: number }>(selectNextDue, ownerOf(own)))?.at
     },
     *insert(run) {
       yield* change(insertRun, {

@@ -52,9 +52,30 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where(sql<boolean>`ready = 1`)
       .where('executor', '=', hole('executor'))
       .where('lane', '=', hole('lane'))
+      .where('crashes', '<', hole('crashes'))
       .orderBy('priority', 'desc')
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
+  )
+  // Tasks that crashed their engine are few, and have a partial index of their own.
+  const selectSuspects = prepare((db, hole) =>
+    db
+      .selectFrom('task')
+      .selectAll()
+      .where(sql<boolean>`ready = 1 and crashes > 0`)
+      .where('executor', '=', hole('executor'))
+      .where('crashes', '>=', hole('crashes'))
+      .orderBy('priority', 'desc')
+      .orderBy('seq', 'asc')
+      .limit(hole('limit')),
+  )
+  const selectAnyReady = prepare((db, hole) =>
+    db
+      .selectFrom('task')
+      .select('seq')
+      .where(sql<boolean>`ready = 1`)
+      .where('executor', '=', hole('executor'))
+      .limit(1),
   )
   const selectInLanes = prepare((db, hole) =>
     db
@@ -339,8 +360,15 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     *findByPrefix(prefix, limit) {
       return (yield* rows<Row>(selectByPrefix, { from: prefix, to: `${prefix}\u{10ffff}`, limit })).map(toRecord)
     },
-    *ready(executor, lane, limit) {
-      return (yield* rows<Row>(selectReady, { executor, lane, limit })).map(toRecord)
+    *ready(executor, lane, limit, crashes = Number.MAX_SAFE_INTEGER) {
+      return (yield* rows<Row>(selectReady, { executor, lane, limit, crashes })).map(toRecord)
+    },
+    *suspects(executor, limit, crashes) {
+      return (yield* rows<Row>(selectSuspects, { executor, limit, crashes })).map(toRecord)
+    },
+    *anyReady(executors) {
+      for (const executor of executors) if ((yield* row(selectAnyReady, { executor })) !== undefined) return true
+      return false
     },
     *lanes(executor, most) {
       if (most !== undefined) {

@@ -168,15 +168,16 @@ export const lists: Theme = ({ describe, proves, expect }) => {
         yield* tx.task.insert(taskRow({ id: 'then', notBefore: 20 }))
         yield* tx.task.insert(taskRow({ id: 'none' }))
         for (const [number, [taskId, dueAt]] of [['late', 25] as const, ['soon', 5] as const].entries()) {
-          yield* tx.run.insert(runRow({ taskId, number: 1, dueAt }))
+          yield* tx.run.insert(runRow({ taskId, number: 1, dueAt, instanceId: 'engine-1' }))
           yield* tx.call.insert(callRow({ id: `call-${number}`, taskId, kind: 'sleep', status: 'pending', dueAt }))
         }
       })
       expect((await ledger.read((tx) => tx.task.due(20, 9))).map((task) => task.id)).toEqual(['soon', 'then'])
       expect((await ledger.read((tx) => tx.task.due(99, 1))).map((task) => task.id)).toEqual(['soon'])
       expect(await ledger.read((tx) => tx.task.nextDue())).toBe(10)
-      expect((await ledger.read((tx) => tx.run.due(5, 9))).map((run) => run.taskId)).toEqual(['soon'])
-      expect(await ledger.read((tx) => tx.run.nextDue())).toBe(5)
+      const own = { instanceId: 'engine-1', executors: [] }
+      expect((await ledger.read((tx) => tx.run.due(5, 9, own))).map((run) => run.taskId)).toEqual(['soon'])
+      expect(await ledger.read((tx) => tx.run.nextDue(own))).toBe(5)
       expect((await ledger.read((tx) => tx.call.due(99, 9))).map((call) => call.taskId)).toEqual(['soon', 'late'])
       expect(await ledger.read((tx) => tx.call.nextDue())).toBe(5)
     })
@@ -190,8 +191,68 @@ export const lists: Theme = ({ describe, proves, expect }) => {
         yield* tx.run.insert(run)
         yield* tx.run.save({ ...run, status: 'ending', outcome: 'paused', endedAt: 1 })
       })
-      expect(await ledger.read((tx) => tx.run.nextDue())).toBe(undefined)
-      expect(await ledger.read((tx) => tx.run.due(99, 9))).toEqual([])
+      const own = { instanceId: run.instanceId, executors: [] }
+      expect(await ledger.read((tx) => tx.run.nextDue(own))).toBe(undefined)
+      expect(await ledger.read((tx) => tx.run.due(99, 9, own))).toEqual([])
+    })
+
+    proves('of runs are those of an engine itself and of the executors that it has', async (ledger) => {
+      await write(ledger, function* (tx) {
+        for (const [id, executor, instanceId, dueAt] of [
+          ['foreign', 'resize', 'engine-2', 1],
+          ['shared', 'report', 'engine-2', 2],
+          ['own', 'resize', 'engine-1', 3],
+        ] as const) {
+          yield* tx.task.insert(taskRow({ id, executor }))
+          yield* tx.run.insert(runRow({ taskId: id, instanceId, dueAt }))
+        }
+      })
+      const own = { instanceId: 'engine-1', executors: ['report'] }
+      expect((await ledger.read((tx) => tx.run.due(9, 9, own))).map((run) => run.taskId)).toEqual(['shared', 'own'])
+      expect((await ledger.read((tx) => tx.run.due(9, 1, own))).map((run) => run.taskId)).toEqual(['shared'])
+      expect(await ledger.read((tx) => tx.run.nextDue(own))).toBe(2)
+    })
+  })
+
+  describe('slots', () => {
+    proves('of one engine are counted by executor, with the crashes that their tasks have seen', async (ledger) => {
+      await write(ledger, function* (tx) {
+        for (const [id, executor, instanceId, crashes] of [
+          ['a', 'x', 'engine-1', 1],
+          ['b', 'x', 'engine-1', 2],
+          ['c', 'y', 'engine-1', 0],
+          ['d', 'y', 'engine-2', 5],
+        ] as const) {
+          yield* tx.task.insert(taskRow({ id, executor, crashes }))
+          yield* tx.run.insert(runRow({ taskId: id, instanceId }))
+        }
+        const closed = runRow({ taskId: 'a', number: 2, instanceId: 'engine-1' })
+        yield* tx.run.save({ ...closed, number: 1, status: 'ending', outcome: 'paused', endedAt: 1 })
+      })
+      const { perExecutor, crashes } = await ledger.read((tx) => tx.run.countOpenOf('engine-1'))
+      expect([Object.fromEntries(perExecutor), crashes]).toEqual([{ x: 2, y: 1 }, 2])
+      const none = await ledger.read((tx) => tx.run.countOpenOf('engine-3'))
+      expect([none.perExecutor.size, none.crashes]).toEqual([0, 0])
+    })
+
+    proves('are taken by tasks with few crashes apart from those with many', async (ledger) => {
+      await write(ledger, function* (tx) {
+        for (const [id, crashes] of [
+          ['a', 0],
+          ['b', 2],
+          ['c', 1],
+          ['d', 3],
+        ] as const) {
+          yield* tx.task.insert(taskRow({ id, executor: 'x', ready: true, crashes, lane: id === 'd' ? 'lane' : '' }))
+        }
+      })
+      const ids = (tasks: Array<{ id: string }>) => tasks.map(({ id }) => id)
+      expect(ids(await ledger.read((tx) => tx.task.ready('x', '', 9, 2)))).toEqual(['a', 'c'])
+      expect(ids(await ledger.read((tx) => tx.task.ready('x', '', 9)))).toEqual(['a', 'b', 'c'])
+      expect(ids(await ledger.read((tx) => tx.task.suspects('x', 9, 2)))).toEqual(['b', 'd'])
+      expect(ids(await ledger.read((tx) => tx.task.suspects('x', 1, 2)))).toEqual(['b'])
+      const any = (...executors: string[]) => ledger.read((tx) => tx.task.anyReady(executors))
+      expect([await any(), await any('y'), await any('y', 'x')]).toEqual([false, false, true])
     })
   })
 
