@@ -158,8 +158,20 @@ export async function createEngine<const E extends Executors = Executors>(
     listenNoMore()
     leaveTheBus()
     await life?.close()
-    throw error
+    throw unwritable(error)
   }
+}
+
+/** An engine that cannot sign the ledger has not begun: what became of its own step concerns nobody. */
+function unwritable(error: unknown): unknown {
+  if (!ErrandError.isInstance(error) || !['OUTCOME_UNKNOWN', 'LEDGER_WRITE_FAILED'].includes(error.code)) return error
+  const reason = error.cause instanceof Error ? error.cause.message : error.message
+  return new ErrandError(
+    'LEDGER_UNAVAILABLE',
+    `The engine cannot begin, because the ledger cannot be written: ${reason}. Check the disk and the space left on it, then try again.`,
+    {},
+    error,
+  )
 }
 
 /** The executors that abilities bring along. */

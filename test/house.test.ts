@@ -97,6 +97,20 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/ledger/ledger.ts': '// better-sqlite3 is loaded elsewhere',
     },
   },
+  'ledger files are opened by SQLite only, but for making new ones': {
+    faults: [
+      { 'src/ledger/dialects/sqlite/open-file.ts': `const file = openSync(path, 'r')` },
+      { 'src/ledger/dialects/sqlite/open-file.ts': `const file = openSync(fileOf(id), constants.O_RDONLY)` },
+      { 'src/ledger/find-ledger.ts': `const header = readFileSync(path).subarray(0, 16)` },
+      { 'src/ledger/find-ledger.ts': `import { open } from 'node:fs/promises'` },
+      { 'src/ledger/open-ledger.ts': `createReadStream(path)` },
+    ],
+    fine: {
+      'src/ledger/dialects/sqlite/open-file.ts': `import { closeSync, openSync } from 'node:fs'; openSync(path, 'wx', 0o600)`,
+      'src/ledger/dialects/sqlite/instance-lock.ts': `closeSync(openSync(fileOf(instanceId), 'wx', 0o600))`,
+      'src/surfaces/cli/plan-source.ts': `readFile(path)`,
+    },
+  },
   'time, timers and randomness come from the clock and the ids': {
     faults: [
       { 'src/steps/create.ts': 'const now = Date.now()' },

@@ -43,7 +43,7 @@ export async function* followPages(
   const tail = follow ? new Tail(feed, taskId) : undefined
   try {
     while (!signal?.aborted) {
-      const moved = feed.moved(signal)
+      const { moves } = feed
       const from = cursor
       // As it was before the read: what is told during it need not be in it.
       const keptFrom = tail?.from ?? 0
@@ -64,7 +64,7 @@ export async function* followPages(
       }
       if (!follow || feed.stopped) return
       if (told === undefined) cursor = Math.max(cursor, keptFrom)
-      else await moved
+      else await feed.moved(signal, moves)
     }
   } finally {
     tail?.end()

@@ -1,14 +1,19 @@
 // The one feed: whoever acts or publishes follows `event.seq` in order, our own steps and other processes' alike. A commit of
-// ours brings its events along; when somebody else was in between, they are read.
+// ours brings its events along; when somebody else was in between, they are read, and a read that fails is tried again.
+import type { Clock } from '../clock.ts'
 import type { TaskEvent } from '../entities/event.ts'
-import type { Ledger, LedgerObserver } from '../ledger/ledger.ts'
+import type { Ledger, LedgerObserver, Op, Reads } from '../ledger/ledger.ts'
 
 export type FeedListener = (event: TaskEvent) => void
 
 const pageSize = 500
+/** How long a failed read rests before it is tried again, at first and at most. */
+const firstPauseMs = 20
+const longestPauseMs = 5_000
 
 export class Feed implements LedgerObserver {
   readonly #ledger: Ledger
+  readonly #clock: Clock
   readonly #listeners = new Set<FeedListener>()
   readonly #taskListeners = new Map<string, Set<FeedListener>>()
   readonly #report: (error: unknown, context: Record<string, unknown>) => void
@@ -17,15 +22,23 @@ export class Feed implements LedgerObserver {
   #catchingUp: Promise<void> | undefined
   #again = false
   #stop: (() => void) | undefined
+  /** How often it has moved: what is asked before a read tells whether it has moved since. */
+  #moves = 0
   readonly #waiting = new Set<() => void>()
+  /** Reads that rest after a failure. */
+  readonly #resting = new Set<() => void>()
+  /** Resolves when the next read begins to rest. */
+  #stalled = Promise.withResolvers<void>()
   readonly #onStop = new Set<() => void>()
 
   constructor(
     ledger: Ledger,
+    clock: Clock,
     report: (error: unknown, context: Record<string, unknown>) => void,
     onFailed: (error: unknown) => void,
   ) {
     this.#ledger = ledger
+    this.#clock = clock
     this.#report = report
     this.#onFailed = onFailed
   }
@@ -49,6 +62,7 @@ export class Feed implements LedgerObserver {
     for (const told of this.#onStop) told()
     this.#onStop.clear()
     this.#wakeWaiting()
+    for (const wake of [...this.#resting]) wake()
   }
 
   get stopped(): boolean {
@@ -78,9 +92,17 @@ export class Feed implements LedgerObserver {
     return () => this.#onStop.delete(told)
   }
 
-  /** Resolves at the next event or commit of others that made none, when the feed stops, or when the signal aborts. */
-  moved(signal?: AbortSignal): Promise<void> {
-    if (this.stopped || signal?.aborted) return Promise.resolve()
+  /** Changes whenever the feed moves; see `moved`. */
+  get moves(): number {
+    return this.#moves
+  }
+
+  /**
+   * Resolves at the next event or commit of others that made none, when the feed stops, or when the signal aborts; at once when it
+   * has moved `since` was asked for, so that nothing is missed between a read and the wait for more.
+   */
+  moved(signal?: AbortSignal, since: number = this.#moves): Promise<void> {
+    if (this.stopped || signal?.aborted || since !== this.#moves) return Promise.resolve()
     return new Promise((resolve) => {
       const wake = (): void => {
         this.#waiting.delete(wake)
@@ -93,6 +115,8 @@ export class Feed implements LedgerObserver {
   }
 
   committed(events: readonly TaskEvent[]): void {
+    // The ledger works again: what failed before is tried now.
+    for (const wake of [...this.#resting]) wake()
     if (this.#catchingUp || events[0]?.seq !== this.#cursor + 1) {
       this.stirred()
       return
@@ -105,20 +129,38 @@ export class Feed implements LedgerObserver {
       this.#again = true
       return
     }
-    this.#catchingUp = this.#catchUp()
-      .catch((error: unknown) => this.#report(error, { doing: 'follow the feed' }))
-      .finally(() => {
-        this.#catchingUp = undefined
-        if (this.#again && !this.stopped) {
-          this.#again = false
-          this.stirred()
-        }
-      })
+    this.#catchingUp = this.#catchUp().finally(() => {
+      this.#catchingUp = undefined
+      if (this.#again && !this.stopped) {
+        this.#again = false
+        this.stirred()
+      }
+    })
   }
 
-  /** Resolves when everything that is durable by now has been told. */
+  /**
+   * Resolves when everything that is durable by now has been told. While reads fail it does not wait for the ledger to recover,
+   * and whoever closes is not held up.
+   */
   async caughtUp(): Promise<void> {
-    while (this.#catchingUp) await this.#catchingUp
+    while (this.#catchingUp && this.#resting.size === 0) await Promise.race([this.#catchingUp, this.#stalled.promise])
+  }
+
+  /**
+   * Reads, and tries again until it succeeds: reported once, with growing pauses. Undefined when the feed has stopped. For whoever
+   * follows the feed and has nobody to pass an error to.
+   */
+  async read<R>(query: (tx: Reads) => Op<R>, doing: string): Promise<R | undefined> {
+    for (let pauseMs = 0; !this.stopped; pauseMs = Math.min(longestPauseMs, Math.max(firstPauseMs, pauseMs * 2))) {
+      if (pauseMs > 0) await this.#rest(pauseMs)
+      if (this.stopped) return undefined
+      try {
+        return await this.#ledger.read(query)
+      } catch (error) {
+        if (pauseMs === 0 && !this.stopped) this.#report(error, { doing })
+      }
+    }
+    return undefined
   }
 
   failed(error: unknown): void {
@@ -128,7 +170,8 @@ export class Feed implements LedgerObserver {
   async #catchUp(): Promise<void> {
     for (let told = false; !this.stopped; told = true) {
       const cursor = this.#cursor
-      const page = await this.#ledger.read((tx) => tx.event.after(cursor, pageSize))
+      const page = await this.read((tx) => tx.event.after(cursor, pageSize), 'follow the feed')
+      if (page === undefined) return
       if (page.length === 0) {
         // Something was written that makes no event, like mail: whoever waits for it looks for itself.
         if (!told) this.#wakeWaiting()
@@ -160,7 +203,22 @@ export class Feed implements LedgerObserver {
     }
   }
 
+  #rest(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#clock.setTimeout(() => wake(), ms)
+      const wake = (): void => {
+        this.#clock.clearTimeout(timer)
+        this.#resting.delete(wake)
+        resolve()
+      }
+      this.#resting.add(wake)
+      this.#stalled.resolve()
+      this.#stalled = Promise.withResolvers()
+    })
+  }
+
   #wakeWaiting(): void {
+    this.#moves += 1
     const waiting = [...this.#waiting]
     for (const wake of waiting) wake()
   }

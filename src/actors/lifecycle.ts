@@ -74,12 +74,12 @@ export class Lifecycle {
     this.#parts = parts
     this.#ledger = ledger
     this.instanceId = ids.next('instance')
-    this.feed = new Feed(ledger, this.report, (error) => this.#fail(error))
+    this.feed = new Feed(ledger, clock, this.report, (error) => this.#fail(error))
     this.#actors = new LiveActors(this.report)
     this.inspection = new Inspection({ ledger, feed: this.feed, actors: this.#actors, report: this.report })
     if (options.inspect !== undefined) this.inspection.attach(options.inspect, 'own')
-    this.subscriptions = new Subscriptions(this.feed, ledger, this.report)
-    this.status = new StatusModel(ledger, this.feed, clock, this.report)
+    this.subscriptions = new Subscriptions(this.feed, this.report)
+    this.status = new StatusModel(this.feed, clock, this.report)
     this.#archive = new MemoryArchive({
       bus: parts.bus,
       feed: this.feed,

@@ -31,7 +31,7 @@ export async function recoverDead(host: RecoveryHost): Promise<void> {
 
 async function recoverIfLost({ id, leaseUntil }: InstanceRecord, at: number, host: RecoveryHost): Promise<void> {
   try {
-    const alive = await host.ledger.isAlive(id)
+    const alive = (await host.ledger.isAlive(id)) !== 'dead'
     if (alive && !(host.mayJudgeLeases && leaseUntil <= at)) return
     const closed = await takeUp({ instanceId: id, reason: 'interrupted', onlyIfSilentAt: alive ? at : null }, host)
     // The lock of one that hangs stays its own: it may come back, and must be known to live.

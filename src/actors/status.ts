@@ -4,7 +4,6 @@ import { createStore } from '@xstate/store'
 import type { Clock } from '../clock.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import { type TaskStatus, taskStatuses } from '../entities/task.ts'
-import type { Ledger } from '../ledger/ledger.ts'
 import { requireFunction } from '../parse.ts'
 import type { EngineStatus, RunningTask, StatusStore } from '../views.ts'
 import type { Feed } from './feed.ts'
@@ -13,7 +12,6 @@ import type { Feed } from './feed.ts'
 const countEveryMs = 50
 
 export class StatusModel {
-  readonly #ledger: Ledger
   readonly #feed: Feed
   readonly #clock: Clock
   readonly #report: (error: unknown, context: Record<string, unknown>) => void
@@ -26,13 +24,7 @@ export class StatusModel {
   readonly #meanwhile = new Set<TaskEvent[]>()
   #recount: unknown
 
-  constructor(
-    ledger: Ledger,
-    feed: Feed,
-    clock: Clock,
-    report: (error: unknown, context: Record<string, unknown>) => void,
-  ) {
-    this.#ledger = ledger
+  constructor(feed: Feed, clock: Clock, report: (error: unknown, context: Record<string, unknown>) => void) {
     this.#feed = feed
     this.#clock = clock
     this.#report = report
@@ -98,20 +90,19 @@ export class StatusModel {
     const meanwhile: TaskEvent[] = []
     this.#meanwhile.add(meanwhile)
     try {
-      const found = await this.#ledger.read(function* (tx) {
+      const found = await this.#feed.read(function* (tx) {
         return {
           tasks: yield* tx.task.countByStatus(),
           queue: yield* tx.task.countQueued(),
           at: yield* tx.event.last(),
         }
-      })
+      }, 'count the tasks')
+      if (found === undefined) return
       this.#counted = found.at
       // A database that answers later has counted less than the feed has told by then.
       const later = meanwhile.filter((event) => event.seq > found.at)
       const tasks = later.reduce((sum, event) => counted(sum, event) ?? sum, found.tasks)
       this.#change({ counted: true, tasks, queued: found.queue.ready, claimable: found.queue.claimable })
-    } catch (error) {
-      if (!this.#feed.stopped) this.#report(error, { doing: 'count the tasks' })
     } finally {
       this.#meanwhile.delete(meanwhile)
     }
@@ -136,14 +127,11 @@ export class StatusModel {
   }
 
   async #countQueue(): Promise<void> {
-    if (this.#feed.stopped) return
-    try {
-      const { ready, claimable } = await this.#ledger.read((tx) => tx.task.countQueued())
-      const { queued, claimable: before } = this.#store.getSnapshot().context
-      if (ready !== queued || claimable !== before) this.#change({ queued: ready, claimable })
-    } catch (error) {
-      if (!this.#feed.stopped) this.#report(error, { doing: 'count the queue' })
-    }
+    const queue = await this.#feed.read((tx) => tx.task.countQueued(), 'count the queue')
+    if (queue === undefined) return
+    const { ready, claimable } = queue
+    const { queued, claimable: before } = this.#store.getSnapshot().context
+    if (ready !== queued || claimable !== before) this.#change({ queued: ready, claimable })
   }
 
   #change(change: Partial<EngineStatus>): void {

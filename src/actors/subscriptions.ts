@@ -1,8 +1,6 @@
 // Live subscriptions: each handler hears in the order of events, awaited, one after the other; one that throws stops nobody.
 // A handler that is slow costs a position, not memory: what it has not heard yet is read from the ledger again.
-
 import type { EventType, TaskEvent } from '../entities/event.ts'
-import type { Ledger } from '../ledger/ledger.ts'
 import type { EventHandler } from '../views.ts'
 import type { Feed } from './feed.ts'
 
@@ -19,7 +17,6 @@ interface Subscription {
 
 export class Subscriptions {
   readonly #feed: Feed
-  readonly #ledger: Ledger
   readonly #report: (error: unknown, context: Record<string, unknown>) => void
   #subscriptions: Subscription[] = []
   #kept: TaskEvent[] = []
@@ -27,9 +24,8 @@ export class Subscriptions {
   #delivering: Promise<void> | undefined
   #unlisten: (() => void) | undefined
 
-  constructor(feed: Feed, ledger: Ledger, report: (error: unknown, context: Record<string, unknown>) => void) {
+  constructor(feed: Feed, report: (error: unknown, context: Record<string, unknown>) => void) {
     this.#feed = feed
-    this.#ledger = ledger
     this.#report = report
   }
 
@@ -50,35 +46,41 @@ export class Subscriptions {
 
   /** Resolves when everything published so far has been heard. */
   async settled(): Promise<void> {
-    await this.#delivering
+    while (this.#delivering) await this.#delivering
   }
 
   #onEvent(event: TaskEvent): void {
     this.#kept.push(event)
     if (this.#kept.length > mostKept) this.#kept.shift()
-    this.#delivering ??= this.#deliver().finally(() => {
-      this.#delivering = undefined
-    })
+    this.#delivering ??= this.#deliver()
   }
 
   async #deliver(): Promise<void> {
     // Not in the stack of whoever committed.
     await Promise.resolve()
-    while (this.#subscriptions.length > 0 && this.#cursor < this.#feed.cursor) {
-      for (const event of await this.#next()) {
-        this.#cursor = event.seq
-        await this.#tell(event)
+    try {
+      while (this.#subscriptions.length > 0 && this.#cursor < this.#feed.cursor) {
+        const events = await this.#next()
+        if (events === undefined) return
+        for (const event of events) {
+          this.#cursor = event.seq
+          await this.#tell(event)
+        }
       }
+    } finally {
+      // In the same turn in which nothing more was found: an event that comes any later begins anew.
+      this.#delivering = undefined
     }
   }
 
-  async #next(): Promise<TaskEvent[]> {
+  /** Undefined when the feed has stopped. */
+  async #next(): Promise<TaskEvent[] | undefined> {
     const cursor = this.#cursor
     const kept = this.#kept
     this.#kept = []
     if (kept[0]?.seq === cursor + 1) return kept
-    const page = await this.#ledger.read((tx) => tx.event.after(cursor, pageSize))
-    return page.filter((event) => event.seq <= this.#feed.cursor)
+    const page = await this.#feed.read((tx) => tx.event.after(cursor, pageSize), 'tell subscribers')
+    return page?.filter((event) => event.seq <= this.#feed.cursor)
   }
 
   async #tell(event: TaskEvent): Promise<void> {

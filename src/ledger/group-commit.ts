@@ -1,8 +1,11 @@
 // Group commit: steps that arrive in one turn of the event loop share one transaction and one fsync. Each is judged alone: it
-// sees the ones before it, and one that is refused leaves nothing behind and rejects alone.
+// sees the ones before it, and one that is refused leaves nothing behind and rejects alone. Observers hear only what a runner
+// returned from a commit that succeeded.
 import type { Clock } from '../clock.ts'
 import { ErrandError } from '../errors.ts'
+import type { CommittedEvents } from './appended-events.ts'
 import type { AnyStep } from './ledger.ts'
+import type { LedgerObservers } from './observers.ts'
 
 /** A step that waits for its commit. */
 export interface QueuedStep {
@@ -11,20 +14,38 @@ export interface QueuedStep {
   readonly reject: (error: unknown) => void
 }
 
-/** How a step of a group went, before the commit is known. */
+/** How a step of a group went. */
 export type StepOutcome = { ok: true; value: unknown } | { ok: false; error: unknown }
 
+/** A group that is durable: one outcome per step, and the events of all of them. */
+export interface CommittedGroup {
+  readonly outcomes: readonly StepOutcome[]
+  readonly events: CommittedEvents
+}
+
 /** Thrown by `runGroup` when another process holds the write lock: nothing has happened, the same group may be run again. */
-export class LedgerBusy extends Error {}
+export class LedgerBusy extends Error {
+  /** How long the attempt waited for the lock. */
+  readonly waitedMs: number
+
+  constructor(waitedMs = 0) {
+    super('the ledger is busy')
+    this.waitedMs = waitedMs
+  }
+}
 
 /** Thrown by `runGroup` when the commit itself failed: whether the group is in the ledger is unknown. */
 export class CommitFailed extends Error {}
 
 export interface GroupRunner {
-  /** Runs the steps in one transaction and commits. One outcome per step. */
-  runGroup(group: readonly QueuedStep[]): StepOutcome[] | Promise<StepOutcome[]>
-  /** Called after the callers have been answered. */
-  committed(): void
+  /** Runs the steps in one transaction and commits. @throws when nothing, or nothing for certain, is in the ledger. */
+  runGroup(group: readonly QueuedStep[]): CommittedGroup | Promise<CommittedGroup>
+}
+
+/** A group of which nothing, or nothing for certain, is in the ledger. */
+interface FailedGroup {
+  readonly error: unknown
+  readonly isUnknown: boolean
 }
 
 /** The most steps in one transaction: keeps a single commit, and with it the longest stall, short. */
@@ -34,15 +55,19 @@ const busyPatienceMs = 10_000
 
 export class GroupCommit {
   readonly #runner: GroupRunner
+  readonly #observers: LedgerObservers
   readonly #clock: Clock
   readonly #random: () => number
   #queue: QueuedStep[] = []
   #scheduled = false
   #running: Promise<void> | undefined
   #closed = false
+  /** How long steps may still wait for another process; bounded once the ledger closes. */
+  #patienceLeftMs = Number.POSITIVE_INFINITY
 
-  constructor(runner: GroupRunner, clock: Clock, random: () => number) {
+  constructor(runner: GroupRunner, observers: LedgerObservers, clock: Clock, random: () => number) {
     this.#runner = runner
+    this.#observers = observers
     this.#clock = clock
     this.#random = random
   }
@@ -56,9 +81,13 @@ export class GroupCommit {
     })
   }
 
-  /** Refuses what comes from now on and resolves when everything before it is done. */
-  async close(): Promise<void> {
+  /**
+   * Refuses what comes from now on and resolves when everything before it is done. Steps that still wait for another process
+   * after `withinMs` are refused with LEDGER_BUSY.
+   */
+  async close(withinMs = busyPatienceMs): Promise<void> {
     this.#closed = true
+    this.#patienceLeftMs = withinMs
     while (this.#queue.length > 0 || this.#running) {
       if (this.#running) await this.#running
       else await this.#flush()
@@ -76,85 +105,90 @@ export class GroupCommit {
 
   #flush(): Promise<void> {
     const group = this.#queue.splice(0, largestGroup)
-    const outcomes = this.#attempt(group)
-    if (outcomes instanceof Promise) {
-      this.#running = outcomes
+    const result = this.#attempt(group)
+    if (result instanceof Promise) {
+      this.#running = result
         .then((settled) => this.#answer(group, settled))
-        .catch((error: unknown) => this.#rejectAll(group, error))
         .finally(() => {
           this.#running = undefined
           if (this.#queue.length > 0) this.#schedule()
         })
       return this.#running
     }
-    this.#answer(group, outcomes)
+    this.#answer(group, result)
     if (this.#queue.length > 0) this.#schedule()
     return Promise.resolve()
   }
 
-  #attempt(group: readonly QueuedStep[]): StepOutcome[] | Promise<StepOutcome[]> {
+  #attempt(group: readonly QueuedStep[]): CommittedGroup | FailedGroup | Promise<CommittedGroup | FailedGroup> {
     try {
-      const outcomes = this.#runner.runGroup(group)
-      return outcomes instanceof Promise ? outcomes.catch((error: unknown) => this.#whenFailed(group, error)) : outcomes
+      const result = this.#runner.runGroup(group)
+      return result instanceof Promise ? result.catch((error: unknown) => this.#whenFailed(group, error)) : result
     } catch (error) {
       return this.#whenFailed(group, error)
     }
   }
 
-  #whenFailed(group: readonly QueuedStep[], error: unknown): StepOutcome[] | Promise<StepOutcome[]> {
-    if (error instanceof LedgerBusy) return this.#tryAgain(group)
-    const refusal = ErrandError.isInstance(error)
-      ? error
-      : error instanceof CommitFailed
-        ? new ErrandError(
-            'OUTCOME_UNKNOWN',
-            `The ledger failed while committing (${error.message}). The step may or may not be in it: look, or repeat it with the same key.`,
-            {},
-            error.cause,
-          )
-        : new ErrandError(
-            'LEDGER_WRITE_FAILED',
-            `The ledger could not write (${error instanceof Error ? error.message : String(error)}). Nothing of the step was kept.`,
-            {},
-            error,
-          )
-    return group.map(() => ({ ok: false, error: refusal }))
+  #whenFailed(group: readonly QueuedStep[], error: unknown): FailedGroup | Promise<CommittedGroup | FailedGroup> {
+    return error instanceof LedgerBusy ? this.#tryAgain(group, error) : failed(error)
   }
 
-  /** Waits with jitter, so that two processes that collided do not collide again. */
-  async #tryAgain(group: readonly QueuedStep[]): Promise<StepOutcome[]> {
-    const since = this.#clock.now()
+  /**
+   * Waits with jitter, so that two processes that collided do not collide again. The pauses are counted and the clock is not
+   * asked: a wall clock that jumps says nothing about how long the ledger has been busy.
+   */
+  async #tryAgain(group: readonly QueuedStep[], busy: LedgerBusy): Promise<CommittedGroup | FailedGroup> {
+    let waitedMs = 0
+    const wait = (ms: number): void => {
+      waitedMs += ms
+      this.#patienceLeftMs -= ms
+    }
+    wait(busy.waitedMs)
     for (let attempt = 1; ; attempt++) {
-      await new Promise<void>((resume) =>
-        this.#clock.setTimeout(() => resume(), this.#random() * Math.min(100, 4 * 2 ** attempt)),
-      )
+      if (waitedMs >= busyPatienceMs || this.#patienceLeftMs <= 0) {
+        return failed(
+          new ErrandError(
+            'LEDGER_BUSY',
+            `Another process has held the ledger's write lock for ${Math.round(waitedMs)} ms. Nothing of the step was kept; try again.`,
+            { waitedMs: Math.round(waitedMs), attempts: attempt },
+          ),
+        )
+      }
+      const pauseMs = Math.max(1, this.#random() * Math.min(100, 4 * 2 ** attempt))
+      await new Promise<void>((resume) => this.#clock.setTimeout(() => resume(), pauseMs))
+      wait(pauseMs)
       try {
         return await this.#runner.runGroup(group)
       } catch (error) {
-        if (!(error instanceof LedgerBusy)) return this.#whenFailed(group, error)
-        const waited = this.#clock.now() - since
-        if (waited > busyPatienceMs) {
-          throw new ErrandError(
-            'LEDGER_BUSY',
-            `Another process has held the ledger's write lock for ${waited} ms. Nothing of the step was kept; try again.`,
-            { waitedMs: waited, attempts: attempt },
-          )
-        }
+        if (!(error instanceof LedgerBusy)) return failed(error)
+        wait(error.waitedMs)
       }
     }
   }
 
-  #answer(group: readonly QueuedStep[], outcomes: readonly StepOutcome[]): void {
+  /** Callers first, then observers, in the same turn: an observer sees the ledger before any caller goes on. */
+  #answer(group: readonly QueuedStep[], result: CommittedGroup | FailedGroup): void {
+    if ('error' in result) {
+      for (const queued of group) queued.reject(result.error)
+      if (result.isUnknown) this.#observers.stirred()
+      return
+    }
     for (let index = 0; index < group.length; index++) {
       const queued = group[index] as QueuedStep
-      const outcome = outcomes[index] as StepOutcome
+      const outcome = result.outcomes[index] as StepOutcome
       if (outcome.ok) queued.resolve(outcome.value as never)
       else queued.reject(outcome.error)
     }
-    this.#runner.committed()
+    this.#observers.committed(result.events)
   }
+}
 
-  #rejectAll(group: readonly QueuedStep[], error: unknown): void {
-    for (const queued of group) queued.reject(error)
+function failed(error: unknown): FailedGroup {
+  if (ErrandError.isInstance(error)) return { error, isUnknown: false }
+  if (error instanceof CommitFailed) {
+    const message = `The ledger failed while committing (${error.message}). The step may or may not be in it: look, or repeat it with the same key.`
+    return { error: new ErrandError('OUTCOME_UNKNOWN', message, {}, error.cause), isUnknown: true }
   }
+  const message = `The ledger could not write (${error instanceof Error ? error.message : String(error)}). Nothing of the step was kept.`
+  return { error: new ErrandError('LEDGER_WRITE_FAILED', message, {}, error), isUnknown: false }
 }

@@ -196,6 +196,8 @@ export interface Reads extends MemoryReads {
   readonly instance: {
     open(): Op<InstanceRecord[]>
     get(id: string): Op<InstanceRecord | undefined>
+    /** Ids whose life still matters: instances that have not ended or own an open run, and mirrors that write a folder. */
+    named(): Op<string[]>
   }
   /** What the ledger itself was told, as JSON by name. */
   readonly setting: {
@@ -332,9 +334,11 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
   }
   readonly instance: Reads['instance'] & {
     insert(instance: InstanceRecord): Op<void>
-    /** A sign of life: it is open (again) until then. */
-    renew(id: string, leaseUntil: number): Op<void>
+    /** A sign of life: it is open (again) until then. False when it has no row, because it was forgotten: insert it again. */
+    renew(id: string, leaseUntil: number): Op<boolean>
     end(id: string, at: number): Op<void>
+    /** Removes instances that ended before a time and own no open run; how many. */
+    forget(before: number): Op<number>
   }
   readonly setting: Reads['setting'] & {
     put(name: string, value: unknown): Op<void>
@@ -384,6 +388,12 @@ export interface LedgerObserver {
   failed(error: unknown): void
 }
 
+/**
+ * What is known of an instance's life. `alive` and `dead` are certain, by a lock that dies with its process; of `unknown` only the
+ * lease can tell: its lock cannot be looked at from here, or is missing although the instance may live.
+ */
+export type Life = 'alive' | 'dead' | 'unknown'
+
 /** Where tasks live. */
 export interface Ledger {
   /** A path, `:memory:` or a URL without its secrets: for messages and for child processes. */
@@ -394,16 +404,27 @@ export interface Ledger {
    *   LEDGER_WRITE_FAILED with nothing written.
    */
   step<L, D, R>(step: Step<L, D, R>): Promise<R>
-  /** Reads a consistent state outside of any step. */
+  /**
+   * Reads one state outside of any step: whatever others commit meanwhile, all statements of the query see the same.
+   * @throws LEDGER_UNAVAILABLE or LEDGER_BUSY when the database cannot be read, with its error as the cause
+   */
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>
-  /** Makes the death of this instance visible to the others at once. Call before its row is inserted. */
+  /**
+   * Makes the death of this instance visible to the others at once. Call before its row is inserted.
+   * @throws LEDGER_UNAVAILABLE, with nothing left behind
+   */
   enlist(instanceId: string): Promise<void>
-  /** May the instance still be alive? Certain on one host: a lock that dies with the process. */
-  isAlive(instanceId: string): boolean
-  /** Forgets an instance that has ended, ours or a dead one. */
-  discharge(instanceId: string): void
+  isAlive(instanceId: string): Promise<Life>
+  /**
+   * Forgets an instance whose row has ended, ours or a dead one. When our own row could not be ended, `asDead` lets the others
+   * see a dead instance, so that they recover it at once.
+   */
+  discharge(instanceId: string, options?: { asDead?: boolean }): void
   /** Tells the observer of commits, ours and others'; returns how to stop. `watchOthers` costs a cheap poll. */
   observe(observer: LedgerObserver, options: { watchOthers: boolean }): () => void
-  /** Writes what was asked for, then lets the file go. */
-  close(): Promise<void>
+  /**
+   * Writes what was asked for, then closes the database. Steps that still wait for another process's write lock after
+   * `withinMs` (10 s unless given) are refused with LEDGER_BUSY.
+   */
+  close(options?: { withinMs?: number }): Promise<void>
 }

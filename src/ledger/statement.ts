@@ -1,7 +1,7 @@
 // Statements: built once with Kysely, compiled once, run many times with other values. Kysely is only the builder here; its
 // SQLite driver prepares every query anew and would make a task eight times as dear.
 import { type Compilable, type CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely'
-import type { Op } from './ledger.ts'
+import type { NewEvent, Op } from './ledger.ts'
 import type { Database } from './schema.ts'
 
 /** What a reply should be: rows, the number of changed rows, or the seq of the inserted row. */
@@ -12,6 +12,8 @@ export interface Request {
   readonly sql: string
   readonly parameters: readonly unknown[]
   readonly want: Want
+  /** The event that this statement appends, or 'unseen' when a set statement appends events that only the table holds. */
+  readonly appends?: NewEvent | 'unseen'
 }
 
 /** A hole in a compiled statement, filled by name at each run. */
@@ -83,6 +85,18 @@ export function* change(statement: Statement, values: Record<string, unknown>): 
 /** Runs an insert into a table with a rising `seq`; the new seq. */
 export function* insertSeq(statement: Statement, values: Record<string, unknown>): Op<number> {
   return (yield { sql: statement.sql, parameters: fill(statement, values), want: 'seq' } satisfies Request) as number
+}
+
+/** Appends an event; its seq. */
+export function* appendEvent(statement: Statement, values: Record<string, unknown>, event: NewEvent): Op<number> {
+  const parameters = fill(statement, values)
+  return (yield { sql: statement.sql, parameters, want: 'seq', appends: event } satisfies Request) as number
+}
+
+/** Runs a statement that appends an event for each row it finds; the number of events. */
+export function* appendEvents(statement: Statement, values: Record<string, unknown>): Op<number> {
+  const parameters = fill(statement, values)
+  return (yield { sql: statement.sql, parameters, want: 'changes', appends: 'unseen' } satisfies Request) as number
 }
 
 /** Rows of a query that was built for this one use. */

@@ -1,6 +1,6 @@
 // A ledger that fails on request: the crash points of every step, reached through the port and not through hooks in the engine.
 import { ErrandError } from '../errors.ts'
-import type { Ledger, LedgerObserver, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 
 /**
  * How a step fails:
@@ -9,6 +9,9 @@ import type { Ledger, LedgerObserver, Op, Reads, Step, Tx } from '../ledger/ledg
  * - `kept`: rejects with OUTCOME_UNKNOWN, and all was kept.
  */
 export type FaultKind = 'refused' | 'lost' | 'kept'
+
+/** How probable each fault is, between 0 and 1; `read`: a read that rejects with LEDGER_UNAVAILABLE. */
+export type FaultRates = Partial<Record<FaultKind | 'read', number>>
 
 /** Which steps a fault or a gate meets: the n-th from now (from 1), all of a name, or those that a function picks. */
 export type StepChoice = number | string | ((name: string, nth: number) => boolean)
@@ -24,8 +27,12 @@ export interface Gate {
 export interface FaultyLedger extends Ledger {
   /** Names of the steps that arrived, in order. */
   readonly steps: readonly string[]
-  /** Lets chosen steps fail; once, or every time until `mend`. */
+  /** Lets chosen steps fail; once, or every time until `mend`. A full disk: `fail(() => true, 'refused', { persistent: true })`. */
   fail(choice: StepChoice, how: FaultKind, options?: { persistent?: boolean }): void
+  /** Lets so many reads from now on fail with LEDGER_UNAVAILABLE; all of them until `mend` unless a number is given. */
+  failReads(count?: number): void
+  /** Lets steps and reads fail by chance until `mend`. The same `random` leads to the same faults. */
+  failAtRandom(random: () => number, rates: FaultRates): void
   /** Holds chosen steps back before they reach the ledger. Steps behind them overtake. */
   hold(choice: StepChoice): Gate
   /** Takes back all faults and opens all gates. */
@@ -59,6 +66,11 @@ export function createFaultyLedger(inner: Ledger): FaultyLedger {
 class Faulty implements FaultyLedger {
   readonly steps: string[] = []
   readonly #inner: Ledger
+  readonly #observers = new Set<LedgerObserver>()
+  #failingReads = 0
+  #chance: { random: () => number; rates: FaultRates } | undefined
+  /** A step is in the ledger, and it must not be known: observers of its commit are only told to look. */
+  #doubtful = false
   #faults: Fault[] = []
   #gates: HeldGate[] = []
 
@@ -72,6 +84,14 @@ class Faulty implements FaultyLedger {
 
   fail(choice: StepChoice, how: FaultKind, { persistent = false }: { persistent?: boolean } = {}): void {
     this.#faults.push({ meets: matcher(choice), how, persistent })
+  }
+
+  failReads(count = Number.POSITIVE_INFINITY): void {
+    this.#failingReads = count
+  }
+
+  failAtRandom(random: () => number, rates: FaultRates): void {
+    this.#chance = { random, rates }
   }
 
   hold(choice: StepChoice): Gate {
@@ -92,6 +112,8 @@ class Faulty implements FaultyLedger {
 
   mend(): void {
     this.#faults = []
+    this.#failingReads = 0
+    this.#chance = undefined
     for (const gate of this.#gates) gate.open()
   }
 
@@ -101,12 +123,13 @@ class Faulty implements FaultyLedger {
     const faults = this.#faults.filter((fault) => fault.meets(step.name))
     const gates = this.#gates.filter((gate) => gate.meets(step.name))
     const fault = faults[0]
+    const how = fault?.how ?? this.#stepByChance()
     if (fault && !fault.persistent) this.#faults = this.#faults.filter((each) => each !== fault)
     for (const gate of gates) {
       gate.arrive()
       await gate.opened
     }
-    return fault === undefined ? this.#inner.step(step) : this.#failing(step, fault.how)
+    return how === undefined ? this.#inner.step(step) : this.#failing(step, how)
   }
 
   async #failing<L, D, R>(step: Step<L, D, R>, how: FaultKind): Promise<R> {
@@ -115,33 +138,94 @@ class Faulty implements FaultyLedger {
       `A fault was planted in the step "${step.name}" (${how}).`,
       { step: step.name, how },
     )
-    await this.#inner.step(how === 'kept' ? step : takenBack(step, planted))
+    try {
+      await this.#inner.step(how === 'kept' ? this.#inDoubt(step) : takenBack(step, planted))
+    } finally {
+      if (how === 'lost' || this.#doubtful) this.#stir()
+    }
     throw planted
   }
 
-  read<R>(query: (tx: Reads) => Op<R>): Promise<R> {
-    return this.#inner.read(query)
+  #stepByChance(): FaultKind | undefined {
+    if (this.#chance === undefined) return undefined
+    const { random, rates } = this.#chance
+    let drawn = random()
+    for (const how of ['refused', 'lost', 'kept'] as const) {
+      drawn -= rates[how] ?? 0
+      if (drawn < 0) return how
+    }
+    return undefined
+  }
+
+  #readFails(): boolean {
+    if (this.#failingReads > 0) {
+      this.#failingReads -= 1
+      return true
+    }
+    return this.#chance !== undefined && this.#chance.random() < (this.#chance.rates.read ?? 0)
+  }
+
+  #inDoubt<L, D, R>(step: Step<L, D, R>): Step<L, D, R> {
+    const written = (): void => {
+      this.#doubtful = true
+    }
+    return {
+      ...step,
+      name: step.name,
+      load: (tx) => step.load(tx),
+      judge: (loaded) => step.judge(loaded),
+      *write(tx: Tx, decision: D): Op<R> {
+        const result = yield* step.write(tx, decision)
+        written()
+        return result
+      },
+    }
+  }
+
+  #stir(): void {
+    this.#doubtful = false
+    for (const observer of this.#observers) observer.stirred()
+  }
+
+  async read<R>(query: (tx: Reads) => Op<R>): Promise<R> {
+    if (!this.#readFails()) return this.#inner.read(query)
+    throw new ErrandError('LEDGER_UNAVAILABLE', 'A fault was planted in a read.', {}, new Error('disk I/O error'))
   }
 
   enlist(instanceId: string): Promise<void> {
     return this.#inner.enlist(instanceId)
   }
 
-  isAlive(instanceId: string): boolean {
+  isAlive(instanceId: string): Promise<Life> {
     return this.#inner.isAlive(instanceId)
   }
 
-  discharge(instanceId: string): void {
-    this.#inner.discharge(instanceId)
+  discharge(instanceId: string, options?: { asDead?: boolean }): void {
+    this.#inner.discharge(instanceId, options)
   }
 
   observe(observer: LedgerObserver, options: { watchOthers: boolean }): () => void {
-    return this.#inner.observe(observer, options)
+    this.#observers.add(observer)
+    const stop = this.#inner.observe(
+      {
+        committed: (events) => {
+          if (this.#doubtful) this.#stir()
+          else observer.committed(events)
+        },
+        stirred: () => observer.stirred(),
+        failed: (error) => observer.failed(error),
+      },
+      options,
+    )
+    return () => {
+      this.#observers.delete(observer)
+      stop()
+    }
   }
 
-  close(): Promise<void> {
+  close(options?: { withinMs?: number }): Promise<void> {
     this.mend()
-    return this.#inner.close()
+    return this.#inner.close(options)
   }
 }
 

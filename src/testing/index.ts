@@ -3,7 +3,7 @@
 export type { Clock } from '../clock.ts'
 export type { Ids } from '../ids.ts'
 export { openPostgresLedger, type PostgresClient } from '../ledger/dialects/postgres/postgres-ledger.ts'
-export type { Ledger, LedgerObserver, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+export type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 export { writing } from '../ledger/ledger.ts'
 export { openLedger } from '../ledger/open-ledger.ts'
 export {
@@ -23,7 +23,14 @@ export {
   taskRow,
   teamRow,
 } from './factories.ts'
-export { createFaultyLedger, type FaultKind, type FaultyLedger, type Gate, type StepChoice } from './faulty-ledger.ts'
+export {
+  createFaultyLedger,
+  type FaultKind,
+  type FaultRates,
+  type FaultyLedger,
+  type Gate,
+  type StepChoice,
+} from './faulty-ledger.ts'
 export type { Expectation, OpenedLedger, TestWords } from './ledger-contract/contract-world.ts'
 export { ledgerContract } from './ledger-contract/ledger-contract.ts'
 export * from './scripted-model.ts'

@@ -237,7 +237,7 @@ async function zombie(place: ReturnType<typeof createPlace>, altered: (step: Any
   })
   const task = await createOne(first, { ...held, onInterrupt: 'rerun' })
   await inside.promise
-  for (const id of instances) inner.discharge(id)
+  for (const id of instances) inner.discharge(id, { asDead: true })
   const second = await openEngine(place, {
     executors: {
       held: (_task: never, run: { call(name: string, fn: () => unknown): Promise<unknown> }) =>

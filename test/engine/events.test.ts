@@ -1,4 +1,5 @@
 // Events: the durable feed, and handlers that hear it live, in order, one after the other, whoever throws.
+import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
@@ -299,6 +300,21 @@ describe('events', () => {
     expect((await next).value).toMatchObject({ type: 'task.updated', data: { name: 'calm' } })
     until.abort()
     expect((await reader.next()).done).toBe(true)
+  })
+
+  it('leaves no listener behind on the signal of a reader that reads page after page while the feed is quiet', async () => {
+    const engine = await openEngine({ work: false })
+    for (let batch = 0; batch < 3; batch++) {
+      await engine.create(Array.from({ length: 1_000 }, () => ({ name: 'a' })))
+    }
+    const until = new AbortController()
+    const reader = engine.events({ after: 0, signal: until.signal })
+    for (let read = 0; read < 3_000; read++) await reader.next()
+    expect(getEventListeners(until.signal, 'abort').length).toBeLessThanOrEqual(1)
+    const next = reader.next()
+    until.abort()
+    expect((await next).done).toBe(true)
+    expect(getEventListeners(until.signal, 'abort')).toEqual([])
   })
 
   it('gives each reader events of its own (S3-019)', async () => {

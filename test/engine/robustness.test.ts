@@ -1,9 +1,13 @@
 // What the world throws at an engine: hostile values, clocks that lie, and ten thousand tasks.
+import { readdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
+import { createEngine } from '../../src/engine.ts'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
-import { collect, history, openEngine, refusalOf, turns } from './world.ts'
+import { createFaultyLedger, openLedger } from '../../src/testing/index.ts'
+import { collect, history, ledgerFile, openEngine, refusalOf, turns } from './world.ts'
 
 const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
 
@@ -104,6 +108,27 @@ function collectGarbage(): void {
   const gc = runInNewContext('gc') as () => void
   gc()
 }
+
+describe('a full disk', () => {
+  it.each(['lost', 'refused'] as const)(
+    'lets no engine begin: LEDGER_UNAVAILABLE, with what would work and nothing left behind (a commit that is %s)',
+    async (how) => {
+      const file = ledgerFile()
+      const ledger = createFaultyLedger(await openLedger(file))
+      const beside = readdirSync(dirname(file))
+      ledger.fail(() => true, how, { persistent: true })
+      const options = { ledger, onError: () => {} }
+      const refused = await refusalOf(createEngine(options), 'LEDGER_UNAVAILABLE')
+      expect(refused.message).toMatch(/cannot be written.*space left/)
+      expect(readdirSync(dirname(file)).sort()).toEqual(beside.sort())
+      ledger.mend()
+      const engine = await createEngine({ ...options, executors: { n: () => 1 } })
+      expect(await engine.result((await engine.create({ executor: 'n' })).id)).toBe(1)
+      await engine.close()
+      await ledger.close()
+    },
+  )
+})
 
 describe('ten thousand tasks', () => {
   it('leave no actor, no listener and no memory behind (X-040)', async () => {

@@ -100,6 +100,19 @@ const oneFileKnowsTheDriver: Rule = (files) => {
   return complaints
 }
 
+/** Closing a descriptor drops SQLite's locks on the file. Making a file that is not there yet opens no ledger. */
+const ledgerFilesAreSqlites: Rule = (files) =>
+  files
+    .filter((file) => file.path.startsWith('src/ledger/'))
+    .flatMap((file) =>
+      Array.from(
+        file.text.matchAll(
+          /\bopenSync\b(?!\s*(?:,|\}|\([^()]*(?:\([^()]*\))?[^()]*,\s*'wx'))|\b(?:read|write|append|copy)File(?:Sync)?\b|\bcreate(?:Read|Write)Stream\b|\bcpSync\b|'node:fs\/promises'/g,
+        ),
+        (match) => `${file.path}:${lineOf(file, match.index)} says ${match[0]}; a ledger file is opened by SQLite only`,
+      ),
+    )
+
 const pathsOf = (files: SourceFile[]) => files.map((file) => file.path).join(', ')
 
 /** Given built declarations: what a user's compiler reaches from the entries must not drag in what the engine is made of. */
@@ -254,6 +267,7 @@ export const rules = {
   'there are no import cycles': noImportCycles,
   'kysely, xstate and its store are imported only where they belong': packagesStayAtHome,
   'one file below ledger/dialects/sqlite knows better-sqlite3': oneFileKnowsTheDriver,
+  'ledger files are opened by SQLite only, but for making new ones': ledgerFilesAreSqlites,
   'time, timers and randomness come from the clock and the ids': timeAndChanceAreInjected,
   'no file is longer than 600 lines': filesStaySmall,
   'file and folder names are in kebab-case': namesAreKebabCase,

@@ -1,14 +1,9 @@
 // Group commit by itself: which steps share a group, what each caller is told, and how a busy ledger is tried again.
 import { expect, it } from 'vitest'
 import { ErrandError } from '../../src/errors.ts'
-import {
-  CommitFailed,
-  GroupCommit,
-  LedgerBusy,
-  type QueuedStep,
-  type StepOutcome,
-} from '../../src/ledger/group-commit.ts'
+import { CommitFailed, GroupCommit, LedgerBusy, type QueuedStep } from '../../src/ledger/group-commit.ts'
 import { writing } from '../../src/ledger/ledger.ts'
+import { LedgerObservers } from '../../src/ledger/observers.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 
 /** `run` stands for the database: it answers for a group of step names, or throws. */
@@ -18,13 +13,13 @@ function setup(run: (names: string[], time: number) => void = () => undefined) {
   const delays: number[] = []
   const commits = new GroupCommit(
     {
-      runGroup(group: readonly QueuedStep[]): StepOutcome[] {
+      runGroup(group: readonly QueuedStep[]) {
         const names = group.map((queued) => queued.step.name)
         run(names, groups.push(names))
-        return names.map((value) => ({ ok: true, value }))
+        return { outcomes: names.map((value) => ({ ok: true as const, value })), events: [] }
       },
-      committed() {},
     },
+    new LedgerObservers(),
     {
       now: () => clock.now(),
       setTimeout(fn, ms) {
@@ -125,4 +120,37 @@ it('closing waits for a step that rests because the ledger is busy', async () =>
   expect(await waiting).toBe('a')
   await closing
   await expect(add('b')).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })
+})
+
+it('a wall clock that jumps takes nothing from the patience with a busy ledger', async () => {
+  const { clock, add } = setup((_names, time) => {
+    if (time <= 3) throw new LedgerBusy(50)
+  })
+  const waiting = add('a')
+  await turn()
+  clock.jumpTo(clock.now() + 3_600_000)
+  while (clock.pending > 0) {
+    clock.advance(100)
+    await turn()
+  }
+  expect(await waiting).toBe('a')
+})
+
+it('closing within a bound refuses what still waits for the lock then, after one last attempt', async () => {
+  const { clock, groups, commits, add } = setup((names) => {
+    if (!names.includes('free')) throw new LedgerBusy(50)
+  })
+  const waiting = expect(add('a')).rejects.toMatchObject({ code: 'LEDGER_BUSY' })
+  await turn()
+  const queued = expect(Promise.all(Array.from({ length: 1_500 }, () => add('b')))).rejects.toMatchObject({
+    code: 'LEDGER_BUSY',
+  })
+  const closing = commits.close(100)
+  while (clock.pending > 0) {
+    clock.advance(1)
+    await turn()
+  }
+  await Promise.all([waiting, queued, closing])
+  expect(clock.now()).toBeLessThan(100)
+  expect(groups.filter(([name]) => name === 'b').length).toBe(2)
 })

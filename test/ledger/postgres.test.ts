@@ -4,7 +4,14 @@
 import { PGlite } from '@electric-sql/pglite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ledgerVersion } from '../../src/ledger/migrations/migrations.ts'
-import { ledgerContract, openPostgresLedger, type PostgresClient, taskRow, writing } from '../../src/testing/index.ts'
+import {
+  eventRow,
+  ledgerContract,
+  openPostgresLedger,
+  type PostgresClient,
+  taskRow,
+  writing,
+} from '../../src/testing/index.ts'
 
 let server: Promise<PGlite> | undefined
 let schemas = 0
@@ -127,6 +134,75 @@ describe('a ledger on PostgreSQL', () => {
     expect(stirred).toBe(1)
     expect((await ledger.read((tx) => tx.task.get('a')))?.id).toBe('a')
     await ledger.step(add('b'))
+    await ledger.close()
+    await drop()
+  })
+
+  it('publishes nothing of a group whose connection is lost, and what is committed later is heard', async () => {
+    const { client, drop } = await openSchema()
+    let left = Number.POSITIVE_INFINITY
+    let losesRollbacks = false
+    const ledger = await openPostgresLedger({
+      query(sql, parameters) {
+        const lost = new Error('the connection is gone')
+        if (losesRollbacks && sql === 'rollback') return Promise.reject(lost)
+        if (sql.startsWith('insert into "event"') && --left < 0) return Promise.reject(lost)
+        return client.query(sql, parameters)
+      },
+    })
+    const heard: string[] = []
+    const committed = (events: readonly { taskId: string }[]) => heard.push(...events.map(({ taskId }) => taskId))
+    ledger.observe({ committed, stirred() {}, failed() {} }, { watchOthers: false })
+    const told = (id: string) =>
+      writing('add', function* (tx) {
+        yield* tx.task.insert(taskRow({ id }))
+        yield* tx.event.append(eventRow({ taskId: id }))
+      })
+    for (const each of [false, true]) {
+      left = 2
+      losesRollbacks = each
+      const outcomes = await Promise.allSettled(['a', 'b', 'c'].map((id) => ledger.step(told(id))))
+      for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { code: 'LEDGER_WRITE_FAILED' } })
+      left = Number.POSITIVE_INFINITY
+      losesRollbacks = false
+      expect(heard).toEqual([])
+      expect(await ledger.read((tx) => tx.task.count({}))).toBe(0)
+    }
+    await ledger.step(told('d'))
+    expect(heard).toEqual(['d'])
+    expect((await ledger.read((tx) => tx.task.list({}, 9))).map(({ id }) => id)).toEqual(['d'])
+    await ledger.close()
+    await drop()
+  })
+
+  it('reads one snapshot: all statements of a query lie in one transaction of that kind, which a failure ends', async () => {
+    const { client, drop } = await openSchema()
+    const sent: string[] = []
+    let broken = false
+    const ledger = await openPostgresLedger({
+      query(sql, parameters) {
+        sent.push(sql)
+        if (broken && sql.startsWith('select')) return Promise.reject(new Error('the connection is gone'))
+        return client.query(sql, parameters)
+      },
+    })
+    const query = () =>
+      ledger.read(function* (tx) {
+        return [yield* tx.task.count({}), yield* tx.event.last()]
+      })
+    sent.length = 0
+    expect(await query()).toEqual([0, 0])
+    expect([sent[0], sent.at(-1), sent.length]).toEqual([
+      'begin isolation level repeatable read read only',
+      'rollback',
+      4,
+    ])
+    broken = true
+    sent.length = 0
+    await expect(query()).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
+    expect([sent.at(-1), sent.length]).toEqual(['rollback', 3])
+    broken = false
+    expect(await query()).toEqual([0, 0])
     await ledger.close()
     await drop()
   })

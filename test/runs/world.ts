@@ -82,7 +82,7 @@ function createMortal(inner: Ledger) {
   const stops: Array<() => void> = []
   const never = () => new Promise<never>(() => {})
   const loseLock = () => {
-    for (const id of instances) inner.discharge(id)
+    for (const id of instances) inner.discharge(id, { asDead: true })
   }
   const ledger: Ledger = {
     name: inner.name,

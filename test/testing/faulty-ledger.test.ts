@@ -1,6 +1,6 @@
 // The faulty ledger: it fails where it is told to, in the way that it is told, and nowhere else.
 import { expect, it, onTestFinished } from 'vitest'
-import { createFaultyLedger, openLedger, taskRow, writing } from '../../src/testing/index.ts'
+import { createFaultyLedger, eventRow, openLedger, taskRow, writing } from '../../src/testing/index.ts'
 
 async function setup() {
   const ledger = createFaultyLedger(await openLedger(':memory:'))
@@ -76,4 +76,72 @@ it('opens its gates when it is closed, so that nobody waits for ever', async () 
   const closed = ledger.close()
   await expect(held).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })
   await closed
+})
+
+it('lets reads fail with LEDGER_UNAVAILABLE, a number of them or all until it is mended', async () => {
+  const { ledger, ids, add } = await setup()
+  await add('a')
+  ledger.failReads(2)
+  for (let time = 0; time < 2; time++) await expect(ids()).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
+  expect(await ids()).toEqual(['a'])
+  ledger.failReads()
+  for (let time = 0; time < 5; time++) await expect(ids()).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
+  await add('b')
+  ledger.mend()
+  expect(await ids()).toEqual(['a', 'b'])
+})
+
+it('fails by chance, in the same way for the same chance', async () => {
+  const story = async () => {
+    const { ledger, ids, add } = await setup()
+    let drawn = 0
+    const random = () => {
+      drawn += 37
+      return (drawn % 100) / 100
+    }
+    ledger.failAtRandom(random, { refused: 0.2, lost: 0.2, kept: 0.2, read: 0.5 })
+    const told: string[] = []
+    for (let n = 0; n < 12; n++) {
+      const outcome = await add(`task-${n}`).then(
+        () => 'done',
+        (error) => error.details.how as string,
+      )
+      const read = await ids().then(
+        () => 'read',
+        () => 'unread',
+      )
+      told.push(`${outcome} ${read}`)
+    }
+    ledger.mend()
+    return { told, kept: await ids() }
+  }
+  const first = await story()
+  expect(await story()).toEqual(first)
+  for (const word of ['done', 'refused', 'lost', 'kept', ' read', 'unread']) expect(first.told.join()).toContain(word)
+  const inLedger = first.told.flatMap((each, n) => (/^(done|kept)/.test(each) ? [`task-${n}`] : []))
+  expect(first.kept).toEqual(inLedger)
+})
+
+it('tells observers only to look when an outcome is unknown, as a ledger whose commit fails does', async () => {
+  for (const [how, inLedger] of [
+    ['kept', ['a', 'b']],
+    ['lost', ['b']],
+  ] as const) {
+    const { ledger, ids } = await setup()
+    const heard: string[] = []
+    const committed = (events: readonly { taskId: string }[]) => heard.push(...events.map(({ taskId }) => taskId))
+    ledger.observe({ committed, stirred: () => heard.push('look'), failed() {} }, { watchOthers: false })
+    ledger.fail(1, how)
+    const add = (id: string) =>
+      ledger.step(
+        writing('add', function* (tx) {
+          yield* tx.task.insert(taskRow({ id }))
+          yield* tx.event.append(eventRow({ taskId: id }))
+        }),
+      )
+    await expect(add('a')).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    await add('b')
+    expect(heard).toEqual(['look', 'b'])
+    expect(await ids()).toEqual(inLedger)
+  }
 })

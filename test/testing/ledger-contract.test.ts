@@ -101,13 +101,22 @@ const faults: Record<string, Record<string, Spoil>> = {
     }),
   },
   'an instance': {
-    'takes everybody for alive': () => ({ isAlive: () => true }),
+    'takes everybody for alive': () => ({ isAlive: async () => 'alive' }),
     'buries an instance for ever': writingThrough('instance', (tx) => ({
       *renew(id, leaseUntil) {
-        if ((yield* tx.instance.get(id))?.endedAt === null) yield* tx.instance.renew(id, leaseUntil)
+        return (yield* tx.instance.get(id))?.endedAt === null && (yield* tx.instance.renew(id, leaseUntil))
       },
     })),
-    'hears no sign of life': writingThrough('instance', () => ({ renew: nothing })),
+    'hears no sign of life': writingThrough('instance', () => ({
+      *renew() {
+        return true
+      },
+    })),
+    'forgets nobody': writingThrough('instance', () => ({
+      *forget() {
+        return 0
+      },
+    })),
   },
   'ready tasks': {
     'forgets the order of age': reading('task', (tx) => ({

@@ -1,11 +1,13 @@
 // The folder that a model may look into. Every path is led back to its real one and judged by that: nothing outside of the
-// folder is reached, whatever a link or a `..` says, and nothing whose name begins with a dot (`.env`, `.git`) is seen.
+// folder is reached, whatever a link or a `..` says, and nothing is seen whose name begins with a dot (`.env`, `.git`), nor a
+// ledger that this process has open.
 
 import { isUtf8 } from 'node:buffer'
 import { type Dirent, realpathSync, statSync } from 'node:fs'
 import { constants, type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { ErrandError } from '../../errors.ts'
+import { isOpenLedgerFile } from '../../ledger/open-files.ts'
 import { requireText } from '../../parse.ts'
 
 /** A larger file is not read, whatever part of it is asked for. */
@@ -85,6 +87,7 @@ export class FilesRoot {
   #isVisible(real: string): boolean {
     const inside = relative(this.#root, real)
     if (inside === '') return true
+    if (isOpenLedgerFile(real)) return false
     return !isAbsolute(inside) && inside.split(sep).every((part) => part !== '..' && !part.startsWith('.'))
   }
 

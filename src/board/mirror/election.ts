@@ -23,13 +23,14 @@ export async function takeSeat(host: MirrorHost, { id, dir, board }: Seat): Prom
   const holder = await host.read((tx) => tx.mirror.holder(dir))
   const { at } = await host.moment()
   if (holder?.instanceId === id && holder.until - at > holdMs / 2) return 'mine'
-  const isDead = holder !== undefined && holder.instanceId !== id && !host.isAlive(holder.instanceId)
-  if (holder !== undefined && holder.instanceId !== id && !isDead && holder.until > at) {
-    if (holder.board === board) return 'theirs'
+  const other = holder?.instanceId === id ? undefined : holder
+  const isDead = other !== undefined && (await host.isAlive(other.instanceId)) === 'dead'
+  if (other !== undefined && !isDead && other.until > at) {
+    if (other.board === board) return 'theirs'
     throw new ErrandError(
       'KEY_CONFLICT',
-      `The folder ${dir} is written by a mirror of the board "${holder.board}": give the board "${board}" a folder of its own`,
-      { key: dir, board: holder.board },
+      `The folder ${dir} is written by a mirror of the board "${other.board}": give the board "${board}" a folder of its own`,
+      { key: dir, board: other.board },
     )
   }
   const taken = await host.step(
@@ -42,7 +43,7 @@ export async function takeSeat(host: MirrorHost, { id, dir, board }: Seat): Prom
     }),
   )
   if (!taken) return 'theirs'
-  if (isDead) host.discharge(holder.instanceId)
+  if (isDead) host.discharge(other.instanceId)
   return holder?.instanceId === id ? 'mine' : 'taken'
 }
 

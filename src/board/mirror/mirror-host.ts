@@ -2,6 +2,7 @@
 import type { Clock } from '../../clock.ts'
 import type { TaskEvent } from '../../entities/event.ts'
 import { ErrandError } from '../../errors.ts'
+import type { Life } from '../../ledger/ledger.ts'
 import type { BoardHost } from '../board-host.ts'
 
 export interface MirrorHost extends BoardHost {
@@ -12,7 +13,7 @@ export interface MirrorHost extends BoardHost {
   events(options: { after: number; signal: AbortSignal }): AsyncIterable<TaskEvent>
   /** Makes the death of a mirror visible to others at once, as that of an engine is. */
   enlist(id: string): Promise<void>
-  isAlive(id: string): boolean
+  isAlive(id: string): Promise<Life>
   discharge(id: string): void
   report(error: unknown, context: Record<string, unknown>): void
 }

@@ -4,7 +4,7 @@ import { isTerminal, taskStatuses } from '../../entities/task.ts'
 import { statesAccepting } from '../../machines/task-machine.ts'
 import type { Cascade, Tx } from '../ledger.ts'
 import type { CallTableRow, DependencyTableRow } from '../schema.ts'
-import { change, type Holes, prepareText, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { appendEvents, change, type Holes, prepareText, row, rows, type StatementCompiler, sql } from '../statement.ts'
 import { toCallRecord } from './call.ts'
 import { toDependencyRecord } from './dependency.ts'
 import { createPurge } from './purge.ts'
@@ -12,8 +12,7 @@ import { createPurge } from './purge.ts'
 const cancelable = sql.join(statesAccepting('cancel').map((status) => sql.lit(status)))
 const terminal = sql.join(taskStatuses.filter(isTerminal).map((status) => sql.lit(status)))
 
-/** `unheard` is told of events that the caller of a step has not seen row by row. */
-export function createCascadeTable(compiler: StatementCompiler, unheard: () => void): Tx['cascade'] {
+export function createCascadeTable(compiler: StatementCompiler): Tx['cascade'] {
   const { dialect } = compiler
   const prepare = (build: Parameters<typeof prepareText>[1]) => prepareText(compiler, build)
   const object = sql.raw(dialect.kind === 'postgres' ? 'json_build_object' : 'json_object')
@@ -82,8 +81,7 @@ export function createCascadeTable(compiler: StatementCompiler, unheard: () => v
 
   function* list(insert: typeof insertCanceled, values: Record<string, unknown>, type: Cascade['type']) {
     const before = (yield* row<{ last: number | null }>(selectLast))?.last ?? 0
-    if ((yield* change(insert, values)) === 0) return undefined
-    unheard()
+    if ((yield* appendEvents(insert, values)) === 0) return undefined
     const bounds = yield* row<{ first: number; last: number }>(selectBounds, { after: before })
     return { type, first: Number(bounds?.first), last: Number(bounds?.last) } satisfies Cascade
   }

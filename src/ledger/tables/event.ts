@@ -3,7 +3,7 @@ import type { EventType, TaskEvent } from '../../entities/event.ts'
 import { fromJson } from '../../json.ts'
 import type { Tx } from '../ledger.ts'
 import type { EventTableRow } from '../schema.ts'
-import { insertSeq, returningSeq, row, rows, type StatementCompiler } from '../statement.ts'
+import { appendEvent, returningSeq, row, rows, type StatementCompiler } from '../statement.ts'
 
 type Row = Omit<EventTableRow, 'seq'> & { seq: number }
 
@@ -16,8 +16,7 @@ export const toEvent = (stored: Row): TaskEvent => ({
   data: fromJson(stored.data),
 })
 
-/** `appended` hears of every row as it is written; the ledger publishes them once the commit is durable. */
-export function createEventTable(compiler: StatementCompiler, appended: (event: TaskEvent) => void): Tx['event'] {
+export function createEventTable(compiler: StatementCompiler): Tx['event'] {
   const { prepare, dialect } = compiler
   const selectAfter = prepare((db, hole) =>
     db.selectFrom('event').selectAll().where('seq', '>', hole('seq')).orderBy('seq', 'asc').limit(hole('limit')),
@@ -85,15 +84,14 @@ export function createEventTable(compiler: StatementCompiler, appended: (event: 
       return (yield* row<{ seq: number | null }>(selectLastOf, { task, type }))?.seq ?? 0
     },
     *append(event) {
-      const seq = yield* insertSeq(insertEvent, {
+      const values = {
         type: event.type,
         task: event.taskId,
         at: event.at,
         instance: event.instanceId,
         data: JSON.stringify(event.data),
-      })
-      appended({ seq, ...event })
-      return seq
+      }
+      return yield* appendEvent(insertEvent, values, event)
     },
   }
 }

@@ -2,7 +2,7 @@
 import type { InstanceRecord } from '../../entities/instance.ts'
 import type { Tx } from '../ledger.ts'
 import type { InstanceTableRow } from '../schema.ts'
-import { change, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { change, prepareText, row, rows, type StatementCompiler, sql } from '../statement.ts'
 
 const toRecord = (stored: InstanceTableRow): InstanceRecord => ({
   id: stored.id,
@@ -43,6 +43,20 @@ export function createInstanceTable(compiler: StatementCompiler): Tx['instance']
       .where('ended_at', 'is', null),
   )
 
+  const selectNamed = prepareText(
+    compiler,
+    () => sql`
+      select id from instance where ended_at is null
+      union select instance_id as id from run where status <> 'closed'
+      union select instance_id as id from board_mirror`,
+  )
+  const deleteEnded = prepareText(
+    compiler,
+    (hole) => sql`
+      delete from instance where ended_at < ${hole('before')}
+      and not exists (select 1 from run where run.instance_id = instance.id and run.status <> 'closed')`,
+  )
+
   return {
     *open() {
       return (yield* rows<InstanceTableRow>(selectOpen)).map(toRecord)
@@ -51,8 +65,11 @@ export function createInstanceTable(compiler: StatementCompiler): Tx['instance']
       const found = yield* row<InstanceTableRow>(selectOne, { id })
       return found && toRecord(found)
     },
+    *named() {
+      return (yield* rows<{ id: string }>(selectNamed)).map(({ id }) => id)
+    },
     *renew(id, lease) {
-      yield* change(updateLease, { id, lease })
+      return (yield* change(updateLease, { id, lease })) > 0
     },
     *insert(instance) {
       yield* change(insertInstance, {
@@ -65,6 +82,9 @@ export function createInstanceTable(compiler: StatementCompiler): Tx['instance']
     },
     *end(id, at) {
       yield* change(updateEnded, { id, at })
+    },
+    *forget(before) {
+      return yield* change(deleteEnded, { before })
     },
   }
 }

@@ -1,5 +1,4 @@
 // All tables of one ledger, bound to one dialect: the `Tx` that steps are written against.
-import type { TaskEvent } from '../../entities/event.ts'
 import type { Tx } from '../ledger.ts'
 import { createCompiler, type Dialect } from '../statement.ts'
 import { createBoardTable } from './board.ts'
@@ -20,8 +19,7 @@ import { createSettingTable } from './setting.ts'
 import { createTaskTable } from './task.ts'
 import { createTeamTable } from './team.ts'
 
-/** `appended` hears of each event as it is written, and of undefined where a set statement wrote some unseen. */
-export function createTables(dialect: Dialect, appended: (event: TaskEvent | undefined) => void): Tx {
+export function createTables(dialect: Dialect): Tx {
   const compiler = createCompiler(dialect)
   return {
     task: createTaskTable(compiler),
@@ -29,7 +27,7 @@ export function createTables(dialect: Dialect, appended: (event: TaskEvent | und
     run: createRunTable(compiler),
     call: createCallTable(compiler),
     message: createMessageTable(compiler),
-    event: createEventTable(compiler, appended),
+    event: createEventTable(compiler),
     instance: createInstanceTable(compiler),
     setting: createSettingTable(compiler),
     board: createBoardTable(compiler),
@@ -40,6 +38,6 @@ export function createTables(dialect: Dialect, appended: (event: TaskEvent | und
     consolidation: createConsolidationTable(compiler),
     team: createTeamTable(compiler),
     mirror: createBoardMirrorTable(compiler),
-    cascade: createCascadeTable(compiler, () => appended(undefined)),
+    cascade: createCascadeTable(compiler),
   }
 }

@@ -1,4 +1,5 @@
 // Instances: the engines that have the ledger open, and whether they live.
+import { runRow, taskRow } from '../factories.ts'
 import type { Theme } from './contract-world.ts'
 import { write } from './contract-world.ts'
 
@@ -42,12 +43,54 @@ export const instances: Theme = ({ describe, proves, expect }) => {
     })
 
     proves('is alive from enlisting to discharge, and nobody else is', async (ledger) => {
-      expect(ledger.isAlive('engine-1')).toBe(false)
+      const isAlive = async (id: string) => (await ledger.isAlive(id)) === 'alive'
+      expect(await isAlive('engine-1')).toBe(false)
       await ledger.enlist('engine-1')
-      expect([ledger.isAlive('engine-1'), ledger.isAlive('engine-2')]).toEqual([true, false])
+      await ledger.enlist('engine-3')
+      expect([await isAlive('engine-1'), await isAlive('engine-2')]).toEqual([true, false])
       ledger.discharge('engine-1')
-      expect(ledger.isAlive('engine-1')).toBe(false)
+      ledger.discharge('engine-3', { asDead: true })
+      expect([await isAlive('engine-1'), await isAlive('engine-3')]).toEqual([false, false])
       ledger.discharge('engine-2')
+    })
+
+    proves('has a life that matters while its row, a run or a folder of a board names it', async (ledger) => {
+      const instance = (id: string) => ({ id, pid: 7, host: 'here', startedAt: 1, leaseUntil: 50, endedAt: null })
+      await write(ledger, function* (tx) {
+        for (const id of ['engine-1', 'engine-2', 'engine-3']) yield* tx.instance.insert(instance(id))
+        yield* tx.task.insert(taskRow({ id: 'a' }))
+        yield* tx.run.insert(runRow({ taskId: 'a', number: 1, instanceId: 'engine-2' }))
+        yield* tx.mirror.hold('/a', 'main', 'mirror-1', 10)
+        for (const id of ['engine-2', 'engine-3']) yield* tx.instance.end(id, 9)
+      })
+      const named = await ledger.read((tx) => tx.instance.named())
+      expect(named.sort()).toEqual(['engine-1', 'engine-2', 'mirror-1'])
+    })
+
+    proves('is forgotten when it has ended long ago and owns no open run, and then is not renewed', async (ledger) => {
+      const instance = (id: string) => ({ id, pid: 7, host: 'here', startedAt: 1, leaseUntil: 50, endedAt: null })
+      const all = ['open', 'long-ago', 'just-now', 'owner']
+      const run = runRow({ taskId: 'a', number: 1, instanceId: 'owner' })
+      await write(ledger, function* (tx) {
+        for (const id of all) yield* tx.instance.insert(instance(id))
+        yield* tx.task.insert(taskRow({ id: 'a' }))
+        yield* tx.run.insert(run)
+        for (const id of ['long-ago', 'owner']) yield* tx.instance.end(id, 9)
+        yield* tx.instance.end('just-now', 10)
+      })
+      const left = async () => {
+        const found = await Promise.all(all.map((id) => ledger.read((tx) => tx.instance.get(id))))
+        return found.flatMap((each) => each?.id ?? [])
+      }
+      expect(await write(ledger, (tx) => tx.instance.forget(10))).toBe(1)
+      expect(await left()).toEqual(['open', 'just-now', 'owner'])
+      expect(await write(ledger, (tx) => tx.instance.renew('long-ago', 99))).toBe(false)
+      expect(await write(ledger, (tx) => tx.instance.renew('open', 99))).toBe(true)
+      await write(ledger, (tx) =>
+        tx.run.save({ ...run, status: 'closed', outcome: 'completed', endedAt: 11, closedAt: 11 }),
+      )
+      expect(await write(ledger, (tx) => tx.instance.forget(10))).toBe(1)
+      expect(await left()).toEqual(['open', 'just-now'])
     })
   })
 }

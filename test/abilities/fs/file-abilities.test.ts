@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { fileAbilities } from '../../../src/abilities/fs/file-abilities.ts'
 import { createBus } from '../../../src/bus/bus.ts'
+import { openLedger } from '../../../src/ledger/open-ledger.ts'
 
 const secret = 'the secret of the house'
 
@@ -55,6 +56,22 @@ describe('fs:list', () => {
       'notes/deep/end.md',
       'notes/plan.md',
     ])
+  })
+
+  test('shows nothing of a ledger that this process has open: to read it raw would drop the locks on it', async () => {
+    const { call, root } = setup()
+    const ledger = await openLedger(join(root, 'tasks.db'))
+    await ledger.enlist('engine-1')
+    const names = async () =>
+      (await call('list', {})).entries.flatMap((entry: { path: string }) =>
+        /tasks/.test(entry.path) ? entry.path : [],
+      )
+    expect(await names()).toEqual([])
+    for (const path of ['tasks.db', 'tasks.db-shm', 'tasks.db-engine-1']) {
+      expect(await refusal(call('read', { path }))).toMatch(/^FORBIDDEN/)
+    }
+    await ledger.close()
+    expect(await names()).toEqual(['tasks.db'])
   })
 
   test('stops at 500 and says so', async () => {

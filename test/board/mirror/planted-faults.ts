@@ -44,7 +44,7 @@ export function plantInFiles(
 export function plantInHost(host: MirrorHost, fault: Fault | undefined): MirrorHost {
   if (fault === 'latest') return forgetful(host)
   // Whoever looks takes the seat, and nobody is asked again before writing.
-  if (fault === 'no election') return unseated({ ...host, isAlive: () => false })
+  if (fault === 'no election') return unseated({ ...host, isAlive: async () => 'dead' })
   return host
 }
 

@@ -223,7 +223,7 @@ export class Place {
       },
       read: (query) => this.#through(() => inner.read(query)),
       enlist: (id) => inner.enlist(id),
-      isAlive: (id) => !world.dead.has(id) && inner.isAlive(id),
+      isAlive: async (id) => (world.dead.has(id) ? 'dead' : inner.isAlive(id)),
       discharge: (id) => inner.discharge(id),
       observe: (observer, options) => {
         const stop = inner.observe(

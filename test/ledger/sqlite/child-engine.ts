@@ -1,5 +1,5 @@
 // What a test starts as another process. `open FILE ID`: waits for a word, opens the ledger, writes one task, closes.
-// `hold FILE INSTANCE`: enlists an instance and stays. `lock FILE`: takes the write lock and gives it back at a word.
+// `count FILE`: prints how many tasks it sees. `hold FILE INSTANCE`: enlists an instance and stays. `lock FILE`: takes the write lock and gives it back at a word.
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { connect } from '../../../src/ledger/dialects/sqlite/connection.ts'
@@ -19,6 +19,15 @@ switch (verb) {
     const ledger = await openLedger(file)
     await ledger.step(writing('add', (tx) => tx.task.insert(taskRow({ id: name }))))
     await ledger.close()
+    break
+  }
+  case 'count': {
+    const connection = connect(file, { busyTimeoutMs: 1_000, readonly: true })
+    const [found] = connection.run({ sql: 'select count(*) as count from task', parameters: [], want: 'rows' }) as [
+      { count: number },
+    ]
+    console.log(found.count)
+    connection.close()
     break
   }
   case 'hold': {

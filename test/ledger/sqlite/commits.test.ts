@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import * as connections from '../../../src/ledger/dialects/sqlite/connection.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
-import { eventRow, messageRow, openLedger, taskRow, writing } from '../../../src/testing/index.ts'
+import { eventRow, messageRow, openLedger, SimulatedClock, taskRow, writing } from '../../../src/testing/index.ts'
+import { openBeside } from './beside.ts'
 import { startChild } from './child-process.ts'
 
 interface Watched {
@@ -37,10 +38,10 @@ beforeEach(() => {
   return () => watching.mockRestore()
 })
 
-async function setup(path?: string) {
+async function setup(clock?: SimulatedClock) {
   const folder = mkdtempSync(join(tmpdir(), 'errand-commits-'))
-  const file = path ?? join(folder, 'ledger.db')
-  const ledger = await openLedger(file)
+  const file = join(folder, 'ledger.db')
+  const ledger = await openLedger(file, clock)
   const disk = watched.at(-1) as Watched
   disk.executed.length = 0
   onTestFinished(async () => {
@@ -62,6 +63,15 @@ const failing = (id: string) =>
     yield* tx.task.insert(taskRow({ id }))
     throw new Error('half way')
   })
+/** Commits a task through another connection, at once. */
+function beside(file: string) {
+  const commit = openBeside(file)
+  return (id: string) =>
+    commit(function* (tx) {
+      yield* tx.task.insert(taskRow({ id }))
+      yield* tx.event.append(eventRow({ taskId: id }))
+    })
+}
 const idsIn = async (ledger: Ledger) => (await ledger.read((tx) => tx.task.list({}, 99))).map((task) => task.id)
 const ioError = () => Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' })
 
@@ -159,6 +169,166 @@ describe('a full disk', () => {
     disk.connection.pragma('max_page_count = 100000')
     await ledger.step(large)
     expect(await idsIn(ledger)).toEqual(['a', 'b', 'large'])
+  })
+})
+
+describe('a transaction that SQLite has taken back by itself', () => {
+  const large = (id: string) =>
+    writing('large', function* (tx) {
+      yield* tx.task.insert(taskRow({ id, description: 'x'.repeat(20_000) }))
+      yield* tx.event.append(eventRow({ taskId: id }))
+    })
+
+  /** Room for a few large steps and not for all of a group; pages are spilled to the disk before the commit. */
+  async function nearlyFull() {
+    const world = await setup()
+    const { ledger, disk } = world
+    const heard: string[] = []
+    ledger.observe(
+      {
+        committed: (events) => heard.push(...events.map(({ seq, taskId }) => `#${seq} ${taskId}`)),
+        stirred() {},
+        failed() {},
+      },
+      { watchOthers: false },
+    )
+    await ledger.step(add('before'))
+    disk.connection.pragma('cache_size = 10')
+    disk.connection.pragma('cache_spill = on')
+    disk.connection.pragma(`max_page_count = ${Number(disk.connection.pragma('page_count')) + 12}`)
+    return { ...world, heard, makeRoom: () => disk.connection.pragma('max_page_count = 1000000') }
+  }
+
+  it('publishes nothing of its group, and what is committed later is heard', async () => {
+    const { ledger, heard, makeRoom } = await nearlyFull()
+    const outcomes = await Promise.allSettled(Array.from({ length: 12 }, (_, n) => ledger.step(large(`large-${n}`))))
+    expect(new Set(outcomes.map((each) => each.status === 'rejected' && each.reason.code))).toEqual(
+      new Set(['LEDGER_WRITE_FAILED']),
+    )
+    expect(heard).toEqual(['#1 before'])
+    makeRoom()
+    await ledger.step(add('after'))
+    expect(heard).toEqual(['#1 before', '#2 after'])
+    expect((await ledger.read((tx) => tx.event.after(0, 99))).map(({ seq, taskId }) => `#${seq} ${taskId}`)).toEqual(
+      heard,
+    )
+  })
+
+  it('runs no further statement, whatever its step makes of the error: it would be durable on its own', async () => {
+    const { ledger, heard, makeRoom } = await nearlyFull()
+    const stubborn = writing('stubborn', function* (tx) {
+      try {
+        for (let n = 0; n < 12; n++)
+          yield* tx.task.insert(taskRow({ id: `large-${n}`, description: 'x'.repeat(20_000) }))
+      } catch {
+        yield* tx.task.insert(taskRow({ id: 'stubborn' }))
+        yield* tx.event.append(eventRow({ taskId: 'stubborn' }))
+      }
+    })
+    await expect(ledger.step(stubborn)).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
+    makeRoom()
+    expect(await idsIn(ledger)).toEqual(['before'])
+    expect(heard).toEqual(['#1 before'])
+  })
+
+  it('is ended before the next one when its rollback had failed, and nothing of it is committed then', async () => {
+    const { ledger, disk } = await setup()
+    let broken = true
+    disk.before = (sql) => {
+      if (broken && /^(savepoint step|rollback)$/.test(sql)) throw ioError()
+    }
+    const refused = { status: 'rejected', reason: { code: 'LEDGER_WRITE_FAILED' } }
+    expect(await Promise.allSettled([ledger.step(add('a')), ledger.step(failing('b'))])).toMatchObject([
+      refused,
+      refused,
+    ])
+    expect(disk.connection.inTransaction).toBe(true)
+    broken = false
+    expect(await idsIn(ledger)).toEqual([])
+    await ledger.step(add('c'))
+    expect(await idsIn(ledger)).toEqual(['c'])
+  })
+})
+
+describe('a read', () => {
+  it('sees one state in all its statements, whatever another connection commits between them', async () => {
+    const { file, ledger } = await setup()
+    await ledger.step(add('a'))
+    const commitBeside = beside(file)
+    const seen = await ledger.read(function* (tx) {
+      const before = yield* tx.task.count({})
+      commitBeside('b')
+      return [before, yield* tx.task.count({}), yield* tx.event.last()]
+    })
+    expect(seen).toEqual([1, 1, 1])
+    expect(await ledger.read((tx) => tx.task.count({}))).toBe(2)
+  })
+
+  it('that fails is LEDGER_UNAVAILABLE with its cause, leaves no transaction open, and is no damage to what follows', async () => {
+    const { ledger, disk } = await setup()
+    await ledger.step(add('a'))
+    const run = disk.connection.run
+    const cause = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ' })
+    disk.connection.run = () => {
+      throw cause
+    }
+    await expect(idsIn(ledger)).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE', cause })
+    disk.connection.run = run
+    disk.before = (sql) => {
+      if (sql === 'begin') throw cause
+    }
+    await expect(idsIn(ledger)).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE', cause })
+    disk.before = undefined
+    expect(disk.connection.inTransaction).toBe(false)
+    const own = new Error('of the query itself')
+    const throwing = ledger.read(function* (tx) {
+      yield* tx.task.count({})
+      throw own
+    })
+    await expect(throwing).rejects.toBe(own)
+    expect(disk.connection.inTransaction).toBe(false)
+    await ledger.step(add('b'))
+    expect(await idsIn(ledger)).toEqual(['a', 'b'])
+  })
+})
+
+describe('a look for commits of others that fails', () => {
+  it('ends no process, lets observers look for themselves, and misses no commit', async () => {
+    const clock = new SimulatedClock()
+    const { file, ledger, disk } = await setup(clock)
+    const commitBeside = beside(file)
+    let stirred = 0
+    ledger.observe({ committed() {}, stirred: () => (stirred += 1), failed() {} }, { watchOthers: true })
+    clock.advance(20)
+    stirred = 0
+    const dataVersion = disk.connection.dataVersion
+    disk.connection.dataVersion = () => {
+      throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ' })
+    }
+    commitBeside('theirs')
+    clock.advance(60)
+    expect(stirred).toBe(3)
+    disk.connection.dataVersion = dataVersion
+    clock.advance(20)
+    expect(stirred).toBe(4)
+    clock.advance(200)
+    expect(stirred).toBe(4)
+  })
+})
+
+describe('closing while another process holds the write lock', () => {
+  it('is over within its bound, and what could not be written is refused with LEDGER_BUSY', async () => {
+    const { file, ledger } = await setup()
+    const other = connect(file, { busyTimeoutMs: 0 })
+    other.execute('begin immediate')
+    const refused = expect(ledger.step(add('a'))).rejects.toMatchObject({ code: 'LEDGER_BUSY' })
+    // Far below the ten seconds for which a busy ledger is tried otherwise.
+    const began = performance.now()
+    await ledger.close({ withinMs: 100 })
+    await refused
+    expect(performance.now() - began).toBeLessThan(5_000)
+    other.execute('rollback')
+    other.close()
   })
 })
 

@@ -1,9 +1,10 @@
 // The lock of an instance dies with its process, and only with it.
-import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
-import { openLedger } from '../../../src/testing/index.ts'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import * as connections from '../../../src/ledger/dialects/sqlite/connection.ts'
+import { openLedger, writing } from '../../../src/testing/index.ts'
 import { startChild } from './child-process.ts'
 
 async function setup() {
@@ -22,21 +23,21 @@ it('an instance of another process is alive until kill -9, and dead as soon as i
   const child = startChild('hold', file, 'engine-other')
   expect(await child.nextLine()).toBe('held')
   // However often it is asked, the lock is never stolen.
-  for (let time = 0; time < 20; time++) expect(ledger.isAlive('engine-other')).toBe(true)
+  for (let time = 0; time < 20; time++) expect(await ledger.isAlive('engine-other')).toBe('alive')
   await child.kill()
-  expect(ledger.isAlive('engine-other')).toBe(false)
+  expect(await ledger.isAlive('engine-other')).toBe('dead')
   expect(existsSync(`${file}-engine-other`)).toBe(true)
   ledger.discharge('engine-other')
   expect(existsSync(`${file}-engine-other`)).toBe(false)
 })
 
-it('an instance that closes its ledger is dead at once, and leaves no file', async () => {
+it('an instance that closes its ledger leaves no file, and nothing to judge its life by', async () => {
   const { file, ledger } = await setup()
   const child = startChild('hold', file, 'engine-other')
   await child.nextLine()
   child.say('go')
   expect(await child.ended()).toBe(0)
-  expect(ledger.isAlive('engine-other')).toBe(false)
+  expect(await ledger.isAlive('engine-other')).toBe('unknown')
   expect(existsSync(`${file}-engine-other`)).toBe(false)
 })
 
@@ -44,11 +45,11 @@ it('two ledgers of one process on one file know of each other', async () => {
   const { file, ledger } = await setup()
   const other = await openLedger(file)
   await other.enlist('engine-2')
-  expect(ledger.isAlive('engine-2')).toBe(true)
-  await expect(ledger.enlist('engine-2')).rejects.toThrow()
-  expect(ledger.isAlive('engine-2')).toBe(true)
+  expect(await ledger.isAlive('engine-2')).toBe('alive')
+  await expect(ledger.enlist('engine-2')).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
+  expect(await ledger.isAlive('engine-2')).toBe('alive')
   await other.close()
-  expect(ledger.isAlive('engine-2')).toBe(false)
+  expect(await ledger.isAlive('engine-2')).toBe('unknown')
 })
 
 it('an instance is alive whichever way leads to its file: a symbolic link too', async () => {
@@ -57,7 +58,87 @@ it('an instance is alive whichever way leads to its file: a symbolic link too', 
   symlinkSync(file, link)
   const other = await openLedger(link)
   await other.enlist('engine-2')
-  expect(ledger.isAlive('engine-2')).toBe(true)
+  expect(await ledger.isAlive('engine-2')).toBe('alive')
   await other.close()
-  expect(ledger.isAlive('engine-2')).toBe(false)
+  expect(await ledger.isAlive('engine-2')).toBe('unknown')
+})
+
+it('a removed lock file is no proof of death: the instance is unknown, and its lease decides', async () => {
+  const { file, ledger } = await setup()
+  const child = startChild('hold', file, 'engine-other')
+  await child.nextLine()
+  rmSync(`${file}-engine-other`)
+  expect(await ledger.isAlive('engine-other')).toBe('unknown')
+  // Looking has not made the file again.
+  expect(existsSync(`${file}-engine-other`)).toBe(false)
+  await child.kill()
+})
+
+it('an instance that could not end its row is dead to others as soon as it is discharged as dead', async () => {
+  const { file, ledger } = await setup()
+  const other = await openLedger(file)
+  await ledger.enlist('engine-1')
+  ledger.discharge('engine-1', { asDead: true })
+  expect(await other.isAlive('engine-1')).toBe('dead')
+  other.discharge('engine-1')
+  expect(existsSync(`${file}-engine-1`)).toBe(false)
+  await other.close()
+})
+
+it('files of killed instances are removed by the next that enlists, unless a row still needs the proof', async () => {
+  const { file, ledger } = await setup()
+  const litter = () => readdirSync(dirname(file)).filter((name) => /engine|mirror/.test(name))
+  const names = ['mirror-stood-by', 'mirror-wrote', 'engine-unrecovered', 'engine-alive']
+  const children = names.map((name) => startChild('hold', file, name))
+  for (const child of children) await child.nextLine()
+  await ledger.step(
+    writing('name', function* (tx) {
+      yield* tx.mirror.hold('/folder', 'main', 'mirror-wrote', 10)
+      const row = { pid: 1, host: 'here', startedAt: 1, leaseUntil: 10, endedAt: null }
+      yield* tx.instance.insert({ id: 'engine-unrecovered', ...row })
+    }),
+  )
+  for (const child of children.slice(0, 3)) await child.kill()
+  await ledger.enlist('engine-next')
+  expect(litter().sort()).toEqual([
+    'ledger.db-engine-alive',
+    'ledger.db-engine-next',
+    'ledger.db-engine-unrecovered',
+    'ledger.db-mirror-wrote',
+  ])
+  expect(await ledger.isAlive('engine-unrecovered')).toBe('dead')
+  expect(await ledger.isAlive('engine-alive')).toBe('alive')
+  await children[3]?.kill()
+})
+
+it('a lock that cannot be taken is LEDGER_UNAVAILABLE with its cause, and leaves no file behind', async () => {
+  const connect = connections.connect
+  for (const [code, remedy] of [
+    ['SQLITE_FULL', /Free some disk space/],
+    ['SQLITE_IOERR_SHMSIZE', /Check the disk/],
+    ['SQLITE_CANTOPEN', /open more files/],
+  ] as const) {
+    const { file, ledger } = await setup()
+    const cause = Object.assign(new Error('planted'), { code })
+    const watching = vi.spyOn(connections, 'connect').mockImplementation((path, options) => {
+      if (!path.endsWith('-engine-1')) return connect(path, options)
+      if (code === 'SQLITE_CANTOPEN') throw cause
+      const connection = connect(path, options)
+      connection.execute = () => {
+        throw cause
+      }
+      return connection
+    })
+    try {
+      await expect(ledger.enlist('engine-1')).rejects.toMatchObject({
+        code: 'LEDGER_UNAVAILABLE',
+        message: expect.stringMatching(remedy),
+        cause,
+      })
+    } finally {
+      watching.mockRestore()
+    }
+    expect(existsSync(`${file}-engine-1`)).toBe(false)
+    await ledger.enlist('engine-1')
+  }
 })

@@ -1,6 +1,7 @@
 // A migrated ledger in memory, driven by hand: its tables without steps, and the statements that they run.
 import { onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
+import type { Connection } from '../../../src/ledger/dialects/sqlite/connection.ts'
 import { sqliteDialect } from '../../../src/ledger/dialects/sqlite/dialect.ts'
 import { openFile } from '../../../src/ledger/dialects/sqlite/open-file.ts'
 import type { Op } from '../../../src/ledger/ledger.ts'
@@ -10,16 +11,19 @@ import { createTables } from '../../../src/ledger/tables/tables.ts'
 export async function migrated() {
   const { connection } = await openFile(':memory:', systemClock, () => 0.5)
   onTestFinished(() => connection.close())
-  const tx = createTables(sqliteDialect, () => undefined)
+  const tx = createTables(sqliteDialect)
   const rows = (sql: string) =>
     connection.run({ sql, parameters: [], want: 'rows' }) as Array<Record<string, string | null>>
-  const drive = <R>(op: Op<R>, seen: Request[] = []): R => {
-    let next = op.next()
-    while (!next.done) {
-      seen.push(next.value as Request)
-      next = op.next(connection.run(next.value as Request))
-    }
-    return next.value
-  }
+  const drive = <R>(op: Op<R>, seen: Request[] = []): R => driveOn(connection, op, seen)
   return { connection, tx, rows, drive }
+}
+
+/** Runs work on a connection at once, each statement by itself. */
+export function driveOn<R>(connection: Connection, op: Op<R>, seen: Request[] = []): R {
+  let next = op.next()
+  while (!next.done) {
+    seen.push(next.value as Request)
+    next = op.next(connection.run(next.value as Request))
+  }
+  return next.value
 }

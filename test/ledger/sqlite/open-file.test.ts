@@ -1,4 +1,5 @@
 // Opening a ledger file: durable, private, migrated once however many open it, and refused, unchanged, when it is not ours.
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   closeSync,
@@ -157,6 +158,53 @@ describe('an opened ledger file', () => {
     await second.step(add('b'))
     expect(await second.read((tx) => tx.task.count({}))).toBe(2)
     await second.close()
+  })
+})
+
+describe('a second opening in the same process', () => {
+  const onLinux = it.runIf(process.platform === 'linux')
+  const locksOn = (file: string) =>
+    readFileSync('/proc/locks', 'utf8')
+      .split('\n')
+      .filter((line) => line.includes(`:${statSync(file).ino} `)).length
+
+  onLinux(
+    'leaves the locks that SQLite holds on the file: closing a descriptor of our own would drop them',
+    async () => {
+      const { file } = setup()
+      const first = await openLedger(file)
+      await first.step(add('a'))
+      const held = [locksOn(file), locksOn(`${file}-shm`)]
+      expect(held[0]).toBeGreaterThan(0)
+      const second = await openLedger(file)
+      expect([locksOn(file), locksOn(`${file}-shm`)]).toEqual(held)
+      await second.close()
+      expect([locksOn(file), locksOn(`${file}-shm`)]).toEqual(held)
+      await first.close()
+    },
+  )
+
+  const older = spawnSync('python3', ['-c', 'import sqlite3; print(sqlite3.sqlite_version)'], { encoding: 'utf8' })
+
+  it.runIf(older.status === 0)('loses nothing that is acknowledged after an older SQLite has looked', async () => {
+    const { file } = setup()
+    const first = await openLedger(file)
+    await first.step(add('a'))
+    await (await openLedger(file)).close()
+    // The last to close the file would take the log away, under the feet of whoever still writes to it.
+    const looking = `import sqlite3, sys\nd = sqlite3.connect(sys.argv[1])\nd.execute('select count(*) from task').fetchone()\nd.close()`
+    expect(spawnSync('python3', ['-c', looking, file], { encoding: 'utf8' }).stderr).toBe('')
+    await first.step(add('b'))
+    const seen = connect(file, { busyTimeoutMs, readonly: true })
+    expect(seen.run({ sql: 'select id from task order by id', parameters: [], want: 'rows' })).toEqual([
+      { id: 'a' },
+      { id: 'b' },
+    ])
+    seen.close()
+    const child = startChild('count', file)
+    expect(await child.nextLine()).toBe('2')
+    await child.ended()
+    await first.close()
   })
 })
 

@@ -1,21 +1,23 @@
 // The ledger on PostgreSQL, over one connection: the same steps, statements and migrations as on SQLite, each request awaited.
 // It proves the dialect (PGlite in process) and is not offered to users yet. Honest for now: `enlist`, `isAlive` and
-// `discharge` know only this process (sessions' advisory locks are to come), and other processes' commits are not watched
-// (NOTIFY is to come).
+// `discharge` know only this process, of others they say `unknown` (sessions' advisory locks are to come), and other
+// processes' commits are not watched (NOTIFY is to come).
 import { type Clock, systemClock } from '../../../clock.ts'
-import type { TaskEvent } from '../../../entities/event.ts'
 import { ErrandError } from '../../../errors.ts'
 import { createRandomIds } from '../../../ids.ts'
+import { AppendedEvents } from '../../appended-events.ts'
 import {
   CommitFailed,
+  type CommittedGroup,
   GroupCommit,
   type GroupRunner,
   LedgerBusy,
   type QueuedStep,
   type StepOutcome,
 } from '../../group-commit.ts'
-import type { AnyStep, Ledger, LedgerObserver, Op, Reads, Step, Tx } from '../../ledger.ts'
+import type { AnyStep, Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../../ledger.ts'
 import { applicationId } from '../../migrations/migrations.ts'
+import { LedgerObservers } from '../../observers.ts'
 import type { Request } from '../../statement.ts'
 import { createTables } from '../../tables/tables.ts'
 import { type PostgresClient, StatementFailed } from './client.ts'
@@ -43,18 +45,18 @@ class PostgresLedger implements Ledger, GroupRunner {
   readonly #tx: Tx
   readonly #commits: GroupCommit
   readonly #alive = new Set<string>()
-  readonly #observers = new Set<LedgerObserver>()
-  #appended: Array<TaskEvent | undefined> = []
-  /** A commit failed, so its events may be in the ledger all the same. */
-  #inDoubt = false
+  readonly #observers = new LedgerObservers()
   #turn: Promise<unknown> = Promise.resolve()
+  /** A rollback failed: unless the connection is gone, its transaction is still open. */
+  #leftOpen = false
+  #closing: Promise<void> | undefined
   #closed = false
 
   constructor(name: string, client: PostgresClient, clock: Clock) {
     this.name = name
     this.#client = client
-    this.#tx = createTables(postgresDialect, (event) => this.#appended.push(event))
-    this.#commits = new GroupCommit(this, clock, createRandomIds().random)
+    this.#tx = createTables(postgresDialect)
+    this.#commits = new GroupCommit(this, this.#observers, clock, createRandomIds().random)
   }
 
   step<L, D, R>(step: Step<L, D, R>): Promise<R> {
@@ -66,7 +68,7 @@ class PostgresLedger implements Ledger, GroupRunner {
     return this.#alone(async () => {
       try {
         // One snapshot for all statements of the query; by default each would see a later state than the one before.
-        await this.#request('begin isolation level repeatable read read only')
+        await this.#begin('begin isolation level repeatable read read only')
         return await this.#drive(query(this.#tx))
       } catch (error) {
         if (!(error instanceof StatementFailed)) throw error
@@ -81,24 +83,26 @@ class PostgresLedger implements Ledger, GroupRunner {
     this.#alive.add(instanceId)
   }
 
-  isAlive(instanceId: string): boolean {
-    return this.#alive.has(instanceId)
+  async isAlive(instanceId: string): Promise<Life> {
+    return this.#alive.has(instanceId) ? 'alive' : 'unknown'
   }
 
   discharge(instanceId: string): void {
     this.#alive.delete(instanceId)
   }
 
-  observe(observer: LedgerObserver): () => void {
-    this.#observers.add(observer)
-    return () => {
-      this.#observers.delete(observer)
-    }
+  observe(observer: LedgerObserver, options: { watchOthers: boolean }): () => void {
+    this.#observers.add(observer, options)
+    return () => this.#observers.remove(observer)
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return
-    await this.#commits.close()
+  close({ withinMs }: { withinMs?: number } = {}): Promise<void> {
+    this.#closing ??= this.#close(withinMs)
+    return this.#closing
+  }
+
+  async #close(withinMs: number | undefined): Promise<void> {
+    await this.#commits.close(withinMs)
     this.#closed = true
     this.#observers.clear()
     this.#alive.clear()
@@ -107,17 +111,17 @@ class PostgresLedger implements Ledger, GroupRunner {
 
   // ── GroupRunner ──
 
-  runGroup(group: readonly QueuedStep[]): Promise<StepOutcome[]> {
+  runGroup(group: readonly QueuedStep[]): Promise<CommittedGroup> {
     return this.#alone(async () => {
-      this.#appended = []
+      const events = new AppendedEvents()
       const outcomes: StepOutcome[] = []
       try {
-        await this.#request('begin')
+        await this.#begin('begin')
         // Writers take turns, so that the order of event.seq is the order of commits: with a bare sequence a follower
         // would miss the rows of a transaction that drew its numbers first and committed last. An advisory lock, because a
         // lock on the table would keep autovacuum away for ever.
         await this.#request('select pg_advisory_xact_lock($1)', [applicationId])
-        for (const { step } of group) outcomes.push(await this.#runStep(step))
+        for (const { step } of group) outcomes.push(await this.#runStep(step, events))
       } catch (error) {
         await this.#rollback()
         throw error instanceof StatementFailed && error.isContention ? new LedgerBusy() : error
@@ -126,57 +130,42 @@ class PostgresLedger implements Ledger, GroupRunner {
         await this.#request('commit')
       } catch (error) {
         await this.#rollback()
-        this.#appended = []
-        this.#inDoubt = true
         throw new CommitFailed((error as Error).message, { cause: error })
       }
-      return outcomes
+      return { outcomes, events: events.committed() }
     })
   }
 
-  committed(): void {
-    if (this.#inDoubt) {
-      this.#inDoubt = false
-      for (const observer of this.#observers) observer.stirred()
-    }
-    if (this.#appended.length === 0) return
-    const events = this.#appended.filter((event) => event !== undefined)
-    const seen = events.length === this.#appended.length
-    this.#appended = []
-    for (const observer of this.#observers) {
-      if (seen) observer.committed(events)
-      else observer.stirred()
-    }
-  }
-
   /** Always inside a savepoint: after a failed statement PostgreSQL refuses the rest of a transaction. */
-  async #runStep(step: AnyStep): Promise<StepOutcome> {
-    const before = this.#appended.length
+  async #runStep(step: AnyStep, events: AppendedEvents): Promise<StepOutcome> {
+    const before = events.length
     await this.#request('savepoint step')
     try {
-      const decision: unknown = step.judge(await this.#drive(step.load(this.#tx)))
-      const value = await this.#drive(step.write(this.#tx, decision))
+      const decision: unknown = step.judge(await this.#drive(step.load(this.#tx), events))
+      const value = await this.#drive(step.write(this.#tx, decision), events)
       await this.#request('release savepoint step')
       return { ok: true, value }
     } catch (error) {
       if (error instanceof StatementFailed && (error.sqlState === undefined || error.isContention)) throw error
       await this.#request('rollback to savepoint step')
       await this.#request('release savepoint step')
-      this.#appended.length = before
+      events.truncate(before)
       return { ok: false, error: error instanceof StatementFailed ? refusal(step, error) : error }
     }
   }
 
-  async #drive<R>(op: Op<R>): Promise<R> {
+  async #drive<R>(op: Op<R>, events?: AppendedEvents): Promise<R> {
     let next = op.next()
     while (!next.done) {
+      const request = next.value as Request
       let reply: unknown
       try {
-        reply = await this.#reply(next.value as Request)
+        reply = await this.#reply(request)
       } catch (error) {
         next = op.throw(error)
         continue
       }
+      events?.note(request, reply)
       next = op.next(reply)
     }
     return next.value
@@ -196,9 +185,18 @@ class PostgresLedger implements Ledger, GroupRunner {
     }
   }
 
+  /** Ends the transaction of a rollback that failed first: what it had written would be committed with the next group. */
+  async #begin(text: string): Promise<void> {
+    if (this.#leftOpen) await this.#request('rollback')
+    this.#leftOpen = false
+    await this.#request(text)
+  }
+
   /** Ends whatever transaction is open. A connection that is gone has none. */
   async #rollback(): Promise<void> {
-    await this.#client.query('rollback').catch(() => undefined)
+    await this.#client.query('rollback').catch(() => {
+      this.#leftOpen = true
+    })
   }
 
   /** One connection, one transaction at a time. */

@@ -7,6 +7,8 @@ import type { Request } from '../../statement.ts'
 
 /** Statements prepared at once; the engine has about 180, ad-hoc lists share the rest. */
 const mostStatements = 384
+/** Executed with every step or read, and so prepared. */
+const hotTexts: ReadonlySet<string> = new Set(['begin', 'begin immediate', 'commit', 'rollback'])
 
 export interface Connection {
   readonly path: string
@@ -24,10 +26,19 @@ function driver(): typeof DatabaseConstructor {
   return createRequire(import.meta.url)('better-sqlite3') as typeof DatabaseConstructor
 }
 
-/** Opens a database as it is: no pragma that writes. `busyTimeoutMs` blocks the event loop, so it is short. */
-export function connect(path: string, options: { busyTimeoutMs: number; readonly?: boolean }): Connection {
+export interface ConnectOptions {
+  /** Blocks the event loop, so it is short. */
+  busyTimeoutMs: number
+  readonly?: boolean
+  /** Fails where there is no file, in place of making one. */
+  mustExist?: boolean
+}
+
+/** Opens a database as it is: no pragma that writes. */
+export function connect(path: string, options: ConnectOptions): Connection {
   const Database = driver()
-  const database = new Database(path, { timeout: options.busyTimeoutMs, readonly: options.readonly ?? false })
+  const { busyTimeoutMs: timeout, readonly = false, mustExist: fileMustExist = false } = options
+  const database = new Database(path, { timeout, readonly, fileMustExist })
   const statements = new Map<string, DatabaseConstructor.Statement>()
 
   function prepared(sql: string): DatabaseConstructor.Statement {
@@ -40,7 +51,13 @@ export function connect(path: string, options: { busyTimeoutMs: number; readonly
     return statement
   }
 
-  const dataVersion = database.prepare('pragma data_version').pluck()
+  let dataVersion: DatabaseConstructor.Statement
+  try {
+    dataVersion = database.prepare('pragma data_version').pluck()
+  } catch (error) {
+    database.close()
+    throw error
+  }
   return {
     path,
     run({ sql, parameters, want }) {
@@ -50,7 +67,7 @@ export function connect(path: string, options: { busyTimeoutMs: number; readonly
       return want === 'seq' ? Number(lastInsertRowid) : changes
     },
     execute(sql) {
-      if (sql === 'begin immediate' || sql === 'commit' || sql === 'rollback') prepared(sql).run()
+      if (hotTexts.has(sql)) prepared(sql).run()
       else database.exec(sql)
     },
     pragma: (name) => database.pragma(name, { simple: true }),
@@ -86,7 +103,45 @@ export function translate(error: unknown, path: string): unknown {
     )
   }
   if (code === 'SQLITE_NOTADB') {
-    return new ErrandError('LEDGER_FOREIGN', `${path} is not a SQLite database. Name another file.`, { path }, error)
+    return new ErrandError(
+      'LEDGER_FOREIGN',
+      `${path} is not a SQLite database, so it is no ledger. Name another file.`,
+      { path },
+      error,
+    )
   }
   return error
 }
+
+/** What keeps a ledger from being used, in typed form, with what would work. */
+export function unavailable(error: unknown, path: string, what: 'opened' | 'read'): ErrandError {
+  const typed = translate(error, path)
+  if (ErrandError.isInstance(typed)) return typed
+  const reason = error instanceof Error ? error.message : String(error)
+  if (isBusy(error)) {
+    const text = `Another process keeps the ledger ${path} locked, so it cannot be ${what} (${reason}). Try again.`
+    return new ErrandError('LEDGER_BUSY', text, { path }, error)
+  }
+  const code = String((error as { code?: unknown } | null)?.code ?? '')
+  const remedy = remedies.find(({ codes }) => codes.test(code))?.remedy ?? 'Check the disk, then try again.'
+  return new ErrandError(
+    'LEDGER_UNAVAILABLE',
+    `The ledger ${path} cannot be ${what}: ${reason}. ${remedy}`,
+    { path, ...(code === '' ? {} : { code }) },
+    error,
+  )
+}
+
+const remedies = [
+  { codes: /^(SQLITE_FULL|ENOSPC|EDQUOT)/, remedy: 'Free some disk space, then try again.' },
+  { codes: /^(EMFILE|ENFILE)/, remedy: 'Close files or raise the limit of open files (ulimit -n), then try again.' },
+  {
+    codes: /^(EACCES|EPERM|EROFS|SQLITE_PERM|SQLITE_READONLY)/,
+    remedy: 'Let this user write the file and its folder.',
+  },
+  {
+    codes: /^SQLITE_CANTOPEN/,
+    remedy: 'Check that its folder may be written and that the process may open more files (ulimit -n).',
+  },
+  { codes: /^SQLITE_IOERR/, remedy: 'Check the disk and the space left on it, then try again.' },
+]

@@ -1,58 +1,117 @@
 // A lock that dies with its process: each instance holds an exclusive SQLite lock on a small file of its own beside the
-// ledger. The kernel lets it go within milliseconds of any death, so a dead owner is known at once and a live one, however
+// ledger. The kernel releases it within milliseconds of any death, so a dead owner is known at once and a live one, however
 // slow, is never mistaken for dead. (A pid file would outlive its process, and pids are used again.)
-import { closeSync, existsSync, openSync, rmSync } from 'node:fs'
-import { type Connection, connect, isBusy } from './connection.ts'
+import { closeSync, existsSync, openSync, readdirSync, rmSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import type { Life } from '../../ledger.ts'
+import { type Connection, connect, isBusy, unavailable } from './connection.ts'
+
+/** How long a lock is waited for that somebody is just looking at. */
+const holdTimeoutMs = 1_000
 
 export interface InstanceLocks {
+  /** @throws ErrandError LEDGER_UNAVAILABLE, with nothing left behind */
   hold(instanceId: string): void
-  isHeld(instanceId: string): boolean
-  release(instanceId: string): void
+  lifeOf(instanceId: string): Life
+  /** Releases the lock of one of ours. `keepFile`: whoever looks takes the instance for dead. */
+  release(instanceId: string, options?: { keepFile?: boolean }): void
+  /** Removes the files of dead instances that are not `needed` as a proof of their death. */
+  sweep(needed: ReadonlySet<string>): void
   releaseAll(): void
 }
 
 export function createInstanceLocks(ledgerPath: string): InstanceLocks {
-  const held = new Map<string, Connection | null>()
-  const fileOf = (instanceId: string): string => `${ledgerPath}-${instanceId}`
-  const inMemory = ledgerPath === ':memory:'
+  return ledgerPath === ':memory:' ? locksInMemory() : locksBeside(ledgerPath)
+}
 
-  function release(instanceId: string): void {
+/** A ledger in memory belongs to one process: who holds nothing in it is dead. */
+function locksInMemory(): InstanceLocks {
+  const held = new Set<string>()
+  return {
+    hold: (instanceId) => void held.add(instanceId),
+    lifeOf: (instanceId) => (held.has(instanceId) ? 'alive' : 'dead'),
+    release: (instanceId) => void held.delete(instanceId),
+    sweep() {},
+    releaseAll: () => held.clear(),
+  }
+}
+
+function locksBeside(ledgerPath: string): InstanceLocks {
+  const held = new Map<string, Connection>()
+  const fileOf = (instanceId: string): string => `${ledgerPath}-${instanceId}`
+
+  function remove(instanceId: string): void {
+    rmSync(fileOf(instanceId), { force: true })
+    // Engines of earlier versions locked with a journal.
+    rmSync(`${fileOf(instanceId)}-journal`, { force: true })
+  }
+
+  function hold(instanceId: string): void {
+    const file = fileOf(instanceId)
+    let made = false
+    let lock: Connection | undefined
+    try {
+      // Between the making of the file and its lock, another process may take it for litter and remove it: then once more.
+      do {
+        lock?.close()
+        closeSync(openSync(file, 'wx', 0o600))
+        made = true
+        lock = connect(file, { busyTimeoutMs: holdTimeoutMs })
+        takeLock(lock)
+      } while (!existsSync(file))
+      held.set(instanceId, lock)
+    } catch (error) {
+      lock?.close()
+      if (made) remove(instanceId)
+      throw unavailable(error, ledgerPath, 'opened')
+    }
+  }
+
+  /** `ifDead` runs while the lock is ours. */
+  function look(instanceId: string, ifDead?: () => void): Life {
+    if (held.has(instanceId)) return 'alive'
+    const file = fileOf(instanceId)
+    if (!existsSync(file)) return 'unknown'
+    let probe: Connection | undefined
+    try {
+      probe = connect(file, { busyTimeoutMs: 0, mustExist: true })
+      takeLock(probe)
+      ifDead?.()
+      return 'dead'
+    } catch (error) {
+      return isBusy(error) ? 'alive' : 'unknown'
+    } finally {
+      probe?.close()
+    }
+  }
+
+  function release(instanceId: string, { keepFile = false }: { keepFile?: boolean } = {}): void {
     held.get(instanceId)?.close()
     held.delete(instanceId)
-    if (!inMemory) rmSync(fileOf(instanceId), { force: true })
+    if (!keepFile) remove(instanceId)
   }
 
   return {
-    hold(instanceId) {
-      if (inMemory) {
-        held.set(instanceId, null)
-        return
-      }
-      closeSync(openSync(fileOf(instanceId), 'wx', 0o600))
-      const lock = connect(fileOf(instanceId), { busyTimeoutMs: 0 })
-      lock.execute('begin exclusive')
-      held.set(instanceId, lock)
-    },
-    isHeld(instanceId) {
-      if (held.has(instanceId)) return true
-      const file = fileOf(instanceId)
-      if (inMemory || !existsSync(file)) return false
-      let probe: Connection | undefined
-      try {
-        probe = connect(file, { busyTimeoutMs: 0 })
-        probe.execute('begin exclusive')
-        probe.execute('rollback')
-        return false
-      } catch (error) {
-        // Whatever cannot be told apart from a live owner is left alone.
-        return isBusy(error) || existsSync(file)
-      } finally {
-        probe?.close()
-      }
-    },
+    hold,
+    lifeOf: (instanceId) => look(instanceId),
     release,
+    sweep(needed) {
+      const beginning = `${basename(ledgerPath)}-`
+      const names = readdirSync(dirname(ledgerPath)).filter((name) => name.startsWith(beginning))
+      for (const name of names) {
+        const instanceId = name.slice(beginning.length)
+        if (/^(wal|shm|journal)$|-journal$/.test(instanceId) || needed.has(instanceId)) continue
+        look(instanceId, () => remove(instanceId))
+      }
+    },
     releaseAll() {
       for (const instanceId of held.keys()) release(instanceId)
     },
   }
+}
+
+/** Without a journal in a file: nothing is ever written, and a death leaves no second file behind. */
+function takeLock(connection: Connection): void {
+  connection.pragma('journal_mode = memory')
+  connection.execute('begin exclusive')
 }

@@ -1,11 +1,11 @@
 // Opening a ledger file: private, durable, checked, of our making and of our version; the same for the first process that
 // opens it and for ten that open it at once.
-import { closeSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Clock } from '../../../clock.ts'
 import { ErrandError } from '../../../errors.ts'
 import { applicationId, ledgerVersion, migrationTexts } from '../../migrations/migrations.ts'
-import { type Connection, connect, isBusy, translate } from './connection.ts'
+import { type Connection, connect, isBusy, translate, unavailable } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 
 /** Waiting for a lock blocks the event loop, so it is short; whoever needs longer tries again asynchronously. */
@@ -28,21 +28,23 @@ export interface OpenedFile {
  */
 export async function openFile(path: string, clock: Clock, random: () => number): Promise<OpenedFile> {
   const bytes = path === ':memory:' ? 0 : prepareFile(path)
-  const since = clock.now()
-  for (;;) {
+  // The pauses are counted, and the clock is not asked: a wall clock that jumps says nothing about the lock.
+  for (let waitedMs = 0; ; ) {
     try {
       return openOnce(path, bytes)
     } catch (error) {
-      if (!isBusy(error)) throw unavailable(translate(error, path), path)
-      if (clock.now() - since > openPatienceMs) {
+      if (!isBusy(error)) throw unavailable(error, path, 'opened')
+      if (waitedMs > openPatienceMs) {
         throw new ErrandError(
           'LEDGER_BUSY',
-          `Another process has kept ${path} locked for ${clock.now() - since} ms. Try again when it is done.`,
+          `Another process has kept ${path} locked for ${Math.round(waitedMs)} ms. Try again when it is done.`,
           { path },
           error,
         )
       }
-      await new Promise<void>((resume) => clock.setTimeout(() => resume(), 5 + random() * 45))
+      const pauseMs = 5 + random() * 45
+      await new Promise<void>((resume) => clock.setTimeout(() => resume(), pauseMs))
+      waitedMs += pauseMs + busyTimeoutMs
     }
   }
 }
@@ -63,19 +65,23 @@ function openOnce(path: string, bytes: number): OpenedFile {
   }
 }
 
-/** Makes the file before SQLite does, so that it and what SQLite puts beside it are private. Returns its size. */
+/**
+ * Makes the file before SQLite does, so that it and what SQLite puts beside it are private. Returns its size. A file that is there is
+ * never opened here: closing a descriptor drops every lock that SQLite holds on the file in this process (fcntl(2)), and with
+ * them the protection of what other engines of this process have written.
+ */
 function prepareFile(path: string): number {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     closeSync(openSync(path, 'wx', 0o600))
     return 0
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unavailable(error, path)
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unavailable(error, path, 'opened')
   }
   try {
     return sizeOf(path)
   } catch (error) {
-    throw unavailable(error, path)
+    throw unavailable(error, path, 'opened')
   }
 }
 
@@ -84,22 +90,7 @@ function sizeOf(path: string): number {
   if (!stat.isFile()) {
     throw new ErrandError('LEDGER_FOREIGN', `${path} is not a file. Name the ledger's file, not its folder.`, { path })
   }
-  if (stat.size > 0) requireHeader(path)
   return stat.size
-}
-
-function requireHeader(path: string): void {
-  const file = openSync(path, 'r')
-  try {
-    const header = Buffer.alloc(16)
-    readSync(file, header, 0, 16, 0)
-    if (header.toString('latin1') === 'SQLite format 3\u0000') return
-  } finally {
-    closeSync(file)
-  }
-  throw new ErrandError('LEDGER_FOREIGN', `${path} is not a SQLite database, so it is no ledger. Name another file.`, {
-    path,
-  })
 }
 
 function requireSqlite(connection: Connection): void {
@@ -207,14 +198,4 @@ function migrate(connection: Connection, path: string): void {
     if (connection.inTransaction) connection.execute('rollback')
     throw error
   }
-}
-
-function unavailable(error: unknown, path: string): unknown {
-  if (ErrandError.isInstance(error)) return error
-  return new ErrandError(
-    'LEDGER_UNAVAILABLE',
-    `The ledger ${path} cannot be opened: ${error instanceof Error ? error.message : String(error)}.`,
-    { path },
-    error,
-  )
 }

@@ -3,24 +3,27 @@ import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { type Clock, systemClock } from '../../../clock.ts'
-import type { TaskEvent } from '../../../entities/event.ts'
 import { ErrandError } from '../../../errors.ts'
 import { createRandomIds } from '../../../ids.ts'
+import { AppendedEvents } from '../../appended-events.ts'
 import {
   CommitFailed,
+  type CommittedGroup,
   GroupCommit,
   type GroupRunner,
   LedgerBusy,
   type QueuedStep,
   type StepOutcome,
 } from '../../group-commit.ts'
-import type { AnyStep, Ledger, LedgerObserver, Op, Step, Tx } from '../../ledger.ts'
+import type { AnyStep, Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../../ledger.ts'
+import { LedgerObservers } from '../../observers.ts'
+import { noteOpenLedger } from '../../open-files.ts'
 import type { Request } from '../../statement.ts'
 import { createTables } from '../../tables/tables.ts'
-import { type Connection, isBusy, sqliteCode, translate } from './connection.ts'
+import { type Connection, isBusy, sqliteCode, translate, unavailable } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { createInstanceLocks, type InstanceLocks } from './instance-lock.ts'
-import { openFile } from './open-file.ts'
+import { busyTimeoutMs, openFile } from './open-file.ts'
 
 /** How often another process's commit is looked for: one pragma of two microseconds. */
 const watchEveryMs = 20
@@ -33,10 +36,15 @@ export async function openSqliteLedger(path: string, clock: Clock = systemClock)
   const name = path === ':memory:' ? path : resolve(path)
   const { random } = createRandomIds()
   const { connection, checkLater } = await openFile(name, clock, random)
-  // Two ways to one file (a symbolic link) must lead to the same instance locks.
-  const ledger = new SqliteLedger(name === ':memory:' ? name : realpathSync(name), connection, clock, random)
-  if (checkLater) ledger.checkInBackground()
-  return ledger
+  try {
+    // Two ways to one file (a symbolic link) must lead to the same instance locks.
+    const ledger = new SqliteLedger(name === ':memory:' ? name : realpathSync(name), connection, clock, random)
+    if (checkLater) ledger.checkInBackground()
+    return ledger
+  } catch (error) {
+    connection.close()
+    throw unavailable(error, name, 'opened')
+  }
 }
 
 class SqliteLedger implements Ledger, GroupRunner {
@@ -46,25 +54,27 @@ class SqliteLedger implements Ledger, GroupRunner {
   readonly #tx: Tx
   readonly #commits: GroupCommit
   readonly #locks: InstanceLocks
-  readonly #observers = new Map<LedgerObserver, { watchOthers: boolean }>()
-  /** Undefined where a set statement wrote events that have not been seen: they are read from the table. */
-  #appended: Array<TaskEvent | undefined> = []
-  /** A commit failed, so its events may be in the ledger all the same. */
-  #inDoubt = false
+  readonly #observers = new LedgerObservers()
+  /** The version at which observers last looked for other processes' commits. */
   #dataVersion: unknown
   #watch: unknown
   #checker: Worker | undefined
+  readonly #notOpen: () => void
   #failure: unknown
+  /** A rollback failed, so its transaction is still open. */
+  #leftOpen = false
+  #closing: Promise<void> | undefined
   #closed = false
 
   constructor(name: string, connection: Connection, clock: Clock, random: () => number) {
     this.name = name
     this.#connection = connection
     this.#clock = clock
-    this.#tx = createTables(sqliteDialect, (event) => this.#appended.push(event))
-    this.#commits = new GroupCommit(this, clock, random)
+    this.#tx = createTables(sqliteDialect)
+    this.#commits = new GroupCommit(this, this.#observers, clock, random)
     this.#locks = createInstanceLocks(name)
     this.#dataVersion = connection.dataVersion()
+    this.#notOpen = name === ':memory:' ? () => {} : noteOpenLedger(realpathSync.native(name))
   }
 
   step<L, D, R>(step: Step<L, D, R>): Promise<R> {
@@ -72,39 +82,57 @@ class SqliteLedger implements Ledger, GroupRunner {
     return this.#commits.add(step)
   }
 
-  async read<R>(query: (tx: Tx) => Op<R>): Promise<R> {
+  async read<R>(query: (tx: Reads) => Op<R>): Promise<R> {
     if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The ledger is closed; open it again to read.')
     try {
-      return this.#drive(query(this.#tx))
+      // One snapshot for all statements of the query: without a transaction each would see a later state than the one before.
+      this.#begin('begin')
+      try {
+        return this.#drive(query(this.#tx))
+      } finally {
+        this.#rollback()
+      }
     } catch (error) {
-      throw translate(error, this.name)
+      throw sqliteCode(error) === undefined ? error : unavailable(error, this.name, 'read')
     }
   }
 
   async enlist(instanceId: string): Promise<void> {
     this.#locks.hold(instanceId)
+    try {
+      // The files of the dead that rows still name prove their death; the others are litter.
+      const named = await this.read((tx) => tx.instance.named())
+      this.#locks.sweep(new Set(named))
+    } catch (error) {
+      this.#locks.release(instanceId)
+      throw unavailable(error, this.name, 'read')
+    }
   }
 
-  isAlive(instanceId: string): boolean {
-    return this.#locks.isHeld(instanceId)
+  async isAlive(instanceId: string): Promise<Life> {
+    return this.#locks.lifeOf(instanceId)
   }
 
-  discharge(instanceId: string): void {
-    this.#locks.release(instanceId)
+  discharge(instanceId: string, { asDead = false }: { asDead?: boolean } = {}): void {
+    this.#locks.release(instanceId, { keepFile: asDead })
   }
 
   observe(observer: LedgerObserver, options: { watchOthers: boolean }): () => void {
-    this.#observers.set(observer, options)
+    this.#observers.add(observer, options)
     this.#watchOthers()
     return () => {
-      this.#observers.delete(observer)
+      this.#observers.remove(observer)
       this.#watchOthers()
     }
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return
-    await this.#commits.close()
+  close({ withinMs }: { withinMs?: number } = {}): Promise<void> {
+    this.#closing ??= this.#close(withinMs)
+    return this.#closing
+  }
+
+  async #close(withinMs: number | undefined): Promise<void> {
+    await this.#commits.close(withinMs)
     this.#closed = true
     this.#observers.clear()
     this.#watchOthers()
@@ -117,6 +145,7 @@ class SqliteLedger implements Ledger, GroupRunner {
       if (sqliteCode(error) === undefined) throw error
     }
     this.#connection.close()
+    this.#notOpen()
   }
 
   /** A large file is checked beside the work; damage stops everything that is built on it. */
@@ -128,55 +157,46 @@ class SqliteLedger implements Ledger, GroupRunner {
     worker.once('message', (damage: string | null) => {
       if (damage !== null) this.#fail(new ErrandError('LEDGER_CORRUPT', damage, { path: this.name }))
     })
-    worker.once('error', (error) => this.#fail(error))
+    worker.once('error', (error) => this.#fail(unavailable(error, this.name, 'read')))
   }
 
   // ── GroupRunner ──
 
-  runGroup(group: readonly QueuedStep[]): StepOutcome[] {
+  runGroup(group: readonly QueuedStep[]): CommittedGroup {
     // Judges are pure, so a group whose writes failed is simply run again, then with a savepoint around each step:
     // the common case pays for none, and a step that the tables refuse still falls alone.
-    return this.#tryGroup(group, false) ?? (this.#tryGroup(group, true) as StepOutcome[])
+    return this.#tryGroup(group, false) ?? (this.#tryGroup(group, true) as CommittedGroup)
   }
 
-  committed(): void {
-    if (this.#inDoubt) {
-      this.#inDoubt = false
-      for (const observer of this.#observers.keys()) observer.stirred()
-    }
-    if (this.#appended.length === 0) return
-    const events = this.#appended.filter((event) => event !== undefined)
-    const seen = events.length === this.#appended.length
-    this.#appended = []
-    for (const observer of this.#observers.keys()) {
-      if (seen) observer.committed(events)
-      else observer.stirred()
-    }
-  }
-
-  #tryGroup(group: readonly QueuedStep[], savepoints: boolean): StepOutcome[] | undefined {
-    this.#appended = []
-    this.#begin()
+  #tryGroup(group: readonly QueuedStep[], savepoints: boolean): CommittedGroup | undefined {
+    const events = new AppendedEvents()
     const outcomes: StepOutcome[] = []
-    for (const { step } of group) {
-      const outcome = savepoints ? this.#runStepApart(step) : this.#runStep(step)
-      if (outcome === undefined) {
-        this.#rollback()
-        return undefined
-      }
-      outcomes.push(outcome)
-    }
-    this.#commit()
-    return outcomes
-  }
-
-  #begin(): void {
     try {
-      this.#connection.execute('begin immediate')
+      this.#begin('begin immediate')
     } catch (error) {
-      if (isBusy(error)) throw new LedgerBusy()
+      throw isBusy(error) ? new LedgerBusy(busyTimeoutMs) : translate(error, this.name)
+    }
+    try {
+      for (const { step } of group) {
+        const outcome = savepoints ? this.#runStepApart(step, events) : this.#runStep(step, events)
+        if (outcome === undefined) {
+          this.#rollback()
+          return undefined
+        }
+        outcomes.push(outcome)
+      }
+    } catch (error) {
+      this.#rollback()
       throw translate(error, this.name)
     }
+    this.#commit()
+    return { outcomes, events: events.committed() }
+  }
+
+  #begin(text: 'begin' | 'begin immediate'): void {
+    if (this.#leftOpen && this.#connection.inTransaction) this.#connection.execute('rollback')
+    this.#leftOpen = false
+    this.#connection.execute(text)
   }
 
   #commit(): void {
@@ -184,46 +204,51 @@ class SqliteLedger implements Ledger, GroupRunner {
       this.#connection.execute('commit')
     } catch (error) {
       this.#rollback()
-      this.#inDoubt = true
       throw new CommitFailed(error instanceof Error ? error.message : String(error), { cause: error })
     }
   }
 
+  /** Never throws, so that what made it necessary is what the caller hears. */
   #rollback(): void {
-    this.#appended = []
     // A full disk or an I/O error has rolled back by itself.
-    if (this.#connection.inTransaction) this.#connection.execute('rollback')
+    if (!this.#connection.inTransaction) return
+    try {
+      this.#connection.execute('rollback')
+    } catch {
+      this.#leftOpen = true
+    }
   }
 
   /** Undefined when a write failed: the whole group must be taken back, because the step may have written half. */
-  #runStep(step: AnyStep): StepOutcome | undefined {
+  #runStep(step: AnyStep, events: AppendedEvents): StepOutcome | undefined {
     let decision: unknown
     try {
-      decision = step.judge(this.#drive(step.load(this.#tx)))
+      decision = step.judge(this.#drive(step.load(this.#tx), events))
     } catch (error) {
       if (sqliteCode(error) !== undefined) return undefined
       return { ok: false, error }
     }
     try {
-      return { ok: true, value: this.#drive(step.write(this.#tx, decision)) }
+      return { ok: true, value: this.#drive(step.write(this.#tx, decision), events) }
     } catch {
       return undefined
     }
   }
 
-  #runStepApart(step: AnyStep): StepOutcome {
-    const before = this.#appended.length
+  /** @throws when SQLite has taken back the whole transaction by itself */
+  #runStepApart(step: AnyStep, events: AppendedEvents): StepOutcome {
+    const before = events.length
     this.#connection.execute('savepoint step')
     try {
-      const decision: unknown = step.judge(this.#drive(step.load(this.#tx)))
-      const value = this.#drive(step.write(this.#tx, decision))
+      const decision: unknown = step.judge(this.#drive(step.load(this.#tx), events))
+      const value = this.#drive(step.write(this.#tx, decision), events)
       this.#connection.execute('release step')
       return { ok: true, value }
     } catch (error) {
-      if (!this.#connection.inTransaction) throw translate(error, this.name)
+      if (!this.#connection.inTransaction) throw error
       this.#connection.execute('rollback to step')
       this.#connection.execute('release step')
-      this.#appended.length = before
+      events.truncate(before)
       return { ok: false, error: this.#refusal(step, error) }
     }
   }
@@ -240,24 +265,27 @@ class SqliteLedger implements Ledger, GroupRunner {
     )
   }
 
-  #drive<R>(op: Op<R>): R {
+  #drive<R>(op: Op<R>, events?: AppendedEvents): R {
     let next = op.next()
     while (!next.done) {
+      const request = next.value as Request
       let reply: unknown
       try {
-        reply = this.#connection.run(next.value as Request)
+        reply = this.#connection.run(request)
       } catch (error) {
+        // SQLite has rolled back by itself: another statement would be a transaction of its own, and durable at once.
+        if (!this.#connection.inTransaction) throw error
         next = op.throw(error)
         continue
       }
+      events?.note(request, reply)
       next = op.next(reply)
     }
     return next.value
   }
 
   #watchOthers(): void {
-    const wanted =
-      !this.#closed && this.name !== ':memory:' && [...this.#observers.values()].some((each) => each.watchOthers)
+    const wanted = !this.#closed && this.name !== ':memory:' && this.#observers.watchOthers
     if (!wanted) {
       if (this.#watch !== undefined) this.#clock.clearTimeout(this.#watch)
       this.#watch = undefined
@@ -266,16 +294,23 @@ class SqliteLedger implements Ledger, GroupRunner {
     if (this.#watch !== undefined) return
     const look = (): void => {
       this.#watch = this.#clock.setTimeout(look, watchEveryMs)
-      const version = this.#connection.dataVersion()
+      let version: unknown
+      try {
+        version = this.#connection.dataVersion()
+      } catch {
+        // Observers look for themselves and report what they meet; the next look still finds what this one has missed.
+        this.#observers.othersStirred()
+        return
+      }
       if (version === this.#dataVersion) return
+      this.#observers.othersStirred()
       this.#dataVersion = version
-      for (const [observer, { watchOthers }] of this.#observers) if (watchOthers) observer.stirred()
     }
     this.#watch = this.#clock.setTimeout(look, 0)
   }
 
   #fail(error: unknown): void {
     this.#failure = error
-    for (const observer of this.#observers.keys()) observer.failed(error)
+    this.#observers.failed(error)
   }
 }

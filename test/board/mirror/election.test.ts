@@ -1,0 +1,45 @@
+// Who writes the files of a folder: a dead mirror is replaced at once, and one of which nothing is known when its time is over.
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { holdMs, takeSeat } from '../../../src/board/mirror/election.ts'
+import { mirrorHostOf } from '../../../src/board/mirror/mirror-host.ts'
+import { createEngine } from '../../../src/index.ts'
+import { openLedger, SimulatedClock } from '../../../src/testing/index.ts'
+import { createFolder } from './world.ts'
+
+async function setup() {
+  const file = join(createFolder(), 'ledger.db')
+  const clock = new SimulatedClock()
+  const open = async (id: string) => {
+    const ledger = await openLedger(file, clock)
+    const engine = await createEngine({ ledger, clock, work: false })
+    onTestFinished(async () => {
+      await engine.close()
+      await ledger.close()
+    })
+    const host = mirrorHostOf(engine, 'a test')
+    await host.enlist(id)
+    return { ledger, take: () => takeSeat(host, { id, dir: '/folder', board: 'main' }) }
+  }
+  const [first, second] = [await open('mirror-1'), await open('mirror-2')]
+  expect([await first.take(), await second.take()]).toEqual(['taken', 'theirs'])
+  return { file: `${file}-mirror-1`, clock, first, second }
+}
+
+it('a mirror that has died is replaced at once, and its lock file is removed', async () => {
+  const { file, first, second } = await setup()
+  first.ledger.discharge('mirror-1', { asDead: true })
+  expect(await second.take()).toBe('taken')
+  expect(existsSync(file)).toBe(false)
+})
+
+it('a mirror whose lock file is gone keeps its seat until its time is over', async () => {
+  const { file, clock, first, second } = await setup()
+  rmSync(file)
+  expect(await second.take()).toBe('theirs')
+  clock.advance(holdMs * 0.6)
+  expect([await first.take(), await second.take()]).toEqual(['mine', 'theirs'])
+  clock.advance(holdMs + 1)
+  expect(await second.take()).toBe('taken')
+})

@@ -1,0 +1,180 @@
+// Reads that fail, and what follows from the feed: everything that was missed is made up for once the ledger can be read again,
+// without any further commit that would wake somebody.
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Feed } from '../../src/actors/feed.ts'
+import { Subscriptions } from '../../src/actors/subscriptions.ts'
+import type { EngineOptions, Executors } from '../../src/api.ts'
+import type { TaskEvent } from '../../src/entities/event.ts'
+import { createFaultyLedger, eventRow, openLedger, SimulatedClock } from '../../src/testing/index.ts'
+import { deferred, ledgerFile, openEngine, turns } from './world.ts'
+
+/** An engine on a ledger that fails on request, and one of another process, which only commands. */
+async function setup<E extends Executors>(options: EngineOptions<E> = {}) {
+  const file = ledgerFile()
+  const clock = new SimulatedClock()
+  const ledger = createFaultyLedger(await openLedger(file, clock))
+  onTestFinished(() => ledger.close())
+  const reported: unknown[] = []
+  let tell = deferred<unknown>()
+  const engine = await openEngine({
+    ...options,
+    ledger,
+    clock,
+    onError: (error: unknown, context: Record<string, unknown>) => {
+      reported.push(context.doing)
+      tell.resolve(error)
+    },
+  } as EngineOptions<E>)
+  const other = await openEngine({ ledger: file, work: false })
+  return {
+    clock,
+    ledger,
+    engine,
+    other,
+    reported,
+    nextReport: async () => {
+      const error = await tell.promise
+      tell = deferred()
+      return error
+    },
+  }
+}
+
+describe('a read of the feed that fails', () => {
+  it('is tried again: a task of another process is begun although nothing else is written', async () => {
+    const { clock, ledger, engine, other, reported, nextReport } = await setup({ executors: { n: () => 7 } })
+    const task = await other.create({ executor: 'n' })
+    ledger.failReads(1)
+    clock.advance(20)
+    expect(await nextReport()).toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
+    const result = engine.result(task.id)
+    clock.advance(20)
+    expect(await result).toBe(7)
+    expect(reported).toEqual(['follow the feed'])
+  })
+
+  it('rests longer and longer between its attempts, is reported once, and catches up on all that was missed', async () => {
+    const { clock, ledger, engine, other, reported, nextReport } = await setup({ work: false })
+    const heard: string[] = []
+    const all = deferred()
+    engine.subscribe('task.created', ({ data }) => {
+      heard.push(data.name as string)
+      if (heard.length === 3) all.resolve()
+    })
+    let attempts = 0
+    const read = ledger.read.bind(ledger)
+    ledger.read = (query) => {
+      attempts += 1
+      return read(query)
+    }
+    ledger.failReads()
+    for (const name of ['a', 'b', 'c']) await other.create({ name })
+    clock.advance(20)
+    await nextReport()
+    for (let second = 0; second < 20; second++) {
+      clock.advance(1_000)
+      await turns()
+    }
+    expect(attempts).toBeGreaterThan(8)
+    expect(attempts).toBeLessThan(20)
+    expect(heard).toEqual([])
+    ledger.mend()
+    clock.advance(5_000)
+    await all.promise
+    expect(heard).toEqual(['a', 'b', 'c'])
+    expect(reported).toEqual(['follow the feed'])
+  })
+
+  it('is tried at once when a commit of our own shows that the ledger works again', async () => {
+    const { clock, ledger, engine, other, nextReport } = await setup({ work: false })
+    const heard: string[] = []
+    const both = deferred()
+    engine.subscribe('task.created', ({ data }) => {
+      heard.push(data.name as string)
+      if (heard.length === 2) both.resolve()
+    })
+    ledger.failReads(1)
+    await other.create({ name: 'theirs' })
+    clock.advance(20)
+    await nextReport()
+    await engine.create({ name: 'ours' })
+    await both.promise
+    expect(heard).toEqual(['theirs', 'ours'])
+  })
+
+  it('does not hold up an engine that closes, and is not tried after it', async () => {
+    const { clock, ledger, engine, other, nextReport } = await setup({ work: false })
+    ledger.failReads()
+    await other.create({ name: 'a' })
+    clock.advance(20)
+    await nextReport()
+    await engine.close()
+    expect(clock.pending).toBe(0)
+  })
+})
+
+it('the status counts again after a count that failed', async () => {
+  const { clock, ledger, engine, nextReport } = await setup({ work: false })
+  await engine.create({ name: 'a' })
+  const counted = deferred<number>()
+  ledger.failReads(1)
+  const { status } = engine
+  status.subscribe(({ context }) => {
+    if (context.counted) counted.resolve(context.tasks.submitted)
+  })
+  await nextReport()
+  clock.advance(20)
+  expect(await counted.promise).toBe(1)
+})
+
+it('a subscriber that has fallen behind hears everything in order, although a read of what it missed fails', async () => {
+  const { clock, ledger, engine, nextReport } = await setup({ work: false })
+  const heard: number[] = []
+  const first = deferred()
+  const all = deferred()
+  engine.subscribe('*', async ({ seq }) => {
+    if (heard.push(seq) === 1) await first.promise
+    if (heard.length === 2_001) all.resolve()
+  })
+  await engine.create({ name: 'first' })
+  for (let batch = 0; batch < 2; batch++) {
+    await engine.create(Array.from({ length: 1_000 }, () => ({ name: 'more' })))
+  }
+  ledger.failReads(1)
+  first.resolve()
+  expect(await nextReport()).toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
+  clock.advance(20)
+  await all.promise
+  expect(heard).toEqual(heard.map((_, index) => (heard[0] as number) + index))
+})
+
+it('an event that is published while the last delivery is ending is delivered too', async () => {
+  // Whatever the number of microtasks between the two: one of them meets the very moment.
+  for (let microtasks = 0; microtasks < 12; microtasks++) {
+    const ledger = await openLedger(':memory:')
+    const feed = new Feed(
+      ledger,
+      new SimulatedClock(),
+      () => {},
+      () => {},
+    )
+    await feed.start()
+    const subscriptions = new Subscriptions(feed, () => {})
+    const heard: number[] = []
+    const publish = (seq: number) => feed.committed([{ seq, ...eventRow({ taskId: 'a' }) } as TaskEvent])
+    subscriptions.subscribe('*', async ({ seq }) => {
+      heard.push(seq)
+      if (seq > 1) return
+      // Not awaited: it runs beside the end of the delivery.
+      void (async () => {
+        for (let n = 0; n < microtasks; n++) await undefined
+        publish(2)
+      })()
+    })
+    publish(1)
+    await turns()
+    expect(heard, `after ${microtasks} microtasks`).toEqual([1, 2])
+    feed.stop()
+    await ledger.close()
+  }
+})

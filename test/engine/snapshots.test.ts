@@ -1,0 +1,98 @@
+// What the engine reads is one state, although another process commits in the middle of the read: nothing falls between two
+// statements, neither from the counts of the status nor from the stream of a task.
+import { expect, it, onTestFinished } from 'vitest'
+import type { Ledger, Op, Reads, Tx } from '../../src/ledger/ledger.ts'
+import { eventRow, messageRow, openLedger, SimulatedClock, someTime, taskRow } from '../../src/testing/index.ts'
+import { openBeside } from '../ledger/sqlite/beside.ts'
+import { collect, deferred, ledgerFile, openEngine } from './world.ts'
+
+/** An engine that only looks, whose reads meet `altered` verbs, and a connection that commits beside it. */
+async function setup(altered: (tx: Reads, commit: (work: (tx: Tx) => Op<unknown>) => void) => Partial<Reads>) {
+  const file = ledgerFile()
+  const clock = new SimulatedClock()
+  const inner = await openLedger(file, clock)
+  onTestFinished(() => inner.close())
+  const commit = openBeside(file)
+  const ledger: Ledger = new Proxy(inner, {
+    get(target, name) {
+      if (name === 'read') {
+        return (query: (tx: Reads) => Op<unknown>) =>
+          target.read((tx) => query({ ...tx, ...altered(tx, commit) } as Reads))
+      }
+      const value = Reflect.get(target, name) as unknown
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  return { clock, commit, engine: await openEngine({ ledger, clock, work: false }) }
+}
+
+it('the status counts a task that another process creates while the tasks are being counted', async () => {
+  let created = false
+  const { clock, engine } = await setup((tx, commit) => ({
+    task: {
+      ...tx.task,
+      *countByStatus() {
+        const counts = yield* tx.task.countByStatus()
+        if (!created) {
+          created = true
+          commit(function* (beside) {
+            yield* beside.task.insert(taskRow({ id: 'theirs' }))
+            yield* beside.event.append(
+              eventRow({ taskId: 'theirs', type: 'task.created', data: { status: 'submitted' } }),
+            )
+          })
+        }
+        return counts
+      },
+    },
+  }))
+  const { status } = engine
+  const both = deferred()
+  const look = () =>
+    status.get().context.lastEvent?.taskId === 'theirs' && status.get().context.counted && both.resolve()
+  status.subscribe(look)
+  await engine.list()
+  clock.advance(20)
+  await both.promise
+  expect(status.get().context.tasks.submitted).toBe(1)
+  expect((await engine.list({ status: 'submitted', limit: 0 })).total).toBe(1)
+})
+
+it('a stream tells the last message and the end of a task that is completed while the stream is being read', async () => {
+  let watched = ''
+  const { clock, commit, engine } = await setup((tx, beside) => ({
+    event: {
+      ...tx.event,
+      *after(seq: number, limit: number, taskId?: string) {
+        const events = yield* tx.event.after(seq, limit, taskId)
+        if (taskId !== undefined && taskId === watched && events.length === 0) {
+          watched = ''
+          beside(function* (other) {
+            const task = yield* other.task.get(taskId)
+            if (task === undefined) throw new Error('no task')
+            yield* other.message.append(messageRow({ id: 'm', taskId, content: 'the answer' }))
+            yield* other.event.append(eventRow({ taskId, type: 'message.appended', data: { messageId: 'm' } }))
+            yield* other.task.save({ ...task, status: 'completed', completedAt: someTime })
+            const data = { from: 'working', status: 'completed' }
+            yield* other.event.append(eventRow({ taskId, type: 'task.completed', data }))
+          })
+        }
+        return events
+      },
+    },
+  }))
+  commit(function* (tx) {
+    yield* tx.task.insert(taskRow({ id: 'a', status: 'working' }))
+    yield* tx.event.append(eventRow({ taskId: 'a', type: 'task.created', data: { name: 'a' } }))
+  })
+  watched = 'a'
+  const items = collect(engine.stream('a'))
+  while (watched !== '') await new Promise(setImmediate)
+  clock.advance(20)
+  expect((await items).map((item) => (item.type === 'message' ? 'the answer' : item.type))).toEqual([
+    'start',
+    'the answer',
+    'state',
+    'end',
+  ])
+})
