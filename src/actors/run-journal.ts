@@ -3,7 +3,7 @@
 import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
 import { callKeyOf } from '../entities/conversation.ts'
 import type { MessageRecord } from '../entities/message.ts'
-import { holdsBack, isExcusedBy } from '../machines/divergence.ts'
+import { holdsBack, isAnotherWay, isExcusedBy } from '../machines/divergence.ts'
 
 /** An entry that has not been asked for. */
 interface Unasked {
@@ -36,8 +36,11 @@ export class RunJournal {
   constructor(entries: readonly CallRecord[] = [], messages: readonly MessageRecord[] = [], attempt = 0) {
     this.#attempt = attempt
     const parents = new Set(entries.map((entry) => entry.parentId))
+    const remade: CallRecord[] = []
     for (const entry of entries) {
       const place = placeOf(entry)
+      const earlier = this.#entries.get(place)
+      if (earlier !== undefined && entry.attempt === attempt && isAnotherWay(earlier, entry)) remade.push(earlier)
       // Later rows of one place are newer tries of it; the list is in the order of their making.
       this.#entries.set(place, entry)
       if (parents.has(entry.id)) this.#parents.set(entry.id, place)
@@ -59,6 +62,7 @@ export class RunJournal {
       if (entry.kind !== 'value' && (holds || entry.attempt === attempt)) this.#unasked.set(place, { entry, holds })
     }
     for (const claims of this.#claims.values()) claims.sort()
+    for (const earlier of remade) this.remade(earlier)
   }
 
   /**

@@ -2,6 +2,7 @@
 import type { Task, TaskRecord } from '../entities/task.ts'
 import type { SpawnOptions, SpawnSpec } from '../executor.ts'
 import { fromJson, toJson } from '../json.ts'
+import { isAnotherWay } from '../machines/divergence.ts'
 import { spawnOptionsSchema } from '../options.ts'
 import type { CreateRequest } from '../steps/create.ts'
 import { spawn } from '../steps/spawn.ts'
@@ -43,7 +44,8 @@ async function makeChildren(
     const request: CreateRequest = { ...host.moment(), trees, treeLimits }
     const children = await core.step(spawn(core.entryOf(entry), request, earlier, left))
     // One was canceled, and another was made in its place: what came of the first may have led the earlier attempt elsewhere.
-    if (found !== undefined && children.some((child, index) => child.id !== earlier[index])) core.journal.remade(found)
+    const result = children.map((child) => child.id)
+    if (found !== undefined && isAnotherWay(found, { result })) core.journal.remade(found)
     return host.views(children)
   })
 }

@@ -24,6 +24,16 @@ export function holdsBack(entry: Pick<CallRecord, 'kind' | 'status' | 'onInterru
   )
 }
 
+/** A newer try of an entry: what came of it may lead elsewhere than what came of the earlier one. */
+export function isAnotherWay(
+  earlier: Pick<CallRecord, 'kind' | 'status' | 'result'>,
+  later: Pick<CallRecord, 'result'>,
+): boolean {
+  if (earlier.status !== 'completed') return true
+  // A wait is only made again when one of its tasks had failed, children when one of them was canceled or had failed.
+  return earlier.kind === 'wait' || canonicalJson(earlier.result) !== canonicalJson(later.result)
+}
+
 /** Once `failed` is made again, what earlier attempts recorded after its failure may have been the way around it. */
 export function isExcusedBy(
   failed: Pick<CallRecord, 'seq' | 'updatedAt'>,
