@@ -21,6 +21,8 @@ export class RunJournal {
   /** Completed entries that no longer hold calls back: the run takes another way than an earlier attempt did. */
   readonly #excused = new Map<string, Unasked>()
   #excusedBy: CallRecord | undefined
+  /** The first failure at a place that has had several tries. */
+  readonly #failures = new Map<string, CallRecord>()
   /** The places of the calls that entries were made inside of, by their ids; and the places of these entries. */
   readonly #parents = new Map<string, string>()
   readonly #inside = new Map<string, string[]>()
@@ -36,11 +38,14 @@ export class RunJournal {
   constructor(entries: readonly CallRecord[] = [], messages: readonly MessageRecord[] = [], attempt = 0) {
     this.#attempt = attempt
     const parents = new Set(entries.map((entry) => entry.parentId))
-    const remade: CallRecord[] = []
+    const remade = new Set<CallRecord>()
     for (const entry of entries) {
       const place = placeOf(entry)
       const earlier = this.#entries.get(place)
-      if (earlier !== undefined && entry.attempt === attempt && isAnotherWay(earlier, entry)) remade.push(earlier)
+      if (earlier !== undefined && isAnotherWay(earlier, entry)) {
+        if (!this.#failures.has(place)) this.#failures.set(place, earlier)
+        if (entry.attempt === attempt) remade.add(earlier)
+      }
       // Later rows of one place are newer tries of it; the list is in the order of their making.
       this.#entries.set(place, entry)
       if (parents.has(entry.id)) this.#parents.set(entry.id, place)
@@ -145,8 +150,9 @@ export class RunJournal {
     this.onFewer()
   }
 
-  /** An entry that failed before is made again. */
-  remade(failed: CallRecord): void {
+  /** An entry that failed before is made again. What counts is its first failure: later attempts may have gone around it as well. */
+  remade(entry: CallRecord): void {
+    const failed = this.#failures.get(placeOf(entry)) ?? entry
     const before = this.#excusedBy
     if (before !== undefined && before.seq <= failed.seq && before.updatedAt <= failed.updatedAt) return
     this.#excusedBy = failed

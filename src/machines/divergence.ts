@@ -108,7 +108,7 @@ export function callDiverged(asked: AskedCall, unasked: readonly Recorded[]): Er
       call: name,
       unasked: unasked.slice(0, mostNamed).map((entry) => ({ callId: entry.id, kind: entry.kind, name: entry.name })),
       unaskedCount: unasked.length,
-      ...(difference.details ?? {}),
+      ...difference.details,
     },
   )
 }
