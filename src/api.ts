@@ -300,8 +300,11 @@ export interface Engine<E extends Executors = Executors> extends AbilityMethods 
   resume(task: TaskRef): Promise<Task>
   /** Every live descendant too. */
   cancel(task: TaskRef, reason?: string): Promise<Task>
-  /** FAILED only: a new attempt. */
-  retry(task: TaskRef): Promise<Task>
+  /**
+   * FAILED only: a new attempt. `divergence: 'allow'` lets it make calls that the journal does not know although completed ones are
+   * not asked for again, until it is retried by hand the next time; each such call records `task.diverged`.
+   */
+  retry(task: TaskRef, options?: { divergence?: 'allow' }): Promise<Task>
   /** WORKING only; a claimed task by its owner only. Live children stay as they are. */
   complete(task: TaskRef, result?: unknown, options?: Quoted): Promise<Task>
   /** Like `complete`. `code` is what retry policies and programs see; default `TASK_FAILED`. Final: no policy tries it again. */

@@ -26,6 +26,7 @@ export type ErrorCode =
   | 'INVALID_RESULT'
   | 'CALL_FAILED'
   | 'CALL_INTERRUPTED'
+  | 'CALL_DIVERGED'
   | 'TASK_FAILED'
   | 'TASK_CANCELED'
   | 'TASK_DELETED'

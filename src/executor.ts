@@ -20,6 +20,11 @@ export interface CallOptions {
   retry?: Partial<RetryPolicy>
   /** Longest duration in milliseconds; beyond it the call fails with `TIMEOUT`. Default: none. */
   timeoutMs?: number
+  /**
+   * `allow`: a call that the journal does not know is made although completed calls have not been asked for again, and the event
+   * `task.diverged` tells of it. Default: it is held back until they have been, and refused with `CALL_DIVERGED` if they never are.
+   */
+  divergence?: 'allow'
 }
 
 /** What the function of a call is given. */
@@ -61,6 +66,9 @@ export interface WaitOptions {
   /** Only with `settled`: a message that is sent to this task ends the wait too; tasks that are still open then give null. Default false. */
   untilMessage?: boolean
 }
+
+/** Options of `run.spawn`. */
+export type SpawnOptions = Pick<CallOptions, 'key' | 'divergence'>
 
 /** A child to spawn: the fields of `engine.create`, without a parent. */
 export type SpawnSpec = Record<string, unknown> & { executor?: unknown; name?: string; input?: unknown }
@@ -119,8 +127,8 @@ export interface Run {
   ask<T = unknown>(question: string, schema?: AnswerSchema | null, options?: AskOptions): Promise<T>
 
   /** `engine.create` with this task as parent, once however often the run is repeated. */
-  spawn(task: SpawnSpec, options?: { key?: string }): Promise<Task>
-  spawn(tasks: SpawnSpec[], options?: { key?: string }): Promise<Task[]>
+  spawn(task: SpawnSpec, options?: SpawnOptions): Promise<Task>
+  spawn(tasks: SpawnSpec[], options?: SpawnOptions): Promise<Task[]>
 
   /** Ends the run until the tasks have settled (WAITING); the next run gets their results here, in order. */
   wait(
@@ -141,6 +149,18 @@ export interface Run {
 
   /** How far the run has come, 0 to 1. */
   progress(fraction: number, note?: string): Promise<void>
+
+  /**
+   * The time in epoch milliseconds. Recorded before it is given: a later run, and a new attempt, gets the same one for the n-th
+   * time it asks, or under the same `key`. So it may stand in the params of a call. `uuid` and `random` are alike.
+   */
+  now(options?: { key?: string }): Promise<number>
+
+  /** A random UUID (version 4), recorded like `now`. */
+  uuid(options?: { key?: string }): Promise<string>
+
+  /** A random number from 0 (included) to 1, recorded like `now`. */
+  random(options?: { key?: string }): Promise<number>
 
   /** The tasks that this one comes after, settled, in the order in which they were named. */
   dependencies(): Promise<Task[]>
@@ -166,6 +186,10 @@ export interface ExecutorDefinition<I extends z.ZodType = z.ZodType, R extends z
   concurrency?: number
   /** Default for its calls. Default: the engine's. */
   onInterrupt?: OnInterrupt
+  /** Default for its calls and children: whether new ones are made although recorded ones have not been asked for again. Default: not. */
+  divergence?: 'allow'
+  /** So long may a run ask for nothing, in milliseconds, before a call that is held back is refused with `CALL_DIVERGED`. Default: 10,000. */
+  divergenceWaitMs?: number
   run: (task: ExecutorTask<z.output<I>>, run: Run) => z.input<R> | Promise<z.input<R>>
 }
 
@@ -188,6 +212,8 @@ export interface Executor<In = any, Out = any> {
   readonly timeoutMs: number | undefined
   readonly concurrency: number | undefined
   readonly onInterrupt: OnInterrupt | undefined
+  readonly divergence: 'allow' | undefined
+  readonly divergenceWaitMs: number | undefined
   /** What an agent is, for the engine around it; undefined for any other executor. */
   readonly agent: AgentTraits | undefined
   readonly run: (task: ExecutorTask<any>, run: Run) => unknown
@@ -230,6 +256,8 @@ export const executorOptionsSchema = z.strictObject({
   timeoutMs: z.number().positive().optional(),
   concurrency: z.int().min(1).optional(),
   onInterrupt: z.enum(['fail', 'rerun', 'ask']).optional(),
+  divergence: z.literal('allow').optional(),
+  divergenceWaitMs: z.number().min(1).max(8.64e15).optional(),
   run: z.custom<ExecutorFunction>((value) => typeof value === 'function', 'expected a function (task, run) => result'),
 })
 
@@ -256,6 +284,8 @@ export function defineExecutor<I extends z.ZodType = z.ZodAny, R extends z.ZodTy
     timeoutMs: checked.timeoutMs,
     concurrency: checked.concurrency,
     onInterrupt: checked.onInterrupt,
+    divergence: checked.divergence,
+    divergenceWaitMs: checked.divergenceWaitMs,
     agent: undefined,
     run: checked.run as Executor['run'],
   })

@@ -217,19 +217,23 @@ export const sendOptionsSchema = z.strictObject({
   delivery: z.enum(['steer', 'followup', 'abort']).default('steer'),
   retry: z.boolean().default(false),
 })
+export const retryOptionsSchema = z.strictObject({ divergence: executorOptionsSchema.shape.divergence })
 export const answerOptionsSchema = z.strictObject({ question: z.string().min(1).max(100).optional() })
 
 const key = z.string().optional()
 const waitingTime = milliseconds.optional()
 
-/** The options of `run.*`; those of `spawn`, `sleep` and `message` are a key alone. */
+/** The options of `run.*`; those of `sleep`, `message`, `now` and its kind are a key alone. */
 export const keyOptionsSchema = z.strictObject({ key })
+const divergence = executorOptionsSchema.shape.divergence
+export const spawnOptionsSchema = z.strictObject({ key, divergence })
 export const emitOptionsSchema = z.strictObject({ store: z.boolean().optional() })
 export const callOptionsSchema = z.strictObject({
   key,
   onInterrupt: onInterrupt.optional(),
   retry: retryOptionSchema.optional(),
   timeoutMs: createFields.timeoutMs,
+  divergence,
 })
 export const invokeOptionsSchema = callOptionsSchema
 export const askOptionsSchema = z.strictObject({

@@ -36,6 +36,7 @@ import {
   purgeOptionsSchema,
   quoteOptionsSchema,
   releaseOptionsSchema,
+  retryOptionsSchema,
   type SharedLimitsPatch,
   sendOptionsSchema,
   sharedLimitsSchema,
@@ -252,8 +253,9 @@ export class TaskEngine {
     return this.#verb(ref, (id) => cancel(id, text, this.#life.moment()))
   }
 
-  retry(ref: TaskRef): Promise<Task> {
-    return this.#verb(ref, (id) => verbs.retry(id, this.#life.moment()))
+  async retry(ref: TaskRef, options: unknown = {}): Promise<Task> {
+    const { divergence } = parse(retryOptionsSchema, options, 'retry')
+    return this.#verb(ref, (id) => verbs.retry(id, this.#life.moment(), divergence))
   }
 
   async complete(ref: TaskRef, result?: unknown, options: unknown = {}): Promise<Task> {

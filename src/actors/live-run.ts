@@ -16,6 +16,7 @@ import {
   type AskOptions,
   isExecutor,
   type Run,
+  type SpawnOptions,
   type SpawnSpec,
   type WaitOptions,
 } from '../executor.ts'
@@ -30,11 +31,9 @@ import {
 } from '../options.ts'
 import { requireText } from '../parse.ts'
 import { toAnswerSchema } from '../steps/answer-schema.ts'
-import type { CreateRequest } from '../steps/create.ts'
 import { dependenciesOf } from '../steps/explain.ts'
 import { appendMessage, type RunRef, reportProgress, runEnded, writeOutput } from '../steps/journal.ts'
 import type { ExecutorOutcome } from '../steps/settle-run.ts'
-import { spawn } from '../steps/spawn.ts'
 import { toTask } from '../steps/views.ts'
 import { beginWait } from '../steps/wait.ts'
 import { within } from '../steps/within.ts'
@@ -48,6 +47,8 @@ import { type EntryDescription, RunCore, type RunHost } from './run-core.ts'
 import { runInCall } from './run-in-call.ts'
 import { type DraftMessage, writeRunMessage } from './run-message.ts'
 import { RunOutput } from './run-output.ts'
+import { spawnInRun } from './run-spawns.ts'
+import { valueInRun } from './run-values.ts'
 import { RunWaits } from './run-waits.ts'
 
 export class LiveRun implements Run {
@@ -74,7 +75,8 @@ export class LiveRun implements Run {
     this.number = task.run
     this.attempt = task.attempt
     this.taskId = task.id
-    this.#core = new RunCore(task, host)
+    const { divergence, divergenceWaitMs } = isExecutor(executor) ? executor : {}
+    this.#core = new RunCore(task, host, { divergence: divergence ?? task.policy.divergence, divergenceWaitMs })
     this.#output = new RunOutput(host.clock, (text) => this.#storeOutput(text))
     this.#waits = new RunWaits(this.#core, this.#output)
     this.#calls = new RunCalls(this.#core, this.#output, this.#onInterrupt, (question, schema, key) =>
@@ -192,6 +194,7 @@ export class LiveRun implements Run {
         retry: options.retry ?? known?.retry,
         timeoutMs: options.timeoutMs ?? known?.timeoutMs,
         key: options.key,
+        divergence: options.divergence,
       } as CallWay)
     })
   }
@@ -204,6 +207,7 @@ export class LiveRun implements Run {
     return this.#guard(() => {
       checkMessage(role, content)
       const { key } = checkOptions(keyOptionsSchema, options, 'run.message')
+      this.#core.divergence.asked()
       return this.#core.busy(() =>
         writeRunMessage(
           {
@@ -244,23 +248,8 @@ export class LiveRun implements Run {
     })
   }
 
-  spawn(specs: SpawnSpec | SpawnSpec[], options?: { key?: string }): Promise<any> {
-    return this.#guard(() => {
-      const { key } = checkOptions(keyOptionsSchema, options, 'run.spawn')
-      const list = Array.isArray(specs) ? specs : [specs]
-      const trees = this.#host.draft(list, this.taskId)
-      const image = trees.map((tree) =>
-        tree.map(({ id: _id, parentId: _parent, opening: _opening, blockedBy, ...draft }) => ({
-          ...draft,
-          after: blockedBy.length,
-        })),
-      )
-      const entry = this.#core.describe('spawn', 'spawn', fromJson(toJson(image, 'the tasks to spawn')), key)
-      return this.#core.busy(async () => {
-        const children = await this.#spawn(entry, trees)
-        return Array.isArray(specs) ? children : children[0]
-      })
-    })
+  spawn(specs: SpawnSpec | SpawnSpec[], options?: SpawnOptions): Promise<any> {
+    return this.#guard(() => spawnInRun(this.#core, specs, options))
   }
 
   wait(tasks: string | { id: string } | ReadonlyArray<string | { id: string }>, given?: WaitOptions): Promise<any> {
@@ -296,6 +285,18 @@ export class LiveRun implements Run {
       const { ref } = this.#core
       return this.#core.busy(() => this.#core.step(reportProgress(ref, fraction, text, this.#host.moment())))
     })
+  }
+
+  now(options?: { key?: string }): Promise<number> {
+    return this.#guard(() => valueInRun(this.#core, 'now', options))
+  }
+
+  uuid(options?: { key?: string }): Promise<string> {
+    return this.#guard(() => valueInRun(this.#core, 'uuid', options))
+  }
+
+  random(options?: { key?: string }): Promise<number> {
+    return this.#guard(() => valueInRun(this.#core, 'random', options))
   }
 
   dependencies(): Promise<Task[]> {
@@ -352,7 +353,8 @@ export class LiveRun implements Run {
   /** Found by its key alone, however often this run asks: a call that was recorded ahead is that one call. */
   async #perform(name: string, params: unknown, fn: CallFunction, way: CallWay & { key: string }): Promise<void> {
     const image = fromJson(toJson(params, `the params of call "${name}"`))
-    const entry: EntryDescription = { kind: 'call', name, ident: identOf(way.key, null), ordinal: 0, params: image }
+    const place = { kind: 'call' as const, name, ident: identOf(way.key, null), ordinal: 0 }
+    const entry: EntryDescription = { ...place, params: image, scope: this.#core.scope() }
     let recorded = false
     try {
       await this.#calls.make(entry, params, fn, { ...way, inAllAttempts: true, recorded: () => (recorded = true) })
@@ -388,26 +390,6 @@ export class LiveRun implements Run {
       this.#core.step(within(beginWait(record, this.#host.moment()), taskId, named)),
     )) as Array<Outcome | null>
     return { tasks: tasks.map((id, index) => toAwaitedTask(id, outcomes[index])) }
-  }
-
-  async #spawn(entry: EntryDescription, trees: CreateRequest['trees']): Promise<Task[]> {
-    const found = this.#core.find(entry)
-    if (found?.status === 'completed' && found.attempt === this.attempt) {
-      const ids = found.result as string[]
-      const records = await this.#host.read(function* (tx) {
-        const children: TaskRecord[] = []
-        for (const id of ids) {
-          const child = yield* tx.task.get(id)
-          if (child) children.push(child)
-        }
-        return children
-      })
-      return this.#host.views(records)
-    }
-    const { treeLimits } = this.#host
-    const request: CreateRequest = { ...this.#host.moment(), trees, treeLimits }
-    const children = found?.status === 'completed' ? (found.result as string[]) : []
-    return this.#host.views(await this.#core.step(spawn(this.#core.entryOf(entry), request, children)))
   }
 
   /** A piece of a message on its way. */

@@ -7,8 +7,10 @@ import type { NewCall } from '../ledger/ledger.ts'
 import { replayedError, replayOf } from '../machines/replay.ts'
 import { beginEntry, beginPending, type EntryOutcome, finishEntry, noteEntry } from '../steps/journal.ts'
 import { toStoredError } from '../stored-error.ts'
+import { type CallScope, executeWithin } from './call-scope.ts'
 import { type CallFunction, type CallPerformance, performCall } from './perform-call.ts'
 import type { EntryDescription, RunCore } from './run-core.ts'
+import { placeOf } from './run-journal.ts'
 import type { RunOutput } from './run-output.ts'
 
 /** How a call is made, beyond what callers say. */
@@ -80,7 +82,9 @@ export class RunCalls {
     const onInterrupt = way.onInterrupt ?? this.#onInterrupt
     const found = this.#core.find(entry)
     const attempt = way.inAllAttempts ? (found?.attempt ?? this.#core.attempt) : this.#core.attempt
-    switch (replayOf(found, attempt, onInterrupt)) {
+    const replay = replayOf(found, attempt, onInterrupt)
+    if (found !== undefined && (replay === 'result' || replay === 'error')) this.#core.journal.replayed(found)
+    switch (replay) {
       case 'result':
         return (found as CallRecord).result
       case 'error':
@@ -88,31 +92,45 @@ export class RunCalls {
         throw replayedError(found as CallRecord)
       case 'ask':
         if (await this.#askAgain(found as CallRecord)) break
+        this.#core.journal.replayed(found as CallRecord)
         way.recorded?.()
         throw replayedError(found as CallRecord)
       case 'begin':
         return this.#core.busy(async () => {
           const { host, ref } = this.#core
           await this.#core.step(beginPending(ref, (found as CallRecord).id, way.announced === true, host.moment()))
-          return this.#perform(found as CallRecord, params, fn, way)
+          return this.#perform(entry, found as CallRecord, params, fn, way)
         })
       case 'anew':
       case 'resume':
     }
+    if (found !== undefined) this.#core.journal.remade(found)
+    const isNew = found === undefined && way.inAllAttempts !== true
+    const left = isNew ? await this.#core.divergence.pass(entry, onInterrupt, way.divergence) : []
     return this.#core.busy(async () => {
       const record = this.#core.entryOf(entry, undefined, onInterrupt)
       const moment = this.#core.host.moment()
-      await this.#core.step(beginEntry({ ...record, status: 'in_progress' }, moment, way.announced))
-      return this.#perform(record, params, fn, way)
+      await this.#core.step(beginEntry({ ...record, status: 'in_progress' }, moment, way.announced, left))
+      return this.#perform(entry, record, params, fn, way)
     })
   }
 
-  async #perform(record: NewCall, params: unknown, fn: CallFunction, way: CallWay): Promise<unknown> {
+  async #perform(
+    entry: EntryDescription,
+    record: NewCall,
+    params: unknown,
+    fn: CallFunction,
+    way: CallWay,
+  ): Promise<unknown> {
+    const place = placeOf(entry)
+    const scope: CallScope = { run: this.#core, callId: record.id, place, parent: entry.scope, executing: true }
     this.#inFlight.set(record.id, { seq: 0, ...record })
+    this.#core.journal.opened(place)
     try {
-      return await this.#execute(record, params, fn, way)
+      return await executeWithin(scope, () => this.#execute(record, params, fn, way))
     } finally {
       this.#inFlight.delete(record.id)
+      this.#core.journal.closed(place)
       if (this.#inFlight.size === 0) this.#drained?.()
       for (const settled of this.#settled) settled()
       this.#settled.clear()

@@ -74,7 +74,7 @@ export class RunConversation {
     }
     const calls = pending.map(({ name, params, onInterrupt }, index) => {
       const image = fromJson(toJson(params, `the params of call "${name}"`))
-      const place = { kind: 'call' as const, name, ident: identOf(callKeyOf(id, index), null), ordinal: 0 }
+      const place = { kind: 'call' as const, name, ident: identOf(callKeyOf(id, index), null), ordinal: 0, scope: null }
       return core.entryOf({ ...place, params: image }, undefined, onInterrupt)
     })
     for (const call of await core.step(appendMessage(core.ref, message, calls, moment))) core.journal.remember(call)

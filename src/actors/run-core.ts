@@ -11,6 +11,8 @@ import type { NewCall, Op, Reads, Step } from '../ledger/ledger.ts'
 import type { CreateRequest, TreeLimits } from '../steps/create.ts'
 import type { RunRef } from '../steps/journal.ts'
 import { dueAfter, type Moment } from '../steps/moment.ts'
+import { type CallScope, scopeWithin } from './call-scope.ts'
+import { DivergenceGuard, type DivergenceOptions } from './divergence.ts'
 import { RunJournal } from './run-journal.ts'
 import type { LiveContent } from './task-stream.ts'
 
@@ -48,25 +50,31 @@ export interface EntryDescription {
   ident: string
   ordinal: number
   params: unknown
+  /** The call that asks for it; null for the executor itself. */
+  scope: CallScope | null
 }
 
 export class RunCore {
   readonly ref: RunRef
   readonly attempt: number
   readonly host: RunHost
+  readonly divergence: DivergenceGuard
   journal = new RunJournal()
   /** It has made entries in the journal, or found some: the end must look for open ones. */
   journaled = false
   /** Asked when nothing of the run is in flight. */
   onIdle: () => void = () => {}
+  /** It waits: for an answer, for other tasks, for a time. */
+  isWaiting: () => boolean = () => false
   readonly #controller = new AbortController()
   #ended: ErrandError | undefined
   #inFlight = 0
 
-  constructor(task: TaskRecord, host: RunHost) {
+  constructor(task: TaskRecord, host: RunHost, divergence: DivergenceOptions) {
     this.ref = { taskId: task.id, run: task.run }
     this.attempt = task.attempt
     this.host = host
+    this.divergence = new DivergenceGuard(this, divergence)
   }
 
   get taskId(): string {
@@ -85,11 +93,16 @@ export class RunCore {
     return this.#inFlight === 0 && this.#ended === undefined
   }
 
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
   /** False when it had ended before. */
   end(reason: ErrandError): boolean {
     if (this.#ended) return false
     this.#ended = reason
     this.#controller.abort(reason)
+    this.divergence.end(reason)
     return true
   }
 
@@ -100,6 +113,7 @@ export class RunCore {
       return await work()
     } finally {
       this.#inFlight--
+      this.divergence.settled()
       this.onIdle()
     }
   }
@@ -119,14 +133,22 @@ export class RunCore {
     this.journal = await this.host.read(function* (tx) {
       return new RunJournal(yield* tx.call.list(taskId), yield* tx.message.list(taskId), attempt)
     })
+    this.journal.onFewer = () => this.divergence.look()
     this.journaled = true
+  }
+
+  /** The call whose function the present code belongs to. Whoever needs to know asks the run for something. */
+  scope(): CallScope | null {
+    this.divergence.asked()
+    return scopeWithin(this)
   }
 
   /** Claims the place of an entry: synchronously, so that the order of asking decides. */
   describe(kind: CallKind, name: string, params: unknown, key?: string, identity: unknown = params): EntryDescription {
     const ident = identOf(key, identity)
     checkText(name, 'the name of an entry')
-    return { kind, name, ident, ordinal: this.journal.claim(kind, name, ident), params }
+    const scope = this.scope()
+    return { kind, name, ident, ordinal: this.journal.claim(kind, name, ident, scope?.place), params, scope }
   }
 
   find(entry: EntryDescription): CallRecord | undefined {
@@ -137,13 +159,15 @@ export class RunCore {
   entryOf(entry: EntryDescription, dueInMs?: number, onInterrupt: OnInterrupt = 'fail'): NewCall {
     this.journaled = true
     const { at } = this.host.moment()
+    const { scope, ...described } = entry
     return {
-      ...entry,
+      ...described,
       ...this.ref,
       id: this.host.nextId('call'),
       attempt: this.attempt,
       status: 'pending',
       onInterrupt,
+      parentId: scope?.callId ?? null,
       details: null,
       result: null,
       error: null,

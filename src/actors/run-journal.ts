@@ -1,61 +1,262 @@
-// What earlier runs of a task recorded, found by kind, name and params (or key), n-th among equals; never by position alone.
-import type { CallKind, CallRecord } from '../entities/call.ts'
+// What earlier runs of a task recorded, found by kind, name and params (or key), n-th among equals; never by position alone. It
+// also knows what has not been asked for again: completed work that a new call must not repeat in silence.
+import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
+import { callKeyOf } from '../entities/conversation.ts'
 import type { MessageRecord } from '../entities/message.ts'
+import { holdsBack, isAnotherWay, isExcusedBy } from '../machines/divergence.ts'
+
+/** An entry that has not been asked for. */
+interface Unasked {
+  entry: CallRecord
+  /** It counts for the divergence guard. */
+  holds: boolean
+}
 
 export class RunJournal {
+  readonly #attempt: number
   readonly #entries = new Map<string, CallRecord>()
   readonly #messages = new Map<string, string>()
-  readonly #asked = new Map<string, number>()
-  readonly #unasked = new Map<string, CallRecord>()
+  readonly #claims = new Map<string, Claims>()
+  readonly #unasked = new Map<string, Unasked>()
+  /** Completed entries that no longer hold calls back: the run takes another way than an earlier attempt did. */
+  readonly #excused = new Map<string, Unasked>()
+  #excusedBy: CallRecord | undefined
+  /** The first failure at a place that has had several tries. */
+  readonly #failures = new Map<string, CallRecord>()
+  /** The places of the calls that entries were made inside of, by their ids; and the places of these entries. */
+  readonly #parents = new Map<string, string>()
+  readonly #inside = new Map<string, string[]>()
+  /** Calls whose recorded outcome was given: what is inside of them is not asked for. */
+  readonly #replayed = new Set<string>()
+  /** Calls that are made again now, and those that were in this run. */
+  readonly #open = new Set<string>()
+  readonly #made = new Set<string>()
+  /** Told when fewer entries hold calls back. */
+  onFewer: () => void = () => {}
 
   /** `attempt` is the present one: what it recorded and the run does not ask for again has diverged. */
   constructor(entries: readonly CallRecord[] = [], messages: readonly MessageRecord[] = [], attempt = 0) {
+    this.#attempt = attempt
+    const parents = new Set(entries.map((entry) => entry.parentId))
+    const remade = new Set<CallRecord>()
     for (const entry of entries) {
-      const place = placeOf(entry.kind, entry.name, entry.ident, entry.ordinal)
+      const place = placeOf(entry)
+      const earlier = this.#entries.get(place)
+      if (earlier !== undefined && isAnotherWay(earlier, entry)) {
+        if (!this.#failures.has(place)) this.#failures.set(place, earlier)
+        if (entry.attempt === attempt) remade.add(earlier)
+      }
       // Later rows of one place are newer tries of it; the list is in the order of their making.
       this.#entries.set(place, entry)
-      if (entry.attempt === attempt) this.#unasked.set(place, entry)
+      if (parents.has(entry.id)) this.#parents.set(entry.id, place)
     }
+    const byModels = new Set<string>()
     for (const message of messages) {
       if (message.ident !== null)
-        this.#messages.set(placeOf('message', message.role, message.ident, message.ordinal), message.id)
+        this.#messages.set(
+          placeOf({ ...message, kind: 'message', name: message.role, ident: message.ident }),
+          message.id,
+        )
+      for (const index of (message.step?.calls ?? []).keys()) byModels.add(identOf(callKeyOf(message.id, index), null))
     }
+    for (const [place, entry] of this.#entries) {
+      const scope = this.#scopeOf(entry)
+      if (scope !== undefined) this.#insideOf(scope).push(place)
+      this.#claimsOf(entry.kind, entry.name, entry.ident).record(entry)
+      const holds = holdsBack(entry) && !byModels.has(entry.ident)
+      if (entry.kind !== 'value' && (holds || entry.attempt === attempt)) this.#unasked.set(place, { entry, holds })
+    }
+    for (const claims of this.#claims.values()) claims.sort()
+    for (const earlier of remade) this.remade(earlier)
   }
 
-  /** Claims the next ordinal of an identity. Synchronous, so that the order of asking decides and not that of finishing. */
-  claim(kind: CallKind | 'message', name: string, ident: string): number {
-    const identity = `${kind}\n${name}\n${ident}`
-    const ordinal = this.#asked.get(identity) ?? 0
-    this.#asked.set(identity, ordinal + 1)
-    return ordinal
+  /**
+   * Claims the next ordinal of an identity. Synchronous, so that the order of asking decides and not that of finishing. What was
+   * recorded inside the same call (`scope`, its place; undefined for the executor itself) goes before what was recorded elsewhere.
+   */
+  claim(kind: CallKind, name: string, ident: string, scope?: string): number {
+    const claims = this.#claimsOf(kind, name, ident)
+    return (
+      claims.take((entry) => this.#scopeOf(entry) === scope) ??
+      claims.take((entry) => !this.#isShut(entry)) ??
+      claims.next()
+    )
+  }
+
+  claimMessage(role: string, ident: string): number {
+    return this.#claimsOf('message', role, ident).next()
   }
 
   /** What this run has recorded ahead of its being asked for. */
   remember(entry: CallRecord): void {
-    this.#entries.set(placeOf(entry.kind, entry.name, entry.ident, entry.ordinal), entry)
+    this.#entries.set(placeOf(entry), entry)
   }
 
-  /** The run goes on from the ledger itself: nothing of it counts as diverged. */
+  /** The run goes on from the ledger itself: nothing of its own counts as diverged. What is inside calls belongs to these. */
   takeAll(): void {
-    this.#unasked.clear()
+    for (const [place, { entry }] of this.#unasked) if (entry.parentId === null) this.#unasked.delete(place)
+    this.onFewer()
   }
 
   find(kind: CallKind, name: string, ident: string, ordinal: number): CallRecord | undefined {
-    const place = placeOf(kind, name, ident, ordinal)
-    this.#unasked.delete(place)
+    const place = placeOf({ kind, name, ident, ordinal })
+    this.#excused.delete(place)
+    if (this.#unasked.delete(place)) this.onFewer()
     return this.#entries.get(place)
   }
 
   findMessage(role: string, ident: string, ordinal: number): string | undefined {
-    return this.#messages.get(placeOf('message', role, ident, ordinal))
+    return this.#messages.get(placeOf({ kind: 'message', name: role, ident, ordinal }))
+  }
+
+  // ── what has not been asked for ──
+
+  /** Completed entries have not been asked for, and hold new calls back. */
+  get isStanding(): boolean {
+    for (const each of this.#unasked.values()) if (this.#counts(each)) return true
+    return false
+  }
+
+  /** These entries, in the order of the journal. */
+  get standing(): CallRecord[] {
+    return [...this.#unasked.values()].filter((each) => this.#counts(each)).map(({ entry }) => entry)
+  }
+
+  /** Those that hold nothing back any more, because a call that failed before has been made again. */
+  get excused(): CallRecord[] {
+    return [...this.#excused.values()].filter((each) => this.#counts(each)).map(({ entry }) => entry)
+  }
+
+  /** Completed calls equal to this one, inside calls that are not made again. */
+  equalsInside(kind: CallKind, name: string, ident: string): CallRecord[] {
+    return this.#claimsOf(kind, name, ident).unclaimed.filter((entry) => holdsBack(entry) && this.#isShut(entry))
+  }
+
+  /** The recorded outcome of a call was given: its function is not executed again. */
+  replayed(entry: CallRecord): void {
+    const place = placeOf(entry)
+    this.#replayed.add(place)
+    this.#forgetInside(place)
+  }
+
+  /** The function of a call is executed from now on: what was recorded inside of it is to be asked for again. */
+  opened(place: string): void {
+    this.#open.add(place)
+    this.#made.add(place)
+  }
+
+  closed(place: string): void {
+    this.#open.delete(place)
+    this.onFewer()
+  }
+
+  /** An entry that failed before is made again. What counts is its first failure: later attempts may have gone around it as well. */
+  remade(entry: CallRecord): void {
+    const failed = this.#failures.get(placeOf(entry)) ?? entry
+    const before = this.#excusedBy
+    if (before !== undefined && before.seq <= failed.seq && before.updatedAt <= failed.updatedAt) return
+    this.#excusedBy = failed
+    for (const [place, each] of this.#unasked) {
+      if (!each.holds || !isExcusedBy(failed, each.entry, this.#attempt)) continue
+      this.#unasked.delete(place)
+      this.#excused.set(place, each)
+    }
+    this.onFewer()
   }
 
   /** Entries of this attempt that the run has not asked for, for people. */
   get diverged(): string[] {
-    return [...this.#unasked.values()].map((entry) => `${entry.kind} ${entry.name}`)
+    return [...this.#unasked.values()]
+      .filter(({ entry }) => entry.attempt === this.#attempt && this.#isWithin(entry, this.#made))
+      .map(({ entry }) => `${entry.kind} ${entry.name}`)
+  }
+
+  // ── inside ──
+
+  #counts({ entry, holds }: Unasked): boolean {
+    return holds && this.#isWithin(entry, this.#open)
+  }
+
+  #forgetInside(place: string): void {
+    for (const inner of this.#inside.get(place) ?? []) {
+      this.#unasked.delete(inner)
+      this.#excused.delete(inner)
+      this.#forgetInside(inner)
+    }
+  }
+
+  /** Made by the executor itself, or inside one of these calls. */
+  #isWithin(entry: CallRecord, calls: ReadonlySet<string>): boolean {
+    const scope = this.#scopeOf(entry)
+    return scope === undefined || calls.has(scope)
+  }
+
+  #scopeOf(entry: CallRecord): string | undefined {
+    return entry.parentId === null ? undefined : this.#parents.get(entry.parentId)
+  }
+
+  /** It was made inside a call whose outcome has been given: the run does not get there again. */
+  #isShut(entry: CallRecord): boolean {
+    const scope = this.#scopeOf(entry)
+    if (scope === undefined) return false
+    return this.#replayed.has(scope) || this.#isShut(this.#entries.get(scope) as CallRecord)
+  }
+
+  #insideOf(scope: string): string[] {
+    let inside = this.#inside.get(scope)
+    if (inside === undefined) {
+      inside = []
+      this.#inside.set(scope, inside)
+    }
+    return inside
+  }
+
+  #claimsOf(kind: string, name: string, ident: string): Claims {
+    const identity = `${kind}\n${name}\n${ident}`
+    let claims = this.#claims.get(identity)
+    if (claims === undefined) {
+      claims = new Claims()
+      this.#claims.set(identity, claims)
+    }
+    return claims
   }
 }
 
-function placeOf(kind: string, name: string, ident: string, ordinal: number): string {
+/** The ordinals of one identity: those of the journal, and those that this run has been given. */
+class Claims {
+  readonly #unclaimed: CallRecord[] = []
+  #next = 0
+
+  get unclaimed(): readonly CallRecord[] {
+    return this.#unclaimed
+  }
+
+  record(entry: CallRecord): void {
+    this.#unclaimed.push(entry)
+    this.#next = Math.max(this.#next, entry.ordinal + 1)
+  }
+
+  sort(): void {
+    this.#unclaimed.sort((one, other) => one.ordinal - other.ordinal)
+  }
+
+  /** The first recorded ordinal that suits and has not been claimed. */
+  take(suits: (entry: CallRecord) => boolean): number | undefined {
+    const index = this.#unclaimed.findIndex(suits)
+    return index < 0 ? undefined : (this.#unclaimed.splice(index, 1)[0] as CallRecord).ordinal
+  }
+
+  next(): number {
+    return this.#next++
+  }
+}
+
+/** Where an entry stands in the journal. */
+export function placeOf({
+  kind,
+  name,
+  ident,
+  ordinal,
+}: Pick<CallRecord, 'name' | 'ident' | 'ordinal'> & { kind: string }): string {
   return `${kind}\n${name}\n${ident}\n${ordinal}`
 }

@@ -43,7 +43,7 @@ async function append(
   ident: string,
   text: () => string | Promise<string>,
 ): Promise<string> {
-  const ordinal = journal.claim('message', role, ident)
+  const ordinal = journal.claimMessage(role, ident)
   const found = journal.findMessage(role, ident, ordinal)
   if (found !== undefined) return found
   await store({ id, role, content: checkText(await text(), 'the message'), ident, ordinal })

@@ -101,7 +101,11 @@ export class RunSlot {
     this.end()
     await Promise.race([live.callsSettled(), this.#givenUp.promise])
     await Promise.race([live.processesEnded(), aborted(this.#host.stopped)])
-    await this.#write('close run', ({ moment }) => closeRun(live.ref, moment()), () => true)
+    await this.#write(
+      'close run',
+      ({ moment }) => closeRun(live.ref, moment()),
+      () => true,
+    )
   }
 
   /** A ledger that refuses is asked again, because until then the task belongs to the run. Undefined when it is too late for that. */

@@ -28,6 +28,7 @@ export class RunWaits {
     this.#core = core
     this.#output = output
     core.onIdle = () => this.#checkQuiet()
+    core.isWaiting = () => this.#open.size > 0
   }
 
   /** The run has ended: whoever waits is told by the run itself. */
@@ -71,6 +72,7 @@ export class RunWaits {
       case 'ask':
       case 'begin':
     }
+    if (found !== undefined) this.#core.journal.remade(found)
     const record = this.#core.entryOf(entry, dueInMs)
     // Registered first: what it waits for may end in the very commit that records it.
     const over = this.#register(record.id, entry.kind)

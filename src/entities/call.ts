@@ -1,5 +1,5 @@
-// The journal: everything a run asked for and what came of it. Calls are what people list; questions, waits, sleeps and
-// spawned children are entries of the same journal, because they are found again by the same identity.
+// The journal: everything a run asked for and what came of it. Calls are what people list; questions, waits, sleeps, spawned
+// children and values are entries of the same journal, because they are found again by the same identity.
 import { hash } from 'node:crypto'
 import type { StoredError } from '../errors.ts'
 import { canonicalJson, checkText } from '../json.ts'
@@ -8,7 +8,7 @@ import type { OnInterrupt } from './task.ts'
 export const callStatuses = ['pending', 'in_progress', 'completed', 'failed'] as const
 export type CallStatus = (typeof callStatuses)[number]
 
-export const callKinds = ['call', 'ask', 'wait', 'sleep', 'spawn'] as const
+export const callKinds = ['call', 'ask', 'wait', 'sleep', 'spawn', 'value'] as const
 export type CallKind = (typeof callKinds)[number]
 
 /** An entry of the journal. Times are epoch milliseconds. */
@@ -28,6 +28,8 @@ export interface CallRecord {
   params: unknown
   status: CallStatus
   onInterrupt: OnInterrupt
+  /** The call whose function made it; null for an entry of the executor itself, and for what was made before this was recorded. */
+  parentId: string | null
   /** What the call noted about itself while in progress (a process group, say); null when nothing. */
   details: unknown
   /** Null until completed. */
@@ -44,10 +46,10 @@ export interface CallRecord {
 }
 
 /** A journaled call as `engine.calls` lists it. */
-export type Call = Omit<CallRecord, 'ident' | 'ordinal' | 'kind'>
+export type Call = Omit<CallRecord, 'ident' | 'ordinal' | 'kind' | 'parentId'>
 
 export function toCall(record: CallRecord): Call {
-  const { ident: _ident, ordinal: _ordinal, kind: _kind, ...call } = record
+  const { ident: _ident, ordinal: _ordinal, kind: _kind, parentId: _parent, ...call } = record
   return call
 }
 

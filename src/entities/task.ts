@@ -87,6 +87,8 @@ export interface TaskPolicy {
   team?: TeamPlace
   /** Told to its agent in place of the agent's own instructions. */
   systemPrompt?: string
+  /** Said when it was retried by hand: new calls are made although recorded ones have not been asked for again. */
+  divergence?: 'allow'
 }
 
 /**

@@ -89,6 +89,7 @@ export interface CallTableRow {
   params: string
   status: string
   on_interrupt: string
+  parent_id: string | null
   details: string
   result: string
   error: string | null

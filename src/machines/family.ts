@@ -122,6 +122,8 @@ export interface FailedAttempt {
  */
 export function retryDelay(policy: RetryPolicy, failed: FailedAttempt, chance: number): number | undefined {
   if (failed.final || failed.attempt >= policy.maxAttempts) return undefined
+  // The code or its params have changed: trying again changes neither.
+  if (failed.code === 'CALL_DIVERGED') return undefined
   if (policy.on.length > 0 && !policy.on.includes(failed.code)) return undefined
   if (failed.retryAfterMs !== undefined && failed.retryAfterMs >= 0) return failed.retryAfterMs
   const grown =

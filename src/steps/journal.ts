@@ -5,6 +5,7 @@ import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError, type StoredError } from '../errors.ts'
 import type { NewCall, NewMessage, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { divergenceTold } from '../machines/divergence.ts'
 import { announceEnd, announceStart } from './announcements.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { observeAnswer, observeCall } from './observe-work.ts'
@@ -31,8 +32,16 @@ export function* loadLive(tx: Reads, ref: RunRef): Op<TaskRecord> {
   return task
 }
 
-/** Records an entry before it acts. An announced call is told of in the conversation, for people. */
-export function beginEntry(entry: NewCall, moment: Moment, announced = false): Step<TaskRecord, TaskRecord, void> {
+/**
+ * Records an entry before it acts. An announced call is told of in the conversation, for people. `left`: completed entries that
+ * the run has not asked for again.
+ */
+export function beginEntry(
+  entry: NewCall,
+  moment: Moment,
+  announced = false,
+  left: readonly CallRecord[] = [],
+): Step<TaskRecord, TaskRecord, void> {
   return {
     name: `begin ${entry.kind}`,
     load: (tx) => loadLive(tx, entry),
@@ -40,8 +49,33 @@ export function beginEntry(entry: NewCall, moment: Moment, announced = false): S
     *write(tx, task): Op<void> {
       const startMessageId = announced ? yield* announceStart(tx, task, entry, moment) : null
       yield* tx.call.insert({ ...entry, startMessageId })
+      yield* publishDivergence(tx, task, entry, left, moment)
       // A question is published when the run has ended for it (suspend.ts): before that nobody could answer it.
       if (entry.kind === 'call') yield* publishStart(tx, task, entry, moment)
+    },
+  }
+}
+
+/** Tells of a new entry that was made although completed work of the journal had not been asked for again. */
+export function* publishDivergence(
+  tx: Tx,
+  task: TaskRecord,
+  entry: NewCall,
+  left: readonly CallRecord[],
+  moment: Moment,
+): Op<void> {
+  if (left.length === 0) return
+  yield* tx.event.append(eventOf(moment, 'task.diverged', task, { run: task.run, ...divergenceTold(entry, left) }))
+}
+
+/** Records a value that a run has drawn: known at once, and the same in every later run. */
+export function recordValue(entry: NewCall, value: unknown): Step<TaskRecord, TaskRecord, void> {
+  return {
+    name: 'record value',
+    load: (tx) => loadLive(tx, entry),
+    judge: (task) => task,
+    *write(tx): Op<void> {
+      yield* tx.call.insert({ ...entry, status: 'completed', result: value })
     },
   }
 }

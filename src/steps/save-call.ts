@@ -171,6 +171,7 @@ function rowOf({ call, at }: SaveCallRequest): NewCall {
     ident: `ledger:${call.id}`,
     ordinal: 0,
     onInterrupt: 'fail',
+    parentId: null,
     dueAt: null,
     updatedAt: at,
   }

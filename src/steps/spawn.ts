@@ -1,8 +1,9 @@
 // Spawning: children and the journal entry that finds them again, in one transaction.
+import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { AnyStep, NewCall, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { type CreateRequest, create } from './create.ts'
-import { loadLive } from './journal.ts'
+import { loadLive, publishDivergence } from './journal.ts'
 import { retry } from './verbs.ts'
 
 interface Loaded {
@@ -20,11 +21,13 @@ interface Verdict {
 /**
  * Creates the trees below the running task and records their roots as the entry's result. `earlier` are the roots that an
  * earlier attempt made of the same trees: they stay, but a failed one gets a new attempt too, and a canceled one is made anew.
+ * `left`: completed entries that the run has not asked for again.
  */
 export function spawn(
   entry: NewCall,
   request: CreateRequest,
   earlier: readonly string[] = [],
+  left: readonly CallRecord[] = [],
 ): Step<Loaded, Verdict, TaskRecord[]> {
   return {
     name: 'spawn',
@@ -48,6 +51,8 @@ export function spawn(
       for (const { step, decision } of parts) made = (yield* step.write(tx, decision)) as TaskRecord[]
       const roots = yield* inOrder(tx, kept, made)
       yield* tx.call.insert({ ...entry, status: 'completed', result: roots.map((root) => root.id) })
+      const parent = (yield* tx.task.get(entry.taskId)) as TaskRecord
+      yield* publishDivergence(tx, parent, entry, left, request)
       return roots
     },
   }

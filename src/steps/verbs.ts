@@ -1,7 +1,7 @@
 // The verbs of a task: start, pause, resume, complete, fail, retry, answer. Each is one edge of the table, or is refused.
 import type { CallRecord } from '../entities/call.ts'
 import type { QuestionParams } from '../entities/question.ts'
-import type { TaskRecord } from '../entities/task.ts'
+import type { TaskPolicy, TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
@@ -208,18 +208,22 @@ export function fail(
   }
 }
 
-/** FAILED → SUBMITTED. A group tries its failed children again. */
-export function retry(id: string, moment: Moment): Step<TaskRecord, TaskRecord, void> {
+/** FAILED → SUBMITTED. A group tries its failed children again. `divergence` holds until the next retry by hand. */
+export function retry(
+  id: string,
+  moment: Moment,
+  divergence?: TaskPolicy['divergence'],
+): Step<TaskRecord, TaskRecord, void> {
   return {
     name: 'retry',
     load: (tx) => loadTask(tx, id),
-    judge: (task) => retried(task, moment),
+    judge: (task) => retried(task, moment, divergence),
     *write(tx, task): Op<void> {
       yield* writeRetried(tx, task, moment)
       yield* reviveGroupsAbove(tx, task, moment)
       if (!task.group) return yield* settleBlockers(tx, id, moment)
       const failed = (yield* tx.task.subtree(id)).filter((child) => child.status === 'failed')
-      for (const child of failed) yield* writeRetried(tx, retried(child, moment), moment)
+      for (const child of failed) yield* writeRetried(tx, retried(child, moment, divergence), moment)
       // Only now that all are open: one that failed with them is tried again before those that come after it.
       for (const { id } of [task, ...failed]) yield* settleBlockers(tx, id, moment)
       // With nothing left to try (its children were canceled) it ends again at once.
@@ -228,7 +232,8 @@ export function retry(id: string, moment: Moment): Step<TaskRecord, TaskRecord, 
   }
 }
 
-function retried(task: TaskRecord, moment: Moment): TaskRecord {
+function retried(task: TaskRecord, moment: Moment, divergence: TaskPolicy['divergence']): TaskRecord {
+  const { divergence: _earlier, ...policy } = task.policy
   return moved(task, 'retry', moment.at, {
     attempt: task.attempt + 1,
     error: null,
@@ -237,6 +242,7 @@ function retried(task: TaskRecord, moment: Moment): TaskRecord {
     crashes: 0,
     held: false,
     notBefore: null,
+    policy: divergence === undefined ? policy : { ...policy, divergence },
     // A new attempt is anybody's.
     owner: null,
     leaseMs: null,
@@ -245,6 +251,8 @@ function retried(task: TaskRecord, moment: Moment): TaskRecord {
 }
 
 function* writeRetried(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
+  // Readiness rests on columns of both statements, so it is told by the second alone.
+  yield* tx.task.saveDefinition({ ...task, ready: false, claimable: false })
   yield* tx.task.save(task)
   yield* tx.dependency.reopenWaits(task.id)
   yield* tx.event.append(
@@ -252,6 +260,7 @@ function* writeRetried(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
       from: 'failed',
       attempt: task.attempt,
       by: 'verb',
+      ...(task.policy.divergence === undefined ? {} : { divergence: task.policy.divergence }),
     }),
   )
 }

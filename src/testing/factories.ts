@@ -92,6 +92,7 @@ export function callRow(call: Partial<NewCall> & { id: string; taskId: string })
     params: null,
     status: 'in_progress',
     onInterrupt: 'fail',
+    parentId: null,
     details: null,
     result: null,
     error: null,

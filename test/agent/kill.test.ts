@@ -116,7 +116,8 @@ describe('An agent that is killed', () => {
   it('the harness catches a recovery that overlooks the calls in progress', async () => {
     const careless = (inner: Ledger): Ledger => ({
       ...delegated(inner),
-      step: <L, D, R>(step: Step<L, D, R>) => inner.step(step.name === 'close runs of a lost engine' ? overlookingCalls(step) : step),
+      step: <L, D, R>(step: Step<L, D, R>) =>
+        inner.step(step.name === 'close runs of a lost engine' ? overlookingCalls(step) : step),
     })
     const found: string[] = []
     const deaths = [9, 10, 11].map((step): Death => ({ step, when: 'before' }))

@@ -79,9 +79,9 @@ export function crashExecutors({ effects, tell = () => {}, go, executeFirst = fa
       const child = await run.spawn({ name: 'by hand', executor: 'leaf', autoStart: false, key: 'by hand' })
       return run.wait(child)
     },
-    /** Twenty documents, five at once, two calls each, in an order that is another in each run. */
+    /** Documents, so many at once, two calls each, in an order that is another in each run. */
     documents: async (task: ExecutorTask, run: Run) => {
-      const { count } = task.input as { count: number }
+      const { count, atOnce } = task.input as { count: number; atOnce: number }
       const names = Array.from({ length: count }, (_, index) => `doc${(index * 7 + run.number * 3) % count}`)
       const results: Record<string, unknown> = {}
       const worker = async () => {
@@ -97,7 +97,7 @@ export function crashExecutors({ effects, tell = () => {}, go, executeFirst = fa
           results[document] = await call('sum', { text }, () => `sum of ${text}`)
         }
       }
-      await Promise.all(Array.from({ length: 5 }, worker))
+      await Promise.all(Array.from({ length: atOnce }, worker))
       return results
     },
     throws: async () => {

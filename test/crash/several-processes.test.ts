@@ -145,7 +145,7 @@ it('Two engines that are killed in turn at random moments lose nothing, do nothi
   const create = Array.from({ length: 40 }, (_, index) => ({
     executor: ['story', 'leaf', 'documents'][index % 3],
     key: `task ${index}`,
-    input: { count: 5 },
+    input: { count: 5, atOnce: 5 },
   }))
   const start = () =>
     startEngine(place, { create, leave: 'settled', maxConcurrent: 3, onInterrupt: 'rerun', follow: true })

@@ -76,6 +76,7 @@ const call: CallRecord = {
   params: null,
   status: 'pending',
   onInterrupt: 'fail',
+  parentId: null,
   details: null,
   result: null,
   error: null,
@@ -104,7 +105,7 @@ describe('an entry of the journal', () => {
   })
 
   it('is listed as a call without how it is found', () => {
-    const { kind: _kind, ident: _ident, ordinal: _ordinal, ...shown } = call
+    const { kind: _kind, ident: _ident, ordinal: _ordinal, parentId: _parent, ...shown } = call
     expect(toCall(call)).toEqual(shown)
   })
 

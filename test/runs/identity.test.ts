@@ -15,7 +15,7 @@ describe('a call of an earlier run', () => {
   it('is found by its name and params, whatever comes before it', async () => {
     const { made, mark } = marks()
     const world = await createWorld(async (_task, run) => {
-      const order = run.number === 1 ? ['a', 'b', 'c'] : ['c', 'extra', 'b', 'a']
+      const order = run.number === 1 ? ['a', 'b', 'c'] : ['c', 'b', 'a', 'extra']
       const results: Record<string, unknown> = {}
       for (const name of order) {
         results[name] = await run.call('read', { name }, (params) => {
@@ -31,9 +31,9 @@ describe('a call of an earlier run', () => {
     await world.engine.answer(task, true)
     expect(await world.engine.result(task)).toEqual({
       c: 'text of c',
-      extra: 'text of extra',
       b: 'text of b',
       a: 'text of a',
+      extra: 'text of extra',
     })
     expect(made).toEqual(['a', 'b', 'c', 'extra'])
   })
@@ -88,12 +88,13 @@ describe('a call of an earlier run', () => {
     const world = await createWorld(async (_task, run) => {
       await run.call('post', { at: run.number }, () => mark('keyed'), { key: 'first' })
       await run.call('post', { at: 0 }, () => mark('by params'))
-      await run.call('post', { at: 0 }, () => mark('other key'), { key: `p:${run.number}` })
+      await run.call('post', { at: 0 }, () => mark('other key'), { key: `p:${run.number}`, divergence: 'allow' })
       if (run.number === 1) await run.sleep(30)
     })
     const task = await world.engine.create({ executor: 'work' })
     await world.engine.result(task)
     expect(made).toEqual(['keyed', 'by params', 'other key', 'other key'])
+    expect((await world.told(task.id, 'task.diverged')).data).toMatchObject({ call: 'post', entries: ['call post'] })
   })
 
   it('is found when several were in flight at once and ended in another order than they were asked in', async () => {
@@ -207,6 +208,7 @@ it('A journal that matched by position would be caught: the planted fault hands 
         name: 'read',
         ident: `p:{"name":"${name}"}`,
         ordinal: 0,
+        parentId: null,
         attempt: 1,
         seq: ordinal,
         result: name,

@@ -1,6 +1,7 @@
 // task:retry: tries a failed task again.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { retryOptionsSchema } from '../../options.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { refOf, standingOf, standingSchema, verbShape } from './task-input.ts'
 
@@ -9,9 +10,17 @@ export function taskRetry(host: AbilityHost) {
     id: 'task:retry',
     access: 'control',
     description: 'Gives a failed task a new attempt; what was completed before is not done again.',
-    input: z.strictObject(verbShape),
+    input: z.strictObject({
+      ...verbShape,
+      divergence: retryOptionsSchema.shape.divergence.describe(
+        'allow: the attempt may make calls that are not recorded although completed ones are not asked for again.',
+      ),
+    }),
     output: standingSchema,
     scope: ({ taskId }) => [taskId],
-    handle: async (input, { caller }) => standingOf(await (await host.engineFor(caller)).retry(refOf(input))),
+    handle: async ({ divergence, ...task }, { caller }) => {
+      const engine = await host.engineFor(caller)
+      return standingOf(await engine.retry(refOf(task), divergence === undefined ? {} : { divergence }))
+    },
   })
 }

@@ -61,6 +61,8 @@ export function agent<R extends z.ZodType = z.ZodString>(
     timeoutMs: checked.timeoutMs,
     concurrency: checked.concurrency,
     onInterrupt: checked.onInterrupt,
+    divergence: undefined,
+    divergenceWaitMs: undefined,
     agent: { instructions: checked.instructions, abilities: checked.abilities, model: checked.model },
     run: (task, run) => converse(task, run, agentRunOf(run), checked),
   })

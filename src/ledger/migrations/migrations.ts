@@ -7,9 +7,17 @@ import { ownersAndPolicies } from './0002-owners-and-policies.ts'
 import { conversations } from './0003-conversations.ts'
 import { boards } from './0004-boards.ts'
 import { memory } from './0005-memory.ts'
+import { valuesAndSuspects } from './0006-values-and-suspects.ts'
 import type { Migration, Spelling } from './migration.ts'
 
-export const migrations: readonly Migration[] = [firstLedger, ownersAndPolicies, conversations, boards, memory]
+export const migrations: readonly Migration[] = [
+  firstLedger,
+  ownersAndPolicies,
+  conversations,
+  boards,
+  memory,
+  valuesAndSuspects,
+]
 
 export const ledgerVersion = migrations.length
 

@@ -22,6 +22,7 @@ export const toCallRecord = (stored: Row): CallRecord => ({
   params: fromJson(stored.params),
   status: stored.status as CallStatus,
   onInterrupt: stored.on_interrupt as OnInterrupt,
+  parentId: stored.parent_id,
   details: fromJson(stored.details),
   result: fromJson(stored.result),
   error: stored.error === null ? null : fromJson(stored.error),
@@ -80,6 +81,7 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
       params: hole('params'),
       status: hole('status'),
       on_interrupt: hole('on_interrupt'),
+      parent_id: hole('parent'),
       details: hole('details'),
       result: hole('result'),
       error: hole('error'),
@@ -151,6 +153,7 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
         ordinal: call.ordinal,
         params: json(call.params),
         on_interrupt: call.onInterrupt,
+        parent: call.parentId,
         created: call.createdAt,
         ...outcomeOf(call),
       })

@@ -53,6 +53,7 @@ const codeOf: Readonly<Record<ErrorCode, 1 | 2>> = {
   INVALID_RESULT: exitCodes.failed,
   CALL_FAILED: exitCodes.failed,
   CALL_INTERRUPTED: exitCodes.failed,
+  CALL_DIVERGED: exitCodes.failed,
   TASK_FAILED: exitCodes.failed,
   TASK_CANCELED: exitCodes.failed,
   TIMEOUT: exitCodes.failed,

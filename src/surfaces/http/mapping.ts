@@ -62,6 +62,7 @@ export const statusOfCode: Readonly<Record<ErrorCode | HttpCode, number>> = {
   EXECUTION_ERROR: 500,
   CALL_FAILED: 500,
   CALL_INTERRUPTED: 500,
+  CALL_DIVERGED: 500,
   OUTCOME_UNKNOWN: 500,
   INTERNAL_ERROR: 500,
   UNSUPPORTED_RUNTIME: 500,

@@ -1,0 +1,161 @@
+// The divergence guard of a live run (machines/divergence.ts has its verdicts). A call that the journal does not know is held back
+// while completed work stands unasked. It is not in flight meanwhile: the run can be suspended, paused or closed under it.
+import type { Clock } from '../clock.ts'
+import type { CallKind, CallRecord } from '../entities/call.ts'
+import type { OnInterrupt } from '../entities/task.ts'
+import type { ErrandError } from '../errors.ts'
+import {
+  callDiverged,
+  type Divergence,
+  defaultDivergenceWaitMs,
+  divergenceTicks,
+  quietTicksAfter,
+  verdictOn,
+} from '../machines/divergence.ts'
+import type { RunRef } from '../steps/journal.ts'
+import type { CallScope } from './call-scope.ts'
+import type { RunJournal } from './run-journal.ts'
+
+/** What the guard sees of its run. */
+interface GuardedRun {
+  readonly ref: RunRef
+  readonly host: { readonly clock: Clock }
+  readonly journal: RunJournal
+  readonly ended: ErrandError | undefined
+  /** How much of it is in flight; calls that are held back are not. */
+  readonly inFlight: number
+  isWaiting(): boolean
+}
+
+/** An entry that the journal does not know. */
+interface NewEntry {
+  kind: CallKind
+  name: string
+  ident: string
+  params: unknown
+  scope: CallScope | null
+}
+
+/** What the executor and the task say. */
+export interface DivergenceOptions {
+  divergence?: Divergence | undefined
+  divergenceWaitMs?: number | undefined
+}
+
+interface HeldCall {
+  entry: NewEntry
+  release(): void
+  reject(reason: ErrandError): void
+}
+
+export class DivergenceGuard {
+  readonly #run: GuardedRun
+  readonly #allowed: Divergence | undefined
+  readonly #tickMs: number
+  readonly #held = new Set<HeldCall>()
+  #timer: unknown
+  #quietTicks = 0
+  #asked = false
+  #busy = false
+
+  constructor(run: GuardedRun, { divergence, divergenceWaitMs = defaultDivergenceWaitMs }: DivergenceOptions) {
+    this.#run = run
+    this.#allowed = divergence
+    this.#tickMs = divergenceWaitMs / divergenceTicks
+  }
+
+  /**
+   * Resolves when a call or a spawn that the journal does not know may be made, to what an event has to tell: the entries that it
+   * leaves behind unasked. @throws ErrandError CALL_DIVERGED, RUN_ENDED
+   */
+  async pass(
+    entry: NewEntry,
+    onInterrupt: OnInterrupt,
+    divergence: Divergence | undefined = this.#allowed,
+  ): Promise<CallRecord[]> {
+    for (;;) {
+      const { journal } = this.#run
+      const left = [...journal.excused, ...journal.equalsInside(entry.kind, entry.name, entry.ident)]
+      const { isStanding: standing } = journal
+      switch (verdictOn({ known: false, onInterrupt, divergence, standing, excused: left.length > 0 })) {
+        case 'make':
+          return []
+        case 'report':
+          return [...journal.standing, ...left]
+        case 'hold':
+          await this.#hold(entry)
+      }
+    }
+  }
+
+  /** The run asks for something. */
+  asked(): void {
+    this.#asked = true
+  }
+
+  /** Something of the run was in flight until now. */
+  settled(): void {
+    this.#busy = true
+  }
+
+  /** Fewer entries stand unasked: what was held back for them may be made. */
+  look(): void {
+    if (this.#held.size === 0 || this.#run.journal.isStanding) return
+    for (const held of this.#take()) held.release()
+  }
+
+  /** The run has ended. */
+  end(reason: ErrandError): void {
+    for (const held of this.#take()) held.reject(reason)
+  }
+
+  #hold(entry: NewEntry): Promise<void> {
+    return new Promise<void>((release, reject) => {
+      const { ended } = this.#run
+      if (ended) return reject(ended)
+      this.#held.add({ entry, release, reject })
+      if (this.#held.size > 1) return
+      this.#quietTicks = 0
+      this.#asked = false
+      this.#await()
+    })
+  }
+
+  /** All that are held back: none is any more. */
+  #take(): HeldCall[] {
+    const held = [...this.#held]
+    this.#held.clear()
+    this.#run.host.clock.clearTimeout(this.#timer)
+    return held
+  }
+
+  #await(): void {
+    this.#timer = this.#run.host.clock.setTimeout(() => this.#tick(), this.#tickMs)
+  }
+
+  #tick(): void {
+    this.#quietTicks = quietTicksAfter(this.#quietTicks, { asked: this.#asked, busy: this.#busy || this.#isBusy })
+    this.#asked = false
+    this.#busy = false
+    if (this.#quietTicks < divergenceTicks) this.#await()
+    else this.#refuse()
+  }
+
+  #refuse(): void {
+    const { ref, journal } = this.#run
+    const { standing } = journal
+    for (const { entry, reject } of this.#take()) {
+      reject(callDiverged({ ...ref, ...entry, kind: entry.kind as 'call' | 'spawn' }, standing))
+    }
+  }
+
+  /** Work of the run that may lead it to ask for more: not a call that itself waits for one that is held back. */
+  get #isBusy(): boolean {
+    const waiting = new Set<CallScope>()
+    for (const { entry } of this.#held) {
+      for (let scope = entry.scope; scope !== null; scope = scope.parent) if (scope.executing) waiting.add(scope)
+    }
+    // An open wait ends the run as soon as nothing is in flight; a call that waits inside is, and would keep it for ever.
+    return this.#run.inFlight > waiting.size || (waiting.size === 0 && this.#run.isWaiting())
+  }
+}

@@ -1,0 +1,63 @@
+// The children of a live run: created once, with the journal entry that finds them again.
+import type { Task, TaskRecord } from '../entities/task.ts'
+import type { SpawnOptions, SpawnSpec } from '../executor.ts'
+import { fromJson, toJson } from '../json.ts'
+import { isAnotherWay } from '../machines/divergence.ts'
+import { spawnOptionsSchema } from '../options.ts'
+import type { CreateRequest } from '../steps/create.ts'
+import { spawn } from '../steps/spawn.ts'
+import { checkOptions } from './run-arguments.ts'
+import type { EntryDescription, RunCore } from './run-core.ts'
+
+export async function spawnInRun(
+  core: RunCore,
+  specs: SpawnSpec | SpawnSpec[],
+  options: SpawnOptions | undefined,
+): Promise<Task | Task[]> {
+  const { key, divergence } = checkOptions(spawnOptionsSchema, options, 'run.spawn')
+  const list = Array.isArray(specs) ? specs : [specs]
+  const trees = core.host.draft(list, core.taskId)
+  const image = trees.map((tree) =>
+    tree.map(({ id: _id, parentId: _parent, opening: _opening, blockedBy, ...draft }) => ({
+      ...draft,
+      after: blockedBy.length,
+    })),
+  )
+  const entry = core.describe('spawn', 'spawn', fromJson(toJson(image, 'the tasks to spawn')), key)
+  const children = await makeChildren(core, entry, trees, divergence)
+  return Array.isArray(specs) ? children : (children[0] as Task)
+}
+
+async function makeChildren(
+  core: RunCore,
+  entry: EntryDescription,
+  trees: CreateRequest['trees'],
+  divergence: SpawnOptions['divergence'],
+): Promise<Task[]> {
+  const { host } = core
+  const found = core.find(entry)
+  const earlier = found?.status === 'completed' ? (found.result as string[]) : []
+  if (found?.status === 'completed' && found.attempt === core.attempt) return core.busy(() => childrenOf(core, earlier))
+  const left = found === undefined ? await core.divergence.pass(entry, 'fail', divergence) : []
+  return core.busy(async () => {
+    const { treeLimits } = host
+    const request: CreateRequest = { ...host.moment(), trees, treeLimits }
+    const children = await core.step(spawn(core.entryOf(entry), request, earlier, left))
+    // One was canceled, and another was made in its place: what came of the first may have led the earlier attempt elsewhere.
+    const result = children.map((child) => child.id)
+    if (found !== undefined && isAnotherWay(found, { result })) core.journal.remade(found)
+    return host.views(children)
+  })
+}
+
+async function childrenOf(core: RunCore, ids: readonly string[]): Promise<Task[]> {
+  const records = await core.host.read(function* (tx) {
+    const children: TaskRecord[] = []
+    for (const id of ids) {
+      const child = yield* tx.task.get(id)
+      if (child) children.push(child)
+    }
+    return children
+  })
+  return core.host.views(records)
+}

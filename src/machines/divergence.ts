@@ -1,0 +1,230 @@
+// The divergence guard as pure verdicts: may a call that the journal does not know be made while completed work of the journal
+// has not been asked for again, how long is it held back, and how is a refusal explained.
+import { type CallRecord, identOf } from '../entities/call.ts'
+import type { OnInterrupt } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import { canonicalJson } from '../json.ts'
+
+/** What `divergence` may say: a new call is made although recorded work has not been asked for again, and an event tells of it. */
+export type Divergence = 'allow'
+
+/** How long a run may ask for nothing before a call that is held back is refused. */
+export const defaultDivergenceWaitMs = 10_000
+
+/** The quiet time is counted in so many ticks, so that a blocked event loop counts as one of them. */
+export const divergenceTicks = 20
+
+/** Completed work of a run that must not be repeated in silence. Saved calls (run 0) are those of other programs. */
+export function holdsBack(entry: Pick<CallRecord, 'kind' | 'status' | 'onInterrupt' | 'run'>): boolean {
+  return (
+    (entry.kind === 'call' || entry.kind === 'spawn') &&
+    entry.status === 'completed' &&
+    entry.onInterrupt !== 'rerun' &&
+    entry.run > 0
+  )
+}
+
+/** A newer try of an entry: what came of it may lead elsewhere than what came of the earlier one. */
+export function isAnotherWay(
+  earlier: Pick<CallRecord, 'kind' | 'status' | 'result'>,
+  later: Pick<CallRecord, 'result'>,
+): boolean {
+  if (earlier.status !== 'completed') return true
+  // A wait is only made again when one of its tasks had failed, children when one of them was canceled or had failed.
+  return earlier.kind === 'wait' || canonicalJson(earlier.result) !== canonicalJson(later.result)
+}
+
+/** Once `failed` is made again, what earlier attempts recorded after its failure may have been the way around it. */
+export function isExcusedBy(
+  failed: Pick<CallRecord, 'seq' | 'updatedAt'>,
+  entry: Pick<CallRecord, 'seq' | 'createdAt' | 'attempt'>,
+  attempt: number,
+): boolean {
+  return entry.attempt < attempt && entry.seq > failed.seq && entry.createdAt >= failed.updatedAt
+}
+
+export interface NewWork {
+  /** The journal has an entry for it, whatever came of it. */
+  known: boolean
+  onInterrupt: OnInterrupt
+  divergence: Divergence | undefined
+  /** Completed entries have not been asked for again, and hold calls back. */
+  standing: boolean
+  /** Others have not been asked for again: excused, or equal to this one inside a call that is not made again. */
+  excused: boolean
+}
+
+/** `report`: it is made, and an event tells what has not been asked for again. */
+export function verdictOn({ known, onInterrupt, divergence, standing, excused }: NewWork): 'make' | 'hold' | 'report' {
+  if (known || onInterrupt === 'rerun') return 'make'
+  if (standing) return divergence === 'allow' ? 'report' : 'hold'
+  return excused ? 'report' : 'make'
+}
+
+export interface Tick {
+  /** The run has asked for something since the last tick. */
+  asked: boolean
+  /** Something of the run was in flight, or a wait open, since the last tick. */
+  busy: boolean
+}
+
+/** Ticks in which the run has asked for nothing. While something of it is in flight the count stands still. */
+export function quietTicksAfter(quiet: number, { asked, busy }: Tick): number {
+  if (asked) return 0
+  return busy ? quiet : quiet + 1
+}
+
+// ── how a refusal is explained ──
+
+export interface AskedCall {
+  taskId: string
+  run: number
+  kind: 'call' | 'spawn'
+  name: string
+  ident: string
+  params: unknown
+}
+
+type Recorded = Pick<CallRecord, 'id' | 'kind' | 'name' | 'ident' | 'params'>
+
+/** In an error or an event; the rest is counted. */
+const mostNamed = 10
+/** Params may be large and entries many: so many are compared. */
+const mostCompared = 200
+const mostDifferences = 5
+
+/** @returns the refusal of a call that was held back in vain. `unasked` is not empty, and in the order of the journal. */
+export function callDiverged(asked: AskedCall, unasked: readonly Recorded[]): ErrandError {
+  const { taskId, run, kind, name } = asked
+  const what = kind === 'spawn' ? 'run.spawn' : `The call "${name}"`
+  const difference = differenceOf(asked, unasked)
+  return new ErrandError(
+    'CALL_DIVERGED',
+    `${what} was not made in run ${run} of ${taskId}: the journal does not know it, and what earlier runs completed has not been asked for again: ${named(unasked)}. ${difference.text}` +
+      "Params are what a call is found by: take volatile values from run.now(), run.uuid() or run.random(), or give the call a `key`. If it is new work, set divergence: 'allow' on the call, on the executor, or when the task is retried.",
+    {
+      taskId,
+      run,
+      call: name,
+      unasked: unasked.slice(0, mostNamed).map((entry) => ({ callId: entry.id, kind: entry.kind, name: entry.name })),
+      unaskedCount: unasked.length,
+      ...difference.details,
+    },
+  )
+}
+
+/** What the event tells of a new entry and of the completed ones that have not been asked for again. */
+export function divergenceTold(
+  made: Pick<CallRecord, 'id' | 'kind' | 'name'>,
+  left: readonly Pick<CallRecord, 'kind' | 'name'>[],
+): Record<string, unknown> {
+  return {
+    callId: made.id,
+    call: made.name,
+    entries: left.slice(0, mostNamed).map((entry) => `${entry.kind} ${entry.name}`),
+    unasked: left.length,
+  }
+}
+
+function named(unasked: readonly Recorded[]): string {
+  const names = unasked.slice(0, mostNamed).map((entry) => `${entry.kind} "${entry.name}" (${entry.id})`)
+  const more = unasked.length - names.length
+  return more === 0 ? names.join(', ') : `${names.join(', ')} and ${more} more`
+}
+
+interface Explanation {
+  text: string
+  details?: Record<string, unknown>
+}
+
+function differenceOf(asked: AskedCall, unasked: readonly Recorded[]): Explanation {
+  const compared = unasked.slice(0, mostCompared)
+  const nearest = nearestOf(asked, compared)
+  if (nearest !== undefined) {
+    const { entry, differences } = nearest
+    const shown = differences.slice(0, mostDifferences)
+    const text =
+      shown.length === 0
+        ? keysDiffer(asked, entry)
+        : shown.map(({ path, was, now }) => `\`${path}\` was ${was}, now ${now}`).join('; ')
+    return { text: `${text}. `, details: { nearest: entry.id, differences: shown } }
+  }
+  const renamed = compared.find((entry) => entry.kind === asked.kind && isSameWork(asked, entry))
+  if (renamed === undefined) return { text: '' }
+  return {
+    text: `\`${renamed.name}\` was recorded with these params; the run now asks for \`${asked.name}\`. `,
+    details: { nearest: renamed.id },
+  }
+}
+
+function isSameWork(asked: AskedCall, entry: Recorded): boolean {
+  return entry.ident === asked.ident || canonicalJson(entry.params ?? null) === canonicalJson(asked.params ?? null)
+}
+
+/** The entry of the same name whose params differ least. */
+function nearestOf(
+  asked: AskedCall,
+  unasked: readonly Recorded[],
+): { entry: Recorded; differences: Difference[] } | undefined {
+  let nearest: { entry: Recorded; differences: Difference[] } | undefined
+  for (const entry of unasked) {
+    if (entry.kind !== asked.kind || entry.name !== asked.name) continue
+    const differences = differencesOf(entry.params, asked.params)
+    if (nearest === undefined || differences.length < nearest.differences.length) nearest = { entry, differences }
+  }
+  return nearest
+}
+
+/** The params are the same, so it is the key. */
+function keysDiffer(asked: AskedCall, entry: Recorded): string {
+  return `The params are the same, but ${keyOf(entry)} then and ${keyOf(asked)} now`
+}
+
+function keyOf({ ident, params }: { ident: string; params: unknown }): string {
+  if (ident === identOf(undefined, params)) return 'it had no key'
+  return ident.startsWith('k:') ? `the key was ${shown(ident.slice(2))}` : 'it had another key'
+}
+
+export interface Difference {
+  path: string
+  was: string
+  now: string
+}
+
+/** Beyond this nothing is gained by telling how much more they differ. */
+const mostCounted = 50
+
+/** Where two JSON values differ, by their paths. */
+export function differencesOf(before: unknown, after: unknown): Difference[] {
+  const found: Difference[] = []
+  compare(before ?? null, after ?? null, '', found)
+  return found
+}
+
+function compare(before: unknown, after: unknown, path: string, found: Difference[]): void {
+  if (found.length >= mostCounted || Object.is(before, after)) return
+  const inside = keysOf(before, after)
+  if (inside === undefined) {
+    found.push({ path: path === '' ? 'params' : path, was: shown(before), now: shown(after) })
+    return
+  }
+  for (const key of inside) {
+    const below = Array.isArray(before) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`
+    compare((before as Record<string, unknown>)[key], (after as Record<string, unknown>)[key], below, found)
+  }
+}
+
+/** The keys of two objects, or of two lists, to look into; undefined when they are not of one kind. */
+function keysOf(before: unknown, after: unknown): Iterable<string> | undefined {
+  if (typeof before !== 'object' || typeof after !== 'object' || before === null || after === null) return undefined
+  if (Array.isArray(before) !== Array.isArray(after)) return undefined
+  return new Set([...Object.keys(before), ...Object.keys(after)])
+}
+
+const longestShown = 80
+
+function shown(value: unknown): string {
+  if (value === undefined) return 'not given'
+  const text = JSON.stringify(value)
+  return text.length > longestShown ? `${text.slice(0, longestShown)}…` : text
+}

@@ -1,0 +1,174 @@
+// Goal: whatever is edited in an executor while its task is on its way, no completed effect is repeated in silence.
+//
+// Method: programs of three shapes run up to each point of their journal (each step that begins or ends a call). There the task is
+// paused, its process dies, or it fails by hand; then it goes on with an edited program: in the same attempt, or in a new one. What
+// the ledger held as completed at that point must not be executed again, unless an event told of it. Last, a fault is planted.
+import { afterEach, expect, it, vi } from 'vitest'
+import { DivergenceGuard } from '../../src/actors/divergence.ts'
+import { defineExecutor, type Run } from '../../src/executor.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { divergenceWaitMs, HoldingClock } from './holding-clock.ts'
+import { watchPoints } from './points.ts'
+import { call, editsOf, type Program, perform } from './programs.ts'
+import { createWorld } from './world.ts'
+
+interface Shape {
+  program: Program
+  /** Effects whose calls are edited: every place that differs from the others. */
+  edited: string[]
+}
+
+const shapes: Record<string, Shape> = {
+  sequential: { program: [call('a'), call('b'), call('c'), call('d')], edited: ['b', 'd'] },
+  parallel: {
+    program: [call('a'), { all: [[call('b'), call('c')], [call('d'), call('e')], [call('f')]] }, call('g')],
+    edited: ['b', 'c', 'f', 'g'],
+  },
+  nested: {
+    program: [call('a'), call('b', [call('c'), call('d')]), { all: [[call('e', [call('f')])], [call('g')]] }],
+    edited: ['b', 'c', 'f'],
+  },
+}
+
+const edits = Object.entries(shapes).flatMap(([shape, { program, edited }]) =>
+  editsOf(shape, program, edited).map((edit) => ({ ...edit, shape, original: program })),
+)
+
+type Tried = (typeof edits)[number]
+
+/** How the first program ends at a point of its journal. `die`: with its process. `fail`: what follows is a new attempt. */
+const ends = ['pause', 'die', 'fail'] as const
+type End = (typeof ends)[number]
+
+interface Story {
+  /** Effects that the ledger held as completed when the first program ended, and that were executed after it. */
+  repeated: string[]
+  /** How many calls were made with an event, because others had not been asked for. */
+  told: number
+  refused: boolean
+}
+
+/** Undefined when the program has no such point. */
+async function tell(
+  { original, program: edited }: Tried,
+  at: number,
+  end: End,
+  divergence?: 'allow',
+): Promise<Story | undefined> {
+  const inner = await openLedger(':memory:')
+  const clock = new HoldingClock()
+  const effects: string[] = []
+  let program = original
+  const work = (_task: unknown, run: Run) => perform(program, run, (effect) => effects.push(effect))
+  const executor = defineExecutor({ divergenceWaitMs, divergence, run: work as never })
+  const created = Promise.withResolvers<string>()
+  const ended = Promise.withResolvers<boolean>()
+  const endThere = async () => {
+    const id = await created.promise
+    if (end === 'pause') await first.engine.pause(id)
+    else if (end === 'fail') await first.engine.fail(id, 'by hand')
+    else first.die()
+    ended.resolve(true)
+    if (end === 'die') await new Promise(() => {})
+  }
+  const first = await createWorld(executor, { clock }, watchPoints(inner, at, endThere))
+  let world = first
+  try {
+    const { id } = await first.engine.create({ executor: 'work' })
+    created.resolve(id)
+    void first.engine.result(id).then(
+      () => ended.resolve(false),
+      () => {},
+    )
+    if (!(await ended.promise)) return undefined
+    if (end !== 'die') await first.told(id, 'run.closed')
+    const calls = await inner.read((tx) => tx.call.list(id, ['call']))
+    const completed = calls.filter(({ status }) => status === 'completed').map(({ result }) => result as string)
+    effects.length = 0
+    program = edited
+    if (end === 'die') world = await createWorld(executor, { clock }, inner)
+    else await (end === 'pause' ? first.engine.resume(id) : first.engine.retry(id))
+    let outcome = await clock.until(world.engine.settled(id))
+    const isRefused = () => outcome.status === 'failed' && outcome.error.code === 'CALL_DIVERGED'
+    if (outcome.status === 'failed' && !isRefused()) {
+      // A call was interrupted: the next attempt makes it again, and is the edited program's too.
+      await world.engine.retry(id)
+      outcome = await clock.until(world.engine.settled(id))
+    }
+    let told = 0
+    for await (const { type, data } of world.engine.events({ taskId: id, follow: false })) {
+      if (type === 'task.diverged' && 'call' in data) told++
+    }
+    return { repeated: effects.filter((effect) => completed.includes(effect)), told, refused: isRefused() }
+  } finally {
+    if (end !== 'die' || world !== first) await world.engine.close()
+    await inner.close()
+  }
+}
+
+interface Findings {
+  points: number
+  refused: number
+  told: number
+  /** Stories in which a completed effect was repeated and no event told of it. */
+  silent: string[]
+}
+
+async function findingsOf(chosen: readonly Tried[], end: End, divergence?: 'allow'): Promise<Findings> {
+  const found: Findings = { points: 0, refused: 0, told: 0, silent: [] }
+  for (const edit of chosen) {
+    for (let at = 1; ; at++) {
+      const story = await tell(edit, at, end, divergence)
+      if (story === undefined) break
+      found.points++
+      if (story.refused) found.refused++
+      if (story.told > 0) found.told++
+      if (story.repeated.length > story.told)
+        found.silent.push(`${edit.title}, ${end} at ${at}: ${story.repeated.join()}`)
+    }
+  }
+  return found
+}
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+it.each(Object.keys(shapes).flatMap((shape) => ends.map((end) => [shape, end] as const)))(
+  'No completed effect of a %s program is repeated in silence, wherever it is edited (%s)',
+  async (shape, end) => {
+    const found = await findingsOf(
+      edits.filter((edit) => edit.shape === shape),
+      end,
+    )
+    expect(found.silent).toEqual([])
+    expect(found.refused).toBeGreaterThan(found.points / 10)
+  },
+  300_000,
+)
+
+it.each(ends)(
+  "With divergence: 'allow' nothing is refused, and what is repeated is told (%s)",
+  async (end) => {
+    const found = await findingsOf(
+      edits.filter((edit) => edit.shape === 'sequential'),
+      end,
+      'allow',
+    )
+    expect(found.silent).toEqual([])
+    expect(found.refused).toBe(0)
+    expect(found.told).toBeGreaterThan(found.points / 10)
+  },
+  60_000,
+)
+
+it('Forty-five edits are tried', () => {
+  expect(edits.map(({ title }) => title)).toHaveLength(45)
+})
+
+it('A guard that lets everything pass would be caught', async () => {
+  vi.spyOn(DivergenceGuard.prototype, 'pass').mockResolvedValue([])
+  const renamed = edits.filter(({ title }) => title === 'sequential: b renamed')
+  expect((await findingsOf(renamed, 'pause')).silent).not.toEqual([])
+  expect((await findingsOf(renamed, 'fail')).silent).not.toEqual([])
+})

@@ -1,0 +1,577 @@
+// The divergence guard: a call that the journal does not know is held back while completed calls have not been asked for again. It
+// is released when they are, refused when they never are, and never in the way of what ends a run.
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { RunJournal } from '../../src/actors/run-journal.ts'
+import type { EngineOptions, Executors } from '../../src/api.ts'
+import { defineAbility } from '../../src/bus/ability.ts'
+import { type CallRecord, identOf } from '../../src/entities/call.ts'
+import type { EventType } from '../../src/entities/event.ts'
+import type { MessageRecord } from '../../src/entities/message.ts'
+import { defineExecutor, type ExecutorDefinition, type Run } from '../../src/executor.ts'
+import { callRow, messageRow } from '../../src/testing/index.ts'
+import { divergenceWaitMs, HoldingClock } from './holding-clock.ts'
+import { aborted, codeOf, createWorld, gate, type WorkFunction } from './world.ts'
+
+/** The first run rests for so long: time passes only when the test lets it. */
+const restMs = 50
+
+/** An engine on a clock of its own, whose task has had its first run; `diverged` are the events of calls that were made all the same; `made` has the names of the calls whose functions were executed. */
+async function setup(
+  work: (run: Run, call: (name: string, params?: unknown, options?: object) => Promise<unknown>) => Promise<unknown>,
+  more: Partial<ExecutorDefinition> & { engine?: Partial<EngineOptions<Executors>>; rests?: EventType } = {},
+) {
+  const { engine: engineOptions, rests = 'task.waiting', ...definition } = more
+  const clock = new HoldingClock()
+  const made: string[] = []
+  const run: WorkFunction = (_task, live) =>
+    work(live, (name, params, options) => live.call(name, params ?? null, () => void made.push(name), options))
+  const executor = defineExecutor({ ...definition, divergenceWaitMs, run: run as never })
+  const executors = { work: executor, other: async () => 'other', ...engineOptions?.executors }
+  const world = await createWorld(executor, { clock, ...engineOptions, executors: executors as never })
+  const task = await world.engine.create({ executor: 'work', retry: { maxAttempts: 3 } })
+  await world.told(task.id, rests)
+  const diverged = async () => {
+    const events = []
+    for await (const event of world.engine.events({ taskId: task.id, follow: false })) events.push(event)
+    return events.filter(({ type, data }) => type === 'task.diverged' && 'call' in data).map(({ data }) => data)
+  }
+  return { ...world, clock, made, task, diverged }
+}
+
+/** The error that the task fails with, when the run asks for nothing more. */
+async function refusal({ engine, clock, task }: Awaited<ReturnType<typeof setup>>) {
+  const outcome = await clock.until(engine.settled(task))
+  if (outcome.status !== 'failed') throw new Error(`The task is ${outcome.status}`)
+  return outcome.error
+}
+
+describe('A call that the journal does not know', () => {
+  it('is refused when its params hold the time of the run: the card is charged once', async () => {
+    const clock = new HoldingClock()
+    const charged: number[] = []
+    const work = async (_task: unknown, run: Run) => {
+      await run.call('charge', { at: clock.now() }, ({ at }) => charged.push(at))
+      await run.sleep(restMs)
+    }
+    const { engine, told } = await createWorld(defineExecutor({ divergenceWaitMs, run: work as never }), { clock })
+    const task = await engine.create({ executor: 'work', retry: { maxAttempts: 3 } })
+    await told(task.id, 'task.waiting')
+    const outcome = await clock.until(engine.settled(task))
+    expect(charged).toHaveLength(1)
+    const [call] = await engine.calls(task)
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      error: {
+        code: 'CALL_DIVERGED',
+        details: { call: 'charge', unasked: [{ callId: call?.id, kind: 'call', name: 'charge' }], nearest: call?.id },
+      },
+    })
+    const message = outcome.status === 'failed' ? outcome.error.message : ''
+    expect(message).toContain('The call "charge" was not made in run 2')
+    expect(message).toMatch(new RegExp(`\`at\` was ${charged[0]}, now \\d+\\.`))
+    expect(message).toContain('run.now()')
+    expect(message).toContain('`key`')
+    expect(message).toContain("divergence: 'allow'")
+    expect((await engine.get(task))?.attempt).toBe(1)
+  })
+
+  it('is refused when it was renamed while the task slept', async () => {
+    let name = 'charge'
+    const world = await setup(async (run, call) => {
+      await call(name, { amount: 5 })
+      await run.sleep(restMs)
+    })
+    name = 'charge-card'
+    const error = await refusal(world)
+    expect(error.code).toBe('CALL_DIVERGED')
+    expect(error.message).toContain('`charge` was recorded with these params; the run now asks for `charge-card`')
+    expect(world.made).toEqual(['charge'])
+  })
+
+  it('is made as soon as the completed calls have been asked for, and no event tells of it', async () => {
+    const io = gate()
+    const world = await setup(async (run, call) => {
+      const slow = async () => {
+        if (run.number > 1) await io.promise
+        await call('a')
+        await call('b')
+      }
+      await Promise.all([run.number > 1 ? call('new') : run.sleep(restMs), slow()])
+    })
+    await world.clock.until(world.clock.holding())
+    expect(world.made).toEqual(['a', 'b'])
+    io.resolve()
+    await world.engine.result(world.task)
+    expect(world.made).toEqual(['a', 'b', 'new'])
+    expect(await world.diverged()).toEqual([])
+    expect(world.clock.isHolding).toBe(false)
+  })
+
+  it('is held back whether it is a call, an ability or a child, and held back by calls and children', async () => {
+    const ability = defineAbility({
+      id: 'test:note',
+      description: 'Notes.',
+      input: z.object({}),
+      output: z.null(),
+      handle: () => null,
+    })
+    const ways: Array<[string, (run: Run) => Promise<unknown>, unknown]> = [
+      ['a call', (run) => run.call('other', () => 1), { kind: 'call', name: 'other' }],
+      ['an ability', (run) => run.invoke('test:note', {}), { kind: 'call', name: 'test:note' }],
+      ['a child', (run) => run.spawn({ executor: 'other' }), { kind: 'spawn', name: 'spawn' }],
+    ]
+    for (const [before, first, entry] of ways) {
+      for (const [after, second] of ways.filter(([way]) => way !== before)) {
+        const world = await setup(
+          async (run) => {
+            await (run.number === 1 ? first(run) : second(run))
+            await run.sleep(restMs)
+          },
+          { engine: { abilities: [ability] } },
+        )
+        const error = await refusal(world)
+        expect([before, after, error.code]).toEqual([before, after, 'CALL_DIVERGED'])
+        expect((error.details as { unasked: unknown[] }).unasked).toMatchObject([entry])
+        expect(await world.engine.children(world.task)).toHaveLength(before === 'a child' ? 1 : 0)
+      }
+    }
+  })
+
+  it('is not held back by questions, waits, sleeps, messages and values that have not been asked for', async () => {
+    const world = await setup(async (run, call) => {
+      if (run.number > 1) return call('new')
+      await Promise.all([run.now(), run.uuid(), run.random(), run.message('assistant', 'hello'), run.sleep(restMs)])
+      await run.ask('Go on?', null, { timeoutMs: 1, default: 'yes' })
+    })
+    await world.clock.until(world.engine.result(world.task))
+    expect(world.made).toEqual(['new'])
+  })
+
+  it('is not held back by a call marked rerun, and is not when it is marked so itself', async () => {
+    const world = await setup(async (run, call) => {
+      await call(`look ${run.number}`, null, { onInterrupt: 'rerun' })
+      await call('pay')
+      await run.sleep(restMs)
+    })
+    await world.clock.until(world.engine.result(world.task))
+    expect(world.made).toEqual(['look 1', 'pay', 'look 2'])
+    expect(await world.diverged()).toEqual([])
+  })
+
+  it('is not held back by what other programs save in the ledger', async () => {
+    const world = await setup(
+      async (run, call) => {
+        if (run.number === 1) await run.ask('Go on?')
+        else await call('new')
+      },
+      { rests: 'task.input_required' },
+    )
+    const saved = { id: 'call-theirs', taskId: world.task.id, abilityName: 'theirs', parameters: '{}' }
+    await world.engine.bus.invoke('ldg:call:save')(
+      JSON.stringify({ call: { ...saved, status: 'completed', details: '{}', createdAt: 5 } }),
+    )
+    expect(await world.engine.calls(world.task)).toMatchObject([{ name: 'theirs', status: 'completed' }])
+    await world.engine.answer(world.task, true)
+    await world.clock.until(world.engine.result(world.task))
+    expect(world.made).toEqual(['new'])
+  })
+})
+
+describe('The time that a run may ask for nothing', () => {
+  /** A completed call, and then one that the journal does not know. */
+  const changed = (between: (run: Run, held: Promise<unknown>) => Promise<unknown> = (_run, held) => held) =>
+    setup(async (run, call) => {
+      if (run.number > 1) return between(run, call('new'))
+      await call('old')
+      return run.sleep(restMs)
+    })
+
+  it('begins anew with whatever the run asks for', async () => {
+    const asking = gate()
+    const asked = gate()
+    const world = await changed(async (run, held) => {
+      await asking.promise
+      await run.message('assistant', 'still here')
+      asked.resolve()
+      await held
+    })
+    await world.clock.until(world.clock.holding())
+    world.clock.advance(divergenceWaitMs * 0.9)
+    asking.resolve()
+    await asked.promise
+    world.clock.advance(divergenceWaitMs * 0.9)
+    expect(world.clock.isHolding).toBe(true)
+    expect((await refusal(world)).code).toBe('CALL_DIVERGED')
+  })
+
+  it('stands still while a call of the run executes', async () => {
+    const executing = gate()
+    const done = gate()
+    const long = () => {
+      executing.resolve()
+      return done.promise
+    }
+    const world = await changed(async (run, held) => {
+      await Promise.all([run.call('long', long, { onInterrupt: 'rerun' }), held])
+    })
+    await world.clock.until(world.clock.holding())
+    await executing.promise
+    for (let n = 0; n < 5; n++) world.clock.advance(divergenceWaitMs)
+    expect(world.clock.isHolding).toBe(true)
+    done.resolve()
+    expect((await refusal(world)).code).toBe('CALL_DIVERGED')
+  })
+
+  it('counts a blocked event loop as one tick, and no jump of the wall clock at all', async () => {
+    const world = await changed()
+    await world.clock.until(world.clock.holding())
+    for (let n = 0; n < 10; n++) {
+      world.clock.jumpTo(world.clock.now() + 3_600_000)
+      world.clock.advance(divergenceWaitMs / 20)
+    }
+    expect(world.clock.isHolding).toBe(true)
+    expect((await refusal(world)).code).toBe('CALL_DIVERGED')
+  })
+
+  it('is ten seconds where the executor says nothing', async () => {
+    const clock = new HoldingClock()
+    const refused = gate<number>()
+    const work = async (_task: unknown, run: Run) => {
+      if (run.number === 1) {
+        await run.call('old', () => 1)
+        await run.sleep(restMs)
+      }
+      const since = clock.now()
+      const code = await codeOf(run.call('new', () => 2))
+      if (code === 'CALL_DIVERGED') refused.resolve(clock.now() - since)
+    }
+    const world = await createWorld(work, { clock })
+    const task = await world.engine.create({ executor: 'work' })
+    await world.told(task.id, 'task.waiting')
+    const waited = await clock.until(refused.promise)
+    expect(waited).toBeGreaterThanOrEqual(10_000)
+    expect(waited).toBeLessThan(10_500)
+  })
+})
+
+describe('A call that is held back is not in flight', () => {
+  const heldBeside = async (beside: (run: Run) => Promise<unknown>) => {
+    const codes: unknown[] = []
+    const world = await setup(async (run, call) => {
+      if (run.number === 1) {
+        await call('old')
+        return run.sleep(restMs)
+      }
+      if (run.number > 2) return 'went on'
+      const held = call('new')
+      void codeOf(held).then((code) => codes.push(code))
+      await beside(run)
+      return held
+    })
+    await world.clock.until(world.clock.holding())
+    return { ...world, codes }
+  }
+
+  it('so the run is suspended under it', async () => {
+    const { engine, task, told, clock, codes, made } = await heldBeside((run) => run.ask('Go on?'))
+    await told(task.id, 'task.input_required')
+    expect(clock.isHolding).toBe(false)
+    expect(codes).toEqual(['RUN_ENDED'])
+    await engine.answer(task, true)
+    expect(await engine.result(task)).toBe('went on')
+    expect(made).toEqual(['old'])
+  })
+
+  it('so the run is paused under it', async () => {
+    const { engine, task, told, clock, codes, made } = await heldBeside(async () => {})
+    await engine.pause(task)
+    await told(task.id, 'run.closed')
+    expect(clock.isHolding).toBe(false)
+    expect(codes).toEqual(['RUN_ENDED'])
+    await engine.resume(task)
+    expect(await engine.result(task)).toBe('went on')
+    expect(made).toEqual(['old'])
+  })
+
+  it('so its engine closes at once', async () => {
+    const { engine, clock, codes } = await heldBeside(async () => {})
+    await engine.close()
+    expect(clock.isHolding).toBe(false)
+    expect(codes).toEqual(['RUN_ENDED'])
+  })
+
+  it('so an executor that does not wait for it ends', async () => {
+    const world = await setup(async (run, call) => {
+      if (run.number === 1) {
+        await call('old')
+        await run.sleep(restMs)
+      }
+      void call('new').catch(() => {})
+      return 'done'
+    })
+    expect(await world.clock.until(world.engine.result(world.task))).toBe('done')
+    expect(world.made).toEqual(['old'])
+    expect(world.clock.isHolding).toBe(false)
+  })
+})
+
+describe("divergence: 'allow'", () => {
+  const renamed =
+    (options?: object) =>
+    async (run: Run, call: (name: string, params?: unknown, options?: object) => Promise<unknown>) => {
+      await call(`charge ${run.number}`, { amount: 5 }, options)
+      await run.sleep(restMs)
+    }
+  const told = { run: 2, call: 'charge 2', entries: ['call charge 1'], unasked: 1 }
+
+  it('on a call makes it, and an event in the same commit tells of it', async () => {
+    const world = await setup(renamed({ divergence: 'allow' }))
+    await world.clock.until(world.engine.result(world.task))
+    expect(world.made).toEqual(['charge 1', 'charge 2'])
+    const [event] = await world.diverged()
+    expect(event).toMatchObject(told)
+    expect(event?.['callId']).toBe((await world.engine.calls(world.task))[1]?.id)
+  })
+
+  it('on a child and on an ability does the same', async () => {
+    const ability = defineAbility({
+      id: 'test:note',
+      description: 'Notes.',
+      input: z.object({}),
+      output: z.null(),
+      handle: () => null,
+    })
+    const world = await setup(
+      async (run) => {
+        const allow = { divergence: 'allow' } as const
+        if (run.number === 1) await run.call('old', () => 1)
+        else await Promise.all([run.spawn({ executor: 'other' }, allow), run.invoke('test:note', {}, allow)])
+        await run.sleep(restMs)
+      },
+      { engine: { abilities: [ability] } },
+    )
+    await world.clock.until(world.engine.result(world.task))
+    const events = await world.diverged()
+    expect(events.map(({ call, entries }) => [call, entries])).toEqual([
+      ['spawn', ['call old']],
+      ['test:note', ['call old']],
+    ])
+  })
+
+  it('on an executor holds for all of its calls', async () => {
+    const world = await setup(renamed(), { divergence: 'allow' })
+    await world.clock.until(world.engine.result(world.task))
+    expect(world.made).toEqual(['charge 1', 'charge 2'])
+    expect(await world.diverged()).toMatchObject([told])
+  })
+
+  it('given to retry holds until the task is retried the next time', async () => {
+    let version = 1
+    const world = await setup(
+      async (run, call) => {
+        await call(`charge ${version}`)
+        if (version < 3) await run.ask(`Go on from ${version}?`)
+      },
+      { rests: 'task.input_required' },
+    )
+    version = 2
+    await world.engine.answer(world.task, true)
+    expect((await refusal(world)).code).toBe('CALL_DIVERGED')
+    await world.engine.retry(world.task)
+    expect((await refusal(world)).code).toBe('CALL_DIVERGED')
+    expect(world.made).toEqual(['charge 1'])
+
+    await world.engine.bus.call('task:retry', { taskId: world.task.id, divergence: 'allow' })
+    const retried = await world.told(world.task.id, 'task.retried', (event) => event.data['attempt'] === 3)
+    expect(retried.data['divergence']).toBe('allow')
+    const asked = world.told(world.task.id, 'task.input_required', (event) => event.data['run'] === 4)
+    await world.clock.until(asked)
+    expect(world.made).toEqual(['charge 1', 'charge 2'])
+    expect(await world.diverged()).toMatchObject([{ call: 'charge 2', entries: ['call charge 1'] }])
+
+    version = 3
+    await world.engine.answer(world.task, true)
+    await world.clock.until(world.engine.result(world.task))
+    expect(world.made).toEqual(['charge 1', 'charge 2', 'charge 3'])
+    expect(await world.diverged()).toMatchObject([{ call: 'charge 2' }, { call: 'charge 3', unasked: 2 }])
+  })
+})
+
+describe('A call inside a call', () => {
+  it('holds nothing back when the call around it is not made again', async () => {
+    const world = await setup(async (run, call) => {
+      await run.call('outer', () => call('inner'))
+      if (run.number === 1) await run.sleep(restMs)
+      await call('next')
+    })
+    await world.clock.until(world.engine.result(world.task))
+    expect(world.made).toEqual(['inner', 'next'])
+    expect(await world.diverged()).toEqual([])
+  })
+
+  it('holds others back while the call around it is made again, and is refused although that one executes', async () => {
+    const paused = gate()
+    const world = await setup(
+      async (run, call) => {
+        await run.call(
+          'outer',
+          async () => {
+            await call(`inner ${run.number}`)
+            if (run.number > 1) return
+            paused.resolve()
+            await aborted(run.signal)
+            throw new Error('broken off')
+          },
+          { onInterrupt: 'rerun' },
+        )
+      },
+      { rests: 'call.completed' },
+    )
+    await paused.promise
+    await world.engine.pause(world.task)
+    await world.told(world.task.id, 'run.closed')
+    await world.engine.resume(world.task)
+    const error = await refusal(world)
+    expect(error).toMatchObject({ code: 'CALL_DIVERGED', details: { call: 'inner 2', unasked: [{ name: 'inner 1' }] } })
+    expect(world.made).toEqual(['inner 1'])
+    const outer = (await world.engine.calls(world.task)).filter(({ name }) => name === 'outer')
+    expect(outer.map(({ status, error: stored }) => [status, stored?.code])).toEqual([
+      ['failed', 'CALL_INTERRUPTED'],
+      ['failed', 'CALL_DIVERGED'],
+    ])
+  })
+
+  it('is not taken for an equal one of the executor, in whichever order a later run meets them', async () => {
+    const seen: unknown[] = []
+    let count = 0
+    const world = await setup(async (run) => {
+      const next = () => run.call('next', () => ++count)
+      const outer = await run.call('outer', async () => [await next(), await next()])
+      seen.push([outer, await next(), await run.now()])
+      if (run.number === 1) await run.sleep(restMs)
+      await next()
+    })
+    await world.clock.until(world.engine.result(world.task))
+    expect(seen[1]).toEqual(seen[0])
+    expect(seen[0]).toMatchObject([[1, 2], 3, expect.any(Number)])
+    expect(count).toBe(4)
+  })
+
+  it('that moves out of a completed call is made again with an event, as nothing tells it from a new one', async () => {
+    const world = await setup(async (run, call) => {
+      await run.call('outer', async () => {
+        if (run.number === 1) await call('inner')
+      })
+      if (run.number === 1) await run.sleep(restMs)
+      else await call('inner')
+    })
+    await world.clock.until(world.engine.result(world.task))
+    expect(world.made).toEqual(['inner', 'inner'])
+    expect(await world.diverged()).toMatchObject([{ call: 'inner', entries: ['call inner'] }])
+  })
+
+  it('is found when the call around it has another name now', async () => {
+    const paused = gate()
+    const world = await setup(
+      async (run, call) => {
+        const outer = async () => {
+          await call('inner')
+          if (run.number > 1) return
+          paused.resolve()
+          await aborted(run.signal)
+          throw new Error('broken off')
+        }
+        await run.call(`outer ${run.number}`, outer)
+      },
+      { rests: 'call.completed' },
+    )
+    await paused.promise
+    await world.engine.pause(world.task)
+    await world.told(world.task.id, 'run.closed')
+    await world.engine.resume(world.task)
+    await world.clock.until(world.engine.result(world.task))
+    expect(world.made).toEqual(['inner'])
+  })
+})
+
+describe('What an earlier attempt completed', () => {
+  it('holds calls back like what this one did', async () => {
+    const world = await setup(
+      async (run, call) => {
+        await call(`charge ${run.attempt}`)
+        throw new Error('on purpose')
+      },
+      { rests: 'task.failed' },
+    )
+    expect((await refusal(world)).code).toBe('CALL_DIVERGED')
+    expect(world.made).toEqual(['charge 1'])
+  })
+
+  it('does not when it followed a failure that is made again: the way around it is not taken twice', async () => {
+    const world = await setup(
+      async (run, call) => {
+        await call('before')
+        try {
+          await run.call('card', () => {
+            if (run.attempt === 1) throw new Error('declined')
+            return 'paid'
+          })
+        } catch {
+          await call('invoice')
+          throw new Error('on purpose')
+        }
+        await call('receipt')
+      },
+      { rests: 'task.failed' },
+    )
+    await world.clock.until(world.engine.result(world.task))
+    expect(world.made).toEqual(['before', 'invoice', 'receipt'])
+    expect(await world.diverged()).toMatchObject([{ call: 'receipt', entries: ['call invoice'] }])
+  })
+
+  it('does when it came before that failure', async () => {
+    const world = await setup(
+      async (run, call) => {
+        await call(`before ${run.attempt}`)
+        await run.call('card', () => Promise.reject(new Error('declined')))
+      },
+      { rests: 'task.failed' },
+    )
+    expect(await refusal(world)).toMatchObject({ code: 'CALL_DIVERGED', details: { unasked: [{ name: 'before 1' }] } })
+  })
+
+  it('does not when it followed children of which one failed and was tried again', async () => {
+    const child = async (_task: unknown, run: Run) => {
+      if (run.attempt === 1) throw new Error('once')
+    }
+    const world = await setup(
+      async (run, call) => {
+        const [one] = await run.spawn([{ executor: 'child' }])
+        try {
+          await run.wait([one as { id: string }])
+        } catch {
+          await call('apology')
+          throw new Error('on purpose')
+        }
+        await call('praise')
+      },
+      { rests: 'task.retried', engine: { executors: { child: child as never } } },
+    )
+    await world.clock.until(world.engine.result(world.task))
+    expect(world.made).toEqual(['apology', 'praise'])
+    expect(await world.diverged()).toMatchObject([{ call: 'praise', entries: ['call apology'] }])
+  })
+})
+
+it('What the model of an agent asked for holds nothing back: the agent goes on from its conversation', () => {
+  const step = { calls: [{}, {}] } as unknown as MessageRecord['step']
+  const message = { ...messageRow({ id: 'msg-1', taskId: 'task-1', role: 'assistant' }), n: 1, step }
+  const call = (id: string, key: string) =>
+    ({ ...callRow({ id, taskId: 'task-1', status: 'completed', ident: identOf(key, null) }), seq: 1 }) as CallRecord
+  const entries = [call('call-1', 'msg-1#0'), call('call-2', 'msg-1#1'), call('call-3', 'msg-1#2')]
+  const journal = new RunJournal(entries, [message as MessageRecord], 1)
+  expect(journal.standing.map(({ id }) => id)).toEqual(['call-3'])
+  journal.takeAll()
+  expect(journal.isStanding).toBe(false)
+})
