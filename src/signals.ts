@@ -25,12 +25,13 @@ export function rest(clock: Clock, ms: number, signal: AbortSignal): Promise<voi
   })
 }
 
-/** Resolves when the work is done, or after so many milliseconds. @throws what the work threw in time. */
+/** Resolves when the work is done, or after so many milliseconds. A later failure is ignored. @throws what the work threw in time. */
 export async function waitAtMost(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
   let timer: unknown
   const late = new Promise<void>((resolve) => {
     timer = clock.setTimeout(() => resolve(), ms)
   })
+  work.catch(() => {})
   try {
     await Promise.race([work, late])
   } finally {

@@ -1,6 +1,7 @@
 // What a working engine does for the whole ledger, beside its own runs: it gives signs of life, takes up what lost engines left,
 // fires timers, and removes what is older than the retention.
 import type { Clock } from '../clock.ts'
+import type { InstanceRecord } from '../entities/instance.ts'
 import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
 import type { Ledger, PurgePosition } from '../ledger/ledger.ts'
 import { writing } from '../ledger/ledger.ts'
@@ -13,6 +14,8 @@ export interface CaretakerOptions {
   ledger: Ledger
   clock: Clock
   instanceId: string
+  /** The row of this engine, should it have to be written anew. */
+  enlisted(leaseUntil: number): InstanceRecord
   executors: ReadonlyMap<string, unknown>
   maxCrashes: number
   leaseMs: number
@@ -33,8 +36,10 @@ export interface CaretakerOptions {
 const lookEveryMs = 200
 /** A look that comes later than this was held up, and so perhaps was everybody else: leases are not judged for a while. */
 const heldUpMs = 3 * lookEveryMs
-/** How often old families are looked for, at most. */
+/** How often old families and instances are looked for, at most. */
 const purgeEveryMs = 60_000
+/** For so long the row of an engine that has ended is kept, for people. */
+const instancesKeptMs = 24 * 60 * 60_000
 
 export class Caretaker {
   readonly #options: CaretakerOptions
@@ -64,7 +69,7 @@ export class Caretaker {
     await this.#look()
     this.#lookAgainLater()
     this.#beatLater()
-    if (this.#options.retentionMs !== undefined) this.#purgeLater(0)
+    this.#purgeLater(0)
   }
 
   /** When the next timer is due, as the ledger says now; undefined without one. */
@@ -109,12 +114,16 @@ export class Caretaker {
     this.#beatDue = true
     if (this.#beating) return
     this.#beating = true
-    const { ledger, instanceId, leaseMs, moment, report } = this.#options
+    const { ledger, instanceId, leaseMs, moment, enlisted, report } = this.#options
     while (this.#beatDue) {
       this.#beatDue = false
       const until = dueAfter(moment().at, leaseMs)
       try {
-        await ledger.step(writing('sign of life', (tx) => tx.instance.renew(instanceId, until)))
+        await ledger.step(
+          writing('sign of life', function* (tx) {
+            if (!(yield* tx.instance.renew(instanceId, until))) yield* tx.instance.insert(enlisted(until))
+          }),
+        )
       } catch (error) {
         if (!this.#ended) report(error, { doing: 'give a sign of life', instance: instanceId })
       }
@@ -185,21 +194,22 @@ export class Caretaker {
   // ── retention ──
 
   #purgeLater(inMs: number): void {
-    const { clock, retentionMs } = this.#options
+    const { clock, retentionMs = purgeEveryMs } = this.#options
     this.#purgeTimer = clock.setTimeout(() => {
       void this.#purgeOld().then(() => {
-        if (this.#working) this.#purgeLater(Math.min(purgeEveryMs, Math.max(lookEveryMs, retentionMs as number)))
+        if (this.#working) this.#purgeLater(Math.min(purgeEveryMs, Math.max(lookEveryMs, retentionMs)))
       })
     }, inMs)
   }
 
   async #purgeOld(): Promise<void> {
-    const { ledger, clock, retentionMs, report } = this.#options
-    const before = clock.now() - (retentionMs as number)
-    if (before <= 0) return
+    const { ledger, clock, retentionMs = Infinity, report } = this.#options
+    const before = clock.now() - retentionMs
     let tasks = 0
     try {
-      for (let after: PurgePosition | undefined; this.#working; ) {
+      const ended = clock.now() - instancesKeptMs
+      await ledger.step(writing('forget instances', (tx) => tx.instance.forget(ended)))
+      for (let after: PurgePosition | undefined; this.#working && before > 0; ) {
         const purged = await ledger.step(purge(before, after))
         tasks += purged.tasks
         if (purged.next === undefined) break
@@ -207,7 +217,7 @@ export class Caretaker {
       }
       if (tasks > 0) this.#options.purged()
     } catch (error) {
-      report(error, { doing: 'purge what is older than the retention' })
+      if (!this.#ended) report(error, { doing: 'purge what is older than the retention' })
     }
   }
 }

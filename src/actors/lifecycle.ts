@@ -5,6 +5,7 @@ import type { WorkPlace } from '../agent-run.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
 import type { CallRecord } from '../entities/call.ts'
+import type { InstanceRecord } from '../entities/instance.ts'
 import type { RetryPolicy, Task, TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { AnyExecutor } from '../executor.ts'
@@ -65,6 +66,7 @@ export class Lifecycle {
   readonly #actors: LiveActors
   readonly #archive: MemoryArchive
   readonly #keeper: TeamKeeper
+  #startedAt = 0
   #working: Promise<void> | undefined
   #closing: Promise<void> | undefined
   #failure: unknown
@@ -133,6 +135,7 @@ export class Lifecycle {
       retentionMs: options.retentionMs,
       host,
       reclaim: (calls) => this.#reclaim(calls),
+      enlisted: (leaseUntil) => this.#enlisted(leaseUntil),
       report: this.report,
     })
   }
@@ -158,17 +161,17 @@ export class Lifecycle {
   async #beginWork(): Promise<void> {
     const { instanceId } = this
     await this.#ledger.enlist(instanceId)
-    const { at } = this.moment()
-    const leaseUntil = dueAfter(at, this.#parts.options.leaseMs)
-    await this.#ledger.step(
-      writing('enlist', function* (tx) {
-        const where = { pid: process.pid, host: hostname() }
-        yield* tx.instance.insert({ id: instanceId, ...where, startedAt: at, leaseUntil, endedAt: null })
-      }),
-    )
+    this.#startedAt = this.moment().at
+    const instance = this.#enlisted(dueAfter(this.#startedAt, this.#parts.options.leaseMs))
+    await this.#ledger.step(writing('enlist', (tx) => tx.instance.insert(instance)))
     this.#archive.start()
     this.#keeper.start()
     await this.supervisor.work()
+  }
+
+  #enlisted(leaseUntil: number): InstanceRecord {
+    const where = { pid: process.pid, host: hostname() }
+    return { id: this.instanceId, ...where, startedAt: this.#startedAt, leaseUntil, endedAt: null }
   }
 
   close(): Promise<void> {
@@ -178,18 +181,19 @@ export class Lifecycle {
 
   async #close(): Promise<void> {
     const { instanceId } = this
+    let released = false
     if (this.#working) {
       await this.#working.catch(() => {})
       const active = this.supervisor.taskIds
       const kept = await this.supervisor.drain()
       if (this.#failure === undefined) {
         const { shutdownTimeoutMs } = this.#parts.options
-        await this.#discharge(kept)
+        released = (await this.#release(kept)) && kept.size === 0
         await waitAtMost(this.clock, shutdownTimeoutMs, this.feed.caughtUp())
         this.#archive.saveActive(active)
         await Promise.all([this.#archive.close(shutdownTimeoutMs), this.#keeper.close(shutdownTimeoutMs)])
       }
-      this.#ledger.discharge(instanceId)
+      this.#ledger.discharge(instanceId, { asDead: !released })
     }
     // Only now: until they have let go, runs call abilities.
     this.#parts.closed()
@@ -198,25 +202,26 @@ export class Lifecycle {
     this.status.stop()
     this.inspection.stop()
     this.#actors.stop()
-    if (this.#parts.ownsLedger) await this.#ledger.close()
+    if (this.#parts.ownsLedger) await this.#ledger.close({ withinMs: this.#parts.options.shutdownTimeoutMs })
   }
 
-  /** Releases the runs that are still open, but those of `kept` tasks. When this cannot be written, others take it for a death. */
-  async #discharge(kept: ReadonlySet<string>): Promise<void> {
+  /** Releases the runs that are still open, but those of `kept` tasks. False when that could not be written: others take it for a death. */
+  async #release(kept: ReadonlySet<string>): Promise<boolean> {
     const { maxCrashes, shutdownTimeoutMs } = this.#parts.options
     const lost: LostEngine = { instanceId: this.instanceId, reason: 'released', onlyIfSilentAt: null }
     const moment = this.moment()
-    const steps = [endRunsOf(lost, maxCrashes, moment), closeRunsOf(lost, kept, moment)]
+    // Queued together, they share a commit.
+    const steps: AnyStep[] = [endRunsOf(lost, maxCrashes, moment), closeRunsOf(lost, kept, moment)]
+    let isWritten = false
+    const written = Promise.all(steps.map((step) => this.#ledger.step(step))).then(() => {
+      isWritten = true
+    })
     try {
-      // Queued together, they share a commit.
-      await waitAtMost(
-        this.clock,
-        shutdownTimeoutMs,
-        Promise.all(steps.map((step: AnyStep) => this.#ledger.step(step))),
-      )
+      await waitAtMost(this.clock, shutdownTimeoutMs, written)
     } catch (error) {
       this.report(error, { doing: 'leave the ledger', instance: this.instanceId })
     }
+    return isWritten
   }
 
   /** For as long as runs are waited for, and no longer: the one who closes may be a subscriber. */

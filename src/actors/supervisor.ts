@@ -39,6 +39,7 @@ export interface SupervisorOptions {
   retentionMs: number | undefined
   host: Omit<RunHost, 'timerSet'>
   reclaim: CaretakerOptions['reclaim']
+  enlisted: CaretakerOptions['enlisted']
   report(error: unknown, context: Record<string, unknown>): void
 }
 

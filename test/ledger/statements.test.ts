@@ -155,8 +155,8 @@ describe('the two dialects', () => {
       texts.flatMap(
         (text) => /^create (?:virtual table|table|unique index|index|trigger) "?(\w+)/.exec(text)?.[1] ?? [],
       )
-    // Where SQLite has a table that is an index, PostgreSQL has both.
+    // Where SQLite has a table that is an index, PostgreSQL has both; a table that SQLite must make anew, it makes twice.
     const ofPostgres = names(migrationTexts(postgresDialect, 0)).filter((name) => name !== 'fact_text_words')
-    expect(ofPostgres).toEqual(names(migrationTexts(sqliteDialect, 0)))
+    expect([...new Set(ofPostgres)]).toEqual([...new Set(names(migrationTexts(sqliteDialect, 0)))])
   })
 })

@@ -6,6 +6,7 @@ import { defineExecutor, type Run } from '../../src/executor.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createFaultyLedger } from '../../src/testing/faulty-ledger.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
+import { turns } from '../engine/world.ts'
 import { aborted, codeOf, createWorld, gate } from './world.ts'
 
 describe('A run that waits', () => {
@@ -173,7 +174,7 @@ describe('A run that is ended at once', () => {
     const task = await world.engine.create({ executor: 'work', timeoutMs: 20, retry: { maxAttempts: 2 } })
     const failed = await world.told(task.id, 'task.failed')
     expect(failed.data).toMatchObject({ error: { code: 'TIMEOUT' }, willRetry: true })
-    expect(await world.engine.get(task)).toMatchObject({ status: 'submitted', ready: false, attempt: 2 })
+    expect(await world.engine.get(task)).toMatchObject({ status: 'submitted', ready: true, attempt: 2 })
     expect(started).toEqual([1])
     settle.resolve()
     expect(await world.engine.result(task)).toBe('second')
@@ -217,7 +218,7 @@ describe('A run that is ended at once', () => {
     await inside.promise
     await world.engine.pause(task)
     await world.engine.resume(task)
-    expect(await world.engine.get(task)).toMatchObject({ status: 'paused', ready: false })
+    expect(await world.engine.get(task)).toMatchObject({ status: 'paused', ready: true })
     finish.resolve('late, but here')
     expect(await world.engine.result(task)).toBe('late, but here')
     expect(executed).toBe(1)
@@ -311,6 +312,86 @@ describe('An executor that ignores its signal', () => {
     await world.engine.idle()
     expect(most).toBe(1)
     expect(live).toBe(0)
+  })
+})
+
+describe('A run that has ended is not closed', () => {
+  it('before its call in flight has settled, though it was paused just before its executor returned', async () => {
+    const charging = gate()
+    const charged = gate<string>()
+    const leave = gate()
+    let charges = 0
+    const inner = await openLedger(':memory:')
+    const ledger = createFaultyLedger(inner)
+    const world = await createWorld(
+      async (_task, run) => {
+        if (run.number > 1) return run.call('charge', () => `${++charges}`)
+        void run.call('charge', () => {
+          charges++
+          charging.resolve()
+          return charged.promise
+        })
+        await leave.promise
+        return 'returned'
+      },
+      { abortGraceMs: 60_000, onInterrupt: 'fail' },
+      ledger,
+    )
+    const task = await world.engine.create({ executor: 'work' })
+    await charging.promise
+    // The executor returns in the very turn in which the pause is committed: the engine has not heard of it yet.
+    const settling = ledger.hold('settle run')
+    leave.resolve()
+    await settling.reached
+    await world.engine.pause(task)
+    settling.open()
+    await world.engine.resume(task)
+    await turns()
+    expect((await world.engine.calls(task)).map(({ status }) => status)).toEqual(['in_progress'])
+    expect((await world.engine.runs(task)).map(({ status }) => status)).toEqual(['ending'])
+    charged.resolve('charged')
+    expect(await world.engine.result(task)).toBe('charged')
+    expect(charges).toBe(1)
+    expect((await world.engine.calls(task)).map(({ status }) => status)).toEqual(['completed'])
+  })
+
+  it('while a process that one of its calls has noted is alive, however long that takes after the grace', async () => {
+    const noted = gate()
+    const gone = gate()
+    const clock = new SimulatedClock()
+    const commands: string[] = []
+    const world = await createWorld(
+      async (_task, run) =>
+        run.call(
+          'command',
+          async (_params, { note, signal }) => {
+            commands.push(`begins in run ${run.number}`)
+            if (run.number > 1) return 'done'
+            await note({ processGroup: { pgid: 999_999, startedAt: 'then', mark: 'ERRAND_CALL_ID=none' } })
+            noted.resolve()
+            await aborted(signal)
+            // It heeds the signal for longer than the grace: `killGraceMs` is its own business.
+            await gone.promise
+            commands.push('ends')
+            throw signal.reason
+          },
+          { onInterrupt: 'rerun' },
+        ),
+      { abortGraceMs: 1_000, clock },
+    )
+    const task = await world.engine.create({ executor: 'work' })
+    await noted.promise
+    await world.engine.pause(task)
+    await world.engine.resume(task)
+    for (let passed = 0; passed < 10_000; passed += 500) {
+      await turns()
+      clock.advance(500)
+    }
+    expect((await world.engine.calls(task)).map(({ status }) => status)).toEqual(['in_progress'])
+    expect((await world.engine.runs(task)).map(({ status }) => status)).toEqual(['ending'])
+    gone.resolve()
+    expect(await world.engine.result(task)).toBe('done')
+    expect(commands).toEqual(['begins in run 1', 'ends', 'begins in run 2'])
   })
 })
 

@@ -244,7 +244,7 @@ describe('The stack of an error', () => {
         })
         .catch((thrown: unknown) => thrown)
       met.push(error)
-      await run.sleep(1)
+      await run.sleep(50)
       return 'done'
     })
     await world.engine.result(await world.engine.create({ executor: 'work' }))

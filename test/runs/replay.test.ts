@@ -128,7 +128,7 @@ describe('Within one attempt', () => {
     const world = await createWorld(async (_task, run) => {
       asked.push(run.number)
       const answer = await run.ask('Which?', { enum: ['a', 'b'] })
-      await run.sleep(1)
+      await run.sleep(50)
       const child = await run.spawn({ executor: 'other' })
       return [answer, await run.wait(child)]
     })
@@ -221,7 +221,7 @@ describe('A new attempt', () => {
   it('asks again what was not answered and keeps the answers, and sleeps not twice', async () => {
     const world = await createWorld(async (_task, run) => {
       const first = await run.ask('First?')
-      await run.sleep(1)
+      await run.sleep(50)
       if (run.attempt === 1) throw new Error('after the first')
       return [first, await run.ask('Second?', null, { timeoutMs: 1, default: 'none' })]
     })

@@ -36,7 +36,7 @@ it('A call whose params hold such a value is found again', async () => {
   const charged: unknown[] = []
   const world = await createWorld(async (_task, run) => {
     await run.call('charge', { at: await run.now(), id: await run.uuid() }, (params) => charged.push(params))
-    await run.sleep(1)
+    await run.sleep(50)
   })
   const task = await world.engine.create({ executor: 'work' })
   await world.engine.result(task)

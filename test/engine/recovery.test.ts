@@ -1,0 +1,125 @@
+// Taking up what a lost engine left, in three parts: a step that judges and ends its runs, the end of its commands, and a step that
+// closes the runs. Each part may be the last thing that the recovering engine does.
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type RecoveryHost, recoverDead } from '../../src/actors/recovery.ts'
+import type { CallRecord } from '../../src/entities/call.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { writing } from '../../src/ledger/ledger.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { callRow, runRow, taskRow } from '../../src/testing/factories.ts'
+import { delegated } from '../agent/delegated-ledger.ts'
+
+const lost = 'instance-lost'
+const now = 1_000_000
+
+/** A ledger in which an engine was lost in the middle of a command, and what recovers it does. */
+async function setup({ isAlive = 'dead' as Awaited<ReturnType<Ledger['isAlive']>>, leaseUntil = now - 1 } = {}) {
+  const inner = await openLedger(':memory:')
+  onTestFinished(() => inner.close())
+  const ledger: Ledger = { ...delegated(inner), isAlive: async (id) => (id === lost ? isAlive : 'alive') }
+  await inner.step(
+    writing('seed', function* (tx) {
+      yield* tx.instance.insert({ id: lost, pid: 1, host: 'h', startedAt: 0, leaseUntil, endedAt: null })
+      yield* tx.task.insert(taskRow({ id: 'a', executor: 'x', status: 'working', run: 2, runOpen: true }))
+      yield* tx.run.insert(runRow({ taskId: 'a', number: 2, instanceId: lost }))
+      const command = { taskId: 'a', name: 'shell', kind: 'call' as const, details: { processGroup: { pgid: 7 } } }
+      yield* tx.call.insert(callRow({ ...command, id: 'open', run: 2, status: 'in_progress' }))
+      const interrupted = { code: 'CALL_INTERRUPTED', message: 'The run ended before the call did' }
+      yield* tx.call.insert(callRow({ ...command, id: 'closed', run: 1, status: 'failed', error: interrupted }))
+      const failed = { code: 'EXIT_CODE', message: 'It exited with code 1' }
+      yield* tx.call.insert(callRow({ ...command, id: 'settled', run: 1, ordinal: 1, status: 'failed', error: failed }))
+    }),
+  )
+  const reclaimed: string[][] = []
+  const reported: unknown[] = []
+  const host = (more: Partial<RecoveryHost> = {}): RecoveryHost => ({
+    ledger,
+    instanceId: 'instance-recovering',
+    maxCrashes: 3,
+    mayJudgeLeases: true,
+    moment: () => ({ at: now, instanceId: 'instance-recovering' }),
+    async reclaim(calls: readonly CallRecord[]) {
+      reclaimed.push(calls.map(({ id }) => id))
+    },
+    report: (error) => reported.push(error),
+    ...more,
+  })
+  const state = () =>
+    inner.read(function* (tx) {
+      const task = yield* tx.task.get('a')
+      const run = yield* tx.run.get('a', 2)
+      const call = yield* tx.call.get('open')
+      return { task: task?.status, ready: task?.ready, run: run?.status, call: call?.status }
+    })
+  return { inner, ledger, host, state, reclaimed, reported }
+}
+
+describe('recovery', () => {
+  it('ends the run, then its commands, behind closed calls too, and then closes it', async () => {
+    const { host, state, reclaimed } = await setup()
+    let between: Awaited<ReturnType<typeof state>> | undefined
+    await recoverDead(
+      host({
+        async reclaim(calls) {
+          between = await state()
+          reclaimed.push(calls.map(({ id }) => id))
+        },
+      }),
+    )
+    expect(between).toEqual({ task: 'waiting', ready: false, run: 'ending', call: 'in_progress' })
+    expect(reclaimed).toEqual([['open', 'closed']])
+    expect(await state()).toEqual({ task: 'waiting', ready: true, run: 'closed', call: 'failed' })
+  })
+
+  it('kills no command of an engine that shows up before its runs are ended', async () => {
+    const { inner, ledger, host, state, reclaimed } = await setup({ isAlive: 'alive' })
+    const showsUp: Ledger = {
+      ...ledger,
+      async step(step) {
+        await inner.step(writing('sign of life', (tx) => tx.instance.renew(lost, now + 60_000)))
+        return inner.step(step)
+      },
+    }
+    await recoverDead(host({ ledger: showsUp }))
+    expect(reclaimed).toEqual([])
+    expect(await state()).toMatchObject({ task: 'working', run: 'live', call: 'in_progress' })
+  })
+
+  it('leaves it to an engine that shows up afterwards to close its runs', async () => {
+    const { inner, host, state } = await setup({ isAlive: 'alive' })
+    const reclaim = async (): Promise<void> => {
+      await inner.step(writing('sign of life', (tx) => tx.instance.renew(lost, now + 60_000)))
+    }
+    await recoverDead(host({ reclaim }))
+    expect(await state()).toEqual({ task: 'waiting', ready: false, run: 'ending', call: 'in_progress' })
+  })
+
+  it('does not close a run whose command cannot be ended, reports it, and tries again', async () => {
+    const { host, state, reported } = await setup()
+    await recoverDead(host({ reclaim: () => Promise.reject(new Error('It hangs inside the kernel')) }))
+    expect(await state()).toEqual({ task: 'waiting', ready: false, run: 'ending', call: 'in_progress' })
+    expect(reported).toHaveLength(1)
+    await recoverDead(host())
+    expect(await state()).toEqual({ task: 'waiting', ready: true, run: 'closed', call: 'failed' })
+  })
+
+  it('is continued by another engine when the one that began it is lost in between', async () => {
+    const { host, state, reclaimed } = await setup()
+    const begun = Promise.withResolvers<void>()
+    const reclaim = (): Promise<void> => {
+      begun.resolve()
+      return new Promise(() => {})
+    }
+    void recoverDead(host({ reclaim }))
+    await begun.promise
+    await recoverDead(host({ instanceId: 'instance-third' }))
+    expect(reclaimed).toEqual([['open', 'closed']])
+    expect(await state()).toEqual({ task: 'waiting', ready: true, run: 'closed', call: 'failed' })
+  })
+
+  it('goes by the lease where the lock of an engine cannot be judged', async () => {
+    const { host, state } = await setup({ isAlive: 'unknown', leaseUntil: now + 60_000 })
+    await recoverDead(host())
+    expect(await state()).toMatchObject({ task: 'working', run: 'live' })
+  })
+})

@@ -1,0 +1,90 @@
+// A task that takes its process down is found out, and its neighbours are not taken for it. Deaths are had in process (world.die).
+import { describe, expect, it } from 'vitest'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { createWorld, gate, type WorkFunction, type World } from './world.ts'
+
+const turns = async (count: number): Promise<void> => {
+  for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
+}
+
+/** Opens one engine after the other until all tasks have settled; the n-th dies when its executor of `poison` says so. */
+async function outlive(names: readonly string[], work: (task: ExecutorTask, run: Run, die: () => void) => unknown) {
+  const ledger = await openLedger(':memory:')
+  const beside: string[][] = []
+  let tasks: Array<{ id: string }> | undefined
+  for (let deaths = 0; deaths < 12; deaths++) {
+    const died = gate<'died'>()
+    const running: string[] = []
+    beside.push(running)
+    const mortal: WorkFunction = (task, run) => {
+      running.push(task.name)
+      return work(task, run, () => {
+        world.die()
+        died.resolve('died')
+      })
+    }
+    const world: World = await createWorld(mortal, {}, ledger)
+    tasks ??= await Promise.all(names.map((name) => world.engine.create({ name, executor: 'work' })))
+    const settled = Promise.all(tasks.map((task) => world.engine.settled(task.id)))
+    const outcome = await Promise.race([died.promise, settled])
+    if (outcome !== 'died') return { outcomes: outcome, deaths, beside }
+  }
+  throw new Error('It took too many deaths')
+}
+
+describe('A task that kills its process', () => {
+  it('is POISONED alone: of those that ran beside it twice, one at a time is tried again', async () => {
+    const names = ['honest-1', 'honest-2', 'poison', 'honest-3', 'honest-4']
+    const { outcomes, deaths, beside } = await outlive(names, async (task, _run, die) => {
+      await turns(3)
+      if (task.name === 'poison') die()
+      await turns(3)
+      return 'fine'
+    })
+    expect(outcomes.map(({ status }) => status)).toEqual(['completed', 'completed', 'failed', 'completed', 'completed'])
+    expect(outcomes[2]).toMatchObject({ error: { code: 'POISONED', details: { crashes: 3 } } })
+    expect(deaths).toBe(3)
+    expect(beside.slice(0, 2).map((running) => running.length)).toEqual([5, 5])
+    // Those before it were tried by themselves and completed; then it was, and killed once more.
+    expect(beside[2]).toEqual(['honest-1', 'honest-2', 'poison'])
+  })
+
+  it('leaves those alone that ran beside it without a call in flight', async () => {
+    const { outcomes, deaths, beside } = await outlive(['poison', 'honest'], async (task, run, die) => {
+      if (task.name === 'poison') {
+        await run.call(
+          'explode',
+          async () => {
+            await turns(3)
+            die()
+            await new Promise(() => {})
+          },
+          { onInterrupt: 'rerun' },
+        )
+      }
+      if (task.name === 'honest' && run.number < 4) await new Promise(() => {})
+      return 'fine'
+    })
+    expect(outcomes[0]).toMatchObject({ status: 'failed', error: { code: 'POISONED' } })
+    expect(outcomes[1]).toMatchObject({ status: 'completed' })
+    expect(deaths).toBe(3)
+    // The honest one is no suspect: it runs beside the suspect to the end.
+    expect(beside.map((running) => running.length)).toEqual([2, 2, 2, 1])
+  })
+
+  it('is no suspect any more once its run has recorded an outcome', async () => {
+    let calls = 0
+    const { outcomes, deaths } = await outlive(['slow'], async (_task, run, die) => {
+      for (let step = 0; step < 6; step++) {
+        await run.call(`step ${step}`, () => ++calls)
+        if (run.number === step + 1) {
+          die()
+          await new Promise(() => {})
+        }
+      }
+      return 'fine'
+    })
+    expect([outcomes[0]?.status, deaths, calls]).toEqual(['completed', 6, 6])
+  })
+})
