@@ -158,7 +158,14 @@ function differenceOf(asked: AskedCall, unasked: readonly Recorded[]): Explanati
 }
 
 function isSameWork(asked: AskedCall, entry: Recorded): boolean {
-  return entry.ident === asked.ident || canonicalJson(entry.params ?? null) === canonicalJson(asked.params ?? null)
+  if (entry.ident === asked.ident) return true
+  // Without a key the params are the identity.
+  if (!isKeyed(asked) && !isKeyed(entry)) return false
+  return canonicalJson(entry.params ?? null) === canonicalJson(asked.params ?? null)
+}
+
+function isKeyed({ ident }: { ident: string }): boolean {
+  return ident.startsWith('k')
 }
 
 /** The entry of the same name whose params differ least. */

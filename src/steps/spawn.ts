@@ -51,8 +51,10 @@ export function spawn(
       for (const { step, decision } of parts) made = (yield* step.write(tx, decision)) as TaskRecord[]
       const roots = yield* inOrder(tx, kept, made)
       yield* tx.call.insert({ ...entry, status: 'completed', result: roots.map((root) => root.id) })
-      const parent = (yield* tx.task.get(entry.taskId)) as TaskRecord
-      yield* publishDivergence(tx, parent, entry, left, request)
+      if (left.length > 0) {
+        const parent = (yield* tx.task.get(entry.taskId)) as TaskRecord
+        yield* publishDivergence(tx, parent, entry, left, request)
+      }
       return roots
     },
   }

@@ -86,8 +86,8 @@ describe('a verb', () => {
 
   it.each(Object.values(verbs))('%s of an unknown task is NOT_FOUND (S3-050, S3-055)', async (verb) => {
     const engine = await openEngine()
-    const work = (engine[verb] as (id: string, word: string) => Promise<Task>).bind(engine)
-    const refusal = await refusalOf(work('task-nobody', 'a word'), 'NOT_FOUND')
+    const work = (engine[verb] as (id: string, ...more: unknown[]) => Promise<Task>).bind(engine)
+    const refusal = await refusalOf(work('task-nobody', ...(verb === 'retry' ? [] : ['a word'])), 'NOT_FOUND')
     expect(refusal.details).toEqual({ taskId: 'task-nobody' })
   })
 

@@ -9,7 +9,7 @@ import { sqliteDialect } from '../../src/ledger/dialects/sqlite/dialect.ts'
 import { type Ledger, writing } from '../../src/ledger/ledger.ts'
 import { applicationId, ledgerVersion, migrationTexts } from '../../src/ledger/migrations/migrations.ts'
 import { isClaimable } from '../../src/machines/readiness.ts'
-import { factRow, openLedger, openPostgresLedger } from '../../src/testing/index.ts'
+import { callRow, factRow, openLedger, openPostgresLedger } from '../../src/testing/index.ts'
 import { ledgerFile } from '../engine/world.ts'
 import { firstVersionRows, upgradedNumbers } from './first-version.ts'
 
@@ -110,6 +110,25 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     expect(rowsIn(file, 'pragma user_version')).toEqual([{ user_version: ledgerVersion }])
     expect(rowsIn(file, 'pragma foreign_key_check')).toEqual([])
     expect(rowsIn(file, 'pragma integrity_check')).toEqual([{ integrity_check: 'ok' }])
+  })
+
+  it('gives no entry of the journal a number that another one had, also when that one was purged (X-013)', async () => {
+    const file = fileOf(version)
+    const highest = withFile(file, (old) => {
+      old.execute(`update sqlite_sequence set seq = seq + 100 where name = 'call'`)
+      return (
+        old.run({ sql: `select seq from sqlite_sequence where name = 'call'`, parameters: [], want: 'rows' }) as Rows
+      )[0]
+    })
+    const ledger = await openLedger(file)
+    onTestFinished(() => ledger.close())
+    await ledger.step(
+      writing('insert a call', (tx) =>
+        tx.call.insert(callRow({ id: 'call-new', taskId: 'task-child', kind: 'value', status: 'completed' })),
+      ),
+    )
+    const made = await ledger.read((tx) => tx.call.get('call-new'))
+    expect(made).toMatchObject({ seq: Number(highest?.['seq']) + 1, kind: 'value', parentId: null })
   })
 
   it('remembers from then on, and what it had on boards is there (X-013)', async () => {

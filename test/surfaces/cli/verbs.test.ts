@@ -1,5 +1,7 @@
 // The other verbs, from a second process while the first one runs: they only command, and the first one obeys.
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { createEngine } from '../../../src/engine.ts'
 import { type ErrandProcess, Workplace } from './workplace.ts'
 
 const untilFile = (file: string) => `echo waiting; while [ ! -e ${file} ]; do sleep 0.02; done`
@@ -168,6 +170,21 @@ describe('a verb', () => {
     expect(JSON.parse((await place.errand('retry', '#1', '--json')).err)).toMatchObject({
       error: { code: 'INVALID_TRANSITION' },
     })
+  })
+
+  test('gives a new attempt, and with --allow-divergence one that may make calls which are not recorded', async () => {
+    await using place = new Workplace()
+    place.write('plan.yaml', 'tasks: { bad: { run: exit 1 } }')
+    expect((await place.errand('run', 'plan.yaml')).code).toBe(1)
+    const { id } = await place.task('bad')
+    expect((await place.errand('retry', id, '--allow-divergence')).code).toBe(0)
+    const engine = await createEngine({ ledger: join(place.folder, 'ledger.db'), work: false })
+    const retried = []
+    for await (const { type, data } of engine.events({ taskId: id, follow: false })) {
+      if (type === 'task.retried') retried.push(data)
+    }
+    await engine.close()
+    expect(retried).toMatchObject([{ attempt: 2, divergence: 'allow' }])
   })
 
   test('with the beginning of several ids lists them', async () => {
