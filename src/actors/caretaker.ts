@@ -7,6 +7,7 @@ import type { Ledger, PurgePosition } from '../ledger/ledger.ts'
 import { writing } from '../ledger/ledger.ts'
 import { dueAfter, type Moment } from '../steps/moment.ts'
 import { purge } from '../steps/purge.ts'
+import { signOfLife } from '../steps/sign-of-life.ts'
 import { fireTimers } from '../steps/timers.ts'
 import { type RecoveryHost, recoverDead } from './recovery.ts'
 
@@ -14,7 +15,7 @@ export interface CaretakerOptions {
   ledger: Ledger
   clock: Clock
   instanceId: string
-  /** The row of this engine, should it have to be written anew. */
+  /** The row of this engine. */
   enlisted(leaseUntil: number): InstanceRecord
   executors: ReadonlyMap<string, unknown>
   maxCrashes: number
@@ -117,13 +118,9 @@ export class Caretaker {
     const { ledger, instanceId, leaseMs, moment, enlisted, report } = this.#options
     while (this.#beatDue) {
       this.#beatDue = false
-      const until = dueAfter(moment().at, leaseMs)
+      const instance = enlisted(dueAfter(moment().at, leaseMs))
       try {
-        await ledger.step(
-          writing('sign of life', function* (tx) {
-            if (!(yield* tx.instance.renew(instanceId, until))) yield* tx.instance.insert(enlisted(until))
-          }),
-        )
+        await ledger.step(writing('sign of life', (tx) => signOfLife(tx, instance)))
       } catch (error) {
         if (!this.#ended) report(error, { doing: 'give a sign of life', instance: instanceId })
       }
@@ -136,14 +133,15 @@ export class Caretaker {
   #lookAgainLater(): void {
     const { clock, looked } = this.#options
     this.#lookDueAt = clock.now() + lookEveryMs
-    this.#lookTimer = clock.setTimeout(async () => {
+    this.#lookTimer = clock.setTimeout(() => {
       if (!this.#working) return
       if (clock.now() - this.#lookDueAt >= heldUpMs) this.#showUp()
       // A recovery may have to wait for a command to end: timers and admission do not.
       void this.#look()
       looked()
-      await undefined
-      if (this.#working) this.#lookAgainLater()
+      queueMicrotask(() => {
+        if (this.#working) this.#lookAgainLater()
+      })
     }, lookEveryMs)
   }
 

@@ -62,7 +62,7 @@ export class Feed implements LedgerObserver {
     for (const told of this.#onStop) told()
     this.#onStop.clear()
     this.#wakeWaiting()
-    for (const wake of [...this.#resting]) wake()
+    for (const wake of this.#resting) wake()
   }
 
   get stopped(): boolean {
@@ -116,7 +116,7 @@ export class Feed implements LedgerObserver {
 
   committed(events: readonly TaskEvent[]): void {
     // The ledger works again: what failed before is tried now.
-    for (const wake of [...this.#resting]) wake()
+    for (const wake of this.#resting) wake()
     if (this.#catchingUp || events[0]?.seq !== this.#cursor + 1) {
       this.stirred()
       return

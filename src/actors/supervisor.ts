@@ -43,6 +43,8 @@ export interface SupervisorOptions {
   report(error: unknown, context: Record<string, unknown>): void
 }
 
+/** When the ledger could not be read to take up a run, it is asked again after so many milliseconds. */
+const againMs = 200
 /** How long executors get to return after the time of the drain is over, and their commands to end after that. */
 const lastMomentMs = 250
 const lastCommandsMs = 2_000
@@ -57,7 +59,7 @@ const endings = new Set([
   'task.canceled',
   'task.deleted',
   'run.closed',
-]) // prettier-ignore
+])
 
 export class Supervisor {
   readonly #options: SupervisorOptions
@@ -214,7 +216,7 @@ export class Supervisor {
     this.#takeUpDue = true
     queueMicrotask(() => {
       this.#takeUpDue = false
-      for (const [taskId, [started]] of [...this.#begun]) {
+      for (const [taskId, [started]] of this.#begun) {
         const task = this.#admitted.get(taskId)
         this.#admitted.delete(taskId)
         if (task?.run === started?.data.run) this.#startRun(task as TaskRecord)
@@ -234,7 +236,7 @@ export class Supervisor {
       else this.#begun.delete(taskId)
     } catch (error) {
       report(error, { taskId, doing: 'take up a run' })
-      if (!this.#stopped.signal.aborted) clock.setTimeout(() => this.#takeUpSoon(), lastMomentMs)
+      if (!this.#stopped.signal.aborted) clock.setTimeout(() => this.#takeUpSoon(), againMs)
     }
   }
 
@@ -328,7 +330,7 @@ export class Supervisor {
   }
 
   #admitNow(): Promise<void> {
-    const { ledger, host, leaseMs, maxCrashes, executors, report } = this.#options
+    const { ledger, host, leaseMs, maxCrashes, executors, enlisted, report } = this.#options
     const moment = host.moment()
     const step = admit({
       ...moment,
@@ -339,7 +341,7 @@ export class Supervisor {
         timeoutMs: isExecutor(executor) ? executor.timeoutMs : undefined,
       })),
       maxCrashes,
-      leaseUntil: dueAfter(moment.at, leaseMs),
+      instance: enlisted(dueAfter(moment.at, leaseMs)),
     })
     return ledger.step(step).then(
       (started) => {

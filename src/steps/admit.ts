@@ -1,5 +1,6 @@
 // Admission: ready tasks start as runs of this instance, by priority, then age, as many as there are free slots. Slots are counted
 // here, in the transaction that fills them.
+import type { InstanceRecord } from '../entities/instance.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { suspectFrom } from '../machines/crashes.ts'
@@ -10,6 +11,7 @@ import { enterTeam } from './enter-team.ts'
 import { loadSharedLimits } from './limits.ts'
 import { dueAfter, eventOf, type Moment } from './moment.ts'
 import { startGroupsAbove, wayToWorking } from './settle-family.ts'
+import { signOfLife } from './sign-of-life.ts'
 
 export interface AdmitRequest extends Moment {
   /** Slots of this engine in all. */
@@ -17,8 +19,8 @@ export interface AdmitRequest extends Moment {
   /** Executors that this instance has, with their slots. */
   executors: ReadonlyArray<{ name: string; limit: number; timeoutMs: number | undefined }>
   maxCrashes: number
-  /** Until when this instance counts as alive from now on: an engine that owns runs must. */
-  leaseUntil: number
+  /** The row of this engine, with its lease begun anew: an engine that owns runs counts as alive. */
+  instance: InstanceRecord
 }
 
 /** So many lanes with nothing but full ones before them are looked through at once. */
@@ -54,7 +56,7 @@ export function admit(request: AdmitRequest): Step<Loaded, Admitted[], TaskRecor
     load: (tx) => loadHeads(tx, request),
     judge: ({ heads, room }) => choose(heads, room, request),
     *write(tx: Tx, admitted): Op<TaskRecord[]> {
-      if (admitted.length > 0) yield* tx.instance.renew(request.instanceId, request.leaseUntil)
+      if (admitted.length > 0) yield* signOfLife(tx, request.instance)
       const started: TaskRecord[] = []
       for (const { from, task, fault } of admitted) {
         if (fault !== null) yield* tx.event.append(eventOf(request, 'task.repaired', task, { fault }))

@@ -122,7 +122,7 @@ export function unavailable(error: unknown, path: string, what: 'opened' | 'read
     const text = `Another process keeps the ledger ${path} locked, so it cannot be ${what} (${reason}). Try again.`
     return new ErrandError('LEDGER_BUSY', text, { path }, error)
   }
-  const code = String((error as { code?: unknown } | null)?.code ?? '')
+  const code = (error as { code?: string } | null)?.code ?? ''
   const remedy = remedies.find(({ codes }) => codes.test(code))?.remedy ?? 'Check the disk, then try again.'
   return new ErrandError(
     'LEDGER_UNAVAILABLE',
