@@ -8,9 +8,11 @@ import { inspect } from './inspect.ts'
 import { memory } from './memory.ts'
 import { page } from './page/page.ts'
 import { startup } from './startup.ts'
+import { supervision } from './supervision.ts'
 import { throughput } from './throughput.ts'
 
 await throughput()
+await supervision()
 await heap()
 await startup()
 await cancel()

@@ -77,7 +77,6 @@ export class Supervisor {
   #maxConcurrent: number
   #limits: Readonly<Record<string, number>>
   #admissionDue = false
-  #takeUpDue = false
   #lookDue = false
   #unlisten: (() => void) | undefined
 
@@ -185,7 +184,6 @@ export class Supervisor {
     actors.follow(event)
     if (event.type === 'task.started' && event.instanceId === instanceId && typeof event.data.run === 'number') {
       this.#begun.set(event.taskId, [event])
-      this.#takeUpSoon()
     } else this.#begun.get(event.taskId)?.push(event)
     if (event.type === 'task.repaired' && event.instanceId === instanceId) {
       const fault = new Error(`The snapshot of ${event.taskId} was made anew from its row: ${String(event.data.fault)}`)
@@ -210,19 +208,14 @@ export class Supervisor {
 
   // ── runs of this engine ──
 
-  /** When the admission has had its turn to say which tasks it has started, and the feed all that it has of them. */
-  #takeUpSoon(): void {
-    if (this.#takeUpDue) return
-    this.#takeUpDue = true
-    queueMicrotask(() => {
-      this.#takeUpDue = false
-      for (const [taskId, [started]] of this.#begun) {
-        const task = this.#admitted.get(taskId)
-        this.#admitted.delete(taskId)
-        if (task?.run === started?.data.run) this.#startRun(task as TaskRecord)
-        else void this.#adopt(taskId, started?.data.run)
-      }
-    })
+  /** Called when the feed has told all that it has, and the admission which tasks it has started. */
+  #takeUp(): void {
+    for (const [taskId, [started]] of this.#begun) {
+      const task = this.#admitted.get(taskId)
+      this.#admitted.delete(taskId)
+      if (task?.run === started?.data.run) this.#startRun(task as TaskRecord)
+      else void this.#adopt(taskId, started?.data.run)
+    }
   }
 
   /** A run of ours that no admission has told of: the outcome of its commit was unknown, or the feed came first. */
@@ -236,7 +229,7 @@ export class Supervisor {
       else this.#begun.delete(taskId)
     } catch (error) {
       report(error, { taskId, doing: 'take up a run' })
-      if (!this.#stopped.signal.aborted) clock.setTimeout(() => this.#takeUpSoon(), againMs)
+      if (!this.#stopped.signal.aborted) clock.setTimeout(() => this.wake(), againMs)
     }
   }
 
@@ -247,7 +240,8 @@ export class Supervisor {
     const former = this.#slots.get(task.id) ?? this.#leaving.get(task.id)
     former?.end()
     if (former !== undefined) actors.closeRun(task.id)
-    actors.awaken(task)
+    // The row may be further on than the feed: its actor begins where the run does, and follows the events.
+    actors.awaken({ ...task, status: 'working' })
     const executor = executors.get(task.executor as string) as AnyExecutor
     const live = new LiveRun(task, executor, { ...host, timerSet: () => this.wake() })
     // One that has ended already, or ends with its former, never gets to its executor.
@@ -263,24 +257,26 @@ export class Supervisor {
     this.#changed()
   }
 
+  /** Whichever comes first frees it: the ledger closed the run, or its executor is over. */
   #free(slot: RunSlot): void {
     const { id } = slot.task
-    if (this.#leaving.get(id) === slot) this.#leaving.delete(id)
-    const isLatest = this.#slots.get(id) === slot
-    if (isLatest) this.#slots.delete(id)
-    if (isLatest || !this.#slots.has(id)) this.#options.actors.closeRun(id)
+    const holder = [this.#slots, this.#leaving].find((slots) => slots.get(id) === slot)
+    if (holder === undefined) return
+    holder.delete(id)
+    if (!this.#slots.has(id)) this.#options.actors.closeRun(id)
     this.#changed()
     this.wake()
   }
 
   // ── looking and admitting ──
 
-  /** Something may be due or ready that was not before. */
+  /** A run may have begun, or something may be due or ready that was not before. */
   wake(): void {
-    if (this.#lookDue || !this.isWorking) return
+    if (this.#lookDue || this.#stopped.signal.aborted) return
     this.#lookDue = true
     queueMicrotask(() => {
       this.#lookDue = false
+      this.#takeUp()
       if (this.isWorking) void this.#look()
     })
   }
