@@ -12,9 +12,9 @@ import {
   quietTicksAfter,
   verdictOn,
 } from '../machines/divergence.ts'
+import type { RunJournal } from '../machines/run-journal.ts'
 import type { RunRef } from '../steps/journal.ts'
 import type { CallScope } from './call-scope.ts'
-import type { RunJournal } from './run-journal.ts'
 
 /** What the guard sees of its run. */
 interface GuardedRun {

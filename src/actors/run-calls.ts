@@ -5,12 +5,12 @@ import type { CallOptions } from '../executor.ts'
 import { fromJson, toJson } from '../json.ts'
 import type { NewCall } from '../ledger/ledger.ts'
 import { replayedError, replayOf } from '../machines/replay.ts'
+import { placeOf } from '../machines/run-journal.ts'
 import { beginEntry, beginPending, type EntryOutcome, finishEntry, noteEntry } from '../steps/journal.ts'
 import { toStoredError } from '../stored-error.ts'
 import { type CallScope, executeWithin } from './call-scope.ts'
 import { type CallFunction, type CallPerformance, performCall } from './perform-call.ts'
 import type { EntryDescription, RunCore } from './run-core.ts'
-import { placeOf } from './run-journal.ts'
 import type { RunOutput } from './run-output.ts'
 
 /** How a call is made, beyond what callers say. */

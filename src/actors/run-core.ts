@@ -8,12 +8,12 @@ import type { ErrandError } from '../errors.ts'
 import type { SpawnSpec } from '../executor.ts'
 import { checkText } from '../json.ts'
 import type { NewCall, Op, Reads, Step } from '../ledger/ledger.ts'
+import { RunJournal } from '../machines/run-journal.ts'
 import type { CreateRequest, TreeLimits } from '../steps/create.ts'
 import type { RunRef } from '../steps/journal.ts'
 import { dueAfter, type Moment } from '../steps/moment.ts'
 import { type CallScope, scopeWithin } from './call-scope.ts'
 import { DivergenceGuard, type DivergenceOptions } from './divergence.ts'
-import { RunJournal } from './run-journal.ts'
 import type { LiveContent } from './task-stream.ts'
 
 /** What a run needs of the engine around it. */

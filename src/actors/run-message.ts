@@ -3,7 +3,7 @@
 import { identOf } from '../entities/call.ts'
 import type { MessageRole } from '../entities/message.ts'
 import { checkText } from '../json.ts'
-import type { RunJournal } from './run-journal.ts'
+import type { RunJournal } from '../machines/run-journal.ts'
 
 export interface DraftMessage {
   id: string

@@ -1,8 +1,8 @@
 // The identity rule: what an earlier run did is found by kind, name and params (or key), n-th among equals, never by position.
 import { describe, expect, it } from 'vitest'
-import { RunJournal } from '../../src/actors/run-journal.ts'
 import type { CallRecord } from '../../src/entities/call.ts'
 import { fromJson } from '../../src/json.ts'
+import { RunJournal } from '../../src/machines/run-journal.ts'
 import { createWorld, gate } from './world.ts'
 
 /** Each execution of a call function leaves its mark here. */

@@ -3,7 +3,7 @@
 import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
 import { callKeyOf } from '../entities/conversation.ts'
 import type { MessageRecord } from '../entities/message.ts'
-import { holdsBack, isAnotherWay, isExcusedBy } from '../machines/divergence.ts'
+import { holdsBack, isAnotherWay, isExcusedBy } from './divergence.ts'
 
 /** An entry that has not been asked for. */
 interface Unasked {
