@@ -1,5 +1,6 @@
 // Supervision that forgets nothing: whatever an engine missed, it reads again what is due and what is ready, and one commit carries
 // both the end of a wave of runs and the start of the next.
+import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/engine.ts'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
@@ -175,6 +176,7 @@ describe('close', () => {
     const engine = await openEngine({
       ledger,
       clock,
+      shutdownTimeoutMs: 100,
       executors: { work: () => 'done' },
       onError: (error) => {
         errors.push(error)
@@ -184,15 +186,34 @@ describe('close', () => {
     ledger.fail('settle run', 'refused', { persistent: true })
     await engine.create({ executor: 'work' })
     await refused.promise
-    const closing = engine.close()
-    await pass(clock, 20_000)
-    await closing
+    // By now it rests for ten seconds before it asks again.
+    await pass(clock, 30_000)
+    let closed = false
+    void engine.close().then(() => (closed = true))
+    while (!closed) await pass(clock, 100)
     const before = errors.length
     expect(clock.pending).toBe(0)
     await pass(clock, 20_000)
     expect(errors.length).toBe(before)
     await inner.close()
   })
+
+  it('is bounded while another process holds the write lock, and the next engine takes up what was left', async () => {
+    const path = ledgerFile()
+    const hands = puppet({ stubborn: true })
+    const options = { ledger: path, shutdownTimeoutMs: 50, abortGraceMs: 50, onError: () => {} }
+    const engine = await openEngine({ ...options, executors: { work: hands.executor } })
+    const task = await engine.create({ executor: 'work' })
+    await hands.started(0)
+    const other = new Database(path)
+    other.exec('begin immediate')
+    // Without the bound this takes twenty seconds: the ledger's patience with a lock, twice.
+    await engine.close()
+    other.exec('rollback')
+    other.close()
+    const next = await openEngine({ ledger: path, executors: { work: () => 'done' } })
+    expect(await next.result(task)).toBe('done')
+  }, 10_000)
 })
 
 /** A ledger whose engine hangs from some time on: nothing that it asks for happens, and it lives. */
