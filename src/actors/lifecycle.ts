@@ -181,14 +181,17 @@ export class Lifecycle {
 
   async #close(): Promise<void> {
     const { instanceId } = this
-    let released = false
     if (this.#working) {
-      await this.#working.catch(() => {})
+      // One that never began to work has no runs: its lock may go, whatever becomes of its row.
+      let released = await this.#working.then(
+        () => false,
+        () => true,
+      )
       const active = this.supervisor.taskIds
       const kept = await this.supervisor.drain()
       if (this.#failure === undefined) {
         const { shutdownTimeoutMs } = this.#parts.options
-        released = (await this.#release(kept)) && kept.size === 0
+        released ||= (await this.#release(kept)) && kept.size === 0
         await waitAtMost(this.clock, shutdownTimeoutMs, this.feed.caughtUp())
         this.#archive.saveActive(active)
         await Promise.all([this.#archive.close(shutdownTimeoutMs), this.#keeper.close(shutdownTimeoutMs)])

@@ -18,6 +18,7 @@ export interface ProcessOrders {
   /** Tells every event. */
   follow?: boolean
   maxConcurrent?: number
+  maxCrashes?: number
   onInterrupt?: 'fail' | 'rerun' | 'ask'
   executeFirst?: boolean
 }
@@ -42,6 +43,7 @@ const engine = await createEngine({
   }),
   maxConcurrent: orders.maxConcurrent ?? 10,
   onInterrupt: orders.onInterrupt ?? 'fail',
+  ...(orders.maxCrashes === undefined ? {} : { maxCrashes: orders.maxCrashes }),
   onError: (error, context) => tell({ error: String(error), context }),
 })
 if (orders.follow) engine.subscribe('*', ({ seq, type, taskId }) => tell({ seq, type, taskId }))

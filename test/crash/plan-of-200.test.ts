@@ -9,6 +9,8 @@ import { violations } from './invariants.ts'
 
 const count = 200
 const kills = 10
+/** A command that is always at work when its engine is killed from outside is not the one that kills it. */
+const maxCrashes = kills + 1
 
 /** Complaints about commands of one task that ran beside each other: a line of an earlier call after a later one began. */
 function overlaps(journal: string): string[] {
@@ -45,7 +47,7 @@ it('A plan of 200 shell tasks killed ten times at random ends complete, with not
   }))
   let killed = 0
   for (let death = 0; death < kills; death++) {
-    const child = startEngine(place, { create, leave: 'settled', maxConcurrent: 4, follow: true })
+    const child = startEngine(place, { create, leave: 'settled', maxConcurrent: 4, maxCrashes, follow: true })
     // A moment is an event: the n-th that this process tells, of about six for each task. All ten together come to some half of
     // the plan: on a busy machine a process gets further before it is killed, and the last of them has to find work too.
     const moment = 10 + Math.floor(random() * 110)
@@ -53,7 +55,7 @@ it('A plan of 200 shell tasks killed ten times at random ends complete, with not
     await child.heard((line) => ('seq' in line && ++heard >= moment) || 'steps' in line)
     if ((await child.kill()).signal === 'SIGKILL') killed++
   }
-  const last = startEngine(place, { create, leave: 'settled', maxConcurrent: 4 })
+  const last = startEngine(place, { create, leave: 'settled', maxConcurrent: 4, maxCrashes })
   expect((await last.exited).code, JSON.stringify(last.lines.slice(-3))).toBe(0)
   expect(killed).toBe(kills)
 
