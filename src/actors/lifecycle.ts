@@ -191,7 +191,8 @@ export class Lifecycle {
       const kept = await this.supervisor.drain()
       if (this.#failure === undefined) {
         const { shutdownTimeoutMs } = this.#parts.options
-        released ||= (await this.#release(kept)) && kept.size === 0
+        const written = await this.#release(kept)
+        released ||= written && kept.size === 0
         await waitAtMost(this.clock, shutdownTimeoutMs, this.feed.caughtUp())
         this.#archive.saveActive(active)
         await Promise.all([this.#archive.close(shutdownTimeoutMs), this.#keeper.close(shutdownTimeoutMs)])
