@@ -19,6 +19,18 @@ import { createSettingTable } from './setting.ts'
 import { createTaskTable } from './task.ts'
 import { createTeamTable } from './team.ts'
 
+const made = new Map<Dialect, Tx>()
+
+/** The tables of a dialect. They hold statements only, so all ledgers of a process share them: compiling them takes milliseconds. */
+export function tablesOf(dialect: Dialect): Tx {
+  let tables = made.get(dialect)
+  if (tables === undefined) {
+    tables = createTables(dialect)
+    made.set(dialect, tables)
+  }
+  return tables
+}
+
 export function createTables(dialect: Dialect): Tx {
   const compiler = createCompiler(dialect)
   return {

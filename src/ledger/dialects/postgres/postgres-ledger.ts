@@ -19,7 +19,7 @@ import type { AnyStep, Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from 
 import { applicationId } from '../../migrations/migrations.ts'
 import { LedgerObservers } from '../../observers.ts'
 import type { Request } from '../../statement.ts'
-import { createTables } from '../../tables/tables.ts'
+import { tablesOf } from '../../tables/tables.ts'
 import { type PostgresClient, StatementFailed } from './client.ts'
 import { postgresDialect } from './dialect.ts'
 import { migrate } from './migrate.ts'
@@ -55,7 +55,7 @@ class PostgresLedger implements Ledger, GroupRunner {
   constructor(name: string, client: PostgresClient, clock: Clock) {
     this.name = name
     this.#client = client
-    this.#tx = createTables(postgresDialect)
+    this.#tx = tablesOf(postgresDialect)
     this.#commits = new GroupCommit(this, this.#observers, clock, createRandomIds().random)
   }
 

@@ -19,7 +19,7 @@ import type { AnyStep, Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from 
 import { LedgerObservers } from '../../observers.ts'
 import { noteOpenLedger } from '../../open-files.ts'
 import type { Request } from '../../statement.ts'
-import { createTables } from '../../tables/tables.ts'
+import { tablesOf } from '../../tables/tables.ts'
 import { type Connection, isBusy, sqliteCode, translate, unavailable } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { createInstanceLocks, type InstanceLocks } from './instance-lock.ts'
@@ -70,7 +70,7 @@ class SqliteLedger implements Ledger, GroupRunner {
     this.name = name
     this.#connection = connection
     this.#clock = clock
-    this.#tx = createTables(sqliteDialect)
+    this.#tx = tablesOf(sqliteDialect)
     this.#commits = new GroupCommit(this, this.#observers, clock, random)
     this.#locks = createInstanceLocks(name)
     this.#dataVersion = connection.dataVersion()
