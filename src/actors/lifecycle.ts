@@ -182,14 +182,15 @@ export class Lifecycle {
       await this.#working.catch(() => {})
       const active = this.supervisor.taskIds
       const kept = await this.supervisor.drain()
+      let hasLeft = false
       if (this.#failure === undefined) {
         const { shutdownTimeoutMs } = this.#parts.options
-        await this.#discharge(kept)
+        hasLeft = await this.#leave(kept)
         await waitAtMost(this.clock, shutdownTimeoutMs, this.feed.caughtUp())
         this.#archive.saveActive(active)
         await Promise.all([this.#archive.close(shutdownTimeoutMs), this.#keeper.close(shutdownTimeoutMs)])
       }
-      this.#ledger.discharge(instanceId)
+      this.#ledger.discharge(instanceId, { asDead: !hasLeft })
     }
     // Only now: until they have let go, runs call abilities.
     this.#parts.closed()
@@ -201,22 +202,26 @@ export class Lifecycle {
     if (this.#parts.ownsLedger) await this.#ledger.close()
   }
 
-  /** Releases the runs that are still open, but those of `kept` tasks. When this cannot be written, others take it for a death. */
-  async #discharge(kept: ReadonlySet<string>): Promise<void> {
+  /**
+   * Releases the runs that are still open, but those of `kept` tasks. Resolves to whether nothing of the engine is open any more:
+   * otherwise the other engines are to take it for dead.
+   */
+  async #leave(kept: ReadonlySet<string>): Promise<boolean> {
     const { maxCrashes, shutdownTimeoutMs } = this.#parts.options
     const lost: LostEngine = { instanceId: this.instanceId, reason: 'released', onlyIfSilentAt: null }
     const moment = this.moment()
     const steps = [endRunsOf(lost, maxCrashes, moment), closeRunsOf(lost, kept, moment)]
+    let written = false
     try {
       // Queued together, they share a commit.
-      await waitAtMost(
-        this.clock,
-        shutdownTimeoutMs,
-        Promise.all(steps.map((step: AnyStep) => this.#ledger.step(step))),
-      )
+      const writing = Promise.all(steps.map((step: AnyStep) => this.#ledger.step(step))).then(() => {
+        written = true
+      })
+      await waitAtMost(this.clock, shutdownTimeoutMs, writing)
     } catch (error) {
       this.report(error, { doing: 'leave the ledger', instance: this.instanceId })
     }
+    return written && kept.size === 0
   }
 
   /** For as long as runs are waited for, and no longer: the one who closes may be a subscriber. */
