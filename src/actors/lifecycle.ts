@@ -191,8 +191,8 @@ export class Lifecycle {
       const kept = await this.supervisor.drain()
       if (this.#failure === undefined) {
         const { shutdownTimeoutMs } = this.#parts.options
-        const written = await this.#release(kept)
-        released ||= written && kept.size === 0
+        const hasLeft = await this.#leave(kept)
+        released ||= hasLeft
         await waitAtMost(this.clock, shutdownTimeoutMs, this.feed.caughtUp())
         this.#archive.saveActive(active)
         await Promise.all([this.#archive.close(shutdownTimeoutMs), this.#keeper.close(shutdownTimeoutMs)])
@@ -209,23 +209,26 @@ export class Lifecycle {
     if (this.#parts.ownsLedger) await this.#ledger.close({ withinMs: this.#parts.options.shutdownTimeoutMs })
   }
 
-  /** Releases the runs that are still open, but those of `kept` tasks. False when that could not be written: others take it for a death. */
-  async #release(kept: ReadonlySet<string>): Promise<boolean> {
+  /**
+   * Releases the runs that are still open, but those of `kept` tasks. Resolves to whether nothing of the engine is open any more:
+   * otherwise the other engines are to take it for dead.
+   */
+  async #leave(kept: ReadonlySet<string>): Promise<boolean> {
     const { maxCrashes, shutdownTimeoutMs } = this.#parts.options
     const lost: LostEngine = { instanceId: this.instanceId, reason: 'released', onlyIfSilentAt: null }
     const moment = this.moment()
-    // Queued together, they share a commit.
-    const steps: AnyStep[] = [endRunsOf(lost, maxCrashes, moment), closeRunsOf(lost, kept, moment)]
-    let isWritten = false
-    const written = Promise.all(steps.map((step) => this.#ledger.step(step))).then(() => {
-      isWritten = true
-    })
+    const steps = [endRunsOf(lost, maxCrashes, moment), closeRunsOf(lost, kept, moment)]
+    let written = false
     try {
-      await waitAtMost(this.clock, shutdownTimeoutMs, written)
+      // Queued together, they share a commit.
+      const writing = Promise.all(steps.map((step: AnyStep) => this.#ledger.step(step))).then(() => {
+        written = true
+      })
+      await waitAtMost(this.clock, shutdownTimeoutMs, writing)
     } catch (error) {
       this.report(error, { doing: 'leave the ledger', instance: this.instanceId })
     }
-    return isWritten
+    return written && kept.size === 0
   }
 
   /** For as long as runs are waited for, and no longer: the one who closes may be a subscriber. */

@@ -3,7 +3,7 @@ import { type CallRecord, notesProcess } from '../entities/call.ts'
 import type { OnInterrupt } from '../entities/task.ts'
 import type { CallOptions } from '../executor.ts'
 import { fromJson, toJson } from '../json.ts'
-import type { NewCall } from '../ledger/ledger.ts'
+import type { AnyStep, NewCall } from '../ledger/ledger.ts'
 import { replayedError, replayOf } from '../machines/replay.ts'
 import { placeOf } from '../machines/run-journal.ts'
 import { beginEntry, beginPending, type EntryOutcome, finishEntry, noteEntry } from '../steps/journal.ts'
@@ -96,10 +96,10 @@ export class RunCalls {
         way.recorded?.()
         throw replayedError(found as CallRecord)
       case 'begin':
-        return this.#core.busy(async () => {
+        return this.#core.busy(() => {
           const { host, ref } = this.#core
-          await this.#core.step(beginPending(ref, (found as CallRecord).id, way.announced === true, host.moment()))
-          return this.#perform(entry, found as CallRecord, params, fn, way)
+          const begin = beginPending(ref, (found as CallRecord).id, way.announced === true, host.moment())
+          return this.#perform(entry, found as CallRecord, begin, params, fn, way)
         })
       case 'anew':
       case 'resume':
@@ -107,17 +107,19 @@ export class RunCalls {
     if (found !== undefined) this.#core.journal.remade(found)
     const isNew = found === undefined && way.inAllAttempts !== true
     const left = isNew ? await this.#core.divergence.pass(entry, onInterrupt, way.divergence) : []
-    return this.#core.busy(async () => {
+    return this.#core.busy(() => {
       const record = this.#core.entryOf(entry, undefined, onInterrupt)
       const moment = this.#core.host.moment()
-      await this.#core.step(beginEntry({ ...record, status: 'in_progress' }, moment, way.announced, left))
-      return this.#perform(entry, record, params, fn, way)
+      const begin = beginEntry({ ...record, status: 'in_progress' }, moment, way.announced, left)
+      return this.#perform(entry, record, begin, params, fn, way)
     })
   }
 
+  /** It is in flight from before its beginning is recorded: no run is released or closed in between. */
   async #perform(
     entry: EntryDescription,
     record: NewCall,
+    begin: AnyStep,
     params: unknown,
     fn: CallFunction,
     way: CallWay,
@@ -127,6 +129,7 @@ export class RunCalls {
     this.#inFlight.set(record.id, { seq: 0, ...record })
     this.#core.journal.opened(place)
     try {
+      await this.#core.step(begin)
       return await executeWithin(scope, () => this.#execute(record, params, fn, way))
     } finally {
       this.#inFlight.delete(record.id)

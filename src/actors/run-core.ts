@@ -4,11 +4,12 @@ import type { Bus } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
 import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
 import type { OnInterrupt, Task, TaskRecord } from '../entities/task.ts'
-import type { ErrandError } from '../errors.ts'
+import { ErrandError } from '../errors.ts'
 import type { SpawnSpec } from '../executor.ts'
 import { checkText } from '../json.ts'
 import type { NewCall, Op, Reads, Step } from '../ledger/ledger.ts'
 import { RunJournal } from '../machines/run-journal.ts'
+import { rest } from '../signals.ts'
 import type { CreateRequest, TreeLimits } from '../steps/create.ts'
 import type { RunRef } from '../steps/journal.ts'
 import { dueAfter, type Moment } from '../steps/moment.ts'
@@ -53,6 +54,10 @@ export interface EntryDescription {
   /** The call that asks for it; null for the executor itself. */
   scope: CallScope | null
 }
+
+/** How long a ledger that did not answer is left alone before it is asked again: at first, and at most. */
+const pauseMs = 200
+const longestPauseMs = 5_000
 
 export class RunCore {
   readonly ref: RunRef
@@ -128,13 +133,24 @@ export class RunCore {
     }
   }
 
+  /** Reads what earlier runs recorded; a ledger that does not answer is asked again for as long as the run lives. */
   async loadJournal(): Promise<void> {
-    const { taskId, attempt } = this
-    this.journal = await this.host.read(function* (tx) {
-      return new RunJournal(yield* tx.call.list(taskId), yield* tx.message.list(taskId), attempt)
-    })
-    this.journal.onFewer = () => this.divergence.look()
+    const { taskId, attempt, host } = this
+    // There may be entries, read or not.
     this.journaled = true
+    for (let restMs = pauseMs; this.#ended === undefined; restMs = Math.min(2 * restMs, longestPauseMs)) {
+      try {
+        this.journal = await host.read(function* (tx) {
+          return new RunJournal(yield* tx.call.list(taskId), yield* tx.message.list(taskId), attempt)
+        })
+        this.journal.onFewer = () => this.divergence.look()
+        return
+      } catch (error) {
+        if (!isUnavailable(error)) throw error
+        host.report(error, { ...this.ref, doing: 'read the journal' })
+        await rest(host.clock, restMs, this.signal)
+      }
+    }
   }
 
   /** The call whose function the present code belongs to. Whoever needs to know asks the run for something. */
@@ -182,4 +198,8 @@ export class RunCore {
   step<L, D, R>(step: Step<L, D, R>): Promise<R> {
     return this.host.step(step)
   }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return ErrandError.isInstance(error) && (error.code === 'LEDGER_UNAVAILABLE' || error.code === 'LEDGER_BUSY')
 }

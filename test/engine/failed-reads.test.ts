@@ -5,8 +5,10 @@ import { Feed } from '../../src/actors/feed.ts'
 import { Subscriptions } from '../../src/actors/subscriptions.ts'
 import type { EngineOptions, Executors } from '../../src/api.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
+import { ErrandError } from '../../src/errors.ts'
+import type { Run } from '../../src/executor.ts'
 import { createFaultyLedger, eventRow, openLedger, SimulatedClock } from '../../src/testing/index.ts'
-import { deferred, ledgerFile, openEngine, turns } from './world.ts'
+import { deferred, ledgerFile, openEngine, reached, turns } from './world.ts'
 
 /** An engine on a ledger that fails on request, and one of another process, which only commands. */
 async function setup<E extends Executors>(options: EngineOptions<E> = {}) {
@@ -178,3 +180,36 @@ it('an event that is published while the last delivery is ending is delivered to
     await ledger.close()
   }
 })
+
+describe('a read of the journal that fails', () => {
+  it('is tried again before the executor goes on, and costs the task no attempt', async () => {
+    const { clock, ledger, engine, reported, nextReport } = await setup({
+      executors: {
+        work: async (_task, run: Run) => {
+          await run.sleep(1_000)
+          return run.attempt
+        },
+      },
+    })
+    const read = ledger.read.bind(ledger)
+    let broken = true
+    ledger.read = (query) =>
+      read((tx) => {
+        const list = broken ? refuse : tx.call.list
+        return query({ ...tx, call: { ...tx.call, list } })
+      })
+    const task = await engine.create({ executor: 'work' })
+    await reached(engine, task, 'waiting')
+    await turns()
+    clock.advance(1_000)
+    expect(await nextReport()).toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
+    broken = false
+    clock.advance(200)
+    expect(await engine.result(task)).toBe(1)
+    expect(reported).toEqual(['read the journal'])
+  })
+})
+
+function refuse(): never {
+  throw new ErrandError('LEDGER_UNAVAILABLE', 'A fault was planted in a read of the journal.', {})
+}

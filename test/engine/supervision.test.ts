@@ -214,6 +214,28 @@ describe('close', () => {
     const next = await openEngine({ ledger: path, executors: { work: () => 'done' } })
     expect(await next.result(task)).toBe('done')
   }, 10_000)
+
+  it('on a full disk leaves its runs to another engine at once', async () => {
+    const path = ledgerFile()
+    const clock = new SimulatedClock()
+    const inner = await openLedger(path, clock)
+    const ledger = createFaultyLedger(inner)
+    const hands = puppet()
+    const closing = await createEngine({ ledger, clock, executors: { work: hands.executor }, onError: () => {} })
+    const task = await closing.create({ executor: 'work' })
+    await hands.started(0)
+    ledger.fail(() => true, 'refused', { persistent: true })
+    let closed = false
+    const end = closing.close().then(() => {
+      closed = true
+    })
+    while (!closed) await pass(clock, 100)
+    await end
+    const engine = await openEngine({ ledger: path, clock, executors: { work: () => 'done' } })
+    await pass(clock, 400)
+    expect(await engine.get(task)).toMatchObject({ status: 'completed', result: 'done' })
+    await inner.close()
+  })
 })
 
 /** A ledger whose engine hangs from some time on: nothing that it asks for happens, and it lives. */

@@ -118,6 +118,28 @@ const verbs = {
   fail: (engine: { fail(id: string, why: string): unknown }, id: string) => engine.fail(id, 'enough'),
 }
 
+describe('An engine that closes', () => {
+  it('lets a call finish whose beginning is being recorded', async () => {
+    const asked = gate()
+    let made = 0
+    const world = await createWorld(async (_task, run) => {
+      const called = run.call('charge', () => {
+        made += 1
+        return 'charged'
+      })
+      asked.resolve()
+      return called
+    })
+    const task = await world.engine.create({ executor: 'work' })
+    await asked.promise
+    await world.engine.close()
+    const { engine } = await world.another()
+    expect(await engine.result(task)).toBe('charged')
+    expect((await engine.calls(task)).map((call) => call.status)).toEqual(['completed'])
+    expect(made).toBe(1)
+  })
+})
+
 describe('A run that is ended at once', () => {
   it.each(Object.keys(verbs) as Array<keyof typeof verbs>)(
     'by %s aborts, and everything pending rejects with RUN_ENDED, S3-050 S3-055',

@@ -1,0 +1,204 @@
+// Faults planted between an engine and its ledger, each of which would forget something, publish what is not durable, or do
+// something twice: the laws must find them.
+import type { TaskEvent } from '../../../src/entities/event.ts'
+import { ErrandError } from '../../../src/errors.ts'
+import type { AnyStep, Ledger, LedgerObserver, Reads, Tx } from '../../../src/ledger/ledger.ts'
+import { closeEndedRun } from '../../../src/steps/close-run.ts'
+import { altered } from './seat.ts'
+import type { Plant } from './world.ts'
+
+type Tables<T> = { [K in keyof T]?: Partial<T[K]> }
+
+/** The same tables with some verbs changed. */
+function spoiled<T extends Reads>(tx: T, tables: Tables<T>): T {
+  const changes = Object.entries(tables).map(([table, verbs]) => [
+    table,
+    { ...tx[table as keyof T], ...(verbs as object) },
+  ])
+  return { ...tx, ...Object.fromEntries(changes) }
+}
+
+/** Every read outside of a step goes through this. */
+function readingThrough(ledger: Ledger, tables: (tx: Reads) => Tables<Reads>): Ledger {
+  return altered(ledger, { read: (query) => ledger.read((tx) => query(spoiled(tx, tables(tx)))) })
+}
+
+/** Every step is replaced by this. */
+function stepping(ledger: Ledger, change: (step: AnyStep) => AnyStep): Ledger {
+  return altered(ledger, { step: (step) => ledger.step(change(step as AnyStep)) as Promise<never> })
+}
+
+function writingThrough(step: AnyStep, tables: (tx: Tx) => Tables<Tx>): AnyStep {
+  return {
+    name: step.name,
+    load: (tx) => step.load(tx),
+    judge: (loaded) => step.judge(loaded),
+    write: (tx, decision) => step.write(spoiled(tx, tables(tx)), decision),
+  }
+}
+
+/** One engine does not read when a sleep or a question is due. */
+const losesDueTimes: Plant = (ledger, seat) =>
+  seat.number === 1
+    ? ledger
+    : readingThrough(ledger, () => ({
+        call: {
+          *nextDue() {
+            return undefined
+          },
+        },
+      }))
+
+/** A sleep is recorded without the time at which it ends. */
+const armsNoSleep: Plant = (ledger) =>
+  stepping(ledger, (step) =>
+    step.name !== 'begin sleep'
+      ? step
+      : writingThrough(step, (tx) => ({ call: { insert: (call) => tx.call.insert({ ...call, dueAt: null }) } })),
+  )
+
+/** One engine does not see what is ready when it looks. */
+const overlooksReady: Plant = (ledger, seat) =>
+  seat.number === 1
+    ? ledger
+    : readingThrough(ledger, () => ({
+        task: {
+          *anyReady() {
+            return false
+          },
+        },
+      }))
+
+/** Observers also hear the events of steps that were refused after they had written. */
+const publishesRefusals: Plant = (ledger) => {
+  const observers = new Set<LedgerObserver>()
+  return altered(ledger, {
+    async step(step) {
+      let appended: TaskEvent[] = []
+      const watched = writingThrough(step as AnyStep, (tx) => {
+        appended = []
+        return {
+          event: {
+            *append(event) {
+              const seq = yield* tx.event.append(event)
+              appended.push({ ...event, seq })
+              return seq
+            },
+          },
+        }
+      })
+      try {
+        return (await ledger.step(watched)) as never
+      } catch (error) {
+        const refused = ErrandError.isInstance(error) && error.code === 'LEDGER_WRITE_FAILED'
+        if (refused && appended.length > 0) for (const observer of observers) observer.committed(appended)
+        throw error
+      }
+    },
+    observe(observer, options) {
+      observers.add(observer)
+      const stop = ledger.observe(observer, options)
+      return () => {
+        observers.delete(observer)
+        stop()
+      }
+    },
+  })
+}
+
+/** A run is closed in the step that ends it, though the functions of its calls still run. */
+const closesAtOnce: Plant = (ledger, seat) =>
+  stepping(ledger, (step) =>
+    step.name !== 'pause' && step.name !== 'settle run'
+      ? step
+      : {
+          name: step.name,
+          load: (tx) => step.load(tx),
+          judge: (loaded) => step.judge(loaded),
+          *write(tx, decision) {
+            const result: unknown = yield* step.write(tx, decision)
+            const id = seat.opening?.engine.instanceId ?? ''
+            for (const { taskId, number, status } of yield* tx.run.openOf(id)) {
+              const task = yield* tx.task.get(taskId)
+              if (status !== 'ending' || task?.run !== number) continue
+              yield* closeEndedRun(tx, task, {}, { at: task.updatedAt, instanceId: id })
+            }
+            return result
+          },
+        },
+  )
+
+/** The outcome of a run is settled as if none of its calls were in flight. */
+const forgetsCallsInFlight: Plant = (ledger) =>
+  stepping(ledger, (step) =>
+    step.name !== 'settle run'
+      ? step
+      : {
+          name: step.name,
+          load: (tx) =>
+            step.load(
+              spoiled(tx, {
+                call: {
+                  *open() {
+                    return []
+                  },
+                },
+              }),
+            ),
+          judge: (loaded) => step.judge(loaded),
+          write: (tx, decision) => step.write(tx, decision),
+        },
+  )
+
+/** A read of the feed that fails is taken for one that found nothing, and is not tried again. */
+const doesNotReadAgain: Plant = (ledger) =>
+  altered(ledger, {
+    async read(query) {
+      let followed = false
+      try {
+        return await ledger.read((tx) =>
+          query(
+            spoiled(tx, {
+              event: {
+                *after(seq, limit, taskId) {
+                  followed = true
+                  return yield* tx.event.after(seq, limit, taskId)
+                },
+              },
+            }),
+          ),
+        )
+      } catch (error) {
+        if (!followed) throw error
+        return [] as never
+      }
+    },
+  })
+
+export const faults: Readonly<Record<string, { plant: Plant; complaint: RegExp }>> = {
+  'an engine that does not read when sleeps and questions are due': {
+    plant: losesDueTimes,
+    complaint: /the (sleep|ask|wait) call-\d+ of task-\d+ was due more than/,
+  },
+  'a sleep without the time of its end': { plant: armsNoSleep, complaint: /It is stuck/ },
+  'an engine that overlooks what is ready': {
+    plant: overlooksReady,
+    complaint: /is ready, and engine 0 has had a slot/,
+  },
+  'events of a refused step are published': {
+    plant: publishesRefusals,
+    complaint: /were told|told its subscribers up to|was not told|is stuck/,
+  },
+  'a run is closed while the function of a call still runs': {
+    plant: closesAtOnce,
+    complaint: /while its function still ran/,
+  },
+  'a run is settled while the function of a call still runs': {
+    plant: forgetsCallsInFlight,
+    complaint: /while its function still ran|call call-\d+ of task-\d+ \(\w+\) is in_progress|is stuck/,
+  },
+  'a read of the feed that failed is not tried again': {
+    plant: doesNotReadAgain,
+    complaint: /told its subscribers up to|were told|was not told|is ready, and engine|is stuck/,
+  },
+}

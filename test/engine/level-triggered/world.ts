@@ -1,0 +1,111 @@
+// The world of the search: one ledger, a clock that only the search moves, two seats for engines. Nothing here writes to the ledger
+// or wakes an engine by itself.
+import { setImmediate } from 'node:timers/promises'
+import type { Ledger, Op, Reads } from '../../../src/ledger/ledger.ts'
+import { openLedger } from '../../../src/ledger/open-ledger.ts'
+import { createSequentialIds, SimulatedClock } from '../../../src/testing/index.ts'
+import { Laws } from './laws.ts'
+import { Seat } from './seat.ts'
+
+/** Puts a fault between an engine and its ledger. */
+export type Plant = (ledger: Ledger, seat: Seat) => Ledger
+
+export interface WorldOptions {
+  /** Where each engine has a connection of its own; without it both share one ledger in memory. */
+  file?: string | undefined
+  /** In memory: the commits of one engine only wake the other, as between two processes. */
+  apart?: boolean
+  plant?: Plant | undefined
+}
+
+/** The longest piece of time that counts as time passing, and not as a leap. */
+const pieceMs = 50
+
+export class World {
+  readonly clock: SimulatedClock
+  readonly ids = createSequentialIds()
+  readonly laws = new Laws(this)
+  readonly apart: boolean
+  readonly plant: Plant | undefined
+  readonly #ledgers: readonly Ledger[]
+  readonly #stops: Array<() => void>
+  readonly seats: readonly [Seat, Seat]
+  /** The script has been played: functions are held no longer. */
+  over = false
+  #drawn = 1
+
+  private constructor(clock: SimulatedClock, ledgers: readonly [Ledger, Ledger], options: WorldOptions) {
+    const { apart = false, plant } = options
+    this.clock = clock
+    this.apart = apart
+    this.plant = plant
+    this.#ledgers = [...new Set(ledgers)]
+    this.seats = [new Seat(this, 0, ledgers[0]), new Seat(this, 1, ledgers[1])]
+    this.#stops = this.#ledgers.map((ledger) =>
+      ledger.observe(
+        { committed: (events) => this.laws.committed(events), stirred: () => {}, failed: () => {} },
+        { watchOthers: false },
+      ),
+    )
+  }
+
+  static async open(options: WorldOptions = {}): Promise<World> {
+    const clock = new SimulatedClock()
+    const first = await openLedger(options.file ?? ':memory:', clock)
+    const second = options.file === undefined ? first : await openLedger(options.file, clock)
+    return new World(clock, [first, second], options)
+  }
+
+  /** As the ledger is, below all faults. */
+  read<R>(query: (tx: Reads) => Op<R>): Promise<R> {
+    return (this.#ledgers[0] as Ledger).read(query)
+  }
+
+  /** The same numbers in every world. */
+  chance(): number {
+    this.#drawn = (this.#drawn * 48_271) % 2_147_483_647
+    return this.#drawn / 2_147_483_647
+  }
+
+  /** Lets time pass as it does, and asks the laws on the way. */
+  async pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= pieceMs) {
+      this.clock.advance(Math.min(left, pieceMs))
+      await turns(3)
+      await this.laws.inspect()
+    }
+  }
+
+  /** As a machine that slept: all that fell due meanwhile is due now. */
+  async leap(ms: number): Promise<void> {
+    this.clock.advance(ms)
+    for (const seat of this.seats) seat.leapt()
+    await turns(3)
+  }
+
+  /** Resolves when no engine is opening or closing. */
+  async settled(): Promise<void> {
+    for (let turn = 0; this.seats.some((seat) => seat.changing !== undefined); turn++) {
+      if (turn > 400) throw new Error('An engine does not open or close')
+      await this.pass(pieceMs)
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const seat of this.seats) seat.mend()
+    for (const execution of this.laws.executions) execution.letGo()
+    for (let turn = 0; turn < 400; turn++) {
+      if (this.seats.every((seat) => seat.opening === undefined && seat.changing === undefined)) break
+      for (const seat of this.seats) seat.close()
+      this.clock.advance(200)
+      await turns(2)
+    }
+    for (const stop of this.#stops) stop()
+    for (const ledger of this.#ledgers) await ledger.close()
+  }
+}
+
+/** A few turns of the event loop, each with its commit. */
+export async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await setImmediate()
+}
