@@ -18,6 +18,8 @@ export interface CallPerformance {
   /** Of the run. */
   signal: AbortSignal
   note(details: unknown): Promise<void>
+  /** The function has noted a process of its own. */
+  hasProcess(): boolean
 }
 
 /** What the function returned in the end; throws what it threw last, or TIMEOUT. */
@@ -44,7 +46,7 @@ export async function performCall(
 }
 
 async function performOnce(
-  { clock, callId, identity, name, signal, note }: CallPerformance,
+  { clock, callId, identity, name, signal, note, hasProcess }: CallPerformance,
   params: unknown,
   fn: CallFunction,
   timeoutMs: number | undefined,
@@ -56,7 +58,8 @@ async function performOnce(
   const late = new Promise<never>((_resolve, reject) => {
     timer = clock.setTimeout(() => {
       own.abort(error)
-      reject(error)
+      // A process may take a while to end. Until then the call is in flight: it is not recorded, and not tried again beside it.
+      if (!hasProcess()) reject(error)
     }, timeoutMs)
   })
   try {

@@ -178,6 +178,7 @@ export class RunCalls {
         if (call !== undefined) call.details = details
         return this.#core.step(noteEntry(ref, record.id, details, host.moment()))
       },
+      hasProcess: () => notesProcess(this.#inFlight.get(record.id)?.details),
     }
   }
 

@@ -523,6 +523,40 @@ describe('A call', () => {
     await stopped.promise
   })
 
+  it('that has noted a process is neither recorded nor tried again before it has ended, whatever its timeoutMs', async () => {
+    const noted = gate()
+    const gone = gate()
+    const clock = new SimulatedClock()
+    const commands: string[] = []
+    const world = await createWorld(
+      (_task, run) =>
+        run.call(
+          'command',
+          async (_params, { note, signal }) => {
+            commands.push('begins')
+            if (commands.length > 1) return 'done'
+            await note({ processGroup: { pgid: 999_999, startedAt: 'then', mark: 'ERRAND_CALL_ID=none' } })
+            noted.resolve()
+            await aborted(signal)
+            await gone.promise
+            commands.push('ends')
+            throw signal.reason
+          },
+          { timeoutMs: 500, retry: { maxAttempts: 2, on: ['TIMEOUT'] } },
+        ),
+      { clock },
+    )
+    const task = await world.engine.create({ executor: 'work' })
+    await noted.promise
+    clock.advance(600)
+    await turns()
+    expect((await world.engine.calls(task)).map(({ status }) => status)).toEqual(['in_progress'])
+    expect(commands).toEqual(['begins'])
+    gone.resolve()
+    expect(await world.engine.result(task)).toBe('done')
+    expect(commands).toEqual(['begins', 'ends', 'begins'])
+  })
+
   it('that throws synchronously under a timeoutMs leaves no timer behind that rejects into nowhere', async () => {
     const world = await createWorld(async (_task, run) => {
       const code = await codeOf(
