@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts'
 import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
 import type { ErrandError } from '../errors.ts'
 import type { AnyStep } from '../ledger/ledger.ts'
-import { rest } from '../signals.ts'
+import { rest, untilAborted } from '../signals.ts'
 import { closeRun } from '../steps/close-run.ts'
 import type { Moment } from '../steps/moment.ts'
 import { type ExecutorOutcome, settleRun } from '../steps/settle-run.ts'
@@ -100,7 +100,7 @@ export class RunSlot {
     const { live } = this
     this.end()
     await Promise.race([live.callsSettled(), this.#givenUp.promise])
-    await Promise.race([live.processesEnded(), aborted(this.#host.stopped)])
+    await untilAborted(live.processesEnded(), this.#host.stopped).catch(() => {})
     await this.#write(
       'close run',
       ({ moment }) => closeRun(live.ref, moment()),
@@ -131,9 +131,4 @@ export class RunSlot {
     }
     return undefined
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
