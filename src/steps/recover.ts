@@ -92,7 +92,7 @@ function* endCrashed(tx: Tx, live: readonly Live[], lost: LostEngine, maxCrashes
     maxCrashes,
   )
   for (const [index, { task, run, facts }] of live.entries()) {
-    const crashes = !charged[index] ? task.crashes : facts.progressed ? 1 : task.crashes + 1
+    const crashes = (facts.progressed ? 0 : task.crashes) + (charged[index] ? 1 : 0)
     const poisoned = charged[index] && !facts.progressed && crashes >= maxCrashes
     if (poisoned) yield* poison(tx, task, crashes, lost, moment)
     else {

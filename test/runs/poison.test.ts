@@ -87,4 +87,33 @@ describe('A task that kills its process', () => {
     })
     expect([outcomes[0]?.status, deaths, calls]).toEqual(['completed', 6, 6])
   })
+
+  it('is no suspect any more once its run has recorded an outcome, though the crash is charged to another', async () => {
+    const progressed = gate()
+    const never = new Promise<never>(() => {})
+    const { outcomes, deaths } = await outlive(['slow', 'bomb'], async ({ name }, run, die) => {
+      const explode = (): Promise<unknown> =>
+        run.call(
+          `explode in run ${run.number}`,
+          async () => {
+            await turns(3)
+            die()
+            await never
+          },
+          { onInterrupt: 'rerun' },
+        )
+      if (name === 'slow') {
+        if (run.number <= 2 || run.number === 4) return explode()
+        await run.call('progress', () => 1)
+        if (run.number > 4) return 'fine'
+        progressed.resolve()
+        return never
+      }
+      if (run.number < 3) return never
+      if (run.number > 3) return 'fine'
+      await progressed.promise
+      return explode()
+    })
+    expect([outcomes[0]?.status, outcomes[1]?.status, deaths]).toEqual(['completed', 'completed', 4])
+  })
 })
