@@ -18,18 +18,24 @@ export function closeRun(ref: RunRef, moment: Moment): Step<TaskRecord | undefin
     judge: (task) => (task?.run === ref.run && task.runOpen ? task : null),
     *write(tx, task): Op<void> {
       if (task === null) return
-      const ended = task.status === 'working' ? yield* releaseRun(tx, task, moment) : task
+      const ended = task.status === 'working' ? yield* releaseRun(tx, task, 'released', moment) : task
       yield* closeEndedRun(tx, { ...ended, crashes: 0 }, {}, moment)
     },
   }
 }
 
-/** WORKING → WAITING: its engine closes, and another one goes on. It counts for no crash. */
-export function* releaseRun(tx: Tx, task: TaskRecord, moment: Moment): Op<TaskRecord> {
-  yield* endRun(tx, task, 'released', moment)
-  const free = moved(task, 'wait', moment.at, { statusReason: 'released', wakes: 0 })
+/** WORKING → WAITING: the task is ready for another holder. */
+export function* releaseRun(
+  tx: Tx,
+  task: TaskRecord,
+  reason: 'released' | 'interrupted',
+  moment: Moment,
+  crashes: number = task.crashes,
+): Op<TaskRecord> {
+  yield* endRun(tx, task, reason, moment)
+  const free = moved(task, 'wait', moment.at, { statusReason: reason, wakes: 0, crashes })
   yield* tx.task.save(free)
-  yield* tx.event.append(eventOf(moment, 'task.waiting', free, { from: 'working', run: task.run, reason: 'released' }))
+  yield* tx.event.append(eventOf(moment, 'task.waiting', free, { from: 'working', run: task.run, reason }))
   return free
 }
 

@@ -65,7 +65,7 @@ export function endRunsOf(
         }
         live.push({ task, run, facts })
       }
-      if (lost.reason === 'released') for (const { task } of live) yield* releaseRun(tx, task, moment)
+      if (lost.reason === 'released') for (const { task } of live) yield* releaseRun(tx, task, 'released', moment)
       else yield* endCrashed(tx, live, lost, maxCrashes, moment)
       return left
     },
@@ -91,18 +91,11 @@ function* endCrashed(tx: Tx, live: readonly Live[], lost: LostEngine, maxCrashes
     live.map(({ facts }) => facts),
     maxCrashes,
   )
-  for (const [index, { task, run, facts }] of live.entries()) {
+  for (const [index, { task, facts }] of live.entries()) {
     const crashes = (facts.progressed ? 0 : task.crashes) + (charged[index] ? 1 : 0)
     const poisoned = charged[index] && !facts.progressed && crashes >= maxCrashes
     if (poisoned) yield* poison(tx, task, crashes, lost, moment)
-    else {
-      const waiting = moved(task, 'wait', moment.at, { statusReason: 'interrupted', wakes: 0, crashes })
-      yield* endRun(tx, task, 'interrupted', moment)
-      yield* tx.task.save(waiting)
-      yield* tx.event.append(
-        eventOf(moment, 'task.waiting', waiting, { from: 'working', run: run.number, reason: 'interrupted' }),
-      )
-    }
+    else yield* releaseRun(tx, task, 'interrupted', moment, crashes)
   }
 }
 
