@@ -101,7 +101,7 @@ export function callDiverged(asked: AskedCall, unasked: readonly Recorded[]): Er
   return new ErrandError(
     'CALL_DIVERGED',
     `${what} was not made in run ${run} of ${taskId}: the journal does not know it, and what earlier runs completed has not been asked for again: ${named(unasked)}. ${difference.text}` +
-      "Params are what a call is found by: take volatile values from run.now(), run.uuid() or run.random(), or give the call a `key`. If it is new work, set divergence: 'allow' on the call, on the executor, or when the task is retried.",
+      "Params are what a call is found by: take volatile values from run.now(), run.uuid() or run.random() (with a `key` where calls run in parallel), or give the call a `key`. If it is new work, set divergence: 'allow' on the call, on the executor, or when the task is retried.",
     {
       taskId,
       run,

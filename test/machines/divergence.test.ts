@@ -90,7 +90,7 @@ describe('A refusal', () => {
     expect(error.message).toBe(
       'The call "pay" was not made in run 2 of task-1: the journal does not know it, and what earlier runs completed has not been ' +
         'asked for again: call "look" (call-a). Params are what a call is found by: take volatile values from run.now(), run.uuid() ' +
-        "or run.random(), or give the call a `key`. If it is new work, set divergence: 'allow' on the call, on the executor, or when " +
+        "or run.random() (with a `key` where calls run in parallel), or give the call a `key`. If it is new work, set divergence: 'allow' on the call, on the executor, or when " +
         'the task is retried.',
     )
     expect(error.details).toEqual({
