@@ -95,7 +95,7 @@ export class Lifecycle {
       report: this.report,
     })
     this.#keeper = new TeamKeeper({ ...parts.teamWork, feed: this.feed, ledger, clock, report: this.report })
-    const host: Omit<RunHost, 'timerSet'> = {
+    const host: Omit<RunHost, 'timerSet' | 'stopped'> = {
       clock,
       onInterrupt: options.onInterrupt,
       nextId: (prefix) => ids.next(prefix),

@@ -1,11 +1,13 @@
 // The calls of a live run: each is recorded before its function runs, its outcome after; a repeated run gets what was recorded.
 import { type CallRecord, notesProcess } from '../entities/call.ts'
 import type { OnInterrupt } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
 import type { CallOptions } from '../executor.ts'
 import { fromJson, toJson } from '../json.ts'
 import type { AnyStep, NewCall } from '../ledger/ledger.ts'
 import { replayedError, replayOf } from '../machines/replay.ts'
 import { placeOf } from '../machines/run-journal.ts'
+import { rest } from '../signals.ts'
 import { beginEntry, beginPending, type EntryOutcome, finishEntry, noteEntry } from '../steps/journal.ts'
 import { toStoredError } from '../stored-error.ts'
 import { type CallScope, executeWithin } from './call-scope.ts'
@@ -24,6 +26,10 @@ export interface CallWay extends CallOptions {
   /** Told when the outcome stands in the ledger, or is found there. */
   recorded?: () => void
 }
+
+/** How long a ledger that refused is left alone before it is asked again: at first, and at most. */
+const firstRestMs = 200
+const longestRestMs = 10_000
 
 export class RunCalls {
   readonly #core: RunCore
@@ -158,9 +164,20 @@ export class RunCalls {
     return image
   }
 
+  /** A ledger that refuses is asked again: without its outcome, a call that was made would count as interrupted, and be made again. */
   async #finish(callId: string, outcome: EntryOutcome): Promise<void> {
     if (!this.#output.isEmpty) await this.#output.flush()
-    await this.#core.step(finishEntry(this.#core.ref, callId, outcome, this.#core.host.moment()))
+    const { host, ref } = this.#core
+    const moment = host.moment()
+    for (let restMs = firstRestMs; ; restMs = Math.min(2 * restMs, longestRestMs)) {
+      try {
+        return await this.#core.step(finishEntry(ref, callId, outcome, moment))
+      } catch (error) {
+        if (host.stopped.aborted || isOver(error)) throw error
+        host.report(error, { ...ref, doing: 'finish call' })
+        await rest(host.clock, restMs, host.stopped)
+      }
+    }
   }
 
   #performing(record: NewCall): CallPerformance {
@@ -191,4 +208,9 @@ export class RunCalls {
     )
     return decision === 'rerun'
   }
+}
+
+/** The run was closed, or the ledger: nothing more of it is recorded. */
+function isOver(error: unknown): boolean {
+  return ErrandError.isInstance(error) && (error.code === 'RUN_ENDED' || error.code === 'ENGINE_CLOSED')
 }

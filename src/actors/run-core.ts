@@ -21,6 +21,8 @@ import type { LiveContent } from './task-stream.ts'
 export interface RunHost {
   readonly clock: Clock
   readonly onInterrupt: OnInterrupt
+  /** Aborts when nothing more is to be written. */
+  readonly stopped: AbortSignal
   nextId(prefix: string): string
   /** A random number from 0 to 1. */
   chance(): number

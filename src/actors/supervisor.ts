@@ -37,7 +37,7 @@ export interface SupervisorOptions {
   shutdownTimeoutMs: number
   leaseMs: number
   retentionMs: number | undefined
-  host: Omit<RunHost, 'timerSet'>
+  host: Omit<RunHost, 'timerSet' | 'stopped'>
   reclaim: CaretakerOptions['reclaim']
   enlisted: CaretakerOptions['enlisted']
   report(error: unknown, context: Record<string, unknown>): void
@@ -243,7 +243,7 @@ export class Supervisor {
     // The row may be further on than the feed: its actor begins where the run does, and follows the events.
     actors.awaken({ ...task, status: 'working' })
     const executor = executors.get(task.executor as string) as AnyExecutor
-    const live = new LiveRun(task, executor, { ...host, timerSet: () => this.wake() })
+    const live = new LiveRun(task, executor, { ...host, stopped: this.#stopped.signal, timerSet: () => this.wake() })
     // One that has ended already, or ends with its former, never gets to its executor.
     for (const event of since) if (endings.has(event.type) && event.data.run === task.run) live.end()
     if (task.status !== 'working') live.end()

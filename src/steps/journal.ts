@@ -127,21 +127,31 @@ export function noteEntry(
 
 export type EntryOutcome = { ok: true; result: unknown } | { ok: false; error: StoredError }
 
-/** Records the outcome of an entry. A call may still end while its run is ending: its result is not lost. */
+/**
+ * Records the outcome of an entry. A call may still end while its run is ending: its result is not lost. May be repeated with the
+ * same moment when it is unknown whether the outcome was written.
+ */
 export function finishEntry(
   ref: RunRef,
   callId: string,
   outcome: EntryOutcome,
   moment: Moment,
-): Step<OpenEntry, OpenEntry, void> {
+): Step<OpenEntry | null, OpenEntry | null, void> {
+  const status = outcome.ok ? 'completed' : 'failed'
   return {
     name: 'finish call',
-    load: (tx) => loadOpenEntry(tx, ref, callId),
+    *load(tx) {
+      const call = yield* tx.call.get(callId)
+      if (call?.status === status && call.updatedAt === moment.at) return null
+      return yield* loadOpenEntry(tx, ref, callId)
+    },
     judge: (loaded) => loaded,
-    *write(tx, { call, task }): Op<void> {
+    *write(tx, loaded): Op<void> {
+      if (loaded === null) return
+      const { call, task } = loaded
       const ended: CallRecord = {
         ...call,
-        status: outcome.ok ? 'completed' : 'failed',
+        status,
         result: outcome.ok ? outcome.result : null,
         error: outcome.ok ? null : outcome.error,
         dueAt: null,

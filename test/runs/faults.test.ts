@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createFaultyLedger, type FaultKind } from '../../src/testing/faulty-ledger.ts'
+import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { createWorld, gate, type WorkFunction, type World } from './world.ts'
 
 const kinds: FaultKind[] = ['refused', 'lost', 'kept']
@@ -65,6 +66,26 @@ describe.each(kinds)('When one step is %s', (how) => {
     }
   }, 40_000)
 })
+
+it.each(kinds)(
+  'A call whose outcome is %s is not made again: its outcome is recorded when the ledger writes again',
+  async (how) => {
+    const ledger = createFaultyLedger(await openLedger(':memory:'))
+    const clock = new SimulatedClock()
+    let charges = 0
+    const world = await createWorld((_task, run) => run.call('charge', () => ++charges), { clock }, ledger)
+    const reported = gate()
+    world.onError(reported.resolve)
+    ledger.fail((name) => name === 'finish call', how)
+    const task = await world.engine.create({ executor: 'work', retry })
+    await reported.promise
+    await new Promise(setImmediate)
+    clock.advance(200)
+    expect(await world.engine.result(task)).toBe(1)
+    expect(charges).toBe(1)
+    expect((await world.engine.calls(task)).map(({ status }) => status)).toEqual(['completed'])
+  },
+)
 
 it('A step that is refused again and again is asked for again, and the task waits without being lost', async () => {
   const ledger = createFaultyLedger(await openLedger(':memory:'))
