@@ -103,7 +103,7 @@ export interface EngineOptions<E extends Executors = Executors> {
   retentionMs?: number
   /** An engine that gives no sign of life for so long is taken for lost and its runs go to others, in milliseconds. Default 30,000. */
   leaseMs?: number
-  /** Runs in a row that may die with nothing recorded before the task fails as `POISONED`. Default 3. */
+  /** Runs in a row that may die with nothing recorded, the last of them alone in its engine, before the task fails as `POISONED`. Default 3. */
   maxCrashes?: number
   /**
    * How long an executor and the functions of its calls may ignore their aborted signal before the run is closed and the slot is

@@ -10,9 +10,9 @@ export interface CrashFacts {
   progressed: boolean
 }
 
-/** From so many crashes in a row a task is a suspect: at most one suspect runs in an engine at a time. */
+/** From so many crashes in a row a task is a suspect: at most one suspect runs in an engine at a time, from `maxCrashes` on alone. */
 export function suspectFrom(maxCrashes: number): number {
-  return Math.max(1, Math.min(2, maxCrashes - 1))
+  return Math.min(2, maxCrashes)
 }
 
 /** For each live run, whether the crash is charged to its task: to the suspect alone, else to what had a call in flight, else to all. */

@@ -12,6 +12,7 @@ import { loadSharedLimits } from './limits.ts'
 import { dueAfter, eventOf, type Moment } from './moment.ts'
 import { startGroupsAbove, wayToWorking } from './settle-family.ts'
 import { signOfLife } from './sign-of-life.ts'
+import { runsAlone } from './suspects.ts'
 
 export interface AdmitRequest extends Moment {
   /** Slots of this engine in all. */
@@ -40,6 +41,8 @@ interface Room {
   perLane: Map<string, number>
   /** One suspect may start: none runs here. */
   suspects: number
+  /** Nothing runs here. */
+  isEmpty: boolean
 }
 
 interface Admitted {
@@ -91,6 +94,8 @@ export function admit(request: AdmitRequest): Step<Loaded, Admitted[], TaskRecor
  */
 function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
   const room = yield* loadRoom(tx, request)
+  const solitary = room.isEmpty ? yield* loadSolitary(tx, room, request) : undefined
+  if (solitary !== undefined) return { heads: [solitary], room }
   const heads: TaskRecord[] = []
   const suspicious = suspectFrom(request.maxCrashes)
   for (const { name } of request.executors) {
@@ -99,11 +104,35 @@ function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
     heads.push(...(yield* tx.task.ready(name, '', limit, suspicious)))
     yield* loadLaneHeads(tx, name, limit, room, request, heads)
     if (room.suspects <= 0) continue
-    for (const suspect of yield* tx.task.suspects(name, suspectsSeen, suspicious)) {
-      if (suspect.lane === '' || (yield* placesInLane(tx, suspect.lane, room, request)) > 0) heads.push(suspect)
-    }
+    const suspects = yield* loadSuspects(tx, name, suspicious, room, request)
+    heads.push(...suspects.filter(({ crashes }) => crashes < request.maxCrashes))
   }
   return { heads, room }
+}
+
+/** A task that has died `maxCrashes` times beside others is tried by itself, as soon as nothing runs here: so its engine's death is its own. */
+function* loadSolitary(tx: Reads, room: Room, request: AdmitRequest): Op<TaskRecord | undefined> {
+  for (const { name } of request.executors) {
+    if (Math.min(room.total, room.perExecutor.get(name) as number) <= 0) continue
+    const [found] = yield* loadSuspects(tx, name, request.maxCrashes, room, request)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** The first suspects of an executor whose lanes have a place. */
+function* loadSuspects(
+  tx: Reads,
+  executor: string,
+  crashes: number,
+  room: Room,
+  request: AdmitRequest,
+): Op<TaskRecord[]> {
+  const found: TaskRecord[] = []
+  for (const suspect of yield* tx.task.suspects(executor, suspectsSeen, crashes)) {
+    if (suspect.lane === '' || (yield* placesInLane(tx, suspect.lane, room, request)) > 0) found.push(suspect)
+  }
+  return found
 }
 
 /** By their heads, and no more lanes with places than there are slots: there may be thousands of lanes. */
@@ -144,19 +173,22 @@ function* placesInLane(tx: Reads, lane: string, room: Room, request: AdmitReques
 
 function* loadRoom(tx: Reads, { instanceId, maxConcurrent, executors, maxCrashes }: AdmitRequest): Op<Room> {
   const own = yield* tx.run.countOpenOf(instanceId)
+  const open = sumOf(own.perExecutor)
+  const isFull = own.crashes >= maxCrashes && (yield* runsAlone(tx, instanceId, maxCrashes))
   const room: Room = {
-    total: maxConcurrent - sumOf(own.perExecutor),
+    total: isFull ? 0 : maxConcurrent - open,
     perExecutor: new Map(executors.map(({ name, limit }) => [name, limit - (own.perExecutor.get(name) ?? 0)])),
     perLane: new Map(),
     suspects: own.crashes >= suspectFrom(maxCrashes) ? 0 : 1,
+    isEmpty: open === 0,
   }
   const shared = yield* loadSharedLimits(tx)
   if (shared === undefined) return room
-  const open = yield* tx.run.countOpen()
-  if (shared.maxConcurrent !== null) room.total = Math.min(room.total, shared.maxConcurrent - sumOf(open))
+  const all = yield* tx.run.countOpen()
+  if (shared.maxConcurrent !== null) room.total = Math.min(room.total, shared.maxConcurrent - sumOf(all))
   for (const [name, limit] of Object.entries(shared.limits)) {
     const free = room.perExecutor.get(name)
-    if (free !== undefined) room.perExecutor.set(name, Math.min(free, limit - (open.get(name) ?? 0)))
+    if (free !== undefined) room.perExecutor.set(name, Math.min(free, limit - (all.get(name) ?? 0)))
   }
   return room
 }

@@ -13,6 +13,7 @@ import { endRun } from './end-run.ts'
 import { isInFlight } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { settleFamily } from './settle-family.ts'
+import { hasProgressed } from './suspects.ts'
 
 /** An engine whose runs are to be taken up. */
 export interface LostEngine {
@@ -77,15 +78,6 @@ function mayHaveLeftProcess({ status, details, error }: CallRecord): boolean {
   return notesProcess(details) && (status === 'in_progress' || error?.code === 'CALL_INTERRUPTED')
 }
 
-/** An outcome or a message of this run is in the ledger. A call that has only begun is no progress. */
-function* hasProgressed(tx: Reads, run: RunRecord): Op<boolean> {
-  const isOfRun = (each: { run: number | null }): boolean => each.run === run.number
-  const entries = yield* tx.call.list(run.taskId)
-  if (entries.some((entry) => isOfRun(entry) && (entry.status === 'completed' || entry.status === 'failed')))
-    return true
-  return (yield* tx.message.list(run.taskId)).some(isOfRun)
-}
-
 function* endCrashed(tx: Tx, live: readonly Live[], lost: LostEngine, maxCrashes: number, moment: Moment): Op<void> {
   const charged = chargedBy(
     live.map(({ facts }) => facts),
@@ -93,7 +85,8 @@ function* endCrashed(tx: Tx, live: readonly Live[], lost: LostEngine, maxCrashes
   )
   for (const [index, { task, facts }] of live.entries()) {
     const crashes = (facts.progressed ? 0 : task.crashes) + (charged[index] ? 1 : 0)
-    const poisoned = charged[index] && !facts.progressed && crashes >= maxCrashes
+    // Only what ran alone is certain: a suspect that died beside others is tried once more, by itself (admit.ts).
+    const poisoned = charged[index] && !facts.progressed && crashes >= maxCrashes && live.length === 1
     if (poisoned) yield* poison(tx, task, crashes, lost, moment)
     else yield* releaseRun(tx, task, 'interrupted', moment, crashes)
   }

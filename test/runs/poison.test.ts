@@ -1,6 +1,7 @@
 // A task that takes its process down is found out, and its neighbours are not taken for it. Deaths are had in process (world.die).
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
+import { writing } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createWorld, gate, type WorkFunction, type World } from './world.ts'
 
@@ -9,11 +10,15 @@ const turns = async (count: number): Promise<void> => {
 }
 
 /** Opens one engine after the other until all tasks have settled; the n-th dies when its executor of `poison` says so. */
-async function outlive(names: readonly string[], work: (task: ExecutorTask, run: Run, die: () => void) => unknown) {
+async function outlive(
+  names: readonly string[],
+  work: (task: ExecutorTask, run: Run, die: () => void) => unknown,
+  maxCrashes = 3,
+) {
   const ledger = await openLedger(':memory:')
   const beside: string[][] = []
   let tasks: Array<{ id: string }> | undefined
-  for (let deaths = 0; deaths < 12; deaths++) {
+  for (let deaths = 0; deaths < 20; deaths++) {
     const died = gate<'died'>()
     const running: string[] = []
     beside.push(running)
@@ -24,7 +29,7 @@ async function outlive(names: readonly string[], work: (task: ExecutorTask, run:
         died.resolve('died')
       })
     }
-    const world: World = await createWorld(mortal, {}, ledger)
+    const world: World = await createWorld(mortal, { maxCrashes }, ledger)
     tasks ??= await Promise.all(names.map((name) => world.engine.create({ name, executor: 'work' })))
     const settled = Promise.all(tasks.map((task) => world.engine.settled(task.id)))
     const outcome = await Promise.race([died.promise, settled])
@@ -68,9 +73,58 @@ describe('A task that kills its process', () => {
     })
     expect(outcomes[0]).toMatchObject({ status: 'failed', error: { code: 'POISONED' } })
     expect(outcomes[1]).toMatchObject({ status: 'completed' })
-    expect(deaths).toBe(3)
-    // The honest one is no suspect: it runs beside the suspect to the end.
-    expect(beside.map((running) => running.length)).toEqual([2, 2, 2, 1])
+    // Three times beside the honest one, which is no suspect, and once alone: only that is certain.
+    expect(deaths).toBe(4)
+    expect(beside).toEqual([['poison', 'honest'], ['poison', 'honest'], ['poison', 'honest'], ['poison'], ['honest']])
+  })
+
+  for (const maxCrashes of [1, 2, 3]) {
+    it(`outside of a call takes nobody along whose calls were in flight, with ${maxCrashes} crashes allowed`, async () => {
+      const names = ['honest-1', 'honest-2', 'poison', 'honest-3']
+      const work = async (task: ExecutorTask, run: Run, die: () => void) => {
+        await turns(3)
+        if (task.name === 'poison') die()
+        await run.call('work', () => turns(6), { onInterrupt: 'rerun' })
+        return 'fine'
+      }
+      const { outcomes } = await outlive(names, work, maxCrashes)
+      expect(outcomes.map(({ status }) => status)).toEqual(['completed', 'completed', 'failed', 'completed'])
+      expect(outcomes[2]).toMatchObject({ error: { code: 'POISONED' } })
+    })
+  }
+
+  it('runs alone once it has seen so many crashes beside others, until it has recorded something', async () => {
+    const ledger = await openLedger(':memory:')
+    const producer = await createWorld(() => null, { work: false }, ledger)
+    const [slow, other] = await Promise.all(
+      ['slow', 'other'].map((name) => producer.engine.create({ name, executor: 'work' })),
+    )
+    await ledger.step(
+      writing('crash three times', function* (tx) {
+        const task = yield* tx.task.get(slow?.id as string)
+        if (task !== undefined) yield* tx.task.save({ ...task, crashes: 3 })
+      }),
+    )
+    const running: string[] = []
+    const [begun, record, beside] = [gate(), gate(), gate()]
+    const world = await createWorld(
+      async ({ name }, run) => {
+        running.push(name)
+        if (name === 'other') return beside.resolve()
+        begun.resolve()
+        await record.promise
+        await run.call('progress', () => 1)
+        return beside.promise
+      },
+      {},
+      ledger,
+    )
+    await begun.promise
+    await turns(20)
+    expect(running).toEqual(['slow'])
+    record.resolve()
+    await Promise.all([slow, other].map((task) => world.engine.result(task?.id as string)))
+    expect(running).toEqual(['slow', 'other'])
   })
 
   it('is no suspect any more once its run has recorded an outcome', async () => {
