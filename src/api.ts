@@ -111,7 +111,10 @@ export interface EngineOptions<E extends Executors = Executors> {
    * ended. Default 5000.
    */
   abortGraceMs?: number
-  /** How long `close` waits for calls in flight, in milliseconds; what takes longer is interrupted. Default 5000. */
+  /**
+   * How long `close` waits for calls in flight, in milliseconds; what takes longer is interrupted. While another process holds the
+   * ledger's write lock, `close` may take this time for each of its parts, four in all. Default 5000.
+   */
   shutdownTimeoutMs?: number
   /** False: a producer that never runs tasks, until `work()`. Default true. */
   work?: boolean

@@ -162,7 +162,7 @@ export async function createEngine<const E extends Executors = Executors>(
   }
 }
 
-/** An engine that cannot sign the ledger has not begun: what became of its own step concerns nobody. */
+/** An engine that cannot write its row has not begun: the outcome of that step does not matter. */
 function unwritable(error: unknown): unknown {
   if (!ErrandError.isInstance(error) || !['OUTCOME_UNKNOWN', 'LEDGER_WRITE_FAILED'].includes(error.code)) return error
   const reason = error.cause instanceof Error ? error.cause.message : error.message

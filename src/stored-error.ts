@@ -24,7 +24,7 @@ export const errorBounds = {
 
 /** How the engine's own failures are stored, where that differs from other errors. */
 interface StorageHints {
-  /** A repeated run needs the details as they are. They are a JSON image already, bounded by whoever made it. */
+  /** A repeated run needs the details as they are. They are a bounded JSON image already. */
   wholeDetails?: boolean
   /** The cause holds what belongs into no ledger: a provider's error may quote a key or a whole request. */
   withoutCause?: boolean

@@ -35,7 +35,7 @@ export interface CaretakerOptions {
 
 /** How often the dead are looked for, and what is due is read again: so a jump of the clock is noticed at once. */
 const lookEveryMs = 200
-/** A look that comes later than this was held up, and so perhaps was everybody else: leases are not judged for a while. */
+/** A look that comes later than this was held up, and other engines perhaps too: leases are not judged for a while. */
 const heldUpMs = 3 * lookEveryMs
 /** How often old families and instances are looked for, at most. */
 const purgeEveryMs = 60_000
@@ -50,7 +50,7 @@ export class Caretaker {
   #looking: Promise<void> | undefined
   #lookTimer: unknown
   #lookDueAt = 0
-  /** Until then whoever was held up with this engine (the machine slept, the clock was set) has the time to show up. */
+  /** Until then engines that were held up with this one (the machine slept, the clock was set) have time for a sign of life. */
   #judgeLeasesFrom = 0
   #ended = false
   #beatTimer: unknown
@@ -145,7 +145,7 @@ export class Caretaker {
     }, lookEveryMs)
   }
 
-  /** Held up, and awake again: tells so at once, and gives everybody else as long as a sign of life takes at most. */
+  /** Held up, and awake again: gives a sign of life at once, and the other engines as long as theirs take at most. */
   #showUp(): void {
     const { clock, leaseMs } = this.#options
     this.#judgeLeasesFrom = clock.now() + leaseMs / 3 + lookEveryMs

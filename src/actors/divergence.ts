@@ -155,7 +155,7 @@ export class DivergenceGuard {
     for (const { entry } of this.#held) {
       for (let scope = entry.scope; scope !== null; scope = scope.parent) if (scope.executing) waiting.add(scope)
     }
-    // An open wait ends the run as soon as nothing is in flight; a call that waits inside is, and would keep it for ever.
+    // An open wait ends the run as soon as nothing is in flight; a call that waits inside is, and would keep it open.
     return this.#run.inFlight > waiting.size || (waiting.size === 0 && this.#run.isWaiting())
   }
 }

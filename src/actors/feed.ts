@@ -1,5 +1,5 @@
-// The one feed: whoever acts or publishes follows `event.seq` in order, our own steps and other processes' alike. A commit of
-// ours brings its events along; when somebody else was in between, they are read, and a read that fails is tried again.
+// The one feed: every component that acts or publishes follows `event.seq` in order, for own steps and other processes' alike. An
+// own commit brings its events along; when another process committed in between, they are read, and a read that fails is tried again.
 import type { Clock } from '../clock.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { Ledger, LedgerObserver, Op, Reads } from '../ledger/ledger.ts'
@@ -43,7 +43,7 @@ export class Feed implements LedgerObserver {
     this.#onFailed = onFailed
   }
 
-  /** The position up to which everybody has heard. */
+  /** The position up to which events have been published here. */
   get cursor(): number {
     return this.#cursor
   }
@@ -139,16 +139,16 @@ export class Feed implements LedgerObserver {
   }
 
   /**
-   * Resolves when everything that is durable by now has been told. While reads fail it does not wait for the ledger to recover,
-   * and whoever closes is not held up.
+   * Resolves when everything that is durable by now has been published. While reads fail it does not wait for the ledger to
+   * recover, so that `close` is not held up.
    */
   async caughtUp(): Promise<void> {
     while (this.#catchingUp && this.#resting.size === 0) await Promise.race([this.#catchingUp, this.#stalled.promise])
   }
 
   /**
-   * Reads, and tries again until it succeeds: reported once, with growing pauses. Undefined when the feed has stopped. For whoever
-   * follows the feed and has nobody to pass an error to.
+   * Reads, and tries again until it succeeds: reported once, with growing pauses. Undefined when the feed has stopped. For components
+   * that follow the feed and have no caller to pass an error to.
    */
   async read<R>(query: (tx: Reads) => Op<R>, doing: string): Promise<R | undefined> {
     for (let pauseMs = 0; !this.stopped; pauseMs = Math.min(longestPauseMs, Math.max(firstPauseMs, pauseMs * 2))) {

@@ -1,5 +1,5 @@
 // An engine's life: it opens, works, drains and closes; or its ledger fails under it. Feed, actors, supervisor and subscribers
-// are introduced to each other here, and whoever steps or reads does it through here, so that nothing outlives `close`.
+// are connected here, and steps and reads pass through here, so that nothing outlives `close`.
 import { hostname } from 'node:os'
 import type { WorkPlace } from '../agent-run.ts'
 import type { Bus } from '../bus/bus.ts'
@@ -42,14 +42,14 @@ export interface LifecycleParts {
   modelIdOf: RunHost['modelIdOf']
   draft: RunHost['draft']
   treeLimits: RunHost['treeLimits']
-  /** Ends what calls left running outside of a dead process; resolves with those whose processes cannot be told from foreign ones. */
+  /** Ends what calls left running outside of a dead process; resolves with those whose processes cannot be distinguished from foreign ones. */
   reclaim(calls: readonly CallRecord[]): Promise<CallRecord[]>
   /** A task as memory gets it. */
   portrait: MemoryArchiveOptions['portrait']
   /** Which abilities of memory get what has ended. */
   memoryWants: MemoryArchiveOptions['wants']
   teamWork: TeamWork
-  /** Called once, when it closes: nobody is to reach it any more. */
+  /** Called once, when it closes: it takes no more calls. */
   closed(): void
 }
 

@@ -155,7 +155,7 @@ export class RunCore {
     }
   }
 
-  /** The call whose function the present code belongs to. Whoever needs to know asks the run for something. */
+  /** The call whose function the present code belongs to; null outside of any. */
   scope(): CallScope | null {
     this.divergence.asked()
     return scopeWithin(this)

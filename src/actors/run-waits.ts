@@ -31,7 +31,7 @@ export class RunWaits {
     core.isWaiting = () => this.#open.size > 0
   }
 
-  /** The run has ended: whoever waits is told by the run itself. */
+  /** The run has ended: it rejects what is pending itself. */
   end(): void {
     this.#open.clear()
   }

@@ -67,7 +67,7 @@ export class Supervisor {
   readonly #slots = new Map<string, RunSlot>()
   /** By task: runs that are closed in the ledger and whose executors are still to settle here. */
   readonly #leaving = new Map<string, RunSlot>()
-  /** By task: what the feed has told of runs that are to be taken up, from their `task.started` on. */
+  /** By task: events of runs that have begun and have no slot yet, from their `task.started` on. */
   readonly #begun = new Map<string, TaskEvent[]>()
   /** Rows of tasks that an admission has started, for the runs that are to be taken up. */
   readonly #admitted = new Map<string, TaskRecord>()
@@ -208,7 +208,7 @@ export class Supervisor {
 
   // ── runs of this engine ──
 
-  /** Called when the feed has told all that it has, and the admission which tasks it has started. */
+  /** Gives slots to the runs that have begun. Called after the feed has published a commit and the admission has resolved. */
   #takeUp(): void {
     for (const [taskId, [started]] of this.#begun) {
       const task = this.#admitted.get(taskId)
@@ -218,7 +218,7 @@ export class Supervisor {
     }
   }
 
-  /** A run of ours that no admission has told of: the outcome of its commit was unknown, or the feed came first. */
+  /** A run of this engine whose row no admission has returned: the outcome of its commit was unknown, or the feed came first. */
   async #adopt(taskId: string, run: unknown): Promise<void> {
     const { ledger, clock, report } = this.#options
     try {

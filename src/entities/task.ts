@@ -192,7 +192,7 @@ export interface Task<R = unknown> {
   description: string
   status: TaskStatus
   /**
-   * Waits for nothing but a slot and the end of its last run (shown as *queued*), or without an executor for somebody who claims it
+   * Waits for nothing but a slot and the end of its last run (shown as *queued*), or without an executor for an owner who claims it
    * (shown as *claimable*).
    */
   ready: boolean

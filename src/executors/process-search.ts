@@ -1,5 +1,5 @@
 // Which processes belong to a command: those of its group and session, those that show its mark, and their descendants. The
-// choice of these three ways, and what none of them finds, is told in docs/decisions/0022.
+// choice of these three ways, and what none of them finds, is listed in docs/decisions/0022.
 import { marksIn, type ShownMarks } from './process-mark.ts'
 import { type ProcessEntry, type ProcessTable, startedSince } from './process-table.ts'
 
@@ -25,7 +25,7 @@ export interface Found {
   own: readonly ProcessEntry[]
   /** Those that an engine inside of the command started, for its own commands: first of all it is that engine that ends them. */
   nested: readonly ProcessEntry[]
-  /** Those that bear the number of the group, and by nothing can be told from strangers. */
+  /** Processes that bear the number of the group and cannot be distinguished from strangers. */
   doubtful: readonly ProcessEntry[]
   /** All that run, for the question of who else is in their groups. */
   running: readonly ProcessEntry[]
@@ -102,7 +102,7 @@ export class ProcessSearch {
       return outer.includes(trace.mark) ? 'nested' : undefined
     }
     const leader = processes.find(({ pid }) => pid === trace.pgid)
-    // The kernel gives a number away again only when no process, group or session bears it: whoever leads now is a stranger,
+    // The kernel gives a number away again only when no process, group or session bears it: the present leader is a stranger,
     // and of our group nothing is left.
     const group =
       leader !== undefined && leader.startedAt !== trace.startedAt

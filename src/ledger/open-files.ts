@@ -1,5 +1,5 @@
 // The ledger files that this process has open. Closing any descriptor of such a file drops the locks that SQLite holds on it in
-// this process (fcntl(2)), so whoever reads files on somebody else's behalf asks here first.
+// this process (fcntl(2)), so code that reads files for others asks here first.
 
 /** By real path, how often each is open. */
 const open = new Map<string, number>()

@@ -70,7 +70,7 @@ export function isReady(task: ReadinessInput): boolean {
 }
 
 /**
- * Queued, as people see it: ready, or ready as soon as its last run is closed. Nobody has to do anything for it. An engine starts only
+ * Queued, as people see it: ready, or ready as soon as its last run is closed. It needs no action. An engine starts only
  * what is ready.
  */
 export function isQueued(task: ReadinessInput): boolean {

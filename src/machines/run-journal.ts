@@ -31,7 +31,7 @@ export class RunJournal {
   /** Calls that are made again now, and those that were in this run. */
   readonly #open = new Set<string>()
   readonly #made = new Set<string>()
-  /** Told when fewer entries hold calls back. */
+  /** Called when fewer entries hold calls back. */
   onFewer: () => void = () => {}
 
   /** `attempt` is the present one: what it recorded and the run does not ask for again has diverged. */

@@ -33,7 +33,7 @@ export function* loadLive(tx: Reads, ref: RunRef): Op<TaskRecord> {
 }
 
 /**
- * Records an entry before it acts. An announced call is told of in the conversation, for people. `left`: completed entries that
+ * Records an entry before it acts. An announced call has a line in the conversation, for people. `left`: completed entries that
  * the run has not asked for again.
  */
 export function beginEntry(

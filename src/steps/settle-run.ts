@@ -72,7 +72,7 @@ export function settleRun(request: SettleRunRequest): Step<Loaded, Verdict | nul
   }
 }
 
-/** Null when the run has ended before: what its executor came to is ignored. */
+/** Null when the run has ended before: the outcome of its executor is ignored. */
 function judge(request: SettleRunRequest, { task, childrenOpen, unread, inFlight }: Loaded): Verdict | null {
   if (!task || task.run !== request.run || task.status !== 'working') return null
   const { outcome, at } = request

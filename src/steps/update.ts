@@ -257,7 +257,7 @@ function walkByHand(
 }
 
 function* write(tx: Tx, { task, rewiring, verb, changed }: Verdict, moment: Moment): Op<void> {
-  // Readiness rests on columns of both statements, so it is told by the second alone.
+  // Readiness rests on columns of both statements, so only the second returns it.
   yield* tx.task.saveDefinition({ ...task, ready: false, claimable: false })
   yield* tx.task.save(task)
   if (changed.length > 0) {

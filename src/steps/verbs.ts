@@ -251,7 +251,7 @@ function retried(task: TaskRecord, moment: Moment, divergence: TaskPolicy['diver
 }
 
 function* writeRetried(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
-  // Readiness rests on columns of both statements, so it is told by the second alone.
+  // Readiness rests on columns of both statements, so only the second returns it.
   yield* tx.task.saveDefinition({ ...task, ready: false, claimable: false })
   yield* tx.task.save(task)
   yield* tx.dependency.reopenWaits(task.id)

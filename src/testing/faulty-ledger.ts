@@ -69,7 +69,7 @@ class Faulty implements FaultyLedger {
   readonly #observers = new Set<LedgerObserver>()
   #failingReads = 0
   #chance: { random: () => number; rates: FaultRates } | undefined
-  /** A step is in the ledger, and it must not be known: observers of its commit are only told to look. */
+  /** A step is in the ledger, and its caller must not know: observers of its commit are only asked to look. */
   #doubtful = false
   #faults: Fault[] = []
   #gates: HeldGate[] = []

@@ -5,7 +5,7 @@ import type { Engine } from '../../api.ts'
 import { killAtOnce, processGroupOf } from '../../executors/process-group.ts'
 
 /**
- * Kills the commands of all calls in progress. Whoever exits right after it resolves is gone before the engine can take the
+ * Kills the commands of all calls in progress. A process that exits right after it resolves is gone before the engine can take the
  * deaths for failures.
  */
 export async function endCommands(engine: Engine): Promise<void> {

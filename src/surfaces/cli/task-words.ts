@@ -14,7 +14,7 @@ export function stateWord(task: Pick<Task, 'status' | 'ready' | 'blockedBy' | 's
   return task.status
 }
 
-/** It waits for a slot, or for the end of its last run: nobody has to do anything for it, whatever state is stored. */
+/** It waits for a slot, or for the end of its last run, whatever state is stored: it needs no action. */
 export function isQueued(task: Pick<Task, 'ready' | 'executor'>): boolean {
   return task.ready && task.executor !== null
 }

@@ -6,14 +6,14 @@ import { basename, dirname } from 'node:path'
 import type { Life } from '../../ledger.ts'
 import { type Connection, connect, isBusy, unavailable } from './connection.ts'
 
-/** How long a lock is waited for that somebody is just looking at. */
+/** How long a lock is waited for that another process is just probing. */
 const holdTimeoutMs = 1_000
 
 export interface InstanceLocks {
   /** @throws ErrandError LEDGER_UNAVAILABLE, with nothing left behind */
   hold(instanceId: string): void
   lifeOf(instanceId: string): Life
-  /** Releases the lock of one of ours. `keepFile`: whoever looks takes the instance for dead. */
+  /** Releases a lock of this process. With `keepFile` other engines see a dead instance. */
   release(instanceId: string, options?: { keepFile?: boolean }): void
   /** Removes the files of dead instances that are not `needed` as a proof of their death. */
   sweep(needed: ReadonlySet<string>): void
