@@ -213,8 +213,8 @@ export class Supervisor {
     for (const [taskId, [started]] of this.#begun) {
       const task = this.#admitted.get(taskId)
       this.#admitted.delete(taskId)
-      if (task?.run === started?.data.run) this.#startRun(task as TaskRecord)
-      else void this.#adopt(taskId, started?.data.run)
+      if (task === undefined || task.run !== started?.data.run) void this.#adopt(taskId, started?.data.run)
+      else this.#startRun(task)
     }
   }
 
