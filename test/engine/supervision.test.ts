@@ -166,6 +166,32 @@ describe('a time limit', () => {
   })
 })
 
+describe('a clock that jumps a day forward and back', () => {
+  it('does not put off the taking over from an engine that hangs', async () => {
+    const ledger = await openLedger(':memory:')
+    const clock = new SimulatedClock()
+    const hangs = createHangable(ledger)
+    const hanging = puppet()
+    // Not closed: it hangs until the end.
+    const other = await createEngine({
+      ledger: hangs.ledger,
+      clock,
+      leaseMs: 3_000,
+      executors: { work: hanging.executor },
+    })
+    const task = await other.create({ executor: 'work' })
+    await hanging.started(0)
+    hangs.hang()
+    const engine = await openEngine({ ledger, clock, leaseMs: 3_000, executors: { work: () => 'done' } })
+    const day = 86_400_000
+    clock.jumpTo(clock.now() + day)
+    await pass(clock, 400)
+    clock.jumpTo(clock.now() - day)
+    await pass(clock, 10_000)
+    expect((await engine.get(task.id))?.status).toBe('completed')
+  })
+})
+
 describe('close', () => {
   it('leaves no timer behind and reports nothing afterwards, though its ledger refused every outcome', async () => {
     const inner = await openLedger(':memory:')
