@@ -5,6 +5,7 @@ import type { Engine } from '../../../src/api.ts'
 import type { SharedLimits } from '../../../src/entities/limits.ts'
 import { isSettled, type TaskRecord } from '../../../src/entities/task.ts'
 import { ErrandError } from '../../../src/errors.ts'
+import { suspectFrom } from '../../../src/machines/crashes.ts'
 import { type Command, type Pace, Player, passTime } from './commands.ts'
 import { initialLimits, leaseMs, turns, type World } from './world.ts'
 
@@ -70,6 +71,9 @@ async function quiet(world: World, forMs: number): Promise<void> {
   }
 }
 
+/** The engine's default. */
+const maxCrashes = 3
+
 /** Nothing is ready while there is room for it. */
 async function requireNothingLeftReady(world: World): Promise<void> {
   await world.view.read(function* (tx) {
@@ -89,8 +93,16 @@ async function requireNothingLeftReady(world: World): Promise<void> {
       for (const seat of world.seats) {
         const mine = yield* tx.run.openOf(seat.engine?.instanceId as string)
         let narrow = 0
-        for (const run of mine) if ((yield* tx.task.get(run.taskId))?.executor === 'narrow') narrow++
+        let crashes = 0
+        for (const run of mine) {
+          const task = yield* tx.task.get(run.taskId)
+          if (task?.executor === 'narrow') narrow++
+          crashes = Math.max(crashes, task?.crashes ?? 0)
+        }
         if (mine.length >= seat.limits.maxConcurrent) continue
+        // One suspect of crashes at a time, and alone once it has seen as many as are allowed.
+        if (crashes >= maxCrashes || (row.crashes >= maxCrashes && mine.length > 0)) continue
+        if (row.crashes >= suspectFrom(maxCrashes) && crashes >= suspectFrom(maxCrashes)) continue
         if (executor === 'narrow' && narrow >= seat.limits.narrow) continue
         world.audit.broken.push(`${id} is ready, and engine ${seat.number} has a slot for it and is idle`)
       }
