@@ -243,6 +243,9 @@ describe('the REPL at a terminal', () => {
     const completes = async (typed: string, whole: string) => {
       repl.type(`${typed}${keys.tab}`)
       await repl.until(({ line }) => line === `errand> ${whole}`.trimEnd())
+      // What is typed next is read when the completion is over, also where that changes nothing.
+      repl.type('x')
+      await repl.until(({ line }) => line === `errand> ${whole}x` || line === `errand> ${whole} x`)
       repl.type(`\u0015`)
       await repl.ready()
     }
