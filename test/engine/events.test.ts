@@ -3,6 +3,7 @@ import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
+import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { collect, history, ledgerFile, openEngine, puppet, reached, refusalOf, turns, typesOf } from './world.ts'
 
 describe('an event', () => {
@@ -32,7 +33,8 @@ describe('an event', () => {
 
   it('tells of every state, and of what happens around it (S3-064, S3-065, S3-066, S3-075)', async () => {
     const hands = puppet()
-    const engine = await openEngine({ executors: { work: hands.executor } })
+    const clock = new SimulatedClock(1_000)
+    const engine = await openEngine({ executors: { work: hands.executor }, clock })
     const blocker = await engine.create({ name: 'blocker' })
     const task = await engine.create({ executor: 'work', blockedBy: [blocker.id], retry: { maxAttempts: 2 } })
     await engine.start(blocker)
@@ -43,7 +45,10 @@ describe('an event', () => {
     await hands.started(1)
     await engine.pause(task)
     await engine.resume(task)
-    void (await hands.started(2)).run.sleep(1)
+    // The run has ended before the sleep is over: a run that still lives goes on in place.
+    void (await hands.started(2)).run.sleep(1_000)
+    await reached(engine, task, 'waiting')
+    await clock.advance(1_000)
     ;(await hands.started(3)).end.reject(new Error('broke'))
     const last = await hands.started(4)
     await last.run.progress(0.5, 'half')

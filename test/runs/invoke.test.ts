@@ -25,12 +25,14 @@ describe('An ability that a run invokes', () => {
     const world = await createWorld(
       async (_task, run) => {
         const six = await run.invoke(double, { n: 3 })
-        if (run.number === 1) await run.sleep(10)
+        await run.ask('Go on?')
         return [six, await run.invoke('math:double', { n: 4 })]
       },
       { abilities: [double] },
     )
     const task = await world.engine.create({ executor: 'work' })
+    await world.told(task.id, 'task.input_required')
+    await world.engine.answer(task, 'yes')
     expect(await world.engine.result(task)).toEqual([6, 8])
     const ids = (await world.engine.calls(task)).map(({ id }) => id)
     expect(seen.map(({ caller, run, callId }) => [caller.surface, caller.taskId, run?.number, callId])).toEqual([
