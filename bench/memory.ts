@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createEngine, type Engine } from '../src/index.ts'
-import { writing } from '../src/ledger/ledger.ts'
 import { openLedger } from '../src/ledger/open-ledger.ts'
 import { factRow } from '../src/testing/factories.ts'
 
@@ -59,15 +58,16 @@ function createSpeaker(chance: () => number): { sentence(): string; word(): stri
 async function fill(path: string, texts: readonly string[]): Promise<void> {
   const ledger = await openLedger(path)
   for (let from = 0; from < texts.length; from += 1_000) {
-    await ledger.step(
-      writing('fill', function* (tx) {
+    await ledger.step({
+      name: 'fill',
+      *decide(tx) {
         for (const [index, text] of texts.slice(from, from + 1_000).entries()) {
           yield* tx.fact.insert(
             factRow({ id: `fact-${from + index}`, text, comparedBy: 'jaccard > 0.85', createdAt: Date.now() }),
           )
         }
-      }),
-    )
+      },
+    })
   }
   await ledger.close()
 }

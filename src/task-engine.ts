@@ -16,7 +16,7 @@ import { type Message, toMessage } from './entities/message.ts'
 import type { Outcome, Task, TaskRecord } from './entities/task.ts'
 import { ErrandError, TaskCanceledError, TaskFailedError } from './errors.ts'
 import { checkText, fromJson, toJson } from './json.ts'
-import type { AnyStep, Op, PurgePosition, Reads } from './ledger/ledger.ts'
+import type { Op, PurgePosition, Reads, Step } from './ledger/ledger.ts'
 import { type Bounds, boundDrafts, forProgramsOnly, likeTheCaller, requireAgent } from './model-bounds.ts'
 import {
   answerOptionsSchema,
@@ -477,7 +477,7 @@ export class TaskEngine {
     })()
   }
 
-  #step<R>(step: AnyStep<R>, ids: readonly string[]): Promise<R> {
+  #step<R>(step: Step<R>, ids: readonly string[]): Promise<R> {
     return this.#life.step(within(step, this.#bounds?.taskId ?? null, ids))
   }
 
@@ -492,7 +492,7 @@ export class TaskEngine {
   /** `others`: the tasks that it names beside the one it is about. */
   async #verb(
     ref: TaskRef,
-    stepOf: (id: string) => AnyStep,
+    stepOf: (id: string) => Step,
     quote = quoteOf(ref),
     others: readonly string[] = [],
   ): Promise<Task> {

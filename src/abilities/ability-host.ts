@@ -4,7 +4,7 @@ import type { Engine } from '../api.ts'
 import type { Caller } from '../bus/caller.ts'
 import type { Clock } from '../clock.ts'
 import type { TaskEvent } from '../entities/event.ts'
-import type { AnyStep } from '../ledger/ledger.ts'
+import type { Step } from '../ledger/ledger.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
 import type { EmbeddingModelLike } from '../models/embedding-model.ts'
 import type { ModelRegistry } from '../models/model-registry.ts'
@@ -19,7 +19,7 @@ export interface AbilityHost extends MemoryHost {
   /** The engine as this caller may use it, once it is open. @throws what kept it from opening. */
   engineFor(caller: Caller): Promise<Engine>
   /** For abilities that speak of rows: resolves when the step is durable. */
-  step<R>(step: AnyStep<R>): Promise<R>
+  step<R>(step: Step<R>): Promise<R>
   readonly clock: Clock
   /** Names of the executors that the engine has. */
   executors(): string[]

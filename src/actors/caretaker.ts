@@ -4,7 +4,6 @@ import type { Clock } from '../clock.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
 import type { Ledger, PurgePosition } from '../ledger/ledger.ts'
-import { writing } from '../ledger/ledger.ts'
 import { dueAfter, type Moment } from '../steps/moment.ts'
 import { purge } from '../steps/purge.ts'
 import { signOfLife } from '../steps/sign-of-life.ts'
@@ -120,7 +119,7 @@ export class Caretaker {
       this.#beatDue = false
       const instance = enlisted(dueAfter(moment().at, leaseMs))
       try {
-        await ledger.step(writing('sign of life', (tx) => signOfLife(tx, instance)))
+        await ledger.step({ name: 'sign of life', decide: (tx) => signOfLife(tx, instance) })
       } catch (error) {
         if (!this.#ended) report(error, { doing: 'give a sign of life', instance: instanceId })
       }
@@ -206,7 +205,7 @@ export class Caretaker {
     let tasks = 0
     try {
       const ended = clock.now() - instancesKeptMs
-      await ledger.step(writing('forget instances', (tx) => tx.instance.forget(ended)))
+      await ledger.step({ name: 'forget instances', decide: (tx) => tx.instance.forget(ended) })
       for (let after: PurgePosition | undefined; this.#working && before > 0; ) {
         const purged = await ledger.step(purge(before, after))
         tasks += purged.tasks

@@ -10,8 +10,7 @@ import type { RetryPolicy, Task, TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { AnyExecutor } from '../executor.ts'
 import type { Ids } from '../ids.ts'
-import type { AnyStep, Ledger, Op, Reads, Step } from '../ledger/ledger.ts'
-import { writing } from '../ledger/ledger.ts'
+import type { Ledger, Op, Reads, Step } from '../ledger/ledger.ts'
 import type { ParsedEngineOptions } from '../options.ts'
 import { waitAtMost } from '../signals.ts'
 import { takePlace } from '../steps/enter-team.ts'
@@ -163,7 +162,7 @@ export class Lifecycle {
     await this.#ledger.enlist(instanceId)
     this.#startedAt = this.moment().at
     const instance = this.#enlisted(dueAfter(this.#startedAt, this.#parts.options.leaseMs))
-    await this.#ledger.step(writing('enlist', (tx) => tx.instance.insert(instance)))
+    await this.#ledger.step({ name: 'enlist', decide: (tx) => tx.instance.insert(instance) })
     this.#archive.start()
     this.#keeper.start()
     await this.supervisor.work()
@@ -221,7 +220,7 @@ export class Lifecycle {
     let written = false
     try {
       // Queued together, they share a commit.
-      const writing = Promise.all(steps.map((step: AnyStep) => this.#ledger.step(step))).then(() => {
+      const writing = Promise.all(steps.map((step: Step) => this.#ledger.step(step))).then(() => {
         written = true
       })
       await waitAtMost(this.clock, shutdownTimeoutMs, writing)
@@ -238,7 +237,7 @@ export class Lifecycle {
   }
 
   /** Resolves when the step is durable. @throws ErrandError ENGINE_CLOSED, what the step refused, what failed the ledger. */
-  async step<L, D, R>(step: Step<L, D, R>): Promise<R> {
+  async step<R>(step: Step<R>): Promise<R> {
     this.requireOpen()
     return this.#ledger.step(step)
   }
@@ -247,7 +246,7 @@ export class Lifecycle {
    * A step of a run, or of what follows from one. A ledger that is busy has kept nothing of it, and says nothing about the run's work:
    * it is asked again for as long as the engine lives. (Each time it has waited for seconds before it gave up.)
    */
-  async patiently<L, D, R>(step: Step<L, D, R>): Promise<R> {
+  async patiently<R>(step: Step<R>): Promise<R> {
     for (;;) {
       try {
         return await this.#ledger.step(step)

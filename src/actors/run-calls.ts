@@ -4,7 +4,7 @@ import type { OnInterrupt } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { CallOptions } from '../executor.ts'
 import { fromJson, toJson } from '../json.ts'
-import type { AnyStep, NewCall } from '../ledger/ledger.ts'
+import type { NewCall, Step } from '../ledger/ledger.ts'
 import { replayedError, replayOf } from '../machines/replay.ts'
 import { placeOf } from '../machines/run-journal.ts'
 import { rest } from '../signals.ts'
@@ -125,7 +125,7 @@ export class RunCalls {
   async #perform(
     entry: EntryDescription,
     record: NewCall,
-    begin: AnyStep,
+    begin: Step,
     params: unknown,
     fn: CallFunction,
     way: CallWay,

@@ -32,7 +32,7 @@ export interface RunHost {
   /** The model that an agent of this name uses; undefined for the default one. */
   modelIdOf(executor: string): string | undefined
   moment(): Moment
-  step<L, D, R>(step: Step<L, D, R>): Promise<R>
+  step<R>(step: Step<R>): Promise<R>
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>
   /** Parses children that a run spawns. */
   draft(specs: readonly SpawnSpec[], parentId: string): CreateRequest['trees']
@@ -197,7 +197,7 @@ export class RunCore {
     }
   }
 
-  step<L, D, R>(step: Step<L, D, R>): Promise<R> {
+  step<R>(step: Step<R>): Promise<R> {
     return this.host.step(step)
   }
 }

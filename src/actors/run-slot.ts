@@ -4,7 +4,7 @@
 import type { Clock } from '../clock.ts'
 import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
 import type { ErrandError } from '../errors.ts'
-import type { AnyStep } from '../ledger/ledger.ts'
+import type { Step } from '../ledger/ledger.ts'
 import { rest, untilAborted } from '../signals.ts'
 import { closeRun } from '../steps/close-run.ts'
 import type { Moment } from '../steps/moment.ts'
@@ -18,7 +18,7 @@ export interface SlotHost {
   readonly stopped: AbortSignal
   moment(): Moment
   chance(): number
-  step<R>(step: AnyStep<R>): Promise<R>
+  step<R>(step: Step<R>): Promise<R>
   retryOf(task: TaskRecord): RetryPolicy
   /** A step that makes room is queued: an admission may share its commit. */
   freeing(): void
@@ -111,7 +111,7 @@ export class RunSlot {
   /** A ledger that refuses is asked again, because until then the task belongs to the run. Undefined when it is too late for that. */
   async #write<R>(
     doing: string,
-    stepOf: (host: SlotHost) => AnyStep<R>,
+    stepOf: (host: SlotHost) => Step<R>,
     closes: (written: R) => boolean,
   ): Promise<R | undefined> {
     const { clock, stopped, report, freed } = this.#host

@@ -1,12 +1,12 @@
 // What the board needs of the engine that it stands on, and who asks.
 import type { Caller } from '../bus/caller.ts'
-import type { AnyStep, Op, Reads } from '../ledger/ledger.ts'
+import type { Op, Reads, Step } from '../ledger/ledger.ts'
 import type { TaskDraft, TreeLimits } from '../steps/create.ts'
 import type { Moment } from '../steps/moment.ts'
 
 export interface BoardHost {
   readonly treeLimits: TreeLimits
-  step<R>(step: AnyStep<R>): Promise<R>
+  step<R>(step: Step<R>): Promise<R>
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>
   moment(): Promise<Moment>
   nextId(prefix: string): string

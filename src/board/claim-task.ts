@@ -2,7 +2,7 @@
 import { type BoardRef, type BoardTask, boardStatusOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import { type ClaimFilter, type Op, type Reads, type Tx, writing } from '../ledger/ledger.ts'
+import type { ClaimFilter, Op, Reads, Tx } from '../ledger/ledger.ts'
 import { claim } from '../steps/claim.ts'
 import { inTurn } from '../steps/in-turn.ts'
 import type { Moment } from '../steps/moment.ts'
@@ -39,21 +39,22 @@ export async function claimOnBoard(
 ): Promise<BoardTask> {
   await numberNewcomers(host, place.board)
   const moment = await host.moment()
-  return host.step(
-    writing('claim on board', function* (tx): Op<BoardTask> {
+  return host.step({
+    name: 'claim on board',
+    *decide(tx): Op<BoardTask> {
       yield* numberRest(tx, place.board, moment.at)
       const found = yield* findOnBoard(tx, place, ref)
       const task = yield* claimFound(tx, place, found, claimant, moment)
       return yield* viewTask(tx, place.board, task)
-    }),
-  )
+    },
+  })
 }
 
 /** The best that may be claimed: highest priority, then oldest; null when there is none. */
 export async function claimNext(host: BoardHost, place: BoardPlace, next: NextClaim): Promise<BoardTask | null> {
   await numberNewcomers(host, place.board)
   const moment = await host.moment()
-  return host.step(writing('claim next on board', (tx) => claimBest(tx, place, next, moment)))
+  return host.step({ name: 'claim next on board', decide: (tx) => claimBest(tx, place, next, moment) })
 }
 
 /** Claims the best there is as a part of another step. */

@@ -1,7 +1,7 @@
 // A new task on the board: the task, its number, its place in the graph, all in one transaction.
 import type { BoardFields, BoardRef, BoardTask } from '../entities/board.ts'
 import { ErrandError } from '../errors.ts'
-import { type AnyStep, type Op, type Tx, writing } from '../ledger/ledger.ts'
+import type { Op, Step, Tx } from '../ledger/ledger.ts'
 import { create, type TaskDraft } from '../steps/create.ts'
 import { block } from '../steps/edges.ts'
 import { inTurn } from '../steps/in-turn.ts'
@@ -79,28 +79,31 @@ function creation(
   draft: TaskDraft,
   given: NewBoardTask,
   moment: Moment,
-): AnyStep<BoardTask> {
-  return writing('create on board', function* (tx): Op<BoardTask> {
-    const board = (yield* tx.board.get(place.board)) ?? (yield* openMain(tx, place, moment))
-    const parentId = yield* parentOf(tx, place, board.parentId, given.parent)
-    const blockedBy = (yield* findAllOnBoard(tx, place, given.blockedBy ?? [])).map((task) => task.id)
-    const trees = [[{ ...draft, parentId, blockedBy }]]
-    const making = inTurn(tx, create({ ...moment, trees, treeLimits: host.treeLimits }))
-    const [made] = yield* saidInNumbers(tx, place.board, making)
-    if (made === undefined) throw new Error('a creation came to no task')
-    // A key may lead to a task that was made before.
-    const known = yield* tx.board.entryOf(place.board, made.id)
-    if (known !== undefined) return yield* viewTask(tx, place.board, made, known)
-    // The next one after all that have been looked at is looked at by that.
-    const seenSeq = made.seq === board.seenSeq + 1 ? made.seq : board.seenSeq
-    yield* giveNumber(tx, { ...board, seenSeq }, made.id, fieldsOf(given), given.number)
-    if (given.owner !== undefined) yield* inTurn(tx, update(made.id, { owner: given.owner }, undefined, moment))
-    for (const dependent of yield* findAllOnBoard(tx, place, given.blocks ?? [])) {
-      yield* saidInNumbers(tx, place.board, inTurn(tx, block(dependent.id, [made.id], moment)))
-    }
-    const { task, entry } = yield* findOnBoard(tx, place, made.id)
-    return yield* viewTask(tx, place.board, task, entry)
-  })
+): Step<BoardTask> {
+  return {
+    name: 'create on board',
+    *decide(tx): Op<BoardTask> {
+      const board = (yield* tx.board.get(place.board)) ?? (yield* openMain(tx, place, moment))
+      const parentId = yield* parentOf(tx, place, board.parentId, given.parent)
+      const blockedBy = (yield* findAllOnBoard(tx, place, given.blockedBy ?? [])).map((task) => task.id)
+      const trees = [[{ ...draft, parentId, blockedBy }]]
+      const making = inTurn(tx, create({ ...moment, trees, treeLimits: host.treeLimits }))
+      const [made] = yield* saidInNumbers(tx, place.board, making)
+      if (made === undefined) throw new Error('a creation came to no task')
+      // A key may lead to a task that was made before.
+      const known = yield* tx.board.entryOf(place.board, made.id)
+      if (known !== undefined) return yield* viewTask(tx, place.board, made, known)
+      // The next one after all that have been looked at is looked at by that.
+      const seenSeq = made.seq === board.seenSeq + 1 ? made.seq : board.seenSeq
+      yield* giveNumber(tx, { ...board, seenSeq }, made.id, fieldsOf(given), given.number)
+      if (given.owner !== undefined) yield* inTurn(tx, update(made.id, { owner: given.owner }, undefined, moment))
+      for (const dependent of yield* findAllOnBoard(tx, place, given.blocks ?? [])) {
+        yield* saidInNumbers(tx, place.board, inTurn(tx, block(dependent.id, [made.id], moment)))
+      }
+      const { task, entry } = yield* findOnBoard(tx, place, made.id)
+      return yield* viewTask(tx, place.board, task, entry)
+    },
+  }
 }
 
 function* openMain(tx: Tx, { board }: BoardPlace, { at }: Moment) {

@@ -2,7 +2,7 @@
 import { type BoardRef, type BoardTask, boardStatusOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import { type Op, type Tx, writing } from '../ledger/ledger.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
 import type { Quote } from '../machines/ownership.ts'
 import { heartbeat } from '../steps/claim.ts'
 import { type ChildrenPolicy, deleteTask } from '../steps/delete.ts'
@@ -61,16 +61,17 @@ export async function releaseOnBoard(
 ): Promise<BoardTask> {
   await numberNewcomers(host, place.board)
   const moment = await host.moment()
-  return host.step(
-    writing('release on board', function* (tx): Op<BoardTask> {
+  return host.step({
+    name: 'release on board',
+    *decide(tx): Op<BoardTask> {
       yield* numberRest(tx, place.board, moment.at)
       const found = yield* findOnBoard(tx, place, ref)
       yield* saidInNumbers(tx, place.board, letGo(tx, found, reason ?? null, writer, moment))
       yield* keepFields(tx, place, yield* findOnBoard(tx, place, found.task.id), { workspace: null }, moment)
       const { task, entry } = yield* findOnBoard(tx, place, found.task.id)
       return yield* viewTask(tx, place.board, task, entry)
-    }),
-  )
+    },
+  })
 }
 
 /** A task that rests (paused, say) stays as it is, unowned: whoever wanted it to rest did not ask for another owner. */
@@ -101,13 +102,14 @@ export async function heartbeatOnBoard(
 ): Promise<BoardTask> {
   await numberNewcomers(host, place.board)
   const moment = await host.moment()
-  return host.step(
-    writing('heartbeat on board', function* (tx): Op<BoardTask> {
+  return host.step({
+    name: 'heartbeat on board',
+    *decide(tx): Op<BoardTask> {
       const found = yield* findOnBoard(tx, place, ref)
       const task = yield* saidInNumbers(tx, place.board, inTurn(tx, heartbeat(found.task.id, quote, moment)))
       return yield* viewTask(tx, place.board, task, found.entry)
-    }),
-  )
+    },
+  })
 }
 
 /** Resolves to what it was called, and to the tasks that came free by it. */
@@ -119,8 +121,9 @@ export async function deleteFromBoard(
 ): Promise<{ ref: BoardRef; unblocked: BoardTask[] }> {
   await numberNewcomers(host, place.board)
   const moment = await host.moment()
-  return host.step(
-    writing('delete from board', function* (tx: Tx): Op<{ ref: BoardRef; unblocked: BoardTask[] }> {
+  return host.step({
+    name: 'delete from board',
+    *decide(tx: Tx): Op<{ ref: BoardRef; unblocked: BoardTask[] }> {
       yield* numberRest(tx, place.board, moment.at)
       const { task, entry } = yield* findOnBoard(tx, place, ref)
       yield* refuseEscape(tx, place, task, children)
@@ -128,8 +131,8 @@ export async function deleteFromBoard(
       yield* saidInNumbers(tx, place.board, inTurn(tx, deleteTask(task.id, children, moment)))
       const unblocked = yield* freedSince(tx, place, before, task.id)
       return { ref: shownRef(entry?.number, task.id), unblocked }
-    }),
-  )
+    },
+  })
 }
 
 /** A bounded caller stays below its task, and so does all that it makes: parts that became roots would outlive it. */

@@ -2,7 +2,7 @@
 // ledger whose board nobody uses pays nothing for it; given in a transaction, so that no two tasks ever get the same.
 import { type BoardFields, type BoardRecord, mainBoard } from '../entities/board.ts'
 import { ErrandError } from '../errors.ts'
-import { type Op, type Reads, type Tx, writing } from '../ledger/ledger.ts'
+import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import type { BoardHost } from './board-host.ts'
 
 /** Tasks that get their numbers in one transaction. */
@@ -73,7 +73,7 @@ export function* giveNumber(
 export async function numberNewcomers(host: BoardHost, name: string): Promise<void> {
   const { at } = await host.moment()
   while (await host.read((tx) => hasNewcomers(tx, name, at))) {
-    await host.step(writing('number tasks', (tx) => numberSome(tx, name, at)))
+    await host.step({ name: 'number tasks', decide: (tx) => numberSome(tx, name, at) })
   }
 }
 

@@ -3,7 +3,7 @@
 import { type BoardRef, type BoardStatus, type BoardTask, boardStatusOf, workspaceOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import { type Op, type Tx, writing } from '../ledger/ledger.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand } from '../machines/readiness.ts'
 import type { TaskPatch } from '../options.ts'
@@ -76,16 +76,17 @@ export async function updateOnBoard(
 ): Promise<Updated> {
   await numberNewcomers(host, place.board)
   const moment = await host.moment()
-  return host.step(
-    writing('update on board', function* (tx): Op<Updated> {
+  return host.step({
+    name: 'update on board',
+    *decide(tx): Op<Updated> {
       yield* numberRest(tx, place.board, moment.at)
       const found = yield* findOnBoard(tx, place, ref)
       require(found)
       const unblocked = yield* saidInNumbers(tx, place.board, applyPatch(tx, place, ref, patch, writer, moment))
       const after = yield* findOnBoard(tx, place, found.task.id)
       return { task: yield* viewTask(tx, place.board, after.task, after.entry), unblocked }
-    }),
-  )
+    },
+  })
 }
 
 /** Does all of a patch; resolves to the tasks that came free by it. */

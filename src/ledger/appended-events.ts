@@ -9,13 +9,20 @@ export type CommittedEvents = readonly TaskEvent[] | 'unseen'
 export class AppendedEvents {
   /** Undefined stands for the events of a set statement. */
   readonly #events: Array<TaskEvent | undefined> = []
+  #writes = 0
 
   get length(): number {
     return this.#events.length
   }
 
+  /** Writing statements so far. */
+  get writes(): number {
+    return this.#writes
+  }
+
   /** Takes note of what a statement has appended. `reply`: the seq of the event, or how many a set statement wrote. */
-  note({ appends }: Request, reply: unknown): void {
+  note({ appends, want }: Request, reply: unknown): void {
+    if (want !== 'rows') this.#writes++
     if (appends === undefined || reply === 0) return
     this.#events.push(appends === 'unseen' ? undefined : { seq: reply as number, ...appends })
   }

@@ -4,12 +4,12 @@
 import type { Clock } from '../clock.ts'
 import { ErrandError } from '../errors.ts'
 import type { CommittedEvents } from './appended-events.ts'
-import type { AnyStep } from './ledger.ts'
+import type { Step } from './ledger.ts'
 import type { LedgerObservers } from './observers.ts'
 
 /** A step that waits for its commit. */
 export interface QueuedStep {
-  readonly step: AnyStep
+  readonly step: Step
   readonly resolve: (value: never) => void
   readonly reject: (error: unknown) => void
 }
@@ -72,7 +72,7 @@ export class GroupCommit {
     this.#random = random
   }
 
-  add<R>(step: AnyStep<R>): Promise<R> {
+  add<R>(step: Step<R>): Promise<R> {
     if (this.#closed)
       return Promise.reject(new ErrandError('ENGINE_CLOSED', 'The ledger is closed; open it again to write.'))
     return new Promise<R>((resolve, reject) => {

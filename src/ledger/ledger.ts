@@ -1,5 +1,5 @@
 // The port: all that the engine knows of storage. Whoever implements it decides where the rows lie; nothing outside `ledger/`
-// knows SQL. A step is judged on rows loaded inside its own transaction, and steps that arrive together share one commit.
+// knows SQL. A step judges rows that it reads inside its own transaction, and steps that arrive together share one commit.
 import type { BoardEntry, BoardFields, BoardRecord, MailRecord, MirroredText } from '../entities/board.ts'
 import type { CallKind, CallRecord } from '../entities/call.ts'
 import type { DependencyRecord } from '../entities/dependency.ts'
@@ -14,22 +14,15 @@ import type { Op } from './op.ts'
 export type * from './memory-port.ts'
 export type { Op } from './op.ts'
 
-/** One engine step: load what it concerns, judge it with a pure synchronous function, write what was judged. */
-export interface Step<L, D, R> {
+/** One engine step: it reads what it concerns, judges it, and writes what it decides, all in one transaction. */
+export interface Step<R = unknown> {
   /** For errors and traces. */
   readonly name: string
-  load(tx: Reads): Op<L>
-  /** Pure: no clock, no randomness, no I/O. Throws an ErrandError to refuse; then nothing of the step is written. */
-  judge(loaded: L): D
-  write(tx: Tx, decision: D): Op<R>
-}
-
-/** A step whose rows are nobody's business but its own: what queues and composes steps. */
-export type AnyStep<R = unknown> = Step<any, any, R>
-
-/** A step whose load and judgement are one: nothing to weigh but what `write` is given. */
-export function writing<R>(name: string, write: (tx: Tx) => Op<R>): Step<void, void, R> {
-  return { name, *load() {}, judge() {}, write }
+  /**
+   * No clock, no randomness, no I/O: the same rows lead to the same decision, and the ledger may run it again. Throws an
+   * ErrandError to refuse; then nothing of the step is written.
+   */
+  decide(tx: Tx): Op<R>
 }
 
 export interface TaskFilter {
@@ -399,11 +392,11 @@ export interface Ledger {
   /** A path, `:memory:` or a URL without its secrets: for messages and for child processes. */
   readonly name: string
   /**
-   * Runs a step in a transaction of its own judgement, in order of arrival; resolves when it is durable.
-   * @throws what `judge` threw, with nothing written; OUTCOME_UNKNOWN when the commit itself failed; LEDGER_BUSY and
+   * Runs a step in order of arrival, on what those before it have written; resolves when it is durable.
+   * @throws what the step threw, with nothing written; OUTCOME_UNKNOWN when the commit itself failed; LEDGER_BUSY and
    *   LEDGER_WRITE_FAILED with nothing written.
    */
-  step<L, D, R>(step: Step<L, D, R>): Promise<R>
+  step<R>(step: Step<R>): Promise<R>
   /**
    * Reads one state outside of any step: whatever others commit meanwhile, all statements of the query see the same.
    * @throws LEDGER_UNAVAILABLE or LEDGER_BUSY when the database cannot be read, with its error as the cause

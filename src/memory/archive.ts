@@ -4,7 +4,7 @@ import type { Caller } from '../bus/caller.ts'
 import { type Conversation, conversationOf } from '../entities/conversation.ts'
 import { mainBranch } from '../entities/memory.ts'
 import { everyRow } from '../ledger/every-row.ts'
-import { type Op, writing } from '../ledger/ledger.ts'
+import type { Op } from '../ledger/ledger.ts'
 import { nearestOpenBranch, setBranchStatus } from '../steps/branch.ts'
 import { answerObserved, callObserved, type Observed, toolObserved } from '../steps/observe-work.ts'
 import { consolidatePending } from './consolidate-session.ts'
@@ -33,8 +33,9 @@ export async function archiveTask(
 ): Promise<number> {
   const moment = await host.moment()
   const writer = writerAt(moment, host)
-  return host.step(
-    writing('archive task', function* (tx): Op<number> {
+  return host.step({
+    name: 'archive task',
+    *decide(tx): Op<number> {
       const { branch: own, team, agentId } = yield* standingOf(tx, taskId)
       const branch = yield* nearestOpenBranch(tx, own)
       if (caller.taskId !== undefined) yield* branchOfTeam(tx, caller, branch)
@@ -49,8 +50,8 @@ export async function archiveTask(
         if ((yield* observe(tx, writer, { ...each, ...whose })).isNew) added++
       }
       return added
-    }),
-  )
+    },
+  })
 }
 
 /** The same, under the same ids, as where they are observed while the task works. */

@@ -8,7 +8,7 @@ import { likeness as jaccard, wordsOf } from '../entities/fact-words.ts'
 import type { FactRecord } from '../entities/memory.ts'
 import { ErrandError } from '../errors.ts'
 import { everyRow } from '../ledger/every-row.ts'
-import { type Op, type Tx, writing } from '../ledger/ledger.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
 import type { ComparedFact } from '../options.ts'
 import type { Moment } from '../steps/moment.ts'
 import { findOut, Knowledge, Questions, type Ruling } from './knowledge.ts'
@@ -72,17 +72,20 @@ export async function deliberate<R>(
   const asked = new Questions()
   const ids: string[] = []
   const unanswered = new Error('questions are open')
-  const step = writing(name, function* (tx: Tx): Op<R> {
-    asked.clear()
-    try {
-      const result = yield* write(tx, new Round(host, moment, known, asked, ids))
-      if (asked.isEmpty) return result
-    } catch (error) {
-      // What was refused on the strength of a stand-in may be fine once the answer is known.
-      if (asked.isEmpty) throw error
-    }
-    throw unanswered
-  })
+  const step = {
+    name,
+    *decide(tx: Tx): Op<R> {
+      asked.clear()
+      try {
+        const result = yield* write(tx, new Round(host, moment, known, asked, ids))
+        if (asked.isEmpty) return result
+      } catch (error) {
+        // What was refused on the strength of a stand-in may be fine once the answer is known.
+        if (asked.isEmpty) throw error
+      }
+      throw unanswered
+    },
+  }
   for (let round = 1; round <= mostRounds; round++) {
     try {
       return await host.step(step)

@@ -1,11 +1,11 @@
 // What memory needs of the engine that it stands on.
-import type { AnyStep, Op, Reads } from '../ledger/ledger.ts'
+import type { Op, Reads, Step } from '../ledger/ledger.ts'
 import type { Moment } from '../steps/moment.ts'
 import type { MemorySettings } from './memory-settings.ts'
 
 export interface MemoryHost {
   readonly memory: MemorySettings
-  step<R>(step: AnyStep<R>): Promise<R>
+  step<R>(step: Step<R>): Promise<R>
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>
   moment(): Promise<Moment>
   nextId(prefix: string): string

@@ -2,7 +2,7 @@
 import type { Caller } from '../bus/caller.ts'
 import { firstConfidence } from '../entities/confidence.ts'
 import { type FactRecord, mainBranch } from '../entities/memory.ts'
-import { type Op, type Reads, type Tx, writing } from '../ledger/ledger.ts'
+import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { nearestOpenBranch } from '../steps/branch.ts'
 import type { Moment } from '../steps/moment.ts'
 import { storableText } from '../storable-text.ts'
@@ -36,13 +36,14 @@ export async function saveEpisode(
 ): Promise<{ factId: string }> {
   const moment = await host.moment()
   const text = episodeOf(task, error)
-  return host.step(
-    writing('save episode', function* (tx): Op<{ factId: string }> {
+  return host.step({
+    name: 'save episode',
+    *decide(tx): Op<{ factId: string }> {
       const branch = yield* openBranchOf(tx, task.id)
       if (caller.taskId !== undefined) yield* branchOfTeam(tx, caller, branch)
       return { factId: yield* write(tx, host, moment, task.id, branch, text) }
-    }),
-  )
+    },
+  })
 }
 
 /** A task that is purged may still be saved; one whose branch is closed is remembered above it. */

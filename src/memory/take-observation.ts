@@ -7,7 +7,7 @@ import type { ObservationType } from '../entities/memory.ts'
 import { ErrandError } from '../errors.ts'
 import { idUnder } from '../ids.ts'
 import { checkText } from '../json.ts'
-import { type Op, writing } from '../ledger/ledger.ts'
+import type { Op } from '../ledger/ledger.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
 import { consolidateSession } from './consolidate-session.ts'
 import { deliberate } from './deliberate.ts'
@@ -35,8 +35,9 @@ export async function takeObservation(
   const { sessionId, type, content, outcome = null, taskId = null, agentId = null, identity } = given
   const own = identity === undefined ? {} : { id: idUnder('obs', identity) }
   const { consolidateEvery } = host.memory
-  const stored = await host.step(
-    writing('observe', function* (tx): Op<{ observationId: string; branch: string; isDue: boolean }> {
+  const stored = await host.step({
+    name: 'observe',
+    *decide(tx): Op<{ observationId: string; branch: string; isDue: boolean }> {
       const { name: branch } = yield* branchMeant(tx, caller, given, 'write')
       const writer = writerAt(moment, host)
       const observation = { ...own, sessionId, branch, type, content, outcome, taskId, agentId }
@@ -44,8 +45,8 @@ export async function takeObservation(
       const isDue =
         consolidateEvery !== null && (yield* tx.observation.countPending(branch, sessionId)) >= consolidateEvery
       return { observationId, branch, isDue }
-    }),
-  )
+    },
+  })
   if (stored.isDue) await consolidateByNumber(host, sessionId, stored.branch)
   return { observationId: stored.observationId }
 }
@@ -84,8 +85,9 @@ export async function remember(host: MemoryHost, caller: Caller, given: Remember
     )
   }
   const moment = await host.moment()
-  return host.step(
-    writing('remember', function* (tx): Op<{ factId: string }> {
+  return host.step({
+    name: 'remember',
+    *decide(tx): Op<{ factId: string }> {
       const { name } = yield* branchMeant(tx, caller, given, 'write')
       if (own !== undefined && (yield* tx.fact.get(own)) !== undefined) return { factId: own }
       const branch = yield* requireOpenBranch(tx, name)
@@ -103,6 +105,6 @@ export async function remember(host: MemoryHost, caller: Caller, given: Remember
         },
       )
       return { factId: fact.id }
-    }),
-  )
+    },
+  })
 }

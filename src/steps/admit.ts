@@ -1,7 +1,9 @@
 // Admission: ready tasks start as runs of this instance, by priority, then age, as many as there are free slots. Slots are counted
 // here, in the transaction that fills them.
+
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { TaskRecord } from '../entities/task.ts'
+import { inThree } from '../ledger/in-three.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { suspectFrom } from '../machines/crashes.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
@@ -53,8 +55,8 @@ interface Admitted {
 }
 
 /** Starts what may start; the tasks as they are then, WORKING, each with its new run. */
-export function admit(request: AdmitRequest): Step<Loaded, Admitted[], TaskRecord[]> {
-  return {
+export function admit(request: AdmitRequest): Step<TaskRecord[]> {
+  return inThree<Loaded, Admitted[], TaskRecord[]>({
     name: 'admit',
     load: (tx) => loadHeads(tx, request),
     judge: ({ heads, room }) => choose(heads, room, request),
@@ -85,7 +87,7 @@ export function admit(request: AdmitRequest): Step<Loaded, Admitted[], TaskRecor
       }
       return started
     },
-  }
+  })
 }
 
 /**

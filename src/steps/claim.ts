@@ -1,7 +1,9 @@
 // Work done outside of the engine: a task without an executor is claimed, kept alive, and let go. One claim is one transaction,
 // so of any number of claimers exactly one wins; a claim whose lease is over is closed by whoever comes next.
+
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
+import { inThree } from '../ledger/in-three.ts'
 import type { ClaimFilter, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand, obstacleOf } from '../machines/readiness.ts'
@@ -44,8 +46,8 @@ interface Verdict {
  * Resolves to the task as this claim made it, or null when none may be claimed. Not to what is read later: by then it may be
  * somebody else's, and whoever passed that on would write in that one's name.
  */
-export function claim(request: ClaimRequest): Step<Loaded, Verdict, TaskRecord | null> {
-  return {
+export function claim(request: ClaimRequest): Step<TaskRecord | null> {
+  return inThree<Loaded, Verdict, TaskRecord | null>({
     name: 'claim',
     *load(tx): Op<Loaded> {
       const { at, taskId } = request
@@ -84,7 +86,7 @@ export function claim(request: ClaimRequest): Step<Loaded, Verdict, TaskRecord |
       // Read back, for its version: what has lapsed on the way was written before.
       return yield* loadTask(tx, task.id)
     },
-  }
+  })
 }
 
 function* inReachOf(tx: Reads, tasks: readonly TaskRecord[], below: string | undefined): Op<Set<string>> {
@@ -206,12 +208,8 @@ function unmet(task: TaskRecord, claim: ClaimFilter): string {
 }
 
 /** A sign of life of the owner; the task as it is under this claim. */
-export function heartbeat(
-  id: string,
-  quote: Quote | undefined,
-  moment: Moment,
-): Step<TaskRecord, TaskRecord, TaskRecord> {
-  return {
+export function heartbeat(id: string, quote: Quote | undefined, moment: Moment): Step<TaskRecord> {
+  return inThree<TaskRecord, TaskRecord, TaskRecord>({
     name: 'heartbeat',
     load: (tx) => loadTask(tx, id),
     judge(task) {
@@ -222,17 +220,12 @@ export function heartbeat(
       yield* tx.task.save(task)
       return yield* loadTask(tx, id)
     },
-  }
+  })
 }
 
 /** The owner lets go: WORKING → WAITING, and anybody may claim it; a task that rests (paused, say) stays as it is, unowned. */
-export function release(
-  id: string,
-  reason: string | null,
-  quote: Quote | undefined,
-  moment: Moment,
-): Step<TaskRecord, Lapse, void> {
-  return {
+export function release(id: string, reason: string | null, quote: Quote | undefined, moment: Moment): Step<void> {
+  return inThree<TaskRecord, Lapse, void>({
     name: 'release',
     load: (tx) => loadTask(tx, id),
     judge(task) {
@@ -240,12 +233,12 @@ export function release(
       return letGo(task, 'released', moment.at)
     },
     write: (tx, lapse) => writeLetGo(tx, lapse, { reason }, moment),
-  }
+  })
 }
 
 /** Somebody put it to work by hand, without a claim, and it goes back to where anybody may claim it: WORKING → WAITING, `released`. */
-export function putBack(id: string, moment: Moment): Step<TaskRecord, Lapse, void> {
-  return {
+export function putBack(id: string, moment: Moment): Step<void> {
+  return inThree<TaskRecord, Lapse, void>({
     name: 'put back',
     load: (tx) => loadTask(tx, id),
     judge(task) {
@@ -258,7 +251,7 @@ export function putBack(id: string, moment: Moment): Step<TaskRecord, Lapse, voi
       )
     },
     write: (tx, lapse) => writeLetGo(tx, lapse, { reason: null }, moment),
-  }
+  })
 }
 
 /** A claim that holds, quoted by its owner. One who has lost it hears that first, whatever has become of the task since. */

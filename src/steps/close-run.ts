@@ -1,8 +1,10 @@
 // Closing a run that has ended: its executor and its calls have settled, or their grace is over. Until then the task has no other
 // run. What is still in flight may have happened, and is closed as interrupted; later outcomes of it are refused.
+
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
+import { inThree } from '../ledger/in-three.ts'
 import type { Op, Step, Tx } from '../ledger/ledger.ts'
 import { moved, touched } from '../machines/task-transition.ts'
 import { endRun } from './end-run.ts'
@@ -11,8 +13,8 @@ import { closeEntries, isInFlight } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
 
 /** Closes the run if it is still open. One that has not ended is released first: its task is ready for another holder. */
-export function closeRun(ref: RunRef, moment: Moment): Step<TaskRecord | undefined, TaskRecord | null, void> {
-  return {
+export function closeRun(ref: RunRef, moment: Moment): Step<void> {
+  return inThree<TaskRecord | undefined, TaskRecord | null, void>({
     name: 'close run',
     load: (tx) => tx.task.get(ref.taskId),
     judge: (task) => (task?.run === ref.run && task.runOpen ? task : null),
@@ -21,7 +23,7 @@ export function closeRun(ref: RunRef, moment: Moment): Step<TaskRecord | undefin
       const ended = task.status === 'working' ? yield* releaseRun(tx, task, 'released', moment) : task
       yield* closeEndedRun(tx, { ...ended, crashes: 0 }, {}, moment)
     },
-  }
+  })
 }
 
 /** WORKING → WAITING: the task is ready for another holder. */

@@ -1,7 +1,9 @@
 // Creation: one task, a tree or several, all or nothing. What exists under the same key is returned instead of made again.
+
 import type { TaskPolicy, TaskRecord, TaskStatus } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
+import { inThree } from '../ledger/in-three.ts'
 import type { NewMessage, NewTask, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { isBroken } from '../machines/family.ts'
 import { isClaimable, isReady } from '../machines/readiness.ts'
@@ -75,10 +77,10 @@ export interface CreateRequest extends Moment {
 }
 
 /** Resolves to one task for each tree: its root, made or found. */
-export function create(request: CreateRequest): Step<Loaded, Newborn[], TaskRecord[]> {
+export function create(request: CreateRequest): Step<TaskRecord[]> {
   const drafts = request.trees.flat()
   const own = new Set(drafts.map((draft) => draft.id))
-  return {
+  return inThree<Loaded, Newborn[], TaskRecord[]>({
     name: 'create',
     *load(tx) {
       return yield* loadRelatives(tx, drafts, own)
@@ -114,7 +116,7 @@ export function create(request: CreateRequest): Step<Loaded, Newborn[], TaskReco
       }
       return roots
     },
-  }
+  })
 }
 
 /** A task to insert, with what it comes after. */

@@ -1,6 +1,8 @@
 // Delete: the row is hidden, edges to and from it cease to block, live work is aborted first. Rows leave the file only by purge.
+
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
+import { inThree } from '../ledger/in-three.ts'
 import type { Op, Step, Tx } from '../ledger/ledger.ts'
 import { nextStatus } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
@@ -15,8 +17,8 @@ interface Loaded {
 }
 
 /** Resolves to false for a task that is not there. */
-export function deleteTask(id: string, policy: ChildrenPolicy, moment: Moment): Step<Loaded, Loaded, boolean> {
-  return {
+export function deleteTask(id: string, policy: ChildrenPolicy, moment: Moment): Step<boolean> {
+  return inThree<Loaded, Loaded, boolean>({
     name: 'delete',
     *load(tx): Op<Loaded> {
       return { task: yield* tx.task.get(id), children: policy === 'cascade' ? [] : yield* tx.task.children(id) }
@@ -38,7 +40,7 @@ export function deleteTask(id: string, policy: ChildrenPolicy, moment: Moment): 
       if (task.parentId !== null) yield* settleByChildren(tx, task.parentId, moment)
       return true
     },
-  }
+  })
 }
 
 function* promote(tx: Tx, child: TaskRecord, moment: Moment): Op<void> {

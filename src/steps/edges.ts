@@ -1,7 +1,9 @@
 // Dependencies that are added and taken away while tasks live: the one place that rewires `after` edges. A group passes them on
 // to what it holds, as it does at creation.
+
 import { isTerminal, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
+import { inThree } from '../ledger/in-three.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { awaitsChildren, isBroken } from '../machines/family.ts'
 import { touched } from '../machines/task-transition.ts'
@@ -84,12 +86,12 @@ function* rewire(tx: Tx, task: TaskRecord, added: TaskRecord[], removed: string[
 }
 
 /** The task comes after these too; what it comes after already stays as it is. */
-export function block(id: string, blockers: readonly string[], moment: Moment): Step<Rewiring, Rewiring, void> {
+export function block(id: string, blockers: readonly string[], moment: Moment): Step<void> {
   return rewiring('block', id, { add: blockers, remove: [] }, moment)
 }
 
 /** The task no longer comes after these; one that it did not come after is no error. */
-export function unblock(id: string, blockers: readonly string[], moment: Moment): Step<Rewiring, Rewiring, void> {
+export function unblock(id: string, blockers: readonly string[], moment: Moment): Step<void> {
   return rewiring('unblock', id, { add: [], remove: blockers }, moment)
 }
 
@@ -98,8 +100,8 @@ function rewiring(
   id: string,
   change: { add: readonly string[]; remove: readonly string[] },
   moment: Moment,
-): Step<Rewiring, Rewiring, void> {
-  return {
+): Step<void> {
+  return inThree<Rewiring, Rewiring, void>({
     name,
     *load(tx) {
       return yield* loadRewiring(tx, yield* loadTask(tx, id), change)
@@ -111,7 +113,7 @@ function rewiring(
     *write(tx, loaded): Op<void> {
       yield* writeRewiring(tx, loaded, moment)
     },
-  }
+  })
 }
 
 /** A working group has no run of its own: what it holds and has not begun may still be told to wait. */

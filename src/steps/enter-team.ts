@@ -1,7 +1,9 @@
 // A run of an agent begins to work in a team: its task gets a stint there, in the transaction that admits it; or, where the one who had
 // its name before is just leaving, before its first step.
+
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { longestAgentId, type StintRecord, type TeamRecord } from '../entities/team.ts'
+import { inThree } from '../ledger/in-three.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { loadLive, type RunRef } from './journal.ts'
 import type { Moment } from './moment.ts'
@@ -36,8 +38,8 @@ export function* enterTeam(
 }
 
 /** A live run takes its place, under whichever name is free; its stint, or undefined where there is no place. @throws ErrandError RUN_ENDED */
-export function takePlace(ref: RunRef, moment: Moment): Step<TaskRecord, TaskRecord, StintRecord | undefined> {
-  return {
+export function takePlace(ref: RunRef, moment: Moment): Step<StintRecord | undefined> {
+  return inThree<TaskRecord, TaskRecord, StintRecord | undefined>({
     name: 'enter team',
     load: (tx) => loadLive(tx, ref),
     judge: (task) => task,
@@ -45,7 +47,7 @@ export function takePlace(ref: RunRef, moment: Moment): Step<TaskRecord, TaskRec
       yield* enterTeam(tx, task, { patience: false }, moment)
       return yield* tx.team.stintOfWorker(task.id)
     },
-  }
+  })
 }
 
 function* liveTeam(tx: Reads, task: TaskRecord): Op<TeamRecord | undefined> {

@@ -1,4 +1,5 @@
 // The condition that a task is still as somebody has read it, judged in the transaction of the change itself.
+
 import { ErrandError } from '../errors.ts'
 import type { Step } from '../ledger/ledger.ts'
 import { loadTask } from './moment.ts'
@@ -7,11 +8,11 @@ import { loadTask } from './moment.ts'
  * The step, if nothing has been written to the task since its version was read; unconditional without one.
  * @throws ErrandError VERSION_CONFLICT { taskId, expected, actual }
  */
-export function expecting<L, D, R>(step: Step<L, D, R>, taskId: string, expected: number | undefined): Step<L, D, R> {
+export function expecting<R>(step: Step<R>, taskId: string, expected: number | undefined): Step<R> {
   if (expected === undefined) return step
   return {
-    ...step,
-    *load(tx) {
+    name: step.name,
+    *decide(tx) {
       const { version } = yield* loadTask(tx, taskId)
       if (version !== expected) {
         throw new ErrandError(
@@ -20,7 +21,7 @@ export function expecting<L, D, R>(step: Step<L, D, R>, taskId: string, expected
           { taskId, expected, actual: version },
         )
       }
-      return yield* step.load(tx)
+      return yield* step.decide(tx)
     },
   }
 }

@@ -1,9 +1,11 @@
 // The journal's steps: what a live run asks for is recorded before it acts, its outcome after. Every one of them checks, in
 // its own transaction, that the run is still the task's own: that is the fence.
+
 import type { ModelFailure } from '../agent-run.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError, type StoredError } from '../errors.ts'
+import { inThree } from '../ledger/in-three.ts'
 import type { NewCall, NewMessage, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { divergenceTold } from '../machines/divergence.ts'
 import { announceEnd, announceStart } from './announcements.ts'
@@ -41,8 +43,8 @@ export function beginEntry(
   moment: Moment,
   announced = false,
   left: readonly CallRecord[] = [],
-): Step<TaskRecord, TaskRecord, void> {
-  return {
+): Step<void> {
+  return inThree<TaskRecord, TaskRecord, void>({
     name: `begin ${entry.kind}`,
     load: (tx) => loadLive(tx, entry),
     judge: (task) => task,
@@ -53,7 +55,7 @@ export function beginEntry(
       // A question is published when the run has ended for it (suspend.ts): before that nobody could answer it.
       if (entry.kind === 'call') yield* publishStart(tx, task, entry, moment)
     },
-  }
+  })
 }
 
 /** Tells of a new entry that was made although completed work of the journal had not been asked for again. */
@@ -69,25 +71,20 @@ export function* publishDivergence(
 }
 
 /** Records a value that a run has drawn: known at once, and the same in every later run. */
-export function recordValue(entry: NewCall, value: unknown): Step<TaskRecord, TaskRecord, void> {
-  return {
+export function recordValue(entry: NewCall, value: unknown): Step<void> {
+  return inThree<TaskRecord, TaskRecord, void>({
     name: 'record value',
     load: (tx) => loadLive(tx, entry),
     judge: (task) => task,
     *write(tx): Op<void> {
       yield* tx.call.insert({ ...entry, status: 'completed', result: value })
     },
-  }
+  })
 }
 
 /** Begins a call that was recorded when a model asked for it. */
-export function beginPending(
-  ref: RunRef,
-  callId: string,
-  announced: boolean,
-  moment: Moment,
-): Step<OpenEntry, OpenEntry, void> {
-  return {
+export function beginPending(ref: RunRef, callId: string, announced: boolean, moment: Moment): Step<void> {
+  return inThree<OpenEntry, OpenEntry, void>({
     name: 'begin call',
     *load(tx) {
       yield* loadLive(tx, ref)
@@ -99,7 +96,7 @@ export function beginPending(
       yield* tx.call.save({ ...call, status: 'in_progress', startMessageId, updatedAt: moment.at })
       yield* publishStart(tx, task, call, moment)
     },
-  }
+  })
 }
 
 function* publishStart(tx: Tx, task: TaskRecord, call: NewCall, moment: Moment): Op<void> {
@@ -109,20 +106,15 @@ function* publishStart(tx: Tx, task: TaskRecord, call: NewCall, moment: Moment):
 }
 
 /** Keeps details of a call in progress, while its run is open. */
-export function noteEntry(
-  ref: RunRef,
-  callId: string,
-  details: unknown,
-  moment: Moment,
-): Step<OpenEntry, OpenEntry, void> {
-  return {
+export function noteEntry(ref: RunRef, callId: string, details: unknown, moment: Moment): Step<void> {
+  return inThree<OpenEntry, OpenEntry, void>({
     name: 'note call',
     load: (tx) => loadOpenEntry(tx, ref, callId),
     judge: (loaded) => loaded,
     *write(tx, { call }): Op<void> {
       yield* tx.call.save({ ...call, details, updatedAt: moment.at })
     },
-  }
+  })
 }
 
 export type EntryOutcome = { ok: true; result: unknown } | { ok: false; error: StoredError }
@@ -131,14 +123,9 @@ export type EntryOutcome = { ok: true; result: unknown } | { ok: false; error: S
  * Records the outcome of an entry. A call may still end while its run is ending: its result is not lost. May be repeated with the
  * same moment when it is unknown whether the outcome was written.
  */
-export function finishEntry(
-  ref: RunRef,
-  callId: string,
-  outcome: EntryOutcome,
-  moment: Moment,
-): Step<OpenEntry | null, OpenEntry | null, void> {
+export function finishEntry(ref: RunRef, callId: string, outcome: EntryOutcome, moment: Moment): Step<void> {
   const status = outcome.ok ? 'completed' : 'failed'
-  return {
+  return inThree<OpenEntry | null, OpenEntry | null, void>({
     name: 'finish call',
     *load(tx) {
       const call = yield* tx.call.get(callId)
@@ -167,7 +154,7 @@ export function finishEntry(
       )
       yield* observeCall(tx, task, ended, moment)
     },
-  }
+  })
 }
 
 interface OpenEntry {
@@ -190,8 +177,8 @@ export function appendMessage(
   message: NewMessage,
   calls: readonly NewCall[],
   moment: Moment,
-): Step<TaskRecord, TaskRecord, CallRecord[]> {
-  return {
+): Step<CallRecord[]> {
+  return inThree<TaskRecord, TaskRecord, CallRecord[]>({
     name: 'append message',
     load: (tx) => loadLive(tx, ref),
     judge: (task) => task,
@@ -203,28 +190,24 @@ export function appendMessage(
       for (const { id } of calls) stored.push((yield* tx.call.get(id)) as CallRecord)
       return stored
     },
-  }
+  })
 }
 
 /** Records that a try of a model step failed: a step that was not taken is no message and no call, but people should know. */
-export function recordModelFailure(
-  ref: RunRef,
-  failure: ModelFailure,
-  moment: Moment,
-): Step<TaskRecord, TaskRecord, void> {
-  return {
+export function recordModelFailure(ref: RunRef, failure: ModelFailure, moment: Moment): Step<void> {
+  return inThree<TaskRecord, TaskRecord, void>({
     name: 'record model failure',
     load: (tx) => loadLive(tx, ref),
     judge: (task) => task,
     *write(tx, task): Op<void> {
       yield* tx.event.append(eventOf(moment, 'model.failed', task, { ...failure, run: ref.run }))
     },
-  }
+  })
 }
 
 /** Keeps a batch of output. */
-export function writeOutput(ref: RunRef, text: string, moment: Moment): Step<TaskRecord, TaskRecord, void> {
-  return {
+export function writeOutput(ref: RunRef, text: string, moment: Moment): Step<void> {
+  return inThree<TaskRecord, TaskRecord, void>({
     name: 'write output',
     *load(tx): Op<TaskRecord> {
       const task = yield* tx.task.get(ref.taskId)
@@ -235,16 +218,11 @@ export function writeOutput(ref: RunRef, text: string, moment: Moment): Step<Tas
     *write(tx, task): Op<void> {
       yield* tx.event.append(eventOf(moment, 'output.written', task, { text, run: ref.run }))
     },
-  }
+  })
 }
 
-export function reportProgress(
-  ref: RunRef,
-  fraction: number,
-  note: string | null,
-  moment: Moment,
-): Step<TaskRecord, TaskRecord, void> {
-  return {
+export function reportProgress(ref: RunRef, fraction: number, note: string | null, moment: Moment): Step<void> {
+  return inThree<TaskRecord, TaskRecord, void>({
     name: 'report progress',
     load: (tx) => loadLive(tx, ref),
     judge: (task) => ({ ...task, progress: { fraction, note, at: moment.at }, updatedAt: moment.at }),
@@ -252,5 +230,5 @@ export function reportProgress(
       yield* tx.task.saveProgress(task)
       yield* tx.event.append(eventOf(moment, 'progress.reported', task, { fraction, note, run: ref.run }))
     },
-  }
+  })
 }

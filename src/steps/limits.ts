@@ -1,5 +1,7 @@
 // The limits that all engines on one ledger share: a row of the ledger, counted in the transaction that starts a run.
+
 import { noSharedLimits, type SharedLimits } from '../entities/limits.ts'
+import { inThree } from '../ledger/in-three.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
 import type { SharedLimitsPatch } from '../options.ts'
 
@@ -13,8 +15,8 @@ export function* loadSharedLimits(tx: Reads): Op<SharedLimits | undefined> {
 }
 
 /** Changes what is named and leaves the rest; null takes a limit away. Resolves to the limits as they are then. */
-export function setSharedLimits(patch: SharedLimitsPatch): Step<SharedLimits, SharedLimits, SharedLimits> {
-  return {
+export function setSharedLimits(patch: SharedLimitsPatch): Step<SharedLimits> {
+  return inThree<SharedLimits, SharedLimits, SharedLimits>({
     name: 'set limits',
     *load(tx): Op<SharedLimits> {
       return (yield* loadSharedLimits(tx)) ?? noSharedLimits
@@ -31,5 +33,5 @@ export function setSharedLimits(patch: SharedLimitsPatch): Step<SharedLimits, Sh
       yield* tx.setting.put(setting, limits)
       return limits
     },
-  }
+  })
 }

@@ -2,6 +2,7 @@
 // read.
 
 import { ErrandError } from '../errors.ts'
+import { inThree } from '../ledger/in-three.ts'
 import type { Op, Purged, PurgePosition, Reads, Step } from '../ledger/ledger.ts'
 
 const setting = 'purgedThrough'
@@ -10,8 +11,8 @@ const setting = 'purgedThrough'
 const batch = 200
 
 /** Removes a batch; `next` says where to go on. */
-export function purge(before: number, after?: PurgePosition): Step<number, number, Purged> {
-  return {
+export function purge(before: number, after?: PurgePosition): Step<Purged> {
+  return inThree<number, number, Purged>({
     name: 'purge',
     load: (tx) => purgedThrough(tx),
     judge: (through) => through,
@@ -21,7 +22,7 @@ export function purge(before: number, after?: PurgePosition): Step<number, numbe
       if (purged.through > through) yield* tx.setting.put(setting, purged.through)
       return purged
     },
-  }
+  })
 }
 
 export function* purgedThrough(tx: Reads): Op<number> {

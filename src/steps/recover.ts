@@ -1,10 +1,12 @@
 // Recovery: what a lost engine left, and nothing else, in two steps. The first judges that it is lost and ends its runs, so that
 // nothing new starts in them; then the commands that they left running are ended (actors/recovery.ts); the second closes the runs,
 // and with them, once, their calls in flight. Whichever engine comes by between the two goes on from there.
+
 import { type CallRecord, interruptedError, notesProcess } from '../entities/call.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
+import { inThree } from '../ledger/in-three.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { type CrashFacts, chargedBy } from '../machines/crashes.ts'
 import { moved } from '../machines/task-transition.ts'
@@ -41,12 +43,8 @@ interface Live {
  * Ends the live runs of a lost engine: their tasks are WAITING for another holder, or FAILED as POISONED. Resolves to the calls of
  * these tasks whose processes may still run; null when the engine is not lost.
  */
-export function endRunsOf(
-  lost: LostEngine,
-  maxCrashes: number,
-  moment: Moment,
-): Step<RunRecord[] | null, RunRecord[] | null, CallRecord[] | null> {
-  return {
+export function endRunsOf(lost: LostEngine, maxCrashes: number, moment: Moment): Step<CallRecord[] | null> {
+  return inThree<RunRecord[] | null, RunRecord[] | null, CallRecord[] | null>({
     name: 'end runs of a lost engine',
     load: (tx) => loadRuns(tx, lost),
     judge: (runs) => runs,
@@ -70,7 +68,7 @@ export function endRunsOf(
       else yield* endCrashed(tx, live, lost, maxCrashes, moment)
       return left
     },
-  }
+  })
 }
 
 /** It noted a process and did not settle by itself: it is in flight, or was closed while its function still worked. */
@@ -112,12 +110,8 @@ function* poison(tx: Tx, task: TaskRecord, crashes: number, lost: LostEngine, mo
  * Closes the runs of a lost engine that have ended, except those of `kept` tasks, and with the last of them the engine. Resolves to
  * how many were closed. An engine that shows up meanwhile closes them itself.
  */
-export function closeRunsOf(
-  lost: LostEngine,
-  kept: ReadonlySet<string>,
-  moment: Moment,
-): Step<RunRecord[] | null, RunRecord[], number> {
-  return {
+export function closeRunsOf(lost: LostEngine, kept: ReadonlySet<string>, moment: Moment): Step<number> {
+  return inThree<RunRecord[] | null, RunRecord[], number>({
     name: 'close runs of a lost engine',
     load: (tx) => loadRuns(tx, lost),
     judge: (runs) => runs ?? [],
@@ -130,7 +124,7 @@ export function closeRunsOf(
       if (ended.length === runs.length) yield* tx.instance.end(lost.instanceId, moment.at)
       return ended.length
     },
-  }
+  })
 }
 
 /** What had begun may have happened. Only a death is called one. */

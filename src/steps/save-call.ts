@@ -1,10 +1,12 @@
 // A call saved from outside: by whoever works on a task without a run of ours and keeps its calls in the ledger. Such a call
 // belongs to run 0 and attempt 0, so no run ever takes it for one of its own; and what a run has recorded is the run's alone.
+
 import type { CallRecord, CallStatus } from '../entities/call.ts'
 import type { EventType } from '../entities/event.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { ErrandError, type StoredError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
+import { inThree } from '../ledger/in-three.ts'
 import type { NewCall, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { type CallEventName, nextCallStatus, openCallStatuses } from '../machines/call-machine.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
@@ -53,9 +55,9 @@ interface Verdict {
  * @throws ErrandError NOT_FOUND for the task or a message; FORBIDDEN for a call that a run made; KEY_CONFLICT for another call
  *   under the same id; INVALID_TRANSITION for a way back, and for an open call in a task that has settled.
  */
-export function saveCall(request: SaveCallRequest): Step<Loaded, Verdict, void> {
+export function saveCall(request: SaveCallRequest): Step<void> {
   const { call } = request
-  return {
+  return inThree<Loaded, Verdict, void>({
     name: 'save call',
     *load(tx) {
       return {
@@ -71,7 +73,7 @@ export function saveCall(request: SaveCallRequest): Step<Loaded, Verdict, void> 
       return { task, existing, path: pathTo(existing?.status, call) }
     },
     write: (tx, verdict) => write(tx, verdict, request),
-  }
+  })
 }
 
 function* findStray(

@@ -1,9 +1,10 @@
 // A message saved from outside, as it is: under an id of the saver's own, once. One of the user is sent like any other, so an
 // agent reads it; what the assistant is said to have said is for people, because no run has said it.
+
 import type { MessageRecord, MessageRole } from '../entities/message.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { AnyStep, NewMessage, Op, Step } from '../ledger/ledger.ts'
+import type { NewMessage, Op, Step } from '../ledger/ledger.ts'
 import { loadTask, type Moment } from './moment.ts'
 import { send } from './send.ts'
 import { writeMessage } from './write-message.ts'
@@ -19,50 +20,22 @@ export interface SaveMessageRequest extends Moment {
   }
 }
 
-interface Loaded {
-  task: TaskRecord
-  /** What stands under the id already. */
-  existing: MessageRecord | undefined
-  /** Undefined where nobody is to hear of it. */
-  sending: { step: AnyStep; loaded: unknown } | undefined
-}
-
-interface Verdict {
-  task: TaskRecord
-  sending: { step: AnyStep; decision: unknown } | undefined
-}
-
 /** @throws ErrandError NOT_FOUND for the task; KEY_CONFLICT { messageId } for an id that is taken: messages never change. */
-export function saveMessage(request: SaveMessageRequest): Step<Loaded, Verdict, void> {
+export function saveMessage(request: SaveMessageRequest): Step<void> {
   const { message } = request
   return {
     name: 'save message',
-    *load(tx) {
-      const task = yield* loadTask(tx, message.taskId)
-      const existing = yield* tx.message.get(message.id)
-      if (message.role !== 'user' || isSettled(task.status)) return { task, existing, sending: undefined }
-      const step: AnyStep = send({
-        at: request.at,
-        instanceId: request.instanceId,
-        taskId: message.taskId,
-        messageId: message.id,
-        content: message.content,
-        timestamp: message.timestamp,
-        delivery: 'steer',
-        retry: false,
-      })
-      return { task, existing, sending: { step, loaded: yield* step.load(tx) } }
-    },
-    judge({ task, existing, sending }) {
+    *decide(tx): Op<void> {
+      const { id, taskId, role, content, timestamp } = message
+      const task = yield* loadTask(tx, taskId)
+      const existing = yield* tx.message.get(id)
       if (existing !== undefined) throw taken(existing)
-      return {
-        task,
-        sending: sending && { step: sending.step, decision: sending.step.judge(sending.loaded) as unknown },
+      if (role !== 'user' || isSettled(task.status)) {
+        return void (yield* writeMessage(tx, task, rowOf(request, task), request))
       }
-    },
-    *write(tx, { task, sending }): Op<void> {
-      if (sending !== undefined) yield* sending.step.write(tx, sending.decision)
-      else yield* writeMessage(tx, task, rowOf(request, task), request)
+      const { at, instanceId } = request
+      const sending = { at, instanceId, taskId, messageId: id, content, timestamp }
+      yield* send({ ...sending, delivery: 'steer', retry: false }).decide(tx)
     },
   }
 }

@@ -1,9 +1,11 @@
 // A task saved from outside by its state: made if it is not there, else walked along the edges of the table to where it is said
 // to stand. It goes through the same steps as every verb, so no save is a way around the machine (conformance S0-094).
+
 import type { TaskRecord } from '../entities/task.ts'
 import { isSettled } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { AnyStep, Op, Step } from '../ledger/ledger.ts'
+import { inThree } from '../ledger/in-three.ts'
+import type { Op, Step } from '../ledger/ledger.ts'
 import { isByHand } from '../machines/readiness.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
@@ -38,7 +40,7 @@ interface Loaded {
 
 /** The steps that lead there, in order; and the instructions that a known task is given. */
 interface Verdict {
-  steps: AnyStep[]
+  steps: Step[]
   instructed: TaskRecord | undefined
 }
 
@@ -50,8 +52,8 @@ interface Verdict {
  *   PARENT_CLOSED for the parent; KEY_CONFLICT for another parent or the id of a deleted task; INVALID_INPUT for instructions
  *   that an agent has been given otherwise.
  */
-export function saveTask(request: SaveTaskRequest): Step<Loaded, Verdict, void> {
-  return {
+export function saveTask(request: SaveTaskRequest): Step<void> {
+  return inThree<Loaded, Verdict, void>({
     name: 'save task',
     *load(tx) {
       const [first] = yield* tx.message.page(request.id, 0, 1)
@@ -73,10 +75,10 @@ export function saveTask(request: SaveTaskRequest): Step<Loaded, Verdict, void> 
       // A refusal in the middle takes back what was written before it.
       for (const step of steps) yield* inTurn(tx, step)
     },
-  }
+  })
 }
 
-function stepsOfNew(request: SaveTaskRequest): AnyStep[] {
+function stepsOfNew(request: SaveTaskRequest): Step[] {
   const { id, outcome, treeLimits } = request
   // It was created when its record says, but not later than now.
   const born = { ...request, at: Math.min(request.createdAt, request.at) }
@@ -85,7 +87,7 @@ function stepsOfNew(request: SaveTaskRequest): AnyStep[] {
   return [made, start(id, request), ...stepsFromWorking(request)]
 }
 
-function stepsFromWorking(request: SaveTaskRequest): AnyStep[] {
+function stepsFromWorking(request: SaveTaskRequest): Step[] {
   const { id, outcome } = request
   switch (outcome.status) {
     case 'open':
@@ -99,7 +101,7 @@ function stepsFromWorking(request: SaveTaskRequest): AnyStep[] {
   }
 }
 
-function stepsOfKnown(task: TaskRecord, request: SaveTaskRequest): AnyStep[] {
+function stepsOfKnown(task: TaskRecord, request: SaveTaskRequest): Step[] {
   const { outcome } = request
   if (isSettled(task.status)) {
     if (!standsSo(task, outcome)) throw settledOtherwise(task, outcome)
@@ -110,7 +112,7 @@ function stepsOfKnown(task: TaskRecord, request: SaveTaskRequest): AnyStep[] {
 }
 
 /** Only what is worked on by hand is brought there: an executor's task ends where it stands, or the table refuses it. */
-function stepsToWorking(task: TaskRecord, request: SaveTaskRequest): AnyStep[] {
+function stepsToWorking(task: TaskRecord, request: SaveTaskRequest): Step[] {
   if (task.status === 'working' || !isByHand(task)) return []
   if (task.status !== 'input_required') return [update(task.id, { status: 'working' }, undefined, request)]
   return [answer({ ...request, taskId: task.id, questionId: undefined, value: { given: null } })]

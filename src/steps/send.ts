@@ -4,7 +4,7 @@
 import type { QuestionParams } from '../entities/question.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { AnyStep, Op, Reads, Step } from '../ledger/ledger.ts'
+import type { Op, Reads, Step } from '../ledger/ledger.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
 import { fitsAnswer } from './answer-schema.ts'
 import { loadTask, type Moment } from './moment.ts'
@@ -24,46 +24,24 @@ export interface SendRequest extends Moment {
   retry: boolean
 }
 
-interface Loaded {
-  task: TaskRecord
-  /** What the message sets off besides. */
-  deed: { step: AnyStep; loaded: unknown } | undefined
-  /** It answers an open question: its text reaches the model as that answer, and not a second time. */
-  answers: boolean
-}
-
-interface Verdict {
-  task: TaskRecord
-  deed: { step: AnyStep; decision: unknown } | undefined
-  answers: boolean
-}
-
-export function send(request: SendRequest): Step<Loaded, Verdict, void> {
+export function send(request: SendRequest): Step<void> {
   return {
     name: 'send',
-    *load(tx) {
+    *decide(tx): Op<void> {
       const task = yield* loadTask(tx, request.taskId)
-      const question = yield* answerable(tx, task, request)
-      const step = deedOf(task, request, question)
-      return {
-        task,
-        deed: step === undefined ? undefined : { step, loaded: yield* step.load(tx) },
-        answers: question !== undefined,
-      }
-    },
-    judge({ task, deed, answers }) {
       requireListening(task, request)
-      return { task, answers, deed: deed && { step: deed.step, decision: deed.step.judge(deed.loaded) as unknown } }
-    },
-    *write(tx, { task, deed, answers }): Op<void> {
-      yield* writeMessage(tx, task, messageOf(request, answers), request)
-      if (deed) yield* deed.step.write(tx, deed.decision)
-      else yield* rouse(tx, task, request.delivery, request)
+      const question = yield* answerable(tx, task, request)
+      // A message that answers a question reaches the model as that answer, and not a second time.
+      yield* writeMessage(tx, task, messageOf(request, question !== undefined), request)
+      const verb = verbOf(task, request, question)
+      if (verb === undefined) yield* rouse(tx, task, request.delivery, request)
+      else yield* verb.decide(tx)
     },
   }
 }
 
-function deedOf(task: TaskRecord, request: SendRequest, questionId: string | undefined): AnyStep | undefined {
+/** What the message sets off besides. */
+function verbOf(task: TaskRecord, request: SendRequest, questionId: string | undefined): Step | undefined {
   if (request.delivery === 'abort') return pause(task.id, request)
   if (task.status === 'failed' && request.retry) return retry(task.id, request)
   if (questionId === undefined) return undefined

@@ -1,8 +1,10 @@
 // The outcome of a run whose executor has settled: the task takes it if the run is still the task's live one. The run is closed
 // with it, unless one of its calls is still in flight: then it has ended, and is closed when these have settled (close-run.ts).
+
 import type { RunOutcome, RunRecord } from '../entities/run.ts'
 import { isSettled, type RetryPolicy, type TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
+import { inThree } from '../ledger/in-three.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { awaitsChildren, isHeldUp, retryDelay } from '../machines/family.ts'
 import { moved } from '../machines/task-transition.ts'
@@ -48,8 +50,8 @@ interface Verdict {
 }
 
 /** Resolves to whether the run is still open: it had ended before, or a call is in flight. `closeRun` closes it then. */
-export function settleRun(request: SettleRunRequest): Step<Loaded, Verdict | null, boolean> {
-  return {
+export function settleRun(request: SettleRunRequest): Step<boolean> {
+  return inThree<Loaded, Verdict | null, boolean>({
     name: 'settle run',
     *load(tx: Reads): Op<Loaded> {
       const { readThrough, taskId, journaled, outcome } = request
@@ -69,7 +71,7 @@ export function settleRun(request: SettleRunRequest): Step<Loaded, Verdict | nul
       yield* writeOutcome(tx, verdict, request)
       return (verdict.retried ?? verdict.task).runOpen
     },
-  }
+  })
 }
 
 /** Null when the run has ended before: the outcome of its executor is ignored. */

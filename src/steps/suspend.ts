@@ -1,6 +1,8 @@
 // A quiet run ends: nothing of it is in flight and it waits for an answer, for other tasks or for a time.
+
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
+import { inThree } from '../ledger/in-three.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { moved } from '../machines/task-transition.ts'
 import { endRun } from './end-run.ts'
@@ -21,8 +23,8 @@ interface Loaded {
 type Verdict = { task: TaskRecord; waits: CallRecord[] } | null
 
 /** Resolves to whether the run has ended: false when one of its waits is over. Nothing of the run is in flight. */
-export function suspend(request: SuspendRequest): Step<Loaded, Verdict, boolean> {
-  return {
+export function suspend(request: SuspendRequest): Step<boolean> {
+  return inThree<Loaded, Verdict, boolean>({
     name: 'suspend',
     *load(tx: Reads): Op<Loaded> {
       return { task: yield* tx.task.get(request.taskId), open: yield* tx.call.open(request.taskId) }
@@ -52,7 +54,7 @@ export function suspend(request: SuspendRequest): Step<Loaded, Verdict, boolean>
       for (const entry of waits) if (entry.kind === 'ask') yield* publishQuestion(tx, task, entry, request)
       return true
     },
-  }
+  })
 }
 
 /** Once for each question, when it can be answered. */

@@ -1,10 +1,12 @@
 // Timers: rows with a due time. A timer flips what it stands on by an event, so it fires after any restart and at any distance.
+
 import { isoTime } from '../clock.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { QuestionParams } from '../entities/question.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
+import { inThree } from '../ledger/in-three.ts'
 import type { Op, OwnRuns, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { retryDelay } from '../machines/family.ts'
 import { moved, touched } from '../machines/task-transition.ts'
@@ -36,8 +38,8 @@ export interface TimerRequest extends Moment {
 }
 
 /** Fires what is due; resolves to how many timers that were. */
-export function fireTimers(request: TimerRequest): Step<Due, Due, number> {
-  return {
+export function fireTimers(request: TimerRequest): Step<number> {
+  return inThree<Due, Due, number>({
     name: 'fire timers',
     *load(tx): Op<Due> {
       return {
@@ -58,7 +60,7 @@ export function fireTimers(request: TimerRequest): Step<Due, Due, number> {
       for (const task of due.late) yield* missDeadline(tx, task.id, request)
       return Object.values(due).reduce((fired, each: unknown[]) => fired + each.length, 0)
     },
-  }
+  })
 }
 
 /** When the next timer that an engine fires is due; undefined without one. */

@@ -1,9 +1,11 @@
 // Update: new values for a task's definition, and with `status` the one edge that leads there; all of it or nothing.
+
 import type { EventType } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { isTerminal } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { AnyStep, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { inThree } from '../ledger/in-three.ts'
+import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { awaitsChildren } from '../machines/family.ts'
 import { isOwner, type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand, isLetGo } from '../machines/readiness.ts'
@@ -52,7 +54,7 @@ interface Loaded {
 }
 
 interface Verdict extends Loaded {
-  verb: AnyStep | null
+  verb: Step | null
   changed: string[]
 }
 
@@ -69,8 +71,8 @@ export function update(
   quote: Quote | undefined,
   moment: Moment,
   checkInput?: InputCheck,
-): Step<Loaded, Verdict, void> {
-  return {
+): Step<void> {
+  return inThree<Loaded, Verdict, void>({
     name: 'update',
     *load(tx): Op<Loaded> {
       const task = yield* loadTask(tx, id)
@@ -94,7 +96,7 @@ export function update(
       return judge(loaded, patch, quote, moment)
     },
     write: (tx, verdict) => write(tx, verdict, moment),
-  }
+  })
 }
 
 function judge(
@@ -193,7 +195,7 @@ function assignOrDelete(policy: Record<string, unknown>, field: string, value: u
 }
 
 /** The verb whose edge leads to a status. @throws ErrandError INVALID_TRANSITION where there is none. */
-function verbTo(task: TaskRecord, status: TaskRecord['status'], quote: Quote | undefined, moment: Moment): AnyStep {
+function verbTo(task: TaskRecord, status: TaskRecord['status'], quote: Quote | undefined, moment: Moment): Step {
   const { id } = task
   switch (eventBetween(task.status, status)) {
     case 'start':
@@ -230,8 +232,8 @@ function walkByHand(
   type: EventType,
   quote: Quote | undefined,
   moment: Moment,
-): Step<TaskRecord, TaskRecord, void> {
-  return {
+): Step<void> {
+  return inThree<TaskRecord, TaskRecord, void>({
     name: event,
     *load(tx) {
       const current = yield* loadTask(tx, task.id)
@@ -253,7 +255,7 @@ function walkByHand(
       yield* tx.task.save(next)
       yield* tx.event.append(eventOf(moment, type, next, { from: task.status }))
     },
-  }
+  })
 }
 
 function* write(tx: Tx, { task, rewiring, verb, changed }: Verdict, moment: Moment): Op<void> {

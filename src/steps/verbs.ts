@@ -1,8 +1,10 @@
 // The verbs of a task: start, pause, resume, complete, fail, retry, answer. Each is one edge of the table, or is refused.
+
 import type { CallRecord } from '../entities/call.ts'
 import type { QuestionParams } from '../entities/question.ts'
 import type { TaskPolicy, TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
+import { inThree } from '../ledger/in-three.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand } from '../machines/readiness.ts'
@@ -22,8 +24,8 @@ import {
 } from './settle-family.ts'
 
 /** SUBMITTED: with an executor it may compete for a slot; without one it is WORKING by hand; a group lets its children go. */
-export function start(id: string, moment: Moment): Step<TaskRecord, TaskRecord, void> {
-  return {
+export function start(id: string, moment: Moment): Step<void> {
+  return inThree<TaskRecord, TaskRecord, void>({
     name: 'start',
     load: (tx) => loadFree(tx, id, 'start'),
     judge(task) {
@@ -45,7 +47,7 @@ export function start(id: string, moment: Moment): Step<TaskRecord, TaskRecord, 
       yield* startGroupsAbove(tx, working, moment)
       yield* settleByChildren(tx, id, moment)
     },
-  }
+  })
 }
 
 /** @throws ErrandError BLOCKED { blockedBy } for a task that is worked on by hand and would go on by this event. */
@@ -74,8 +76,8 @@ function* release(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
 }
 
 /** SUBMITTED tasks of these executors that only `autoStart: false` holds back may now start; their ids. */
-export function startHeld(executors: readonly string[], moment: Moment): Step<TaskRecord[], TaskRecord[], string[]> {
-  return {
+export function startHeld(executors: readonly string[], moment: Moment): Step<string[]> {
+  return inThree<TaskRecord[], TaskRecord[], string[]>({
     name: 'schedule',
     *load(tx) {
       const found: TaskRecord[] = []
@@ -89,15 +91,12 @@ export function startHeld(executors: readonly string[], moment: Moment): Step<Ta
       for (const task of tasks) yield* release(tx, task, moment)
       return tasks.map((task) => task.id)
     },
-  }
+  })
 }
 
 /** WORKING: its run ends. PAUSED and resumed, but not running yet: the resume is withdrawn. */
-export function pause(
-  id: string,
-  moment: Moment,
-): Step<TaskRecord, { from: TaskRecord['status']; task: TaskRecord }, void> {
-  return {
+export function pause(id: string, moment: Moment): Step<void> {
+  return inThree<TaskRecord, { from: TaskRecord['status']; task: TaskRecord }, void>({
     name: 'pause',
     load: (tx) => loadTask(tx, id),
     judge(task) {
@@ -115,12 +114,12 @@ export function pause(
           : eventOf(moment, 'task.paused', task, { from, withdrawn: 'resume' }),
       )
     },
-  }
+  })
 }
 
 /** PAUSED: ready as soon as its last run is closed; without an executor WORKING at once. */
-export function resume(id: string, moment: Moment): Step<TaskRecord, TaskRecord, void> {
-  return {
+export function resume(id: string, moment: Moment): Step<void> {
+  return inThree<TaskRecord, TaskRecord, void>({
     name: 'resume',
     load: (tx) => loadFree(tx, id, 'resume'),
     judge(task) {
@@ -136,7 +135,7 @@ export function resume(id: string, moment: Moment): Step<TaskRecord, TaskRecord,
       if (task.status === 'working') yield* goOnByHand(tx, task, 'paused', moment)
       else yield* tx.event.append(eventOf(moment, 'task.resumed', task))
     },
-  }
+  })
 }
 
 /** Its owner let go of it, or was lost, while it rested. */
@@ -157,13 +156,8 @@ function* goOnByHand(tx: Tx, task: TaskRecord, from: TaskRecord['status'], momen
 }
 
 /** By the owner, where there is one. */
-export function complete(
-  id: string,
-  result: unknown,
-  quote: Quote | undefined,
-  moment: Moment,
-): Step<TaskRecord, TaskRecord, void> {
-  return {
+export function complete(id: string, result: unknown, quote: Quote | undefined, moment: Moment): Step<void> {
+  return inThree<TaskRecord, TaskRecord, void>({
     name: 'complete',
     load: (tx) => loadTask(tx, id),
     judge(task) {
@@ -179,7 +173,7 @@ export function complete(
       )
       yield* settleFamily(tx, [task], moment)
     },
-  }
+  })
 }
 
 /** An explicit failure is final: no retry policy is asked. By the owner, where there is one. */
@@ -188,8 +182,8 @@ export function fail(
   { reason, code }: { reason: string; code: string },
   quote: Quote | undefined,
   moment: Moment,
-): Step<TaskRecord, TaskRecord, void> {
-  return {
+): Step<void> {
+  return inThree<TaskRecord, TaskRecord, void>({
     name: 'fail',
     load: (tx) => loadTask(tx, id),
     judge(task) {
@@ -205,16 +199,12 @@ export function fail(
       )
       yield* settleFamily(tx, [task], moment)
     },
-  }
+  })
 }
 
 /** FAILED → SUBMITTED. A group tries its failed children again. `divergence` holds until the next retry by hand. */
-export function retry(
-  id: string,
-  moment: Moment,
-  divergence?: TaskPolicy['divergence'],
-): Step<TaskRecord, TaskRecord, void> {
-  return {
+export function retry(id: string, moment: Moment, divergence?: TaskPolicy['divergence']): Step<void> {
+  return inThree<TaskRecord, TaskRecord, void>({
     name: 'retry',
     load: (tx) => loadTask(tx, id),
     judge: (task) => retried(task, moment, divergence),
@@ -229,7 +219,7 @@ export function retry(
       // With nothing left to try (its children were canceled) it ends again at once.
       yield* settleByChildren(tx, id, moment)
     },
-  }
+  })
 }
 
 function retried(task: TaskRecord, moment: Moment, divergence: TaskPolicy['divergence']): TaskRecord {
@@ -286,8 +276,8 @@ interface AnswerVerdict {
 }
 
 /** INPUT_REQUIRED: the last open answer makes it ready; without an executor it is WORKING at once. */
-export function answer(request: AnswerRequest): Step<AnswerLoaded, AnswerVerdict, void> {
-  return {
+export function answer(request: AnswerRequest): Step<void> {
+  return inThree<AnswerLoaded, AnswerVerdict, void>({
     name: 'answer',
     *load(tx): Op<AnswerLoaded> {
       const task = yield* loadFree(tx, request.taskId, 'answer')
@@ -317,7 +307,7 @@ export function answer(request: AnswerRequest): Step<AnswerLoaded, AnswerVerdict
       )
       if (task.status === 'working') yield* goOnByHand(tx, task, 'input_required', request)
     },
-  }
+  })
 }
 
 function chooseQuestion(

@@ -1,8 +1,10 @@
 // Waiting for other tasks: the edges are stored, so that whoever settles them wakes the waiter in the same transaction. A wait
 // that could never end is refused with the path of the cycle.
+
 import type { CallRecord } from '../entities/call.ts'
 import { isSettled, type Outcome, outcomeOf, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
+import { inThree } from '../ledger/in-three.ts'
 import type { NewCall, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { isWaitOver, type WaitParams } from '../machines/family.ts'
 import { loadLive, type RunRef } from './journal.ts'
@@ -19,9 +21,9 @@ interface Loaded {
 export type WaitState = { open: true } | { open: false; outcomes: Array<Outcome | null> }
 
 /** Records a wait; one that is over already has its outcome at once. */
-export function beginWait(entry: NewCall, moment: Moment): Step<Loaded, Loaded, WaitState> {
+export function beginWait(entry: NewCall, moment: Moment): Step<WaitState> {
   const params = entry.params as WaitParams
-  return {
+  return inThree<Loaded, Loaded, WaitState>({
     name: 'begin wait',
     *load(tx): Op<Loaded> {
       yield* loadLive(tx, entry)
@@ -61,16 +63,12 @@ export function beginWait(entry: NewCall, moment: Moment): Step<Loaded, Loaded, 
       }
       return { open: true }
     },
-  }
+  })
 }
 
 /** Takes up the outcome of a recorded wait if it is over. */
-export function takeWait(
-  ref: RunRef,
-  callId: string,
-  moment: Moment,
-): Step<CallRecord | undefined, CallRecord | undefined, WaitState> {
-  return {
+export function takeWait(ref: RunRef, callId: string, moment: Moment): Step<WaitState> {
+  return inThree<CallRecord | undefined, CallRecord | undefined, WaitState>({
     name: 'take wait',
     *load(tx) {
       yield* loadLive(tx, ref)
@@ -92,7 +90,7 @@ export function takeWait(
       yield* tx.dependency.satisfyWaits(callId, moment.at)
       return { open: false, outcomes }
     },
-  }
+  })
 }
 
 /** A message ends the waits of a task that it may end, with what there is by now. Their ids. */

@@ -1,5 +1,6 @@
 // The bounds of a model: it touches its own task and what is below it, and nothing else. Checked in the transaction of the step
 // itself, because a task may be moved between the asking and the doing.
+
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
 
@@ -16,13 +17,13 @@ export function* requireWithin(tx: Reads, scope: string, ids: readonly string[])
 }
 
 /** The step, if all it names lies within a scope; unbounded without one. */
-export function within<L, D, R>(step: Step<L, D, R>, scope: string | null, ids: readonly string[]): Step<L, D, R> {
+export function within<R>(step: Step<R>, scope: string | null, ids: readonly string[]): Step<R> {
   if (scope === null) return step
   return {
-    ...step,
-    *load(tx) {
+    name: step.name,
+    *decide(tx) {
       yield* requireWithin(tx, scope, ids)
-      return yield* step.load(tx)
+      return yield* step.decide(tx)
     },
   }
 }

@@ -1,7 +1,7 @@
 // An agent joins a team's task: a stint begins, on a branch of its own, and the objectives that it takes are active.
 import type { Caller } from '../bus/caller.ts'
 import { checkText } from '../json.ts'
-import { type Op, type Tx, writing } from '../ledger/ledger.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
 import type { Moment } from '../steps/moment.ts'
 import { beginStint, ensureTeam } from '../steps/team.ts'
 import { readContext, type TeamContext } from './context.ts'
@@ -34,7 +34,7 @@ export async function joinTeam(host: TeamHost, caller: Caller, request: JoinRequ
   const moment = await host.moment()
   checkText(request.agentId, 'the agent’s name')
   if (request.role !== undefined) checkText(request.role, 'the role')
-  return host.step(writing('join team', (tx) => join(tx, caller, request, moment)))
+  return host.step({ name: 'join team', decide: (tx) => join(tx, caller, request, moment) })
 }
 
 function* join(tx: Tx, caller: Caller, request: JoinRequest, moment: Moment): Op<Joined> {

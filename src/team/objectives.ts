@@ -5,7 +5,7 @@ import type { TaskRecord } from '../entities/task.ts'
 import { mostObjectives, type ObjectiveRecord, type ObjectiveStatus } from '../entities/team.ts'
 import { ErrandError } from '../errors.ts'
 import { checkText } from '../json.ts'
-import { type Op, type Reads, type Tx, writing } from '../ledger/ledger.ts'
+import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { objectiveEventBetween } from '../machines/objective-machine.ts'
 import { touched } from '../machines/task-transition.ts'
 import { eventOf, type Moment } from '../steps/moment.ts'
@@ -45,14 +45,15 @@ export async function updateObjective(
   const moment = await host.moment()
   if (request.agentId) checkText(request.agentId, 'the agent’s name')
   if (request.notes) checkText(request.notes, 'the notes')
-  return host.step(
-    writing('update objective', function* (tx): Op<Objective[]> {
+  return host.step({
+    name: 'update objective',
+    *decide(tx): Op<Objective[]> {
       const task = yield* loadShared(tx, caller, request.taskId)
       const [objective] = yield* requireObjectives(tx, task, [request.objectiveId])
       yield* changeObjective(tx, task, objective as ObjectiveRecord, request, moment)
       return (yield* tx.team.objectives(task.id)).map(toObjective)
-    }),
-  )
+    },
+  })
 }
 
 /** Adds objectives after those that there are; resolves to all of the task. @throws ErrandError NOT_FOUND, INVALID_TRANSITION */
@@ -63,8 +64,9 @@ export async function appendObjectives(
 ): Promise<Objective[]> {
   const moment = await host.moment()
   const descriptions = request.descriptions.map((each) => checkText(each, 'an objective'))
-  return host.step(
-    writing('add objectives', function* (tx): Op<Objective[]> {
+  return host.step({
+    name: 'add objectives',
+    *decide(tx): Op<Objective[]> {
       const task = yield* loadOwn(tx, caller, request.taskId)
       refuseFinal(task, 'add objectives to')
       yield* ensureTeam(tx, task, moment)
@@ -74,8 +76,8 @@ export async function appendObjectives(
       const changed = { changed: ['objectives'], added: descriptions.length }
       yield* tx.event.append(eventOf(moment, 'task.updated', yield* touch(tx, task.id, moment), changed))
       return (yield* tx.team.objectives(task.id)).map(toObjective)
-    }),
-  )
+    },
+  })
 }
 
 function requireRoom({ id }: TaskRecord, wanted: number): void {

@@ -1,6 +1,6 @@
 // A ledger that fails on request: the crash points of every step, reached through the port and not through hooks in the engine.
 import { ErrandError } from '../errors.ts'
-import type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import type { Ledger, LedgerObserver, Life, Op, Reads, Step } from '../ledger/ledger.ts'
 
 /**
  * How a step fails:
@@ -117,7 +117,7 @@ class Faulty implements FaultyLedger {
     for (const gate of this.#gates) gate.open()
   }
 
-  async step<L, D, R>(step: Step<L, D, R>): Promise<R> {
+  async step<R>(step: Step<R>): Promise<R> {
     this.steps.push(step.name)
     // Every matcher counts every step, whichever of them it falls to.
     const faults = this.#faults.filter((fault) => fault.meets(step.name))
@@ -132,7 +132,7 @@ class Faulty implements FaultyLedger {
     return how === undefined ? this.#inner.step(step) : this.#failing(step, how)
   }
 
-  async #failing<L, D, R>(step: Step<L, D, R>, how: FaultKind): Promise<R> {
+  async #failing<R>(step: Step<R>, how: FaultKind): Promise<R> {
     const planted = new ErrandError(
       how === 'refused' ? 'LEDGER_WRITE_FAILED' : 'OUTCOME_UNKNOWN',
       `A fault was planted in the step "${step.name}" (${how}).`,
@@ -165,17 +165,14 @@ class Faulty implements FaultyLedger {
     return this.#chance !== undefined && this.#chance.random() < (this.#chance.rates.read ?? 0)
   }
 
-  #inDoubt<L, D, R>(step: Step<L, D, R>): Step<L, D, R> {
+  #inDoubt<R>(step: Step<R>): Step<R> {
     const written = (): void => {
       this.#doubtful = true
     }
     return {
-      ...step,
       name: step.name,
-      load: (tx) => step.load(tx),
-      judge: (loaded) => step.judge(loaded),
-      *write(tx: Tx, decision: D): Op<R> {
-        const result = yield* step.write(tx, decision)
+      *decide(tx): Op<R> {
+        const result = yield* step.decide(tx)
         written()
         return result
       },
@@ -230,14 +227,11 @@ class Faulty implements FaultyLedger {
 }
 
 /** Writes all that the step writes and then throws inside its transaction. */
-function takenBack<L, D, R>(step: Step<L, D, R>, error: unknown): Step<L, D, R> {
+function takenBack<R>(step: Step<R>, error: unknown): Step<R> {
   return {
-    ...step,
     name: step.name,
-    load: (tx) => step.load(tx),
-    judge: (loaded) => step.judge(loaded),
-    *write(tx: Tx, decision: D): Op<R> {
-      yield* step.write(tx, decision)
+    *decide(tx): Op<R> {
+      yield* step.decide(tx)
       throw error
     },
   }

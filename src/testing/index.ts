@@ -4,7 +4,6 @@ export type { Clock } from '../clock.ts'
 export type { Ids } from '../ids.ts'
 export { openPostgresLedger, type PostgresClient } from '../ledger/dialects/postgres/postgres-ledger.ts'
 export type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
-export { writing } from '../ledger/ledger.ts'
 export { openLedger } from '../ledger/open-ledger.ts'
 export {
   branchRow,

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/api.ts'
 import { createEngine } from '../../src/engine.ts'
 import type { Task } from '../../src/entities/task.ts'
-import type { Ledger, Op, Step, Tx } from '../../src/ledger/ledger.ts'
+import type { Ledger, Op, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createPlace, drawSeed, type Place, randomOf, twoAtATime } from '../crash/child.ts'
 import { violations } from '../crash/invariants.ts'
@@ -116,7 +116,7 @@ describe('An agent that is killed', () => {
   it('the harness catches a recovery that overlooks the calls in progress', async () => {
     const careless = (inner: Ledger): Ledger => ({
       ...delegated(inner),
-      step: <L, D, R>(step: Step<L, D, R>) =>
+      step: <R>(step: Step<R>) =>
         inner.step(step.name === 'close runs of a lost engine' ? overlookingCalls(step) : step),
     })
     const found: string[] = []
@@ -135,9 +135,9 @@ function* noCalls(): Op<never[]> {
   return []
 }
 
-function overlookingCalls<L, D, R>(step: Step<L, D, R>): Step<L, D, R> {
+function overlookingCalls<R>(step: Step<R>): Step<R> {
   return {
     ...step,
-    write: (tx: Tx, decision: D): Op<R> => step.write({ ...tx, call: { ...tx.call, open: noCalls } }, decision),
+    decide: (tx) => step.decide({ ...tx, call: { ...tx.call, open: noCalls } }),
   }
 }

@@ -1,5 +1,5 @@
 // Faults that the checks of the team's story must find: ledgers on which the engine does what it must not.
-import { type Ledger, type Op, type Reads, type Step, type Tx, writing } from '../../src/ledger/ledger.ts'
+import type { Ledger, Op, Reads, Step, Tx } from '../../src/ledger/ledger.ts'
 import { delegated } from './delegated-ledger.ts'
 
 type Observation = Parameters<Tx['observation']['insert']>[0]
@@ -8,20 +8,20 @@ type Observation = Parameters<Tx['observation']['insert']>[0]
 export function observingLate(inner: Ledger): Ledger {
   return {
     ...delegated(inner),
-    async step<L, D, R>(step: Step<L, D, R>): Promise<R> {
+    async step<R>(step: Step<R>): Promise<R> {
       if (step.name !== 'finish call' && step.name !== 'append message') return inner.step(step)
       const late: Observation[] = []
       const result = await inner.step({
         ...step,
-        write: (tx: Tx, decision: D): Op<R> =>
-          step.write({ ...tx, observation: { ...tx.observation, insert: keep(late) } }, decision),
+        decide: (tx) => step.decide({ ...tx, observation: { ...tx.observation, insert: keep(late) } }),
       })
       if (late.length > 0) {
-        await inner.step(
-          writing('observe late', function* (tx) {
+        await inner.step({
+          name: 'observe late',
+          *decide(tx) {
             for (const each of late) yield* tx.observation.insert(each)
-          }),
-        )
+          },
+        })
       }
       return result
     },
@@ -41,13 +41,13 @@ export function forgettingEnds(inner: Ledger): Ledger {
   return {
     ...delegated(inner),
     read: (query) => inner.read((tx) => query({ ...tx, team: { ...tx.team, stintOfWorker: everActive(tx) } })),
-    step: <L, D, R>(step: Step<L, D, R>) =>
+    step: <R>(step: Step<R>) =>
       inner.step({
         ...step,
-        write: (tx: Tx, decision: D): Op<R> =>
-          step.name === 'complete agent'
-            ? step.write({ ...tx, team: { ...tx.team, latestStint: stillActive(tx) } }, decision)
-            : step.write(tx, decision),
+        decide: (tx) =>
+          step.decide(
+            step.name === 'complete agent' ? { ...tx, team: { ...tx.team, latestStint: stillActive(tx) } } : tx,
+          ),
       }),
   }
 }

@@ -4,7 +4,7 @@ import type { Engine, EngineOptions, Executors } from '../../src/api.ts'
 import type { FactRecord, ObservationRecord } from '../../src/entities/memory.ts'
 import type { StintRecord } from '../../src/entities/team.ts'
 import { type AgentOptions, agent } from '../../src/executors/agent/agent.ts'
-import { type Ledger, writing } from '../../src/ledger/ledger.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import type { ScriptedTurn } from '../../src/models/script.ts'
 import { createScriptedModel, type ScriptedModel, type ScriptFunction } from '../../src/models/scripted-model.ts'
@@ -48,13 +48,14 @@ export const observed = (found: readonly ObservationRecord[]): string[] =>
 
 /** Closes the branch of a team, or of one of its agents, by hand. */
 export function archive(ledger: Ledger, taskId: string, agentId?: string): Promise<void> {
-  return ledger.step(
-    writing('archive', function* (tx) {
+  return ledger.step({
+    name: 'archive',
+    *decide(tx) {
       const owner = agentId === undefined ? yield* tx.team.get(taskId) : yield* tx.team.latestStint(taskId, agentId)
       const branch = yield* tx.branch.get(owner?.branch as string)
       if (branch !== undefined) yield* tx.branch.save({ ...branch, status: 'archived' })
-    }),
-  )
+    },
+  })
 }
 
 export const teamOf = (ledger: Ledger, taskId: string) => ledger.read((tx) => tx.team.get(taskId))

@@ -1,6 +1,6 @@
 // A ledger that ends its process with SIGKILL at the n-th step: before it is taken up, or as soon as it is durable and before
 // anybody has heard. The fault is in the port; the engine knows nothing of it.
-import type { Ledger, LedgerObserver, Op, Step, Tx } from '../../src/ledger/ledger.ts'
+import type { Ledger, LedgerObserver, Op, Step } from '../../src/ledger/ledger.ts'
 
 export interface Death {
   step: number
@@ -18,13 +18,13 @@ export function createMortalLedger(inner: Ledger, death: Death | undefined): { l
     isAlive: (id) => inner.isAlive(id),
     discharge: (id) => inner.discharge(id),
     close: () => inner.close(),
-    step<L, D, R>(step: Step<L, D, R>): Promise<R> {
+    step<R>(step: Step<R>): Promise<R> {
       if (steps.push(step.name) !== death?.step) return inner.step(step)
       if (death.when === 'before') die()
-      const last: Step<L, D, R> = {
+      const last: Step<R> = {
         ...step,
-        *write(tx: Tx, decision: D): Op<R> {
-          const result = yield* step.write(tx, decision)
+        *decide(tx): Op<R> {
+          const result = yield* step.decide(tx)
           armed = true
           return result
         },

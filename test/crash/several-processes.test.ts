@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import type { TaskRecord } from '../../src/entities/task.ts'
 import { isAlive, type ProcessGroup, processGroupOf } from '../../src/executors/process-group.ts'
-import type { AnyStep, Ledger, Op, Reads, Step } from '../../src/ledger/ledger.ts'
+import type { Ledger, Op, Reads, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createOne, createPlace, drawSeed, effectsOf, openEngine, randomOf, startEngine } from './child.ts'
 import { violations } from './invariants.ts'
@@ -16,7 +16,7 @@ async function watchedLedger(path: string) {
   let waiting: Array<{ looks: number; resolve: () => void }> = []
   const ledger: Ledger = {
     name: inner.name,
-    step: <L, D, R>(step: Step<L, D, R>) => inner.step(step),
+    step: <R>(step: Step<R>) => inner.step(step),
     read: (query) => inner.read(query),
     enlist: (id) => inner.enlist(id),
     discharge: (id) => inner.discharge(id),
@@ -191,12 +191,12 @@ function* unfenced(tx: Reads): Op<unknown> {
 }
 
 /** The first engine loses its lock in the middle of a call, a second one takes over, then the first one's call returns. */
-async function zombie(place: ReturnType<typeof createPlace>, altered: (step: AnyStep) => AnyStep) {
+async function zombie(place: ReturnType<typeof createPlace>, altered: (step: Step) => Step) {
   const inner = await openLedger(place.ledger)
   const instances: string[] = []
   const ledger: Ledger = {
     name: inner.name,
-    step: <L, D, R>(step: Step<L, D, R>) => inner.step(altered(step) as Step<L, D, R>),
+    step: <R>(step: Step<R>) => inner.step(altered(step) as Step<R>),
     read: (query) => inner.read(query),
     async enlist(id) {
       instances.push(id)

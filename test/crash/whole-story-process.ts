@@ -1,7 +1,7 @@
 // The whole story in a process of its own, which dies by SIGKILL where it is told to. If it lives to the end it tells which steps it took.
 import type { Engine } from '../../src/api.ts'
 import { createEngine } from '../../src/engine.ts'
-import type { Ledger, Op, Step, Tx } from '../../src/ledger/ledger.ts'
+import type { Ledger, Op, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { observingLate } from '../agent/team-faults.ts'
 import { createMortalLedger, type Death } from './mortal-ledger.ts'
@@ -80,15 +80,13 @@ function deadly(within: Ledger): Ledger {
         },
         options,
       ),
-    step<L, D, R>(step: Step<L, D, R>): Promise<R> {
+    step<R>(step: Step<R>): Promise<R> {
       if (!isArmed || step.name !== death.step) return within.step(step)
       if (death.when === 'before') die()
-      const last: Step<L, D, R> = {
+      const last: Step<R> = {
         ...step,
-        *write(tx: Tx, decision: D): Op<R> {
-          const result = yield* death.when === 'midway'
-            ? dyingMidway(step.write(tx, decision))
-            : step.write(tx, decision)
+        *decide(tx): Op<R> {
+          const result = yield* death.when === 'midway' ? dyingMidway(step.decide(tx)) : step.decide(tx)
           isDurable = true
           return result
         },

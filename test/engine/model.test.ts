@@ -10,7 +10,7 @@ import type { TaskEvent } from '../../src/entities/event.ts'
 import type { Task, TaskRecord, TaskStatus } from '../../src/entities/task.ts'
 import { ErrandError } from '../../src/errors.ts'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
-import type { Ledger, Step } from '../../src/ledger/ledger.ts'
+import type { Ledger, Op, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { isReady } from '../../src/machines/readiness.ts'
 import { eventBetween } from '../../src/machines/task-machine.ts'
@@ -384,14 +384,12 @@ describe('random sequences of commands', () => {
 
 // ── planted faults, through the port ──
 
-type AnyStep = Step<unknown, unknown, unknown>
-
-async function withStep(name: string, replace: (step: never) => AnyStep): Promise<World> {
+async function withStep(name: string, replace: (step: never) => Step): Promise<World> {
   const ledger = await openLedger(':memory:')
   const faulty = new Proxy(ledger, {
     get(target, key) {
       if (key === 'step') {
-        return (step: AnyStep) => target.step(step.name === name ? replace(step as never) : step)
+        return (step: Step) => target.step(step.name === name ? replace(step as never) : step)
       }
       const value: unknown = Reflect.get(target, key)
       return typeof value === 'function' ? (value.bind(target) as unknown) : value
@@ -400,26 +398,30 @@ async function withStep(name: string, replace: (step: never) => AnyStep): Promis
   return openWorld({ ledger: faulty })
 }
 
-function pausesTheSubmitted(step: Step<TaskRecord, TaskRecord, unknown>): Step<TaskRecord, TaskRecord, unknown> {
+function pausesTheSubmitted(step: Step): Step {
   return {
-    ...step,
-    judge(task) {
-      if (task.status !== 'submitted') return step.judge(task)
-      const paused: TaskRecord = { ...task, status: 'paused', held: true }
-      return { ...paused, ready: isReady(paused), snapshot: writeSnapshot(paused) }
-    },
-    *write(tx, task) {
-      if (task.status === 'paused' && task.run === 0) {
-        yield* tx.task.save(task)
-        yield* tx.event.append(eventOf({ at: 1, instanceId: 'planted' }, 'task.paused', task, { from: 'submitted' }))
-        return undefined
+    name: step.name,
+    *decide(tx) {
+      let task: TaskRecord | undefined
+      const get = function* (id: string): Op<TaskRecord | undefined> {
+        task = yield* tx.task.get(id)
+        return task
       }
-      return yield* step.write(tx, task)
+      try {
+        return yield* step.decide({ ...tx, task: { ...tx.task, get } })
+      } catch (error) {
+        if (task?.status !== 'submitted') throw error
+      }
+      const held: TaskRecord = { ...task, status: 'paused', held: true }
+      const paused = { ...held, ready: isReady(held), snapshot: writeSnapshot(held) }
+      yield* tx.task.save(paused)
+      yield* tx.event.append(eventOf({ at: 1, instanceId: 'planted' }, 'task.paused', paused, { from: 'submitted' }))
+      return undefined
     },
   }
 }
 
 /** Says yes and does nothing. */
-function forgets(step: AnyStep): AnyStep {
-  return { ...step, *write() {} }
+function forgets(step: Step): Step {
+  return { ...step, *decide() {} }
 }

@@ -4,7 +4,6 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { type RecoveryHost, recoverDead } from '../../src/actors/recovery.ts'
 import type { CallRecord } from '../../src/entities/call.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
-import { writing } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { callRow, runRow, taskRow } from '../../src/testing/factories.ts'
 import { delegated } from '../agent/delegated-ledger.ts'
@@ -17,8 +16,9 @@ async function setup({ isAlive = 'dead' as Awaited<ReturnType<Ledger['isAlive']>
   const inner = await openLedger(':memory:')
   onTestFinished(() => inner.close())
   const ledger: Ledger = { ...delegated(inner), isAlive: async (id) => (id === lost ? isAlive : 'alive') }
-  await inner.step(
-    writing('seed', function* (tx) {
+  await inner.step({
+    name: 'seed',
+    *decide(tx) {
       yield* tx.instance.insert({ id: lost, pid: 1, host: 'h', startedAt: 0, leaseUntil, endedAt: null })
       yield* tx.task.insert(taskRow({ id: 'a', executor: 'x', status: 'working', run: 2, runOpen: true }))
       yield* tx.run.insert(runRow({ taskId: 'a', number: 2, instanceId: lost }))
@@ -28,8 +28,8 @@ async function setup({ isAlive = 'dead' as Awaited<ReturnType<Ledger['isAlive']>
       yield* tx.call.insert(callRow({ ...command, id: 'closed', run: 1, status: 'failed', error: interrupted }))
       const failed = { code: 'EXIT_CODE', message: 'It exited with code 1' }
       yield* tx.call.insert(callRow({ ...command, id: 'settled', run: 1, ordinal: 1, status: 'failed', error: failed }))
-    }),
-  )
+    },
+  })
   const reclaimed: string[][] = []
   const reported: unknown[] = []
   const host = (more: Partial<RecoveryHost> = {}): RecoveryHost => ({
@@ -76,7 +76,7 @@ describe('recovery', () => {
     const showsUp: Ledger = {
       ...ledger,
       async step(step) {
-        await inner.step(writing('sign of life', (tx) => tx.instance.renew(lost, now + 60_000)))
+        await inner.step({ name: 'sign of life', decide: (tx) => tx.instance.renew(lost, now + 60_000) })
         return inner.step(step)
       },
     }
@@ -88,7 +88,7 @@ describe('recovery', () => {
   it('leaves it to an engine that shows up afterwards to close its runs', async () => {
     const { inner, host, state } = await setup({ isAlive: 'alive' })
     const reclaim = async (): Promise<void> => {
-      await inner.step(writing('sign of life', (tx) => tx.instance.renew(lost, now + 60_000)))
+      await inner.step({ name: 'sign of life', decide: (tx) => tx.instance.renew(lost, now + 60_000) })
     }
     await recoverDead(host({ reclaim }))
     expect(await state()).toEqual({ task: 'waiting', ready: false, run: 'ending', call: 'in_progress' })

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/api.ts'
 import { type Task, type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
-import { writing } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { touched } from '../../src/machines/task-transition.ts'
 import { history, ledgerFile, openEngine, puppet, reached, turns } from './world.ts'
@@ -117,19 +116,21 @@ describe('a stored image of a machine', () => {
       onError: (error) => reported.push((error as Error).message),
     })
     const task = await engine.create({ executor: 'work', autoStart: false })
-    await ledger.step(
-      writing('spoil', function* (tx) {
+    await ledger.step({
+      name: 'spoil',
+      *decide(tx) {
         const row = (yield* tx.task.get(task.id))!
         yield* tx.task.save({ ...touched(row, row.updatedAt, {}), snapshot })
-      }),
-    )
+      },
+    })
     await engine.update(task, { priority: 1 }).catch(() => {})
-    await ledger.step(
-      writing('spoil again', function* (tx) {
+    await ledger.step({
+      name: 'spoil again',
+      *decide(tx) {
         const row = (yield* tx.task.get(task.id))!
         yield* tx.task.save({ ...touched(row, row.updatedAt, { held: false }), snapshot })
-      }),
-    )
+      },
+    })
     await engine.work()
     // Whoever is told next looks, and finds it ready.
     await engine.create({ executor: 'work' })

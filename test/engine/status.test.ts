@@ -6,7 +6,7 @@ import { createEngine } from '../../src/engine.ts'
 import { taskStatuses } from '../../src/entities/task.ts'
 import { ErrandError } from '../../src/errors.ts'
 import type { Ledger, Reads } from '../../src/ledger/ledger.ts'
-import { openLedger, SimulatedClock, taskRow, writing } from '../../src/testing/index.ts'
+import { openLedger, SimulatedClock, taskRow } from '../../src/testing/index.ts'
 import { deferred, ledgerFile, openEngine, puppet, refusalOf, turns } from './world.ts'
 
 /** Resolves with the status once it is so. */
@@ -370,7 +370,7 @@ describe('engine.status', () => {
     const closed = await createEngine({ ...options, ledger })
     await closed.close()
     expect(closed.status.get().context.counted).toBe(false)
-    await ledger.step(writing('add', (tx) => tx.task.insert(taskRow({ id: 'task-late' }))))
+    await ledger.step({ name: 'add', decide: (tx) => tx.task.insert(taskRow({ id: 'task-late' })) })
     await turns()
     expect(closed.status.get().context.counted).toBe(false)
     await ledger.close()

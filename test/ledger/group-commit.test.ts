@@ -2,7 +2,6 @@
 import { expect, it } from 'vitest'
 import { ErrandError } from '../../src/errors.ts'
 import { CommitFailed, GroupCommit, LedgerBusy, type QueuedStep } from '../../src/ledger/group-commit.ts'
-import { writing } from '../../src/ledger/ledger.ts'
 import { LedgerObservers } from '../../src/ledger/observers.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 
@@ -30,7 +29,7 @@ function setup(run: (names: string[], time: number) => void = () => undefined) {
     },
     () => 0.5,
   )
-  const add = (name: string) => commits.add<string>(writing(name, function* () {} as never))
+  const add = (name: string) => commits.add<string>({ name, decide: function* () {} as never })
   return { clock, groups, delays, commits, add }
 }
 

@@ -9,8 +9,8 @@ import {
   ledgerContract,
   openPostgresLedger,
   type PostgresClient,
+  type Step,
   taskRow,
-  writing,
 } from '../../src/testing/index.ts'
 
 let server: Promise<PGlite> | undefined
@@ -52,7 +52,7 @@ async function openEmptied(): Promise<PostgresClient> {
   return client
 }
 
-const add = (id: string) => writing('add', (tx) => tx.task.insert(taskRow({ id })))
+const add = (id: string): Step => ({ name: 'add', decide: (tx) => tx.task.insert(taskRow({ id })) })
 
 afterAll(async () => {
   await (await server)?.close()
@@ -153,11 +153,13 @@ describe('a ledger on PostgreSQL', () => {
     const heard: string[] = []
     const committed = (events: readonly { taskId: string }[]) => heard.push(...events.map(({ taskId }) => taskId))
     ledger.observe({ committed, stirred() {}, failed() {} }, { watchOthers: false })
-    const told = (id: string) =>
-      writing('add', function* (tx) {
+    const told = (id: string): Step => ({
+      name: 'add',
+      *decide(tx) {
         yield* tx.task.insert(taskRow({ id }))
         yield* tx.event.append(eventRow({ taskId: id }))
-      })
+      },
+    })
     for (const each of [false, true]) {
       left = 2
       losesRollbacks = each
@@ -231,7 +233,7 @@ describe('a ledger on PostgreSQL', () => {
     const ledger = await openPostgresLedger(client)
     const outcomes = await Promise.allSettled([
       ledger.step(add('a')),
-      ledger.step(writing('add', (tx) => tx.task.insert(taskRow({ id: 'nul', name: 'a\u0000b' })))),
+      ledger.step({ name: 'add', decide: (tx) => tx.task.insert(taskRow({ id: 'nul', name: 'a\u0000b' })) }),
       ledger.step(add('b')),
     ])
     expect(outcomes.map((outcome) => outcome.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])

@@ -6,7 +6,7 @@ import { createEngine } from '../../src/engine.ts'
 import { postgresDialect } from '../../src/ledger/dialects/postgres/dialect.ts'
 import { connect } from '../../src/ledger/dialects/sqlite/connection.ts'
 import { sqliteDialect } from '../../src/ledger/dialects/sqlite/dialect.ts'
-import { type Ledger, writing } from '../../src/ledger/ledger.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
 import { applicationId, ledgerVersion, migrationTexts } from '../../src/ledger/migrations/migrations.ts'
 import { isClaimable } from '../../src/machines/readiness.ts'
 import { callRow, factRow, openLedger, openPostgresLedger } from '../../src/testing/index.ts'
@@ -122,11 +122,11 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     })
     const ledger = await openLedger(file)
     onTestFinished(() => ledger.close())
-    await ledger.step(
-      writing('insert a call', (tx) =>
+    await ledger.step({
+      name: 'insert a call',
+      decide: (tx) =>
         tx.call.insert(callRow({ id: 'call-new', taskId: 'task-child', kind: 'value', status: 'completed' })),
-      ),
-    )
+    })
     const made = await ledger.read((tx) => tx.call.get('call-new'))
     expect(made).toMatchObject({ seq: Number(highest?.['seq']) + 1, kind: 'value', parentId: null })
   })
@@ -137,9 +137,10 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     if (hasBoards) withFile(file, (old) => old.execute(boardRows.join(';')))
     const ledger = await openLedger(file)
     onTestFinished(() => ledger.close())
-    await ledger.step(
-      writing('remember', (tx) => tx.fact.insert(factRow({ id: 'fact', text: 'Upgrades keep everything' }))),
-    )
+    await ledger.step({
+      name: 'remember',
+      decide: (tx) => tx.fact.insert(factRow({ id: 'fact', text: 'Upgrades keep everything' })),
+    })
     const found = await ledger.read((tx) => tx.fact.search(['main'], ['upgrade'], 9))
     expect(found.map(({ fact }) => fact.id)).toEqual(['fact'])
     const page = await ledger.read((tx) => tx.board.page('main', 0, 9))

@@ -1,6 +1,6 @@
 // A branch gives what it knows to the branch above it: nothing is lost, nothing is there twice.
 import { describe, expect, it } from 'vitest'
-import { type Op, writing } from '../../src/ledger/ledger.ts'
+import type { Op } from '../../src/ledger/ledger.ts'
 import { insertFact } from '../../src/memory/fact-writes.ts'
 import { refusalOf } from '../engine/world.ts'
 import { type Json, openMemory, sentence, withoutRuns } from './world.ts'
@@ -128,8 +128,9 @@ describe('A merge', () => {
     const { ledger, merge, on, branch, known } = await openTeam()
     const writer = { moment: { at: 1, instanceId: 'instance-a' }, nextId: (prefix: string) => `${prefix}-${nth++}` }
     let nth = 0
-    await ledger.step(
-      writing('fill', function* (tx): Op<void> {
+    await ledger.step({
+      name: 'fill',
+      *decide(tx): Op<void> {
         for (let at = 0; at < 2_500; at++) {
           yield* insertFact(tx, writer, {
             branch: on('ada'),
@@ -141,8 +142,8 @@ describe('A merge', () => {
             agentId: null,
           })
         }
-      }),
-    )
+      },
+    })
     expect(await merge(on('ada'))).toMatchObject({ merged: 2_500 })
     expect(await known(branch)).toHaveLength(1_000)
     expect(await merge(on('ada'))).toMatchObject({ merged: 0 })

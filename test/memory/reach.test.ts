@@ -1,7 +1,7 @@
 // How far the memory of a task's run or model reaches: it reads its own branch and those above, and writes to its own alone.
 import { describe, expect, it } from 'vitest'
 import type { TeamRecord } from '../../src/entities/team.ts'
-import { type Op, writing } from '../../src/ledger/ledger.ts'
+import type { Op } from '../../src/ledger/ledger.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { loadTask } from '../../src/steps/moment.ts'
 import { beginStint } from '../../src/steps/team.ts'
@@ -15,13 +15,14 @@ async function openReach() {
   const { taskId, branch } = await memory.team('Fix Auth', 'bob')
   const spec = { name: 'ada’s work', goal: 'Work', parentId: taskId, agentId: 'ada' }
   const { id: workerId } = await memory.engine.create(spec)
-  await memory.ledger.step(
-    writing('begin', function* (tx): Op<void> {
+  await memory.ledger.step({
+    name: 'begin',
+    *decide(tx): Op<void> {
       const team = (yield* tx.team.get(taskId)) as TeamRecord
       const given = { agentId: 'ada', role: null, objectives: [], workerId }
       yield* beginStint(tx, team, yield* loadTask(tx, taskId), given, { at: 1, instanceId: 'instance-a' })
-    }),
-  )
+    },
+  })
   const lone = await memory.engine.create({ name: 'alone' })
   return {
     ...memory,

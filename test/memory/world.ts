@@ -121,8 +121,8 @@ export function tampered(inner: Ledger, change: (tx: Tx, step: string) => Tx): L
     discharge: (id) => inner.discharge(id),
     observe: (observer, options) => inner.observe(observer, options),
     close: () => inner.close(),
-    step<L, D, R>(step: Step<L, D, R>): Promise<R> {
-      return inner.step({ ...step, write: (tx, decision) => step.write(change(tx, step.name), decision) })
+    step<R>(step: Step<R>): Promise<R> {
+      return inner.step({ ...step, decide: (tx) => step.decide(change(tx, step.name)) })
     },
   }
 }

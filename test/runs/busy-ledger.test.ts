@@ -14,7 +14,7 @@ function busyLedger(inner: Ledger, refusals: Record<string, number>): Ledger {
         const value: unknown = Reflect.get(target, property, target)
         return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value
       }
-      return <L, D, R>(step: Step<L, D, R>): Promise<R> => {
+      return <R>(step: Step<R>): Promise<R> => {
         if ((left[step.name] ?? 0) === 0) return target.step(step)
         left[step.name] = (left[step.name] as number) - 1
         return Promise.reject(new ErrandError('LEDGER_BUSY', 'Another process holds the write lock.', {}))

@@ -11,7 +11,7 @@ export function watchPoints(inner: Ledger, at: number, reached: () => Promise<un
     get(target, property) {
       const value: unknown = Reflect.get(target, property, target)
       if (property !== 'step') return typeof value === 'function' ? (value.bind(target) as unknown) : value
-      return async <L, D, R>(step: Step<L, D, R>): Promise<R> => {
+      return async <R>(step: Step<R>): Promise<R> => {
         const result = await inner.step(step)
         if (isPoint(step) && ++points === at) await reached()
         return result

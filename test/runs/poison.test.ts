@@ -1,7 +1,6 @@
 // A task that takes its process down is found out, and its neighbours are not taken for it. Deaths are had in process (world.die).
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
-import { writing } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createWorld, gate, type WorkFunction, type World } from './world.ts'
 
@@ -99,12 +98,13 @@ describe('A task that kills its process', () => {
     const [slow, other] = await Promise.all(
       ['slow', 'other'].map((name) => producer.engine.create({ name, executor: 'work' })),
     )
-    await ledger.step(
-      writing('crash three times', function* (tx) {
+    await ledger.step({
+      name: 'crash three times',
+      *decide(tx) {
         const task = yield* tx.task.get(slow?.id as string)
         if (task !== undefined) yield* tx.task.save({ ...task, crashes: 3 })
-      }),
-    )
+      },
+    })
     const running: string[] = []
     const [begun, record, beside] = [gate(), gate(), gate()]
     const world = await createWorld(

@@ -86,7 +86,7 @@ function createMortal(inner: Ledger) {
   }
   const ledger: Ledger = {
     name: inner.name,
-    step: <L, D, R>(step: Step<L, D, R>) => (dead ? never() : inner.step(step)),
+    step: <R>(step: Step<R>) => (dead ? never() : inner.step(step)),
     read: (query) => (dead ? never() : inner.read(query)),
     async enlist(id) {
       instances.push(id)

@@ -1,6 +1,6 @@
 // A ledger that fails, or dies, in the middle of a step: at its n-th statement, when all before it have been written. What it does to
 // the process is for the test to say; the engine knows nothing of it.
-import type { Ledger, Op, Step, Tx } from '../../src/ledger/ledger.ts'
+import type { Ledger, Op, Step } from '../../src/ledger/ledger.ts'
 
 export interface Midway {
   /** Name of the step. */
@@ -33,13 +33,11 @@ export function failingLedger(inner: Ledger, midway: Midway): { ledger: Ledger; 
     discharge: (id) => inner.discharge(id),
     observe: (observer, options) => inner.observe(observer, options),
     close: () => inner.close(),
-    step<L, D, R>(step: Step<L, D, R>): Promise<R> {
+    step<R>(step: Step<R>): Promise<R> {
       if (step.name !== midway.step) return inner.step(step)
       return inner.step({
         name: step.name,
-        load: (tx) => step.load(tx),
-        judge: (loaded) => step.judge(loaded),
-        write: (tx: Tx, decision: D) => counting(step.write(tx, decision)),
+        decide: (tx) => counting(step.decide(tx)),
       })
     },
   }

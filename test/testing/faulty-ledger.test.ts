@@ -1,12 +1,12 @@
 // The faulty ledger: it fails where it is told to, in the way that it is told, and nowhere else.
 import { expect, it, onTestFinished } from 'vitest'
-import { createFaultyLedger, eventRow, openLedger, taskRow, writing } from '../../src/testing/index.ts'
+import { createFaultyLedger, eventRow, openLedger, type Step, taskRow } from '../../src/testing/index.ts'
 
 async function setup() {
   const ledger = createFaultyLedger(await openLedger(':memory:'))
   onTestFinished(() => ledger.close())
   const ids = async () => (await ledger.read((tx) => tx.task.list({}, 99))).map((task) => task.id)
-  const add = (id: string, name = 'add') => ledger.step(writing(name, (tx) => tx.task.insert(taskRow({ id }))))
+  const add = (id: string, name = 'add') => ledger.step({ name: name, decide: (tx) => tx.task.insert(taskRow({ id })) })
   return { ledger, ids, add }
 }
 
@@ -44,10 +44,10 @@ it('passes the refusal of a judge on, whatever was planted behind it', async () 
   const { ledger, ids } = await setup()
   const refusal = new Error('no')
   ledger.fail(1, 'kept')
-  const step = writing('add', (tx) => tx.task.insert(taskRow({ id: 'a' })))
-  const refused = {
-    ...step,
-    judge() {
+  const refused: Step = {
+    name: 'add',
+    *decide(tx) {
+      yield* tx.task.insert(taskRow({ id: 'a' }))
       throw refusal
     },
   }
@@ -133,12 +133,13 @@ it('tells observers only to look when an outcome is unknown, as a ledger whose c
     ledger.observe({ committed, stirred: () => heard.push('look'), failed() {} }, { watchOthers: false })
     ledger.fail(1, how)
     const add = (id: string) =>
-      ledger.step(
-        writing('add', function* (tx) {
+      ledger.step({
+        name: 'add',
+        *decide(tx) {
           yield* tx.task.insert(taskRow({ id }))
           yield* tx.event.append(eventRow({ taskId: id }))
-        }),
-      )
+        },
+      })
     await expect(add('a')).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     await add('b')
     expect(heard).toEqual(['look', 'b'])

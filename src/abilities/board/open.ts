@@ -4,7 +4,6 @@ import { numberNewcomers, openBoard } from '../../board/numbering.ts'
 import { findOnBoard } from '../../board/task-ref.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import { mainBoard } from '../../entities/board.ts'
-import { writing } from '../../ledger/ledger.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { placeOf, refSchema } from './board-input.ts'
 
@@ -26,14 +25,15 @@ export function boardOpen(host: AbilityHost) {
     handle: async ({ board, parent }, { caller }) => {
       if (parent !== undefined) await numberNewcomers(host, mainBoard)
       const { at } = await host.moment()
-      return host.step(
-        writing('open board', function* (tx) {
+      return host.step({
+        name: 'open board',
+        *decide(tx) {
           const place = placeOf(mainBoard, caller)
           const parentId = parent === undefined ? null : (yield* findOnBoard(tx, place, parent)).task.id
           const opened = yield* openBoard(tx, board, parentId, at)
           return { board: opened.name, parentId: opened.parentId, nextNumber: opened.nextNumber }
-        }),
-      )
+        },
+      })
     },
   })
 }

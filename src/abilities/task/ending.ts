@@ -1,8 +1,9 @@
 // The end of a task from outside, behind task:kill and task:cancel alike. What it was before is read in the same transaction.
+
 import type { Caller } from '../../bus/caller.ts'
 import type { TaskRecord } from '../../entities/task.ts'
-import { ErrandError } from '../../errors.ts'
 import type { Op, Step } from '../../ledger/ledger.ts'
+import { acceptedEvents } from '../../machines/task-machine.ts'
 import { cancel } from '../../steps/cancel.ts'
 import { expecting } from '../../steps/expect-version.ts'
 import { loadTask, type Moment } from '../../steps/moment.ts'
@@ -29,25 +30,14 @@ interface Ending {
   canceled: boolean
 }
 
-function cancelUnlessOver(id: string, reason: string, moment: Moment): Step<TaskRecord, Ending, Ending> {
-  const ending = cancel(id, reason, moment)
+function cancelUnlessOver(id: string, reason: string, moment: Moment): Step<Ending> {
   return {
     name: 'end task',
-    load: (tx) => loadTask(tx, id),
-    judge: (task) => ({ task, canceled: accepts(() => ending.judge(task)) }),
-    *write(tx, { task, canceled }): Op<Ending> {
-      if (canceled) yield* ending.write(tx, task)
+    *decide(tx): Op<Ending> {
+      const task = yield* loadTask(tx, id)
+      const canceled = acceptedEvents(task.status).includes('cancel')
+      if (canceled) yield* cancel(id, reason, moment).decide(tx)
       return { task, canceled }
     },
-  }
-}
-
-function accepts(judge: () => unknown): boolean {
-  try {
-    judge()
-    return true
-  } catch (error) {
-    if (ErrandError.isInstance(error) && error.code === 'INVALID_TRANSITION') return false
-    throw error
   }
 }

@@ -1,6 +1,6 @@
 // An edit of a file becomes a change of the board: one step, judged like every command, all of it or nothing.
 import type { BoardFields } from '../../entities/board.ts'
-import { type AnyStep, type Op, type Tx, writing } from '../../ledger/ledger.ts'
+import type { Op, Step, Tx } from '../../ledger/ledger.ts'
 import type { Moment } from '../../steps/moment.ts'
 import type { BoardPlace } from '../board-host.ts'
 import { viewTask } from '../board-view.ts'
@@ -11,10 +11,13 @@ import { type FileEdit, patchOf } from './file-edit.ts'
 import { mirroredValue } from './file-image.ts'
 
 /** @throws ErrandError, with nothing of it done. */
-export function applyEdit(place: BoardPlace, edit: FileEdit, moment: Moment): AnyStep<void> {
-  return writing('take edit of file', function* (tx): Op<void> {
-    yield* saidInNumbers(tx, place.board, change(tx, place, edit, moment))
-  })
+export function applyEdit(place: BoardPlace, edit: FileEdit, moment: Moment): Step<void> {
+  return {
+    name: 'take edit of file',
+    *decide(tx): Op<void> {
+      yield* saidInNumbers(tx, place.board, change(tx, place, edit, moment))
+    },
+  }
 }
 
 function* change(tx: Tx, place: BoardPlace, edit: FileEdit, moment: Moment): Op<void> {

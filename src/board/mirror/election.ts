@@ -2,7 +2,7 @@
 // so a dead one is replaced at once; one that hangs, when its time is over. Every writing step asks again, so that one who has
 // been replaced meanwhile writes nothing more.
 import { ErrandError } from '../../errors.ts'
-import { type Op, type Reads, type Tx, writing } from '../../ledger/ledger.ts'
+import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import type { MirrorHost } from './mirror-host.ts'
 
 /** How long a mirror may be silent before another takes its place, in milliseconds. */
@@ -33,15 +33,16 @@ export async function takeSeat(host: MirrorHost, { id, dir, board }: Seat): Prom
       { key: dir, board: other.board },
     )
   }
-  const taken = await host.step(
-    writing('take the seat of a mirror', function* (tx): Op<boolean> {
+  const taken = await host.step({
+    name: 'take the seat of a mirror',
+    *decide(tx): Op<boolean> {
       const now = yield* tx.mirror.holder(dir)
       // Somebody was quicker.
       if (now?.instanceId !== holder?.instanceId || now?.until !== holder?.until) return false
       yield* tx.mirror.hold(dir, board, id, at + holdMs)
       return true
-    }),
-  )
+    },
+  })
   if (!taken) return 'theirs'
   if (isDead) host.discharge(other.instanceId)
   return holder?.instanceId === id ? 'mine' : 'taken'
@@ -53,5 +54,5 @@ export function* isSeated(tx: Reads, { id, dir }: Seat): Op<boolean> {
 }
 
 export async function leaveSeat(host: MirrorHost, { id, dir }: Seat): Promise<void> {
-  await host.step(writing('leave the seat of a mirror', (tx: Tx) => tx.mirror.letGo(dir, id)))
+  await host.step({ name: 'leave the seat of a mirror', decide: (tx: Tx) => tx.mirror.letGo(dir, id) })
 }

@@ -2,7 +2,7 @@
 // the folder, so whatever a file says after a crash, the ledger knows whether it came from here.
 import type { BoardEntry } from '../../entities/board.ts'
 import type { TaskRecord } from '../../entities/task.ts'
-import { type Op, type Reads, type Tx, writing } from '../../ledger/ledger.ts'
+import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import type { BoardPlace } from '../board-host.ts'
 import { viewTask } from '../board-view.ts'
 import { isSeated, type Seat } from './election.ts'
@@ -43,7 +43,9 @@ export async function textsOf(
     const drafted = await host.read((tx) => draftAll(tx, place, seat.dir, some))
     const fresh = drafted.filter((each) => each.fresh).map(({ number }) => number)
     const kept =
-      fresh.length === 0 ? [] : await host.step(writing('keep texts of files', (tx) => keepAll(tx, place, seat, fresh)))
+      fresh.length === 0
+        ? []
+        : await host.step({ name: 'keep texts of files', decide: (tx) => keepAll(tx, place, seat, fresh) })
     if (kept === undefined) return undefined
     wanted.push(...drafted.filter((each) => !each.fresh), ...kept)
   }

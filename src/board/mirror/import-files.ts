@@ -3,7 +3,7 @@
 import { type BoardRef, type BoardStatus, boardStatusOf } from '../../entities/board.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
-import { type AnyStep, type Op, type Reads, type Tx, writing } from '../../ledger/ledger.ts'
+import type { Op, Reads, Step, Tx } from '../../ledger/ledger.ts'
 import { cancel } from '../../steps/cancel.ts'
 import { claim } from '../../steps/claim.ts'
 import { create, type TaskDraft } from '../../steps/create.ts'
@@ -101,26 +101,29 @@ function creation(
   dir: string,
   newcomers: readonly Newcomer[],
   moment: Moment,
-): AnyStep<Imported> {
-  return writing('import files', function* (tx): Op<Imported> {
-    yield* loadBoard(tx, place.board, moment.at)
-    const { parentId: top, nextNumber } =
-      (yield* tx.board.get(place.board)) ?? (yield* openBoard(tx, place.board, null, moment.at))
-    yield* numberRest(tx, place.board, moment.at)
-    const late = newcomers.filter(({ number }) => number < nextNumber)
-    const files = newcomers.filter(({ number }) => number >= nextNumber)
-    const outcome: Imported = {
-      numbers: [],
-      refused: late.map(({ number }) => ({ number, why: takenWhy(place.board, number, nextNumber) })),
-      unheld: [],
-    }
-    const work = new Import(tx, host, place, moment, outcome)
-    yield* work.run(files, top)
-    for (const { number, text } of files) {
-      if (outcome.numbers.includes(number)) yield* tx.mirror.keep({ dir, number, version: 0, text })
-    }
-    return outcome
-  })
+): Step<Imported> {
+  return {
+    name: 'import files',
+    *decide(tx): Op<Imported> {
+      yield* loadBoard(tx, place.board, moment.at)
+      const { parentId: top, nextNumber } =
+        (yield* tx.board.get(place.board)) ?? (yield* openBoard(tx, place.board, null, moment.at))
+      yield* numberRest(tx, place.board, moment.at)
+      const late = newcomers.filter(({ number }) => number < nextNumber)
+      const files = newcomers.filter(({ number }) => number >= nextNumber)
+      const outcome: Imported = {
+        numbers: [],
+        refused: late.map(({ number }) => ({ number, why: takenWhy(place.board, number, nextNumber) })),
+        unheld: [],
+      }
+      const work = new Import(tx, host, place, moment, outcome)
+      yield* work.run(files, top)
+      for (const { number, text } of files) {
+        if (outcome.numbers.includes(number)) yield* tx.mirror.keep({ dir, number, version: 0, text })
+      }
+      return outcome
+    },
+  }
 }
 
 /** Why a number is no new one. */

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, relative, resolve } from 'node:path'
 import { z } from 'zod'
-import { type Op, type Reads, type Tx, writing } from '../../ledger/ledger.ts'
+import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import { mirrorHostOf } from './mirror-host.ts'
 
 export interface KnownFolder {
@@ -22,13 +22,14 @@ export async function rememberFolder(engine: object, { board, dir }: KnownFolder
   const host = mirrorHostOf(engine, 'rememberFolder')
   const root = rootOf(host.ledgerName)
   const stored = { board, dir: root === undefined ? dir : relative(root, dir) || '.' }
-  await host.step(
-    writing('remember a folder', function* (tx: Tx): Op<void> {
+  await host.step({
+    name: 'remember a folder',
+    *decide(tx: Tx): Op<void> {
       const known = yield* storedFolders(tx)
       if (known.some((each) => each.dir === stored.dir && each.board === board)) return
       yield* tx.setting.put(setting, [...known.filter((each) => each.dir !== stored.dir), stored])
-    }),
-  )
+    },
+  })
 }
 
 /** Those that are there. */

@@ -2,7 +2,7 @@
 // and old files have their names while they change places. That one is no business of git.
 import { z } from 'zod'
 import { ErrandError } from '../../errors.ts'
-import { type Op, type Tx, writing } from '../../ledger/ledger.ts'
+import type { Op, Tx } from '../../ledger/ledger.ts'
 import type { FolderFiles } from './folder-files.ts'
 import type { MirrorHost } from './mirror-host.ts'
 import { type Desk, writeFile } from './write-file.ts'
@@ -46,14 +46,15 @@ async function ledgerId(host: MirrorHost): Promise<string> {
   const known = await host.read((tx) => tx.setting.get(setting))
   if (typeof known === 'string') return known
   const fresh = host.nextId('ledger')
-  return host.step(
-    writing('name the ledger', function* (tx: Tx): Op<string> {
+  return host.step({
+    name: 'name the ledger',
+    *decide(tx: Tx): Op<string> {
       const found = yield* tx.setting.get(setting)
       if (typeof found === 'string') return found
       yield* tx.setting.put(setting, fresh)
       return fresh
-    }),
-  )
+    },
+  })
 }
 
 const oldName = /^([1-9]\d{0,14})-.*\.old$/

@@ -2,7 +2,7 @@
 // mail and have the same id; what was answered stands on the request.
 import type { MailRecord } from '../../entities/board.ts'
 import { ErrandError } from '../../errors.ts'
-import { type Op, writing } from '../../ledger/ledger.ts'
+import type { Op } from '../../ledger/ledger.ts'
 import { type Letter, post } from './mail.ts'
 import type { TeamHost } from './team-host.ts'
 
@@ -56,8 +56,9 @@ export async function answerRequest(
 ): Promise<TeamRequest> {
   const { at } = await host.moment()
   const id = host.nextId('mail')
-  const answered = await host.step(
-    writing('answer request', function* (tx): Op<TeamRequest> {
+  const answered = await host.step({
+    name: 'answer request',
+    *decide(tx): Op<TeamRequest> {
       const request = requireAnswerable(yield* tx.mail.request(requestId), requestId, by)
       const { board, topic, sender } = request
       const verdict = approve ? 'approved' : 'rejected'
@@ -65,8 +66,8 @@ export async function answerRequest(
       const answer = { id, board, sender: by, recipient: sender, topic, body, requestId, verdict } as const
       yield* tx.mail.insert({ ...answer, kind: 'response', createdAt: at, readAt: null })
       return toRequest({ ...request, verdict })
-    }),
-  )
+    },
+  })
   await host.stir()
   return answered
 }

@@ -1,7 +1,7 @@
 // Mail between members of a team: whoever has a name has an inbox, on each board its own. A message is kept until its reader takes
 // it, and taken in the transaction that marks it as read: of two readers of one name each message comes to one.
 import { type MailRecord, mainBoard } from '../../entities/board.ts'
-import { type Op, type Reads, type Tx, writing } from '../../ledger/ledger.ts'
+import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import { loadBoard } from '../numbering.ts'
 import type { TeamHost } from './team-host.ts'
 
@@ -60,12 +60,13 @@ export async function post(
   mail: Omit<MailRecord, 'seq' | 'createdAt' | 'readAt'>,
 ): Promise<void> {
   const { at } = await host.moment()
-  await host.step(
-    writing('send mail', function* (tx): Op<void> {
+  await host.step({
+    name: 'send mail',
+    *decide(tx): Op<void> {
       yield* loadBoard(tx, board, at)
       yield* tx.mail.insert({ ...mail, createdAt: at, readAt: null })
-    }),
-  )
+    },
+  })
   await host.stir()
 }
 
@@ -83,12 +84,13 @@ export async function readInbox(
       return (yield* unreadOf(tx, board, reader, limit)).inbox
     })
   }
-  return host.step(
-    writing('read inbox', function* (tx): Op<Inbox> {
+  return host.step({
+    name: 'read inbox',
+    *decide(tx): Op<Inbox> {
       yield* requireBoard(tx, board, at)
       return yield* takeMail(tx, board, reader, limit, at)
-    }),
-  )
+    },
+  })
 }
 
 /** Takes unread messages as a part of another step. */

@@ -1,7 +1,7 @@
 // An idle member: it looks into its inbox, then at the board, then rests until something has been written, and gives up after a
 // while. Looking costs no transaction: only where there is something to get is it taken.
 import type { BoardTask } from '../../entities/board.ts'
-import { type Op, type Reads, writing } from '../../ledger/ledger.ts'
+import type { Op, Reads } from '../../ledger/ledger.ts'
 import { rest } from '../../signals.ts'
 import type { BoardPlace } from '../board-host.ts'
 import { claimBest, claimFilterOf, type NextClaim } from '../claim-task.ts'
@@ -73,15 +73,16 @@ async function takeWork(
   const moment = await host.moment()
   if (!(await host.read((tx) => hasSomething(tx, place, wanted, moment.at)))) return null
   await numberNewcomers(host, place.board)
-  return host.step(
-    writing('take work', function* (tx): Op<AwaitedWork | null> {
+  return host.step({
+    name: 'take work',
+    *decide(tx): Op<AwaitedWork | null> {
       if (signal.aborted) return null
       const inbox = yield* takeMail(tx, place.board, wanted.as, mailAtOnce, moment.at)
       if (inbox.mail.length > 0) return { kind: 'mail', ...inbox }
       const task = yield* claimBest(tx, place, wanted, moment)
       return task === null ? null : { kind: 'task', task }
-    }),
-  )
+    },
+  })
 }
 
 /** Its caller went in the very moment in which it was claimed. */

@@ -1,7 +1,6 @@
 // What every theme of the contract is written with: the words of whichever test runner is used, and a ledger of its own for
 // each test.
 import type { Ledger, Op, Tx } from '../../ledger/ledger.ts'
-import { writing } from '../../ledger/ledger.ts'
 
 /** What `expect` of vitest, jest and others have in common. */
 export interface Expectation {
@@ -51,5 +50,5 @@ export function contractWorld(open: () => Promise<OpenedLedger>, words: TestWord
 
 /** Writes in a step of its own. */
 export function write<R>(ledger: Ledger, work: (tx: Tx) => Op<R>): Promise<R> {
-  return ledger.step(writing('write', work))
+  return ledger.step({ name: 'write', decide: work })
 }

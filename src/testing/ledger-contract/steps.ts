@@ -4,19 +4,13 @@ import { eventRow, taskRow } from '../factories.ts'
 import { type Theme, write } from './contract-world.ts'
 
 /** Inserts a task; refuses, as an engine's step would, when there is one of that id. */
-function add(id: string): Step<boolean, string, number> {
+function add(id: string): Step<number> {
   return {
     name: 'add',
-    *load(tx) {
-      return (yield* tx.task.get(id)) !== undefined
-    },
-    judge(exists) {
-      if (exists) throw new RangeError(`there is a ${id}`)
-      return id
-    },
-    *write(tx, decided) {
-      const seq = yield* tx.task.insert(taskRow({ id: decided }))
-      yield* tx.event.append(eventRow({ taskId: decided, type: 'task.created' }))
+    *decide(tx) {
+      if ((yield* tx.task.get(id)) !== undefined) throw new RangeError(`there is a ${id}`)
+      const seq = yield* tx.task.insert(taskRow({ id }))
+      yield* tx.event.append(eventRow({ taskId: id, type: 'task.created' }))
       return seq
     },
   }
@@ -24,21 +18,18 @@ function add(id: string): Step<boolean, string, number> {
 
 export const steps: Theme = ({ describe, proves, expect }) => {
   describe('a step', () => {
-    proves('judges what it has loaded, writes what was judged, and resolves to what was written', async (ledger) => {
+    proves('reads, judges and writes, and resolves to what it returns', async (ledger) => {
       expect(await ledger.step(add('a'))).toBe(1)
       expect((await ledger.read((tx) => tx.task.get('a')))?.id).toBe('a')
     })
 
-    proves('that is refused rejects with the very error of its judge, and nothing of it is kept', async (ledger) => {
+    proves('that refuses rejects with the very error that it threw, and nothing of it is kept', async (ledger) => {
       const refusal = new Error('no')
-      const refused: Step<void, void, void> = {
+      const refused: Step<void> = {
         name: 'refused',
-        *load() {},
-        judge() {
+        *decide(tx) {
+          yield* tx.task.get('never')
           throw refusal
-        },
-        *write(tx) {
-          yield* tx.task.insert(taskRow({ id: 'never' }))
         },
       }
       await expect(ledger.step(refused)).rejects.toBe(refusal)
@@ -76,34 +67,37 @@ export const steps: Theme = ({ describe, proves, expect }) => {
       expect(stored.map((task) => task.id)).toEqual(['a', 'b'])
     })
 
-    proves('fall one by one: whoever is refused by its judge, its write or the tables falls alone', async (ledger) => {
-      const outcomes = await Promise.allSettled([
-        ledger.step(add('a')),
-        ledger.step(add('a')),
-        write(ledger, function* (tx) {
-          yield* tx.task.insert(taskRow({ id: 'half' }))
-          throw new Error('half way')
-        }),
-        ledger.step(add('b')),
-        write(ledger, function* (tx) {
-          yield* tx.task.insert(taskRow({ id: 'clash' }))
-          yield* tx.task.insert(taskRow({ id: 'b' }))
-        }),
-        ledger.step(add('c')),
-      ])
-      expect(outcomes.map((outcome) => outcome.status)).toEqual([
-        'fulfilled',
-        'rejected',
-        'rejected',
-        'fulfilled',
-        'rejected',
-        'fulfilled',
-      ])
-      const stored = await ledger.read((tx) => tx.task.list({}, 10))
-      expect(stored.map((task) => task.id)).toEqual(['a', 'b', 'c'])
-      const events = await ledger.read((tx) => tx.event.after(0, 10))
-      expect(events.map((event) => event.taskId)).toEqual(['a', 'b', 'c'])
-    })
+    proves(
+      'fall one by one: one that refuses before or after it has written, or that the tables refuse, falls alone',
+      async (ledger) => {
+        const outcomes = await Promise.allSettled([
+          ledger.step(add('a')),
+          ledger.step(add('a')),
+          write(ledger, function* (tx) {
+            yield* tx.task.insert(taskRow({ id: 'half' }))
+            throw new Error('half way')
+          }),
+          ledger.step(add('b')),
+          write(ledger, function* (tx) {
+            yield* tx.task.insert(taskRow({ id: 'clash' }))
+            yield* tx.task.insert(taskRow({ id: 'b' }))
+          }),
+          ledger.step(add('c')),
+        ])
+        expect(outcomes.map((outcome) => outcome.status)).toEqual([
+          'fulfilled',
+          'rejected',
+          'rejected',
+          'fulfilled',
+          'rejected',
+          'fulfilled',
+        ])
+        const stored = await ledger.read((tx) => tx.task.list({}, 10))
+        expect(stored.map((task) => task.id)).toEqual(['a', 'b', 'c'])
+        const events = await ledger.read((tx) => tx.event.after(0, 10))
+        expect(events.map((event) => event.taskId)).toEqual(['a', 'b', 'c'])
+      },
+    )
 
     proves('are a thousand and more, and all of them are written once', async (ledger) => {
       await Promise.all(Array.from({ length: 1_200 }, (_, n) => ledger.step(add(`task-${n}`))))

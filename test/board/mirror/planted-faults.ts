@@ -3,7 +3,7 @@ import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FolderFiles } from '../../../src/board/mirror/folder-files.ts'
 import type { MirrorHost } from '../../../src/board/mirror/mirror-host.ts'
-import type { AnyStep, Reads } from '../../../src/ledger/ledger.ts'
+import type { Reads } from '../../../src/ledger/ledger.ts'
 
 export type Fault = 'latest' | 'in place' | 'no election'
 
@@ -85,7 +85,6 @@ function altered(host: MirrorHost, alter: (mirror: MirrorReads) => MirrorReads):
   return {
     ...host,
     read: (query) => host.read((tx) => query(seen(tx))),
-    step: (step) =>
-      host.step({ ...step, write: (tx, decision) => (step as AnyStep<never>).write(seen(tx), decision as never) }),
+    step: (step) => host.step({ ...step, decide: (tx) => step.decide(seen(tx)) }),
   }
 }

@@ -2,7 +2,7 @@
 // something twice: the laws must find them.
 import type { TaskEvent } from '../../../src/entities/event.ts'
 import { ErrandError } from '../../../src/errors.ts'
-import type { AnyStep, Ledger, LedgerObserver, Reads, Tx } from '../../../src/ledger/ledger.ts'
+import type { Ledger, LedgerObserver, Reads, Step, Tx } from '../../../src/ledger/ledger.ts'
 import { closeEndedRun } from '../../../src/steps/close-run.ts'
 import { altered } from './seat.ts'
 import type { Plant } from './world.ts'
@@ -24,16 +24,14 @@ function readingThrough(ledger: Ledger, tables: (tx: Reads) => Tables<Reads>): L
 }
 
 /** Every step is replaced by this. */
-function stepping(ledger: Ledger, change: (step: AnyStep) => AnyStep): Ledger {
-  return altered(ledger, { step: (step) => ledger.step(change(step as AnyStep)) as Promise<never> })
+function stepping(ledger: Ledger, change: (step: Step) => Step): Ledger {
+  return altered(ledger, { step: (step) => ledger.step(change(step as Step)) as Promise<never> })
 }
 
-function writingThrough(step: AnyStep, tables: (tx: Tx) => Tables<Tx>): AnyStep {
+function writingThrough(step: Step, tables: (tx: Tx) => Tables<Tx>): Step {
   return {
     name: step.name,
-    load: (tx) => step.load(tx),
-    judge: (loaded) => step.judge(loaded),
-    write: (tx, decision) => step.write(spoiled(tx, tables(tx)), decision),
+    decide: (tx) => step.decide(spoiled(tx, tables(tx))),
   }
 }
 
@@ -75,7 +73,7 @@ const publishesRefusals: Plant = (ledger) => {
   return altered(ledger, {
     async step(step) {
       let appended: TaskEvent[] = []
-      const watched = writingThrough(step as AnyStep, (tx) => {
+      const watched = writingThrough(step as Step, (tx) => {
         appended = []
         return {
           event: {
@@ -113,10 +111,8 @@ const closesAtOnce: Plant = (ledger, seat) =>
       ? step
       : {
           name: step.name,
-          load: (tx) => step.load(tx),
-          judge: (loaded) => step.judge(loaded),
-          *write(tx, decision) {
-            const result: unknown = yield* step.write(tx, decision)
+          *decide(tx) {
+            const result: unknown = yield* step.decide(tx)
             const id = seat.opening?.engine.instanceId ?? ''
             for (const { taskId, number, status } of yield* tx.run.openOf(id)) {
               const task = yield* tx.task.get(taskId)
@@ -135,8 +131,8 @@ const forgetsCallsInFlight: Plant = (ledger) =>
       ? step
       : {
           name: step.name,
-          load: (tx) =>
-            step.load(
+          decide: (tx) =>
+            step.decide(
               spoiled(tx, {
                 call: {
                   *open() {
@@ -145,8 +141,6 @@ const forgetsCallsInFlight: Plant = (ledger) =>
                 },
               }),
             ),
-          judge: (loaded) => step.judge(loaded),
-          write: (tx, decision) => step.write(tx, decision),
         },
   )
 

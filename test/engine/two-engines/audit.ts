@@ -3,7 +3,7 @@
 import type { TaskEvent } from '../../../src/entities/event.ts'
 import type { SharedLimits } from '../../../src/entities/limits.ts'
 import { isSettled, isTerminal, type TaskRecord, type TaskStatus } from '../../../src/entities/task.ts'
-import type { AnyStep, Op, Reads, Tx } from '../../../src/ledger/ledger.ts'
+import type { Op, Reads, Step, Tx } from '../../../src/ledger/ledger.ts'
 import { dependencyVerdict, parentVerdict } from '../../../src/machines/family.ts'
 import { isClaimable, isReady } from '../../../src/machines/readiness.ts'
 import { eventBetween } from '../../../src/machines/task-machine.ts'
@@ -44,16 +44,14 @@ export class Audit {
   }
 
   /** The step, with the laws asked at its end. */
-  watch(step: AnyStep, issued: Issued): AnyStep {
+  watch(step: Step, issued: Issued): Step {
     // The most frequent of all, and no task's business.
     if (step.name === 'sign of life') return step
     const ask = (tx: Tx): Op<void> => this.#afterStep(tx, step.name, issued)
     return {
       name: step.name,
-      load: (tx) => step.load(tx),
-      judge: (loaded) => step.judge(loaded),
-      *write(tx, decision) {
-        const result: unknown = yield* step.write(tx, decision)
+      *decide(tx) {
+        const result: unknown = yield* step.decide(tx)
         yield* ask(tx)
         return result
       },

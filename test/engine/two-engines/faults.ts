@@ -1,7 +1,7 @@
 // Engines and ledgers with one fault each, planted through the port on a step's way to the ledger: the laws must find them.
 import type { TaskRecord } from '../../../src/entities/task.ts'
 import { isSettled } from '../../../src/entities/task.ts'
-import type { AnyStep, Reads, Tx } from '../../../src/ledger/ledger.ts'
+import type { Reads, Step, Tx } from '../../../src/ledger/ledger.ts'
 import { moved, touched } from '../../../src/machines/task-transition.ts'
 import { endRun } from '../../../src/steps/end-run.ts'
 import { eventOf } from '../../../src/steps/moment.ts'
@@ -14,28 +14,14 @@ function spoiled<T extends Reads>(tx: T, tables: Tables<T>): T {
   return { ...tx, ...Object.fromEntries(changes) }
 }
 
-function loadingThrough(step: AnyStep, tables: Tables<Reads>): AnyStep {
-  return {
-    name: step.name,
-    load: (tx) => step.load(spoiled(tx, tables)),
-    judge: (loaded) => step.judge(loaded),
-    write: (tx, decision) => step.write(tx, decision),
-  }
-}
-
-function writingThrough(step: AnyStep, tables: Tables<Tx>): AnyStep {
-  return {
-    name: step.name,
-    load: (tx) => step.load(tx),
-    judge: (loaded) => step.judge(loaded),
-    write: (tx, decision) => step.write(spoiled(tx, tables), decision),
-  }
+function decidingThrough(step: Step, tables: Tables<Tx>): Step {
+  return { name: step.name, decide: (tx) => step.decide(spoiled(tx, tables)) }
 }
 
 /** A run that somebody else has closed looks live to the engine that began it. */
 const noFenceOfRuns: Fault = (step, seat) => {
   if (step.name !== 'settle run') return step
-  return loadingThrough(step, (tx) => ({
+  return decidingThrough(step, (tx) => ({
     task: {
       *get(id) {
         const task = yield* tx.task.get(id)
@@ -55,7 +41,7 @@ function latestRunOf({ world, number }: Seat, taskId: string): number | undefine
 const noFenceOfOwners: Fault = (step, { world: { quote } }) => {
   if (quote === undefined) return step
   const { owner, fence } = quote
-  return loadingThrough(step, (tx) => ({
+  return decidingThrough(step, (tx) => ({
     task: {
       *get(id) {
         const task = yield* tx.task.get(id)
@@ -67,7 +53,7 @@ const noFenceOfOwners: Fault = (step, { world: { quote } }) => {
 
 /** Cancels row by row, and not what waits. */
 const forgetsTheWaiting: Fault = (step) =>
-  writingThrough(step, (tx) => ({
+  decidingThrough(step, (tx) => ({
     cascade: {
       *cancel(order) {
         const below = yield* tx.task.subtree(order.root)
@@ -89,7 +75,7 @@ const forgetsTheWaiting: Fault = (step) =>
 const countsOutside: Fault = async (step, seat) => {
   if (step.name !== 'admit') return step
   const before = await seat.view.read((tx) => tx.run.countOpen())
-  return loadingThrough(step, () => ({
+  return decidingThrough(step, () => ({
     run: {
       *countOpen() {
         return before
@@ -100,7 +86,7 @@ const countsOutside: Fault = async (step, seat) => {
 
 /** A claim whose lease is over leaves its owner in the row. */
 const keepsTheOwner: Fault = (step) =>
-  writingThrough(step, (tx) => ({
+  decidingThrough(step, (tx) => ({
     task: {
       *save(task) {
         const before = yield* tx.task.get(task.id)
@@ -113,7 +99,7 @@ const keepsTheOwner: Fault = (step) =>
 /** A dependency that is taken away is still counted. */
 const doesNotRecount: Fault = (step) => {
   if (step.name !== 'unblock') return step
-  return writingThrough(step, (tx) => ({
+  return decidingThrough(step, (tx) => ({
     task: {
       *save(task) {
         const before = yield* tx.task.get(task.id)
@@ -138,7 +124,7 @@ const recoversNothing: Fault = (step) =>
 
 /** The last child's end is nobody's business. */
 const forgetsTheParent: Fault = (step) =>
-  writingThrough(step, (tx) => ({
+  decidingThrough(step, (tx) => ({
     task: {
       *childFacts(id) {
         return { ...(yield* tx.task.childFacts(id)), live: true }

@@ -7,7 +7,7 @@ import { createEngine } from '../../../src/engine.ts'
 import type { Task } from '../../../src/entities/task.ts'
 import { ErrandError } from '../../../src/errors.ts'
 import type { ExecutorTask, Run } from '../../../src/executor.ts'
-import type { AnyStep, Ledger, LedgerObserver } from '../../../src/ledger/ledger.ts'
+import type { Ledger, LedgerObserver, Step } from '../../../src/ledger/ledger.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
 import { createSequentialIds, SimulatedClock } from '../../../src/testing/index.ts'
 import { Audit, type EngineLimits, type Quoted } from './audit.ts'
@@ -28,7 +28,7 @@ export interface Puppet {
 }
 
 /** Replaces a step on its way to the ledger. */
-export type Fault = (step: AnyStep, seat: Seat) => AnyStep | Promise<AnyStep>
+export type Fault = (step: Step, seat: Seat) => Step | Promise<Step>
 
 export interface WorldOptions {
   /** Where each engine has a connection of its own; without it both share one ledger in memory. */

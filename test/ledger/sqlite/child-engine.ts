@@ -3,7 +3,6 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { connect } from '../../../src/ledger/dialects/sqlite/connection.ts'
-import { writing } from '../../../src/ledger/ledger.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
 import { taskRow } from '../../../src/testing/factories.ts'
 
@@ -17,7 +16,7 @@ switch (verb) {
     console.log('ready')
     await told
     const ledger = await openLedger(file)
-    await ledger.step(writing('add', (tx) => tx.task.insert(taskRow({ id: name }))))
+    await ledger.step({ name: 'add', decide: (tx) => tx.task.insert(taskRow({ id: name })) })
     await ledger.close()
     break
   }

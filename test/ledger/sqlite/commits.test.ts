@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import * as connections from '../../../src/ledger/dialects/sqlite/connection.ts'
-import type { Ledger } from '../../../src/ledger/ledger.ts'
-import { eventRow, messageRow, openLedger, SimulatedClock, taskRow, writing } from '../../../src/testing/index.ts'
+import type { Ledger, Step } from '../../../src/ledger/ledger.ts'
+import { eventRow, messageRow, openLedger, SimulatedClock, taskRow } from '../../../src/testing/index.ts'
 import { openBeside } from './beside.ts'
 import { startChild } from './child-process.ts'
 
@@ -53,16 +53,20 @@ async function setup(clock?: SimulatedClock) {
   return { file, ledger, disk }
 }
 
-const add = (id: string) =>
-  writing('add', function* (tx) {
+const add = (id: string): Step => ({
+  name: 'add',
+  *decide(tx) {
     yield* tx.task.insert(taskRow({ id }))
     yield* tx.event.append(eventRow({ taskId: id }))
-  })
-const failing = (id: string) =>
-  writing('fail', function* (tx) {
+  },
+})
+const failing = (id: string): Step => ({
+  name: 'fail',
+  *decide(tx) {
     yield* tx.task.insert(taskRow({ id }))
     throw new Error('half way')
-  })
+  },
+})
 /** Commits a task through another connection, at once. */
 function beside(file: string) {
   const commit = openBeside(file)
@@ -105,11 +109,12 @@ describe('steps that arrive together', () => {
     expect(await idsIn(ledger)).toEqual(['a', 'c'])
   })
 
-  it('need neither rollback nor savepoint when one is refused by its judge', async () => {
+  it('need neither rollback nor savepoint when one refuses before it writes', async () => {
     const { ledger, disk } = await setup()
-    const refused = {
-      ...add('x'),
-      judge() {
+    const refused: Step = {
+      name: 'refused',
+      *decide(tx) {
+        yield* tx.task.get('x')
         throw new Error('no')
       },
     }
@@ -154,10 +159,13 @@ describe('a full disk', () => {
   it('refuses with LEDGER_WRITE_FAILED and keeps nothing; reads go on, and so does everything once there is space', async () => {
     const { ledger, disk } = await setup()
     await ledger.step(add('a'))
-    const large = writing('large', function* (tx) {
-      yield* tx.task.insert(taskRow({ id: 'large' }))
-      yield* tx.message.append(messageRow({ id: 'm', taskId: 'large', content: 'x'.repeat(500_000) }))
-    })
+    const large: Step = {
+      name: 'large',
+      *decide(tx) {
+        yield* tx.task.insert(taskRow({ id: 'large' }))
+        yield* tx.message.append(messageRow({ id: 'm', taskId: 'large', content: 'x'.repeat(500_000) }))
+      },
+    }
     disk.connection.pragma(`max_page_count = ${Number(disk.connection.pragma('page_count')) + 10}`)
     const outcomes = await Promise.allSettled([ledger.step(add('b')), ledger.step(large)])
     // SQLite takes the whole transaction back by itself, so the small step beside the large one falls too.
@@ -173,11 +181,13 @@ describe('a full disk', () => {
 })
 
 describe('a transaction that SQLite has taken back by itself', () => {
-  const large = (id: string) =>
-    writing('large', function* (tx) {
+  const large = (id: string): Step => ({
+    name: 'large',
+    *decide(tx) {
       yield* tx.task.insert(taskRow({ id, description: 'x'.repeat(20_000) }))
       yield* tx.event.append(eventRow({ taskId: id }))
-    })
+    },
+  })
 
   /** Room for a few large steps and not for all of a group; pages are spilled to the disk before the commit. */
   async function nearlyFull() {
@@ -216,15 +226,18 @@ describe('a transaction that SQLite has taken back by itself', () => {
 
   it('runs no further statement, whatever its step makes of the error: it would be durable on its own', async () => {
     const { ledger, heard, makeRoom } = await nearlyFull()
-    const stubborn = writing('stubborn', function* (tx) {
-      try {
-        for (let n = 0; n < 12; n++)
-          yield* tx.task.insert(taskRow({ id: `large-${n}`, description: 'x'.repeat(20_000) }))
-      } catch {
-        yield* tx.task.insert(taskRow({ id: 'stubborn' }))
-        yield* tx.event.append(eventRow({ taskId: 'stubborn' }))
-      }
-    })
+    const stubborn: Step = {
+      name: 'stubborn',
+      *decide(tx) {
+        try {
+          for (let n = 0; n < 12; n++)
+            yield* tx.task.insert(taskRow({ id: `large-${n}`, description: 'x'.repeat(20_000) }))
+        } catch {
+          yield* tx.task.insert(taskRow({ id: 'stubborn' }))
+          yield* tx.event.append(eventRow({ taskId: 'stubborn' }))
+        }
+      },
+    }
     await expect(ledger.step(stubborn)).rejects.toMatchObject({ code: 'LEDGER_WRITE_FAILED' })
     makeRoom()
     expect(await idsIn(ledger)).toEqual(['before'])

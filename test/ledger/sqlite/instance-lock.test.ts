@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import * as connections from '../../../src/ledger/dialects/sqlite/connection.ts'
-import { openLedger, writing } from '../../../src/testing/index.ts'
+import { openLedger } from '../../../src/testing/index.ts'
 import { startChild } from './child-process.ts'
 
 async function setup() {
@@ -91,13 +91,14 @@ it('files of killed instances are removed by the next that enlists, unless a row
   const names = ['mirror-stood-by', 'mirror-wrote', 'engine-unrecovered', 'engine-alive']
   const children = names.map((name) => startChild('hold', file, name))
   for (const child of children) await child.nextLine()
-  await ledger.step(
-    writing('name', function* (tx) {
+  await ledger.step({
+    name: 'name',
+    *decide(tx) {
       yield* tx.mirror.hold('/folder', 'main', 'mirror-wrote', 10)
       const row = { pid: 1, host: 'here', startedAt: 1, leaseUntil: 10, endedAt: null }
       yield* tx.instance.insert({ id: 'engine-unrecovered', ...row })
-    }),
-  )
+    },
+  })
   for (const child of children.slice(0, 3)) await child.kill()
   await ledger.enlist('engine-next')
   expect(litter().sort()).toEqual([

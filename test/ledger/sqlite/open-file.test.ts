@@ -23,7 +23,7 @@ import { connect } from '../../../src/ledger/dialects/sqlite/connection.ts'
 import { sqliteDialect } from '../../../src/ledger/dialects/sqlite/dialect.ts'
 import { busyTimeoutMs, openFile } from '../../../src/ledger/dialects/sqlite/open-file.ts'
 import { applicationId, ledgerVersion, migrations, migrationTexts } from '../../../src/ledger/migrations/migrations.ts'
-import { messageRow, openLedger, taskRow, writing } from '../../../src/testing/index.ts'
+import { messageRow, openLedger, type Step, taskRow } from '../../../src/testing/index.ts'
 import { startChild } from './child-process.ts'
 
 function setup() {
@@ -32,19 +32,20 @@ function setup() {
   return { folder, file: join(folder, 'ledger.db') }
 }
 
-const add = (id: string) => writing('add', (tx) => tx.task.insert(taskRow({ id })))
+const add = (id: string): Step => ({ name: 'add', decide: (tx) => tx.task.insert(taskRow({ id })) })
 const open = (path: string) => openFile(path, systemClock, () => 0.5)
 
 async function makeLedger(file: string, messages = 40): Promise<void> {
   const ledger = await openLedger(file)
   await ledger.step(add('a'))
-  await ledger.step(
-    writing('talk', function* (tx) {
+  await ledger.step({
+    name: 'talk',
+    *decide(tx) {
       for (let n = 0; n < messages; n++) {
         yield* tx.message.append(messageRow({ id: `m-${n}`, taskId: 'a', content: 'x'.repeat(3_000) }))
       }
-    }),
-  )
+    },
+  })
   await ledger.close()
 }
 
@@ -340,13 +341,14 @@ describe('a file of more than 32 MB', () => {
   async function makeLarge(file: string): Promise<void> {
     const ledger = await openLedger(file)
     await ledger.step(add('a'))
-    await ledger.step(
-      writing('talk', function* (tx) {
+    await ledger.step({
+      name: 'talk',
+      *decide(tx) {
         for (let n = 0; n < 34; n++) {
           yield* tx.message.append(messageRow({ id: `m-${n}`, taskId: 'a', content: 'x'.repeat(1_000_000) }))
         }
-      }),
-    )
+      },
+    })
     await ledger.close()
   }
 

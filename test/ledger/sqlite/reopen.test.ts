@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { isSettled, taskStatuses } from '../../../src/entities/task.ts'
-import { writing } from '../../../src/ledger/ledger.ts'
 import { restoreSnapshot, snapshotFault, writeSnapshot } from '../../../src/machines/task-snapshot.ts'
 import {
   callRow,
@@ -13,6 +12,7 @@ import {
   messageRow,
   openLedger,
   runRow,
+  type Step,
   someTime,
   taskRow,
 } from '../../../src/testing/index.ts'
@@ -27,15 +27,17 @@ it('a snapshot, its calls, messages, run and events are written together, or not
   const file = setup()
   const task = taskRow({ id: 'a', status: 'working', run: 1, runOpen: true, snapshot: '' })
   task.snapshot = writeSnapshot(task)
-  const whole = (id: string, end: () => void) =>
-    writing('whole', function* (tx) {
+  const whole = (id: string, end: () => void): Step => ({
+    name: 'whole',
+    *decide(tx) {
       yield* tx.task.insert({ ...task, id })
       yield* tx.run.insert(runRow({ taskId: id }))
       yield* tx.call.insert(callRow({ id: `call-${id}`, taskId: id }))
       yield* tx.message.append(messageRow({ id: `message-${id}`, taskId: id }))
       yield* tx.event.append(eventRow({ taskId: id }))
       end()
-    })
+    },
+  })
   const before = await openLedger(file)
   await Promise.allSettled([
     before.step(whole('a', () => undefined)),
@@ -81,15 +83,16 @@ it.each(taskStatuses)(
     })
     before.snapshot = writeSnapshot(before)
     const first = await openLedger(file)
-    await first.step(
-      writing('family', function* (tx) {
+    await first.step({
+      name: 'family',
+      *decide(tx) {
         yield* tx.task.insert(taskRow({ id: 'parent' }))
         yield* tx.task.insert(taskRow({ id: 'blocker' }))
         yield* tx.task.insert(before)
         for (const id of ['child-1', 'child-2']) yield* tx.task.insert(taskRow({ id, parentId: 'a' }))
         yield* tx.dependency.insert(edgeRow({ taskId: 'a', blockerId: 'blocker' }))
-      }),
-    )
+      },
+    })
     await first.close()
 
     const ledger = await openLedger(file)

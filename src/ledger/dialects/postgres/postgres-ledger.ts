@@ -15,7 +15,7 @@ import {
   type QueuedStep,
   type StepOutcome,
 } from '../../group-commit.ts'
-import type { AnyStep, Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../../ledger.ts'
+import type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../../ledger.ts'
 import { applicationId } from '../../migrations/migrations.ts'
 import { LedgerObservers } from '../../observers.ts'
 import type { Request } from '../../statement.ts'
@@ -59,7 +59,7 @@ class PostgresLedger implements Ledger, GroupRunner {
     this.#commits = new GroupCommit(this, this.#observers, clock, createRandomIds().random)
   }
 
-  step<L, D, R>(step: Step<L, D, R>): Promise<R> {
+  step<R>(step: Step<R>): Promise<R> {
     return this.#commits.add(step)
   }
 
@@ -137,12 +137,11 @@ class PostgresLedger implements Ledger, GroupRunner {
   }
 
   /** Always inside a savepoint: after a failed statement PostgreSQL refuses the rest of a transaction. */
-  async #runStep(step: AnyStep, events: AppendedEvents): Promise<StepOutcome> {
+  async #runStep(step: Step, events: AppendedEvents): Promise<StepOutcome> {
     const before = events.length
     await this.#request('savepoint step')
     try {
-      const decision: unknown = step.judge(await this.#drive(step.load(this.#tx), events))
-      const value = await this.#drive(step.write(this.#tx, decision), events)
+      const value = await this.#drive(step.decide(this.#tx), events)
       await this.#request('release savepoint step')
       return { ok: true, value }
     } catch (error) {
@@ -207,7 +206,7 @@ class PostgresLedger implements Ledger, GroupRunner {
   }
 }
 
-function refusal(step: AnyStep, error: StatementFailed): ErrandError {
+function refusal(step: Step, error: StatementFailed): ErrandError {
   return new ErrandError(
     'LEDGER_WRITE_FAILED',
     `The ledger refused the step "${step.name}" (${error.message}). Nothing of it was kept.`,

@@ -15,7 +15,7 @@ import {
   type QueuedStep,
   type StepOutcome,
 } from '../../group-commit.ts'
-import type { AnyStep, Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../../ledger.ts'
+import type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../../ledger.ts'
 import { LedgerObservers } from '../../observers.ts'
 import { noteOpenLedger } from '../../open-files.ts'
 import type { Request } from '../../statement.ts'
@@ -77,7 +77,7 @@ class SqliteLedger implements Ledger, GroupRunner {
     this.#notOpen = name === ':memory:' ? () => {} : noteOpenLedger(realpathSync.native(name))
   }
 
-  step<L, D, R>(step: Step<L, D, R>): Promise<R> {
+  step<R>(step: Step<R>): Promise<R> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
     return this.#commits.add(step)
   }
@@ -163,8 +163,8 @@ class SqliteLedger implements Ledger, GroupRunner {
   // ── GroupRunner ──
 
   runGroup(group: readonly QueuedStep[]): CommittedGroup {
-    // Judges are pure, so a group whose writes failed is simply run again, then with a savepoint around each step:
-    // the common case pays for none, and a step that the tables refuse still falls alone.
+    // Steps are pure, so a group in which one failed after it had written is simply run again, then with a savepoint around
+    // each: the common case pays for none, and such a step still fails alone.
     return this.#tryGroup(group, false) ?? (this.#tryGroup(group, true) as CommittedGroup)
   }
 
@@ -219,29 +219,22 @@ class SqliteLedger implements Ledger, GroupRunner {
     }
   }
 
-  /** Undefined when a write failed: the whole group must be taken back, because the step may have written half. */
-  #runStep(step: AnyStep, events: AppendedEvents): StepOutcome | undefined {
-    let decision: unknown
+  /** Undefined when it failed after its first write: the whole group must be taken back. */
+  #runStep(step: Step, events: AppendedEvents): StepOutcome | undefined {
+    const { writes } = events
     try {
-      decision = step.judge(this.#drive(step.load(this.#tx), events))
+      return { ok: true, value: this.#drive(step.decide(this.#tx), events) }
     } catch (error) {
-      if (sqliteCode(error) !== undefined) return undefined
-      return { ok: false, error }
-    }
-    try {
-      return { ok: true, value: this.#drive(step.write(this.#tx, decision), events) }
-    } catch {
-      return undefined
+      return events.writes > writes || sqliteCode(error) !== undefined ? undefined : { ok: false, error }
     }
   }
 
   /** @throws when SQLite has taken back the whole transaction by itself */
-  #runStepApart(step: AnyStep, events: AppendedEvents): StepOutcome {
+  #runStepApart(step: Step, events: AppendedEvents): StepOutcome {
     const before = events.length
     this.#connection.execute('savepoint step')
     try {
-      const decision: unknown = step.judge(this.#drive(step.load(this.#tx), events))
-      const value = this.#drive(step.write(this.#tx, decision), events)
+      const value = this.#drive(step.decide(this.#tx), events)
       this.#connection.execute('release step')
       return { ok: true, value }
     } catch (error) {
@@ -253,7 +246,7 @@ class SqliteLedger implements Ledger, GroupRunner {
     }
   }
 
-  #refusal(step: AnyStep, error: unknown): unknown {
+  #refusal(step: Step, error: unknown): unknown {
     const translated = translate(error, this.name)
     const code = sqliteCode(translated)
     if (code === undefined) return translated
