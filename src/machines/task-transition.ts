@@ -4,7 +4,8 @@ import { isClaimable, isReady } from './readiness.ts'
 import { requireTransition, type TaskEventName } from './task-machine.ts'
 import { writeSnapshot } from './task-snapshot.ts'
 
-type Changes = Partial<
+/** Values of a row that its state does not decide. */
+export type Changes = Partial<
   Omit<
     TaskRecord,
     | 'id'

@@ -15,12 +15,12 @@ import {
   type WaitParams,
 } from '../machines/family.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
-import { moved, touched } from '../machines/task-transition.ts'
-import { endRun } from './end-run.ts'
-import { closeEntries, closeEntry, endedWith, isIdle, isInFlight } from './journal-closing.ts'
+import { touched } from '../machines/task-transition.ts'
+import { closeEntry, endedWith, isInFlight } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { wake } from './rouse.ts'
 import { tellParent } from './tell-parent.ts'
+import { walk } from './walk.ts'
 
 /** Something has ended: one task, or with `edges` a whole cascade, of which only the edges that lead out of it are left. */
 export interface Ended {
@@ -103,11 +103,7 @@ function* endWaitEdge(tx: Tx, edge: DependencyRecord, blocker: TaskRecord, momen
  * is one row, what is below it one set statement.
  */
 export function* cancelFamily(tx: Tx, task: TaskRecord, reason: string | null, moment: Moment): Op<Ended[]> {
-  const next = moved(task, 'cancel', moment.at, { statusReason: reason })
-  yield* endRun(tx, task, 'canceled', moment)
-  yield* closeEntries(tx, next, task.runOpen ? isIdle : () => true, () => endedWith(next), moment)
-  yield* tx.task.save(next)
-  yield* tx.event.append(eventOf(moment, 'task.canceled', next, { from: task.status, run: task.run, reason }))
+  const next = yield* walk(tx, task, 'cancel', moment, { set: { statusReason: reason } })
   return [{ task: next }, ...(yield* cancelBelow(tx, next, reason, moment))]
 }
 
@@ -149,15 +145,7 @@ function* cancelSiblings(tx: Tx, parent: TaskRecord, why: string, moment: Moment
 
 /** Fails a task from whatever live state it is in: it walks to WORKING if it must, and its run, if it has one, ends. */
 export function* failWhereItStands(tx: Tx, task: TaskRecord, error: StoredError, moment: Moment): Op<TaskRecord> {
-  const working = yield* walkToWorking(tx, task, moment)
-  const failed = moved(working, 'fail', moment.at, { error })
-  yield* endRun(tx, failed, 'failed', moment, error)
-  yield* closeEntries(tx, failed, isIdle, () => endedWith(failed), moment)
-  yield* tx.task.save(failed)
-  yield* tx.event.append(
-    eventOf(moment, 'task.failed', failed, { from: 'working', run: failed.run, error, willRetry: false }),
-  )
-  return failed
+  return yield* walk(tx, yield* walkToWorking(tx, task, moment), 'fail', moment, { set: { error } })
 }
 
 function* satisfyDependency(tx: Tx, edge: DependencyRecord, moment: Moment): Op<void> {
@@ -179,17 +167,9 @@ export function* settleParent(tx: Tx, parentId: string, moment: Moment): Op<Task
   if (!(parent.group || parent.policy.autoComplete || awaitsChildren(parent))) return undefined
   const verdict = parentVerdict(parent, yield* tx.task.childFacts(parentId))
   if (verdict === null) return undefined
-  let current = parent
-  if (current.status !== 'working') current = yield* walkToWorking(tx, current, moment)
   const failed = { error: { code: 'CHILD_FAILED', message: 'A child failed or was canceled' } }
-  current = moved(current, verdict, moment.at, verdict === 'fail' ? failed : {})
-  yield* tx.task.save(current)
-  yield* tx.event.append(
-    verdict === 'fail'
-      ? eventOf(moment, 'task.failed', current, { from: 'working', error: current.error, willRetry: false })
-      : eventOf(moment, 'task.completed', current, { from: 'working' }),
-  )
-  return current
+  const working = yield* walkToWorking(tx, parent, moment)
+  return yield* walk(tx, working, verdict, moment, { set: verdict === 'fail' ? failed : {} })
 }
 
 /** Ends a task that has just begun, or was opened again, if its children have all ended already; then its family in turn. */
@@ -210,10 +190,7 @@ export const wayToWorking: Partial<Record<TaskRecord['status'], TaskEventName>> 
 export function* walkToWorking(tx: Tx, task: TaskRecord, moment: Moment): Op<TaskRecord> {
   const event = wayToWorking[task.status]
   if (event === undefined) return task
-  const working = moved(task, event, moment.at, { held: false, wakes: 0 })
-  yield* tx.task.save(working)
-  yield* tx.event.append(eventOf(moment, 'task.started', working, { from: task.status, attempt: working.attempt }))
-  return working
+  return yield* walk(tx, task, event, moment, { set: { held: false, wakes: 0 } })
 }
 
 /** A child starts: the groups above it that have not started do. */
@@ -236,14 +213,8 @@ export function* reviveGroupsAbove(tx: Tx, child: TaskRecord, moment: Moment): O
   for (let id = child.parentId; id !== null; ) {
     const parent: TaskRecord | undefined = yield* tx.task.get(id)
     if (!parent?.group || parent.status !== 'failed') return
-    const revived = moved(parent, 'retry', moment.at, {
-      attempt: parent.attempt + 1,
-      error: null,
-      deadline: futureDeadline(parent, moment.at),
-    })
-    yield* tx.task.save(revived)
-    yield* tx.dependency.reopenWaits(revived.id)
-    yield* tx.event.append(eventOf(moment, 'task.retried', revived, { from: 'failed', attempt: revived.attempt }))
+    const deadline = futureDeadline(parent, moment.at)
+    yield* walk(tx, parent, 'retry', moment, { set: { attempt: parent.attempt + 1, error: null, deadline } })
     id = parent.parentId
   }
 }

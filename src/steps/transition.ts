@@ -1,0 +1,59 @@
+// The one way along an edge of the table: the row moves, what must be closed is closed, the event is added (walk.ts), and the family
+// follows (settle-family.ts).
+import { isSettled, type TaskRecord } from '../entities/task.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
+import type { TaskEventName } from '../machines/task-machine.ts'
+import type { Moment } from './moment.ts'
+import {
+  cancelBelow,
+  reviveGroupsAbove,
+  settleAll,
+  settleBlockers,
+  settleByChildren,
+  startGroupsAbove,
+} from './settle-family.ts'
+import { type Edge, walk } from './walk.ts'
+
+/**
+ * Moves a task along an edge; the task as the edge leaves it. Its family may have moved it further since.
+ * @throws ErrandError INVALID_TRANSITION where the table has no such edge.
+ */
+export function* transition(
+  tx: Tx,
+  task: TaskRecord,
+  event: TaskEventName,
+  moment: Moment,
+  edge: Edge = {},
+): Op<TaskRecord> {
+  const next = yield* walk(tx, task, event, moment, edge)
+  if (!edge.passing) yield* settle(tx, next, moment)
+  return next
+}
+
+/** The same for several tasks: the family of each follows when all have moved. */
+export function* transitionAll(
+  tx: Tx,
+  tasks: readonly TaskRecord[],
+  event: TaskEventName,
+  moment: Moment,
+  edgeOf: (task: TaskRecord) => Edge,
+): Op<void> {
+  const moved: TaskRecord[] = []
+  for (const task of tasks) moved.push(yield* walk(tx, task, event, moment, edgeOf(task)))
+  for (const task of moved) yield* settle(tx, task, moment)
+}
+
+function* settle(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
+  if (task.status === 'canceled') {
+    return yield* settleAll(tx, [{ task }, ...(yield* cancelBelow(tx, task, task.statusReason, moment))], moment)
+  }
+  if (isSettled(task.status)) return yield* settleAll(tx, [{ task }], moment)
+  if (task.status === 'submitted') {
+    yield* reviveGroupsAbove(tx, task, moment)
+    // What it comes after ended while that meant nothing to it.
+    if (task.openBlockers > 0) yield* settleBlockers(tx, task.id, moment)
+  }
+  if (task.status === 'working') yield* startGroupsAbove(tx, task, moment)
+  // Its children may all have ended before it began, or was opened again.
+  if ((task.status === 'working' || task.group) && !task.runOpen) yield* settleByChildren(tx, task.id, moment)
+}

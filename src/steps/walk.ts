@@ -1,0 +1,112 @@
+// One edge of the table, walked in a transaction: the row moves, its run ends, what it left open in the journal is closed, and the
+// event is added. `transition` (transition.ts) walks and lets the family follow; only the family itself walks alone.
+import type { EventType } from '../entities/event.ts'
+import type { RunOutcome } from '../entities/run.ts'
+import { isSettled, type TaskRecord } from '../entities/task.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
+import { awaitsChildren } from '../machines/family.ts'
+import type { TaskEventName } from '../machines/task-machine.ts'
+import { type Changes, moved } from '../machines/task-transition.ts'
+import { closeEntries, endedWith, isIdle } from './journal-closing.ts'
+import { eventOf, type Moment } from './moment.ts'
+
+/** What an edge carries beside its event. */
+export interface Edge {
+  /** New values of the row beside its state. */
+  set?: Changes
+  /** What the event says beside what every event of its kind says. */
+  data?: Record<string, unknown>
+  /** How the run ends, where the event does not say it. */
+  outcome?: RunOutcome
+  /** Of a run that settles: whether it is closed at once, because nothing of it is in flight, and whether it made any entry. */
+  settling?: { closed: boolean; journaled: boolean }
+  /** The task moves on by another edge in the same step: its family follows that one. */
+  passing?: boolean
+}
+
+const eventTypes: Readonly<Record<TaskEventName, EventType>> = {
+  start: 'task.started',
+  pause: 'task.paused',
+  ask: 'task.input_required',
+  wait: 'task.waiting',
+  complete: 'task.completed',
+  fail: 'task.failed',
+  cancel: 'task.canceled',
+  resume: 'task.started',
+  answer: 'task.started',
+  unblock: 'task.started',
+  retry: 'task.retried',
+}
+
+const outcomes: Readonly<Partial<Record<TaskEventName, RunOutcome>>> = {
+  pause: 'paused',
+  ask: 'input_required',
+  wait: 'waiting',
+  complete: 'completed',
+  fail: 'failed',
+  cancel: 'canceled',
+}
+
+/**
+ * Walks one edge; the task as it is then.
+ * @throws ErrandError INVALID_TRANSITION where the table has no such edge.
+ */
+export function* walk(tx: Tx, task: TaskRecord, event: TaskEventName, moment: Moment, edge: Edge = {}): Op<TaskRecord> {
+  const next = moved(task, event, moment.at, {
+    ...edge.set,
+    ...(edge.settling === undefined ? {} : { runOpen: !edge.settling.closed }),
+  })
+  if (task.status === 'working' && task.runOpen) {
+    yield* endRun(tx, task, edge.outcome ?? outcomes[event] ?? null, next, moment, edge.settling)
+  }
+  if (edge.settling?.journaled !== false && (isSettled(next.status) || awaitsChildren(next))) {
+    yield* closeEntries(tx, next, task.runOpen ? isIdle : () => true, () => endedWith(next), moment)
+  }
+  // Readiness rests on columns of both statements, so only the second returns it.
+  if (edge.set?.policy !== undefined) yield* tx.task.saveDefinition({ ...next, ready: false, claimable: false })
+  if (event === 'retry') yield* tx.dependency.reopenWaits(next.id)
+  yield* tx.task.save(next)
+  yield* tx.event.append(eventOf(moment, eventTypes[event], next, { ...toldOf(task, next, edge), ...edge.data }))
+  return next
+}
+
+/** Marks the task's live run as ending, or as closed; one that has ended already stays as it is. */
+function* endRun(
+  tx: Tx,
+  { id, run }: TaskRecord,
+  outcome: RunOutcome | null,
+  { error }: TaskRecord,
+  { at }: Moment,
+  settling: Edge['settling'],
+): Op<void> {
+  // The fence of a run that settles has shown that it is live.
+  if (settling === undefined && (yield* tx.run.get(id, run))?.status !== 'live') return
+  const closed = settling?.closed === true
+  yield* tx.run.save({
+    taskId: id,
+    number: run,
+    status: closed ? 'closed' : 'ending',
+    outcome,
+    error: outcome === 'failed' ? error : null,
+    endedAt: at,
+    closedAt: closed ? at : null,
+  })
+}
+
+function toldOf(before: TaskRecord, { status, statusReason, attempt, error }: TaskRecord, edge: Edge) {
+  const from = { from: before.status }
+  const left = { ...from, run: before.run }
+  switch (status) {
+    case 'working':
+    case 'submitted':
+      return { ...from, attempt }
+    case 'failed':
+      return { ...left, error, willRetry: edge.passing === true }
+    case 'canceled':
+      return { ...left, reason: statusReason }
+    case 'waiting':
+      return statusReason === null ? left : { ...left, reason: statusReason }
+    default:
+      return left
+  }
+}
