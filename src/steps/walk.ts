@@ -95,7 +95,7 @@ function* endRun(
 
 function toldOf(before: TaskRecord, { status, statusReason, attempt, error }: TaskRecord, edge: Edge) {
   const from = { from: before.status }
-  const left = { ...from, run: before.run }
+  const left = before.runOpen ? { ...from, run: before.run } : from
   switch (status) {
     case 'working':
     case 'submitted':
