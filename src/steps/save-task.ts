@@ -12,7 +12,6 @@ import { touched } from '../machines/task-transition.ts'
 import { cancel } from './cancel.ts'
 import { create, type TaskDraft, type TreeLimits } from './create.ts'
 import { defaultSystemPrompt } from './draft.ts'
-import { inTurn } from './in-turn.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { update } from './update.ts'
 import { answer, complete, fail, start } from './verbs.ts'
@@ -73,7 +72,7 @@ export function saveTask(request: SaveTaskRequest): Step<void> {
         yield* tx.event.append(eventOf(request, 'task.updated', task, { changed: ['systemPrompt'] }))
       }
       // A refusal in the middle takes back what was written before it.
-      for (const step of steps) yield* inTurn(tx, step)
+      for (const step of steps) yield* step.decide(tx)
     },
   })
 }

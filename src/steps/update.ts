@@ -15,7 +15,6 @@ import type { TaskPatch } from '../options.ts'
 import { cancel } from './cancel.ts'
 import { refuseIdlePolicy } from './draft.ts'
 import { loadRewiring, type Rewiring, writeRewiring } from './edges.ts'
-import { inTurn } from './in-turn.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
 import { settleBlockers, settleByChildren } from './settle-family.ts'
 import { answer, complete, fail, pause, refuseBlocked, resume, retry, start } from './verbs.ts'
@@ -271,6 +270,6 @@ function* write(tx: Tx, { task, rewiring, verb, changed }: Verdict, moment: Mome
   if (rewiring !== undefined) yield* writeRewiring(tx, rewiring, moment)
   // What its policies speak of may have happened before: its dependencies failed, its children ended.
   if (changed.includes('onDependencyFailure')) yield* settleBlockers(tx, task.id, moment)
-  if (verb !== null) yield* inTurn(tx, verb)
+  if (verb !== null) yield* verb.decide(tx)
   if (changed.includes('autoComplete')) yield* settleByChildren(tx, task.id, moment)
 }
