@@ -4,7 +4,6 @@ import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { ClaimFilter, Op, Reads, Tx } from '../ledger/ledger.ts'
 import { claim } from '../steps/claim.ts'
-import { inTurn } from '../steps/in-turn.ts'
 import type { Moment } from '../steps/moment.ts'
 import { requireWithin } from '../steps/within.ts'
 import { bindWorkspace } from './board-fields.ts'
@@ -62,7 +61,7 @@ export function* claimBest(tx: Tx, place: BoardPlace, next: NextClaim, moment: M
   yield* numberRest(tx, place.board, moment.at)
   const filter = yield* claimFilterOf(tx, place, next)
   const { leaseMs, source, workspace } = next
-  const task = yield* inTurn(tx, claim({ ...moment, ...filter, taskId: null, owner: next.as, leaseMs, source }))
+  const task = yield* claim({ ...moment, ...filter, taskId: null, owner: next.as, leaseMs, source }).decide(tx)
   if (task === null) return null
   if (workspace !== undefined) yield* bindWorkspace(tx, place, task, workspace, moment)
   return yield* viewTask(tx, place.board, task)
@@ -98,7 +97,7 @@ export function* claimFound(
 ): Op<TaskRecord> {
   yield* refuseBlocked(tx, place.board, task)
   const request = { ...moment, taskId: task.id, owner: as, leaseMs, source, role }
-  const claimed = (yield* saidInNumbers(tx, place.board, inTurn(tx, claim(request)))) as TaskRecord
+  const claimed = (yield* saidInNumbers(tx, place.board, claim(request).decide(tx))) as TaskRecord
   if (workspace !== undefined) yield* bindWorkspace(tx, place, claimed, workspace, moment)
   return claimed
 }

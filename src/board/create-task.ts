@@ -4,7 +4,6 @@ import { ErrandError } from '../errors.ts'
 import type { Op, Step, Tx } from '../ledger/ledger.ts'
 import { create, type TaskDraft } from '../steps/create.ts'
 import { block } from '../steps/edges.ts'
-import { inTurn } from '../steps/in-turn.ts'
 import type { Moment } from '../steps/moment.ts'
 import { update } from '../steps/update.ts'
 import { requireWithin } from '../steps/within.ts'
@@ -87,7 +86,7 @@ function creation(
       const parentId = yield* parentOf(tx, place, board.parentId, given.parent)
       const blockedBy = (yield* findAllOnBoard(tx, place, given.blockedBy ?? [])).map((task) => task.id)
       const trees = [[{ ...draft, parentId, blockedBy }]]
-      const making = inTurn(tx, create({ ...moment, trees, treeLimits: host.treeLimits }))
+      const making = create({ ...moment, trees, treeLimits: host.treeLimits }).decide(tx)
       const [made] = yield* saidInNumbers(tx, place.board, making)
       if (made === undefined) throw new Error('a creation came to no task')
       // A key may lead to a task that was made before.
@@ -96,9 +95,9 @@ function creation(
       // The next one after all that have been looked at is looked at by that.
       const seenSeq = made.seq === board.seenSeq + 1 ? made.seq : board.seenSeq
       yield* giveNumber(tx, { ...board, seenSeq }, made.id, fieldsOf(given), given.number)
-      if (given.owner !== undefined) yield* inTurn(tx, update(made.id, { owner: given.owner }, undefined, moment))
+      if (given.owner !== undefined) yield* update(made.id, { owner: given.owner }, undefined, moment).decide(tx)
       for (const dependent of yield* findAllOnBoard(tx, place, given.blocks ?? [])) {
-        yield* saidInNumbers(tx, place.board, inTurn(tx, block(dependent.id, [made.id], moment)))
+        yield* saidInNumbers(tx, place.board, block(dependent.id, [made.id], moment).decide(tx))
       }
       const { task, entry } = yield* findOnBoard(tx, place, made.id)
       return yield* viewTask(tx, place.board, task, entry)

@@ -6,7 +6,6 @@ import type { Op, Tx } from '../ledger/ledger.ts'
 import type { Quote } from '../machines/ownership.ts'
 import { heartbeat } from '../steps/claim.ts'
 import { type ChildrenPolicy, deleteTask } from '../steps/delete.ts'
-import { inTurn } from '../steps/in-turn.ts'
 import type { Moment } from '../steps/moment.ts'
 import { update } from '../steps/update.ts'
 import { keepFields } from './board-fields.ts'
@@ -80,7 +79,7 @@ function* letGo(tx: Tx, found: Found, reason: string | null, writer: Writer, mom
   const { task } = found
   if (boardStatusOf(task) !== 'pending') return yield* putDown(tx, task, reason, writer, moment)
   if (writer.as !== undefined) refuseMeantForOthers(found, writer)
-  yield* inTurn(tx, update(task.id, { owner: null }, undefined, moment))
+  yield* update(task.id, { owner: null }, undefined, moment).decide(tx)
 }
 
 function requireHeld({ task, entry }: Found): void {
@@ -106,7 +105,7 @@ export async function heartbeatOnBoard(
     name: 'heartbeat on board',
     *decide(tx): Op<BoardTask> {
       const found = yield* findOnBoard(tx, place, ref)
-      const task = yield* saidInNumbers(tx, place.board, inTurn(tx, heartbeat(found.task.id, quote, moment)))
+      const task = yield* saidInNumbers(tx, place.board, heartbeat(found.task.id, quote, moment).decide(tx))
       return yield* viewTask(tx, place.board, task, found.entry)
     },
   })
@@ -128,7 +127,7 @@ export async function deleteFromBoard(
       const { task, entry } = yield* findOnBoard(tx, place, ref)
       yield* refuseEscape(tx, place, task, children)
       const before = yield* tx.event.last()
-      yield* saidInNumbers(tx, place.board, inTurn(tx, deleteTask(task.id, children, moment)))
+      yield* saidInNumbers(tx, place.board, deleteTask(task.id, children, moment).decide(tx))
       const unblocked = yield* freedSince(tx, place, before, task.id)
       return { ref: shownRef(entry?.number, task.id), unblocked }
     },

@@ -10,7 +10,6 @@ import type { TaskPatch } from '../options.ts'
 import { cancel } from '../steps/cancel.ts'
 import { putBack, release } from '../steps/claim.ts'
 import { block, unblock } from '../steps/edges.ts'
-import { inTurn } from '../steps/in-turn.ts'
 import type { Moment } from '../steps/moment.ts'
 import { update } from '../steps/update.ts'
 import { complete, fail, resume, retry, start } from '../steps/verbs.ts'
@@ -169,7 +168,7 @@ function* describe(tx: Tx, { task }: Found, patch: BoardPatch, quote: Quote | un
     ...(role === undefined || role === task.role ? {} : { role }),
     ...(tags === undefined ? {} : { tags: [...new Set(tags)] }),
   }
-  if (Object.keys(wanted).length > 0) yield* inTurn(tx, update(task.id, wanted, quote, moment))
+  if (Object.keys(wanted).length > 0) yield* update(task.id, wanted, quote, moment).decide(tx)
 }
 
 function merged(metadata: Record<string, unknown>, changes: Record<string, unknown>): Record<string, unknown> {
@@ -186,14 +185,14 @@ function* rewire(tx: Tx, place: BoardPlace, task: TaskRecord, patch: BoardPatch,
     return (yield* findAllOnBoard(tx, place, refs ?? [])).map(({ id }) => id)
   }
   const gone = (yield* idsOf(patch.removeBlockedBy)).filter((id) => blockers.delete(id))
-  if (gone.length > 0) yield* inTurn(tx, unblock(task.id, gone, moment))
+  if (gone.length > 0) yield* unblock(task.id, gone, moment).decide(tx)
   for (const id of (yield* idsOf(patch.removeBlocks)).filter((each) => dependents.delete(each))) {
-    yield* inTurn(tx, unblock(id, [task.id], moment))
+    yield* unblock(id, [task.id], moment).decide(tx)
   }
   const added = (yield* idsOf(patch.addBlockedBy)).filter((id) => !blockers.has(id))
-  if (added.length > 0) yield* inTurn(tx, block(task.id, added, moment))
+  if (added.length > 0) yield* block(task.id, added, moment).decide(tx)
   for (const id of (yield* idsOf(patch.addBlocks)).filter((each) => !dependents.has(each))) {
-    yield* inTurn(tx, block(id, [task.id], moment))
+    yield* block(id, [task.id], moment).decide(tx)
   }
 }
 
@@ -202,7 +201,7 @@ function* assign(tx: Tx, { id }: TaskRecord, { owner }: BoardPatch, moment: Mome
   if (owner === undefined) return
   const task = (yield* tx.task.get(id)) as TaskRecord
   const wanted = owner === '' ? null : owner
-  if (wanted !== task.owner) yield* inTurn(tx, update(id, { owner: wanted }, undefined, moment))
+  if (wanted !== task.owner) yield* update(id, { owner: wanted }, undefined, moment).decide(tx)
 }
 
 /** Walks legal edges to where the board's word is true. Where it is true already, nothing happens. */
@@ -226,22 +225,22 @@ function* walkTo(
   if (is === 'completed' || is === 'deleted') throw cannotReopen(found, wanted)
   switch (wanted) {
     case 'pending':
-      if (is === 'failed') return yield* inTurn(tx, retry(task.id, moment))
+      if (is === 'failed') return yield* retry(task.id, moment).decide(tx)
       return yield* putDown(tx, yield* goOn(tx, task, moment), patch.reason ?? null, writer, moment)
     case 'in_progress':
-      if (is === 'failed') yield* inTurn(tx, retry(task.id, moment))
+      if (is === 'failed') yield* retry(task.id, moment).decide(tx)
       return yield* begin(tx, place, ref, patch, writer, moment)
     case 'completed':
     case 'failed': {
-      if (is === 'failed') yield* inTurn(tx, retry(task.id, moment))
+      if (is === 'failed') yield* retry(task.id, moment).decide(tx)
       const { task: begun, quote } = yield* requireBegun(tx, place, ref, patch, writer, moment)
-      if (wanted === 'completed') return yield* inTurn(tx, complete(begun.id, patch.result ?? null, quote, moment))
+      if (wanted === 'completed') return yield* complete(begun.id, patch.result ?? null, quote, moment).decide(tx)
       const reason = patch.reason ?? 'failed'
-      return yield* inTurn(tx, fail(begun.id, { reason, code: 'TASK_FAILED' }, quote, moment))
+      return yield* fail(begun.id, { reason, code: 'TASK_FAILED' }, quote, moment).decide(tx)
     }
     case 'deleted':
-      if (is === 'failed') yield* inTurn(tx, retry(task.id, moment))
-      return yield* inTurn(tx, cancel(task.id, patch.reason ?? null, moment))
+      if (is === 'failed') yield* retry(task.id, moment).decide(tx)
+      return yield* cancel(task.id, patch.reason ?? null, moment).decide(tx)
   }
 }
 
@@ -270,17 +269,17 @@ function* begin(
   }
   refuseMeantForOthers(found)
   if (found.task.status === 'waiting') {
-    yield* inTurn(tx, update(found.task.id, { status: 'working' }, undefined, moment))
+    yield* update(found.task.id, { status: 'working' }, undefined, moment).decide(tx)
     return
   }
-  yield* inTurn(tx, start(found.task.id, moment))
+  yield* start(found.task.id, moment).decide(tx)
 }
 
 /** A task that rests is worked on by hand again; one that waits for an answer, or has an executor, goes on in its own way. */
 function* goOn(tx: Tx, task: TaskRecord, moment: Moment): Op<TaskRecord> {
   if (!isByHand(task)) return task
-  if (task.status === 'paused') yield* inTurn(tx, resume(task.id, moment))
-  else if (task.status === 'waiting') yield* inTurn(tx, update(task.id, { status: 'working' }, quoteOf(task), moment))
+  if (task.status === 'paused') yield* resume(task.id, moment).decide(tx)
+  else if (task.status === 'waiting') yield* update(task.id, { status: 'working' }, quoteOf(task), moment).decide(tx)
   return (yield* tx.task.get(task.id)) as TaskRecord
 }
 
@@ -292,8 +291,8 @@ function quoteOf({ owner, fence }: TaskRecord): Quote | undefined {
 /** Its owner lets go of it; what nobody owns goes back to where anybody may claim it. */
 export function* putDown(tx: Tx, task: TaskRecord, reason: string | null, writer: Writer, moment: Moment): Op<void> {
   if (boardStatusOf(task) === 'pending') return
-  if (task.owner === null) return yield* inTurn(tx, putBack(task.id, moment))
-  yield* inTurn(tx, release(task.id, reason, quoteFor(task, writer), moment))
+  if (task.owner === null) return yield* putBack(task.id, moment).decide(tx)
+  yield* release(task.id, reason, quoteFor(task, writer), moment).decide(tx)
 }
 
 /** The task at work, so that it may end: one that is pending is begun first, one that rests goes on. */

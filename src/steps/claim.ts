@@ -3,7 +3,6 @@
 
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import { inThree } from '../ledger/in-three.ts'
 import type { ClaimFilter, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand, obstacleOf } from '../machines/readiness.ts'
@@ -24,108 +23,68 @@ export interface ClaimRequest extends Moment, ClaimFilter {
 /** Leases and timers that are closed on the way, at most: the rest falls to the next claim, or to a working engine's timer. */
 const mostOverdue = 200
 
-interface Loaded {
-  lapsed: TaskRecord[]
-  /** Their `notBefore` has passed, and no engine that works has told them so. */
-  due: TaskRecord[]
-  candidate: TaskRecord | undefined
-  blockers: string[]
-  /** Of the lapsed and the due those that the claim may come to. */
-  inReach: ReadonlySet<string>
-}
-
-interface Verdict {
-  lapsed: Lapse[]
-  begun: TaskRecord[]
-  /** As it is before; undefined when there is none to claim. */
-  from: TaskRecord | undefined
-  task: TaskRecord | undefined
-}
-
 /**
  * Resolves to the task as this claim made it, or null when none may be claimed. Not to what is read later: by then it may be
  * somebody else's, and whoever passed that on would write in that one's name.
  */
 export function claim(request: ClaimRequest): Step<TaskRecord | null> {
-  return inThree<Loaded, Verdict, TaskRecord | null>({
+  return {
     name: 'claim',
-    *load(tx): Op<Loaded> {
-      const { at, taskId } = request
-      const lapsed = yield* tx.task.lapsed(at, mostOverdue)
-      const due = (yield* tx.task.due(at, mostOverdue)).filter((task) => isByHand(task) && task.leaseUntil === null)
-      if (taskId === null) {
-        const inReach = yield* inReachOf(tx, [...lapsed, ...due], request.below)
-        return { lapsed, due, candidate: yield* tx.task.claimable(request), blockers: [], inReach }
-      }
-      const candidate = yield* loadTask(tx, taskId)
-      // The one that is asked for is judged in any case, however many are overdue before it.
-      if (isOverdue(candidate.leaseUntil, at) && !has(lapsed, candidate)) lapsed.push(candidate)
-      if (isOverdue(candidate.notBefore, at) && isByHand(candidate) && !has([...due, ...lapsed], candidate))
-        due.push(candidate)
-      const blockers = candidate.openBlockers === 0 ? [] : yield* tx.dependency.openBlockers(taskId)
-      return { lapsed, due, candidate, blockers, inReach: new Set() }
-    },
-    judge: (loaded) => judgeClaim(loaded, request),
-    *write(tx, { lapsed, begun, from, task }): Op<TaskRecord | null> {
-      for (const each of lapsed) yield* writeLapse(tx, each, request)
-      for (const each of begun) {
-        yield* tx.task.save(each)
-        if (each.completedAt === null) yield* tx.event.append(eventOf(request, 'timer.fired', each))
-      }
-      if (from === undefined || task === undefined) return null
+    *decide(tx): Op<TaskRecord | null> {
+      const { at, taskId, owner, source } = request
+      const named = taskId === null ? undefined : yield* loadTask(tx, taskId)
+      if (named !== undefined) yield* requireClaimable(tx, byNow(named, at), request)
+      yield* closeOverdue(tx, named, request)
+
+      const from = yield* named === undefined ? tx.task.claimable(request) : loadTask(tx, named.id)
+      if (from === undefined) return null
+      const task = moved(from, wayToWorking[from.status] as 'start' | 'unblock', at, {
+        owner,
+        fence: from.fence + 1,
+        leaseMs: request.leaseMs ?? null,
+        held: false,
+        wakes: 0,
+      })
       yield* tx.task.save(task)
-      yield* tx.event.append(eventOf(request, 'task.claimed', task, claimData(task, request)))
-      yield* tx.event.append(
-        eventOf(request, 'task.started', task, {
-          from: from.status,
-          attempt: task.attempt,
-          owner: task.owner,
-        }),
-      )
+      const { fence, leaseUntil, attempt } = task
+      const claimed = { owner, role: request.role ?? null, source, fence, leaseUntil }
+      yield* tx.event.append(eventOf(request, 'task.claimed', task, claimed))
+      yield* tx.event.append(eventOf(request, 'task.started', task, { from: from.status, attempt, owner }))
       yield* startGroupsAbove(tx, task, request)
-      // Read back, for its version: what has lapsed on the way was written before.
+      // Read back, for its version.
       return yield* loadTask(tx, task.id)
     },
-  })
-}
-
-function* inReachOf(tx: Reads, tasks: readonly TaskRecord[], below: string | undefined): Op<Set<string>> {
-  const found = new Set<string>()
-  for (const { id } of tasks) {
-    if (below === undefined || (yield* tx.task.ancestors(id)).some((above) => above.id === below)) found.add(id)
   }
-  return found
 }
 
-function isOverdue(time: number | null, at: number): boolean {
+/**
+ * Ends claims whose lease is over, and frees tasks whose `notBefore` has passed without an engine that works telling them so.
+ * The one that is asked for is among them in any case, however many are overdue before it.
+ */
+function* closeOverdue(tx: Tx, named: TaskRecord | undefined, moment: Moment): Op<void> {
+  const overdue = yield* tx.task.lapsed(moment.at, mostOverdue)
+  overdue.push(...(yield* tx.task.due(moment.at, mostOverdue)).filter((task) => task.leaseUntil === null))
+  if (named !== undefined && !overdue.some((task) => task.id === named.id)) overdue.push(named)
+  for (const task of overdue) {
+    if (isOver(task.leaseUntil, moment.at)) {
+      yield* writeLapse(tx, task, moment)
+      continue
+    }
+    const free = byNow(task, moment.at)
+    if (free === task) continue
+    yield* tx.task.save(free)
+    if (free.completedAt === null) yield* tx.event.append(eventOf(moment, 'timer.fired', free))
+  }
+}
+
+/** The task without a lease that is over, or a time to wait for that has come. */
+function byNow(task: TaskRecord, at: number): TaskRecord {
+  if (isOver(task.leaseUntil, at)) return letGo(task, 'interrupted', at)
+  return isOver(task.notBefore, at) && isByHand(task) ? touched(task, at, { notBefore: null }) : task
+}
+
+function isOver(time: number | null, at: number): boolean {
   return time !== null && time <= at
-}
-
-function has(tasks: readonly TaskRecord[], task: TaskRecord): boolean {
-  return tasks.some((each) => each.id === task.id)
-}
-
-function judgeClaim({ lapsed, due, candidate, blockers, inReach }: Loaded, request: ClaimRequest): Verdict {
-  const lapses = lapsed.map((task) => lapse(task, request.at))
-  const begun = due.map((task) => touched(task, request.at, { notBefore: null }))
-  const freed = [...lapses.map(({ after }) => after), ...begun]
-  let from: TaskRecord | undefined
-  if (request.taskId === null) {
-    const mine = freed.filter((task) => task.claimable && inReach.has(task.id) && meets(task, request))
-    from = [...(candidate ? [candidate] : []), ...mine].sort((a, b) => b.priority - a.priority || a.seq - b.seq)[0]
-  } else {
-    from = freed.find((task) => task.id === request.taskId) ?? candidate
-    requireClaimable(from as TaskRecord, blockers, request)
-  }
-  if (from === undefined) return { lapsed: lapses, begun, from, task: undefined }
-  const task = moved(from, wayToWorking[from.status] as 'start' | 'unblock', request.at, {
-    owner: request.owner,
-    fence: from.fence + 1,
-    leaseMs: request.leaseMs ?? null,
-    held: false,
-    wakes: 0,
-  })
-  return { lapsed: lapses, begun, from, task }
 }
 
 function meets(task: TaskRecord, claim: ClaimFilter): boolean {
@@ -142,42 +101,28 @@ function isMeantForAnother(task: TaskRecord, claim: ClaimFilter): boolean {
   return task.owner !== null && task.owner !== claim.owner
 }
 
-function claimData(task: TaskRecord, request: ClaimRequest): Record<string, unknown> {
-  return {
-    owner: request.owner,
-    role: request.role ?? null,
-    source: request.source,
-    fence: task.fence,
-    leaseUntil: task.leaseUntil,
-  }
-}
-
 /** @throws ErrandError BLOCKED, NOT_CLAIMABLE, with what stands in the way and what would help. */
-function requireClaimable(task: TaskRecord, blockers: readonly string[], request: ClaimRequest): void {
-  if (!isByHand(task)) {
-    throw new ErrandError(
-      'NOT_CLAIMABLE',
-      `Cannot claim ${task.id}: ${task.group ? 'it is a group; claim one of its tasks' : `its executor ${task.executor} runs it`}.`,
-      { taskId: task.id, reason: task.group ? 'group' : 'executor', status: task.status, owner: null },
-    )
-  }
+function* requireClaimable(tx: Reads, task: TaskRecord, request: ClaimRequest): Op<void> {
+  const what = `claim ${task.id}`
+  if (task.group) throw notClaimable(task, what, 'it is a group; claim one of its tasks', 'group')
+  if (task.executor !== null) throw notClaimable(task, what, `its executor ${task.executor} runs it`, 'executor')
   const obstacle = obstacleOf(task)
   if (obstacle === 'blocked') {
+    const blockedBy = yield* tx.dependency.openBlockers(task.id)
     throw new ErrandError(
       'BLOCKED',
-      `Cannot claim ${task.id}: it comes after ${blockers.join(', ')}, which must be completed first.`,
-      { taskId: task.id, status: task.status, blockedBy: [...blockers] },
+      `Cannot ${what}: it comes after ${blockedBy.join(', ')}, which must be completed first.`,
+      { taskId: task.id, status: task.status, blockedBy },
     )
   }
-  const missed = obstacle === null && !meets(task, request) ? unmet(task, request) : undefined
-  if (obstacle === null && missed === undefined) return
-  const what = missed ?? reasonOf(task)
-  throw new ErrandError('NOT_CLAIMABLE', `Cannot claim ${task.id}: ${what}.`, {
-    taskId: task.id,
-    reason: missed === undefined ? obstacle : isMeantForAnother(task, request) ? 'owner' : 'role',
-    status: task.status,
-    owner: task.owner,
-  })
+  if (obstacle !== null) throw notClaimable(task, what, reasonOf(task), obstacle)
+  if (meets(task, request)) return
+  throw notClaimable(task, what, unmet(task, request), isMeantForAnother(task, request) ? 'owner' : 'role')
+}
+
+export function notClaimable(task: TaskRecord, what: string, why: string, reason: string): ErrandError {
+  const { id: taskId, status, owner } = task
+  return new ErrandError('NOT_CLAIMABLE', `Cannot ${what}: ${why}.`, { taskId, reason, status, owner })
 }
 
 function reasonOf(task: TaskRecord): string {
@@ -209,49 +154,44 @@ function unmet(task: TaskRecord, claim: ClaimFilter): string {
 
 /** A sign of life of the owner; the task as it is under this claim. */
 export function heartbeat(id: string, quote: Quote | undefined, moment: Moment): Step<TaskRecord> {
-  return inThree<TaskRecord, TaskRecord, TaskRecord>({
+  return {
     name: 'heartbeat',
-    load: (tx) => loadTask(tx, id),
-    judge(task) {
+    *decide(tx): Op<TaskRecord> {
+      const task = yield* loadTask(tx, id)
       requireClaim(task, quote, 'keep alive')
-      return renewed(task, moment.at)
-    },
-    *write(tx, task): Op<TaskRecord> {
-      yield* tx.task.save(task)
+      yield* tx.task.save(renewed(task, moment.at))
       return yield* loadTask(tx, id)
     },
-  })
+  }
 }
 
 /** The owner lets go: WORKING → WAITING, and anybody may claim it; a task that rests (paused, say) stays as it is, unowned. */
 export function release(id: string, reason: string | null, quote: Quote | undefined, moment: Moment): Step<void> {
-  return inThree<TaskRecord, Lapse, void>({
+  return {
     name: 'release',
-    load: (tx) => loadTask(tx, id),
-    judge(task) {
+    *decide(tx): Op<void> {
+      const task = yield* loadTask(tx, id)
       requireClaim(task, quote, 'release')
-      return letGo(task, 'released', moment.at)
+      yield* writeLetGo(tx, task, 'released', { reason }, moment)
     },
-    write: (tx, lapse) => writeLetGo(tx, lapse, { reason }, moment),
-  })
+  }
 }
 
 /** Somebody put it to work by hand, without a claim, and it goes back to where anybody may claim it: WORKING → WAITING, `released`. */
 export function putBack(id: string, moment: Moment): Step<void> {
-  return inThree<TaskRecord, Lapse, void>({
+  return {
     name: 'put back',
-    load: (tx) => loadTask(tx, id),
-    judge(task) {
+    *decide(tx): Op<void> {
+      const task = yield* loadTask(tx, id)
       requireTransition(task, 'wait')
-      if (isByHand(task) && task.owner === null) return letGo(task, 'released', moment.at)
-      throw new ErrandError(
-        'NOT_CLAIMABLE',
-        `Cannot put ${id} back: ${task.owner === null ? 'it is not worked on by hand' : `${task.owner} owns it, and \`release\` is its owner's`}.`,
-        { taskId: id, reason: task.owner === null ? 'executor' : 'owner', status: task.status, owner: task.owner },
-      )
+      const what = `put ${id} back`
+      if (task.owner !== null) {
+        throw notClaimable(task, what, `${task.owner} owns it, and \`release\` is its owner's`, 'owner')
+      }
+      if (!isByHand(task)) throw notClaimable(task, what, 'it is not worked on by hand', 'executor')
+      yield* writeLetGo(tx, task, 'released', { reason: null }, moment)
     },
-    write: (tx, lapse) => writeLetGo(tx, lapse, { reason: null }, moment),
-  })
+  }
 }
 
 /** A claim that holds, quoted by its owner. One who has lost it hears that first, whatever has become of the task since. */
@@ -259,44 +199,29 @@ function requireClaim(task: TaskRecord, quote: Quote | undefined, what: string):
   if (task.fence > 0 || task.owner !== null) requireOwner(task, quote)
   if (task.completedAt !== null) requireTransition(task, 'wait')
   if (task.owner !== null) return
-  throw new ErrandError('NOT_CLAIMABLE', `Cannot ${what} ${task.id}: nobody has claimed it. \`claim\` it first.`, {
-    taskId: task.id,
-    reason: 'unclaimed',
-    status: task.status,
-    owner: null,
-  })
-}
-
-/** A claim that ends without an outcome: the task as it was and as it is. */
-export interface Lapse {
-  before: TaskRecord
-  after: TaskRecord
+  throw notClaimable(task, `${what} ${task.id}`, 'nobody has claimed it. `claim` it first', 'unclaimed')
 }
 
 /** The owner gave no sign of life for the length of its lease. */
-export function lapse(task: TaskRecord, at: number): Lapse {
-  return letGo(task, 'interrupted', at)
+export function* writeLapse(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
+  yield* writeLetGo(tx, task, 'interrupted', { reason: 'the lease is over', lapsed: true }, moment)
 }
 
-function letGo(task: TaskRecord, why: 'released' | 'interrupted', at: number): Lapse {
-  const nobody = { owner: null, leaseMs: null }
-  const after =
-    task.status === 'working'
-      ? moved(task, 'wait', at, { ...nobody, statusReason: why, wakes: 0 })
-      : // Whoever lets it go on finds nobody at work on it (verbs.ts).
-        touched(task, at, { ...nobody, statusReason: why })
-  return { before: task, after }
+type WhyLetGo = 'released' | 'interrupted'
+
+/** A claim ends without an outcome. */
+function* writeLetGo(tx: Tx, task: TaskRecord, why: WhyLetGo, data: object, moment: Moment): Op<void> {
+  const { owner, fence } = task
+  const free = letGo(task, why, moment.at)
+  yield* tx.task.save(free)
+  yield* tx.event.append(eventOf(moment, 'task.released', free, { owner, fence, ...data }))
+  if (task.status !== 'working') return
+  yield* tx.event.append(eventOf(moment, 'task.waiting', free, { from: 'working', run: free.run, reason: why }))
 }
 
-export function* writeLapse(tx: Tx, lapse: Lapse, moment: Moment): Op<void> {
-  yield* writeLetGo(tx, lapse, { reason: 'the lease is over', lapsed: true }, moment)
-}
-
-function* writeLetGo(tx: Tx, { before, after }: Lapse, data: Record<string, unknown>, moment: Moment): Op<void> {
-  yield* tx.task.save(after)
-  yield* tx.event.append(eventOf(moment, 'task.released', after, { owner: before.owner, fence: before.fence, ...data }))
-  if (before.status !== 'working') return
-  yield* tx.event.append(
-    eventOf(moment, 'task.waiting', after, { from: 'working', run: after.run, reason: after.statusReason }),
-  )
+function letGo(task: TaskRecord, why: WhyLetGo, at: number): TaskRecord {
+  const nobody = { owner: null, leaseMs: null, statusReason: why }
+  if (task.status === 'working') return moved(task, 'wait', at, { ...nobody, wakes: 0 })
+  // Whoever lets it go on finds nobody at work on it (verbs.ts).
+  return touched(task, at, nobody)
 }

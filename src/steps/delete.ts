@@ -2,45 +2,35 @@
 
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import { inThree } from '../ledger/in-three.ts'
 import type { Op, Step, Tx } from '../ledger/ledger.ts'
 import { nextStatus } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
 import { eventOf, type Moment } from './moment.ts'
-import { cancelBelow, cancelFamily, type Ended, settleAll, settleByChildren } from './settle-family.ts'
+import { cancelBelow, cancelFamily, settleAll, settleByChildren } from './settle-family.ts'
 
 export type ChildrenPolicy = 'promote' | 'cascade' | 'refuse'
 
-interface Loaded {
-  task: TaskRecord | undefined
-  children: TaskRecord[]
-}
-
 /** Resolves to false for a task that is not there. */
 export function deleteTask(id: string, policy: ChildrenPolicy, moment: Moment): Step<boolean> {
-  return inThree<Loaded, Loaded, boolean>({
+  return {
     name: 'delete',
-    *load(tx): Op<Loaded> {
-      return { task: yield* tx.task.get(id), children: policy === 'cascade' ? [] : yield* tx.task.children(id) }
-    },
-    judge(loaded) {
-      if (policy === 'refuse' && loaded.task?.deletedAt === null && loaded.children.length > 0) {
+    *decide(tx): Op<boolean> {
+      const task = yield* tx.task.get(id)
+      if (!task || task.deletedAt !== null) return false
+      const children = policy === 'cascade' ? [] : yield* tx.task.children(id)
+      if (policy === 'refuse' && children.length > 0) {
         throw new ErrandError(
           'HAS_CHILDREN',
-          `Cannot delete ${id}: it has ${loaded.children.length} children. Delete with children: 'promote' (they become roots) or 'cascade'.`,
-          { taskId: id, children: loaded.children.map((child) => child.id) },
+          `Cannot delete ${id}: it has ${children.length} children. Delete with children: 'promote' (they become roots) or 'cascade'.`,
+          { taskId: id, children: children.map((child) => child.id) },
         )
       }
-      return loaded
-    },
-    *write(tx, { task, children }): Op<boolean> {
-      if (!task || task.deletedAt !== null) return false
       for (const child of children) yield* promote(tx, child, moment)
       yield* hide(tx, task, moment)
       if (task.parentId !== null) yield* settleByChildren(tx, task.parentId, moment)
       return true
     },
-  })
+  }
 }
 
 function* promote(tx: Tx, child: TaskRecord, moment: Moment): Op<void> {
@@ -56,9 +46,7 @@ function* hide(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
   const hidden = touched(task, moment.at, { deletedAt: moment.at })
   yield* tx.task.saveDefinition(hidden)
   const live = nextStatus(task.status, 'cancel') !== undefined
-  const ended: Ended[] = live
-    ? yield* cancelFamily(tx, hidden, 'deleted', moment)
-    : yield* cancelBelow(tx, hidden, 'deleted', moment)
+  const ended = yield* (live ? cancelFamily : cancelBelow)(tx, hidden, 'deleted', moment)
   const gone = (yield* tx.task.get(task.id)) as TaskRecord
   yield* tx.event.append(eventOf(moment, 'task.deleted', gone, { settled: isSettled(task.status), run: gone.run }))
   const below = yield* tx.cascade.hide({ root: task.id, ...moment })

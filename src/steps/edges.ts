@@ -3,7 +3,6 @@
 
 import { isTerminal, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import { inThree } from '../ledger/in-three.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { awaitsChildren, isBroken } from '../machines/family.ts'
 import { touched } from '../machines/task-transition.ts'
@@ -45,14 +44,11 @@ function mayBeTold(task: TaskRecord): boolean {
   return task.status !== 'working' && !isTerminal(task.status)
 }
 
-/** Rewires each task of the list; resolves to the first as it is then. */
-export function* writeRewiring(tx: Tx, { tasks, added, removed }: Rewiring, moment: Moment): Op<TaskRecord> {
+export function* writeRewiring(tx: Tx, { tasks, added, removed }: Rewiring, moment: Moment): Op<void> {
   for (const task of tasks) yield* rewire(tx, task, added, removed, moment)
-  const [first] = tasks as [TaskRecord]
   // One that has failed by now means what it would have meant then.
   const ids = new Set(tasks.map((task) => task.id))
   for (const blocker of added) if (isBroken(blocker.status)) yield* settleEdges(tx, ids, blocker.id, moment)
-  return (yield* tx.task.get(first.id)) as TaskRecord
 }
 
 function* rewire(tx: Tx, task: TaskRecord, added: TaskRecord[], removed: string[], moment: Moment): Op<void> {
@@ -101,19 +97,15 @@ function rewiring(
   change: { add: readonly string[]; remove: readonly string[] },
   moment: Moment,
 ): Step<void> {
-  return inThree<Rewiring, Rewiring, void>({
+  return {
     name,
-    *load(tx) {
-      return yield* loadRewiring(tx, yield* loadTask(tx, id), change)
-    },
-    judge(loaded) {
-      requireTellable(loaded.tasks[0] as TaskRecord, name)
-      return loaded
-    },
-    *write(tx, loaded): Op<void> {
+    *decide(tx): Op<void> {
+      const task = yield* loadTask(tx, id)
+      const loaded = yield* loadRewiring(tx, task, change)
+      requireTellable(task, name)
       yield* writeRewiring(tx, loaded, moment)
     },
-  })
+  }
 }
 
 /** A working group has no run of its own: what it holds and has not begun may still be told to wait. */

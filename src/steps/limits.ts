@@ -1,7 +1,6 @@
 // The limits that all engines on one ledger share: a row of the ledger, counted in the transaction that starts a run.
 
 import { noSharedLimits, type SharedLimits } from '../entities/limits.ts'
-import { inThree } from '../ledger/in-three.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
 import type { SharedLimitsPatch } from '../options.ts'
 
@@ -16,22 +15,17 @@ export function* loadSharedLimits(tx: Reads): Op<SharedLimits | undefined> {
 
 /** Changes what is named and leaves the rest; null takes a limit away. Resolves to the limits as they are then. */
 export function setSharedLimits(patch: SharedLimitsPatch): Step<SharedLimits> {
-  return inThree<SharedLimits, SharedLimits, SharedLimits>({
+  return {
     name: 'set limits',
-    *load(tx): Op<SharedLimits> {
-      return (yield* loadSharedLimits(tx)) ?? noSharedLimits
-    },
-    judge(before) {
-      const limits = { ...before.limits }
-      for (const [executor, limit] of Object.entries(patch.limits ?? {})) {
-        if (limit === null) delete limits[executor]
-        else limits[executor] = limit
+    *decide(tx): Op<SharedLimits> {
+      const { maxConcurrent, limits } = (yield* loadSharedLimits(tx)) ?? noSharedLimits
+      const named = Object.entries({ ...limits, ...patch.limits }).filter(([, limit]) => limit !== null)
+      const changed = {
+        maxConcurrent: patch.maxConcurrent === undefined ? maxConcurrent : patch.maxConcurrent,
+        limits: Object.fromEntries(named) as SharedLimits['limits'],
       }
-      return { maxConcurrent: patch.maxConcurrent === undefined ? before.maxConcurrent : patch.maxConcurrent, limits }
+      yield* tx.setting.put(setting, changed)
+      return changed
     },
-    *write(tx, limits): Op<SharedLimits> {
-      yield* tx.setting.put(setting, limits)
-      return limits
-    },
-  })
+  }
 }

@@ -2,7 +2,6 @@
 // read.
 
 import { ErrandError } from '../errors.ts'
-import { inThree } from '../ledger/in-three.ts'
 import type { Op, Purged, PurgePosition, Reads, Step } from '../ledger/ledger.ts'
 
 const setting = 'purgedThrough'
@@ -12,17 +11,15 @@ const batch = 200
 
 /** Removes a batch; `next` says where to go on. */
 export function purge(before: number, after?: PurgePosition): Step<Purged> {
-  return inThree<number, number, Purged>({
+  return {
     name: 'purge',
-    load: (tx) => purgedThrough(tx),
-    judge: (through) => through,
-    *write(tx, through): Op<Purged> {
+    *decide(tx): Op<Purged> {
       if (after === undefined) yield* tx.mail.forget(before)
       const purged = yield* tx.cascade.purge(before, batch, after)
-      if (purged.through > through) yield* tx.setting.put(setting, purged.through)
+      if (purged.through > (yield* purgedThrough(tx))) yield* tx.setting.put(setting, purged.through)
       return purged
     },
-  })
+  }
 }
 
 export function* purgedThrough(tx: Reads): Op<number> {

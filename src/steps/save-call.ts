@@ -2,50 +2,32 @@
 // belongs to run 0 and attempt 0, so no run ever takes it for one of its own; and what a run has recorded is the run's alone.
 
 import type { CallRecord, CallStatus } from '../entities/call.ts'
-import type { EventType } from '../entities/event.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
-import { ErrandError, type StoredError } from '../errors.ts'
+import { ErrandError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
-import { inThree } from '../ledger/in-three.ts'
-import type { NewCall, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
-import { type CallEventName, nextCallStatus, openCallStatuses } from '../machines/call-machine.ts'
+import type { NewCall, NewEvent, Op, Reads, Step } from '../ledger/ledger.ts'
+import { callTransitions, openCallStatuses } from '../machines/call-machine.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
 
 /** The run that saved calls belong to: none. */
 const noRun = 0
 
 export interface SaveCallRequest extends Moment {
-  call: {
-    id: string
-    taskId: string
-    name: string
-    params: unknown
-    status: CallStatus
-    /** Notes of an open call; null when nothing. */
-    details: unknown
-    /** Null until completed. */
-    result: unknown
-    /** Null unless failed. */
-    error: StoredError | null
-    startMessageId: string | null
-    endMessageId: string | null
-    /** Epoch milliseconds; only a new call takes it. */
-    createdAt: number
-  }
-}
-
-interface Loaded {
-  task: TaskRecord
-  existing: CallRecord | undefined
-  /** A message that it names and that is not one of its task. */
-  strayMessage: string | undefined
-}
-
-interface Verdict {
-  task: TaskRecord
-  existing: CallRecord | undefined
-  /** The states that it passes, the last one its own. Empty when it stays as it is. */
-  path: CallStatus[]
+  call: Pick<
+    CallRecord,
+    | 'id'
+    | 'taskId'
+    | 'name'
+    | 'params'
+    | 'status'
+    | 'details'
+    | 'result'
+    | 'error'
+    | 'startMessageId'
+    | 'endMessageId'
+    // Only a new call takes it.
+    | 'createdAt'
+  >
 }
 
 /**
@@ -57,33 +39,42 @@ interface Verdict {
  */
 export function saveCall(request: SaveCallRequest): Step<void> {
   const { call } = request
-  return inThree<Loaded, Verdict, void>({
+  return {
     name: 'save call',
-    *load(tx) {
-      return {
-        task: yield* loadTask(tx, call.taskId),
-        existing: yield* tx.call.get(call.id),
-        strayMessage: yield* findStray(tx, call),
-      }
-    },
-    judge({ task, existing, strayMessage }) {
-      if (strayMessage !== undefined) throw noSuchMessage(strayMessage, call.taskId)
+    *decide(tx): Op<void> {
+      const task = yield* loadTask(tx, call.taskId)
+      const existing = yield* tx.call.get(call.id)
+      yield* requireMessages(tx, call)
       if (existing !== undefined) requireSameCall(existing, call)
       else if (isSettled(task.status) && openCallStatuses.includes(call.status)) throw tooLate(call, task)
-      return { task, existing, path: pathTo(existing?.status, call) }
+      const from = existing?.status ?? 'pending'
+      const path = pathTo(from, call.status)
+      if (path === undefined) throw wayBack(call, from)
+
+      if (existing === undefined) yield* tx.call.insert(rowOf(request))
+      else if (openCallStatuses.includes(from)) {
+        yield* tx.call.save({
+          ...call,
+          startMessageId: call.startMessageId ?? existing.startMessageId,
+          endMessageId: call.endMessageId ?? existing.endMessageId,
+          dueAt: null,
+          updatedAt: request.at,
+        })
+      }
+      for (const status of path) yield* tx.event.append(told(request, task, status))
     },
-    write: (tx, verdict) => write(tx, verdict, request),
-  })
+  }
 }
 
-function* findStray(
-  tx: Reads,
-  { taskId, startMessageId, endMessageId }: SaveCallRequest['call'],
-): Op<string | undefined> {
-  for (const id of [startMessageId, endMessageId]) {
-    if (id !== null && (yield* tx.message.get(id))?.taskId !== taskId) return id
+function* requireMessages(tx: Reads, { taskId, startMessageId, endMessageId }: SaveCallRequest['call']): Op<void> {
+  for (const messageId of [startMessageId, endMessageId]) {
+    if (messageId === null || (yield* tx.message.get(messageId))?.taskId === taskId) continue
+    throw new ErrandError(
+      'NOT_FOUND',
+      `${taskId} has no message ${messageId}. Save the message first, then the call.`,
+      { messageId, taskId },
+    )
   }
-  return undefined
 }
 
 function requireSameCall(existing: CallRecord, call: SaveCallRequest['call']): void {
@@ -99,69 +90,23 @@ function requireSameCall(existing: CallRecord, call: SaveCallRequest['call']): v
     throw another(existing, 'its parameters are others')
 }
 
-/** @throws ErrandError INVALID_TRANSITION for a way back. */
-function pathTo(from: CallStatus | undefined, { id, status }: SaveCallRequest['call']): CallStatus[] {
-  if (from === undefined) return pathFrom('pending', status) ?? [status]
-  if (from === status) return []
-  const path = pathFrom(from, status)
-  if (path !== undefined) return path
-  throw new ErrandError(
-    'INVALID_TRANSITION',
-    `Cannot save call ${id} as ${status}: it is ${from}, and a call never goes back.`,
-    { callId: id, from, to: status },
-  )
-}
-
-const waysOn: readonly CallEventName[] = ['begin', 'complete', 'fail']
-
-/** The shortest way along the table; empty for a state that is reached already. */
-function pathFrom(from: CallStatus, to: CallStatus): CallStatus[] | undefined {
+/** The states on the way along the table, the last one included; empty for one that is reached already. */
+function pathTo(from: CallStatus, to: CallStatus): CallStatus[] | undefined {
   if (from === to) return []
-  const nexts = waysOn.flatMap((event) => nextCallStatus(from, event) ?? [])
+  const nexts = Object.values(callTransitions[from])
   if (nexts.includes(to)) return [to]
   for (const next of nexts) {
-    const rest = pathFrom(next, to)
+    const rest = pathTo(next, to)
     if (rest !== undefined) return [next, ...rest]
   }
   return undefined
 }
 
-const eventTypes: Partial<Record<CallStatus, EventType>> = {
-  in_progress: 'call.started',
-  completed: 'call.completed',
-  failed: 'call.failed',
-}
-
-function* write(tx: Tx, { task, existing, path }: Verdict, request: SaveCallRequest): Op<void> {
-  const { call } = request
-  if (existing === undefined) yield* tx.call.insert(rowOf(request))
-  else if (openCallStatuses.includes(existing.status)) {
-    const { status, details, result, error, startMessageId, endMessageId } = call
-    yield* tx.call.save({
-      id: call.id,
-      status,
-      details,
-      result,
-      error,
-      startMessageId: startMessageId ?? existing.startMessageId,
-      endMessageId: endMessageId ?? existing.endMessageId,
-      dueAt: null,
-      updatedAt: request.at,
-    })
-  }
-  for (const status of path) {
-    const type = eventTypes[status]
-    if (type !== undefined) yield* tx.event.append(eventOf(request, type, task, told(call, status)))
-  }
-}
-
-function told(
-  { id, name, params, result, error }: SaveCallRequest['call'],
-  status: CallStatus,
-): Record<string, unknown> {
-  const base = { callId: id, tool: name }
-  if (status === 'completed') return { ...base, result }
-  return status === 'failed' ? { ...base, error } : { ...base, args: params, run: noRun }
+function told({ call, ...moment }: SaveCallRequest, task: TaskRecord, status: CallStatus): NewEvent {
+  const { id: callId, name: tool, params: args, result, error } = call
+  if (status === 'completed') return eventOf(moment, 'call.completed', task, { callId, tool, result })
+  if (status === 'failed') return eventOf(moment, 'call.failed', task, { callId, tool, error })
+  return eventOf(moment, 'call.started', task, { callId, tool, args, run: noRun })
 }
 
 function rowOf({ call, at }: SaveCallRequest): NewCall {
@@ -187,11 +132,12 @@ function another(existing: CallRecord, why: string): ErrandError {
   )
 }
 
-function noSuchMessage(messageId: string, taskId: string): ErrandError {
-  return new ErrandError('NOT_FOUND', `${taskId} has no message ${messageId}. Save the message first, then the call.`, {
-    messageId,
-    taskId,
-  })
+function wayBack({ id, status }: SaveCallRequest['call'], from: CallStatus): ErrandError {
+  return new ErrandError(
+    'INVALID_TRANSITION',
+    `Cannot save call ${id} as ${status}: it is ${from}, and a call never goes back.`,
+    { callId: id, from, to: status },
+  )
 }
 
 function tooLate({ id, status }: SaveCallRequest['call'], task: TaskRecord): ErrandError {

@@ -1,7 +1,7 @@
 // A message saved from outside, as it is: under an id of the saver's own, once. One of the user is sent like any other, so an
 // agent reads it; what the assistant is said to have said is for people, because no run has said it.
 
-import type { MessageRecord, MessageRole } from '../entities/message.ts'
+import type { MessageRecord } from '../entities/message.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { NewMessage, Op, Step } from '../ledger/ledger.ts'
@@ -10,14 +10,7 @@ import { send } from './send.ts'
 import { writeMessage } from './write-message.ts'
 
 export interface SaveMessageRequest extends Moment {
-  message: {
-    id: string
-    taskId: string
-    role: MessageRole
-    content: string
-    /** Epoch milliseconds, kept as given. */
-    timestamp: number
-  }
+  message: Pick<MessageRecord, 'id' | 'taskId' | 'role' | 'content' | 'timestamp'>
 }
 
 /** @throws ErrandError NOT_FOUND for the task; KEY_CONFLICT { messageId } for an id that is taken: messages never change. */

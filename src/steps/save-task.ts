@@ -4,15 +4,13 @@
 import type { TaskRecord } from '../entities/task.ts'
 import { isSettled } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import { inThree } from '../ledger/in-three.ts'
-import type { Op, Step } from '../ledger/ledger.ts'
+import type { Op, Step, Tx } from '../ledger/ledger.ts'
 import { isByHand } from '../machines/readiness.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
 import { cancel } from './cancel.ts'
 import { create, type TaskDraft, type TreeLimits } from './create.ts'
 import { defaultSystemPrompt } from './draft.ts'
-import { inTurn } from './in-turn.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { update } from './update.ts'
 import { answer, complete, fail, start } from './verbs.ts'
@@ -32,18 +30,6 @@ export interface SaveTaskRequest extends Moment {
 /** `open`: it has not settled, wherever it stands. */
 export type SavedOutcome = { status: 'open' | 'completed' | 'canceled' } | { status: 'failed'; reason: string | null }
 
-interface Loaded {
-  task: TaskRecord | undefined
-  /** What its conversation opens with; undefined for one without such a line. */
-  opening: string | undefined
-}
-
-/** The steps that lead there, in order; and the instructions that a known task is given. */
-interface Verdict {
-  steps: Step[]
-  instructed: TaskRecord | undefined
-}
-
 /**
  * A new task has no executor: whoever saves it works on it, so it is WORKING by hand until it is saved as settled. A save that
  * changes nothing does nothing.
@@ -53,69 +39,55 @@ interface Verdict {
  *   that an agent has been given otherwise.
  */
 export function saveTask(request: SaveTaskRequest): Step<void> {
-  return inThree<Loaded, Verdict, void>({
+  return {
     name: 'save task',
-    *load(tx) {
-      const [first] = yield* tx.message.page(request.id, 0, 1)
-      return {
-        task: yield* tx.task.get(request.id),
-        opening: first?.role === 'system' ? first.content : undefined,
-      }
-    },
-    judge({ task, opening }) {
-      if (task === undefined) return { steps: stepsOfNew(request), instructed: undefined }
+    // A refusal in the middle takes back what was written before it.
+    *decide(tx): Op<void> {
+      const task = yield* tx.task.get(request.id)
+      if (task === undefined) return yield* makeTask(tx, request)
       requireSameTask(task, request)
-      return { steps: stepsOfKnown(task, request), instructed: instructed(task, opening, request) }
+      const { outcome } = request
+      const settled = isSettled(task.status)
+      if (settled && !standsSo(task, outcome)) throw settledOtherwise(task, outcome)
+      yield* instruct(tx, task, request)
+      if (settled) return
+      if (outcome.status === 'completed' || outcome.status === 'failed') yield* walkToWorking(tx, task, request)
+      yield* end(tx, request)
     },
-    *write(tx, { steps, instructed: task }): Op<void> {
-      if (task !== undefined) {
-        yield* tx.task.saveDefinition(task)
-        yield* tx.event.append(eventOf(request, 'task.updated', task, { changed: ['systemPrompt'] }))
-      }
-      // A refusal in the middle takes back what was written before it.
-      for (const step of steps) yield* inTurn(tx, step)
-    },
-  })
+  }
 }
 
-function stepsOfNew(request: SaveTaskRequest): Step[] {
-  const { id, outcome, treeLimits } = request
+function* makeTask(tx: Tx, request: SaveTaskRequest): Op<void> {
+  const { id, instanceId, treeLimits } = request
   // It was created when its record says, but not later than now.
-  const born = { ...request, at: Math.min(request.createdAt, request.at) }
-  const made = create({ at: born.at, instanceId: request.instanceId, trees: [[draftOf(request)]], treeLimits })
-  if (outcome.status === 'canceled') return [made, cancel(id, null, request)]
-  return [made, start(id, request), ...stepsFromWorking(request)]
-}
-
-function stepsFromWorking(request: SaveTaskRequest): Step[] {
-  const { id, outcome } = request
-  switch (outcome.status) {
-    case 'open':
-      return []
-    case 'completed':
-      return [complete(id, null, undefined, request)]
-    case 'failed':
-      return [fail(id, { reason: outcome.reason ?? 'failed', code: 'TASK_FAILED' }, undefined, request)]
-    case 'canceled':
-      return [cancel(id, null, request)]
-  }
-}
-
-function stepsOfKnown(task: TaskRecord, request: SaveTaskRequest): Step[] {
-  const { outcome } = request
-  if (isSettled(task.status)) {
-    if (!standsSo(task, outcome)) throw settledOtherwise(task, outcome)
-    return []
-  }
-  const ends = outcome.status === 'completed' || outcome.status === 'failed'
-  return [...(ends ? stepsToWorking(task, request) : []), ...stepsFromWorking(request)]
+  const at = Math.min(request.createdAt, request.at)
+  yield* create({ at, instanceId, trees: [[draftOf(request)]], treeLimits }).decide(tx)
+  if (request.outcome.status !== 'canceled') yield* start(id, request).decide(tx)
+  yield* end(tx, request)
 }
 
 /** Only what is worked on by hand is brought there: an executor's task ends where it stands, or the table refuses it. */
-function stepsToWorking(task: TaskRecord, request: SaveTaskRequest): Step[] {
-  if (task.status === 'working' || !isByHand(task)) return []
-  if (task.status !== 'input_required') return [update(task.id, { status: 'working' }, undefined, request)]
-  return [answer({ ...request, taskId: task.id, questionId: undefined, value: { given: null } })]
+function* walkToWorking(tx: Tx, task: TaskRecord, request: SaveTaskRequest): Op<void> {
+  const { id: taskId, status } = task
+  if (status === 'working' || !isByHand(task)) return
+  yield* status === 'input_required'
+    ? answer({ ...request, taskId, questionId: undefined, value: { given: null } }).decide(tx)
+    : update(taskId, { status: 'working' }, undefined, request).decide(tx)
+}
+
+/** To where it is said to stand. */
+function* end(tx: Tx, request: SaveTaskRequest): Op<void> {
+  const { id, outcome } = request
+  switch (outcome.status) {
+    case 'open':
+      return
+    case 'completed':
+      return yield* complete(id, null, undefined, request).decide(tx)
+    case 'failed':
+      return yield* fail(id, { reason: outcome.reason ?? 'failed', code: 'TASK_FAILED' }, undefined, request).decide(tx)
+    case 'canceled':
+      return yield* cancel(id, null, request).decide(tx)
+  }
 }
 
 function standsSo(task: TaskRecord, outcome: SavedOutcome): boolean {
@@ -146,21 +118,23 @@ function requireSameTask(task: TaskRecord, { parentId }: SaveTaskRequest): void 
   })
 }
 
-/** The task with other instructions; undefined when they stay. */
-function instructed(
-  task: TaskRecord,
-  opening: string | undefined,
-  { systemPrompt, at }: SaveTaskRequest,
-): TaskRecord | undefined {
-  if (systemPrompt === undefined || systemPrompt === (task.policy.systemPrompt ?? opening ?? defaultSystemPrompt))
-    return undefined
-  if (task.executor === null && opening === undefined)
-    return touched(task, at, { policy: { ...task.policy, systemPrompt } })
-  throw new ErrandError(
-    'INVALID_INPUT',
-    `Cannot give ${task.id} another systemPrompt: its agent was given one when its conversation began. Create a new task.`,
-    { taskId: task.id },
-  )
+/** Gives the task other instructions, if they are others. */
+function* instruct(tx: Tx, task: TaskRecord, request: SaveTaskRequest): Op<void> {
+  const { systemPrompt } = request
+  if (systemPrompt === undefined) return
+  const [first] = yield* tx.message.page(task.id, 0, 1)
+  const opening = first?.role === 'system' ? first.content : undefined
+  if (systemPrompt === (task.policy.systemPrompt ?? opening ?? defaultSystemPrompt)) return
+  if (task.executor !== null || opening !== undefined) {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `Cannot give ${task.id} another systemPrompt: its agent was given one when its conversation began. Create a new task.`,
+      { taskId: task.id },
+    )
+  }
+  const instructed = touched(task, request.at, { policy: { ...task.policy, systemPrompt } })
+  yield* tx.task.saveDefinition(instructed)
+  yield* tx.event.append(eventOf(request, 'task.updated', instructed, { changed: ['systemPrompt'] }))
 }
 
 function draftOf({ id, parentId, systemPrompt }: SaveTaskRequest): TaskDraft {

@@ -10,7 +10,7 @@ import { inThree } from '../ledger/in-three.ts'
 import type { Op, OwnRuns, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { retryDelay } from '../machines/family.ts'
 import { moved, touched } from '../machines/task-transition.ts'
-import { lapse, writeLapse } from './claim.ts'
+import { writeLapse } from './claim.ts'
 import { endRun } from './end-run.ts'
 import { closeEntries, endedWith, isIdle } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
@@ -54,7 +54,7 @@ export function fireTimers(request: TimerRequest): Step<number> {
     *write(tx, due): Op<number> {
       // First what touches a row of its own: what follows may cancel or fail whole families, and those rows with them.
       for (const task of due.tasks) yield* fireStart(tx, task, request)
-      for (const task of due.lapsed) yield* writeLapse(tx, lapse(task, request.at), request)
+      for (const task of due.lapsed) yield* writeLapse(tx, task, request)
       for (const call of due.calls) yield* fireEntry(tx, call, request)
       for (const run of due.runs) yield* timeOutRun(tx, run, request)
       for (const task of due.late) yield* missDeadline(tx, task.id, request)

@@ -4,8 +4,7 @@ import type { EventType } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { isTerminal } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import { inThree } from '../ledger/in-three.ts'
-import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import type { Op, Reads, Step } from '../ledger/ledger.ts'
 import { awaitsChildren } from '../machines/family.ts'
 import { isOwner, type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand, isLetGo } from '../machines/readiness.ts'
@@ -13,12 +12,12 @@ import { eventBetween, refuseTransition, type TaskEventName } from '../machines/
 import { moved, renewed, touched } from '../machines/task-transition.ts'
 import type { TaskPatch } from '../options.ts'
 import { cancel } from './cancel.ts'
+import { notClaimable } from './claim.ts'
 import { refuseIdlePolicy } from './draft.ts'
 import { loadRewiring, type Rewiring, writeRewiring } from './edges.ts'
-import { inTurn } from './in-turn.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
 import { settleBlockers, settleByChildren } from './settle-family.ts'
-import { answer, complete, fail, pause, refuseBlocked, resume, retry, start } from './verbs.ts'
+import { answer, complete, fail, loadFree, pause, resume, retry, saveWhole, start } from './verbs.ts'
 import { cycleError } from './wait.ts'
 
 /** What a task must not be told anew while it works, or once it is over. */
@@ -45,19 +44,6 @@ const policyFields = [
   'concurrency',
 ] as const
 
-interface Loaded {
-  task: TaskRecord
-  /** Asked for when the task gets an executor: it may limit how many of its children run. */
-  parent: TaskRecord | undefined
-  /** Undefined when the edges stay. */
-  rewiring: Rewiring | undefined
-}
-
-interface Verdict extends Loaded {
-  verb: Step | null
-  changed: string[]
-}
-
 /** Refuses an input that the executor does not take. */
 type InputCheck = (executor: string | null, input: unknown, name: string) => void
 
@@ -72,66 +58,63 @@ export function update(
   moment: Moment,
   checkInput?: InputCheck,
 ): Step<void> {
-  return inThree<Loaded, Verdict, void>({
+  return {
     name: 'update',
-    *load(tx): Op<Loaded> {
+    *decide(tx): Op<void> {
+      const { status, blockedBy, ...told } = patch
+      const changed = Object.keys(told)
       const task = yield* loadTask(tx, id)
-      if (patch.owner !== undefined) requireAssignable(task)
-      if (patch.autoComplete && !task.policy.autoComplete) yield* requireEndingChildren(tx, id)
-      const parent =
-        patch.executor === undefined || task.parentId === null ? undefined : yield* tx.task.get(task.parentId)
-      if (patch.blockedBy === undefined) return { task, parent, rewiring: undefined }
+      const executor = told.executor ?? task.executor
+      if (told.owner !== undefined) requireAssignable(task)
+      if (told.autoComplete && !task.policy.autoComplete) yield* requireEndingChildren(tx, id)
+      const rewiring = blockedBy && (yield* rewiringTo(tx, task, patch, blockedBy))
+      if (told.input !== undefined) checkInput?.(executor, told.input, told.name ?? task.name)
       refuseLateChange(task, patch)
-      const before = yield* tx.dependency.blockers(id)
-      const after = patch.blockedBy
-      const rewiring = yield* loadRewiring(tx, task, {
-        add: after.filter((blocker) => !before.includes(blocker)),
-        remove: before.filter((blocker) => !after.includes(blocker)),
-      })
-      return { task, parent, rewiring }
+      refuseIdlePolicy(patch, task.name, executor, task.group)
+      const next = yield* toldAnew(tx, task, told, moment.at)
+      const verb = status && verbTo(task, status, quote, moment)
+
+      // What its owner writes is a sign of life; what anybody else may write is none.
+      const saved = isOwner(task, quote) ? renewed(next, moment.at) : next
+      yield* saveWhole(tx, saved)
+      if (changed.includes('concurrency')) {
+        yield* tx.task.setLanes(id, saved.policy.concurrency === undefined ? '' : id)
+      }
+      if (changed.length > 0) yield* tx.event.append(eventOf(moment, 'task.updated', saved, { changed }))
+      if (rewiring !== undefined) yield* writeRewiring(tx, rewiring, moment)
+      // What its policies speak of may have happened before: its dependencies failed, its children ended.
+      if (changed.includes('onDependencyFailure')) yield* settleBlockers(tx, id, moment)
+      if (verb !== undefined) yield* verb.decide(tx)
+      if (changed.includes('autoComplete')) yield* settleByChildren(tx, id, moment)
     },
-    judge(loaded) {
-      const { executor, name } = loaded.task
-      if (patch.input !== undefined) checkInput?.(patch.executor ?? executor, patch.input, patch.name ?? name)
-      return judge(loaded, patch, quote, moment)
-    },
-    write: (tx, verdict) => write(tx, verdict, moment),
+  }
+}
+
+function* rewiringTo(tx: Reads, task: TaskRecord, patch: TaskPatch, after: readonly string[]): Op<Rewiring> {
+  refuseLateChange(task, patch)
+  const before = yield* tx.dependency.blockers(task.id)
+  return yield* loadRewiring(tx, task, {
+    add: after.filter((blocker) => !before.includes(blocker)),
+    remove: before.filter((blocker) => !after.includes(blocker)),
   })
 }
 
-function judge(
-  { task, parent, rewiring }: Loaded,
-  patch: TaskPatch,
-  quote: Quote | undefined,
-  moment: Moment,
-): Verdict {
-  refuseLateChange(task, patch)
-  refuseIdlePolicy(patch, task.name, patch.executor ?? task.executor, task.group)
-  const { status, blockedBy: _blockedBy, ...rest } = patch
-  const policy = { ...task.policy }
-  for (const field of policyFields) assignOrDelete(policy, field, patch[field])
-  const plain = Object.entries(rest).filter(
-    ([field, value]) => value !== undefined && !(policyFields as readonly string[]).includes(field),
-  )
-  const notBefore =
-    patch.notBefore === undefined
-      ? task.notBefore
-      : patch.notBefore !== null && patch.notBefore > moment.at
-        ? patch.notBefore
-        : null
-  const changed = Object.keys(patch).filter((field) => field !== 'status' && field !== 'blockedBy')
-  const lane = patch.executor === undefined ? {} : { lane: laneBelow(task, parent) }
-  // An executor is nobody's deputy: a claim that rested (its task was paused, say) has ended.
-  const claim = patch.executor === undefined ? {} : { owner: null, leaseMs: null }
-  const next = touched(task, moment.at, { ...Object.fromEntries(plain), ...lane, ...claim, policy, notBefore })
-  return {
-    // What its owner writes is a sign of life; what anybody else may write is none.
-    task: isOwner(task, quote) ? renewed(next, moment.at) : next,
-    parent,
-    rewiring,
-    verb: status === undefined ? null : verbTo(task, status, quote, moment),
-    changed,
+/** The task with what the patch says of its row. @throws ErrandError INVALID_INPUT for a group that is given an executor */
+function* toldAnew(tx: Reads, task: TaskRecord, told: TaskPatch, at: number): Op<TaskRecord> {
+  const policy: Record<string, unknown> = { ...task.policy }
+  const changes: Record<string, unknown> = { policy }
+  for (const [field, value] of Object.entries(told)) {
+    if (value === undefined) continue
+    if (!(policyFields as readonly string[]).includes(field)) changes[field] = value
+    else if (value === null) delete policy[field]
+    else policy[field] = value
   }
+  if (told.notBefore !== undefined && (told.notBefore ?? 0) <= at) changes.notBefore = null
+  if (told.executor !== undefined) {
+    // An executor is nobody's deputy: a claim that rested (its task was paused, say) has ended.
+    Object.assign(changes, { lane: yield* laneBelow(tx, task), owner: null, leaseMs: null })
+  }
+  return touched(task, at, changes)
 }
 
 /** @throws ErrandError CYCLE for a parent that is to be completed by a child that comes after it. */
@@ -144,17 +127,16 @@ function* requireEndingChildren(tx: Reads, id: string): Op<void> {
   if (path) throw cycleError(`${id} cannot be completed by its children`, [id, ...path])
 }
 
-/** @throws ErrandError INVALID_INPUT for a group: what it holds is run, not it. */
-function laneBelow(task: TaskRecord, parent: TaskRecord | undefined): string {
+/** The parent may limit how many of its children run. @throws ErrandError INVALID_INPUT for a group: what it holds is run, not it. */
+function* laneBelow(tx: Reads, task: TaskRecord): Op<string> {
   if (task.group) {
     throw new ErrandError(
       'INVALID_INPUT',
       `${task.id} is a group and cannot have an executor. Give one to its tasks.`,
-      {
-        taskId: task.id,
-      },
+      { taskId: task.id },
     )
   }
+  const parent = task.parentId === null ? undefined : yield* tx.task.get(task.parentId)
   return parent?.policy.concurrency === undefined ? '' : parent.id
 }
 
@@ -181,17 +163,7 @@ function requireAssignable(task: TaskRecord): void {
       ? 'it is a group; name the owners of its tasks'
       : `its executor ${task.executor} runs it`
   if (why === undefined) return
-  throw new ErrandError('NOT_CLAIMABLE', `Cannot name an owner for ${task.id}: ${why}.`, {
-    taskId: task.id,
-    reason: isByHand(task) ? 'owner' : 'executor',
-    status: task.status,
-    owner: task.owner,
-  })
-}
-
-function assignOrDelete(policy: Record<string, unknown>, field: string, value: unknown): void {
-  if (value === null) delete policy[field]
-  else if (value !== undefined) policy[field] = value
+  throw notClaimable(task, `name an owner for ${task.id}`, why, isByHand(task) ? 'owner' : 'executor')
 }
 
 /** The verb whose edge leads to a status. @throws ErrandError INVALID_TRANSITION where there is none. */
@@ -215,11 +187,11 @@ function verbTo(task: TaskRecord, status: TaskRecord['status'], quote: Quote | u
     case 'answer':
       return answer({ ...moment, taskId: id, questionId: undefined })
     case 'ask':
-      return walkByHand(task, 'ask', 'task.input_required', quote, moment)
+      return walkByHand(id, 'ask', 'task.input_required', quote, moment)
     case 'wait':
-      return walkByHand(task, 'wait', 'task.waiting', quote, moment)
+      return walkByHand(id, 'wait', 'task.waiting', quote, moment)
     case 'unblock':
-      return walkByHand(task, 'unblock', 'task.started', quote, moment)
+      return walkByHand(id, 'unblock', 'task.started', quote, moment)
     case undefined:
       return refuseTransition(task, 'update', status)
   }
@@ -227,50 +199,27 @@ function verbTo(task: TaskRecord, status: TaskRecord['status'], quote: Quote | u
 
 /** A task that is worked on by hand may be put into the waiting states by hand; one with an executor gets there by its run. */
 function walkByHand(
-  task: TaskRecord,
+  id: string,
   event: TaskEventName,
   type: EventType,
   quote: Quote | undefined,
   moment: Moment,
 ): Step<void> {
-  return inThree<TaskRecord, TaskRecord, void>({
+  return {
     name: event,
-    *load(tx) {
-      const current = yield* loadTask(tx, task.id)
-      yield* refuseBlocked(tx, current, event)
-      return current
-    },
-    judge(current) {
-      if (isByHand(current)) {
-        requireOwner(current, quote)
-        return moved(current, event, moment.at)
+    *decide(tx): Op<void> {
+      const task = yield* loadFree(tx, id, event)
+      if (!isByHand(task)) {
+        throw new ErrandError(
+          'HAS_EXECUTOR',
+          `Cannot ${event} ${id} by hand: ${task.executor === null ? 'it is a group' : `its executor ${task.executor} decides that`}.`,
+          { taskId: id, executor: task.executor },
+        )
       }
-      throw new ErrandError(
-        'HAS_EXECUTOR',
-        `Cannot ${event} ${task.id} by hand: ${current.executor === null ? 'it is a group' : `its executor ${current.executor} decides that`}.`,
-        { taskId: task.id, executor: current.executor },
-      )
-    },
-    *write(tx, next): Op<void> {
+      requireOwner(task, quote)
+      const next = moved(task, event, moment.at)
       yield* tx.task.save(next)
       yield* tx.event.append(eventOf(moment, type, next, { from: task.status }))
     },
-  })
-}
-
-function* write(tx: Tx, { task, rewiring, verb, changed }: Verdict, moment: Moment): Op<void> {
-  // Readiness rests on columns of both statements, so only the second returns it.
-  yield* tx.task.saveDefinition({ ...task, ready: false, claimable: false })
-  yield* tx.task.save(task)
-  if (changed.length > 0) {
-    if (changed.includes('concurrency')) {
-      yield* tx.task.setLanes(task.id, task.policy.concurrency === undefined ? '' : task.id)
-    }
-    yield* tx.event.append(eventOf(moment, 'task.updated', task, { changed }))
   }
-  if (rewiring !== undefined) yield* writeRewiring(tx, rewiring, moment)
-  // What its policies speak of may have happened before: its dependencies failed, its children ended.
-  if (changed.includes('onDependencyFailure')) yield* settleBlockers(tx, task.id, moment)
-  if (verb !== null) yield* inTurn(tx, verb)
-  if (changed.includes('autoComplete')) yield* settleByChildren(tx, task.id, moment)
 }

@@ -4,7 +4,6 @@ import type { CallRecord } from '../entities/call.ts'
 import type { QuestionParams } from '../entities/question.ts'
 import type { TaskPolicy, TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import { inThree } from '../ledger/in-three.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand } from '../machines/readiness.ts'
@@ -25,47 +24,40 @@ import {
 
 /** SUBMITTED: with an executor it may compete for a slot; without one it is WORKING by hand; a group lets its children go. */
 export function start(id: string, moment: Moment): Step<void> {
-  return inThree<TaskRecord, TaskRecord, void>({
+  return {
     name: 'start',
-    load: (tx) => loadFree(tx, id, 'start'),
-    judge(task) {
+    *decide(tx): Op<void> {
+      const task = yield* loadFree(tx, id, 'start')
       requireTransition(task, 'start')
-      return task
-    },
-    *write(tx, task): Op<void> {
-      if (task.group) {
+      if (task.group || task.executor !== null) {
         yield* release(tx, task, moment)
-        for (const child of yield* tx.task.subtree(id)) {
-          if (child.status === 'submitted' && child.held) yield* release(tx, child, moment)
+        for (const child of task.group ? yield* tx.task.subtree(id) : []) {
+          if (child.status === 'submitted') yield* release(tx, child, moment)
         }
         return
       }
-      if (task.executor !== null) return yield* release(tx, task, moment)
       const working = moved(task, 'start', moment.at, { held: false, notBefore: null })
       yield* tx.task.save(working)
       yield* tx.event.append(eventOf(moment, 'task.started', working, { from: task.status, attempt: task.attempt }))
       yield* startGroupsAbove(tx, working, moment)
       yield* settleByChildren(tx, id, moment)
     },
-  })
+  }
 }
 
-/** @throws ErrandError BLOCKED { blockedBy } for a task that is worked on by hand and would go on by this event. */
-export function* refuseBlocked(tx: Reads, task: TaskRecord, event: TaskEventName): Op<void> {
-  if (task.openBlockers === 0 || !isByHand(task) || nextStatus(task.status, event) === undefined) return
-  const blockedBy = yield* tx.dependency.openBlockers(task.id)
+/**
+ * Loads a task that an event is to move on.
+ * @throws ErrandError NOT_FOUND; BLOCKED { blockedBy } for one that is worked on by hand and would go on by this event
+ */
+export function* loadFree(tx: Reads, id: string, event: TaskEventName): Op<TaskRecord> {
+  const task = yield* loadTask(tx, id)
+  if (task.openBlockers === 0 || !isByHand(task) || nextStatus(task.status, event) === undefined) return task
+  const blockedBy = yield* tx.dependency.openBlockers(id)
   throw new ErrandError(
     'BLOCKED',
-    `Cannot ${event} ${task.id}: it comes after ${blockedBy.join(', ')}, which must be completed first.`,
-    { taskId: task.id, blockedBy },
+    `Cannot ${event} ${id}: it comes after ${blockedBy.join(', ')}, which must be completed first.`,
+    { taskId: id, blockedBy },
   )
-}
-
-/** Loads a task that an event moves on by hand, if nothing is in its way. */
-function* loadFree(tx: Reads, id: string, event: TaskEventName): Op<TaskRecord> {
-  const task = yield* loadTask(tx, id)
-  yield* refuseBlocked(tx, task, event)
-  return task
 }
 
 function* release(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
@@ -77,65 +69,61 @@ function* release(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
 
 /** SUBMITTED tasks of these executors that only `autoStart: false` holds back may now start; their ids. */
 export function startHeld(executors: readonly string[], moment: Moment): Step<string[]> {
-  return inThree<TaskRecord[], TaskRecord[], string[]>({
+  return {
     name: 'schedule',
-    *load(tx) {
-      const found: TaskRecord[] = []
-      for (const executor of executors)
-        found.push(...(yield* tx.task.list({ statuses: ['submitted'], executor }, 1_000_000)))
-      return found
+    *decide(tx): Op<string[]> {
+      const ids: string[] = []
+      for (const executor of executors) {
+        for (const task of yield* tx.task.list({ statuses: ['submitted'], executor }, 1_000_000)) {
+          if (!task.ready && !(task.held && task.openBlockers === 0 && task.notBefore === null)) continue
+          yield* release(tx, task, moment)
+          ids.push(task.id)
+        }
+      }
+      return ids
     },
-    judge: (tasks) =>
-      tasks.filter((task) => task.ready || (task.held && task.openBlockers === 0 && task.notBefore === null)),
-    *write(tx, tasks): Op<string[]> {
-      for (const task of tasks) yield* release(tx, task, moment)
-      return tasks.map((task) => task.id)
-    },
-  })
+  }
 }
 
 /** WORKING: its run ends. PAUSED and resumed, but not running yet: the resume is withdrawn. */
 export function pause(id: string, moment: Moment): Step<void> {
-  return inThree<TaskRecord, { from: TaskRecord['status']; task: TaskRecord }, void>({
+  return {
     name: 'pause',
-    load: (tx) => loadTask(tx, id),
-    judge(task) {
+    *decide(tx): Op<void> {
+      const task = yield* loadTask(tx, id)
+      const { status: from } = task
       // Resumed and still queued: no edge is walked, the resume is withdrawn.
-      if (task.status === 'paused' && !task.held)
-        return { from: task.status, task: touched(task, moment.at, { held: true }) }
-      return { from: task.status, task: moved(task, 'pause', moment.at, { held: true }) }
+      if (from === 'paused' && !task.held) {
+        const held = touched(task, moment.at, { held: true })
+        yield* tx.task.save(held)
+        return void (yield* tx.event.append(eventOf(moment, 'task.paused', held, { from, withdrawn: 'resume' })))
+      }
+      const paused = moved(task, 'pause', moment.at, { held: true })
+      yield* endRun(tx, paused, 'paused', moment)
+      yield* tx.task.save(paused)
+      yield* tx.event.append(eventOf(moment, 'task.paused', paused, { from, run: task.run }))
     },
-    *write(tx, { from, task }): Op<void> {
-      if (from === 'working') yield* endRun(tx, task, 'paused', moment)
-      yield* tx.task.save(task)
-      yield* tx.event.append(
-        from === 'working'
-          ? eventOf(moment, 'task.paused', task, { from, run: task.run })
-          : eventOf(moment, 'task.paused', task, { from, withdrawn: 'resume' }),
-      )
-    },
-  })
+  }
 }
 
 /** PAUSED: ready as soon as its last run is closed; without an executor WORKING at once. */
 export function resume(id: string, moment: Moment): Step<void> {
-  return inThree<TaskRecord, TaskRecord, void>({
+  return {
     name: 'resume',
-    load: (tx) => loadFree(tx, id, 'resume'),
-    judge(task) {
+    *decide(tx): Op<void> {
+      const task = yield* loadFree(tx, id, 'resume')
       requireTransition(task, 'resume')
       if (task.executor !== null) {
         if (!task.held) throw resumedAlready(task)
-        return touched(task, moment.at, { held: false })
+        const queued = touched(task, moment.at, { held: false })
+        yield* tx.task.save(queued)
+        return void (yield* tx.event.append(eventOf(moment, 'task.resumed', queued)))
       }
-      return moved(task, 'resume', moment.at, { held: false, statusReason: leftBehind(task) })
+      const working = moved(task, 'resume', moment.at, { held: false, statusReason: leftBehind(task) })
+      yield* tx.task.save(working)
+      yield* goOnByHand(tx, working, 'paused', moment)
     },
-    *write(tx, task): Op<void> {
-      yield* tx.task.save(task)
-      if (task.status === 'working') yield* goOnByHand(tx, task, 'paused', moment)
-      else yield* tx.event.append(eventOf(moment, 'task.resumed', task))
-    },
-  })
+  }
 }
 
 /** Its owner let go of it, or was lost, while it rested. */
@@ -155,104 +143,92 @@ function* goOnByHand(tx: Tx, task: TaskRecord, from: TaskRecord['status'], momen
   yield* tx.event.append(eventOf(moment, 'task.waiting', free, { from: 'working', run: free.run, reason }))
 }
 
-/** By the owner, where there is one. */
 export function complete(id: string, result: unknown, quote: Quote | undefined, moment: Moment): Step<void> {
-  return inThree<TaskRecord, TaskRecord, void>({
-    name: 'complete',
-    load: (tx) => loadTask(tx, id),
-    judge(task) {
-      requireOwner(task, quote)
-      return moved(task, 'complete', moment.at, { result, error: null })
-    },
-    *write(tx, task): Op<void> {
-      yield* endRun(tx, task, 'completed', moment)
-      yield* closeEntries(tx, task, isIdle, () => endedWith(task), moment)
-      yield* tx.task.save(task)
-      yield* tx.event.append(
-        eventOf(moment, 'task.completed', task, { from: 'working', run: task.run, by: task.owner ?? 'verb' }),
-      )
-      yield* settleFamily(tx, [task], moment)
-    },
-  })
+  return end(id, 'complete', { result, error: null }, quote, moment)
 }
 
-/** An explicit failure is final: no retry policy is asked. By the owner, where there is one. */
+/** An explicit failure is final: no retry policy is asked. */
 export function fail(
   id: string,
   { reason, code }: { reason: string; code: string },
   quote: Quote | undefined,
   moment: Moment,
 ): Step<void> {
-  return inThree<TaskRecord, TaskRecord, void>({
-    name: 'fail',
-    load: (tx) => loadTask(tx, id),
-    judge(task) {
-      requireOwner(task, quote)
-      return moved(task, 'fail', moment.at, { statusReason: reason, error: { code, message: reason } })
-    },
-    *write(tx, task): Op<void> {
-      yield* endRun(tx, task, 'failed', moment, task.error)
+  return end(id, 'fail', { statusReason: reason, error: { code, message: reason } }, quote, moment)
+}
+
+/** By the owner, where there is one. */
+function end(
+  id: string,
+  event: 'complete' | 'fail',
+  outcome: Partial<Pick<TaskRecord, 'result' | 'statusReason' | 'error'>>,
+  quote: Quote | undefined,
+  moment: Moment,
+): Step<void> {
+  return {
+    name: event,
+    *decide(tx): Op<void> {
+      const working = yield* loadTask(tx, id)
+      requireOwner(working, quote)
+      const task = moved(working, event, moment.at, outcome)
+      const status = task.status as 'completed' | 'failed'
+      yield* endRun(tx, task, status, moment, task.error)
       yield* closeEntries(tx, task, isIdle, () => endedWith(task), moment)
       yield* tx.task.save(task)
-      yield* tx.event.append(
-        eventOf(moment, 'task.failed', task, { from: 'working', run: task.run, error: task.error, willRetry: false }),
-      )
+      const data = status === 'completed' ? { by: task.owner ?? 'verb' } : { error: task.error, willRetry: false }
+      yield* tx.event.append(eventOf(moment, `task.${status}`, task, { from: 'working', run: task.run, ...data }))
       yield* settleFamily(tx, [task], moment)
     },
-  })
+  }
 }
 
 /** FAILED → SUBMITTED. A group tries its failed children again. `divergence` holds until the next retry by hand. */
 export function retry(id: string, moment: Moment, divergence?: TaskPolicy['divergence']): Step<void> {
-  return inThree<TaskRecord, TaskRecord, void>({
+  return {
     name: 'retry',
-    load: (tx) => loadTask(tx, id),
-    judge: (task) => retried(task, moment, divergence),
-    *write(tx, task): Op<void> {
-      yield* writeRetried(tx, task, moment)
+    *decide(tx): Op<void> {
+      const task = yield* loadTask(tx, id)
+      yield* tryAgain(tx, task, moment, divergence)
       yield* reviveGroupsAbove(tx, task, moment)
       if (!task.group) return yield* settleBlockers(tx, id, moment)
       const failed = (yield* tx.task.subtree(id)).filter((child) => child.status === 'failed')
-      for (const child of failed) yield* writeRetried(tx, retried(child, moment, divergence), moment)
+      for (const child of failed) yield* tryAgain(tx, child, moment, divergence)
       // Only now that all are open: one that failed with them is tried again before those that come after it.
       for (const { id } of [task, ...failed]) yield* settleBlockers(tx, id, moment)
       // With nothing left to try (its children were canceled) it ends again at once.
       yield* settleByChildren(tx, id, moment)
     },
-  })
+  }
 }
 
-function retried(task: TaskRecord, moment: Moment, divergence: TaskPolicy['divergence']): TaskRecord {
-  const { divergence: _earlier, ...policy } = task.policy
-  return moved(task, 'retry', moment.at, {
-    attempt: task.attempt + 1,
+function* tryAgain(tx: Tx, failed: TaskRecord, moment: Moment, divergence: TaskPolicy['divergence']): Op<void> {
+  const { divergence: _earlier, ...policy } = failed.policy
+  const chosen = divergence === undefined ? {} : { divergence }
+  const task = moved(failed, 'retry', moment.at, {
+    attempt: failed.attempt + 1,
     error: null,
     result: null,
     wakes: 0,
     crashes: 0,
     held: false,
     notBefore: null,
-    policy: divergence === undefined ? policy : { ...policy, divergence },
+    policy: { ...policy, ...chosen },
     // A new attempt is anybody's.
     owner: null,
     leaseMs: null,
-    deadline: futureDeadline(task, moment.at),
+    deadline: futureDeadline(failed, moment.at),
   })
+  yield* saveWhole(tx, task)
+  yield* tx.dependency.reopenWaits(task.id)
+  const data = { from: 'failed', attempt: task.attempt, by: 'verb', ...chosen }
+  yield* tx.event.append(eventOf(moment, 'task.retried', task, data))
 }
 
-function* writeRetried(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
+/** Saves both what a task was told to be and how it stands. */
+export function* saveWhole(tx: Tx, task: TaskRecord): Op<void> {
   // Readiness rests on columns of both statements, so only the second returns it.
   yield* tx.task.saveDefinition({ ...task, ready: false, claimable: false })
   yield* tx.task.save(task)
-  yield* tx.dependency.reopenWaits(task.id)
-  yield* tx.event.append(
-    eventOf(moment, 'task.retried', task, {
-      from: 'failed',
-      attempt: task.attempt,
-      by: 'verb',
-      ...(task.policy.divergence === undefined ? {} : { divergence: task.policy.divergence }),
-    }),
-  )
 }
 
 export interface AnswerRequest extends Moment {
@@ -264,81 +240,55 @@ export interface AnswerRequest extends Moment {
   byModel?: boolean
 }
 
-interface AnswerLoaded {
-  task: TaskRecord
-  questions: CallRecord[]
-}
-
-interface AnswerVerdict {
-  task: TaskRecord
-  question: CallRecord | null
-  value: unknown
-}
-
 /** INPUT_REQUIRED: the last open answer makes it ready; without an executor it is WORKING at once. */
 export function answer(request: AnswerRequest): Step<void> {
-  return inThree<AnswerLoaded, AnswerVerdict, void>({
+  return {
     name: 'answer',
-    *load(tx): Op<AnswerLoaded> {
-      const task = yield* loadFree(tx, request.taskId, 'answer')
-      return { task, questions: (yield* tx.call.open(task.id)).filter((entry) => entry.kind === 'ask') }
-    },
-    judge({ task, questions }) {
+    *decide(tx): Op<void> {
+      const { taskId, at } = request
+      const task = yield* loadFree(tx, taskId, 'answer')
       requireTransition(task, 'answer')
+      const questions = (yield* tx.call.open(taskId)).filter((entry) => entry.kind === 'ask')
       const question = chooseQuestion(task, questions, request.questionId)
       if (request.byModel) requireForModels(task, question)
-      const value = valueFor(task, question, request.value)
-      const left = questions.length - (question === null ? 0 : 1)
-      if (task.executor === null && left === 0) {
-        return { task: moved(task, 'answer', request.at, { statusReason: leftBehind(task) }), question, value }
-      }
-      return { task: touched(task, request.at, left === 0 ? { wakes: task.wakes + 1 } : {}), question, value }
-    },
-    *write(tx, { task, question, value }): Op<void> {
+      const result = valueFor(task, question, request.value)
+      const isLast = questions.length <= 1
+      const next =
+        isLast && task.executor === null
+          ? moved(task, 'answer', at, { statusReason: leftBehind(task) })
+          : touched(task, at, isLast ? { wakes: task.wakes + 1 } : {})
       if (question !== null) {
-        yield* tx.call.save({ ...question, status: 'completed', result: value, dueAt: null, updatedAt: request.at })
+        yield* tx.call.save({ ...question, status: 'completed', result, dueAt: null, updatedAt: at })
       }
-      yield* tx.task.save(task)
-      yield* tx.event.append(
-        eventOf(request, 'task.answered', task, {
-          ...(question === null ? {} : { questionId: question.id }),
-          answer: value,
-        }),
-      )
-      if (task.status === 'working') yield* goOnByHand(tx, task, 'input_required', request)
+      yield* tx.task.save(next)
+      const asked = question === null ? {} : { questionId: question.id }
+      yield* tx.event.append(eventOf(request, 'task.answered', next, { ...asked, answer: result }))
+      if (next.status === 'working') yield* goOnByHand(tx, next, 'input_required', request)
     },
-  })
+  }
 }
 
+/** Null: a task that is worked on by hand asks by its state alone. */
 function chooseQuestion(
   task: TaskRecord,
   questions: readonly CallRecord[],
   questionId: string | undefined,
 ): CallRecord | null {
-  if (questionId === undefined) {
-    if (questions.length === 1) return questions[0] as CallRecord
-    // A task that is worked on by hand asks by its state alone.
-    if (questions.length === 0 && task.executor === null) return null
-    if (questions.length === 0) {
-      throw new ErrandError(
-        'NO_QUESTION',
-        `${task.id} has been answered already and goes on as soon as a slot is free.`,
-        { taskId: task.id, questions: [] },
-      )
-    }
-    throw new ErrandError(
-      'NO_QUESTION',
-      `${task.id} has ${questions.length} open questions. Name one with { question: id }: ${questions.map((each) => `${each.id} ("${(each.params as QuestionParams).question}")`).join(', ')}.`,
-      { taskId: task.id, questions: questions.map((each) => each.id) },
-    )
+  const meant = questionId === undefined ? questions : questions.filter(({ id }) => id === questionId)
+  const [question] = meant
+  if (question !== undefined && meant.length === 1) return question
+  const ids = questions.map(({ id }) => id)
+  const refusal = (why: string, data = {}) =>
+    new ErrandError('NO_QUESTION', `${task.id} has ${why}.`, { taskId: task.id, ...data, questions: ids })
+  if (questionId !== undefined) {
+    throw refusal(`no open question ${questionId}. Open: ${ids.join(', ') || 'none'}`, { question: questionId })
   }
-  const found = questions.find((each) => each.id === questionId)
-  if (found) return found
-  throw new ErrandError(
-    'NO_QUESTION',
-    `${task.id} has no open question ${questionId}. Open: ${questions.map((each) => each.id).join(', ') || 'none'}.`,
-    { taskId: task.id, question: questionId, questions: questions.map((each) => each.id) },
-  )
+  if (questions.length > 0) {
+    const texts = questions.map(({ id, params }) => `${id} ("${(params as QuestionParams).question}")`)
+    throw refusal(`${ids.length} open questions. Name one with { question: id }: ${texts.join(', ')}`)
+  }
+  if (task.executor !== null) throw refusal('been answered already and goes on as soon as a slot is free')
+  return null
 }
 
 function requireForModels(task: TaskRecord, question: CallRecord | null): void {

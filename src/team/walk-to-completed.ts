@@ -6,7 +6,6 @@ import { canonicalJson } from '../json.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { refuseTransition } from '../machines/task-machine.ts'
-import { inTurn } from '../steps/in-turn.ts'
 import type { Moment } from '../steps/moment.ts'
 import { startGroupsAbove, walkToWorking } from '../steps/settle-family.ts'
 import { complete } from '../steps/verbs.ts'
@@ -36,7 +35,7 @@ export function* walkToCompleted(
     const working = yield* walkToWorking(tx, task, moment)
     if (task.status === 'submitted') yield* startGroupsAbove(tx, working, moment)
   }
-  yield* inTurn(tx, complete(task.id, result ?? null, quote, moment))
+  yield* complete(task.id, result ?? null, quote, moment).decide(tx)
 }
 
 /** What a task came to stands: said again it is no news, another one would be lost. */

@@ -8,7 +8,6 @@ import { cancel } from '../../steps/cancel.ts'
 import { claim } from '../../steps/claim.ts'
 import { create, type TaskDraft } from '../../steps/create.ts'
 import { block } from '../../steps/edges.ts'
-import { inTurn } from '../../steps/in-turn.ts'
 import type { Moment } from '../../steps/moment.ts'
 import { update } from '../../steps/update.ts'
 import { complete, fail, start } from '../../steps/verbs.ts'
@@ -185,10 +184,7 @@ class Import {
     const { number, draft } = file
     const parentId = parent === undefined ? top : (this.#ids.get(parent) ?? top)
     const made = (parentId: string | null) =>
-      inTurn(
-        this.#tx,
-        create({ ...this.#moment, trees: [[{ ...draft, parentId }]], treeLimits: this.#host.treeLimits }),
-      )
+      create({ ...this.#moment, trees: [[{ ...draft, parentId }]], treeLimits: this.#host.treeLimits }).decide(this.#tx)
     const why = yield* this.#refusalOf(made(parentId))
     if (why === undefined) this.#ids.set(number, draft.id)
     else if (parent !== undefined && (yield* this.#refusalOf(made(top))) === undefined) {
@@ -213,12 +209,12 @@ class Import {
     const id = this.#ids.get(number)
     const ids = blockers.map((each) => this.#ids.get(each)).filter((each) => each !== undefined)
     if (id === undefined || ids.length === 0) return
-    if ((yield* this.#refusalOf(inTurn(this.#tx, block(id, ids, this.#moment)))) === undefined) return
+    if ((yield* this.#refusalOf(block(id, ids, this.#moment).decide(this.#tx))) === undefined) return
     // One of them is the reason, and the others are none.
     for (const blocker of blockers) {
       const blockerId = this.#ids.get(blocker)
       if (blockerId === undefined) continue
-      const why = yield* this.#refusalOf(inTurn(this.#tx, block(id, [blockerId], this.#moment)))
+      const why = yield* this.#refusalOf(block(id, [blockerId], this.#moment).decide(this.#tx))
       if (why === undefined) continue
       const isNew = this.#outcome.numbers.includes(number)
       this.#outcome.unheld.push(isNew ? { number, key: 'blockedBy', why } : { number: blocker, key: 'blocks', why })
@@ -239,23 +235,23 @@ class Import {
   *#walkTo({ id }: TaskDraft, status: BoardStatus, owner: string | null): Op<void> {
     const [tx, moment] = [this.#tx, this.#moment]
     if (status === 'pending' || status === 'deleted') {
-      if (owner !== null) yield* inTurn(tx, update(id, { owner }, undefined, moment))
-      if (status === 'deleted') yield* inTurn(tx, cancel(id, null, moment))
+      if (owner !== null) yield* update(id, { owner }, undefined, moment).decide(tx)
+      if (status === 'deleted') yield* cancel(id, null, moment).decide(tx)
       return
     }
     const quote = yield* this.#begin(id, owner)
-    if (status === 'completed') yield* inTurn(tx, complete(id, null, quote, moment))
-    if (status === 'failed') yield* inTurn(tx, fail(id, { reason: 'failed', code: 'TASK_FAILED' }, quote, moment))
+    if (status === 'completed') yield* complete(id, null, quote, moment).decide(tx)
+    if (status === 'failed') yield* fail(id, { reason: 'failed', code: 'TASK_FAILED' }, quote, moment).decide(tx)
   }
 
   *#begin(id: string, owner: string | null): Op<{ owner: string; fence: number } | undefined> {
     if (owner === null) {
-      yield* inTurn(this.#tx, start(id, this.#moment))
+      yield* start(id, this.#moment).decide(this.#tx)
       return undefined
     }
     const role = ((yield* this.#tx.task.get(id)) as TaskRecord).role ?? undefined
     const request = { ...this.#moment, taskId: id, owner, role, leaseMs: undefined, source: 'files' }
-    const { fence } = (yield* inTurn(this.#tx, claim(request))) as TaskRecord
+    const { fence } = (yield* claim(request).decide(this.#tx)) as TaskRecord
     return { owner, fence }
   }
 
