@@ -54,8 +54,9 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // For the spies of a test that failed before it could put them back.
     restoreMocks: true,
-    testTimeout: 20_000,
-    hookTimeout: 60_000,
+    // A test that hangs fails; one that is slow beside busy processes does not.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],
