@@ -9,7 +9,8 @@ import { isByHand, obstacleOf } from '../machines/readiness.ts'
 import { requireTransition } from '../machines/task-machine.ts'
 import { moved, renewed, touched } from '../machines/task-transition.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
-import { startGroupsAbove, wayToWorking } from './settle-family.ts'
+import { wayToWorking } from './settle-family.ts'
+import { transition } from './transition.ts'
 
 export interface ClaimRequest extends Moment, ClaimFilter {
   /** Null: the best that may be claimed. */
@@ -38,21 +39,14 @@ export function claim(request: ClaimRequest): Step<TaskRecord | null> {
 
       const from = yield* named === undefined ? tx.task.claimable(request) : loadTask(tx, named.id)
       if (from === undefined) return null
-      const task = moved(from, wayToWorking[from.status] as 'start' | 'unblock', at, {
-        owner,
-        fence: from.fence + 1,
-        leaseMs: request.leaseMs ?? null,
-        held: false,
-        wakes: 0,
+      const claimed = { owner, role: request.role ?? null, source }
+      yield* transition(tx, from, wayToWorking[from.status] as 'start' | 'unblock', request, {
+        set: { owner, fence: from.fence + 1, leaseMs: request.leaseMs ?? null, held: false, wakes: 0 },
+        cause: { type: 'task.claimed', data: ({ fence, leaseUntil }) => ({ ...claimed, fence, leaseUntil }) },
+        data: { owner },
       })
-      yield* tx.task.save(task)
-      const { fence, leaseUntil, attempt } = task
-      const claimed = { owner, role: request.role ?? null, source, fence, leaseUntil }
-      yield* tx.event.append(eventOf(request, 'task.claimed', task, claimed))
-      yield* tx.event.append(eventOf(request, 'task.started', task, { from: from.status, attempt, owner }))
-      yield* startGroupsAbove(tx, task, request)
       // Read back, for its version.
-      return yield* loadTask(tx, task.id)
+      return yield* loadTask(tx, from.id)
     },
   }
 }
@@ -212,16 +206,20 @@ type WhyLetGo = 'released' | 'interrupted'
 /** A claim ends without an outcome. */
 function* writeLetGo(tx: Tx, task: TaskRecord, why: WhyLetGo, data: object, moment: Moment): Op<void> {
   const { owner, fence } = task
-  const free = letGo(task, why, moment.at)
+  const released = { owner, fence, ...data }
+  if (task.status === 'working') {
+    const cause = { type: 'task.released' as const, data: () => released }
+    return void (yield* transition(tx, task, 'wait', moment, { set: { ...unowned(why), wakes: 0 }, cause }))
+  }
+  const free = touched(task, moment.at, unowned(why))
   yield* tx.task.save(free)
-  yield* tx.event.append(eventOf(moment, 'task.released', free, { owner, fence, ...data }))
-  if (task.status !== 'working') return
-  yield* tx.event.append(eventOf(moment, 'task.waiting', free, { from: 'working', run: free.run, reason: why }))
+  yield* tx.event.append(eventOf(moment, 'task.released', free, released))
 }
 
+/** A task that rests keeps the reason too: when it goes on, it waits for another owner (verbs.ts). */
+const unowned = (why: WhyLetGo) => ({ owner: null, leaseMs: null, statusReason: why })
+
 function letGo(task: TaskRecord, why: WhyLetGo, at: number): TaskRecord {
-  const nobody = { owner: null, leaseMs: null, statusReason: why }
-  if (task.status === 'working') return moved(task, 'wait', at, { ...nobody, wakes: 0 })
-  // Whoever lets it go on finds nobody at work on it (verbs.ts).
-  return touched(task, at, nobody)
+  if (task.status === 'working') return moved(task, 'wait', at, { ...unowned(why), wakes: 0 })
+  return touched(task, at, unowned(why))
 }

@@ -1,6 +1,5 @@
 // Update: new values for a task's definition, and with `status` the one edge that leads there; all of it or nothing.
 
-import type { EventType } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { isTerminal } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
@@ -9,7 +8,7 @@ import { awaitsChildren } from '../machines/family.ts'
 import { isOwner, type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand, isLetGo } from '../machines/readiness.ts'
 import { eventBetween, refuseTransition, type TaskEventName } from '../machines/task-machine.ts'
-import { moved, renewed, touched } from '../machines/task-transition.ts'
+import { renewed, touched } from '../machines/task-transition.ts'
 import type { TaskPatch } from '../options.ts'
 import { cancel } from './cancel.ts'
 import { notClaimable } from './claim.ts'
@@ -17,6 +16,7 @@ import { refuseIdlePolicy } from './draft.ts'
 import { loadRewiring, type Rewiring, writeRewiring } from './edges.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
 import { settleBlockers, settleByChildren } from './settle-family.ts'
+import { transition } from './transition.ts'
 import { answer, complete, fail, loadFree, pause, resume, retry, saveWhole, start } from './verbs.ts'
 import { cycleError } from './wait.ts'
 
@@ -187,24 +187,18 @@ function verbTo(task: TaskRecord, status: TaskRecord['status'], quote: Quote | u
     case 'answer':
       return answer({ ...moment, taskId: id, questionId: undefined })
     case 'ask':
-      return walkByHand(id, 'ask', 'task.input_required', quote, moment)
+      return walkByHand(id, 'ask', quote, moment)
     case 'wait':
-      return walkByHand(id, 'wait', 'task.waiting', quote, moment)
+      return walkByHand(id, 'wait', quote, moment)
     case 'unblock':
-      return walkByHand(id, 'unblock', 'task.started', quote, moment)
+      return walkByHand(id, 'unblock', quote, moment)
     case undefined:
       return refuseTransition(task, 'update', status)
   }
 }
 
 /** A task that is worked on by hand may be put into the waiting states by hand; one with an executor gets there by its run. */
-function walkByHand(
-  id: string,
-  event: TaskEventName,
-  type: EventType,
-  quote: Quote | undefined,
-  moment: Moment,
-): Step<void> {
+function walkByHand(id: string, event: TaskEventName, quote: Quote | undefined, moment: Moment): Step<void> {
   return {
     name: event,
     *decide(tx): Op<void> {
@@ -217,9 +211,7 @@ function walkByHand(
         )
       }
       requireOwner(task, quote)
-      const next = moved(task, event, moment.at)
-      yield* tx.task.save(next)
-      yield* tx.event.append(eventOf(moment, type, next, { from: task.status }))
+      yield* transition(tx, task, event, moment)
     },
   }
 }

@@ -8,19 +8,12 @@ import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand } from '../machines/readiness.ts'
 import { nextStatus, requireTransition, type TaskEventName } from '../machines/task-machine.ts'
-import { moved, touched } from '../machines/task-transition.ts'
+import { touched } from '../machines/task-transition.ts'
 import { checkAnswer } from './answer-schema.ts'
-import { endRun } from './end-run.ts'
-import { closeEntries, endedWith, isIdle } from './journal-closing.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
-import {
-  futureDeadline,
-  reviveGroupsAbove,
-  settleBlockers,
-  settleByChildren,
-  settleFamily,
-  startGroupsAbove,
-} from './settle-family.ts'
+import { futureDeadline } from './settle-family.ts'
+import { transition, transitionAll } from './transition.ts'
+import type { Edge } from './walk.ts'
 
 /** SUBMITTED: with an executor it may compete for a slot; without one it is WORKING by hand; a group lets its children go. */
 export function start(id: string, moment: Moment): Step<void> {
@@ -36,11 +29,7 @@ export function start(id: string, moment: Moment): Step<void> {
         }
         return
       }
-      const working = moved(task, 'start', moment.at, { held: false, notBefore: null })
-      yield* tx.task.save(working)
-      yield* tx.event.append(eventOf(moment, 'task.started', working, { from: task.status, attempt: task.attempt }))
-      yield* startGroupsAbove(tx, working, moment)
-      yield* settleByChildren(tx, id, moment)
+      yield* transition(tx, task, 'start', moment, { set: { held: false, notBefore: null } })
     },
   }
 }
@@ -98,10 +87,7 @@ export function pause(id: string, moment: Moment): Step<void> {
         yield* tx.task.save(held)
         return void (yield* tx.event.append(eventOf(moment, 'task.paused', held, { from, withdrawn: 'resume' })))
       }
-      const paused = moved(task, 'pause', moment.at, { held: true })
-      yield* endRun(tx, paused, 'paused', moment)
-      yield* tx.task.save(paused)
-      yield* tx.event.append(eventOf(moment, 'task.paused', paused, { from, run: task.run }))
+      yield* transition(tx, task, 'pause', moment, { set: { held: true } })
     },
   }
 }
@@ -119,9 +105,7 @@ export function resume(id: string, moment: Moment): Step<void> {
         yield* tx.task.save(queued)
         return void (yield* tx.event.append(eventOf(moment, 'task.resumed', queued)))
       }
-      const working = moved(task, 'resume', moment.at, { held: false, statusReason: leftBehind(task) })
-      yield* tx.task.save(working)
-      yield* goOnByHand(tx, working, 'paused', moment)
+      yield* goOnByHand(tx, task, 'resume', moment, { set: { held: false } })
     },
   }
 }
@@ -134,13 +118,10 @@ function leftBehind(task: TaskRecord): string | null {
 }
 
 /** A task that is worked on by hand is WORKING again. One that was left behind meanwhile waits for the next claim at once. */
-function* goOnByHand(tx: Tx, task: TaskRecord, from: TaskRecord['status'], moment: Moment): Op<void> {
-  yield* tx.event.append(eventOf(moment, 'task.started', task, { from, attempt: task.attempt }))
+function* goOnByHand(tx: Tx, task: TaskRecord, event: 'resume' | 'answer', moment: Moment, edge: Edge): Op<void> {
   const reason = leftBehind(task)
-  if (reason === null) return yield* settleByChildren(tx, task.id, moment)
-  const free = moved(task, 'wait', moment.at, { statusReason: reason })
-  yield* tx.task.save(free)
-  yield* tx.event.append(eventOf(moment, 'task.waiting', free, { from: 'working', run: free.run, reason }))
+  const working = yield* transition(tx, task, event, moment, { ...edge, passing: reason !== null })
+  if (reason !== null) yield* transition(tx, working, 'wait', moment, { set: { statusReason: reason } })
 }
 
 export function complete(id: string, result: unknown, quote: Quote | undefined, moment: Moment): Step<void> {
@@ -170,14 +151,8 @@ function end(
     *decide(tx): Op<void> {
       const working = yield* loadTask(tx, id)
       requireOwner(working, quote)
-      const task = moved(working, event, moment.at, outcome)
-      const status = task.status as 'completed' | 'failed'
-      yield* endRun(tx, task, status, moment, task.error)
-      yield* closeEntries(tx, task, isIdle, () => endedWith(task), moment)
-      yield* tx.task.save(task)
-      const data = status === 'completed' ? { by: task.owner ?? 'verb' } : { error: task.error, willRetry: false }
-      yield* tx.event.append(eventOf(moment, `task.${status}`, task, { from: 'working', run: task.run, ...data }))
-      yield* settleFamily(tx, [task], moment)
+      const data = event === 'complete' ? { by: working.owner ?? 'verb' } : {}
+      yield* transition(tx, working, event, moment, { set: outcome, data })
     },
   }
 }
@@ -188,40 +163,33 @@ export function retry(id: string, moment: Moment, divergence?: TaskPolicy['diver
     name: 'retry',
     *decide(tx): Op<void> {
       const task = yield* loadTask(tx, id)
-      yield* tryAgain(tx, task, moment, divergence)
-      yield* reviveGroupsAbove(tx, task, moment)
-      if (!task.group) return yield* settleBlockers(tx, id, moment)
-      const failed = (yield* tx.task.subtree(id)).filter((child) => child.status === 'failed')
-      for (const child of failed) yield* tryAgain(tx, child, moment, divergence)
-      // Only now that all are open: one that failed with them is tried again before those that come after it.
-      for (const { id } of [task, ...failed]) yield* settleBlockers(tx, id, moment)
-      // With nothing left to try (its children were canceled) it ends again at once.
-      yield* settleByChildren(tx, id, moment)
+      const below = task.group ? yield* tx.task.subtree(id) : []
+      const failed = [task, ...below.filter((child) => child.status === 'failed')]
+      yield* transitionAll(tx, failed, 'retry', moment, (each) => newAttempt(each, moment, divergence))
     },
   }
 }
 
-function* tryAgain(tx: Tx, failed: TaskRecord, moment: Moment, divergence: TaskPolicy['divergence']): Op<void> {
+function newAttempt(failed: TaskRecord, { at }: Moment, divergence: TaskPolicy['divergence']): Edge {
   const { divergence: _earlier, ...policy } = failed.policy
   const chosen = divergence === undefined ? {} : { divergence }
-  const task = moved(failed, 'retry', moment.at, {
-    attempt: failed.attempt + 1,
-    error: null,
-    result: null,
-    wakes: 0,
-    crashes: 0,
-    held: false,
-    notBefore: null,
-    policy: { ...policy, ...chosen },
-    // A new attempt is anybody's.
-    owner: null,
-    leaseMs: null,
-    deadline: futureDeadline(failed, moment.at),
-  })
-  yield* saveWhole(tx, task)
-  yield* tx.dependency.reopenWaits(task.id)
-  const data = { from: 'failed', attempt: task.attempt, by: 'verb', ...chosen }
-  yield* tx.event.append(eventOf(moment, 'task.retried', task, data))
+  return {
+    set: {
+      attempt: failed.attempt + 1,
+      error: null,
+      result: null,
+      wakes: 0,
+      crashes: 0,
+      held: false,
+      notBefore: null,
+      policy: { ...policy, ...chosen },
+      // A new attempt is anybody's.
+      owner: null,
+      leaseMs: null,
+      deadline: futureDeadline(failed, at),
+    },
+    data: { by: 'verb', ...chosen },
+  }
 }
 
 /** Saves both what a task was told to be and how it stands. */
@@ -253,17 +221,17 @@ export function answer(request: AnswerRequest): Step<void> {
       if (request.byModel) requireForModels(task, question)
       const result = valueFor(task, question, request.value)
       const isLast = questions.length <= 1
-      const next =
-        isLast && task.executor === null
-          ? moved(task, 'answer', at, { statusReason: leftBehind(task) })
-          : touched(task, at, isLast ? { wakes: task.wakes + 1 } : {})
       if (question !== null) {
         yield* tx.call.save({ ...question, status: 'completed', result, dueAt: null, updatedAt: at })
       }
+      const answered = { ...(question === null ? {} : { questionId: question.id }), answer: result }
+      if (isLast && task.executor === null) {
+        const cause = { type: 'task.answered' as const, data: () => answered }
+        return yield* goOnByHand(tx, task, 'answer', request, { cause })
+      }
+      const next = touched(task, at, isLast ? { wakes: task.wakes + 1 } : {})
       yield* tx.task.save(next)
-      const asked = question === null ? {} : { questionId: question.id }
-      yield* tx.event.append(eventOf(request, 'task.answered', next, { ...asked, answer: result }))
-      if (next.status === 'working') yield* goOnByHand(tx, next, 'input_required', request)
+      yield* tx.event.append(eventOf(request, 'task.answered', next, answered))
     },
   }
 }

@@ -16,6 +16,8 @@ export interface Edge {
   set?: Changes
   /** What the event says beside what every event of its kind says. */
   data?: Record<string, unknown>
+  /** The event that says what led to it, before the edge's own. */
+  cause?: { type: EventType; data: (next: TaskRecord) => Record<string, unknown> }
   /** How the run ends, where the event does not say it. */
   outcome?: RunOutcome
   /** Of a run that settles: whether it is closed at once, because nothing of it is in flight, and whether it made any entry. */
@@ -66,6 +68,7 @@ export function* walk(tx: Tx, task: TaskRecord, event: TaskEventName, moment: Mo
   if (edge.set?.policy !== undefined) yield* tx.task.saveDefinition({ ...next, ready: false, claimable: false })
   if (event === 'retry') yield* tx.dependency.reopenWaits(next.id)
   yield* tx.task.save(next)
+  if (edge.cause !== undefined) yield* tx.event.append(eventOf(moment, edge.cause.type, next, edge.cause.data(next)))
   yield* tx.event.append(eventOf(moment, eventTypes[event], next, { ...toldOf(task, next, edge), ...edge.data }))
   return next
 }
