@@ -3,18 +3,17 @@
 
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { inThree } from '../ledger/in-three.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { suspectFrom } from '../machines/crashes.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
 import { snapshotFault } from '../machines/task-snapshot.ts'
-import { moved } from '../machines/task-transition.ts'
 import { enterTeam } from './enter-team.ts'
 import { loadSharedLimits } from './limits.ts'
-import { dueAfter, eventOf, type Moment } from './moment.ts'
-import { startGroupsAbove, wayToWorking } from './settle-family.ts'
+import { dueAfter, type Moment } from './moment.ts'
+import { wayToWorking } from './settle-family.ts'
 import { signOfLife } from './sign-of-life.ts'
 import { runsAlone } from './suspects.ts'
+import { transition } from './transition.ts'
 
 export interface AdmitRequest extends Moment {
   /** Slots of this engine in all. */
@@ -47,47 +46,46 @@ interface Room {
   isEmpty: boolean
 }
 
-interface Admitted {
-  from: TaskRecord['status']
-  task: TaskRecord
-  /** Why the stored image of its machine was made anew from the row; null when it was sound. */
-  fault: string | null
-}
-
 /** Starts what may start; the tasks as they are then, WORKING, each with its new run. */
 export function admit(request: AdmitRequest): Step<TaskRecord[]> {
-  return inThree<Loaded, Admitted[], TaskRecord[]>({
+  return {
     name: 'admit',
-    load: (tx) => loadHeads(tx, request),
-    judge: ({ heads, room }) => choose(heads, room, request),
-    *write(tx: Tx, admitted): Op<TaskRecord[]> {
-      if (admitted.length > 0) yield* signOfLife(tx, request.instance)
+    *decide(tx): Op<TaskRecord[]> {
+      const { heads, room } = yield* loadHeads(tx, request)
+      const chosen = choose(heads, room, request)
+      if (chosen.length > 0) yield* signOfLife(tx, request.instance)
       const started: TaskRecord[] = []
-      for (const { from, task, fault } of admitted) {
-        if (fault !== null) yield* tx.event.append(eventOf(request, 'task.repaired', task, { fault }))
-        const timeoutMs =
-          task.policy.timeoutMs ?? request.executors.find((each) => each.name === task.executor)?.timeoutMs
-        yield* tx.task.save(task)
-        yield* tx.run.insert({
-          taskId: task.id,
-          number: task.run,
-          attempt: task.attempt,
-          instanceId: request.instanceId,
-          status: 'live',
-          outcome: null,
-          error: null,
-          startedAt: request.at,
-          endedAt: null,
-          closedAt: null,
-          dueAt: timeoutMs === undefined ? null : dueAfter(request.at, timeoutMs),
-        })
-        yield* tx.event.append(eventOf(request, 'task.started', task, { from, run: task.run, attempt: task.attempt }))
-        if (task.parentId !== null) yield* startGroupsAbove(tx, task, request)
-        started.push(task.policy.team === undefined ? task : yield* enterTeam(tx, task, { patience: true }, request))
-      }
+      for (const task of chosen) started.push(yield* startRun(tx, task, request))
       return started
     },
+  }
+}
+
+function* startRun(tx: Tx, task: TaskRecord, request: AdmitRequest): Op<TaskRecord> {
+  const { at, instanceId, executors } = request
+  const run = task.run + 1
+  const fault = snapshotFault(task)
+  const started = yield* transition(tx, task, wayToWorking[task.status] as TaskEventName, request, {
+    set: { run, runOpen: true, held: false, wakes: 0 },
+    data: { run },
+    // The stored image of its machine was not sound, and is made anew from the row.
+    ...(fault !== null && { cause: { type: 'task.repaired', data: () => ({ fault }) } }),
   })
+  const timeoutMs = task.policy.timeoutMs ?? executors.find((each) => each.name === task.executor)?.timeoutMs
+  yield* tx.run.insert({
+    taskId: task.id,
+    number: run,
+    attempt: task.attempt,
+    instanceId,
+    status: 'live',
+    outcome: null,
+    error: null,
+    startedAt: at,
+    endedAt: null,
+    closedAt: null,
+    dueAt: timeoutMs === undefined ? null : dueAfter(at, timeoutMs),
+  })
+  return task.policy.team === undefined ? started : yield* enterTeam(tx, started, { patience: true }, request)
 }
 
 /**
@@ -201,9 +199,10 @@ function sumOf(counts: ReadonlyMap<string, number>): number {
   return sum
 }
 
-function choose(heads: TaskRecord[], room: Room, request: AdmitRequest): Admitted[] {
+/** The best of the heads, as far as there is room. */
+function choose(heads: TaskRecord[], room: Room, request: AdmitRequest): TaskRecord[] {
   const left: Room = { ...room, perExecutor: new Map(room.perExecutor), perLane: new Map(room.perLane) }
-  const admitted: Admitted[] = []
+  const chosen: TaskRecord[] = []
   for (const task of heads.sort((a, b) => b.priority - a.priority || a.seq - b.seq)) {
     const executor = task.executor as string
     const isSuspect = task.crashes >= suspectFrom(request.maxCrashes)
@@ -214,16 +213,7 @@ function choose(heads: TaskRecord[], room: Room, request: AdmitRequest): Admitte
     left.perExecutor.set(executor, inExecutor - 1)
     if (task.lane !== '') left.perLane.set(task.lane, inLane - 1)
     if (isSuspect) left.suspects--
-    admitted.push({
-      from: task.status,
-      fault: snapshotFault(task),
-      task: moved(task, wayToWorking[task.status] as TaskEventName, request.at, {
-        run: task.run + 1,
-        runOpen: true,
-        held: false,
-        wakes: 0,
-      }),
-    })
+    chosen.push(task)
   }
-  return admitted
+  return chosen
 }

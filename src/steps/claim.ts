@@ -7,8 +7,9 @@ import type { ClaimFilter, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand, obstacleOf } from '../machines/readiness.ts'
 import { requireTransition } from '../machines/task-machine.ts'
-import { moved, renewed, touched } from '../machines/task-transition.ts'
+import { renewed, touched } from '../machines/task-transition.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
+import { endRest } from './rouse.ts'
 import { wayToWorking } from './settle-family.ts'
 import { transition } from './transition.ts'
 
@@ -32,13 +33,12 @@ export function claim(request: ClaimRequest): Step<TaskRecord | null> {
   return {
     name: 'claim',
     *decide(tx): Op<TaskRecord | null> {
-      const { at, taskId, owner, source } = request
+      const { taskId, owner, source } = request
       const named = taskId === null ? undefined : yield* loadTask(tx, taskId)
-      if (named !== undefined) yield* requireClaimable(tx, byNow(named, at), request)
       yield* closeOverdue(tx, named, request)
-
       const from = yield* named === undefined ? tx.task.claimable(request) : loadTask(tx, named.id)
       if (from === undefined) return null
+      if (named !== undefined) yield* requireClaimable(tx, from, request)
       const claimed = { owner, role: request.role ?? null, source }
       yield* transition(tx, from, wayToWorking[from.status] as 'start' | 'unblock', request, {
         set: { owner, fence: from.fence + 1, leaseMs: request.leaseMs ?? null, held: false, wakes: 0 },
@@ -60,21 +60,9 @@ function* closeOverdue(tx: Tx, named: TaskRecord | undefined, moment: Moment): O
   overdue.push(...(yield* tx.task.due(moment.at, mostOverdue)).filter((task) => task.leaseUntil === null))
   if (named !== undefined && !overdue.some((task) => task.id === named.id)) overdue.push(named)
   for (const task of overdue) {
-    if (isOver(task.leaseUntil, moment.at)) {
-      yield* writeLapse(tx, task, moment)
-      continue
-    }
-    const free = byNow(task, moment.at)
-    if (free === task) continue
-    yield* tx.task.save(free)
-    if (free.completedAt === null) yield* tx.event.append(eventOf(moment, 'timer.fired', free))
+    if (isOver(task.leaseUntil, moment.at)) yield* writeLapse(tx, task, moment)
+    else if (isOver(task.notBefore, moment.at) && isByHand(task)) yield* endRest(tx, task, moment)
   }
-}
-
-/** The task without a lease that is over, or a time to wait for that has come. */
-function byNow(task: TaskRecord, at: number): TaskRecord {
-  if (isOver(task.leaseUntil, at)) return letGo(task, 'interrupted', at)
-  return isOver(task.notBefore, at) && isByHand(task) ? touched(task, at, { notBefore: null }) : task
 }
 
 function isOver(time: number | null, at: number): boolean {
@@ -218,8 +206,3 @@ function* writeLetGo(tx: Tx, task: TaskRecord, why: WhyLetGo, data: object, mome
 
 /** A task that rests keeps the reason too: when it goes on, it waits for another owner (verbs.ts). */
 const unowned = (why: WhyLetGo) => ({ owner: null, leaseMs: null, statusReason: why })
-
-function letGo(task: TaskRecord, why: WhyLetGo, at: number): TaskRecord {
-  if (task.status === 'working') return moved(task, 'wait', at, { ...unowned(why), wakes: 0 })
-  return touched(task, at, unowned(why))
-}

@@ -3,7 +3,6 @@
 import type { TaskPolicy, TaskRecord, TaskStatus } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
-import { inThree } from '../ledger/in-three.ts'
 import type { NewMessage, NewTask, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { isBroken } from '../machines/family.ts'
 import { isClaimable, isReady } from '../machines/readiness.ts'
@@ -80,12 +79,10 @@ export interface CreateRequest extends Moment {
 export function create(request: CreateRequest): Step<TaskRecord[]> {
   const drafts = request.trees.flat()
   const own = new Set(drafts.map((draft) => draft.id))
-  return inThree<Loaded, Newborn[], TaskRecord[]>({
+  return {
     name: 'create',
-    *load(tx) {
-      return yield* loadRelatives(tx, drafts, own)
-    },
-    judge(loaded) {
+    *decide(tx): Op<TaskRecord[]> {
+      const loaded = yield* loadRelatives(tx, drafts, own)
       const newborns: Newborn[] = []
       for (const tree of request.trees) {
         for (const newborn of judgeTree(tree, own, loaded, request)) {
@@ -95,9 +92,6 @@ export function create(request: CreateRequest): Step<TaskRecord[]> {
         }
       }
       requireRoom(newborns, loaded, request.treeLimits)
-      return newborns
-    },
-    *write(tx, newborns): Op<TaskRecord[]> {
       const made = new Map<string, TaskRecord>()
       for (const { task } of newborns) made.set(task.id, { seq: yield* tx.task.insert(task), ...task })
       // Edges and events only now: a task may come after a sibling that was inserted later.
@@ -116,7 +110,7 @@ export function create(request: CreateRequest): Step<TaskRecord[]> {
       }
       return roots
     },
-  })
+  }
 }
 
 /** A task to insert, with what it comes after. */

@@ -3,7 +3,6 @@
 
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { longestAgentId, type StintRecord, type TeamRecord } from '../entities/team.ts'
-import { inThree } from '../ledger/in-three.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { loadLive, type RunRef } from './journal.ts'
 import type { Moment } from './moment.ts'
@@ -39,15 +38,14 @@ export function* enterTeam(
 
 /** A live run takes its place, under whichever name is free; its stint, or undefined where there is no place. @throws ErrandError RUN_ENDED */
 export function takePlace(ref: RunRef, moment: Moment): Step<StintRecord | undefined> {
-  return inThree<TaskRecord, TaskRecord, StintRecord | undefined>({
+  return {
     name: 'enter team',
-    load: (tx) => loadLive(tx, ref),
-    judge: (task) => task,
-    *write(tx, task) {
+    *decide(tx) {
+      const task = yield* loadLive(tx, ref)
       yield* enterTeam(tx, task, { patience: false }, moment)
       return yield* tx.team.stintOfWorker(task.id)
     },
-  })
+  }
 }
 
 function* liveTeam(tx: Reads, task: TaskRecord): Op<TeamRecord | undefined> {

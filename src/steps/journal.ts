@@ -5,7 +5,6 @@ import type { ModelFailure } from '../agent-run.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError, type StoredError } from '../errors.ts'
-import { inThree } from '../ledger/in-three.ts'
 import type { NewCall, NewMessage, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { divergenceTold } from '../machines/divergence.ts'
 import { announceEnd, announceStart } from './announcements.ts'
@@ -44,18 +43,17 @@ export function beginEntry(
   announced = false,
   left: readonly CallRecord[] = [],
 ): Step<void> {
-  return inThree<TaskRecord, TaskRecord, void>({
+  return {
     name: `begin ${entry.kind}`,
-    load: (tx) => loadLive(tx, entry),
-    judge: (task) => task,
-    *write(tx, task): Op<void> {
+    *decide(tx): Op<void> {
+      const task = yield* loadLive(tx, entry)
       const startMessageId = announced ? yield* announceStart(tx, task, entry, moment) : null
       yield* tx.call.insert({ ...entry, startMessageId })
       yield* publishDivergence(tx, task, entry, left, moment)
       // A question is published when the run has ended for it (suspend.ts): before that nobody could answer it.
       if (entry.kind === 'call') yield* publishStart(tx, task, entry, moment)
     },
-  })
+  }
 }
 
 /** Tells of a new entry that was made although completed work of the journal had not been asked for again. */
@@ -72,31 +70,27 @@ export function* publishDivergence(
 
 /** Records a value that a run has drawn: known at once, and the same in every later run. */
 export function recordValue(entry: NewCall, value: unknown): Step<void> {
-  return inThree<TaskRecord, TaskRecord, void>({
+  return {
     name: 'record value',
-    load: (tx) => loadLive(tx, entry),
-    judge: (task) => task,
-    *write(tx): Op<void> {
+    *decide(tx): Op<void> {
+      yield* loadLive(tx, entry)
       yield* tx.call.insert({ ...entry, status: 'completed', result: value })
     },
-  })
+  }
 }
 
 /** Begins a call that was recorded when a model asked for it. */
 export function beginPending(ref: RunRef, callId: string, announced: boolean, moment: Moment): Step<void> {
-  return inThree<OpenEntry, OpenEntry, void>({
+  return {
     name: 'begin call',
-    *load(tx) {
-      yield* loadLive(tx, ref)
-      return yield* loadOpenEntry(tx, ref, callId)
-    },
-    judge: (loaded) => loaded,
-    *write(tx, { task, call }): Op<void> {
+    *decide(tx): Op<void> {
+      const task = yield* loadLive(tx, ref)
+      const call = yield* loadOpenEntry(tx, ref, callId)
       const startMessageId = announced ? yield* announceStart(tx, task, call, moment) : null
       yield* tx.call.save({ ...call, status: 'in_progress', startMessageId, updatedAt: moment.at })
       yield* publishStart(tx, task, call, moment)
     },
-  })
+  }
 }
 
 function* publishStart(tx: Tx, task: TaskRecord, call: NewCall, moment: Moment): Op<void> {
@@ -107,14 +101,14 @@ function* publishStart(tx: Tx, task: TaskRecord, call: NewCall, moment: Moment):
 
 /** Keeps details of a call in progress, while its run is open. */
 export function noteEntry(ref: RunRef, callId: string, details: unknown, moment: Moment): Step<void> {
-  return inThree<OpenEntry, OpenEntry, void>({
+  return {
     name: 'note call',
-    load: (tx) => loadOpenEntry(tx, ref, callId),
-    judge: (loaded) => loaded,
-    *write(tx, { call }): Op<void> {
+    *decide(tx): Op<void> {
+      yield* loadOpenRun(tx, ref)
+      const call = yield* loadOpenEntry(tx, ref, callId)
       yield* tx.call.save({ ...call, details, updatedAt: moment.at })
     },
-  })
+  }
 }
 
 export type EntryOutcome = { ok: true; result: unknown } | { ok: false; error: StoredError }
@@ -125,17 +119,13 @@ export type EntryOutcome = { ok: true; result: unknown } | { ok: false; error: S
  */
 export function finishEntry(ref: RunRef, callId: string, outcome: EntryOutcome, moment: Moment): Step<void> {
   const status = outcome.ok ? 'completed' : 'failed'
-  return inThree<OpenEntry | null, OpenEntry | null, void>({
+  return {
     name: 'finish call',
-    *load(tx) {
-      const call = yield* tx.call.get(callId)
-      if (call?.status === status && call.updatedAt === moment.at) return null
-      return yield* loadOpenEntry(tx, ref, callId)
-    },
-    judge: (loaded) => loaded,
-    *write(tx, loaded): Op<void> {
-      if (loaded === null) return
-      const { call, task } = loaded
+    *decide(tx): Op<void> {
+      const recorded = yield* tx.call.get(callId)
+      if (recorded?.status === status && recorded.updatedAt === moment.at) return
+      const task = yield* loadOpenRun(tx, ref)
+      const call = yield* loadOpenEntry(tx, ref, callId)
       const ended: CallRecord = {
         ...call,
         status,
@@ -154,21 +144,21 @@ export function finishEntry(ref: RunRef, callId: string, outcome: EntryOutcome, 
       )
       yield* observeCall(tx, task, ended, moment)
     },
-  })
+  }
 }
 
-interface OpenEntry {
-  task: TaskRecord
-  call: CallRecord
-}
-
-function* loadOpenEntry(tx: Reads, ref: RunRef, callId: string): Op<OpenEntry> {
+/** The task of a run that may be ending, and is not closed. */
+function* loadOpenRun(tx: Reads, ref: RunRef): Op<TaskRecord> {
   const task = yield* tx.task.get(ref.taskId)
   if (!task || task.run !== ref.run || !task.runOpen) throw runEnded(ref, 'it was closed')
+  return task
+}
+
+function* loadOpenEntry(tx: Reads, ref: RunRef, callId: string): Op<CallRecord> {
   const call = yield* tx.call.get(callId)
   if (!call || (call.status !== 'in_progress' && call.status !== 'pending'))
     throw runEnded(ref, `its call ${callId} was closed`)
-  return { task, call }
+  return call
 }
 
 /** Appends a message of the run, and with it the calls that it asks for: recorded, and not begun. */
@@ -178,11 +168,10 @@ export function appendMessage(
   calls: readonly NewCall[],
   moment: Moment,
 ): Step<CallRecord[]> {
-  return inThree<TaskRecord, TaskRecord, CallRecord[]>({
+  return {
     name: 'append message',
-    load: (tx) => loadLive(tx, ref),
-    judge: (task) => task,
-    *write(tx, task): Op<CallRecord[]> {
+    *decide(tx): Op<CallRecord[]> {
+      const task = yield* loadLive(tx, ref)
       yield* writeMessage(tx, task, message, moment)
       yield* observeAnswer(tx, task, message, moment)
       for (const call of calls) yield* tx.call.insert(call)
@@ -190,45 +179,39 @@ export function appendMessage(
       for (const { id } of calls) stored.push((yield* tx.call.get(id)) as CallRecord)
       return stored
     },
-  })
+  }
 }
 
 /** Records that a try of a model step failed: a step that was not taken is no message and no call, but people should know. */
 export function recordModelFailure(ref: RunRef, failure: ModelFailure, moment: Moment): Step<void> {
-  return inThree<TaskRecord, TaskRecord, void>({
+  return {
     name: 'record model failure',
-    load: (tx) => loadLive(tx, ref),
-    judge: (task) => task,
-    *write(tx, task): Op<void> {
+    *decide(tx): Op<void> {
+      const task = yield* loadLive(tx, ref)
       yield* tx.event.append(eventOf(moment, 'model.failed', task, { ...failure, run: ref.run }))
     },
-  })
+  }
 }
 
 /** Keeps a batch of output. */
 export function writeOutput(ref: RunRef, text: string, moment: Moment): Step<void> {
-  return inThree<TaskRecord, TaskRecord, void>({
+  return {
     name: 'write output',
-    *load(tx): Op<TaskRecord> {
-      const task = yield* tx.task.get(ref.taskId)
-      if (!task || task.run !== ref.run || !task.runOpen) throw runEnded(ref, 'it was closed')
-      return task
-    },
-    judge: (task) => task,
-    *write(tx, task): Op<void> {
+    *decide(tx): Op<void> {
+      const task = yield* loadOpenRun(tx, ref)
       yield* tx.event.append(eventOf(moment, 'output.written', task, { text, run: ref.run }))
     },
-  })
+  }
 }
 
 export function reportProgress(ref: RunRef, fraction: number, note: string | null, moment: Moment): Step<void> {
-  return inThree<TaskRecord, TaskRecord, void>({
+  return {
     name: 'report progress',
-    load: (tx) => loadLive(tx, ref),
-    judge: (task) => ({ ...task, progress: { fraction, note, at: moment.at }, updatedAt: moment.at }),
-    *write(tx, task): Op<void> {
+    *decide(tx): Op<void> {
+      const live = yield* loadLive(tx, ref)
+      const task = { ...live, progress: { fraction, note, at: moment.at }, updatedAt: moment.at }
       yield* tx.task.saveProgress(task)
       yield* tx.event.append(eventOf(moment, 'progress.reported', task, { fraction, note, run: ref.run }))
     },
-  })
+  }
 }

@@ -2,26 +2,20 @@
 // nothing new starts in them; then the commands that they left running are ended (actors/recovery.ts); the second closes the runs,
 // and with them, once, their calls in flight. Whichever engine comes by between the two goes on from there.
 
-import { type CallRecord, interruptedError, notesProcess } from '../entities/call.ts'
+import { type CallRecord, notesProcess } from '../entities/call.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
-import { inThree } from '../ledger/in-three.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { type CrashFacts, chargedBy } from '../machines/crashes.ts'
-import { moved } from '../machines/task-transition.ts'
-import { closeEndedRun, releaseRun } from './close-run.ts'
-import { endRun } from './end-run.ts'
+import { closeEndedRun, type FormerHolder, releaseRun } from './close-run.ts'
 import { isInFlight } from './journal-closing.ts'
-import { eventOf, type Moment } from './moment.ts'
-import { settleFamily } from './settle-family.ts'
+import type { Moment } from './moment.ts'
 import { hasProgressed } from './suspects.ts'
+import { transition } from './transition.ts'
 
 /** An engine whose runs are to be taken up. */
-export interface LostEngine {
-  instanceId: string
-  /** `interrupted`: it died or hangs. `released`: it closes, which counts for no crash. */
-  reason: 'interrupted' | 'released'
+export interface LostEngine extends FormerHolder {
   /** It may still be alive, and is only taken for lost if its lease was over at this time; null for one that is gone. */
   onlyIfSilentAt: number | null
 }
@@ -44,11 +38,10 @@ interface Live {
  * these tasks whose processes may still run; null when the engine is not lost.
  */
 export function endRunsOf(lost: LostEngine, maxCrashes: number, moment: Moment): Step<CallRecord[] | null> {
-  return inThree<RunRecord[] | null, RunRecord[] | null, CallRecord[] | null>({
+  return {
     name: 'end runs of a lost engine',
-    load: (tx) => loadRuns(tx, lost),
-    judge: (runs) => runs,
-    *write(tx, runs): Op<CallRecord[] | null> {
+    *decide(tx): Op<CallRecord[] | null> {
+      const runs = yield* loadRuns(tx, lost)
       if (runs === null) return null
       const left: CallRecord[] = []
       const live: Live[] = []
@@ -68,7 +61,7 @@ export function endRunsOf(lost: LostEngine, maxCrashes: number, moment: Moment):
       else yield* endCrashed(tx, live, lost, maxCrashes, moment)
       return left
     },
-  })
+  }
 }
 
 /** It noted a process and did not settle by itself: it is in flight, or was closed while its function still worked. */
@@ -97,13 +90,7 @@ function* poison(tx: Tx, task: TaskRecord, crashes: number, lost: LostEngine, mo
     message: `${crashes} runs in a row died with nothing recorded in between: it seems to take its process down`,
     details: { crashes, lastInstance: lost.instanceId },
   }
-  const failed = moved(task, 'fail', moment.at, { crashes, error })
-  yield* endRun(tx, task, 'interrupted', moment)
-  yield* tx.task.save(failed)
-  yield* tx.event.append(
-    eventOf(moment, 'task.failed', failed, { from: 'working', run: task.run, error, willRetry: false }),
-  )
-  yield* settleFamily(tx, [failed], moment)
+  yield* transition(tx, task, 'fail', moment, { set: { crashes, error }, outcome: 'interrupted' })
 }
 
 /**
@@ -111,25 +98,14 @@ function* poison(tx: Tx, task: TaskRecord, crashes: number, lost: LostEngine, mo
  * how many were closed. An engine that shows up meanwhile closes them itself.
  */
 export function closeRunsOf(lost: LostEngine, kept: ReadonlySet<string>, moment: Moment): Step<number> {
-  return inThree<RunRecord[] | null, RunRecord[], number>({
+  return {
     name: 'close runs of a lost engine',
-    load: (tx) => loadRuns(tx, lost),
-    judge: (runs) => runs ?? [],
-    *write(tx, runs): Op<number> {
+    *decide(tx): Op<number> {
+      const runs = (yield* loadRuns(tx, lost)) ?? []
       const ended = runs.filter((run) => run.status === 'ending' && !kept.has(run.taskId))
-      for (const run of ended) {
-        const task = (yield* tx.task.get(run.taskId)) as TaskRecord
-        yield* closeEndedRun(tx, task, { lost: lost.instanceId }, moment, (call) => brokenOff(call, lost))
-      }
+      for (const run of ended) yield* closeEndedRun(tx, (yield* tx.task.get(run.taskId)) as TaskRecord, moment, lost)
       if (ended.length === runs.length) yield* tx.instance.end(lost.instanceId, moment.at)
       return ended.length
     },
-  })
-}
-
-/** What had begun may have happened. Only a death is called one. */
-function brokenOff(call: CallRecord, { reason }: LostEngine): StoredError {
-  if (reason === 'interrupted') return interruptedError(call.name)
-  const message = 'The engine closed before the call ended: it may have happened'
-  return { code: 'CALL_INTERRUPTED', message, details: { call: call.name } }
+  }
 }

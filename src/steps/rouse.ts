@@ -1,4 +1,4 @@
-// What ends a task's rest: one of its waits is over, or a message has come that an agent is to take up.
+// What ends a task's rest: its time has come, one of its waits is over, or a message has come that an agent is to take up.
 import type { Delivery } from '../entities/message.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
@@ -13,6 +13,13 @@ export function* wake(tx: Tx, waiter: TaskRecord, callId: string | undefined, mo
   yield* tx.task.save(woken)
   yield* tx.event.append(eventOf(moment, 'task.unblocked', woken, callId === undefined ? {} : { callId }))
   return woken
+}
+
+/** Its `notBefore` has passed: cleared, so that readiness needs no clock. */
+export function* endRest(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
+  const free = touched(task, moment.at, { notBefore: null })
+  yield* tx.task.save(free)
+  if (free.completedAt === null) yield* tx.event.append(eventOf(moment, 'timer.fired', free))
 }
 
 /** A message has just been written: an agent that only waits takes it up, by the end of its wait or in a new run. */

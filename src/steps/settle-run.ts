@@ -1,17 +1,15 @@
 // The outcome of a run whose executor has settled: the task takes it if the run is still the task's live one. The run is closed
 // with it, unless one of its calls is still in flight: then it has ended, and is closed when these have settled (close-run.ts).
 
-import type { RunOutcome, RunRecord } from '../entities/run.ts'
-import { isSettled, type RetryPolicy, type TaskRecord } from '../entities/task.ts'
+import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
-import { inThree } from '../ledger/in-three.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
-import { awaitsChildren, isHeldUp, retryDelay } from '../machines/family.ts'
-import { moved } from '../machines/task-transition.ts'
+import { isHeldUp, retryDelay } from '../machines/family.ts'
 import { announce } from './announcements.ts'
-import { closeEntries, endedWith, isIdle, isInFlight } from './journal-closing.ts'
-import { dueAfter, eventOf, type Moment } from './moment.ts'
-import { settleFamily } from './settle-family.ts'
+import { isInFlight } from './journal-closing.ts'
+import { dueAfter, type Moment } from './moment.ts'
+import { transition } from './transition.ts'
+import type { Edge } from './walk.ts'
 
 /** What an executor returned or threw. */
 export type ExecutorOutcome =
@@ -33,142 +31,82 @@ export interface SettleRunRequest extends Moment {
   readThrough: number | null
 }
 
-interface Loaded {
-  task: TaskRecord | undefined
-  childrenOpen: boolean
-  /** A message was sent that the run has not read: its answer is not the last word. */
-  unread: boolean
-  /** A call of the run has no outcome yet. */
-  inFlight: boolean
-}
-
-interface Verdict {
-  task: TaskRecord
-  outcome: RunOutcome
-  error: StoredError | null
-  retried: TaskRecord | null
-}
-
 /** Resolves to whether the run is still open: it had ended before, or a call is in flight. `closeRun` closes it then. */
 export function settleRun(request: SettleRunRequest): Step<boolean> {
-  return inThree<Loaded, Verdict | null, boolean>({
+  const { taskId, run, outcome, journaled, diverged } = request
+  return {
     name: 'settle run',
-    *load(tx: Reads): Op<Loaded> {
-      const { readThrough, taskId, journaled, outcome } = request
+    *decide(tx): Op<boolean> {
       const task = yield* tx.task.get(taskId)
-      const asks = task?.policy.autoComplete && outcome.kind === 'returned'
-      const children = asks ? yield* tx.task.childFacts(taskId) : undefined
-      return {
-        task,
-        childrenOpen: task !== undefined && children?.any === true && isHeldUp(task, children),
-        unread: readThrough !== null && (yield* tx.message.lastDelivered(taskId)) > readThrough,
-        inFlight: journaled && (yield* tx.call.open(taskId)).some(isInFlight),
+      // It has ended before: the outcome of its executor is ignored.
+      if (task?.run !== run || task.status !== 'working') return true
+      const inFlight = journaled && (yield* tx.call.open(taskId)).some(isInFlight)
+      const edge: Edge = {
+        set: { crashes: 0 },
+        data: { attempt: task.attempt },
+        settling: { closed: !inFlight, journaled },
+        ...(diverged.length > 0 && { cause: { type: 'task.diverged', data: () => ({ run, entries: diverged }) } }),
       }
+      if (outcome.kind === 'returned') return (yield* settleReturned(tx, task, outcome.result, edge, request)).runOpen
+      if (request.readThrough !== null) yield* announceFailure(tx, task, outcome.error, request)
+      return (yield* failAttempt(tx, task, outcome, edge, request)).runOpen
     },
-    judge: (loaded) => judge(request, loaded),
-    *write(tx: Tx, verdict): Op<boolean> {
-      if (verdict === null) return true
-      yield* writeOutcome(tx, verdict, request)
-      return (verdict.retried ?? verdict.task).runOpen
-    },
-  })
-}
-
-/** Null when the run has ended before: the outcome of its executor is ignored. */
-function judge(request: SettleRunRequest, { task, childrenOpen, unread, inFlight }: Loaded): Verdict | null {
-  if (!task || task.run !== request.run || task.status !== 'working') return null
-  const { outcome, at } = request
-  const ended = { runOpen: inFlight, crashes: 0 }
-  if (outcome.kind === 'threw')
-    return judgeFailure(request, task, moved(task, 'fail', at, { ...ended, error: outcome.error }))
-  const settled = { error: null, retried: null }
-  if (unread) {
-    const waiting = moved(task, 'wait', at, { ...ended, statusReason: 'message', wakes: 1 })
-    return { ...settled, outcome: 'waiting', task: waiting }
   }
-  const result = outcome.result
-  if (childrenOpen) {
-    const waiting = moved(task, 'wait', at, { ...ended, result, statusReason: 'children', wakes: 0 })
-    return { ...settled, outcome: 'waiting', task: waiting }
+}
+
+function* settleReturned(
+  tx: Tx,
+  task: TaskRecord,
+  result: unknown,
+  edge: Edge,
+  request: SettleRunRequest,
+): Op<TaskRecord> {
+  if (yield* hasUnread(tx, request)) {
+    // The answer of an agent that has not read a message is not its last word.
+    return yield* transition(tx, task, 'wait', request, setting(edge, { statusReason: 'message', wakes: 1 }))
   }
-  return { ...settled, outcome: 'completed', task: moved(task, 'complete', at, { ...ended, result, error: null }) }
-}
-
-function judgeFailure(request: SettleRunRequest, task: TaskRecord, failed: TaskRecord): Verdict {
-  const { error, final, retryAfterMs } = request.outcome as ExecutorOutcome & { kind: 'threw' }
-  const attempt = { attempt: task.attempt, code: error.code, final, retryAfterMs }
-  const delay = retryDelay(request.retry, attempt, request.chance)
-  const retried = delay === undefined ? null : nextAttempt(failed, request.at, delay)
-  return { outcome: 'failed', task: failed, error, retried }
-}
-
-/** FAILED → SUBMITTED with the next attempt, resting for a while. */
-export function nextAttempt(failed: TaskRecord, at: number, delayMs: number): TaskRecord {
-  return moved(failed, 'retry', at, {
-    attempt: failed.attempt + 1,
-    error: null,
-    result: null,
-    wakes: 0,
-    crashes: 0,
-    held: false,
-    notBefore: delayMs > 0 ? dueAfter(at, delayMs) : null,
-  })
-}
-
-function* writeOutcome(tx: Tx, verdict: Verdict, request: SettleRunRequest): Op<void> {
-  const { task, outcome, error } = verdict
-  // Waits and calls that never began go on with the task, unless its own work is done.
-  const isDone = isSettled(task.status) || awaitsChildren(task)
-  if (request.journaled && isDone) yield* closeEntries(tx, task, isIdle, () => endedWith(task), request)
-  if (error !== null && request.readThrough !== null) yield* announceFailure(tx, task, error, request)
-  yield* tx.run.save(endedRun(request, outcome, error, task.runOpen))
-  if (request.diverged.length > 0) {
-    yield* tx.event.append(eventOf(request, 'task.diverged', task, { run: request.run, entries: request.diverged }))
+  if (task.policy.autoComplete) {
+    const children = yield* tx.task.childFacts(task.id)
+    if (children.any && isHeldUp(task, children)) {
+      return yield* transition(tx, task, 'wait', request, setting(edge, { result, statusReason: 'children', wakes: 0 }))
+    }
   }
-  yield* publishOutcome(tx, verdict, request)
+  return yield* transition(tx, task, 'complete', request, setting(edge, { result, error: null }))
 }
 
-function endedRun(
-  { taskId, run, at }: SettleRunRequest,
-  outcome: RunOutcome,
-  error: StoredError | null,
-  open: boolean,
-): Pick<RunRecord, 'taskId' | 'number' | 'status' | 'outcome' | 'error' | 'endedAt' | 'closedAt'> {
-  const status = open ? 'ending' : 'closed'
-  return { taskId, number: run, status, outcome, error, endedAt: at, closedAt: open ? null : at }
+const setting = (edge: Edge, set: Edge['set']): Edge => ({ ...edge, set: { ...edge.set, ...set } })
+
+function* hasUnread(tx: Reads, { taskId, readThrough }: SettleRunRequest): Op<boolean> {
+  return readThrough !== null && (yield* tx.message.lastDelivered(taskId)) > readThrough
+}
+
+/** How an attempt failed: the retry policy of its task decides whether there is another. */
+interface Failure {
+  error: StoredError
+  final?: boolean
+  retryAfterMs?: number
+}
+
+/** WORKING → FAILED, and on to SUBMITTED with the next attempt where the retry policy gives one; the task as it is then. */
+export function* failAttempt(
+  tx: Tx,
+  task: TaskRecord,
+  { error, final, retryAfterMs }: Failure,
+  edge: Edge,
+  request: Moment & { retry: RetryPolicy; chance: number },
+): Op<TaskRecord> {
+  const { attempt } = task
+  const delayMs = retryDelay(request.retry, { attempt, code: error.code, final, retryAfterMs }, request.chance)
+  const passing = delayMs !== undefined
+  const failed = yield* transition(tx, task, 'fail', request, { ...setting(edge, { error }), passing })
+  if (delayMs === undefined) return failed
+  const notBefore = delayMs > 0 ? dueAfter(request.at, delayMs) : null
+  const set = { attempt: attempt + 1, error: null, result: null, wakes: 0, crashes: 0, held: false, notBefore }
+  return yield* transition(tx, failed, 'retry', request, { set })
 }
 
 /** People who read the conversation find its end there (conformance S0-079). */
 function* announceFailure(tx: Tx, task: TaskRecord, error: StoredError, request: SettleRunRequest): Op<void> {
   const id = `${task.id.replace(/^task-/, 'msg-')}-failed-${request.run}`
   yield* announce(tx, task, id, `Task failed: ${error.message}`, request)
-}
-
-/** Writes the state and the events of an outcome, and what it sets off in the family. */
-export function* publishOutcome(
-  tx: Tx,
-  { task, error, retried }: { task: TaskRecord; error: StoredError | null; retried: TaskRecord | null },
-  moment: Moment,
-): Op<TaskRecord> {
-  const data = { from: 'working', run: task.run, attempt: task.attempt }
-  if (task.status === 'waiting') {
-    yield* tx.task.save(task)
-    yield* tx.event.append(eventOf(moment, 'task.waiting', task, { ...data, reason: task.statusReason }))
-    return task
-  }
-  if (task.status === 'completed') {
-    yield* tx.task.save(task)
-    yield* tx.event.append(eventOf(moment, 'task.completed', task, data))
-    yield* settleFamily(tx, [task], moment)
-    return task
-  }
-  yield* tx.event.append(eventOf(moment, 'task.failed', task, { ...data, error, willRetry: retried !== null }))
-  if (retried === null) {
-    yield* tx.task.save(task)
-    yield* settleFamily(tx, [task], moment)
-    return task
-  }
-  yield* tx.task.save(retried)
-  yield* tx.event.append(eventOf(moment, 'task.retried', retried, { from: 'failed', attempt: retried.attempt }))
-  return retried
 }

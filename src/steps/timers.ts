@@ -6,28 +6,15 @@ import type { QuestionParams } from '../entities/question.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
-import { inThree } from '../ledger/in-three.ts'
 import type { Op, OwnRuns, Reads, Step, Tx } from '../ledger/ledger.ts'
-import { retryDelay } from '../machines/family.ts'
-import { moved, touched } from '../machines/task-transition.ts'
 import { writeLapse } from './claim.ts'
-import { endRun } from './end-run.ts'
-import { closeEntries, endedWith, isIdle } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
-import { wake } from './rouse.ts'
+import { endRest, wake } from './rouse.ts'
 import { cancelBelow, type Ended, failWhereItStands, settleAll } from './settle-family.ts'
-import { nextAttempt, publishOutcome } from './settle-run.ts'
+import { failAttempt } from './settle-run.ts'
 
 /** At most so many of each kind in one step: the rest follow in the next. */
 const batch = 200
-
-interface Due {
-  tasks: TaskRecord[]
-  lapsed: TaskRecord[]
-  late: TaskRecord[]
-  calls: CallRecord[]
-  runs: RunRecord[]
-}
 
 export interface TimerRequest extends Moment {
   /** From 0 to 1, for the jitter of next attempts. */
@@ -39,28 +26,24 @@ export interface TimerRequest extends Moment {
 
 /** Fires what is due; resolves to how many timers that were. */
 export function fireTimers(request: TimerRequest): Step<number> {
-  return inThree<Due, Due, number>({
+  return {
     name: 'fire timers',
-    *load(tx): Op<Due> {
-      return {
-        tasks: yield* tx.task.due(request.at, batch),
-        lapsed: yield* tx.task.lapsed(request.at, batch),
-        late: yield* tx.task.late(request.at, batch),
-        calls: yield* tx.call.due(request.at, batch),
-        runs: yield* tx.run.due(request.at, batch, request),
-      }
-    },
-    judge: (due) => due,
-    *write(tx, due): Op<number> {
+    *decide(tx): Op<number> {
+      const { at } = request
+      const rested = yield* tx.task.due(at, batch)
+      const lapsed = yield* tx.task.lapsed(at, batch)
+      const calls = yield* tx.call.due(at, batch)
+      const runs = yield* tx.run.due(at, batch, request)
+      const late = yield* tx.task.late(at, batch)
       // First what touches a row of its own: what follows may cancel or fail whole families, and those rows with them.
-      for (const task of due.tasks) yield* fireStart(tx, task, request)
-      for (const task of due.lapsed) yield* writeLapse(tx, task, request)
-      for (const call of due.calls) yield* fireEntry(tx, call, request)
-      for (const run of due.runs) yield* timeOutRun(tx, run, request)
-      for (const task of due.late) yield* missDeadline(tx, task.id, request)
-      return Object.values(due).reduce((fired, each: unknown[]) => fired + each.length, 0)
+      for (const task of rested) yield* endRest(tx, task, request)
+      for (const task of lapsed) yield* writeLapse(tx, task, request)
+      for (const call of calls) yield* fireEntry(tx, call, request)
+      for (const run of runs) yield* timeOutRun(tx, run, request)
+      for (const task of late) yield* missDeadline(tx, task.id, request)
+      return rested.length + lapsed.length + calls.length + runs.length + late.length
     },
-  })
+  }
 }
 
 /** When the next timer that an engine fires is due; undefined without one. */
@@ -68,13 +51,6 @@ export function* nextDue(tx: Reads, own: OwnRuns): Op<number | undefined> {
   const times = [yield* tx.task.nextDue(), yield* tx.call.nextDue(), yield* tx.run.nextDue(own)]
   const known = times.filter((time) => time !== undefined)
   return known.length === 0 ? undefined : Math.min(...known)
-}
-
-/** `notBefore` has passed: cleared, so that readiness needs no clock. */
-function* fireStart(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
-  const free = touched(task, moment.at, { notBefore: null })
-  yield* tx.task.save(free)
-  if (free.completedAt === null) yield* tx.event.append(eventOf(moment, 'timer.fired', free))
 }
 
 /** A sleep ends; a question takes its default; a question without one, and a wait, fail with TIMEOUT. */
@@ -104,22 +80,15 @@ function outcomeAtDue(call: CallRecord): Pick<CallRecord, 'status' | 'result' | 
 /** A run that took too long ends at once; its attempt has failed. */
 function* timeOutRun(tx: Tx, run: RunRecord, request: TimerRequest): Op<void> {
   const task = yield* tx.task.get(run.taskId)
-  if (!task || task.run !== run.number || task.status !== 'working') return
-  const policy = request.retryOf(task)
+  if (task?.run !== run.number || task.status !== 'working') return
+  const timeoutMs = (run.dueAt as number) - run.startedAt
   const error: StoredError = {
     code: 'TIMEOUT',
-    message: `Run ${run.number} took longer than ${(run.dueAt as number) - run.startedAt} ms`,
-    details: { run: run.number, timeoutMs: (run.dueAt as number) - run.startedAt },
+    message: `Run ${run.number} took longer than ${timeoutMs} ms`,
+    details: { run: run.number, timeoutMs },
   }
-  const failed = moved(task, 'fail', request.at, { error })
-  yield* endRun(tx, task, 'failed', request, error)
-  yield* closeEntries(tx, failed, isIdle, () => endedWith(failed), request)
-  const delay = retryDelay(policy, { attempt: task.attempt, code: error.code }, request.chance)
-  yield* publishOutcome(
-    tx,
-    { task: failed, error, retried: delay === undefined ? null : nextAttempt(failed, request.at, delay) },
-    request,
-  )
+  const edge = { data: { attempt: task.attempt } }
+  yield* failAttempt(tx, task, { error }, edge, { ...request, retry: request.retryOf(task) })
 }
 
 /** A task that has not settled by its deadline fails for good, from whatever state; what a group holds is canceled with it. */

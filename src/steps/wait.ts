@@ -4,18 +4,10 @@
 import type { CallRecord } from '../entities/call.ts'
 import { isSettled, type Outcome, outcomeOf, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import { inThree } from '../ledger/in-three.ts'
 import type { NewCall, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { isWaitOver, type WaitParams } from '../machines/family.ts'
 import { loadLive, type RunRef } from './journal.ts'
 import { loadTask, type Moment } from './moment.ts'
-
-interface Loaded {
-  awaited: TaskRecord[]
-  /** A message that was sent meanwhile has ended it before it began. */
-  interrupted: boolean
-  cycle: string[] | undefined
-}
 
 /** What a wait came to: `open` while it is not over. */
 export type WaitState = { open: true } | { open: false; outcomes: Array<Outcome | null> }
@@ -23,34 +15,24 @@ export type WaitState = { open: true } | { open: false; outcomes: Array<Outcome 
 /** Records a wait; one that is over already has its outcome at once. */
 export function beginWait(entry: NewCall, moment: Moment): Step<WaitState> {
   const params = entry.params as WaitParams
-  return inThree<Loaded, Loaded, WaitState>({
+  return {
     name: 'begin wait',
-    *load(tx): Op<Loaded> {
+    *decide(tx): Op<WaitState> {
       yield* loadLive(tx, entry)
       const awaited: TaskRecord[] = []
-      for (const id of params.tasks) awaited.push(yield* loadTask(tx, id))
-      const ancestors = (yield* tx.task.ancestors(entry.taskId)).map((each) => each.id)
-      const above = params.tasks.find((id) => ancestors.includes(id))
-      const open = awaited.filter((each) => !isSettled(each.status)).map((each) => each.id)
-      const cycle =
-        above === undefined ? yield* tx.dependency.path(open, new Set([entry.taskId])) : [above, entry.taskId]
+      for (const id of new Set(params.tasks)) awaited.push(yield* loadTask(tx, id))
+      yield* refuseCycle(tx, entry.taskId, awaited)
       const after = params.untilMessageAfter
+      // A message that was sent meanwhile ends the wait before it begins.
       const interrupted = after !== undefined && (yield* tx.message.lastDelivered(entry.taskId)) > after
-      return { awaited, interrupted, cycle }
-    },
-    judge(loaded) {
-      if (loaded.cycle === undefined) return loaded
-      throw cycleError(`${entry.taskId} cannot wait for ${loaded.cycle[0]}`, [entry.taskId, ...loaded.cycle])
-    },
-    *write(tx, { awaited, interrupted }): Op<WaitState> {
       const statuses = awaited.map((each) => each.status)
       if (interrupted || isWaitOver(params, statuses)) {
-        const outcomes = awaited.map((each) => outcomeOf(each) ?? null)
+        const outcomes = yield* outcomesOf(tx, params)
         yield* tx.call.insert({ ...entry, status: 'completed', result: outcomes, dueAt: null })
         return { open: false, outcomes }
       }
       yield* tx.call.insert(entry)
-      for (const task of new Map(awaited.map((each) => [each.id, each])).values()) {
+      for (const task of awaited) {
         if (isSettled(task.status)) continue
         yield* tx.dependency.insert({
           taskId: entry.taskId,
@@ -63,34 +45,34 @@ export function beginWait(entry: NewCall, moment: Moment): Step<WaitState> {
       }
       return { open: true }
     },
-  })
+  }
+}
+
+/** @throws ErrandError CYCLE { path } */
+function* refuseCycle(tx: Reads, waiter: string, awaited: readonly TaskRecord[]): Op<void> {
+  const ids = awaited.map((each) => each.id)
+  const above = (yield* tx.task.ancestors(waiter)).find((each) => ids.includes(each.id))
+  const open = awaited.filter((each) => !isSettled(each.status)).map((each) => each.id)
+  const cycle = above === undefined ? yield* tx.dependency.path(open, new Set([waiter])) : [above.id, waiter]
+  if (cycle !== undefined) throw cycleError(`${waiter} cannot wait for ${cycle[0]}`, [waiter, ...cycle])
 }
 
 /** Takes up the outcome of a recorded wait if it is over. */
 export function takeWait(ref: RunRef, callId: string, moment: Moment): Step<WaitState> {
-  return inThree<CallRecord | undefined, CallRecord | undefined, WaitState>({
+  return {
     name: 'take wait',
-    *load(tx) {
+    *decide(tx): Op<WaitState> {
       yield* loadLive(tx, ref)
-      return yield* tx.call.get(callId)
-    },
-    judge: (call) => call,
-    *write(tx, call): Op<WaitState> {
+      const call = yield* tx.call.get(callId)
       if (call?.status !== 'pending') return { open: true }
       const params = call.params as WaitParams
-      const awaited = yield* awaitedOf(tx, params)
-      const statuses = awaited.map((each) => each?.status ?? 'canceled')
-      if (!isWaitOver(params, statuses)) {
-        // It was over, and one of its tasks has been tried again since: the edge is open anew, and so is the wait.
-        if (call.details !== null) yield* tx.call.save({ ...call, details: null, updatedAt: moment.at })
-        return { open: true }
-      }
-      const outcomes = awaited.map((each) => (each ? (outcomeOf(each) ?? null) : null))
-      yield* tx.call.save({ ...call, status: 'completed', result: outcomes, dueAt: null, updatedAt: moment.at })
-      yield* tx.dependency.satisfyWaits(callId, moment.at)
-      return { open: false, outcomes }
+      const statuses = (yield* awaitedOf(tx, params)).map((each) => each?.status ?? 'canceled')
+      if (isWaitOver(params, statuses)) return { open: false, outcomes: yield* endWait(tx, call, moment.at) }
+      // It was over, and one of its tasks has been tried again since: the edge is open anew, and so is the wait.
+      if (call.details !== null) yield* tx.call.save({ ...call, details: null, updatedAt: moment.at })
+      return { open: true }
     },
-  })
+  }
 }
 
 /** A message ends the waits of a task that it may end, with what there is by now. Their ids. */
@@ -98,13 +80,23 @@ export function* endWaitsByMessage(tx: Tx, task: TaskRecord, at: number): Op<str
   const ended: string[] = []
   for (const call of yield* tx.call.open(task.id)) {
     if (call.kind !== 'wait' || (call.params as WaitParams).untilMessageAfter === undefined) continue
-    const awaited = yield* awaitedOf(tx, call.params as WaitParams)
-    const outcomes = awaited.map((each) => (each ? (outcomeOf(each) ?? null) : null))
-    yield* tx.call.save({ ...call, status: 'completed', result: outcomes, dueAt: null, updatedAt: at })
-    yield* tx.dependency.satisfyWaits(call.id, at)
+    yield* endWait(tx, call, at)
     ended.push(call.id)
   }
   return ended
+}
+
+/** The wait is over, with the outcomes that there are. */
+function* endWait(tx: Tx, call: CallRecord, at: number): Op<Array<Outcome | null>> {
+  const outcomes = yield* outcomesOf(tx, call.params as WaitParams)
+  yield* tx.call.save({ ...call, status: 'completed', result: outcomes, dueAt: null, updatedAt: at })
+  yield* tx.dependency.satisfyWaits(call.id, at)
+  return outcomes
+}
+
+/** One for each task that was named, in order; null for one that has not settled. */
+function* outcomesOf(tx: Reads, params: WaitParams): Op<Array<Outcome | null>> {
+  return (yield* awaitedOf(tx, params)).map((each) => (each ? (outcomeOf(each) ?? null) : null))
 }
 
 function* awaitedOf(tx: Reads, params: WaitParams): Op<Array<TaskRecord | undefined>> {

@@ -2,9 +2,8 @@
 // twice; and what one of them is told takes effect in the other.
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
-import type { TaskRecord } from '../../src/entities/task.ts'
 import { isAlive, type ProcessGroup, processGroupOf } from '../../src/executors/process-group.ts'
-import type { Ledger, Op, Reads, Step } from '../../src/ledger/ledger.ts'
+import type { Ledger, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createOne, createPlace, drawSeed, effectsOf, openEngine, randomOf, startEngine } from './child.ts'
 import { violations } from './invariants.ts'
@@ -177,17 +176,34 @@ describe('An owner that was taken for dead and is not', () => {
   })
 
   it('would put its result into the run that is live now if the number were not checked: the planted fault is seen', async () => {
-    const { results } = await zombie(createPlace(), (step) =>
-      step.name === 'finish call' ? { ...step, load: unfenced } : step,
-    )
+    const { results } = await zombie(createPlace(), (step) => (step.name === 'finish call' ? unfenced(step) : step))
     expect(results).toEqual([null, 'zombie'])
   })
 })
 
 /** Takes whatever call is open now for its own. */
-function* unfenced(tx: Reads): Op<unknown> {
-  const [task] = yield* tx.task.list({}, 1)
-  return { task, call: (yield* tx.call.open((task as TaskRecord).id)).at(-1) }
+function unfenced(step: Step): Step {
+  return {
+    name: step.name,
+    decide: (tx) =>
+      step.decide({
+        ...tx,
+        task: {
+          ...tx.task,
+          *get(id) {
+            const task = yield* tx.task.get(id)
+            return task && { ...task, run: 1 }
+          },
+        },
+        call: {
+          ...tx.call,
+          *get(id) {
+            const call = yield* tx.call.get(id)
+            return call && (yield* tx.call.open(call.taskId)).at(-1)
+          },
+        },
+      }),
+  }
 }
 
 /** The first engine loses its lock in the middle of a call, a second one takes over, then the first one's call returns. */

@@ -117,7 +117,7 @@ const closesAtOnce: Plant = (ledger, seat) =>
             for (const { taskId, number, status } of yield* tx.run.openOf(id)) {
               const task = yield* tx.task.get(taskId)
               if (status !== 'ending' || task?.run !== number) continue
-              yield* closeEndedRun(tx, task, {}, { at: task.updatedAt, instanceId: id })
+              yield* closeEndedRun(tx, task, { at: task.updatedAt, instanceId: id })
             }
             return result
           },

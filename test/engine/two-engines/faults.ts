@@ -3,7 +3,6 @@ import type { TaskRecord } from '../../../src/entities/task.ts'
 import { isSettled } from '../../../src/entities/task.ts'
 import type { Reads, Step, Tx } from '../../../src/ledger/ledger.ts'
 import { moved, touched } from '../../../src/machines/task-transition.ts'
-import { endRun } from '../../../src/steps/end-run.ts'
 import { eventOf } from '../../../src/steps/moment.ts'
 import type { Fault, Seat } from './world.ts'
 
@@ -47,6 +46,10 @@ const noFenceOfOwners: Fault = (step, { world: { quote } }) => {
         const task = yield* tx.task.get(id)
         return task && { ...task, owner, fence }
       },
+      *save(task) {
+        const stored = (yield* tx.task.get(task.id)) as TaskRecord
+        yield* tx.task.save({ ...task, owner: task.owner && stored.owner, fence: stored.fence })
+      },
     },
   }))
 }
@@ -61,7 +64,9 @@ const forgetsTheWaiting: Fault = (step) =>
         for (const task of below) {
           if (isSettled(task.status) || task.status === 'waiting') continue
           const canceled = moved(task, 'cancel', order.at, { statusReason: order.reason })
-          yield* endRun(tx, task, 'canceled', order)
+          const run = task.runOpen ? yield* tx.run.get(task.id, task.run) : undefined
+          if (run?.status === 'live')
+            yield* tx.run.save({ ...run, status: 'ending', outcome: 'canceled', endedAt: order.at })
           yield* tx.task.save(canceled)
           positions.push(yield* tx.event.append(eventOf(order, 'task.canceled', canceled, { run: task.run })))
         }
@@ -114,9 +119,8 @@ const doesNotRecount: Fault = (step) => {
 const recoversNothing: Fault = (step) =>
   step.name === 'end runs of a lost engine'
     ? {
-        ...step,
         name: step.name,
-        *write() {
+        *decide() {
           return null
         },
       }
