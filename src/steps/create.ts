@@ -7,12 +7,12 @@ import { inThree } from '../ledger/in-three.ts'
 import type { NewMessage, NewTask, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { isBroken } from '../machines/family.ts'
 import { isClaimable, isReady } from '../machines/readiness.ts'
+import { cycleError } from '../machines/task-graph.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
 import { writeSnapshot } from '../machines/task-snapshot.ts'
 import { dueAfter, eventOf, type Moment, requireTask } from './moment.ts'
 import { reviveGroupsAbove, settleEdges } from './settle-family.ts'
 import { ensureBranch, openTeam, type TeamSpec } from './team.ts'
-import { cycleError } from './wait.ts'
 import { writeMessage } from './write-message.ts'
 
 /** A task to be made, its id drawn already. Parents come before their children. */

@@ -6,11 +6,11 @@ import { ErrandError, nearestName } from '../errors.ts'
 import { type AgentTraits, type AnyExecutor, isExecutor } from '../executor.ts'
 import type { Ids } from '../ids.ts'
 import { checkText, fromJson, toJson } from '../json.ts'
+import { cycleError } from '../machines/task-graph.ts'
 import { type ChildSpec, type CreateSpec, createSpecSchema, type ParsedEngineOptions } from '../options.ts'
 import { parse } from '../parse.ts'
 import type { Opening, TaskDraft, TreeLimits } from './create.ts'
 import { checkedInput } from './executor-input.ts'
-import { cycleError } from './wait.ts'
 
 export interface DraftContext {
   nextId: (prefix: string) => string
