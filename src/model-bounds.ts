@@ -1,10 +1,9 @@
 // What an engine does otherwise in the hands of a model: what it creates is worked on by agents that are bound like itself, and what
 // concerns the whole engine is not for it. Which tasks it may touch is judged in each step (steps/within.ts).
 import type { Lifecycle } from './actors/lifecycle.ts'
+import type { Drafter, TaskDraft } from './drafts/draft.ts'
 import { ErrandError } from './errors.ts'
 import { isExecutor } from './executor.ts'
-import type { TaskDraft } from './steps/create.ts'
-import type { Drafter } from './steps/draft.ts'
 
 /** Within what a model acts. */
 export interface Bounds {

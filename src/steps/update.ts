@@ -1,5 +1,6 @@
 // Update: new values for a task's definition, and with `status` the one edge that leads there; all of it or nothing.
 
+import { refuseIdlePolicy } from '../drafts/draft.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { isTerminal } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
@@ -13,7 +14,6 @@ import { renewed, touched } from '../machines/task-transition.ts'
 import type { TaskPatch } from '../options.ts'
 import { cancel } from './cancel.ts'
 import { notClaimable } from './claim.ts'
-import { refuseIdlePolicy } from './draft.ts'
 import { loadRewiring, type Rewiring, writeRewiring } from './edges.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
 import { settleBlockers, settleByChildren } from './settle-family.ts'

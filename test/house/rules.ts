@@ -13,6 +13,7 @@ const levels: string[][] = [
   ['entities'],
   ['executor', 'options', 'views'],
   ['machines', 'bus', 'models'],
+  ['drafts'],
   ['ledger', 'agent-run'],
   ['steps'],
   ['actors', 'executors', 'routing', 'board', 'memory'],

@@ -9,8 +9,65 @@ import { checkText, fromJson, toJson } from '../json.ts'
 import { cycleError } from '../machines/task-graph.ts'
 import { type ChildSpec, type CreateSpec, createSpecSchema, type ParsedEngineOptions } from '../options.ts'
 import { parse } from '../parse.ts'
-import type { Opening, TaskDraft, TreeLimits } from './create.ts'
 import { checkedInput } from './executor-input.ts'
+
+/** A task to be made, its id drawn already. Parents come before their children. */
+export interface TaskDraft {
+  id: string
+  key: string | null
+  name: string
+  goal: string | null
+  description: string
+  executor: string | null
+  input: unknown
+  priority: number
+  parentId: string | null
+  /** Ids of drafts or of stored tasks, in the order in which they were named. */
+  blockedBy: string[]
+  group: boolean
+  held: boolean
+  notBefore: number | null
+  deadline: number | null
+  role: string | null
+  tags: string[]
+  policy: TaskPolicy
+  metadata: Record<string, unknown>
+  /** Its team, if it is to have one of its own; `later`: its branch alone. */
+  team: TeamSpec | 'later' | null
+  /** Under which name its agent works in a team; null where no agent does. */
+  agentId: string | null
+  /** It was told that name, and did not just get it from its executor. */
+  agentNamed: boolean
+  /** What its conversation opens with, stored with the task; empty for one that no agent works on. */
+  opening: Opening[]
+}
+
+export interface Opening {
+  id: string
+  role: 'system' | 'user'
+  content: string
+}
+
+/** How large a tree may grow. */
+export interface TreeLimits {
+  /** Levels below a root. */
+  maxDepth: number
+  /** Children that one task may be given. */
+  maxChildren: number
+}
+
+/** What a task's team is told to be. */
+export interface TeamSpec {
+  /** What kind of work it is; null when nobody said. */
+  type: string | null
+  /** Descriptions, in order; they are numbered from 1. */
+  objectives: readonly string[]
+  /** Null: the branch of the nearest team above, else `main`. */
+  parentBranch: string | null
+  /** Hundredths; null: as the engine says. */
+  durableThreshold: number | null
+  durableCategories: string[] | null
+}
 
 export interface DraftContext {
   nextId: (prefix: string) => string
