@@ -1,6 +1,8 @@
 // Creation: one task, a tree or several, all or nothing. What exists under the same key is returned instead of made again.
 
-import type { Opening, TaskDraft, TeamSpec, TreeLimits } from '../drafts/draft.ts'
+import type { Opening } from '../drafts/agent-draft.ts'
+import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
+import type { TeamSpec } from '../drafts/team-draft.ts'
 import type { TaskPolicy, TaskRecord, TaskStatus } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'

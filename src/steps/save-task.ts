@@ -1,7 +1,8 @@
 // A task saved from outside by its state: made if it is not there, else walked along the edges of the table to where it is said
 // to stand. It goes through the same steps as every verb, so no save is a way around the machine (conformance S0-094).
 
-import { defaultSystemPrompt, type TaskDraft, type TreeLimits } from '../drafts/draft.ts'
+import { defaultSystemPrompt } from '../drafts/agent-draft.ts'
+import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { isSettled } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'

@@ -1,6 +1,6 @@
 // Update: new values for a task's definition, and with `status` the one edge that leads there; all of it or nothing.
 
-import { refuseIdlePolicy } from '../drafts/draft.ts'
+import { refuseIdlePolicy } from '../drafts/idle-options.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { isTerminal } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'

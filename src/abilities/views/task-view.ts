@@ -1,7 +1,7 @@
 // A task as abilities show it: as an item of a list, in full, and as the record of the ledger abilities. Each shape holds the
 // keys of the process's words and the state itself beside them, so that nothing is lost in translation (conformance C-08).
 import { z } from 'zod'
-import { defaultSystemPrompt } from '../../drafts/draft.ts'
+import { defaultSystemPrompt } from '../../drafts/agent-draft.ts'
 import { chatOf } from '../../entities/chat-message.ts'
 import { conversationOf } from '../../entities/conversation.ts'
 import type { MessageRecord } from '../../entities/message.ts'

@@ -1,7 +1,7 @@
 // Before the first step: what the conversation opens with, what the tasks before this one came to, what its team knows, and what memory
 // recalls.
 import type { AgentRun } from '../../agent-run.ts'
-import { defaultSystemPrompt } from '../../drafts/draft.ts'
+import { defaultSystemPrompt } from '../../drafts/agent-draft.ts'
 import type { Task } from '../../entities/task.ts'
 import { Failure } from '../../errors.ts'
 import type { ExecutorTask, Run } from '../../executor.ts'
