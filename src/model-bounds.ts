@@ -1,10 +1,9 @@
 // What an engine does otherwise in the hands of a model: what it creates is worked on by agents that are bound like itself, and what
 // concerns the whole engine is not for it. Which tasks it may touch is judged in each step (steps/within.ts).
 import type { Lifecycle } from './actors/lifecycle.ts'
+import type { Drafter, TaskDraft } from './drafts/draft.ts'
+import { agentOf } from './drafts/known-executors.ts'
 import { ErrandError } from './errors.ts'
-import { isExecutor } from './executor.ts'
-import type { TaskDraft } from './steps/create.ts'
-import type { Drafter } from './steps/draft.ts'
 
 /** Within what a model acts. */
 export interface Bounds {
@@ -58,9 +57,8 @@ export function forProgramsOnly(bounds: Bounds | null, what: string): void {
 }
 
 /** @throws ErrandError FORBIDDEN for an executor that is no agent. */
-export function requireAgent(name: string, { context: { executors } }: Drafter): void {
-  const executor = executors.get(name)
-  if (isExecutor(executor) && executor.agent !== undefined) return
+export function requireAgent(name: string, { context }: Drafter): void {
+  if (agentOf(name, context) !== undefined) return
   throw new ErrandError(
     'FORBIDDEN',
     `A model may not give work to the executor ${name}: only to agents. Create the task with a goal and no executor.`,

@@ -138,6 +138,18 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/options.ts': `interface Clock { setTimeout(run: () => void): number }; const text = 'Date.now()'`,
     },
   },
+  'every edge of a task is walked by transition': {
+    faults: [
+      { 'src/steps/pause.ts': `import { moved } from '../machines/task-transition.ts'` },
+      { 'src/board/claim.ts': `import { type Changes, moved, touched } from '../machines/task-transition.ts'` },
+      { 'src/steps/pause.ts': `import { type Edge, walk } from './walk.ts'` },
+    ],
+    fine: {
+      'src/steps/walk.ts': `import { moved } from '../machines/task-transition.ts'`,
+      'src/steps/settle-family.ts': `import { walk } from './walk.ts'`,
+      'src/steps/pause.ts': `import { touched } from '../machines/task-transition.ts'; import type { Edge } from './walk.ts'`,
+    },
+  },
   'no file is longer than 600 lines': {
     faults: [{ 'src/engine.ts': lines(601) }],
     fine: { 'src/engine.ts': lines(600) },

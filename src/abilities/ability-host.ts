@@ -3,12 +3,12 @@
 import type { Engine } from '../api.ts'
 import type { Caller } from '../bus/caller.ts'
 import type { Clock } from '../clock.ts'
+import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { Step } from '../ledger/ledger.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
 import type { EmbeddingModelLike } from '../models/embedding-model.ts'
 import type { ModelRegistry } from '../models/model-registry.ts'
-import type { TaskDraft, TreeLimits } from '../steps/create.ts'
 
 export interface AbilityHost extends MemoryHost {
   readonly models: ModelRegistry

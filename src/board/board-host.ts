@@ -1,7 +1,7 @@
 // What the board needs of the engine that it stands on, and who asks.
 import type { Caller } from '../bus/caller.ts'
+import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
-import type { TaskDraft, TreeLimits } from '../steps/create.ts'
 import type { Moment } from '../steps/moment.ts'
 
 export interface BoardHost {

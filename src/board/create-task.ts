@@ -1,8 +1,10 @@
 // A new task on the board: the task, its number, its place in the graph, all in one transaction.
+
+import type { TaskDraft } from '../drafts/draft.ts'
 import type { BoardFields, BoardRef, BoardTask } from '../entities/board.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Step, Tx } from '../ledger/ledger.ts'
-import { create, type TaskDraft } from '../steps/create.ts'
+import { create } from '../steps/create.ts'
 import { block } from '../steps/edges.ts'
 import type { Moment } from '../steps/moment.ts'
 import { update } from '../steps/update.ts'

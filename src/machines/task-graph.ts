@@ -1,5 +1,6 @@
-// The graph of what comes after what, as pure functions: in which order the open tasks can be worked off, and which of them hold
-// up the most others.
+// The graph of what comes after what, as pure functions: in which order the open tasks can be worked off, which of them hold up
+// the most others, and how a cycle is refused.
+import { ErrandError } from '../errors.ts'
 
 export interface GraphNode {
   id: string
@@ -50,6 +51,14 @@ export function criticalBlockers(nodes: readonly GraphNode[]): Array<{ id: strin
   return found
     .sort((a, b) => b.holdsUp - a.holdsUp || b.priority - a.priority || a.seq - b.seq)
     .map(({ id, holdsUp }) => ({ id, holdsUp }))
+}
+
+export function cycleError(what: string, path: readonly string[]): ErrandError {
+  return new ErrandError(
+    'CYCLE',
+    `${what}: that would never end (${path.join(' → ')}). Remove one of these dependencies.`,
+    { path: [...path] },
+  )
 }
 
 function linked(nodes: readonly GraphNode[]) {

@@ -1,63 +1,21 @@
 // Creation: one task, a tree or several, all or nothing. What exists under the same key is returned instead of made again.
 
+import type { Opening } from '../drafts/agent-draft.ts'
+import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
+import type { TeamSpec } from '../drafts/team-draft.ts'
 import type { TaskPolicy, TaskRecord, TaskStatus } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
 import type { NewMessage, NewTask, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { isBroken } from '../machines/family.ts'
 import { isClaimable, isReady } from '../machines/readiness.ts'
+import { cycleError } from '../machines/task-graph.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
 import { writeSnapshot } from '../machines/task-snapshot.ts'
 import { dueAfter, eventOf, type Moment, requireTask } from './moment.ts'
 import { reviveGroupsAbove, settleEdges } from './settle-family.ts'
-import { ensureBranch, openTeam, type TeamSpec } from './team.ts'
-import { cycleError } from './wait.ts'
+import { ensureBranch, openTeam } from './team.ts'
 import { writeMessage } from './write-message.ts'
-
-/** A task to be made, its id drawn already. Parents come before their children. */
-export interface TaskDraft {
-  id: string
-  key: string | null
-  name: string
-  goal: string | null
-  description: string
-  executor: string | null
-  input: unknown
-  priority: number
-  parentId: string | null
-  /** Ids of drafts or of stored tasks, in the order in which they were named. */
-  blockedBy: string[]
-  group: boolean
-  held: boolean
-  notBefore: number | null
-  deadline: number | null
-  role: string | null
-  tags: string[]
-  policy: TaskPolicy
-  metadata: Record<string, unknown>
-  /** Its team, if it is to have one of its own; `later`: its branch alone. */
-  team: TeamSpec | 'later' | null
-  /** Under which name its agent works in a team; null where no agent does. */
-  agentId: string | null
-  /** It was told that name, and did not just get it from its executor. */
-  agentNamed: boolean
-  /** What its conversation opens with, stored with the task; empty for one that no agent works on. */
-  opening: Opening[]
-}
-
-export interface Opening {
-  id: string
-  role: 'system' | 'user'
-  content: string
-}
-
-/** How large a tree may grow. */
-export interface TreeLimits {
-  /** Levels below a root. */
-  maxDepth: number
-  /** Children that one task may be given. */
-  maxChildren: number
-}
 
 interface Loaded {
   /** What stands under the drafts' keys already, by key. */

@@ -5,10 +5,10 @@ import { isTerminal, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { awaitsChildren, isBroken } from '../machines/family.ts'
+import { cycleError } from '../machines/task-graph.ts'
 import { touched } from '../machines/task-transition.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
 import { settleEdges } from './settle-family.ts'
-import { cycleError } from './wait.ts'
 
 /** What is to change, loaded and free of cycles. */
 export interface Rewiring {

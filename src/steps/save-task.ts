@@ -1,6 +1,8 @@
 // A task saved from outside by its state: made if it is not there, else walked along the edges of the table to where it is said
 // to stand. It goes through the same steps as every verb, so no save is a way around the machine (conformance S0-094).
 
+import { defaultSystemPrompt } from '../drafts/agent-draft.ts'
+import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { isSettled } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
@@ -9,8 +11,7 @@ import { isByHand } from '../machines/readiness.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
 import { cancel } from './cancel.ts'
-import { create, type TaskDraft, type TreeLimits } from './create.ts'
-import { defaultSystemPrompt } from './draft.ts'
+import { create } from './create.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { update } from './update.ts'
 import { answer, complete, fail, start } from './verbs.ts'

@@ -1,5 +1,6 @@
 // Teams: what a task is given when several agents are to work on it (a branch of memory, objectives), and how an agent begins to.
 // The parts of other steps: a team is there with its task, a stint with the run that works in it.
+import type { TeamSpec } from '../drafts/team-draft.ts'
 import { type BranchRecord, mainBranch } from '../entities/memory.ts'
 import { safeSegment, slugOf } from '../entities/slug.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -8,19 +9,6 @@ import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { makeBranch, nearestOpenBranch, requireBranch, setBranchStatus } from './branch.ts'
 import { eventOf, type Moment } from './moment.ts'
-
-/** What a task's team is told to be. */
-export interface TeamSpec {
-  /** What kind of work it is; null when nobody said. */
-  type: string | null
-  /** Descriptions, in order; they are numbered from 1. */
-  objectives: readonly string[]
-  /** Null: the branch of the nearest team above, else `main`. */
-  parentBranch: string | null
-  /** Hundredths; null: as the engine says. */
-  durableThreshold: number | null
-  durableCategories: string[] | null
-}
 
 /** A team of which nothing was said. */
 const plainTeam: TeamSpec = {

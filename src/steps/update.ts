@@ -1,5 +1,6 @@
 // Update: new values for a task's definition, and with `status` the one edge that leads there; all of it or nothing.
 
+import { refuseIdlePolicy } from '../drafts/idle-options.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { isTerminal } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
@@ -7,18 +8,17 @@ import type { Op, Reads, Step } from '../ledger/ledger.ts'
 import { awaitsChildren } from '../machines/family.ts'
 import { isOwner, type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand, isLetGo } from '../machines/readiness.ts'
+import { cycleError } from '../machines/task-graph.ts'
 import { eventBetween, refuseTransition, type TaskEventName } from '../machines/task-machine.ts'
 import { renewed, touched } from '../machines/task-transition.ts'
 import type { TaskPatch } from '../options.ts'
 import { cancel } from './cancel.ts'
 import { notClaimable } from './claim.ts'
-import { refuseIdlePolicy } from './draft.ts'
 import { loadRewiring, type Rewiring, writeRewiring } from './edges.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
 import { settleBlockers, settleByChildren } from './settle-family.ts'
 import { transition } from './transition.ts'
 import { answer, complete, fail, loadFree, pause, resume, retry, saveWhole, start } from './verbs.ts'
-import { cycleError } from './wait.ts'
 
 /** What a task must not be told anew while it works, or once it is over. */
 const definingFields = [

@@ -3,9 +3,9 @@
 
 import type { CallRecord } from '../entities/call.ts'
 import { isSettled, type Outcome, outcomeOf, type TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import type { NewCall, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { isWaitOver, type WaitParams } from '../machines/family.ts'
+import { cycleError } from '../machines/task-graph.ts'
 import { loadLive, type RunRef } from './journal.ts'
 import { loadTask, type Moment } from './moment.ts'
 
@@ -103,12 +103,4 @@ function* awaitedOf(tx: Reads, params: WaitParams): Op<Array<TaskRecord | undefi
   const found: Array<TaskRecord | undefined> = []
   for (const id of params.tasks) found.push(yield* tx.task.get(id))
   return found
-}
-
-export function cycleError(what: string, path: readonly string[]): ErrandError {
-  return new ErrandError(
-    'CYCLE',
-    `${what}: that would never end (${path.join(' → ')}). Remove one of these dependencies.`,
-    { path: [...path] },
-  )
 }

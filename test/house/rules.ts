@@ -13,6 +13,7 @@ const levels: string[][] = [
   ['entities'],
   ['executor', 'options', 'views'],
   ['machines', 'bus', 'models'],
+  ['drafts'],
   ['ledger', 'agent-run'],
   ['steps'],
   ['actors', 'executors', 'routing', 'board', 'memory'],
@@ -207,6 +208,30 @@ const timeAndChanceAreInjected: Rule = (files) =>
 
 const lineOf = (file: SourceFile, index: number) => file.text.slice(0, index).split('\n').length
 
+// --- One way along an edge -------------------------------------------------------------------------------------------
+
+const walksEdges = 'src/steps/walk.ts'
+const walkers = [walksEdges, 'src/steps/transition.ts', 'src/steps/settle-family.ts']
+
+/** `walk` moves the row, closes and adds the event; only `transition` and the family itself may leave out the family. */
+const edgesAreWalkedByTransition: Rule = (files) =>
+  files
+    .filter((file) => !file.path.startsWith('src/machines/'))
+    .flatMap((file) => [
+      ...(walksEdges !== file.path && importsName(file, 'moved', 'machines/task-transition.ts')
+        ? [`${file.path} moves a row along an edge by itself; use \`transition\``]
+        : []),
+      ...(!walkers.includes(file.path) && importsName(file, 'walk', '/walk.ts')
+        ? [`${file.path} walks an edge without its family; use \`transition\``]
+        : []),
+    ])
+
+function importsName(file: SourceFile, name: string, from: string): boolean {
+  return Array.from(file.text.matchAll(/\bimport\s*\{([^}]*)\}\s*from\s*'([^']+)'/g)).some(
+    ([, names, specifier]) => specifier?.endsWith(from) && new RegExp(`(?<!type\\s+)\\b${name}\\b`).test(names ?? ''),
+  )
+}
+
 // --- Size, names and words -------------------------------------------------------------------------------------------
 
 const maxLines = 600
@@ -269,6 +294,7 @@ export const rules = {
   'one file below ledger/dialects/sqlite knows better-sqlite3': oneFileKnowsTheDriver,
   'ledger files are opened by SQLite only, but for making new ones': ledgerFilesAreSqlites,
   'time, timers and randomness come from the clock and the ids': timeAndChanceAreInjected,
+  'every edge of a task is walked by transition': edgesAreWalkedByTransition,
   'no file is longer than 600 lines': filesStaySmall,
   'file and folder names are in kebab-case': namesAreKebabCase,
   'no file or folder has a name that says nothing': namesSaySomething,

@@ -1,12 +1,14 @@
 // New tasks from files, each under the number in its name: all of them in one transaction. What a file asks for and the board
 // cannot hold (see import-plan.ts) is named, and remembered with the task, so that export gives the file back as it was.
+
+import type { TaskDraft } from '../../drafts/draft.ts'
 import { type BoardRef, type BoardStatus, boardStatusOf } from '../../entities/board.ts'
 import type { TaskRecord } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import type { Op, Reads, Step, Tx } from '../../ledger/ledger.ts'
 import { cancel } from '../../steps/cancel.ts'
 import { claim } from '../../steps/claim.ts'
-import { create, type TaskDraft } from '../../steps/create.ts'
+import { create } from '../../steps/create.ts'
 import { block } from '../../steps/edges.ts'
 import type { Moment } from '../../steps/moment.ts'
 import { update } from '../../steps/update.ts'

@@ -1,10 +1,10 @@
 // Before the first step: what the conversation opens with, what the tasks before this one came to, what its team knows, and what memory
 // recalls.
 import type { AgentRun } from '../../agent-run.ts'
+import { defaultSystemPrompt } from '../../drafts/agent-draft.ts'
 import type { Task } from '../../entities/task.ts'
 import { Failure } from '../../errors.ts'
 import type { ExecutorTask, Run } from '../../executor.ts'
-import { defaultSystemPrompt } from '../../steps/draft.ts'
 import { recall, recallHeading } from './recall.ts'
 import { teamBriefing, teamHeading } from './team-briefing.ts'
 

@@ -1,13 +1,10 @@
 // The input of a task, judged by the schema of its executor: where a task is drafted, and again inside the step that updates it.
 import type { ZodSafeParseResult, ZodType } from 'zod'
 import { ErrandError } from '../errors.ts'
-import { type AnyExecutor, isExecutor } from '../executor.ts'
+import { isExecutor } from '../executor.ts'
 import { fromJson, toJson } from '../json.ts'
 import { messageOf, readableError } from '../stored-error.ts'
-
-interface KnownExecutors {
-  executors: ReadonlyMap<string, AnyExecutor>
-}
+import type { KnownExecutors } from './known-executors.ts'
 
 /** The JSON image of an input; with a schema at hand it is checked, and stored as it was given: defaults belong to the run. */
 export function checkedInput(executor: string | null, input: unknown, name: string, context: KnownExecutors): unknown {

@@ -1,0 +1,61 @@
+// What a task has because an agent works on it: the agent's name in a team, and what its conversation opens with.
+import { ErrandError } from '../errors.ts'
+import { checkText } from '../json.ts'
+import type { ChildSpec } from '../options.ts'
+import { agentOf, type KnownExecutors, mayBeAgent } from './known-executors.ts'
+
+/** Told to an agent that has no instructions of its own (conformance S0-008). */
+export const defaultSystemPrompt = 'You are a helpful AI assistant.'
+
+/** A line of a conversation, stored with the task. */
+export interface Opening {
+  id: string
+  role: 'system' | 'user'
+  content: string
+}
+
+/** Under which name the task's agent works in a team; null where no agent does. */
+export function agentNameOf(
+  spec: ChildSpec,
+  name: string,
+  executor: string | null,
+  context: KnownExecutors,
+): string | null {
+  if (executor !== null && mayBeAgent(executor, context)) return spec.agentId ?? executor
+  if (spec.agentId === undefined) return null
+  const why =
+    executor === null
+      ? 'no executor runs it: who works on it from outside joins by `agent:join`'
+      : `its executor ${executor} is no agent`
+  throw new ErrandError('INVALID_INPUT', `\`agentId\` does nothing for "${name}": ${why}. Leave it out.`, {
+    name,
+    option: 'agentId',
+  })
+}
+
+/** The first lines of an agent's conversation. An engine that does not know the executor leaves them to the agent itself. */
+export function openingOf(
+  spec: ChildSpec,
+  executor: string | null,
+  context: KnownExecutors & { nextId: (prefix: string) => string },
+): Opening[] {
+  const agent = agentOf(executor, context)
+  if (agent === undefined) return []
+  const assignment = checkText(assignmentOf(spec), 'the goal')
+  if (assignment.trim() === '') {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `The agent ${executor} would not know what to do: give the task a goal, or an input.`,
+      { executor },
+    )
+  }
+  const line = (role: Opening['role'], content: string): Opening => ({ id: context.nextId('msg'), role, content })
+  return [line('system', spec.systemPrompt ?? agent.instructions ?? defaultSystemPrompt), line('user', assignment)]
+}
+
+/** The goal, and what was given with it. */
+function assignmentOf({ goal, input }: ChildSpec): string {
+  const given =
+    input === undefined || input === null ? [] : [typeof input === 'string' ? input : JSON.stringify(input, null, 2)]
+  return [...(goal === undefined ? [] : [goal]), ...given].join('\n\n')
+}

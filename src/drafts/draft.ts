@@ -1,0 +1,213 @@
+// From what `create`, `spawn` and plan files say to the rows that are to be made: names, defaults, executors, trees. Pure, so a
+// bad one is refused before any transaction begins.
+import type { AutoComplete, OnChildFailure, OnDependencyFailure, RetryPolicy, TaskPolicy } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import type { AnyExecutor } from '../executor.ts'
+import type { Ids } from '../ids.ts'
+import { checkText, fromJson, toJson } from '../json.ts'
+import { type ChildSpec, type CreateSpec, createSpecSchema, type ParsedEngineOptions } from '../options.ts'
+import { parse } from '../parse.ts'
+import { agentNameOf, type Opening, openingOf } from './agent-draft.ts'
+import { checkedInput } from './executor-input.ts'
+import { refuseAgentOptions, refuseIdlePolicy } from './idle-options.ts'
+import { agentOf, executorName, type KnownExecutors } from './known-executors.ts'
+import { refuseSiblingCycle, siblingsOf } from './siblings.ts'
+import { type TeamSpec, teamSpecOf } from './team-draft.ts'
+
+/** A task to be made, its id drawn already. Parents come before their children. */
+export interface TaskDraft {
+  id: string
+  key: string | null
+  name: string
+  goal: string | null
+  description: string
+  executor: string | null
+  input: unknown
+  priority: number
+  parentId: string | null
+  /** Ids of drafts or of stored tasks, in the order in which they were named. */
+  blockedBy: string[]
+  group: boolean
+  held: boolean
+  notBefore: number | null
+  deadline: number | null
+  role: string | null
+  tags: string[]
+  policy: TaskPolicy
+  metadata: Record<string, unknown>
+  /** Its team, if it is to have one of its own; `later`: its branch alone. */
+  team: TeamSpec | 'later' | null
+  /** Under which name its agent works in a team; null where no agent does. */
+  agentId: string | null
+  /** It was told that name, and did not just get it from its executor. */
+  agentNamed: boolean
+  /** What its conversation opens with, stored with the task; empty for one that no agent works on. */
+  opening: Opening[]
+}
+
+/** How large a tree may grow. */
+export interface TreeLimits {
+  /** Levels below a root. */
+  maxDepth: number
+  /** Children that one task may be given. */
+  maxChildren: number
+}
+
+export interface DraftContext extends KnownExecutors {
+  nextId: (prefix: string) => string
+  autoStart: boolean
+  autoComplete: AutoComplete
+  onChildFailure: OnChildFailure
+  onDependencyFailure: OnDependencyFailure
+  /** The executor of tasks that have a goal and name none; null while no model is at hand. */
+  goalExecutor: () => string | null
+}
+
+interface Place {
+  parentId: string | null
+  /** What the groups around it come after: so does everything in them. */
+  blockedBy: readonly string[]
+  held: boolean | undefined
+}
+
+/** From what a caller gives to drafts, as one engine sees it. */
+export interface Drafter {
+  readonly context: DraftContext
+  readonly treeLimits: TreeLimits
+  /** @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT, UNKNOWN_EXECUTOR, NOT_FOUND, CYCLE; `what` names the door. */
+  draft(given: unknown, what: string, parentId?: string): TaskDraft[]
+}
+
+export function createDrafter(
+  options: ParsedEngineOptions,
+  executors: ReadonlyMap<string, AnyExecutor>,
+  ids: Ids,
+  goalExecutor: () => string | null,
+): Drafter {
+  const context: DraftContext = {
+    nextId: (prefix) => ids.next(prefix),
+    executors,
+    anyExecutor: !options.work,
+    autoStart: options.autoStart,
+    autoComplete: options.autoComplete,
+    onChildFailure: options.onChildFailure,
+    onDependencyFailure: options.onDependencyFailure,
+    goalExecutor,
+  }
+  return {
+    context,
+    treeLimits: { maxDepth: options.maxDepth, maxChildren: options.maxChildren },
+    draft(given, what, parentId) {
+      const spec = parse(createSpecSchema, given as CreateSpec, what)
+      const place = { parentId: parentId ?? spec.parentId ?? null, blockedBy: [], held: undefined }
+      return draftTree(spec, undefined, place, context)
+    },
+  }
+}
+
+const longestDefaultName = 80
+
+/** The rows of a task and of those below it: the root first, parents before children. */
+function draftTree(spec: ChildSpec, localName: string | undefined, place: Place, context: DraftContext): TaskDraft[] {
+  const named = executorName(spec.executor, context)
+  const executor = named ?? (spec.goal === undefined ? null : context.goalExecutor())
+  const children = spec.tasks ?? {}
+  const group = spec.tasks !== undefined && executor === null && spec.goal === undefined
+  const name = spec.name ?? localName ?? named ?? spec.goal?.split('\n')[0]?.slice(0, longestDefaultName)
+  if (name === undefined) {
+    throw new ErrandError('INVALID_INPUT', 'A task needs a name, unless it has an executor or a goal. Add `name`.', {})
+  }
+  if (spec.tasks !== undefined && Object.keys(children).length === 0) {
+    throw new ErrandError('INVALID_INPUT', `The group "${name}" has no tasks. Add some, or leave \`tasks\` out.`, {
+      name,
+    })
+  }
+  refuseIdlePolicy(spec, name, executor, group)
+  refuseAgentOptions(spec, name, executor, context)
+  // A task that is worked on from outside never starts by itself, so nothing holds it back from whoever claims it.
+  const byHand = executor === null && !group
+  const held = !byHand && (spec.autoStart === undefined ? (place.held ?? !context.autoStart) : !spec.autoStart)
+  const blockedBy = [...new Set([...(spec.blockedBy ?? []), ...place.blockedBy])]
+  const root: TaskDraft = {
+    id: context.nextId('task'),
+    key: spec.key === undefined ? null : checkText(spec.key, 'the key'),
+    name: checkText(name, 'the name'),
+    goal: spec.goal === undefined ? null : checkText(spec.goal, 'the goal'),
+    description: checkText(spec.description ?? '', 'the description'),
+    executor,
+    input: checkedInput(executor, spec.input, name, context),
+    priority: spec.priority ?? 0,
+    parentId: place.parentId,
+    blockedBy,
+    group,
+    held,
+    notBefore: spec.notBefore ?? null,
+    deadline: spec.deadline ?? null,
+    role: spec.role ?? null,
+    tags: spec.tags ?? [],
+    policy: policyOf(spec, executor, context),
+    metadata: fromJson(toJson(spec.metadata ?? {}, 'the metadata')),
+    team: teamSpecOf(spec),
+    agentId: agentNameOf(spec, name, executor, context),
+    agentNamed: spec.agentId !== undefined,
+    opening: openingOf(spec, executor, context),
+  }
+  if (spec.tasks === undefined) return [root]
+  return [root, ...draftChildren(children, root, spec.autoStart === undefined ? place.held : held, context)]
+}
+
+function policyOf(spec: ChildSpec, executor: string | null, context: DraftContext): TaskPolicy {
+  const lists = [agentOf(executor, context)?.abilities, spec.abilities].filter((list) => list !== undefined)
+  const failure = spec.onDependencyFailure ?? context.onDependencyFailure
+  return {
+    ...(spec.retry === undefined ? {} : { retry: spec.retry as Partial<RetryPolicy> }),
+    ...(spec.timeoutMs === undefined ? {} : { timeoutMs: spec.timeoutMs }),
+    ...(spec.onInterrupt === undefined ? {} : { onInterrupt: spec.onInterrupt }),
+    ...unlessDefault('autoComplete', spec.autoComplete ?? context.autoComplete, false as AutoComplete),
+    ...unlessDefault<'onChildFailure', OnChildFailure>(
+      'onChildFailure',
+      spec.onChildFailure ?? context.onChildFailure,
+      'ignore',
+    ),
+    ...unlessDefault<'onDependencyFailure', OnDependencyFailure>('onDependencyFailure', failure, 'block'),
+    ...(spec.tellParent ? { tellParent: true } : {}),
+    ...(spec.concurrency === undefined ? {} : { concurrency: spec.concurrency }),
+    // The agent's own list stands with the task too: it binds what is created below it.
+    ...(lists.length === 0 ? {} : { abilities: lists.map((list) => [...list]) }),
+    ...(spec.model === undefined ? {} : { model: spec.model }),
+    ...(spec.systemPrompt === undefined ? {} : { systemPrompt: checkText(spec.systemPrompt, 'the system prompt') }),
+  }
+}
+
+/** Rows are read for each decision: what everybody does anyway is not written into each of them. */
+function unlessDefault<K extends string, V>(field: K, value: V, usual: V): Partial<Record<K, V>> {
+  return value === usual ? {} : ({ [field]: value } as Record<K, V>)
+}
+
+/** Siblings may name each other in any order, so their ids are drawn before their edges. */
+function draftChildren(
+  children: Record<string, ChildSpec>,
+  parent: TaskDraft,
+  held: Place['held'],
+  context: DraftContext,
+): TaskDraft[] {
+  refuseSiblingCycle(children, parent.name)
+  const ids = new Map(Object.keys(children).map((local) => [local, context.nextId('task')]))
+  const inherited = parent.group ? parent.blockedBy : []
+  return Object.entries(children).flatMap(([local, child]) => {
+    const after = siblingsOf(child).map((sibling) => ids.get(sibling) as string)
+    const place = { parentId: parent.id, blockedBy: [...after, ...inherited], held }
+    const nextId = rootIdThen(ids.get(local) as string, context.nextId)
+    return draftTree(child, local, place, { ...context, nextId })
+  })
+}
+
+/** The first id drawn is one that was promised to the siblings. */
+function rootIdThen(rootId: string, nextId: DraftContext['nextId']): DraftContext['nextId'] {
+  let promised: string | undefined = rootId
+  return (prefix) => {
+    const id = promised ?? nextId(prefix)
+    promised = undefined
+    return id
+  }
+}

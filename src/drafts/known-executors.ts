@@ -1,0 +1,57 @@
+// The executors that an engine knows: by which name, and which of them are agents.
+import { ErrandError, nearestName } from '../errors.ts'
+import { type AgentTraits, type AnyExecutor, isExecutor } from '../executor.ts'
+
+export interface KnownExecutors {
+  executors: ReadonlyMap<string, AnyExecutor>
+  /** A producer may name executors that only other processes have. */
+  anyExecutor: boolean
+}
+
+/**
+ * The name under which an executor is known here.
+ * @throws ErrandError UNKNOWN_EXECUTOR with the nearest name.
+ */
+export function executorName(executor: unknown, context: KnownExecutors): string | null {
+  if (executor === undefined) return null
+  if (typeof executor !== 'string') {
+    for (const [name, known] of context.executors) if (known === executor) return name
+    throw new ErrandError(
+      'UNKNOWN_EXECUTOR',
+      'This executor is not one of the engine. Give it a name in createEngine({ executors }).',
+      { known: [...context.executors.keys()] },
+    )
+  }
+  if (context.executors.has(executor) || context.anyExecutor) return executor
+  const known = [...context.executors.keys()]
+  const nearest = nearestName(executor, known)
+  throw new ErrandError(
+    'UNKNOWN_EXECUTOR',
+    `There is no executor "${executor}".${nearest ? ` Did you mean "${nearest}"?` : ''} This engine has: ${known.join(', ') || 'none'}.`,
+    { executor, nearest, known },
+  )
+}
+
+/** @throws ErrandError UNKNOWN_EXECUTOR for a limit on an executor that this engine does not have. */
+export function requireExecutors(named: readonly string[], known: readonly string[], where: string): void {
+  for (const name of named) {
+    if (known.includes(name)) continue
+    const nearest = nearestName(name, known)
+    throw new ErrandError(
+      'UNKNOWN_EXECUTOR',
+      `${where} names "${name}", which is no executor of this engine.${nearest ? ` Did you mean "${nearest}"?` : ''}`,
+      { executor: name, nearest, known: [...known] },
+    )
+  }
+}
+
+/** The agent that an executor is; undefined for one that is none, or that is not known here. */
+export function agentOf(executor: string | null, { executors }: KnownExecutors): AgentTraits | undefined {
+  const known = executor === null ? undefined : executors.get(executor)
+  return isExecutor(known) ? known.agent : undefined
+}
+
+/** An executor that this engine does not know may be an agent. */
+export function mayBeAgent(executor: string, context: KnownExecutors): boolean {
+  return !context.executors.has(executor) || agentOf(executor, context) !== undefined
+}
