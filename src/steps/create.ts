@@ -2,17 +2,16 @@
 
 import type { Opening } from '../drafts/agent-draft.ts'
 import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
-import type { TeamSpec } from '../drafts/team-draft.ts'
-import type { TaskPolicy, TaskRecord, TaskStatus } from '../entities/task.ts'
+import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import { canonicalJson } from '../json.ts'
-import type { NewMessage, NewTask, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import type { NewTask, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { isBroken } from '../machines/family.ts'
-import { isClaimable, isReady } from '../machines/readiness.ts'
 import { cycleError } from '../machines/task-graph.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
-import { writeSnapshot } from '../machines/task-snapshot.ts'
-import { dueAfter, eventOf, type Moment, requireTask } from './moment.ts'
+import { belowCanceled, canceledAbove } from './canceled-above.ts'
+import { keyConflict, requirePlace, requireSameDefinition } from './create-refusals.ts'
+import { eventOf, type Moment, requireTask } from './moment.ts'
+import { isSpec, newTask, openingMessage } from './new-task.ts'
 import { reviveGroupsAbove, settleEdges } from './settle-family.ts'
 import { ensureBranch, openTeam } from './team.ts'
 import { writeMessage } from './write-message.ts'
@@ -24,6 +23,8 @@ interface Loaded {
   stored: Map<string, TaskRecord>
   /** By draft: open blockers of the stored group that it gets into, directly or in groups of its own. It comes after them too. */
   inherited: Map<string, string[]>
+  /** Canceled tasks above stored parents, by parent. */
+  canceled: Map<string, TaskRecord>
   cycle: { draft: TaskDraft; path: string[] } | undefined
 }
 
@@ -91,7 +92,13 @@ function brokenBlockers(newborns: readonly Newborn[]): Map<string, Set<string>> 
 }
 
 function* loadRelatives(tx: Reads, drafts: readonly TaskDraft[], own: ReadonlySet<string>): Op<Loaded> {
-  const loaded: Loaded = { keyed: new Map(), stored: new Map(), inherited: new Map(), cycle: undefined }
+  const loaded: Loaded = {
+    keyed: new Map(),
+    stored: new Map(),
+    inherited: new Map(),
+    canceled: new Map(),
+    cycle: undefined,
+  }
   const places = new Map<string, Place>()
   for (const draft of drafts) {
     if (draft.key !== null) {
@@ -129,6 +136,9 @@ function* placeOf(tx: Reads, draft: TaskDraft, places: Map<string, Place>, loade
     if (above.draft.group) loaded.inherited.set(draft.id, loaded.inherited.get(above.draft.id) ?? [])
   } else if (draft.parentId !== null) {
     const parent = loaded.stored.get(draft.parentId)
+    // An open parent has no canceled task above it: the cancel would have reached it.
+    const canceled = parent && isSettled(parent.status) ? yield* canceledAbove(tx, parent.id) : undefined
+    if (canceled) loaded.canceled.set(draft.parentId, canceled)
     if (parent && waitsForChildren(parent)) waiter = parent.id
     if (parent?.group) loaded.inherited.set(draft.id, yield* openBlockersOf(tx, parent.id, loaded))
   }
@@ -175,41 +185,11 @@ function judgeTree(
     }
     const edges = edgesOf(draft, own, loaded)
     const parent = draft.parentId === null ? undefined : (born.get(draft.parentId) ?? loaded.stored.get(draft.parentId))
-    if (draft.policy.tellParent) requireReader(draft, parent)
-    if (draft.agentNamed) requireTeam(draft, parent)
-    if (parent !== undefined && parent.depth >= request.treeLimits.maxDepth) throw tooDeep(draft, parent, request)
+    requirePlace(draft, parent, request.treeLimits)
     const task = newTask(draft, parent, edges.filter((edge) => edge.open).length, request.at)
     born.set(task.id, task)
     return { task, edges, opening: draft.opening, team: draft.team }
   })
-}
-
-/** A group reads nothing, and a root has nobody to tell: an option that does nothing is not taken. */
-function requireReader(draft: TaskDraft, parent: NewTask | undefined): void {
-  if (parent !== undefined && !parent.group) return
-  const why = parent === undefined ? 'it has no parent' : `its parent ${parent.id} is a group, which reads no messages`
-  throw new ErrandError('INVALID_INPUT', `\`tellParent\` does nothing for "${draft.name}": ${why}. Leave it out.`, {
-    name: draft.name,
-    option: 'tellParent',
-  })
-}
-
-/** A name to work under in a team is of no use without one. */
-function requireTeam(draft: TaskDraft, parent: NewTask | undefined): void {
-  if (isSpec(draft.team) || parent?.policy.team !== undefined) return
-  throw new ErrandError(
-    'INVALID_INPUT',
-    `\`agentId\` does nothing for "${draft.name}": neither it nor its parent has a team. Make it a team's task with \`team: true\`, or create it below one.`,
-    { name: draft.name, option: 'agentId' },
-  )
-}
-
-function tooDeep(draft: TaskDraft, parent: NewTask, { treeLimits: { maxDepth } }: CreateRequest): ErrandError {
-  return new ErrandError(
-    'LIMIT_EXCEEDED',
-    `Cannot add "${draft.name}" below ${parent.id}: that is ${parent.depth} levels deep, and \`maxDepth\` is ${maxDepth}. Add it further up, or raise \`maxDepth\` in createEngine.`,
-    { limit: 'maxDepth', value: maxDepth, parentId: parent.id },
-  )
 }
 
 function addedChildren(newborns: readonly Newborn[]): Map<string, number> {
@@ -235,24 +215,10 @@ function requireRoom(newborns: readonly Newborn[], loaded: Loaded, { maxChildren
   }
 }
 
-function requireSameDefinition(draft: TaskDraft, existing: NewTask): void {
-  if (existing.deletedAt !== null) throw keyConflict(draft, existing, 'its task was deleted')
-  const differs = (['executor', 'goal', 'group'] as const).find((field) => draft[field] !== existing[field])
-  if (differs) throw keyConflict(draft, existing, `its ${differs} is another`)
-  if (canonicalJson(draft.input) !== canonicalJson(existing.input))
-    throw keyConflict(draft, existing, 'its input is another')
-}
-
-function keyConflict(draft: TaskDraft, existing: Pick<NewTask, 'id' | 'name'>, why: string): ErrandError {
-  return new ErrandError(
-    'KEY_CONFLICT',
-    `The key "${draft.key}" is that of ${existing.id} (${existing.name}), and ${why}. Use another key, or the same definition.`,
-    { key: draft.key, taskId: existing.id },
-  )
-}
-
 function requireOpenParent(parentId: string, loaded: Loaded): void {
   const parent = requireTask(loaded.stored.get(parentId), parentId)
+  const canceled = loaded.canceled.get(parentId)
+  if (canceled) throw belowCanceled(`add a child to ${parentId}`, canceled, parentId)
   if (acceptedEvents(parent.status).length > 0) return
   throw new ErrandError(
     'PARENT_CLOSED',
@@ -270,62 +236,6 @@ function edgesOf(draft: TaskDraft, own: ReadonlySet<string>, loaded: Loaded): Ne
     const { status } = requireTask(loaded.stored.get(blockerId), blockerId)
     return { blockerId, open: status !== 'completed', broken: isBroken(status) }
   })
-}
-
-const submitted: TaskStatus = 'submitted'
-
-function newTask(draft: TaskDraft, parent: NewTask | undefined, openBlockers: number, at: number): NewTask {
-  const {
-    blockedBy: _blockedBy,
-    opening: _opening,
-    team: _team,
-    agentId: _agent,
-    agentNamed: _named,
-    ...fields
-  } = draft
-  const task: NewTask = {
-    ...fields,
-    policy: { ...inheriting(draft.policy, parent?.policy), ...placeInTeam(draft, parent) },
-    status: submitted,
-    statusReason: null,
-    ready: false,
-    claimable: false,
-    result: null,
-    error: null,
-    lane: draft.executor !== null && parent?.policy.concurrency !== undefined ? parent.id : '',
-    depth: parent === undefined ? 0 : parent.depth + 1,
-    childCount: 0,
-    owner: null,
-    fence: 0,
-    leaseMs: null,
-    leaseUntil: null,
-    attempt: 1,
-    run: 0,
-    runOpen: false,
-    openBlockers,
-    wakes: 0,
-    crashes: 0,
-    notBefore: draft.notBefore !== null && draft.notBefore > at ? dueAfter(draft.notBefore, 0) : null,
-    progress: null,
-    snapshot: '',
-    version: 1,
-    createdAt: at,
-    updatedAt: at,
-    completedAt: null,
-    deletedAt: null,
-  }
-  task.ready = isReady(task)
-  task.claimable = isClaimable(task)
-  task.snapshot = writeSnapshot(task)
-  return task
-}
-
-const isSpec = (team: TaskDraft['team']): team is TeamSpec => team !== null && team !== 'later'
-
-/** Which team it works in: its own, else that of its parent. */
-function placeInTeam(draft: TaskDraft, parent: NewTask | undefined): Pick<TaskPolicy, 'team'> {
-  const taskId = isSpec(draft.team) ? draft.id : parent?.policy.team?.taskId
-  return taskId === undefined ? {} : { team: { taskId, agentId: draft.agentId } }
 }
 
 function* announce(tx: Tx, task: TaskRecord, { edges, opening, team }: Newborn, moment: Moment): Op<void> {
@@ -351,28 +261,4 @@ function* announce(tx: Tx, task: TaskRecord, { edges, opening, team }: Newborn, 
   for (const line of opening) yield* writeMessage(tx, task, openingMessage(task.id, line, moment.at), moment)
   // A child of a failed group opens it again.
   if (task.parentId !== null) yield* reviveGroupsAbove(tx, task, moment)
-}
-
-/** What its agent hears first: its instructions, then the goal, which is a message from outside like any later one. */
-function openingMessage(taskId: string, { id, role, content }: Opening, at: number): NewMessage {
-  return {
-    id,
-    taskId,
-    role,
-    content,
-    announcement: false,
-    step: null,
-    delivery: role === 'user' ? 'steer' : null,
-    run: null,
-    ident: null,
-    ordinal: 0,
-    timestamp: at,
-  }
-}
-
-/** A child may call what its parent may, or less: the parent's lists hold for it too, whatever becomes of the parent. */
-function inheriting(policy: TaskPolicy, above: TaskPolicy | undefined): TaskPolicy {
-  const lists = [...(above?.abilities ?? []), ...(policy.abilities ?? [])]
-  if (lists.length === 0) return policy
-  return { ...policy, abilities: [...new Map(lists.map((list) => [canonicalJson(list), list])).values()] }
 }

@@ -10,6 +10,7 @@ import { isByHand } from '../machines/readiness.ts'
 import { nextStatus, requireTransition, type TaskEventName } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
 import { checkAnswer } from './answer-schema.ts'
+import { belowCanceled, canceledAbove } from './canceled-above.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
 import { futureDeadline } from './settle-family.ts'
 import { transition, transitionAll } from './transition.ts'
@@ -163,11 +164,23 @@ export function retry(id: string, moment: Moment, divergence?: TaskPolicy['diver
     name: 'retry',
     *decide(tx): Op<void> {
       const task = yield* loadTask(tx, id)
-      const below = task.group ? yield* tx.task.subtree(id) : []
-      const failed = [task, ...below.filter((child) => child.status === 'failed')]
+      requireTransition(task, 'retry')
+      const canceled = yield* canceledAbove(tx, id)
+      if (canceled) throw belowCanceled(`retry ${id}`, canceled, task.parentId)
+      const failed = [task, ...(task.group ? yield* failedIn(tx, id) : [])]
       yield* transitionAll(tx, failed, 'retry', moment, (each) => newAttempt(each, moment, divergence))
     },
   }
+}
+
+/** What failed in a group, except below what was canceled. */
+function* failedIn(tx: Reads, groupId: string): Op<TaskRecord[]> {
+  const below = new Map((yield* tx.task.subtree(groupId)).map((task) => [task.id, task]))
+  const isBelowCanceled = ({ parentId }: TaskRecord): boolean => {
+    const parent = below.get(parentId as string)
+    return parent !== undefined && (parent.status === 'canceled' || isBelowCanceled(parent))
+  }
+  return [...below.values()].filter((task) => task.status === 'failed' && !isBelowCanceled(task))
 }
 
 function newAttempt(failed: TaskRecord, { at }: Moment, divergence: TaskPolicy['divergence']): Edge {

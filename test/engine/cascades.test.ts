@@ -36,6 +36,21 @@ async function family() {
   return { engine, root, completed, failed, live, belowCompleted, belowFailed, deep, held }
 }
 
+/** A group with a live child, and an inner group in which two failed, one below the other. */
+async function groupFamily() {
+  const engine = await openEngine()
+  const root = await engine.create({ name: 'root', tasks: { live: {}, inner: { tasks: { failed: {}, open: {} } } } })
+  const inner = (await engine.children(root)).find(({ name }) => name === 'inner') as Task
+  const live = (await engine.children(root)).find(({ name }) => name === 'live') as Task
+  const failed = (await engine.children(inner)).find(({ name }) => name === 'failed') as Task
+  const belowFailed = await engine.create({ name: 'below failed', parentId: failed.id })
+  for (const task of [belowFailed, failed]) {
+    await engine.start(task)
+    await engine.fail(task, 'broke')
+  }
+  return { engine, root, failed, live, belowFailed }
+}
+
 describe('a cancel', () => {
   it('leaves completed and failed descendants as they are, and takes the live ones below them (S3-080, S3-081, S3-082, C-42)', async () => {
     const { engine, root, completed, failed, live, belowCompleted, belowFailed, deep } = await family()
@@ -66,6 +81,33 @@ describe('a cancel', () => {
     expect((await engine.runs(belowFailed)).map(({ outcome, status }) => [outcome, status])).toEqual([
       ['canceled', 'closed'],
     ])
+  })
+
+  it('ends everything below for good: nothing there is tried again or added, however deep (C-42)', async () => {
+    const { engine, root, failed, belowFailed } = await family()
+    const inner = await engine.create({ name: 'inner', parentId: failed.id })
+    await engine.start(inner)
+    await engine.fail(inner, 'broke')
+    await engine.cancel(belowFailed)
+    await engine.cancel(root)
+    const before = await history(engine)
+    for (const { id } of [failed, inner]) {
+      const retried = await refusalOf(engine.retry(id), 'PARENT_CLOSED')
+      expect(retried.message).toMatch(`Cannot retry ${id}: ${root.id} (root), which it is below, was canceled`)
+      const added = await refusalOf(engine.create({ name: 'late', parentId: id }), 'PARENT_CLOSED')
+      expect(added.details).toEqual({ parentId: id, status: 'canceled', canceled: root.id })
+    }
+    await refusalOf(engine.update(failed, { status: 'submitted' }), 'PARENT_CLOSED')
+    expect(await history(engine)).toEqual(before)
+  })
+
+  it('keeps what failed below it out of the retry of a group above it (C-42)', async () => {
+    const { engine, root, failed, live, belowFailed } = await groupFamily()
+    await engine.cancel(failed.parentId!)
+    await engine.cancel(live)
+    expect(await statusOf(engine, root)).toEqual(['failed'])
+    await engine.retry(root)
+    expect(await statusOf(engine, failed, belowFailed)).toEqual(['failed', 'failed'])
   })
 
   it('is one transaction: where it fails, nobody is canceled and nobody is told (C-42)', async () => {
