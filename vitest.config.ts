@@ -57,6 +57,7 @@ export default defineConfig({
     // A test that hangs fails; one that is slow beside busy processes does not.
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],

@@ -33,6 +33,7 @@ export type ErrorCode =
   | 'TIMEOUT'
   | 'POISONED'
   | 'CHILD_FAILED'
+  | 'GROUP_STUCK'
   | 'ENGINE_CLOSED'
   | 'OUTCOME_UNKNOWN'
   | 'UNSUPPORTED_RUNTIME'

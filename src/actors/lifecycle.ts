@@ -14,6 +14,7 @@ import type { Ledger, Op, Reads, Step } from '../ledger/ledger.ts'
 import type { ParsedEngineOptions } from '../options.ts'
 import { waitAtMost } from '../signals.ts'
 import { takePlace } from '../steps/enter-team.ts'
+import { hasOldGroups, judgeOldGroups } from '../steps/judge-old-groups.ts'
 import { dueAfter, type Moment } from '../steps/moment.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
 import { viewsOf } from '../steps/views.ts'
@@ -148,6 +149,7 @@ export class Lifecycle {
   }
 
   async open(): Promise<void> {
+    if (await this.#ledger.read(hasOldGroups)) await this.#ledger.step(judgeOldGroups(this.moment()))
     await this.feed.start()
   }
 

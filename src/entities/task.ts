@@ -148,6 +148,11 @@ export interface TaskRecord {
   runOpen: boolean
   /** Dependencies that are not yet satisfied. */
   openBlockers: number
+  /**
+   * It cannot move: the task that it waits for failed, was canceled, or cannot move either. Meaningless once it is settled.
+   * Written by judging alone (steps/stuck.ts), never by what saves the rest of the row.
+   */
+  stuckBy: string | null
   /** Waits (ask, wait, sleep) that are over and have not been taken up by a run. */
   wakes: number
   /** Runs in a row that a crash ended with nothing recorded in them. */

@@ -8,6 +8,7 @@ import type { InstanceRecord } from '../entities/instance.ts'
 import type { MessageRecord } from '../entities/message.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord, TaskStatus } from '../entities/task.ts'
+import type { ChildFacts } from '../machines/family.ts'
 import type { MemoryReads, MemoryTx } from './memory-port.ts'
 import type { Op } from './op.ts'
 
@@ -124,8 +125,8 @@ export interface Reads extends MemoryReads {
     subtree(rootId: string): Op<TaskRecord[]>
     /** From the task's parent up to the root. */
     ancestors(id: string): Op<TaskRecord[]>
-    /** Of the children that are not deleted: is one not settled; has one failed or been canceled; is there any? */
-    childFacts(parentId: string): Op<{ any: boolean; live: boolean; broken: boolean }>
+    /** Of the children that are not deleted. Where one can move, nothing more is looked for. */
+    childFacts(parentId: string): Op<ChildFacts>
     /** Tasks whose timer is due at `now`, soonest first. */
     due(now: number, limit: number): Op<TaskRecord[]>
     /** The soonest timer, lease or deadline. */
@@ -134,6 +135,8 @@ export interface Reads extends MemoryReads {
   readonly dependency: {
     /** Ids of what a task is blocked by, in the order in which they were named. */
     openBlockers(taskId: string): Op<string[]>
+    /** The first open blocker that will not be completed by itself: it failed, was canceled, or cannot move. */
+    stuckBehind(taskId: string): Op<string | undefined>
     /** All that it was told to come after, satisfied or not, in order. */
     blockers(taskId: string): Op<string[]>
     /** Open edges that point at a blocker. */
@@ -293,6 +296,8 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
     /** Writes what a task was told to be: name, input, policy, parent, deletion. */
     saveDefinition(task: TaskRecord): Op<void>
     saveProgress(task: TaskRecord): Op<void>
+    /** Writes behind which task it is stuck, and nothing else: no new version. */
+    setStuck(id: string, by: string | null): Op<void>
     /** Counts children that a stored task was given. */
     addChildren(id: string, added: number): Op<void>
     /** Puts the children of a parent that have executors into a lane, or with '' out of it. */

@@ -37,6 +37,7 @@ export interface TaskTableRow {
   run: number
   run_open: Flag
   open_blockers: number
+  stuck_by: string | null
   wakes: number
   crashes: number
   not_before: number | null

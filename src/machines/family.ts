@@ -8,24 +8,28 @@ export interface ChildFacts {
   any: boolean
   /** One is not settled. */
   live: boolean
-  /** One has failed or was canceled. */
-  broken: boolean
+  /** One is not settled, and not stuck. */
+  movable: boolean
+  /** One that is not settled and stuck, where none is movable. */
+  stuck: string | null
+  /** One that failed or was canceled, where none is movable. */
+  broken: string | null
 }
 
 /**
  * What a child's end means for its parent (conformance C-43, design section 3).
  *
- * A group ends with its last child: completed when all are, failed when one failed or was canceled. Another parent is
- * completed by its children only under `autoComplete`, when its own work is done.
+ * A group ends with its last child: completed when all are, failed when one failed or was canceled; and it fails when none of the
+ * open ones can move. Another parent is completed by its children only under `autoComplete`, when its own work is done.
  */
 export function parentVerdict(parent: TaskRecord, children: ChildFacts): 'complete' | 'fail' | null {
   if (isSettled(parent.status) || parent.deletedAt !== null) return null
   // Told meanwhile not to wait for them.
   if (awaitsChildren(parent) && !parent.policy.autoComplete) return 'complete'
-  if (children.live) return null
+  if (children.live) return parent.group && !children.movable ? 'fail' : null
   // Who never had children is not completed by them (conformance S3-088); who waits for those that were deleted waits for nothing.
   if (!children.any && !parent.group && !awaitsChildren(parent)) return null
-  if (parent.group) return children.broken ? 'fail' : 'complete'
+  if (parent.group) return children.broken === null ? 'complete' : 'fail'
   if (!parent.policy.autoComplete || isHeldUp(parent, children)) return null
   // Its owner is still at work: it is completed when that one says so.
   if (parent.status === 'working') return parent.runOpen || parent.owner !== null ? null : 'complete'
@@ -36,7 +40,12 @@ export function parentVerdict(parent: TaskRecord, children: ChildFacts): 'comple
 
 /** Children that keep an autoComplete parent from its end. */
 export function isHeldUp(parent: Pick<TaskRecord, 'policy'>, children: ChildFacts): boolean {
-  return children.live || (children.broken && parent.policy.autoComplete !== 'all-settled')
+  return children.live || (children.broken !== null && parent.policy.autoComplete !== 'all-settled')
+}
+
+/** A group that failed because nothing in it could move. */
+export function isStuckGroup(task: Pick<TaskRecord, 'group' | 'status' | 'error'>): boolean {
+  return task.group && task.status === 'failed' && task.error?.code === 'GROUP_STUCK'
 }
 
 /** It will never be completed by itself. */

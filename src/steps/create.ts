@@ -12,7 +12,8 @@ import { belowCanceled, canceledAbove } from './canceled-above.ts'
 import { keyConflict, requirePlace, requireSameDefinition } from './create-refusals.ts'
 import { eventOf, type Moment, requireTask } from './moment.ts'
 import { isSpec, newTask, openingMessage } from './new-task.ts'
-import { reviveGroupsAbove, settleEdges } from './settle-family.ts'
+import { reviveGroupsAbove, settleAll, settleEdges } from './settle-family.ts'
+import { type Concerned, noteConcerned } from './stuck.ts'
 import { ensureBranch, openTeam } from './team.ts'
 import { writeMessage } from './write-message.ts'
 
@@ -53,18 +54,23 @@ export function create(request: CreateRequest): Step<TaskRecord[]> {
       requireRoom(newborns, loaded, request.treeLimits)
       const made = new Map<string, TaskRecord>()
       for (const { task } of newborns) made.set(task.id, { seq: yield* tx.task.insert(task), ...task })
+      const concerned = concernedBy(newborns, loaded)
       // Edges and events only now: a task may come after a sibling that was inserted later.
-      for (const newborn of newborns) yield* announce(tx, made.get(newborn.task.id) as TaskRecord, newborn, request)
+      for (const newborn of newborns) {
+        const opened = yield* announce(tx, made.get(newborn.task.id) as TaskRecord, newborn, request)
+        for (const group of opened) yield* noteConcerned(tx, group, concerned)
+      }
       for (const [parentId, children] of addedChildren(newborns)) {
         if (!made.has(parentId)) yield* tx.task.addChildren(parentId, children)
       }
       // A dependency that had failed by now counts as if it failed now.
       const broken = brokenBlockers(newborns)
       for (const [blockerId, taskIds] of broken) yield* settleEdges(tx, taskIds, blockerId, request)
+      yield* settleAll(tx, [], request, concerned)
       const roots: TaskRecord[] = []
       for (const [root] of request.trees) {
         const { id, key } = root as TaskDraft
-        const fresh = broken.size > 0 ? yield* tx.task.get(id) : made.get(id)
+        const fresh = concerned.tasks.length > 0 ? yield* tx.task.get(id) : made.get(id)
         roots.push((fresh ?? (yield* tx.task.getByKey(key as string))) as TaskRecord)
       }
       return roots
@@ -89,6 +95,19 @@ function brokenBlockers(newborns: readonly Newborn[]): Map<string, Set<string>> 
     }
   }
   return found
+}
+
+/** New tasks that come after what cannot move, and parents that could not move until now. */
+function concernedBy(newborns: readonly Newborn[], { stored }: Loaded): Concerned {
+  const tasks = new Set<string>()
+  for (const { task, edges } of newborns) {
+    const parent = stored.get(task.parentId as string)
+    if (parent !== undefined && parent.stuckBy !== null) tasks.add(parent.id)
+    if (edges.some(({ blockerId, broken }) => broken || (stored.get(blockerId)?.stuckBy ?? null) !== null)) {
+      tasks.add(task.id)
+    }
+  }
+  return { tasks: [...tasks], parents: [] }
 }
 
 function* loadRelatives(tx: Reads, drafts: readonly TaskDraft[], own: ReadonlySet<string>): Op<Loaded> {
@@ -238,7 +257,8 @@ function edgesOf(draft: TaskDraft, own: ReadonlySet<string>, loaded: Loaded): Ne
   })
 }
 
-function* announce(tx: Tx, task: TaskRecord, { edges, opening, team }: Newborn, moment: Moment): Op<void> {
+/** What stands with a new task: its edges, its event, its team, its conversation. Resolves to the groups that it opens again. */
+function* announce(tx: Tx, task: TaskRecord, { edges, opening, team }: Newborn, moment: Moment): Op<TaskRecord[]> {
   for (const { blockerId, open } of edges) {
     yield* tx.dependency.insert({
       taskId: task.id,
@@ -260,5 +280,5 @@ function* announce(tx: Tx, task: TaskRecord, { edges, opening, team }: Newborn, 
   else if (team === 'later') yield* ensureBranch(tx, task, null, moment)
   for (const line of opening) yield* writeMessage(tx, task, openingMessage(task.id, line, moment.at), moment)
   // A child of a failed group opens it again.
-  if (task.parentId !== null) yield* reviveGroupsAbove(tx, task, moment)
+  return yield* reviveGroupsAbove(tx, task, moment)
 }

@@ -8,7 +8,7 @@ import { awaitsChildren, isBroken } from '../machines/family.ts'
 import { cycleError } from '../machines/task-graph.ts'
 import { touched } from '../machines/task-transition.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
-import { settleEdges } from './settle-family.ts'
+import { settleAll, settleEdges } from './settle-family.ts'
 
 /** What is to change, loaded and free of cycles. */
 export interface Rewiring {
@@ -49,6 +49,7 @@ export function* writeRewiring(tx: Tx, { tasks, added, removed }: Rewiring, mome
   // One that has failed by now means what it would have meant then.
   const ids = new Set(tasks.map((task) => task.id))
   for (const blocker of added) if (isBroken(blocker.status)) yield* settleEdges(tx, ids, blocker.id, moment)
+  yield* settleAll(tx, [], moment, { tasks: [...ids] })
 }
 
 function* rewire(tx: Tx, task: TaskRecord, added: TaskRecord[], removed: string[], moment: Moment): Op<void> {

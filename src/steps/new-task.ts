@@ -40,6 +40,7 @@ export function newTask(draft: TaskDraft, parent: NewTask | undefined, openBlock
     run: 0,
     runOpen: false,
     openBlockers,
+    stuckBy: null,
     wakes: 0,
     crashes: 0,
     notBefore: draft.notBefore !== null && draft.notBefore > at ? dueAfter(draft.notBefore, 0) : null,

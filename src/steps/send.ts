@@ -9,6 +9,7 @@ import { acceptedEvents } from '../machines/task-machine.ts'
 import { fitsAnswer } from './answer-schema.ts'
 import { loadTask, type Moment } from './moment.ts'
 import { rouse } from './rouse.ts'
+import { settleAll } from './settle-family.ts'
 import { answer, pause, retry } from './verbs.ts'
 import { writeMessage } from './write-message.ts'
 
@@ -36,6 +37,8 @@ export function send(request: SendRequest): Step<void> {
       const verb = verbOf(task, request, question)
       if (verb === undefined) yield* rouse(tx, task, request.delivery, request)
       else yield* verb.decide(tx)
+      // What only awaited its children has more to do now.
+      if (task.stuckBy !== null) yield* settleAll(tx, [], request, { tasks: [task.id] })
     },
   }
 }

@@ -11,6 +11,7 @@ import {
   dependencyVerdict,
   endsWait,
   isBroken,
+  isStuckGroup,
   parentVerdict,
   type WaitParams,
 } from '../machines/family.ts'
@@ -19,6 +20,7 @@ import { touched } from '../machines/task-transition.ts'
 import { closeEntry, endedWith, isInFlight } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { wake } from './rouse.ts'
+import { type Concerned, judgeTask, noteConcerned, stuckError } from './stuck.ts'
 import { tellParent } from './tell-parent.ts'
 import { walk } from './walk.ts'
 
@@ -28,31 +30,61 @@ export interface Ended {
   edges?: readonly DependencyRecord[]
 }
 
-/** Settles the relatives of tasks that have just been written as settled. */
-export function* settleFamily(tx: Tx, settled: readonly TaskRecord[], moment: Moment): Op<void> {
-  yield* settleAll(
-    tx,
-    settled.map((task) => ({ task })),
-    moment,
-  )
+/** What is left to follow up. */
+interface Pending extends Concerned {
+  ended: Ended[]
 }
 
-/** The same for what has ended in any way. */
-export function* settleAll(tx: Tx, ended: readonly Ended[], moment: Moment): Op<void> {
-  const queue = [...ended]
-  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-    const { task } = next
-    for (const edge of next.edges ?? (yield* tx.dependency.dependents(task.id))) {
-      const blocker = edge.blockerId === task.id ? task : yield* tx.task.get(edge.blockerId)
-      if (blocker) queue.push(...(yield* endEdge(tx, edge, blocker, moment)))
-    }
-    if (next.edges !== undefined || task.parentId === null) continue
-    // First of all: a parent that is told of an end goes on, and is not completed by it.
-    yield* tellParent(tx, task, moment)
-    if (task.status === 'failed') queue.push(...(yield* childFailed(tx, task.parentId, task, moment)))
-    const parent = yield* settleParent(tx, task.parentId, moment)
-    if (parent) queue.push({ task: parent })
+/** Settles the relatives of what has ended, and judges anew whether tasks that this or something else concerns can move. */
+export function* settleAll(
+  tx: Tx,
+  ended: readonly Ended[],
+  moment: Moment,
+  concerned: Partial<Concerned> = {},
+): Op<void> {
+  const pending: Pending = {
+    ended: [...ended],
+    tasks: [...(concerned.tasks ?? [])],
+    parents: [...(concerned.parents ?? [])],
   }
+  // By position: to shift a hundred thousand entries one by one would be quadratic. What has ended comes first, so that inner groups
+  // are judged before those around them.
+  const at = { ended: 0, tasks: 0, parents: 0 }
+  for (;;) {
+    if (at.ended < pending.ended.length) yield* settleOne(tx, pending.ended[at.ended++] as Ended, pending, moment)
+    else if (at.tasks < pending.tasks.length) {
+      const task = yield* tx.task.get(pending.tasks[at.tasks++] as string)
+      if (task !== undefined) yield* judgeTask(tx, task, pending)
+    } else if (at.parents < pending.parents.length) {
+      yield* judgeParent(tx, pending.parents[at.parents++] as string, pending, moment)
+    } else return
+  }
+}
+
+function* settleOne(tx: Tx, { task, edges }: Ended, pending: Pending, moment: Moment): Op<void> {
+  for (const edge of edges ?? (yield* tx.dependency.dependents(task.id))) {
+    const blocker = edge.blockerId === task.id ? task : yield* tx.task.get(edge.blockerId)
+    if (blocker) yield* endEdge(tx, edge, blocker, pending, moment)
+  }
+  if (edges !== undefined || task.parentId === null) return
+  // First of all: a parent that is told of an end goes on, and is not completed by it.
+  yield* tellParent(tx, task, moment)
+  if (task.status === 'failed') pending.ended.push(...(yield* childFailed(tx, task.parentId, task, moment)))
+  yield* judgeParent(tx, task.parentId, pending, moment)
+}
+
+/** A child has ended, or can move or no longer: its parent ends by it, is opened again, or the same becomes true of it. */
+function* judgeParent(tx: Tx, id: string, pending: Pending, moment: Moment): Op<void> {
+  const parent = yield* tx.task.get(id)
+  if (parent === undefined) return
+  if (isStuckGroup(parent)) {
+    if (!(yield* tx.task.childFacts(id)).movable) return
+    for (const group of yield* reviveGroups(tx, parent, moment)) yield* noteConcerned(tx, group, pending)
+    return
+  }
+  const ended = yield* settleParent(tx, parent, moment)
+  if (ended === undefined) yield* judgeTask(tx, parent, pending)
+  else pending.ended.push({ task: ended })
 }
 
 /** A blocker was named as a dependency after its end: the edges of those that come after it since are judged now. */
@@ -71,17 +103,23 @@ export function* settleBlockers(tx: Tx, taskId: string, moment: Moment): Op<void
   }
 }
 
-/** Closes one edge that points at a settled (or deleted) task, if that satisfies it; what else ended by that. */
-function* endEdge(tx: Tx, edge: DependencyRecord, blocker: TaskRecord, moment: Moment): Op<Ended[]> {
-  if (edge.kind === 'wait') {
-    yield* endWaitEdge(tx, edge, blocker, moment)
-    return []
-  }
+/** Closes one edge that points at a settled (or deleted) task, if that satisfies it. */
+function* endEdge(tx: Tx, edge: DependencyRecord, blocker: TaskRecord, pending: Pending, moment: Moment): Op<void> {
+  if (edge.kind === 'wait') return yield* endWaitEdge(tx, edge, blocker, moment)
   const dependent = yield* tx.task.get(edge.taskId)
-  const verdict = dependent && dependencyVerdict(dependent, blocker)
-  if (verdict === 'satisfy') yield* satisfyDependency(tx, edge, moment)
-  if (verdict !== 'cancel') return []
-  return yield* cancelFamily(tx, dependent as TaskRecord, `dependency ${blocker.id} ${howEnded(blocker)}`, moment)
+  if (dependent === undefined) return
+  switch (dependencyVerdict(dependent, blocker)) {
+    case 'satisfy':
+      yield* satisfyDependency(tx, edge, dependent, moment)
+      if (dependent.stuckBy !== null) pending.tasks.push(dependent.id)
+      return
+    case 'cancel': {
+      const reason = `dependency ${blocker.id} ${howEnded(blocker)}`
+      return void pending.ended.push(...(yield* cancelFamily(tx, dependent, reason, moment)))
+    }
+    case null:
+      if (dependent.stuckBy === null) pending.tasks.push(dependent.id)
+  }
 }
 
 function howEnded(task: TaskRecord): string {
@@ -148,10 +186,8 @@ export function* failWhereItStands(tx: Tx, task: TaskRecord, error: StoredError,
   return yield* walk(tx, yield* walkToWorking(tx, task, moment), 'fail', moment, { set: { error } })
 }
 
-function* satisfyDependency(tx: Tx, edge: DependencyRecord, moment: Moment): Op<void> {
+function* satisfyDependency(tx: Tx, edge: DependencyRecord, dependent: TaskRecord, moment: Moment): Op<void> {
   yield* tx.dependency.satisfy(edge, moment.at)
-  const dependent = yield* tx.task.get(edge.taskId)
-  if (!dependent) return
   const freed = touched(dependent, moment.at, { openBlockers: Math.max(0, dependent.openBlockers - 1) })
   yield* tx.task.save(freed)
   if (freed.openBlockers === 0 && freed.completedAt === null && freed.deletedAt === null) {
@@ -159,23 +195,26 @@ function* satisfyDependency(tx: Tx, edge: DependencyRecord, moment: Moment): Op<
   }
 }
 
-/** Ends the parent if its children say so; the parent as it is then, or undefined when it goes on. */
-export function* settleParent(tx: Tx, parentId: string, moment: Moment): Op<TaskRecord | undefined> {
-  const parent = yield* tx.task.get(parentId)
+/** Ends a parent if its children say so; the parent as it is then, or undefined when it goes on. */
+function* settleParent(tx: Tx, parent: TaskRecord, moment: Moment): Op<TaskRecord | undefined> {
   // Asked of the row first: counting children for a parent that cannot end would make a wide family's cancel quadratic.
-  if (!parent || isSettled(parent.status)) return undefined
+  if (isSettled(parent.status)) return undefined
   if (!(parent.group || parent.policy.autoComplete || awaitsChildren(parent))) return undefined
-  const verdict = parentVerdict(parent, yield* tx.task.childFacts(parentId))
+  const children = yield* tx.task.childFacts(parent.id)
+  const verdict = parentVerdict(parent, children)
   if (verdict === null) return undefined
-  const failed = { error: { code: 'CHILD_FAILED', message: 'A child failed or was canceled' } }
   const working = yield* walkToWorking(tx, parent, moment)
-  return yield* walk(tx, working, verdict, moment, { set: verdict === 'fail' ? failed : {} })
+  if (verdict === 'complete') return yield* walk(tx, working, verdict, moment)
+  const error =
+    children.stuck === null
+      ? { code: 'CHILD_FAILED', message: 'A child failed or was canceled' }
+      : yield* stuckError(tx, children.stuck)
+  return yield* walk(tx, working, verdict, moment, { set: { error } })
 }
 
 /** Ends a task that has just begun, or was opened again, if its children have all ended already; then its family in turn. */
 export function* settleByChildren(tx: Tx, taskId: string, moment: Moment): Op<void> {
-  const ended = yield* settleParent(tx, taskId, moment)
-  if (ended) yield* settleFamily(tx, [ended], moment)
+  yield* settleAll(tx, [], moment, { parents: [taskId] })
 }
 
 /** The event that leads a task back to WORKING. */
@@ -208,13 +247,19 @@ export function futureDeadline({ deadline }: Pick<TaskRecord, 'deadline'>, at: n
   return deadline !== null && deadline > at ? deadline : null
 }
 
-/** A child is tried again: the failed groups above it are open again. */
-export function* reviveGroupsAbove(tx: Tx, child: TaskRecord, moment: Moment): Op<void> {
-  for (let id = child.parentId; id !== null; ) {
-    const parent: TaskRecord | undefined = yield* tx.task.get(id)
-    if (!parent?.group || parent.status !== 'failed') return
-    const deadline = futureDeadline(parent, moment.at)
-    yield* walk(tx, parent, 'retry', moment, { set: { attempt: parent.attempt + 1, error: null, deadline } })
-    id = parent.parentId
+/** A child is tried again, or is new: the failed groups above it are open again. Resolves to these. */
+export function* reviveGroupsAbove(tx: Tx, { parentId }: TaskRecord, moment: Moment): Op<TaskRecord[]> {
+  const parent = parentId === null ? undefined : yield* tx.task.get(parentId)
+  return parent === undefined ? [] : yield* reviveGroups(tx, parent, moment)
+}
+
+/** Opens a failed group again, and the failed groups around it. */
+function* reviveGroups(tx: Tx, innermost: TaskRecord, moment: Moment): Op<TaskRecord[]> {
+  const revived: TaskRecord[] = []
+  for (let group: TaskRecord | undefined = innermost; group?.group && group.status === 'failed'; ) {
+    const set = { attempt: group.attempt + 1, error: null, deadline: futureDeadline(group, moment.at) }
+    revived.push(yield* walk(tx, group, 'retry', moment, { set }))
+    group = group.parentId === null ? undefined : yield* tx.task.get(group.parentId)
   }
+  return revived
 }

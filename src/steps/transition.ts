@@ -2,16 +2,11 @@
 // follows (settle-family.ts).
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
+import { awaitsChildren } from '../machines/family.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
 import type { Moment } from './moment.ts'
-import {
-  cancelBelow,
-  reviveGroupsAbove,
-  settleAll,
-  settleBlockers,
-  settleByChildren,
-  startGroupsAbove,
-} from './settle-family.ts'
+import { cancelBelow, reviveGroupsAbove, settleAll, settleBlockers, startGroupsAbove } from './settle-family.ts'
+import { type Concerned, noteConcerned } from './stuck.ts'
 import { type Edge, walk } from './walk.ts'
 
 /**
@@ -48,12 +43,17 @@ function* settle(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
     return yield* settleAll(tx, [{ task }, ...(yield* cancelBelow(tx, task, task.statusReason, moment))], moment)
   }
   if (isSettled(task.status)) return yield* settleAll(tx, [{ task }], moment)
+  const concerned: Concerned = { tasks: task.openBlockers > 0 || task.stuckBy !== null ? [task.id] : [], parents: [] }
   if (task.status === 'submitted') {
-    yield* reviveGroupsAbove(tx, task, moment)
+    for (const opened of [task, ...(yield* reviveGroupsAbove(tx, task, moment))]) {
+      yield* noteConcerned(tx, opened, concerned)
+    }
     // What it comes after ended while that meant nothing to it.
     if (task.openBlockers > 0) yield* settleBlockers(tx, task.id, moment)
   }
   if (task.status === 'working') yield* startGroupsAbove(tx, task, moment)
-  // Its children may all have ended before it began, or was opened again.
-  if ((task.status === 'working' || task.group) && !task.runOpen) yield* settleByChildren(tx, task.id, moment)
+  // Its children may all have ended, or be stuck, before it began, was opened again, or began to wait for them.
+  const endsByChildren = (task.status === 'working' && !task.runOpen) || task.group || awaitsChildren(task)
+  if (endsByChildren) concerned.parents.push(task.id)
+  yield* settleAll(tx, [], moment, concerned)
 }

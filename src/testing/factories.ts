@@ -46,6 +46,7 @@ export function taskRow(task: Partial<NewTask> & { id: string }): NewTask {
     run: 0,
     runOpen: false,
     openBlockers: 0,
+    stuckBy: null,
     wakes: 0,
     crashes: 0,
     notBefore: null,

@@ -79,6 +79,8 @@ const poisoned: Record<string, (tx: Tx) => Op<unknown>> = {
   'task.subtree': (tx) => tx.task.subtree(poison),
   'task.ancestors': (tx) => tx.task.ancestors(poison),
   'task.childFacts': (tx) => tx.task.childFacts(poison),
+  'task.setStuck': (tx) => tx.task.setStuck(poison, poison),
+  'dependency.stuckBehind': (tx) => tx.dependency.stuckBehind(poison),
   'dependency.insert': (tx) => tx.dependency.insert(edgeRow({ taskId: poison, blockerId: poison, callId: poison })),
   'dependency.path': (tx) => tx.dependency.path([poison], new Set(['end'])),
   'run.insert': (tx) => tx.run.insert(runRow({ taskId: poison, instanceId: poison })),

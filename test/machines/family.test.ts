@@ -13,10 +13,11 @@ import {
 } from '../../src/machines/family.ts'
 import { taskOf } from './task-of.ts'
 
-const done = { any: true, live: false, broken: false }
-const broken = { any: true, live: false, broken: true }
-const live = { any: true, live: true, broken: true }
-const none = { any: false, live: false, broken: false }
+const none = { any: false, live: false, movable: false, stuck: null, broken: null }
+const done = { ...none, any: true }
+const broken = { ...done, broken: 'task-1' }
+const live = { ...done, live: true, movable: true }
+const stuck = { ...done, live: true, stuck: 'task-2' }
 
 describe('a group', () => {
   const group = taskOf({ status: 'working', group: true, executor: null })
@@ -25,6 +26,8 @@ describe('a group', () => {
     ['completes when all its children have', done, 'complete'],
     ['fails once all are settled and one is broken', broken, 'fail'],
     ['goes on while one is live, whatever the others came to', live, null],
+    ['fails when none of those that are open can move', stuck, 'fail'],
+    ['fails when they wait for one of their own that broke', { ...stuck, broken: 'task-1' }, 'fail'],
     ['completes when the last of its children was deleted: nothing is left to do', none, 'complete'],
   ] as const)('%s', (_title, facts, verdict) => {
     expect(parentVerdict(group, facts)).toBe(verdict)
@@ -52,6 +55,7 @@ describe('another parent', () => {
     ],
     ['is not before the last of them', { policy: { autoComplete: 'all-settled' } }, live, null],
     ['is not before the last child', {}, live, null],
+    ['does not fail when no child can move (S3-089, S3-091)', {}, stuck, null],
     ['is not without children (S3-088)', {}, none, null],
     [
       'is when those that it waited for were deleted',

@@ -170,7 +170,7 @@ function unrelated(tx: Tx): Tx {
         return id === 'task' ? task : undefined
       },
       *childFacts() {
-        return { any: false, live: false, broken: false }
+        return { any: false, live: false, movable: false, stuck: null, broken: null }
       },
     },
     dependency: { ...tx.dependency, dependents: none },

@@ -8,6 +8,7 @@ import { conversations } from './0003-conversations.ts'
 import { boards } from './0004-boards.ts'
 import { memory } from './0005-memory.ts'
 import { valuesAndSuspects } from './0006-values-and-suspects.ts'
+import { stuckGroups } from './0007-stuck-groups.ts'
 import type { Migration, Spelling } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -17,6 +18,7 @@ export const migrations: readonly Migration[] = [
   boards,
   memory,
   valuesAndSuspects,
+  stuckGroups,
 ]
 
 export const ledgerVersion = migrations.length

@@ -2,7 +2,7 @@
 import type { DependencyKind, DependencyRecord } from '../../entities/dependency.ts'
 import type { Tx } from '../ledger.ts'
 import type { DependencyTableRow } from '../schema.ts'
-import { change, rows, type StatementCompiler, sql } from '../statement.ts'
+import { change, row, rows, type StatementCompiler, sql } from '../statement.ts'
 
 export const toDependencyRecord = (stored: DependencyTableRow): DependencyRecord => ({
   taskId: stored.task_id,
@@ -34,6 +34,24 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
       .where('task_id', '=', hole('task'))
       .where('kind', '=', 'after')
       .orderBy('position', 'asc'),
+  )
+  const selectStuckBehind = prepare((db, hole) =>
+    db
+      .selectFrom('dependency')
+      .innerJoin('task', 'task.id', 'dependency.blocker_id')
+      .select('blocker_id as id')
+      .where('dependency.task_id', '=', hole('task'))
+      .where('kind', '=', 'after')
+      .where('satisfied_at', 'is', null)
+      .where('task.deleted_at', 'is', null)
+      .where((where) =>
+        where.or([
+          where('task.status', 'in', ['failed', 'canceled']),
+          where.and([where('task.stuck_by', 'is not', null), where('task.completed_at', 'is', null)]),
+        ]),
+      )
+      .orderBy('position', 'asc')
+      .limit(1),
   )
   const selectDependents = prepare((db, hole) =>
     db.selectFrom('dependency').selectAll().where('blocker_id', '=', hole('blocker')).where('satisfied_at', 'is', null),
@@ -133,6 +151,9 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
   return {
     *openBlockers(task) {
       return (yield* rows<{ blocker_id: string }>(selectOpenBlockers, { task })).map((edge) => edge.blocker_id)
+    },
+    *stuckBehind(task) {
+      return (yield* row<{ id: string }>(selectStuckBehind, { task }))?.id
     },
     *blockers(task) {
       return (yield* rows<{ blocker_id: string }>(selectBlockers, { task })).map((edge) => edge.blocker_id)

@@ -40,6 +40,7 @@ export function toRecord(stored: Row): TaskRecord {
     run: stored.run,
     runOpen: stored.run_open === 1,
     openBlockers: stored.open_blockers,
+    stuckBy: stored.stuck_by,
     wakes: stored.wakes,
     crashes: stored.crashes,
     notBefore: stored.not_before,

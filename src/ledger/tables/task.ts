@@ -202,19 +202,35 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .orderBy('task.seq', 'asc'),
   )
   // Named states, not "all but": so the index leads to the first match past any number of settled siblings.
-  const existsChild = (statuses: readonly TaskStatus[]) =>
+  const oneChild = (statuses: readonly TaskStatus[]) =>
     prepare((db, hole) =>
       db
         .selectFrom('task')
-        .select('seq')
+        .select('id')
         .where('parent_id', '=', hole('parent'))
         .where('status', 'in', [...statuses])
         .where('deleted_at', 'is', null)
         .limit(1),
     )
-  const anyChild = existsChild(taskStatuses)
-  const liveChild = existsChild(liveStatuses)
-  const brokenChild = existsChild(brokenStatuses)
+  const anyChild = oneChild(taskStatuses)
+  const liveChild = oneChild(liveStatuses)
+  const brokenChild = oneChild(brokenStatuses)
+  const movableChild = prepare((db, hole) =>
+    db
+      .selectFrom('task')
+      .select('id')
+      .where('parent_id', '=', hole('parent'))
+      .where('completed_at', 'is', null)
+      .where('stuck_by', 'is', null)
+      .where('deleted_at', 'is', null)
+      .limit(1),
+  )
+  const updateStuck = prepare((db, hole) =>
+    db
+      .updateTable('task')
+      .set({ stuck_by: hole('by') })
+      .where('id', '=', hole('id')),
+  )
 
   const selectDue = prepare((db, hole) =>
     db
@@ -502,10 +518,13 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       return [...above.values()]
     },
     *childFacts(parent) {
-      if ((yield* row(anyChild, { parent })) === undefined) return { any: false, live: false, broken: false }
-      const live = (yield* row(liveChild, { parent })) !== undefined
-      const broken = (yield* row(brokenChild, { parent })) !== undefined
-      return { any: true, live, broken }
+      if ((yield* row(movableChild, { parent })) !== undefined) {
+        return { any: true, live: true, movable: true, stuck: null, broken: null }
+      }
+      const stuck = (yield* row<{ id: string }>(liveChild, { parent }))?.id ?? null
+      const broken = (yield* row<{ id: string }>(brokenChild, { parent }))?.id ?? null
+      const any = stuck !== null || broken !== null || (yield* row(anyChild, { parent })) !== undefined
+      return { any, live: stuck !== null, movable: false, stuck, broken }
     },
     *due(now, limit) {
       return (yield* rows<Row>(selectDue, { now, limit })).map(toRecord)
@@ -551,6 +570,9 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
         updated_at: task.updatedAt,
         ...definitionColumns(task),
       })
+    },
+    *setStuck(id, by) {
+      yield* change(updateStuck, { id, by })
     },
     *saveProgress(task) {
       yield* change(updateProgress, { id: task.id, progress: jsonOrNull(task.progress), updated_at: task.updatedAt })

@@ -59,6 +59,7 @@ const codeOf: Readonly<Record<ErrorCode, 1 | 2>> = {
   TIMEOUT: exitCodes.failed,
   POISONED: exitCodes.failed,
   CHILD_FAILED: exitCodes.failed,
+  GROUP_STUCK: exitCodes.failed,
   ENGINE_CLOSED: exitCodes.failed,
   OUTCOME_UNKNOWN: exitCodes.failed,
   LEDGER_BUSY: exitCodes.failed,

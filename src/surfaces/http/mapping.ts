@@ -44,6 +44,7 @@ export const statusOfCode: Readonly<Record<ErrorCode | HttpCode, number>> = {
   TASK_CANCELED: 409,
   POISONED: 409,
   CHILD_FAILED: 409,
+  GROUP_STUCK: 409,
   ALREADY_REGISTERED: 409,
   ALREADY_ACTIVE: 409,
   NOT_ACTIVE: 409,

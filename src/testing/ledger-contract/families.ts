@@ -1,4 +1,5 @@
 // Families: children, descendants, ancestors, and what is known of the children of a parent.
+import type { TaskRecord } from '../../entities/task.ts'
 import { someTime, taskRow } from '../factories.ts'
 import { type Theme, write } from './contract-world.ts'
 
@@ -44,22 +45,38 @@ export const families: Theme = ({ describe, proves, expect }) => {
       },
     )
 
-    proves('tells whether children are there, live, or broken; deleted ones do not count', async (ledger) => {
-      const facts = (parent: string) => ledger.read((tx) => tx.task.childFacts(parent))
-      await write(ledger, function* (tx) {
-        for (const id of ['none', 'live', 'done', 'broken', 'deleted']) yield* tx.task.insert(taskRow({ id }))
-        const settled = { completedAt: someTime }
-        yield* tx.task.insert(taskRow({ id: 'l1', parentId: 'live' }))
-        yield* tx.task.insert(taskRow({ id: 'l2', parentId: 'live', status: 'failed', ...settled }))
-        yield* tx.task.insert(taskRow({ id: 'd1', parentId: 'done', status: 'completed', ...settled }))
-        yield* tx.task.insert(taskRow({ id: 'b1', parentId: 'broken', status: 'canceled', ...settled }))
-        yield* tx.task.insert(taskRow({ id: 'x1', parentId: 'deleted', deletedAt: someTime }))
-      })
-      expect(await facts('none')).toEqual({ any: false, live: false, broken: false })
-      expect(await facts('live')).toEqual({ any: true, live: true, broken: true })
-      expect(await facts('done')).toEqual({ any: true, live: false, broken: false })
-      expect(await facts('broken')).toEqual({ any: true, live: false, broken: true })
-      expect(await facts('deleted')).toEqual({ any: false, live: false, broken: false })
-    })
+    proves(
+      'tells whether children are there, can move, are stuck, or broken; deleted ones do not count',
+      async (ledger) => {
+        const facts = (parent: string) => ledger.read((tx) => tx.task.childFacts(parent))
+        await write(ledger, function* (tx) {
+          for (const id of ['none', 'live', 'stuck', 'done', 'broken', 'deleted'])
+            yield* tx.task.insert(taskRow({ id }))
+          const settled = { completedAt: someTime }
+          yield* tx.task.insert(taskRow({ id: 'l1', parentId: 'live' }))
+          yield* tx.task.insert(taskRow({ id: 'l2', parentId: 'live', status: 'failed', ...settled }))
+          yield* tx.task.insert(taskRow({ id: 's1', parentId: 'stuck' }))
+          yield* tx.task.insert(taskRow({ id: 's2', parentId: 'stuck', status: 'failed', ...settled }))
+          yield* tx.task.setStuck('s1', 's2')
+          yield* tx.task.insert(taskRow({ id: 'd1', parentId: 'done', status: 'completed', ...settled }))
+          yield* tx.task.insert(taskRow({ id: 'b1', parentId: 'broken', status: 'canceled', ...settled }))
+          yield* tx.task.insert(taskRow({ id: 'x1', parentId: 'deleted', deletedAt: someTime }))
+        })
+        const none = { any: false, live: false, movable: false, stuck: null, broken: null }
+        expect(await facts('none')).toEqual(none)
+        expect(await facts('live')).toEqual({ ...none, any: true, live: true, movable: true })
+        expect(await facts('stuck')).toEqual({ ...none, any: true, live: true, stuck: 's1', broken: 's2' })
+        expect(await facts('done')).toEqual({ ...none, any: true })
+        expect(await facts('broken')).toEqual({ ...none, any: true, broken: 'b1' })
+        expect(await facts('deleted')).toEqual(none)
+        // Where a task is stuck is judged by itself: what else of the row is written, leaves it.
+        const version = (id: string) => ledger.read((tx) => tx.task.get(id)).then((task) => task?.version)
+        expect(await version('s1')).toBe(1)
+        await write(ledger, function* (tx) {
+          yield* tx.task.save((yield* tx.task.get('s1')) as TaskRecord)
+        })
+        expect(await facts('stuck')).toMatchObject({ stuck: 's1' })
+      },
+    )
   })
 }

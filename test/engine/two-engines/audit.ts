@@ -4,7 +4,7 @@ import type { TaskEvent } from '../../../src/entities/event.ts'
 import type { SharedLimits } from '../../../src/entities/limits.ts'
 import { isSettled, isTerminal, type TaskRecord, type TaskStatus } from '../../../src/entities/task.ts'
 import type { Op, Reads, Step, Tx } from '../../../src/ledger/ledger.ts'
-import { dependencyVerdict, parentVerdict } from '../../../src/machines/family.ts'
+import { awaitsChildren, dependencyVerdict, parentVerdict } from '../../../src/machines/family.ts'
 import { isClaimable, isReady } from '../../../src/machines/readiness.ts'
 import { eventBetween } from '../../../src/machines/task-machine.ts'
 
@@ -169,6 +169,17 @@ export class Audit {
     within(yield* tx.task.openInLane(row.lane), parent?.policy.concurrency, `below ${row.lane}`)
   }
 
+  /** A row says that it is stuck exactly if what it waits for cannot complete by itself. */
+  *#checkStuck(tx: Reads, id: string, where: string): Op<void> {
+    const row = (yield* tx.task.get(id)) as TaskRecord
+    if (row.group || row.deletedAt !== null || isSettled(row.status)) return
+    const children = yield* tx.task.childFacts(id)
+    const blocked = (yield* tx.dependency.stuckBehind(id)) !== undefined
+    const awaits = awaitsChildren(row) && (children.stuck ?? children.broken) !== null
+    const stuck = (blocked || awaits) && !children.movable
+    if (stuck !== (row.stuckBy !== null)) this.#complain(`${id} is stuck behind ${row.stuckBy}, and ${stuck}`, where)
+  }
+
   /** Whoever must be settled by its children is, and who comes after somebody has been told of its end. */
   *#checkRelatives(tx: Reads, id: string, where: string): Op<void> {
     const row = (yield* tx.task.get(id)) as TaskRecord
@@ -177,6 +188,9 @@ export class Audit {
       if (verdict !== null) this.#complain(`${id} is ${row.status}, its children say ${verdict}`, where)
     }
     if (row.deletedAt !== null || isSettled(row.status)) return
+    if (row.group) {
+      for (const { id: child } of yield* tx.task.children(id)) yield* this.#checkStuck(tx, child, where)
+    } else yield* this.#checkStuck(tx, id, where)
     for (const blockerId of yield* tx.dependency.openBlockers(id)) {
       const blocker = yield* tx.task.get(blockerId)
       const verdict = blocker && dependencyVerdict(row, blocker)

@@ -269,6 +269,7 @@ describe('no full-table scans on hot paths (X-016):', () => {
     descendants: (tx) => tx.task.subtree('a'),
     ancestors: (tx) => tx.task.ancestors('b'),
     'what is known of children': (tx) => tx.task.childFacts('a'),
+    'what keeps a task from moving': (tx) => tx.dependency.stuckBehind('a'),
     'tasks of some states': (tx) => tx.task.list({ statuses: ['working'] }, 10),
     'children in pages': (tx) => tx.task.list({ parentId: 'a' }, 10),
     'tasks of a plan': (tx) => tx.task.list({ keyPrefix: 'k' }, 10),

@@ -1,0 +1,28 @@
+// A ledger from before groups failed when nothing in them could move: once, its open tasks are judged, and such groups fail.
+import { openStatuses } from '../entities/task.ts'
+import type { Op, Reads, Step } from '../ledger/ledger.ts'
+import { awaitsChildren } from '../machines/family.ts'
+import type { Moment } from './moment.ts'
+import { settleAll } from './settle-family.ts'
+
+/** Written by the migration that added the column. */
+const setting = 'stuck groups'
+
+const everything = 1_000_000
+
+export function* hasOldGroups(tx: Reads): Op<boolean> {
+  return (yield* tx.setting.get(setting)) === 'unjudged'
+}
+
+export function judgeOldGroups(moment: Moment): Step<void> {
+  return {
+    name: 'judge old groups',
+    *decide(tx): Op<void> {
+      if (!(yield* hasOldGroups(tx))) return
+      const open = yield* tx.task.list({ statuses: [...openStatuses] }, everything)
+      const waiting = open.filter((task) => task.openBlockers > 0 || awaitsChildren(task))
+      yield* settleAll(tx, [], moment, { tasks: waiting.map((task) => task.id) })
+      yield* tx.setting.put(setting, 'judged')
+    },
+  }
+}

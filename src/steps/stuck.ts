@@ -1,0 +1,58 @@
+// Tasks that cannot move: each waits, directly or through others, for one that failed or was canceled. The row says behind which
+// (`stuckBy`), so that a group learns with one look-up whether anything in it can still move. Whatever waits for a person, a claim,
+// a timer, a slot, an executor or `run.wait` can.
+import { isSettled, type TaskRecord } from '../entities/task.ts'
+import type { StoredError } from '../errors.ts'
+import type { Op, Reads, Tx } from '../ledger/ledger.ts'
+import { awaitsChildren, isBroken } from '../machines/family.ts'
+
+/** Ids of tasks to judge anew. */
+export interface Concerned {
+  /** They may now be able to move, or no longer. */
+  tasks: string[]
+  /** This holds of a child of theirs. */
+  parents: string[]
+}
+
+/** Judges anew whether a task can move, and notes those that this concerns. A group has no work of its own to move on with. */
+export function* judgeTask(tx: Tx, task: TaskRecord, concerned: Concerned): Op<void> {
+  if (task.group) return
+  const by = yield* stuckBehind(tx, task)
+  if (by === task.stuckBy) return
+  yield* tx.task.setStuck(task.id, by)
+  // Another reason for the same is news to nobody.
+  if (by === null || task.stuckBy === null) yield* noteConcerned(tx, task, concerned)
+}
+
+/** Notes those that wait for a task: who comes after it, and its parent. */
+export function* noteConcerned(tx: Reads, { id, parentId }: TaskRecord, concerned: Concerned): Op<void> {
+  for (const { kind, taskId } of yield* tx.dependency.dependents(id)) if (kind === 'after') concerned.tasks.push(taskId)
+  if (parentId !== null) concerned.parents.push(parentId)
+}
+
+/** The blocker, or for a task that only awaits its children the child, that keeps it from moving. */
+function* stuckBehind(tx: Reads, task: TaskRecord): Op<string | null> {
+  if (isSettled(task.status) || task.deletedAt !== null) return null
+  const blocker = task.openBlockers === 0 ? undefined : yield* tx.dependency.stuckBehind(task.id)
+  if (blocker === undefined && !awaitsChildren(task)) return null
+  if (task.childCount === 0) return blocker ?? null
+  const children = yield* tx.task.childFacts(task.id)
+  return children.movable ? null : (blocker ?? children.stuck ?? children.broken)
+}
+
+/** Why a group fails in which nothing can move: what one of its tasks waits for in the end. */
+export function* stuckError(tx: Reads, stuck: string): Op<StoredError> {
+  const task = (yield* tx.task.get(stuck)) as TaskRecord
+  let cause = task
+  while (!isBroken(cause.status)) {
+    const next: TaskRecord | undefined = yield* tx.task.get(cause.stuckBy as string)
+    if (next === undefined) break
+    cause = next
+  }
+  const ended = cause.status === 'failed' ? 'failed' : 'was canceled'
+  return {
+    code: 'GROUP_STUCK',
+    message: `Nothing in it can move: ${task.id} (${task.name}) waits for ${cause.id} (${cause.name}), which ${ended}`,
+    details: { cause: cause.id, task: task.id },
+  }
+}
