@@ -1,35 +1,22 @@
 // What a working engine does for the whole ledger, beside its own runs: it gives signs of life, takes up what lost engines left,
 // fires timers, and removes what is older than the retention.
-import type { Clock } from '../clock.ts'
-import type { InstanceRecord } from '../entities/instance.ts'
-import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
-import type { Ledger, PurgePosition } from '../ledger/ledger.ts'
-import { dueAfter, type Moment } from '../steps/moment.ts'
+import type { PurgePosition } from '../ledger/ledger.ts'
+import { dueAfter } from '../steps/moment.ts'
 import { purge } from '../steps/purge.ts'
 import { signOfLife } from '../steps/sign-of-life.ts'
 import { fireTimers } from '../steps/timers.ts'
+import type { EngineHost } from './engine-host.ts'
 import { type RecoveryHost, recoverDead } from './recovery.ts'
+import type { SlotHost } from './run-slot.ts'
 
-export interface CaretakerOptions {
-  ledger: Ledger
-  clock: Clock
-  instanceId: string
-  /** The row of this engine. */
-  enlisted(leaseUntil: number): InstanceRecord
-  executors: ReadonlyMap<string, unknown>
-  maxCrashes: number
-  leaseMs: number
-  /** Undefined: nothing ever leaves the ledger. */
-  retentionMs: number | undefined
-  moment(): Moment
-  chance(): number
-  retryOf(task: TaskRecord): RetryPolicy
-  reclaim: RecoveryHost['reclaim']
+export interface CaretakerHost
+  extends Omit<RecoveryHost, 'mayJudgeLeases'>,
+    Pick<EngineHost, 'clock' | 'executors' | 'leaseMs' | 'retentionMs' | 'chance' | 'enlisted'>,
+    Pick<SlotHost, 'retryOf'> {
   /** Called at each look around: the supervisor reads what is due and what is ready at the latest now. */
   looked(): void
   /** Called when families have left the ledger by the retention: no event tells of it. */
   purged(): void
-  report(error: unknown, context: Record<string, unknown>): void
 }
 
 /** How often the dead are looked for, and what is due is read again: so a jump of the clock is noticed at once. */
@@ -42,7 +29,7 @@ const purgeEveryMs = 60_000
 const instancesKeptMs = 24 * 60 * 60_000
 
 export class Caretaker {
-  readonly #options: CaretakerOptions
+  readonly #host: CaretakerHost
   #working = false
   #timer: unknown
   #firing = false
@@ -57,15 +44,15 @@ export class Caretaker {
   #beatDue = false
   #purgeTimer: unknown
 
-  constructor(options: CaretakerOptions) {
-    this.#options = options
+  constructor(host: CaretakerHost) {
+    this.#host = host
   }
 
   /** Takes up what is there, then watches. */
   async begin(): Promise<void> {
     this.#working = true
     // The dead are taken up at once. Who is only silent gets one look's time: perhaps the machine has slept, and all just woke.
-    this.#judgeLeasesFrom = this.#options.clock.now() + lookEveryMs
+    this.#judgeLeasesFrom = this.#host.clock.now() + lookEveryMs
     await this.#look()
     this.#lookAgainLater()
     this.#beatLater()
@@ -74,7 +61,7 @@ export class Caretaker {
 
   /** When the next timer is due, as the ledger says now; undefined without one. */
   arm(dueAt: number | undefined): void {
-    const { clock } = this.#options
+    const { clock } = this.#host
     clock.clearTimeout(this.#timer)
     this.#timer = undefined
     if (dueAt === undefined || !this.#working || this.#firing) return
@@ -86,7 +73,7 @@ export class Caretaker {
   /** Stops looking around; the signs of life go on until `end`, because runs may still be open. */
   async stop(): Promise<void> {
     this.#working = false
-    for (const timer of [this.#timer, this.#lookTimer, this.#purgeTimer]) this.#options.clock.clearTimeout(timer)
+    for (const timer of [this.#timer, this.#lookTimer, this.#purgeTimer]) this.#host.clock.clearTimeout(timer)
     await this.#looking
   }
 
@@ -96,13 +83,13 @@ export class Caretaker {
     this.#ended = true
     this.#beatDue = false
     const timers = [this.#timer, this.#lookTimer, this.#beatTimer, this.#purgeTimer]
-    for (const timer of timers) this.#options.clock.clearTimeout(timer)
+    for (const timer of timers) this.#host.clock.clearTimeout(timer)
   }
 
   // ── signs of life ──
 
   #beatLater(): void {
-    const { clock, leaseMs } = this.#options
+    const { clock, leaseMs } = this.#host
     this.#beatTimer = clock.setTimeout(() => {
       this.#beatLater()
       void this.#beat()
@@ -114,7 +101,7 @@ export class Caretaker {
     this.#beatDue = true
     if (this.#beating) return
     this.#beating = true
-    const { ledger, instanceId, leaseMs, moment, enlisted, report } = this.#options
+    const { ledger, instanceId, leaseMs, moment, enlisted, report } = this.#host
     while (this.#beatDue) {
       this.#beatDue = false
       const instance = enlisted(dueAfter(moment().at, leaseMs))
@@ -130,7 +117,7 @@ export class Caretaker {
   // ── recovery ──
 
   #lookAgainLater(): void {
-    const { clock, looked } = this.#options
+    const { clock, looked } = this.#host
     this.#lookDueAt = clock.now() + lookEveryMs
     this.#lookTimer = clock.setTimeout(() => {
       if (!this.#working) return
@@ -146,7 +133,7 @@ export class Caretaker {
 
   /** Held up, and awake again: gives a sign of life at once, and the other engines as long as theirs take at most. */
   #showUp(): void {
-    const { clock, leaseMs } = this.#options
+    const { clock, leaseMs } = this.#host
     this.#judgeLeasesFrom = clock.now() + leaseMs / 3 + lookEveryMs
     void this.#beat()
   }
@@ -159,11 +146,11 @@ export class Caretaker {
   }
 
   async #recover(): Promise<void> {
-    const { clock, leaseMs, report } = this.#options
+    const { clock, leaseMs, report } = this.#host
     // A clock that was set forward and back again must not put off the judging of leases until then.
     this.#judgeLeasesFrom = Math.min(this.#judgeLeasesFrom, clock.now() + leaseMs / 3 + lookEveryMs)
     try {
-      await recoverDead({ ...this.#options, mayJudgeLeases: clock.now() >= this.#judgeLeasesFrom })
+      await recoverDead({ ...this.#host, mayJudgeLeases: clock.now() >= this.#judgeLeasesFrom })
     } catch (error) {
       if (!this.#ended) report(error, { doing: 'recover' })
     }
@@ -173,7 +160,7 @@ export class Caretaker {
 
   async #fireTimers(): Promise<void> {
     if (!this.#working || this.#firing) return
-    const { ledger, moment, chance, retryOf, executors, report, looked } = this.#options
+    const { ledger, moment, chance, retryOf, executors, report, looked } = this.#host
     this.#firing = true
     let fired = 0
     try {
@@ -191,7 +178,7 @@ export class Caretaker {
   // ── retention ──
 
   #purgeLater(inMs: number): void {
-    const { clock, retentionMs = purgeEveryMs } = this.#options
+    const { clock, retentionMs = purgeEveryMs } = this.#host
     this.#purgeTimer = clock.setTimeout(() => {
       void this.#purgeOld().then(() => {
         if (this.#working) this.#purgeLater(Math.min(purgeEveryMs, Math.max(lookEveryMs, retentionMs)))
@@ -200,7 +187,7 @@ export class Caretaker {
   }
 
   async #purgeOld(): Promise<void> {
-    const { ledger, clock, retentionMs = Infinity, report } = this.#options
+    const { ledger, clock, retentionMs = Infinity, report } = this.#host
     const before = clock.now() - retentionMs
     let tasks = 0
     try {
@@ -212,7 +199,7 @@ export class Caretaker {
         if (purged.next === undefined) break
         after = purged.next
       }
-      if (tasks > 0) this.#options.purged()
+      if (tasks > 0) this.#host.purged()
     } catch (error) {
       if (!this.#ended) report(error, { doing: 'purge what is older than the retention' })
     }

@@ -1,49 +1,42 @@
 // What the parts of a live run share: whose it is, what earlier runs recorded, what of it is in flight, and whether it has ended.
-import type { AgentDefaults, WorkPlace } from '../agent-run.ts'
-import type { Bus } from '../bus/bus.ts'
-import type { Clock } from '../clock.ts'
 import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
-import type { OnInterrupt, Task, TaskRecord } from '../entities/task.ts'
+import type { OnInterrupt, TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { SpawnSpec } from '../executor.ts'
 import { checkText } from '../json.ts'
-import type { NewCall, Op, Reads, Step } from '../ledger/ledger.ts'
+import type { NewCall, Step } from '../ledger/ledger.ts'
 import { RunJournal } from '../machines/run-journal.ts'
 import { rest } from '../signals.ts'
-import type { CreateRequest, TreeLimits } from '../steps/create.ts'
 import type { RunRef } from '../steps/journal.ts'
-import { dueAfter, type Moment } from '../steps/moment.ts'
+import { dueAfter } from '../steps/moment.ts'
 import { type CallScope, scopeWithin } from './call-scope.ts'
 import { DivergenceGuard, type DivergenceOptions } from './divergence.ts'
-import type { LiveContent } from './task-stream.ts'
+import type { EngineHost } from './engine-host.ts'
 
 /** What a run needs of the engine around it. */
-export interface RunHost {
-  readonly clock: Clock
-  readonly onInterrupt: OnInterrupt
+export interface RunHost
+  extends Pick<
+    EngineHost,
+    | 'clock'
+    | 'bus'
+    | 'onInterrupt'
+    | 'agentDefaults'
+    | 'treeLimits'
+    | 'moment'
+    | 'nextId'
+    | 'chance'
+    | 'step'
+    | 'read'
+    | 'views'
+    | 'modelIdOf'
+    | 'draft'
+    | 'placeOf'
+    | 'live'
+    | 'report'
+  > {
   /** Aborts when nothing more is to be written. */
   readonly stopped: AbortSignal
-  nextId(prefix: string): string
-  /** A random number from 0 to 1. */
-  chance(): number
-  readonly treeLimits: TreeLimits
-  readonly bus: Bus
-  readonly agentDefaults: AgentDefaults
-  /** The model that an agent of this name uses; undefined for the default one. */
-  modelIdOf(executor: string): string | undefined
-  moment(): Moment
-  step<R>(step: Step<R>): Promise<R>
-  read<R>(query: (tx: Reads) => Op<R>): Promise<R>
-  /** Parses children that a run spawns. */
-  draft(specs: readonly SpawnSpec[], parentId: string): CreateRequest['trees']
-  /** Where a live run works with others, when memory knows of what ended before it. */
-  placeOf(task: TaskRecord): Promise<WorkPlace | undefined>
-  /** Live output, for whoever streams in this process. */
-  live(taskId: string, output: LiveContent): void
   /** A timer row was written: no event tells of it. */
   timerSet(): void
-  views(records: readonly TaskRecord[]): Promise<Task[]>
-  report(error: unknown, context: Record<string, unknown>): void
 }
 
 /** An entry of the journal as a run asks for it. */

@@ -1,11 +1,9 @@
 // The supervisor holds the slots and admits by priority, then age. It is level-triggered: whatever moves only wakes it, and what it
 // does follows from what it then reads of the ledger: what is due, what is ready, which runs are its own. A run starts or is ended
 // when the feed says so, never before.
-import type { Clock } from '../clock.ts'
 import type { TaskEvent } from '../entities/event.ts'
-import type { OnInterrupt, RetryPolicy, TaskRecord } from '../entities/task.ts'
+import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
 import { type AnyExecutor, isExecutor } from '../executor.ts'
-import type { Ledger } from '../ledger/ledger.ts'
 import { resolveRetry } from '../machines/family.ts'
 import { waitAtMost } from '../signals.ts'
 import { admit } from '../steps/admit.ts'
@@ -13,35 +11,11 @@ import { runEnded } from '../steps/journal.ts'
 import { dueAfter } from '../steps/moment.ts'
 import { nextDue } from '../steps/timers.ts'
 import type { RunningTask } from '../views.ts'
-import { Caretaker, type CaretakerOptions } from './caretaker.ts'
-import type { Feed } from './feed.ts'
-import type { LiveActors } from './live-actors.ts'
+import { Caretaker } from './caretaker.ts'
+import type { EngineHost } from './engine-host.ts'
 import { LiveRun } from './live-run.ts'
 import type { RunHost } from './run-core.ts'
 import { RunSlot, type SlotHost } from './run-slot.ts'
-import type { StatusModel } from './status.ts'
-
-export interface SupervisorOptions {
-  ledger: Ledger
-  feed: Feed
-  actors: LiveActors
-  status: StatusModel
-  clock: Clock
-  instanceId: string
-  executors: ReadonlyMap<string, AnyExecutor>
-  maxConcurrent: number
-  limits: Readonly<Record<string, number>>
-  onInterrupt: OnInterrupt
-  maxCrashes: number
-  abortGraceMs: number
-  shutdownTimeoutMs: number
-  leaseMs: number
-  retentionMs: number | undefined
-  host: Omit<RunHost, 'timerSet' | 'stopped'>
-  reclaim: CaretakerOptions['reclaim']
-  enlisted: CaretakerOptions['enlisted']
-  report(error: unknown, context: Record<string, unknown>): void
-}
 
 /** When the ledger could not be read to take up a run, it is asked again after so many milliseconds. */
 const againMs = 200
@@ -62,7 +36,8 @@ const endings = new Set([
 ])
 
 export class Supervisor {
-  readonly #options: SupervisorOptions
+  readonly #host: EngineHost
+  readonly #runHost: RunHost
   readonly #slotHost: SlotHost
   readonly #slots = new Map<string, RunSlot>()
   /** By task: runs that are closed in the ledger and whose executors are still to settle here. */
@@ -80,40 +55,36 @@ export class Supervisor {
   #lookDue = false
   #unlisten: (() => void) | undefined
 
-  constructor(options: SupervisorOptions) {
-    this.#options = options
-    this.#maxConcurrent = options.maxConcurrent
-    this.#limits = options.limits
+  constructor(host: EngineHost) {
+    this.#host = host
+    this.#maxConcurrent = host.maxConcurrent
+    this.#limits = host.limits
+    const stopped = this.#stopped.signal
+    const retryOf = (task: TaskRecord): RetryPolicy => this.#retryOf(task)
+    this.#runHost = { ...host, stopped, timerSet: () => this.wake() }
     this.#slotHost = {
-      clock: options.clock,
-      abortGraceMs: options.abortGraceMs,
-      stopped: this.#stopped.signal,
-      moment: () => options.host.moment(),
-      chance: () => options.host.chance(),
-      step: (step) => options.ledger.step(step),
-      retryOf: (task) => this.#retryOf(task),
+      ...host,
+      stopped,
+      retryOf,
       freeing: () => this.#admit(),
       freed: (slot) => this.#free(slot),
-      report: options.report,
     }
     this.#caretaker = new Caretaker({
-      ...options,
-      moment: options.host.moment,
-      chance: options.host.chance,
-      retryOf: (task) => this.#retryOf(task),
+      ...host,
+      retryOf,
       looked: () => this.wake(),
-      purged: () => void options.status.count(),
+      purged: () => void host.status.count(),
     })
     this.#changed()
   }
 
   get isWorking(): boolean {
-    return this.#options.actors.state === 'working'
+    return this.#host.actors.state === 'working'
   }
 
   /** Recovers the dead, then admits. */
   async work(): Promise<void> {
-    const { actors, feed } = this.#options
+    const { actors, feed } = this.#host
     actors.supervisor.send({ type: 'work' })
     this.#unlisten = feed.listen((event) => this.#onEvent(event))
     await this.#caretaker.begin()
@@ -148,7 +119,7 @@ export class Supervisor {
    */
   async drain(): Promise<ReadonlySet<string>> {
     if (!this.isWorking) return new Set()
-    const { actors, shutdownTimeoutMs, report } = this.#options
+    const { actors, shutdownTimeoutMs, report } = this.#host
     actors.supervisor.send({ type: 'drain' })
     const looked = this.#caretaker.stop()
     for (const slot of this.#slots.values()) slot.live.drain()
@@ -157,7 +128,7 @@ export class Supervisor {
     await this.#slotsClosed(lastMomentMs)
     for (const slot of this.#slots.values()) slot.giveUp()
     const commands = [...this.#slots.values()].flatMap((slot) => slot.live.callsWithProcesses)
-    const ended = this.#options.reclaim(commands).catch((error: unknown) => report(error, { doing: 'end commands' }))
+    const ended = this.#host.reclaim(commands).catch((error: unknown) => report(error, { doing: 'end commands' }))
     await this.#slotsClosed(commands.length > 0 ? lastCommandsMs : lastMomentMs, [ended])
     const kept = [...this.#slots.values()].filter((slot) => slot.live.callsWithProcesses.length > 0)
     this.#stop()
@@ -180,7 +151,7 @@ export class Supervisor {
   // ── following the feed ──
 
   #onEvent(event: TaskEvent): void {
-    const { actors, instanceId, report } = this.#options
+    const { actors, instanceId, report } = this.#host
     actors.follow(event)
     if (event.type === 'task.started' && event.instanceId === instanceId && typeof event.data.run === 'number') {
       this.#begun.set(event.taskId, [event])
@@ -220,7 +191,7 @@ export class Supervisor {
 
   /** A run of this engine whose row no admission has returned: the outcome of its commit was unknown, or the feed came first. */
   async #adopt(taskId: string, run: unknown): Promise<void> {
-    const { ledger, clock, report } = this.#options
+    const { ledger, clock, report } = this.#host
     try {
       const task = await ledger.read((tx) => tx.task.get(taskId))
       if (this.#begun.get(taskId)?.[0]?.data.run !== run) return
@@ -234,7 +205,7 @@ export class Supervisor {
   }
 
   #startRun(task: TaskRecord): void {
-    const { actors, executors, host } = this.#options
+    const { actors, executors } = this.#host
     const [started, ...since] = this.#begun.get(task.id) as [TaskEvent, ...TaskEvent[]]
     this.#begun.delete(task.id)
     const former = this.#slots.get(task.id) ?? this.#leaving.get(task.id)
@@ -243,7 +214,7 @@ export class Supervisor {
     // The row may be further on than the feed: its actor begins where the run does, and follows the events.
     actors.awaken({ ...task, status: 'working' })
     const executor = executors.get(task.executor as string) as AnyExecutor
-    const live = new LiveRun(task, executor, { ...host, stopped: this.#stopped.signal, timerSet: () => this.wake() })
+    const live = new LiveRun(task, executor, this.#runHost)
     // One that has ended already, or ends with its former, never gets to its executor.
     for (const event of since) if (endings.has(event.type) && event.data.run === task.run) live.end()
     if (task.status !== 'working') live.end()
@@ -263,7 +234,7 @@ export class Supervisor {
     const holder = [this.#slots, this.#leaving].find((slots) => slots.get(id) === slot)
     if (holder === undefined) return
     holder.delete(id)
-    if (!this.#slots.has(id)) this.#options.actors.closeRun(id)
+    if (!this.#slots.has(id)) this.#host.actors.closeRun(id)
     this.#changed()
     this.wake()
   }
@@ -282,7 +253,7 @@ export class Supervisor {
   }
 
   async #look(): Promise<void> {
-    const { ledger, instanceId, executors, report } = this.#options
+    const { ledger, instanceId, executors, report } = this.#host
     const free = this.#freeExecutors()
     const own = { instanceId, executors: [...executors.keys()] }
     try {
@@ -305,11 +276,11 @@ export class Supervisor {
       const executor = task.executor as string
       open.set(executor, (open.get(executor) ?? 0) + 1)
     }
-    return [...this.#options.executors.keys()].filter((name) => (open.get(name) ?? 0) < this.#limitOf(name))
+    return [...this.#host.executors.keys()].filter((name) => (open.get(name) ?? 0) < this.#limitOf(name))
   }
 
   #limitOf(name: string): number {
-    const executor = this.#options.executors.get(name)
+    const executor = this.#host.executors.get(name)
     return this.#limits[name] ?? (isExecutor(executor) ? executor.concurrency : undefined) ?? this.#maxConcurrent
   }
 
@@ -326,8 +297,8 @@ export class Supervisor {
   }
 
   #admitNow(): Promise<void> {
-    const { ledger, host, leaseMs, maxCrashes, executors, enlisted, report } = this.#options
-    const moment = host.moment()
+    const { ledger, leaseMs, maxCrashes, executors, enlisted, report } = this.#host
+    const moment = this.#host.moment()
     const step = admit({
       ...moment,
       maxConcurrent: this.#maxConcurrent,
@@ -352,7 +323,7 @@ export class Supervisor {
   }
 
   #retryOf(task: TaskRecord): RetryPolicy {
-    const executor = task.executor === null ? undefined : this.#options.executors.get(task.executor)
+    const executor = task.executor === null ? undefined : this.#host.executors.get(task.executor)
     return resolveRetry(task.policy.retry, isExecutor(executor) ? executor.retry : undefined)
   }
 
@@ -364,11 +335,11 @@ export class Supervisor {
       await Promise.all(others)
       while (this.#slots.size > 0) await Promise.all([...this.#slots.values()].map((slot) => slot.closed))
     }
-    await waitAtMost(this.#options.clock, withinMs, closed())
+    await waitAtMost(this.#host.clock, withinMs, closed())
   }
 
   #changed(): void {
-    this.#options.status.slots(this.#slots.size, this.#maxConcurrent, this.isWorking, () => this.#running())
+    this.#host.status.slots(this.#slots.size, this.#maxConcurrent, this.isWorking, () => this.#running())
   }
 
   #running(): RunningTask[] {
