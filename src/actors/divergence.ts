@@ -1,7 +1,7 @@
 // The divergence guard of a live run (machines/divergence.ts has its verdicts). A call that the journal does not know is held back
 // while completed work stands unasked. It is not in flight meanwhile: the run can be suspended, paused or closed under it.
 import type { Clock } from '../clock.ts'
-import type { CallKind, CallRecord } from '../entities/call.ts'
+import type { CallRecord } from '../entities/call.ts'
 import type { OnInterrupt } from '../entities/task.ts'
 import type { ErrandError } from '../errors.ts'
 import {
@@ -14,7 +14,7 @@ import {
 } from '../machines/divergence.ts'
 import type { RunJournal } from '../machines/run-journal.ts'
 import type { RunRef } from '../steps/journal.ts'
-import type { CallScope } from './call-scope.ts'
+import type { CallScope, EntryDescription } from './call-scope.ts'
 
 /** What the guard sees of its run. */
 interface GuardedRun {
@@ -27,15 +27,6 @@ interface GuardedRun {
   isWaiting(): boolean
 }
 
-/** An entry that the journal does not know. */
-interface NewEntry {
-  kind: CallKind
-  name: string
-  ident: string
-  params: unknown
-  scope: CallScope | null
-}
-
 /** What the executor and the task say. */
 export interface DivergenceOptions {
   divergence?: Divergence | undefined
@@ -43,7 +34,7 @@ export interface DivergenceOptions {
 }
 
 interface HeldCall {
-  entry: NewEntry
+  entry: EntryDescription
   release(): void
   reject(reason: ErrandError): void
 }
@@ -69,7 +60,7 @@ export class DivergenceGuard {
    * leaves behind unasked. @throws ErrandError CALL_DIVERGED, RUN_ENDED
    */
   async pass(
-    entry: NewEntry,
+    entry: EntryDescription,
     onInterrupt: OnInterrupt,
     divergence: Divergence | undefined = this.#allowed,
   ): Promise<CallRecord[]> {
@@ -109,7 +100,7 @@ export class DivergenceGuard {
     for (const held of this.#take()) held.reject(reason)
   }
 
-  #hold(entry: NewEntry): Promise<void> {
+  #hold(entry: EntryDescription): Promise<void> {
     return new Promise<void>((release, reject) => {
       const { ended } = this.#run
       if (ended) return reject(ended)

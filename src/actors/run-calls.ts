@@ -10,9 +10,9 @@ import { placeOf } from '../machines/run-journal.ts'
 import { rest } from '../signals.ts'
 import { beginEntry, beginPending, type EntryOutcome, finishEntry, noteEntry } from '../steps/journal.ts'
 import { toStoredError } from '../stored-error.ts'
-import { type CallScope, executeWithin } from './call-scope.ts'
+import { type CallScope, type EntryDescription, executeWithin } from './call-scope.ts'
 import { type CallFunction, type CallPerformance, performCall } from './perform-call.ts'
-import type { EntryDescription, RunCore } from './run-core.ts'
+import type { RunCore } from './run-core.ts'
 import type { RunOutput } from './run-output.ts'
 
 /** How a call is made, beyond what callers say. */

@@ -8,7 +8,7 @@ import { RunJournal } from '../machines/run-journal.ts'
 import { rest } from '../signals.ts'
 import type { RunRef } from '../steps/journal.ts'
 import { dueAfter } from '../steps/moment.ts'
-import { type CallScope, scopeWithin } from './call-scope.ts'
+import { type CallScope, type EntryDescription, scopeWithin } from './call-scope.ts'
 import { DivergenceGuard, type DivergenceOptions } from './divergence.ts'
 import type { EngineHost } from './engine-host.ts'
 
@@ -37,17 +37,6 @@ export interface RunHost
   readonly stopped: AbortSignal
   /** A timer row was written: no event tells of it. */
   timerSet(): void
-}
-
-/** An entry of the journal as a run asks for it. */
-export interface EntryDescription {
-  kind: CallKind
-  name: string
-  ident: string
-  ordinal: number
-  params: unknown
-  /** The call that asks for it; null for the executor itself. */
-  scope: CallScope | null
 }
 
 /** How long a ledger that did not answer is left alone before it is asked again: at first, and at most. */
@@ -115,16 +104,6 @@ export class RunCore {
       this.#inFlight--
       this.divergence.settled()
       this.onIdle()
-    }
-  }
-
-  /** Counts what is in flight, and leaves it at that. */
-  async counted<R>(work: () => Promise<R>): Promise<R> {
-    this.#inFlight++
-    try {
-      return await work()
-    } finally {
-      this.#inFlight--
     }
   }
 

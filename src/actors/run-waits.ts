@@ -6,7 +6,8 @@ import { replayedError, replayOf } from '../machines/replay.ts'
 import { beginEntry } from '../steps/journal.ts'
 import { suspend } from '../steps/suspend.ts'
 import { takeWait, type WaitState } from '../steps/wait.ts'
-import type { EntryDescription, RunCore } from './run-core.ts'
+import type { EntryDescription } from './call-scope.ts'
+import type { RunCore } from './run-core.ts'
 import type { RunOutput } from './run-output.ts'
 
 interface PendingWait {
@@ -22,7 +23,7 @@ export class RunWaits {
   readonly #core: RunCore
   readonly #output: RunOutput
   readonly #open = new Map<string, PendingWait>()
-  #quietCheck = false
+  #isSuspending = false
 
   constructor(core: RunCore, output: RunOutput) {
     this.#core = core
@@ -123,12 +124,9 @@ export class RunWaits {
 
   /** Quiet: it waits, and nothing of it is in flight. Looked at after the executor has had its turn. */
   #checkQuiet(): void {
-    if (this.#quietCheck || !this.#isQuiet) return
-    this.#quietCheck = true
-    setImmediate(() => {
-      this.#quietCheck = false
-      if (this.#isQuiet) void this.#suspend()
-    })
+    if (this.#isSuspending || !this.#isQuiet) return
+    this.#isSuspending = true
+    setImmediate(() => void this.#suspend())
   }
 
   get #isQuiet(): boolean {
@@ -138,15 +136,17 @@ export class RunWaits {
   async #suspend(): Promise<void> {
     const { host, ref } = this.#core
     try {
-      if (!this.#output.isEmpty) await this.#output.flush()
+      if (this.#isQuiet && !this.#output.isEmpty) await this.#output.flush()
       if (!this.#isQuiet) return
       const waits = [...this.#open.keys()]
-      const suspended = await this.#core.counted(() => this.#core.step(suspend({ ...ref, ...host.moment(), waits })))
+      const suspended = await this.#core.step(suspend({ ...ref, ...host.moment(), waits }))
       // The feed tells of the end, in its order; a run that could not be suspended has something to take up.
       if (!suspended) for (const callId of waits) this.poke(callId)
     } catch (error) {
       host.report(error, { ...ref, doing: 'suspend' })
       host.clock.setTimeout(() => this.#checkQuiet(), againMs)
+    } finally {
+      this.#isSuspending = false
     }
   }
 }
