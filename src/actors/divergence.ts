@@ -27,12 +27,6 @@ interface GuardedRun {
   isWaiting(): boolean
 }
 
-/** What the executor and the task say. */
-export interface DivergenceOptions {
-  divergence?: Divergence | undefined
-  divergenceWaitMs?: number | undefined
-}
-
 interface HeldCall {
   entry: EntryDescription
   release(): void
@@ -49,10 +43,10 @@ export class DivergenceGuard {
   #asked = false
   #busy = false
 
-  constructor(run: GuardedRun, { divergence, divergenceWaitMs = defaultDivergenceWaitMs }: DivergenceOptions) {
+  constructor(run: GuardedRun, divergence: Divergence | undefined, waitMs: number = defaultDivergenceWaitMs) {
     this.#run = run
     this.#allowed = divergence
-    this.#tickMs = divergenceWaitMs / divergenceTicks
+    this.#tickMs = waitMs / divergenceTicks
   }
 
   /**

@@ -1,15 +1,17 @@
 // What the parts of a live run share: whose it is, what earlier runs recorded, what of it is in flight, and whether it has ended.
+import type { Caller } from '../bus/caller.ts'
 import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
 import type { OnInterrupt, TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
+import { type AnyExecutor, isExecutor } from '../executor.ts'
 import { checkText } from '../json.ts'
-import type { NewCall, Step } from '../ledger/ledger.ts'
+import type { NewCall, NewMessage, Step } from '../ledger/ledger.ts'
 import { RunJournal } from '../machines/run-journal.ts'
 import { rest } from '../signals.ts'
 import type { RunRef } from '../steps/journal.ts'
-import { dueAfter } from '../steps/moment.ts'
+import { dueAfter, type Moment } from '../steps/moment.ts'
 import { type CallScope, type EntryDescription, scopeWithin } from './call-scope.ts'
-import { DivergenceGuard, type DivergenceOptions } from './divergence.ts'
+import { DivergenceGuard } from './divergence.ts'
 import type { EngineHost } from './engine-host.ts'
 
 /** What a run needs of the engine around it. */
@@ -44,9 +46,12 @@ const pauseMs = 200
 const longestPauseMs = 5_000
 
 export class RunCore {
+  readonly task: TaskRecord
   readonly ref: RunRef
   readonly attempt: number
   readonly host: RunHost
+  /** What a crash in the middle of a call means where the call does not say. */
+  readonly onInterrupt: OnInterrupt
   readonly divergence: DivergenceGuard
   journal = new RunJournal()
   /** It has made entries in the journal, or found some: the end must look for open ones. */
@@ -56,18 +61,34 @@ export class RunCore {
   /** It waits: for an answer, for other tasks, for a time. */
   isWaiting: () => boolean = () => false
   readonly #controller = new AbortController()
+  /** How to reject what has been asked for and not been answered. */
+  readonly #pending = new Set<(reason: ErrandError) => void>()
   #ended: ErrandError | undefined
   #inFlight = 0
 
-  constructor(task: TaskRecord, host: RunHost, divergence: DivergenceOptions) {
+  constructor(task: TaskRecord, executor: AnyExecutor, host: RunHost) {
+    const { onInterrupt, divergence, divergenceWaitMs } = isExecutor(executor) ? executor : {}
+    this.task = task
     this.ref = { taskId: task.id, run: task.run }
     this.attempt = task.attempt
     this.host = host
-    this.divergence = new DivergenceGuard(this, divergence)
+    this.onInterrupt = task.policy.onInterrupt ?? onInterrupt ?? host.onInterrupt
+    this.divergence = new DivergenceGuard(this, divergence ?? task.policy.divergence, divergenceWaitMs)
   }
 
   get taskId(): string {
     return this.ref.taskId
+  }
+
+  /** As whom it calls abilities: told by the engine, never by what a model says. */
+  get caller(): Caller {
+    const { owner, policy } = this.task
+    return {
+      surface: 'run',
+      ...this.ref,
+      ...(owner === null ? {} : { owner }),
+      ...(policy.abilities === undefined ? {} : { abilities: policy.abilities }),
+    }
   }
 
   get signal(): AbortSignal {
@@ -92,7 +113,22 @@ export class RunCore {
     this.#ended = reason
     this.#controller.abort(reason)
     this.divergence.end(reason)
+    for (const reject of this.#pending) reject(reason)
+    this.#pending.clear()
     return true
+  }
+
+  /** What is asked of the run: refused after its end, and never an unhandled rejection when the executor has let go of it. */
+  request<R>(work: () => R | Promise<R>): Promise<R> {
+    const promise = new Promise<R>((resolve, reject) => {
+      if (this.#ended) return reject(this.#ended)
+      this.#pending.add(reject)
+      void (async () => work())()
+        .then(resolve, reject)
+        .finally(() => this.#pending.delete(reject))
+    })
+    promise.catch(() => {})
+    return promise
   }
 
   /** Counts what is in flight; when it is done the run may have become quiet. */
@@ -167,6 +203,16 @@ export class RunCore {
       createdAt: at,
       updatedAt: at,
     }
+  }
+
+  /** The row of a new message. */
+  messageOf(
+    message: Pick<NewMessage, 'id' | 'role' | 'content' | 'step' | 'ident' | 'ordinal'>,
+    { at }: Moment,
+  ): NewMessage {
+    this.journaled = true
+    const { taskId, run } = this.ref
+    return { ...message, taskId, announcement: false, delivery: null, run, timestamp: at }
   }
 
   step<R>(step: Step<R>): Promise<R> {
