@@ -12,6 +12,7 @@ import type { CreateRequest, TreeLimits } from '../steps/create.ts'
 import type { Moment } from '../steps/moment.ts'
 import type { Feed } from './feed.ts'
 import type { LiveActors } from './live-actors.ts'
+import type { Report } from './report.ts'
 import type { StatusModel } from './status.ts'
 import type { LiveContent } from './task-stream.ts'
 
@@ -39,6 +40,7 @@ export interface EngineHost extends Settings {
   readonly executors: ReadonlyMap<string, AnyExecutor>
   readonly agentDefaults: AgentDefaults
   readonly treeLimits: TreeLimits
+  readonly report: Report
   moment(): Moment
   nextId(prefix: string): string
   /** A random number from 0 to 1. */
@@ -59,5 +61,4 @@ export interface EngineHost extends Settings {
   enlisted(leaseUntil: number): InstanceRecord
   /** Ends what calls left running outside of their processes; rejects while something of it is alive. */
   reclaim(calls: readonly CallRecord[]): Promise<void>
-  report(error: unknown, context: Record<string, unknown>): void
 }

@@ -15,12 +15,12 @@ import { takePlace } from '../steps/enter-team.ts'
 import { dueAfter, type Moment } from '../steps/moment.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
 import { viewsOf } from '../steps/views.ts'
-import { describeError, readableError } from '../stored-error.ts'
 import type { EngineHost } from './engine-host.ts'
 import { Feed } from './feed.ts'
 import { Inspection } from './inspection.ts'
 import { LiveActors } from './live-actors.ts'
 import { MemoryArchive, type MemoryArchiveHost } from './memory-archive.ts'
+import { createReport, type Report } from './report.ts'
 import { StatusModel } from './status.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Supervisor } from './supervisor.ts'
@@ -52,6 +52,7 @@ export class Lifecycle {
   readonly status: StatusModel
   readonly supervisor: Supervisor
   readonly inspection: Inspection
+  readonly report: Report
   readonly #parts: LifecycleParts
   readonly #ledger: Ledger
   readonly #actors: LiveActors
@@ -67,6 +68,7 @@ export class Lifecycle {
     this.#parts = parts
     this.#ledger = ledger
     this.instanceId = ids.next('instance')
+    this.report = createReport(options.onError)
     this.feed = new Feed(ledger, clock, this.report, (error) => this.#fail(error))
     this.#actors = new LiveActors(this.report)
     this.subscriptions = new Subscriptions(this.feed, this.report)
@@ -263,20 +265,6 @@ export class Lifecycle {
   /** What whoever waits is told when the feed has stopped. */
   whyStopped(): unknown {
     return this.#failure ?? engineClosed()
-  }
-
-  readonly report = (error: unknown, context: Record<string, unknown>): void => {
-    const { onError } = this.#parts.options
-    if (onError !== undefined) {
-      try {
-        onError(readableError(error), context)
-        return
-      } catch (thrown) {
-        // A reporter that throws must not become the engine's own failure; both are told.
-        console.error('errand: onError threw', describeError(thrown))
-      }
-    }
-    console.error('errand:', describeError(error), context)
   }
 
   #fail(error: unknown): void {

@@ -1,16 +1,15 @@
-// The supervisor holds the slots and admits by priority, then age. It is level-triggered: whatever moves only wakes it, and what it
-// does follows from what it then reads of the ledger: what is due, what is ready, which runs are its own. A run starts or is ended
-// when the feed says so, never before.
+// The supervisor holds the slots and has them filled. It is level-triggered: whatever moves only wakes it, and what it does follows
+// from what it then reads of the ledger: what is due, what is ready, which runs are its own. A run starts or is ended when the feed
+// says so, never before.
 import type { TaskEvent } from '../entities/event.ts'
 import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
 import { type AnyExecutor, isExecutor } from '../executor.ts'
 import { resolveRetry } from '../machines/family.ts'
 import { waitAtMost } from '../signals.ts'
-import { admit } from '../steps/admit.ts'
 import { runEnded } from '../steps/journal.ts'
-import { dueAfter } from '../steps/moment.ts'
 import { nextDue } from '../steps/timers.ts'
 import type { RunningTask } from '../views.ts'
+import { Admission } from './admission.ts'
 import { Caretaker } from './caretaker.ts'
 import type { EngineHost } from './engine-host.ts'
 import { LiveRun } from './live-run.ts'
@@ -46,27 +45,30 @@ export class Supervisor {
   readonly #begun = new Map<string, TaskEvent[]>()
   /** Rows of tasks that an admission has started, for the runs that are to be taken up. */
   readonly #admitted = new Map<string, TaskRecord>()
-  readonly #admissions = new Set<Promise<void>>()
+  readonly #admission: Admission
   readonly #caretaker: Caretaker
   readonly #stopped = new AbortController()
-  #maxConcurrent: number
-  #limits: Readonly<Record<string, number>>
-  #admissionDue = false
   #lookDue = false
   #unlisten: (() => void) | undefined
 
   constructor(host: EngineHost) {
     this.#host = host
-    this.#maxConcurrent = host.maxConcurrent
-    this.#limits = host.limits
     const stopped = this.#stopped.signal
-    const retryOf = (task: TaskRecord): RetryPolicy => this.#retryOf(task)
+    const retryOf = (task: TaskRecord): RetryPolicy => {
+      const executor = host.executors.get(task.executor as string)
+      return resolveRetry(task.policy.retry, isExecutor(executor) ? executor.retry : undefined)
+    }
     this.#runHost = { ...host, stopped, timerSet: () => this.wake() }
+    this.#admission = new Admission({
+      ...host,
+      slots: this.#slots,
+      admitted: (tasks) => this.#noteAdmitted(tasks),
+    })
     this.#slotHost = {
       ...host,
       stopped,
       retryOf,
-      freeing: () => this.#admit(),
+      freeing: () => this.#admission.admit(),
       freed: (slot) => this.#free(slot),
     }
     this.#caretaker = new Caretaker({
@@ -79,7 +81,7 @@ export class Supervisor {
   }
 
   get isWorking(): boolean {
-    return this.#host.actors.state === 'working'
+    return this.#host.actors.isWorking
   }
 
   /** Recovers the dead, then admits. */
@@ -94,18 +96,13 @@ export class Supervisor {
 
   /** Other limits from now on. Nothing that runs is ended: lower ones are reached as runs end by themselves. */
   setLimits(maxConcurrent: number | undefined, limits: Readonly<Record<string, number | null>>): void {
-    this.#maxConcurrent = maxConcurrent ?? this.#maxConcurrent
-    const merged = { ...this.#limits, ...limits }
-    this.#limits = Object.fromEntries(Object.entries(merged).filter(([, limit]) => limit !== null)) as Record<
-      string,
-      number
-    >
+    this.#admission.setLimits(maxConcurrent, limits)
     this.#changed()
     this.wake()
   }
 
-  get limits(): { maxConcurrent: number; limits: Readonly<Record<string, number>> } {
-    return { maxConcurrent: this.#maxConcurrent, limits: this.#limits }
+  get limits(): Admission['limits'] {
+    return this.#admission.limits
   }
 
   /** Tasks with an open run here. */
@@ -123,7 +120,7 @@ export class Supervisor {
     actors.supervisor.send({ type: 'drain' })
     const looked = this.#caretaker.stop()
     for (const slot of this.#slots.values()) slot.live.drain()
-    await this.#slotsClosed(shutdownTimeoutMs, [looked, ...this.#admissions])
+    await this.#slotsClosed(shutdownTimeoutMs, [looked, this.#admission.settled()])
     for (const slot of this.#slots.values()) slot.end(runEnded(slot.live.ref, 'the engine is closing'))
     await this.#slotsClosed(lastMomentMs)
     for (const slot of this.#slots.values()) slot.giveUp()
@@ -254,77 +251,25 @@ export class Supervisor {
 
   async #look(): Promise<void> {
     const { ledger, instanceId, executors, report } = this.#host
-    const free = this.#freeExecutors()
+    const free = this.#admission.freeExecutors()
     const own = { instanceId, executors: [...executors.keys()] }
     try {
       const found = await ledger.read(function* (tx) {
         return { due: yield* nextDue(tx, own), ready: yield* tx.task.anyReady(free) }
       })
       this.#caretaker.arm(found.due)
-      if (found.ready) this.#admit()
+      if (found.ready) this.#admission.admit()
     } catch (error) {
       // The caretaker looks again soon.
       report(error, { doing: 'look for work' })
     }
   }
 
-  /** Executors that have a slot here, as far as this engine knows; the admission itself counts in its transaction. */
-  #freeExecutors(): string[] {
-    if (this.#slots.size >= this.#maxConcurrent) return []
-    const open = new Map<string, number>()
-    for (const { task } of this.#slots.values()) {
-      const executor = task.executor as string
-      open.set(executor, (open.get(executor) ?? 0) + 1)
+  #noteAdmitted(started: readonly TaskRecord[]): void {
+    for (const task of started) {
+      const known = this.#slots.get(task.id)?.live.number
+      if (known === undefined || known < task.run) this.#admitted.set(task.id, task)
     }
-    return [...this.#host.executors.keys()].filter((name) => (open.get(name) ?? 0) < this.#limitOf(name))
-  }
-
-  #limitOf(name: string): number {
-    const executor = this.#host.executors.get(name)
-    return this.#limits[name] ?? (isExecutor(executor) ? executor.concurrency : undefined) ?? this.#maxConcurrent
-  }
-
-  /** Queues an admission behind the steps that this turn of the event loop queues, so that it shares their commit. */
-  #admit(): void {
-    if (this.#admissionDue || !this.isWorking) return
-    this.#admissionDue = true
-    queueMicrotask(() => {
-      this.#admissionDue = false
-      if (!this.isWorking) return
-      const admission = this.#admitNow().finally(() => this.#admissions.delete(admission))
-      this.#admissions.add(admission)
-    })
-  }
-
-  #admitNow(): Promise<void> {
-    const { ledger, leaseMs, maxCrashes, executors, enlisted, report } = this.#host
-    const moment = this.#host.moment()
-    const step = admit({
-      ...moment,
-      maxConcurrent: this.#maxConcurrent,
-      executors: [...executors].map(([name, executor]) => ({
-        name,
-        limit: this.#limitOf(name),
-        timeoutMs: isExecutor(executor) ? executor.timeoutMs : undefined,
-      })),
-      maxCrashes,
-      instance: enlisted(dueAfter(moment.at, leaseMs)),
-    })
-    return ledger.step(step).then(
-      (started) => {
-        for (const task of started) {
-          const known = this.#slots.get(task.id)?.live.number
-          if (known === undefined || known < task.run) this.#admitted.set(task.id, task)
-        }
-      },
-      // Not lost: what is ready stays ready, and the caretaker looks again soon.
-      (error: unknown) => report(error, { doing: 'admit' }),
-    )
-  }
-
-  #retryOf(task: TaskRecord): RetryPolicy {
-    const executor = task.executor === null ? undefined : this.#host.executors.get(task.executor)
-    return resolveRetry(task.policy.retry, isExecutor(executor) ? executor.retry : undefined)
   }
 
   // ── inside ──
@@ -339,7 +284,7 @@ export class Supervisor {
   }
 
   #changed(): void {
-    this.#host.status.slots(this.#slots.size, this.#maxConcurrent, this.isWorking, () => this.#running())
+    this.#host.status.slots(this.#slots.size, this.limits.maxConcurrent, this.isWorking, () => this.#running())
   }
 
   #running(): RunningTask[] {
