@@ -1,5 +1,5 @@
 // Identity and chance as a port: the only file that draws random numbers. Tests inject a counter.
-import { createHash, randomFillSync } from 'node:crypto'
+import { hash, randomFillSync } from 'node:crypto'
 
 /** Makes ids and random numbers. `next('task')` must give `task-` and lower-case letters and digits, never the same twice. */
 export interface Ids {
@@ -31,5 +31,18 @@ export function createRandomIds(): Ids {
 
 /** The id of what is made once under an identity: said again after a crash, it is the same one. */
 export function idUnder(prefix: string, identity: string): string {
-  return `${prefix}-${createHash('sha256').update(identity).digest('hex').slice(0, 26)}`
+  return `${prefix}-${hash('sha256', identity).slice(0, 26)}`
+}
+
+/** A UUID of version 4, made of other ids: two of them hold 130 random bits, and it takes 122. */
+export function uuidOf(ids: string): string {
+  const digits = hash('sha256', ids)
+  const variant = '89ab'[Number.parseInt(digits.charAt(16), 16) % 4] as string
+  return [
+    digits.slice(0, 8),
+    digits.slice(8, 12),
+    `4${digits.slice(13, 16)}`,
+    `${variant}${digits.slice(17, 20)}`,
+    digits.slice(20, 32),
+  ].join('-')
 }

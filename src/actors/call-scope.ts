@@ -1,6 +1,7 @@
 // Which call the code that runs now belongs to. What a call's function asks of its run is recorded as made inside that call. Only
 // an async context tells: the function holds the same run object as the executor around it.
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { CallKind } from '../entities/call.ts'
 
 /** A call whose function is being executed, or was. */
 export interface CallScope {
@@ -12,6 +13,17 @@ export interface CallScope {
   readonly parent: CallScope | null
   /** Its function has not settled. */
   executing: boolean
+}
+
+/** An entry of the journal as a run asks for it. */
+export interface EntryDescription {
+  kind: CallKind
+  name: string
+  ident: string
+  ordinal: number
+  params: unknown
+  /** The call that asks for it; null for the executor itself. */
+  scope: CallScope | null
 }
 
 const current = new AsyncLocalStorage<CallScope>()

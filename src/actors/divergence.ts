@@ -1,7 +1,7 @@
 // The divergence guard of a live run (machines/divergence.ts has its verdicts). A call that the journal does not know is held back
 // while completed work stands unasked. It is not in flight meanwhile: the run can be suspended, paused or closed under it.
 import type { Clock } from '../clock.ts'
-import type { CallKind, CallRecord } from '../entities/call.ts'
+import type { CallRecord } from '../entities/call.ts'
 import type { OnInterrupt } from '../entities/task.ts'
 import type { ErrandError } from '../errors.ts'
 import {
@@ -14,7 +14,7 @@ import {
 } from '../machines/divergence.ts'
 import type { RunJournal } from '../machines/run-journal.ts'
 import type { RunRef } from '../steps/journal.ts'
-import type { CallScope } from './call-scope.ts'
+import type { CallScope, EntryDescription } from './call-scope.ts'
 
 /** What the guard sees of its run. */
 interface GuardedRun {
@@ -27,23 +27,8 @@ interface GuardedRun {
   isWaiting(): boolean
 }
 
-/** An entry that the journal does not know. */
-interface NewEntry {
-  kind: CallKind
-  name: string
-  ident: string
-  params: unknown
-  scope: CallScope | null
-}
-
-/** What the executor and the task say. */
-export interface DivergenceOptions {
-  divergence?: Divergence | undefined
-  divergenceWaitMs?: number | undefined
-}
-
 interface HeldCall {
-  entry: NewEntry
+  entry: EntryDescription
   release(): void
   reject(reason: ErrandError): void
 }
@@ -58,10 +43,10 @@ export class DivergenceGuard {
   #asked = false
   #busy = false
 
-  constructor(run: GuardedRun, { divergence, divergenceWaitMs = defaultDivergenceWaitMs }: DivergenceOptions) {
+  constructor(run: GuardedRun, divergence: Divergence | undefined, waitMs: number = defaultDivergenceWaitMs) {
     this.#run = run
     this.#allowed = divergence
-    this.#tickMs = divergenceWaitMs / divergenceTicks
+    this.#tickMs = waitMs / divergenceTicks
   }
 
   /**
@@ -69,7 +54,7 @@ export class DivergenceGuard {
    * leaves behind unasked. @throws ErrandError CALL_DIVERGED, RUN_ENDED
    */
   async pass(
-    entry: NewEntry,
+    entry: EntryDescription,
     onInterrupt: OnInterrupt,
     divergence: Divergence | undefined = this.#allowed,
   ): Promise<CallRecord[]> {
@@ -109,7 +94,7 @@ export class DivergenceGuard {
     for (const held of this.#take()) held.reject(reason)
   }
 
-  #hold(entry: NewEntry): Promise<void> {
+  #hold(entry: EntryDescription): Promise<void> {
     return new Promise<void>((release, reject) => {
       const { ended } = this.#run
       if (ended) return reject(ended)

@@ -3,6 +3,7 @@
 import type { Clock } from '../clock.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { Ledger, LedgerObserver, Op, Reads } from '../ledger/ledger.ts'
+import type { Report } from './report.ts'
 
 export type FeedListener = (event: TaskEvent) => void
 
@@ -16,7 +17,7 @@ export class Feed implements LedgerObserver {
   readonly #clock: Clock
   readonly #listeners = new Set<FeedListener>()
   readonly #taskListeners = new Map<string, Set<FeedListener>>()
-  readonly #report: (error: unknown, context: Record<string, unknown>) => void
+  readonly #report: Report
   readonly #onFailed: (error: unknown) => void
   #cursor = 0
   #catchingUp: Promise<void> | undefined
@@ -31,12 +32,7 @@ export class Feed implements LedgerObserver {
   #stalled = Promise.withResolvers<void>()
   readonly #onStop = new Set<() => void>()
 
-  constructor(
-    ledger: Ledger,
-    clock: Clock,
-    report: (error: unknown, context: Record<string, unknown>) => void,
-    onFailed: (error: unknown) => void,
-  ) {
+  constructor(ledger: Ledger, clock: Clock, report: Report, onFailed: (error: unknown) => void) {
     this.#ledger = ledger
     this.#clock = clock
     this.#report = report

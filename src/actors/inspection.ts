@@ -1,21 +1,21 @@
 // Who watches the actors of an engine: observers come and go at run time, and until the first one comes nothing is made for them.
 import type { InspectionEvent, InspectionObserver } from './inspection-event.ts'
-import { WatchedTasks, type WatchedTasksParts } from './watched-tasks.ts'
+import { WatchedTasks, type WatchedTasksHost } from './watched-tasks.ts'
 
 export class Inspection {
-  readonly #parts: WatchedTasksParts
+  readonly #host: WatchedTasksHost
   /** While somebody watches all tasks. */
   #others: { tasks: WatchedTasks; watchers: number } | undefined
 
-  constructor(parts: WatchedTasksParts) {
-    this.#parts = parts
+  constructor(host: WatchedTasksHost) {
+    this.#host = host
   }
 
   /** The observer hears of every actor that is there, then of all that happens, until what is returned is called. */
   attach(observer: InspectionObserver, tasks: 'own' | 'all'): () => void {
     const tell = toListener(observer)
     const all = tasks === 'all'
-    const endings = [this.#parts.actors.inspect(tell, all), ...(all ? [this.#watchOthers()] : [])]
+    const endings = [this.#host.actors.inspect(tell, all), ...(all ? [this.#watchOthers()] : [])]
     return () => {
       for (const end of endings.splice(0)) end()
     }
@@ -28,7 +28,7 @@ export class Inspection {
   }
 
   #watchOthers(): () => void {
-    this.#others ??= { tasks: new WatchedTasks(this.#parts), watchers: 0 }
+    this.#others ??= { tasks: new WatchedTasks(this.#host), watchers: 0 }
     const others = this.#others
     others.watchers++
     return () => {

@@ -2,13 +2,11 @@
 // are connected here, and steps and reads pass through here, so that nothing outlives `close`.
 import { hostname } from 'node:os'
 import type { WorkPlace } from '../agent-run.ts'
-import type { Bus } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { RetryPolicy, Task, TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { AnyExecutor } from '../executor.ts'
 import type { Ids } from '../ids.ts'
 import type { Ledger, Op, Reads, Step } from '../ledger/ledger.ts'
 import type { ParsedEngineOptions } from '../options.ts'
@@ -18,36 +16,30 @@ import { hasOldGroups, judgeOldGroups } from '../steps/judge-old-groups.ts'
 import { dueAfter, type Moment } from '../steps/moment.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
 import { viewsOf } from '../steps/views.ts'
-import { describeError, readableError } from '../stored-error.ts'
+import type { EngineHost } from './engine-host.ts'
 import { Feed } from './feed.ts'
 import { Inspection } from './inspection.ts'
 import { LiveActors } from './live-actors.ts'
-import { MemoryArchive, type MemoryArchiveOptions } from './memory-archive.ts'
-import type { RunHost } from './run-core.ts'
+import { MemoryArchive, type MemoryArchiveHost } from './memory-archive.ts'
+import { createReport, type Report } from './report.ts'
 import { StatusModel } from './status.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Supervisor } from './supervisor.ts'
 import { LiveOutput } from './task-stream.ts'
 import { TeamKeeper, type TeamWork } from './team-keeper.ts'
 
-export interface LifecycleParts {
-  ledger: Ledger
+export interface LifecycleParts
+  extends Pick<EngineHost, 'ledger' | 'clock' | 'bus' | 'executors' | 'treeLimits' | 'modelIdOf' | 'draft'> {
   /** Opened for this engine: closed with it. */
   ownsLedger: boolean
-  clock: Clock
   ids: Ids
-  executors: ReadonlyMap<string, AnyExecutor>
   options: ParsedEngineOptions
-  bus: Bus
-  modelIdOf: RunHost['modelIdOf']
-  draft: RunHost['draft']
-  treeLimits: RunHost['treeLimits']
   /** Ends what calls left running outside of a dead process; resolves with those whose processes cannot be distinguished from foreign ones. */
   reclaim(calls: readonly CallRecord[]): Promise<CallRecord[]>
   /** A task as memory gets it. */
-  portrait: MemoryArchiveOptions['portrait']
+  portrait: MemoryArchiveHost['portrait']
   /** Which abilities of memory get what has ended. */
-  memoryWants: MemoryArchiveOptions['wants']
+  memoryWants: MemoryArchiveHost['wants']
   teamWork: TeamWork
   /** Called once, when it closes: it takes no more calls. */
   closed(): void
@@ -61,6 +53,7 @@ export class Lifecycle {
   readonly status: StatusModel
   readonly supervisor: Supervisor
   readonly inspection: Inspection
+  readonly report: Report
   readonly #parts: LifecycleParts
   readonly #ledger: Ledger
   readonly #actors: LiveActors
@@ -72,72 +65,50 @@ export class Lifecycle {
   #failure: unknown
 
   constructor(parts: LifecycleParts) {
-    const { ledger, clock, ids, executors, options } = parts
+    const { ledger, clock, ids, options } = parts
     this.#parts = parts
     this.#ledger = ledger
     this.instanceId = ids.next('instance')
+    this.report = createReport(options.onError)
     this.feed = new Feed(ledger, clock, this.report, (error) => this.#fail(error))
     this.#actors = new LiveActors(this.report)
-    this.inspection = new Inspection({ ledger, feed: this.feed, actors: this.#actors, report: this.report })
-    if (options.inspect !== undefined) this.inspection.attach(options.inspect, 'own')
     this.subscriptions = new Subscriptions(this.feed, this.report)
     this.status = new StatusModel(this.feed, clock, this.report)
-    this.#archive = new MemoryArchive({
-      bus: parts.bus,
-      feed: this.feed,
+    const host: EngineHost = {
+      ...options,
       ledger,
       clock,
-      instanceId: this.instanceId,
-      executors,
-      archiveFailed: options.archiveFailed,
-      portrait: parts.portrait,
-      wants: parts.memoryWants,
-      report: this.report,
-    })
-    this.#keeper = new TeamKeeper({ ...parts.teamWork, feed: this.feed, ledger, clock, report: this.report })
-    const host: Omit<RunHost, 'timerSet' | 'stopped'> = {
-      clock,
-      onInterrupt: options.onInterrupt,
-      nextId: (prefix) => ids.next(prefix),
-      chance: () => ids.random(),
-      treeLimits: parts.treeLimits,
+      feed: this.feed,
+      actors: this.#actors,
+      status: this.status,
       bus: parts.bus,
+      instanceId: this.instanceId,
+      executors: parts.executors,
       agentDefaults: {
         maxIterations: options.maxIterations,
         toolExecution: options.toolExecution,
         modelRetry: options.modelRetry as Partial<RetryPolicy> | undefined,
       },
-      modelIdOf: parts.modelIdOf,
+      treeLimits: parts.treeLimits,
       moment: () => this.moment(),
+      nextId: (prefix) => ids.next(prefix),
+      chance: () => ids.random(),
       step: (step) => this.patiently(step),
       read: (query) => ledger.read(query),
+      views: (records) => this.views(records),
+      modelIdOf: parts.modelIdOf,
       draft: parts.draft,
       placeOf: (task) => this.#placeOf(task),
       live: (taskId, output) => this.output.publish(taskId, output),
-      views: (records) => this.views(records),
+      enlisted: (leaseUntil) => this.#enlisted(leaseUntil),
+      reclaim: (calls) => this.#reclaim(calls),
       report: this.report,
     }
-    this.supervisor = new Supervisor({
-      ledger,
-      feed: this.feed,
-      actors: this.#actors,
-      status: this.status,
-      clock,
-      instanceId: this.instanceId,
-      executors,
-      maxConcurrent: options.maxConcurrent,
-      limits: options.limits,
-      onInterrupt: options.onInterrupt,
-      maxCrashes: options.maxCrashes,
-      abortGraceMs: options.abortGraceMs,
-      shutdownTimeoutMs: options.shutdownTimeoutMs,
-      leaseMs: options.leaseMs,
-      retentionMs: options.retentionMs,
-      host,
-      reclaim: (calls) => this.#reclaim(calls),
-      enlisted: (leaseUntil) => this.#enlisted(leaseUntil),
-      report: this.report,
-    })
+    this.inspection = new Inspection(host)
+    if (options.inspect !== undefined) this.inspection.attach(options.inspect, 'own')
+    this.#archive = new MemoryArchive({ ...host, portrait: parts.portrait, wants: parts.memoryWants })
+    this.#keeper = new TeamKeeper({ ...host, ...parts.teamWork })
+    this.supervisor = new Supervisor(host)
   }
 
   get ledger(): Ledger {
@@ -296,20 +267,6 @@ export class Lifecycle {
   /** What whoever waits is told when the feed has stopped. */
   whyStopped(): unknown {
     return this.#failure ?? engineClosed()
-  }
-
-  readonly report = (error: unknown, context: Record<string, unknown>): void => {
-    const { onError } = this.#parts.options
-    if (onError !== undefined) {
-      try {
-        onError(readableError(error), context)
-        return
-      } catch (thrown) {
-        // A reporter that throws must not become the engine's own failure; both are told.
-        console.error('errand: onError threw', describeError(thrown))
-      }
-    }
-    console.error('errand:', describeError(error), context)
   }
 
   #fail(error: unknown): void {

@@ -7,8 +7,7 @@ import type { supervisorMachine } from '../machines/supervisor-machine.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
 import { letGo, runActorLogic, snapshotOf, supervisorLogic, taskActorLogic } from './actor-logic.ts'
 import type { InspectionEvent } from './inspection-event.ts'
-
-type Report = (error: unknown, context: Record<string, unknown>) => void
+import type { Report } from './report.ts'
 
 /** The chart's event for a published one. `task.started` came by the edge that leaves `from`. */
 const chartEvents: Partial<Record<EventType, TaskEventName>> = {
@@ -36,8 +35,8 @@ export class LiveActors {
     this.supervisor.start()
   }
 
-  get state(): string {
-    return this.supervisor.getSnapshot().value as string
+  get isWorking(): boolean {
+    return this.supervisor.getSnapshot().value === 'working'
   }
 
   /** Actors that are awake: tasks and open runs. */

@@ -1,12 +1,9 @@
 // What agents leave to memory: a task that has ended is saved and archived, one that is let go at shutdown is saved. Memory is
 // optional and off the critical path: nothing it does, or fails to do, changes a task (conformance S1-067…S1-071).
-import type { Bus } from '../bus/bus.ts'
-import type { Clock } from '../clock.ts'
 import type { TaskEvent } from '../entities/event.ts'
-import { type AnyExecutor, isExecutor } from '../executor.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import { isExecutor } from '../executor.ts'
 import { untilAborted } from '../signals.ts'
-import type { Feed } from './feed.ts'
+import type { EngineHost } from './engine-host.ts'
 
 /** A task as memory gets it. */
 export interface Portrait {
@@ -15,37 +12,32 @@ export interface Portrait {
   context: unknown[]
 }
 
-export interface MemoryArchiveOptions {
-  bus: Bus
-  feed: Feed
-  ledger: Ledger
-  clock: Clock
-  instanceId: string
-  executors: ReadonlyMap<string, AnyExecutor>
-  /** Whether failed tasks are saved too. */
-  archiveFailed: boolean
+export interface MemoryArchiveHost
+  extends Pick<
+    EngineHost,
+    'ledger' | 'clock' | 'feed' | 'bus' | 'instanceId' | 'executors' | 'archiveFailed' | 'report'
+  > {
   /** Whether `mem:save` or `mem:archive` is there and wants what has ended: the engine's own only where it was told so. */
   wants(abilityId: string): boolean
   portrait(taskId: string): Promise<Portrait | undefined>
-  report(error: unknown, context: Record<string, unknown>): void
 }
 
 /** A memory that does not answer is not waited for any longer, in milliseconds. */
 const longestSaveMs = 30_000
 
 export class MemoryArchive {
-  readonly #options: MemoryArchiveOptions
+  readonly #host: MemoryArchiveHost
   /** One after the other, in the order in which the tasks ended. */
   #work: Promise<void> = Promise.resolve()
   #unlisten: (() => void) | undefined
   readonly #giveUp = new AbortController()
 
-  constructor(options: MemoryArchiveOptions) {
-    this.#options = options
+  constructor(host: MemoryArchiveHost) {
+    this.#host = host
   }
 
   start(): void {
-    this.#unlisten = this.#options.feed.listen((event) => this.#onEvent(event))
+    this.#unlisten = this.#host.feed.listen((event) => this.#onEvent(event))
   }
 
   /** Tasks that were at work when the engine was told to close. */
@@ -57,7 +49,7 @@ export class MemoryArchive {
   /** Resolves when all is saved, or after so long. Nothing is begun any more. */
   async close(timeoutMs: number): Promise<void> {
     this.#unlisten?.()
-    const { clock } = this.#options
+    const { clock } = this.#host
     const timer = clock.setTimeout(() => this.#giveUp.abort(new Error('the engine is closing')), timeoutMs)
     await this.#work
     clock.clearTimeout(timer)
@@ -65,17 +57,17 @@ export class MemoryArchive {
 
   /** Of several engines on a ledger the one that wrote the end archives it. */
   #onEvent({ type, taskId, instanceId, data }: TaskEvent): void {
-    if (instanceId !== this.#options.instanceId || !this.#hasMemory) return
+    if (instanceId !== this.#host.instanceId || !this.#hasMemory) return
     if (type === 'task.completed')
       this.#enqueue(taskId, 'archive a task', (portrait) => this.#archive(taskId, portrait))
-    else if (type === 'task.failed' && data['willRetry'] === false && this.#options.archiveFailed) {
+    else if (type === 'task.failed' && data['willRetry'] === false && this.#host.archiveFailed) {
       const { message } = data['error'] as { message: string }
       this.#enqueue(taskId, 'save a failed task', (portrait) => this.#save(portrait, message))
     }
   }
 
   get #hasMemory(): boolean {
-    const { wants } = this.#options
+    const { wants } = this.#host
     return wants('mem:save') || wants('mem:archive')
   }
 
@@ -84,17 +76,17 @@ export class MemoryArchive {
       if (this.#giveUp.signal.aborted) return
       try {
         if (!(await this.#isAgents(taskId))) return
-        const portrait = await this.#options.portrait(taskId)
+        const portrait = await this.#host.portrait(taskId)
         if (portrait !== undefined) await work(portrait)
       } catch (error) {
-        this.#options.report(error, { taskId, doing })
+        this.#host.report(error, { taskId, doing })
       }
     })
   }
 
   async #isAgents(taskId: string): Promise<boolean> {
-    const task = await this.#options.ledger.read((tx) => tx.task.get(taskId))
-    const executor = task?.executor == null ? undefined : this.#options.executors.get(task.executor)
+    const task = await this.#host.ledger.read((tx) => tx.task.get(taskId))
+    const executor = task?.executor == null ? undefined : this.#host.executors.get(task.executor)
     return isExecutor(executor) && executor.agent !== undefined
   }
 
@@ -108,7 +100,7 @@ export class MemoryArchive {
   }
 
   async #call(abilityId: string, input: unknown): Promise<void> {
-    const { bus, clock, wants } = this.#options
+    const { bus, clock, wants } = this.#host
     if (!wants(abilityId)) return
     const late = new AbortController()
     const timer = clock.setTimeout(() => late.abort(new Error(`${abilityId} did not answer`)), longestSaveMs)

@@ -3,20 +3,13 @@
 // only now may something else run for these tasks. An engine that shows up in between keeps what it has.
 import type { CallRecord } from '../entities/call.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
-import type { Ledger } from '../ledger/ledger.ts'
-import type { Moment } from '../steps/moment.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
+import type { EngineHost } from './engine-host.ts'
 
-export interface RecoveryHost {
+export interface RecoveryHost
+  extends Pick<EngineHost, 'ledger' | 'instanceId' | 'maxCrashes' | 'moment' | 'reclaim' | 'report'> {
   /** False when this engine itself was away for a while: others may have been too, and get the chance to show up first. */
   readonly mayJudgeLeases: boolean
-  readonly ledger: Ledger
-  readonly instanceId: string
-  readonly maxCrashes: number
-  moment(): Moment
-  /** Ends what calls left running outside of the dead process; rejects while something of it is alive. */
-  reclaim(calls: readonly CallRecord[]): Promise<void>
-  report(error: unknown, context: Record<string, unknown>): void
 }
 
 /** Takes up what every lost engine left. */

@@ -1,6 +1,5 @@
 // The calls of a live run: each is recorded before its function runs, its outcome after; a repeated run gets what was recorded.
-import { type CallRecord, notesProcess } from '../entities/call.ts'
-import type { OnInterrupt } from '../entities/task.ts'
+import { type CallRecord, identOf, notesProcess } from '../entities/call.ts'
 import { ErrandError } from '../errors.ts'
 import type { CallOptions } from '../executor.ts'
 import { fromJson, toJson } from '../json.ts'
@@ -10,10 +9,11 @@ import { placeOf } from '../machines/run-journal.ts'
 import { rest } from '../signals.ts'
 import { beginEntry, beginPending, type EntryOutcome, finishEntry, noteEntry } from '../steps/journal.ts'
 import { toStoredError } from '../stored-error.ts'
-import { type CallScope, executeWithin } from './call-scope.ts'
+import { type CallScope, type EntryDescription, executeWithin } from './call-scope.ts'
 import { type CallFunction, type CallPerformance, performCall } from './perform-call.ts'
-import type { EntryDescription, RunCore } from './run-core.ts'
+import type { RunCore } from './run-core.ts'
 import type { RunOutput } from './run-output.ts'
+import type { RunWaits } from './run-waits.ts'
 
 /** How a call is made, beyond what callers say. */
 export interface CallWay extends CallOptions {
@@ -34,24 +34,16 @@ const longestRestMs = 10_000
 export class RunCalls {
   readonly #core: RunCore
   readonly #output: RunOutput
-  readonly #onInterrupt: OnInterrupt
-  readonly #ask: (question: string, schema: Record<string, unknown>, key: string) => Promise<unknown>
+  readonly #waits: RunWaits
   /** Calls whose functions have not settled, by id. */
   readonly #inFlight = new Map<string, CallRecord>()
   readonly #settled = new Set<() => void>()
   #drained: (() => void) | undefined
 
-  /** `ask` puts to a person whether an interrupted call is to be made again. */
-  constructor(
-    core: RunCore,
-    output: RunOutput,
-    onInterrupt: OnInterrupt,
-    ask: (question: string, schema: Record<string, unknown>, key: string) => Promise<unknown>,
-  ) {
+  constructor(core: RunCore, output: RunOutput, waits: RunWaits) {
     this.#core = core
     this.#output = output
-    this.#onInterrupt = onInterrupt
-    this.#ask = ask
+    this.#waits = waits
   }
 
   /** Calls in flight that have noted a process of theirs. */
@@ -84,8 +76,25 @@ export class RunCalls {
     this.#drained?.()
   }
 
-  async make(entry: EntryDescription, params: unknown, fn: CallFunction, way: CallWay): Promise<unknown> {
-    const onInterrupt = way.onInterrupt ?? this.#onInterrupt
+  make(name: string, params: unknown, fn: CallFunction, way: CallWay): Promise<unknown> {
+    const entry = this.#core.describe('call', name, imageOf(name, params), way.key)
+    return this.#make(entry, params, fn, way)
+  }
+
+  /** Found by its key alone, however often the run asks: a call that was recorded ahead is that one call. */
+  async perform(name: string, params: unknown, fn: CallFunction, way: CallWay & { key: string }): Promise<void> {
+    const place = { kind: 'call' as const, name, ident: identOf(way.key, null), ordinal: 0 }
+    const entry: EntryDescription = { ...place, params: imageOf(name, params), scope: this.#core.scope() }
+    let recorded = false
+    try {
+      await this.#make(entry, params, fn, { ...way, inAllAttempts: true, recorded: () => (recorded = true) })
+    } catch (error) {
+      if (!recorded || this.#core.ended) throw error
+    }
+  }
+
+  async #make(entry: EntryDescription, params: unknown, fn: CallFunction, way: CallWay): Promise<unknown> {
+    const onInterrupt = way.onInterrupt ?? this.#core.onInterrupt
     const found = this.#core.find(entry)
     const attempt = way.inAllAttempts ? (found?.attempt ?? this.#core.attempt) : this.#core.attempt
     const replay = replayOf(found, attempt, onInterrupt)
@@ -201,13 +210,15 @@ export class RunCalls {
 
   /** A person decides about a call that a crash interrupted: true to run it again. */
   async #askAgain(found: CallRecord): Promise<boolean> {
-    const decision = await this.#ask(
-      `The call "${found.name}" was interrupted and may have happened. Run it again?`,
-      { enum: ['rerun', 'fail'] },
-      `interrupted:${found.id}`,
-    )
-    return decision === 'rerun'
+    const question = `The call "${found.name}" was interrupted and may have happened. Run it again?`
+    const answers = { enum: ['rerun', 'fail'] }
+    const key = `interrupted:${found.id}`
+    return (await this.#core.request(() => this.#waits.ask(question, answers, { key }))) === 'rerun'
   }
+}
+
+function imageOf(name: string, params: unknown): unknown {
+  return fromJson(toJson(params, `the params of call "${name}"`))
 }
 
 /** The run was closed, or the ledger: nothing more of it is recorded. */

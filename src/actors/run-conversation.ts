@@ -56,28 +56,23 @@ export class RunConversation {
 
   async append({ id, role, content, step }: AgentMessage): Promise<void> {
     const core = this.#core
-    core.journaled = true
     const moment = core.host.moment()
     const { pending = [], ...taken } = step ?? {}
     const message = {
       id,
-      taskId: core.taskId,
       role,
       content: checkText(content, 'the message'),
-      announcement: false,
       step: step === undefined ? null : (taken as Omit<typeof step, 'pending'>),
-      delivery: null,
-      run: core.ref.run,
       ident: identOf(id, null),
       ordinal: 0,
-      timestamp: moment.at,
     }
     const calls = pending.map(({ name, params, onInterrupt }, index) => {
       const image = fromJson(toJson(params, `the params of call "${name}"`))
       const place = { kind: 'call' as const, name, ident: identOf(callKeyOf(id, index), null), ordinal: 0, scope: null }
       return core.entryOf({ ...place, params: image }, undefined, onInterrupt)
     })
-    for (const call of await core.step(appendMessage(core.ref, message, calls, moment))) core.journal.remember(call)
+    const made = await core.step(appendMessage(core.ref, core.messageOf(message, moment), calls, moment))
+    for (const call of made) core.journal.remember(call)
   }
 
   modelFailed(failure: ModelFailure): Promise<void> {

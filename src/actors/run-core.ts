@@ -1,61 +1,44 @@
 // What the parts of a live run share: whose it is, what earlier runs recorded, what of it is in flight, and whether it has ended.
-import type { AgentDefaults, WorkPlace } from '../agent-run.ts'
-import type { Bus } from '../bus/bus.ts'
-import type { Clock } from '../clock.ts'
-import type { TreeLimits } from '../drafts/draft.ts'
+import type { Caller } from '../bus/caller.ts'
 import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
-import type { OnInterrupt, Task, TaskRecord } from '../entities/task.ts'
+import type { OnInterrupt, TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { SpawnSpec } from '../executor.ts'
+import { type AnyExecutor, isExecutor } from '../executor.ts'
 import { checkText } from '../json.ts'
-import type { NewCall, Op, Reads, Step } from '../ledger/ledger.ts'
+import type { NewCall, NewMessage, Step } from '../ledger/ledger.ts'
 import { RunJournal } from '../machines/run-journal.ts'
 import { rest } from '../signals.ts'
-import type { CreateRequest } from '../steps/create.ts'
 import type { RunRef } from '../steps/journal.ts'
 import { dueAfter, type Moment } from '../steps/moment.ts'
-import { type CallScope, scopeWithin } from './call-scope.ts'
-import { DivergenceGuard, type DivergenceOptions } from './divergence.ts'
-import type { LiveContent } from './task-stream.ts'
+import { type CallScope, type EntryDescription, scopeWithin } from './call-scope.ts'
+import { DivergenceGuard } from './divergence.ts'
+import type { EngineHost } from './engine-host.ts'
 
 /** What a run needs of the engine around it. */
-export interface RunHost {
-  readonly clock: Clock
-  readonly onInterrupt: OnInterrupt
+export interface RunHost
+  extends Pick<
+    EngineHost,
+    | 'clock'
+    | 'bus'
+    | 'onInterrupt'
+    | 'agentDefaults'
+    | 'treeLimits'
+    | 'moment'
+    | 'nextId'
+    | 'chance'
+    | 'step'
+    | 'read'
+    | 'views'
+    | 'modelIdOf'
+    | 'draft'
+    | 'placeOf'
+    | 'live'
+    | 'report'
+  > {
   /** Aborts when nothing more is to be written. */
   readonly stopped: AbortSignal
-  nextId(prefix: string): string
-  /** A random number from 0 to 1. */
-  chance(): number
-  readonly treeLimits: TreeLimits
-  readonly bus: Bus
-  readonly agentDefaults: AgentDefaults
-  /** The model that an agent of this name uses; undefined for the default one. */
-  modelIdOf(executor: string): string | undefined
-  moment(): Moment
-  step<R>(step: Step<R>): Promise<R>
-  read<R>(query: (tx: Reads) => Op<R>): Promise<R>
-  /** Parses children that a run spawns. */
-  draft(specs: readonly SpawnSpec[], parentId: string): CreateRequest['trees']
-  /** Where a live run works with others, when memory knows of what ended before it. */
-  placeOf(task: TaskRecord): Promise<WorkPlace | undefined>
-  /** Live output, for whoever streams in this process. */
-  live(taskId: string, output: LiveContent): void
   /** A timer row was written: no event tells of it. */
   timerSet(): void
-  views(records: readonly TaskRecord[]): Promise<Task[]>
-  report(error: unknown, context: Record<string, unknown>): void
-}
-
-/** An entry of the journal as a run asks for it. */
-export interface EntryDescription {
-  kind: CallKind
-  name: string
-  ident: string
-  ordinal: number
-  params: unknown
-  /** The call that asks for it; null for the executor itself. */
-  scope: CallScope | null
 }
 
 /** How long a ledger that did not answer is left alone before it is asked again: at first, and at most. */
@@ -63,9 +46,12 @@ const pauseMs = 200
 const longestPauseMs = 5_000
 
 export class RunCore {
+  readonly task: TaskRecord
   readonly ref: RunRef
   readonly attempt: number
   readonly host: RunHost
+  /** What a crash in the middle of a call means where the call does not say. */
+  readonly onInterrupt: OnInterrupt
   readonly divergence: DivergenceGuard
   journal = new RunJournal()
   /** It has made entries in the journal, or found some: the end must look for open ones. */
@@ -75,18 +61,34 @@ export class RunCore {
   /** It waits: for an answer, for other tasks, for a time. */
   isWaiting: () => boolean = () => false
   readonly #controller = new AbortController()
+  /** How to reject what has been asked for and not been answered. */
+  readonly #pending = new Set<(reason: ErrandError) => void>()
   #ended: ErrandError | undefined
   #inFlight = 0
 
-  constructor(task: TaskRecord, host: RunHost, divergence: DivergenceOptions) {
+  constructor(task: TaskRecord, executor: AnyExecutor, host: RunHost) {
+    const { onInterrupt, divergence, divergenceWaitMs } = isExecutor(executor) ? executor : {}
+    this.task = task
     this.ref = { taskId: task.id, run: task.run }
     this.attempt = task.attempt
     this.host = host
-    this.divergence = new DivergenceGuard(this, divergence)
+    this.onInterrupt = task.policy.onInterrupt ?? onInterrupt ?? host.onInterrupt
+    this.divergence = new DivergenceGuard(this, divergence ?? task.policy.divergence, divergenceWaitMs)
   }
 
   get taskId(): string {
     return this.ref.taskId
+  }
+
+  /** As whom it calls abilities: told by the engine, never by what a model says. */
+  get caller(): Caller {
+    const { owner, policy } = this.task
+    return {
+      surface: 'run',
+      ...this.ref,
+      ...(owner === null ? {} : { owner }),
+      ...(policy.abilities === undefined ? {} : { abilities: policy.abilities }),
+    }
   }
 
   get signal(): AbortSignal {
@@ -111,7 +113,22 @@ export class RunCore {
     this.#ended = reason
     this.#controller.abort(reason)
     this.divergence.end(reason)
+    for (const reject of this.#pending) reject(reason)
+    this.#pending.clear()
     return true
+  }
+
+  /** What is asked of the run: refused after its end, and never an unhandled rejection when the executor has let go of it. */
+  request<R>(work: () => R | Promise<R>): Promise<R> {
+    const promise = new Promise<R>((resolve, reject) => {
+      if (this.#ended) return reject(this.#ended)
+      this.#pending.add(reject)
+      void (async () => work())()
+        .then(resolve, reject)
+        .finally(() => this.#pending.delete(reject))
+    })
+    promise.catch(() => {})
+    return promise
   }
 
   /** Counts what is in flight; when it is done the run may have become quiet. */
@@ -123,16 +140,6 @@ export class RunCore {
       this.#inFlight--
       this.divergence.settled()
       this.onIdle()
-    }
-  }
-
-  /** Counts what is in flight, and leaves it at that. */
-  async counted<R>(work: () => Promise<R>): Promise<R> {
-    this.#inFlight++
-    try {
-      return await work()
-    } finally {
-      this.#inFlight--
     }
   }
 
@@ -196,6 +203,16 @@ export class RunCore {
       createdAt: at,
       updatedAt: at,
     }
+  }
+
+  /** The row of a new message. */
+  messageOf(
+    message: Pick<NewMessage, 'id' | 'role' | 'content' | 'step' | 'ident' | 'ordinal'>,
+    { at }: Moment,
+  ): NewMessage {
+    this.journaled = true
+    const { taskId, run } = this.ref
+    return { ...message, taskId, announcement: false, delivery: null, run, timestamp: at }
   }
 
   step<R>(step: Step<R>): Promise<R> {

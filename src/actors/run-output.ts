@@ -1,21 +1,20 @@
 // Output that is kept: gathered for a moment and stored in batches, so that a chatty command costs few commits and `logs -f`
 // in another process still follows closely.
-import type { Clock } from '../clock.ts'
+import { ErrandError } from '../errors.ts'
+import { writeOutput } from '../steps/journal.ts'
+import type { RunCore } from './run-core.ts'
 
 const batchMs = 100
 const batchCharacters = 16 * 1024
 
 export class RunOutput {
-  readonly #clock: Clock
-  readonly #store: (text: string) => Promise<void>
+  readonly #core: RunCore
   #text = ''
   #timer: unknown
   #stored: Promise<void> = Promise.resolve()
 
-  /** `store` must not reject. */
-  constructor(clock: Clock, store: (text: string) => Promise<void>) {
-    this.#clock = clock
-    this.#store = store
+  constructor(core: RunCore) {
+    this.#core = core
   }
 
   get isEmpty(): boolean {
@@ -25,17 +24,28 @@ export class RunOutput {
   add(text: string): void {
     this.#text += text
     if (this.#text.length >= batchCharacters) void this.flush()
-    else this.#timer ??= this.#clock.setTimeout(() => void this.flush(), batchMs)
+    else this.#timer ??= this.#core.host.clock.setTimeout(() => void this.flush(), batchMs)
   }
 
   /** Resolves when everything added so far is durable. */
   flush(): Promise<void> {
-    this.#clock.clearTimeout(this.#timer)
+    this.#core.host.clock.clearTimeout(this.#timer)
     this.#timer = undefined
     const text = this.#text
     this.#text = ''
     if (text === '') return this.#stored
     this.#stored = Promise.all([this.#stored, this.#store(text)]).then(() => {})
     return this.#stored
+  }
+
+  async #store(text: string): Promise<void> {
+    const { host, ref } = this.#core
+    try {
+      await this.#core.step(writeOutput(ref, text, host.moment()))
+    } catch (error) {
+      // Output of a run that was closed meanwhile has no place any more.
+      if (ErrandError.isInstance(error) && error.code === 'RUN_ENDED') return
+      host.report(error, { ...ref, doing: 'store output' })
+    }
   }
 }

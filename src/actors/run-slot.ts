@@ -1,30 +1,24 @@
 // A slot: one open executor run of this engine, from its executor's first line until the run is closed. Ending and closing are two
 // things: a run that has ended (paused, canceled, settled) is closed when its executor and its calls have settled or their grace is
 // over, and never while a process that it started is alive.
-import type { Clock } from '../clock.ts'
 import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
 import type { ErrandError } from '../errors.ts'
 import type { Step } from '../ledger/ledger.ts'
 import { rest, untilAborted } from '../signals.ts'
 import { closeRun } from '../steps/close-run.ts'
-import type { Moment } from '../steps/moment.ts'
 import { type ExecutorOutcome, settleRun } from '../steps/settle-run.ts'
+import type { EngineHost } from './engine-host.ts'
 import type { LiveRun } from './live-run.ts'
+import type { RunHost } from './run-core.ts'
 
-export interface SlotHost {
-  readonly clock: Clock
-  readonly abortGraceMs: number
-  /** Aborts when nothing more is to be written. */
-  readonly stopped: AbortSignal
-  moment(): Moment
-  chance(): number
-  step<R>(step: Step<R>): Promise<R>
+export interface SlotHost
+  extends Pick<EngineHost, 'ledger' | 'clock' | 'abortGraceMs' | 'moment' | 'chance' | 'report'>,
+    Pick<RunHost, 'stopped'> {
   retryOf(task: TaskRecord): RetryPolicy
   /** A step that makes room is queued: an admission may share its commit. */
   freeing(): void
   /** The run is closed, or nothing more is to be written. Called before anything else follows from that, and once more at the end. */
   freed(slot: RunSlot): void
-  report(error: unknown, context: Record<string, unknown>): void
 }
 
 /** How long a ledger that refused is left alone before it is asked again: at first, and at most. */
@@ -117,7 +111,7 @@ export class RunSlot {
     const { clock, stopped, report, freed } = this.#host
     for (let restMs = pauseMs; !stopped.aborted; restMs = Math.min(restMs * 2, longestPauseMs)) {
       try {
-        const writing = this.#host.step(stepOf(this.#host)).then((written) => {
+        const writing = this.#host.ledger.step(stepOf(this.#host)).then((written) => {
           if (closes(written)) freed(this)
           return written
         })

@@ -6,8 +6,9 @@ import { isAnotherWay } from '../machines/divergence.ts'
 import { spawnOptionsSchema } from '../options.ts'
 import type { CreateRequest } from '../steps/create.ts'
 import { spawn } from '../steps/spawn.ts'
+import type { EntryDescription } from './call-scope.ts'
 import { checkOptions } from './run-arguments.ts'
-import type { EntryDescription, RunCore } from './run-core.ts'
+import type { RunCore } from './run-core.ts'
 
 export async function spawnInRun(
   core: RunCore,

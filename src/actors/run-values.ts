@@ -1,6 +1,6 @@
 // The values of a live run: the time and what is drawn by chance. Each is recorded before it is given, so that every later run
 // gets the same one, and what is made of it is found again.
-import { hash } from 'node:crypto'
+import { uuidOf } from '../ids.ts'
 import { keyOptionsSchema } from '../options.ts'
 import { recordValue } from '../steps/journal.ts'
 import { checkOptions } from './run-arguments.ts'
@@ -28,17 +28,4 @@ export async function valueInRun<N extends keyof Draw>(
     await core.step(recordValue(core.entryOf(entry), value))
     return value
   })
-}
-
-/** Two ids hold 130 random bits; a UUID of version 4 takes 122 of them. */
-function uuidOf(ids: string): string {
-  const digits = hash('sha256', ids)
-  const variant = '89ab'[Number.parseInt(digits.charAt(16), 16) % 4] as string
-  return [
-    digits.slice(0, 8),
-    digits.slice(8, 12),
-    `4${digits.slice(13, 16)}`,
-    `${variant}${digits.slice(17, 20)}`,
-    digits.slice(20, 32),
-  ].join('-')
 }

@@ -1,12 +1,25 @@
 // The waits of a live run: questions, other tasks, time. When nothing of the run is in flight and it only waits, it ends; a
 // later run goes on from the journal. A wait that is over while the run still lives goes on in place.
+import type { AgentRun, AwaitedTasks } from '../agent-run.ts'
+import { toAwaitedTask } from '../entities/awaited-task.ts'
 import type { CallKind, CallRecord } from '../entities/call.ts'
+import type { QuestionParams } from '../entities/question.ts'
+import type { Outcome } from '../entities/task.ts'
+import type { AnswerSchema, AskOptions, WaitOptions } from '../executor.ts'
+import { fromJson, toJson } from '../json.ts'
 import type { NewCall } from '../ledger/ledger.ts'
+import { resultsOf, type WaitParams } from '../machines/family.ts'
 import { replayedError, replayOf } from '../machines/replay.ts'
+import { askOptionsSchema, keyOptionsSchema, waitOptionsSchema } from '../options.ts'
+import { requireText } from '../parse.ts'
+import { toAnswerSchema } from '../steps/answer-schema.ts'
 import { beginEntry } from '../steps/journal.ts'
 import { suspend } from '../steps/suspend.ts'
-import { takeWait, type WaitState } from '../steps/wait.ts'
-import type { EntryDescription, RunCore } from './run-core.ts'
+import { beginWait, takeWait, type WaitState } from '../steps/wait.ts'
+import { within } from '../steps/within.ts'
+import type { EntryDescription } from './call-scope.ts'
+import { awaitedIds, checkDuration, checkOptions } from './run-arguments.ts'
+import type { RunCore } from './run-core.ts'
 import type { RunOutput } from './run-output.ts'
 
 interface PendingWait {
@@ -22,7 +35,7 @@ export class RunWaits {
   readonly #core: RunCore
   readonly #output: RunOutput
   readonly #open = new Map<string, PendingWait>()
-  #quietCheck = false
+  #isSuspending = false
 
   constructor(core: RunCore, output: RunOutput) {
     this.#core = core
@@ -50,8 +63,77 @@ export class RunWaits {
       })
   }
 
+  async ask<T>(question: string, schema?: AnswerSchema | null, given?: AskOptions): Promise<T> {
+    const options = checkOptions(askOptionsSchema, given, 'run.ask')
+    const params: QuestionParams = {
+      question: requireText(question, 'the question'),
+      schema: toAnswerSchema(schema),
+      ...('default' in options ? { default: fromJson(toJson(options.default, 'the default answer')) } : {}),
+      ...(options.personOnly ? { personOnly: true as const } : {}),
+    }
+    const entry = this.#core.describe('ask', 'ask', params, options.key, { question, schema: params.schema })
+    const answer = await this.#wait(entry, options.timeoutMs)
+    return (isZod(schema) ? schema.parse(answer) : answer) as T
+  }
+
+  async sleep(ms: number, options: { key?: string } | undefined): Promise<void> {
+    checkDuration(ms)
+    const { key } = checkOptions(keyOptionsSchema, options, 'run.sleep')
+    await this.#wait(this.#core.describe('sleep', 'sleep', { ms }, key), ms)
+  }
+
+  /** Waits for any tasks; with `untilMessage`, for a message after number `readThrough` as well. */
+  async forTasks(tasks: unknown, given: WaitOptions | undefined, readThrough: number): Promise<unknown[]> {
+    const options = checkOptions(waitOptionsSchema, given, 'run.wait')
+    const params: WaitParams = {
+      tasks: awaitedIds(tasks),
+      mode: options.mode ?? 'all',
+      settled: options.settled ?? false,
+      ...(options.untilMessage ? { untilMessageAfter: readThrough } : {}),
+    }
+    const entry = this.#core.describe('wait', 'wait', params, options.key)
+    return resultsOf(params, await this.#outcomes(entry, options.timeoutMs, null))
+  }
+
+  /** Waits as the ability `task:wait` does: for tasks of the run's own subtree. */
+  async forAbility(input: unknown, key: string | undefined): Promise<AwaitedTasks> {
+    const { taskIds, mode, timeoutMs } = input as { taskIds: string[]; mode: 'all' | 'any'; timeoutMs?: number }
+    const params = { tasks: taskIds, mode, settled: true } satisfies WaitParams
+    const entry = this.#core.describe('wait', 'wait', params, key)
+    return awaited(taskIds, await this.#outcomes(entry, timeoutMs, taskIds))
+  }
+
+  /**
+   * Waits for tasks of the run's own subtree (null: its children), or for a message after number `heardThrough`. The ids that count
+   * are those of the first asking: children may have come since.
+   */
+  async forAgent(
+    taskIds: readonly string[] | null,
+    { key, mode, timeoutMs }: Parameters<AgentRun['waitFor']>[1],
+    heardThrough: number,
+  ): Promise<AwaitedTasks> {
+    const { host, taskId } = this.#core
+    const named = taskIds ?? (await host.read((tx) => tx.task.children(taskId))).map((child) => child.id)
+    const params = { tasks: [...named], mode, settled: true, untilMessageAfter: heardThrough } satisfies WaitParams
+    const entry = this.#core.describe('wait', 'wait', params, key)
+    const tasks = (this.#core.find(entry)?.params as WaitParams | undefined)?.tasks ?? named
+    return awaited(tasks, await this.#outcomes(entry, timeoutMs, named))
+  }
+
+  /** Waits for tasks; `own`: those that have to be in the run's own subtree. */
+  #outcomes(
+    entry: EntryDescription,
+    dueInMs: number | undefined,
+    own: readonly string[] | null,
+  ): Promise<Array<Outcome | null>> {
+    const { host, taskId } = this.#core
+    const begin = (record: NewCall): Promise<WaitState> =>
+      this.#core.step(within(beginWait(record, host.moment()), own === null ? null : taskId, own ?? []))
+    return this.#wait(entry, dueInMs, begin) as Promise<Array<Outcome | null>>
+  }
+
   /** Finds or records a wait and resolves when it is over; `begin` records it, a plain entry where it is left out. */
-  async wait(
+  async #wait(
     entry: EntryDescription,
     dueInMs: number | undefined,
     begin: (record: NewCall) => Promise<WaitState> = (record) => this.#begin(record),
@@ -123,12 +205,9 @@ export class RunWaits {
 
   /** Quiet: it waits, and nothing of it is in flight. Looked at after the executor has had its turn. */
   #checkQuiet(): void {
-    if (this.#quietCheck || !this.#isQuiet) return
-    this.#quietCheck = true
-    setImmediate(() => {
-      this.#quietCheck = false
-      if (this.#isQuiet) void this.#suspend()
-    })
+    if (this.#isSuspending || !this.#isQuiet) return
+    this.#isSuspending = true
+    setImmediate(() => void this.#suspend())
   }
 
   get #isQuiet(): boolean {
@@ -138,15 +217,25 @@ export class RunWaits {
   async #suspend(): Promise<void> {
     const { host, ref } = this.#core
     try {
-      if (!this.#output.isEmpty) await this.#output.flush()
+      if (this.#isQuiet && !this.#output.isEmpty) await this.#output.flush()
       if (!this.#isQuiet) return
       const waits = [...this.#open.keys()]
-      const suspended = await this.#core.counted(() => this.#core.step(suspend({ ...ref, ...host.moment(), waits })))
+      const suspended = await this.#core.step(suspend({ ...ref, ...host.moment(), waits }))
       // The feed tells of the end, in its order; a run that could not be suspended has something to take up.
       if (!suspended) for (const callId of waits) this.poke(callId)
     } catch (error) {
       host.report(error, { ...ref, doing: 'suspend' })
       host.clock.setTimeout(() => this.#checkQuiet(), againMs)
+    } finally {
+      this.#isSuspending = false
     }
   }
+}
+
+function awaited(tasks: readonly string[], outcomes: ReadonlyArray<Outcome | null>): AwaitedTasks {
+  return { tasks: tasks.map((id, index) => toAwaitedTask(id, outcomes[index])) }
+}
+
+function isZod(schema: unknown): schema is import('zod').ZodType {
+  return typeof (schema as { safeParse?: unknown } | null | undefined)?.safeParse === 'function'
 }

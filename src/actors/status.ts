@@ -7,6 +7,7 @@ import { type TaskStatus, taskStatuses } from '../entities/task.ts'
 import { requireFunction } from '../parse.ts'
 import type { EngineStatus, RunningTask, StatusStore } from '../views.ts'
 import type { Feed } from './feed.ts'
+import type { Report } from './report.ts'
 
 /** The queue is counted anew at most so often: it changes with every event. */
 const countEveryMs = 50
@@ -14,7 +15,7 @@ const countEveryMs = 50
 export class StatusModel {
   readonly #feed: Feed
   readonly #clock: Clock
-  readonly #report: (error: unknown, context: Record<string, unknown>) => void
+  readonly #report: Report
   readonly #store
   readonly #view: StatusStore
   #running: () => RunningTask[] = () => []
@@ -24,7 +25,7 @@ export class StatusModel {
   readonly #meanwhile = new Set<TaskEvent[]>()
   #recount: unknown
 
-  constructor(feed: Feed, clock: Clock, report: (error: unknown, context: Record<string, unknown>) => void) {
+  constructor(feed: Feed, clock: Clock, report: Report) {
     this.#feed = feed
     this.#clock = clock
     this.#report = report

@@ -3,6 +3,7 @@
 import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { EventHandler } from '../views.ts'
 import type { Feed } from './feed.ts'
+import type { Report } from './report.ts'
 
 /** Events kept at hand for handlers that keep up. */
 const mostKept = 1_000
@@ -17,14 +18,14 @@ interface Subscription {
 
 export class Subscriptions {
   readonly #feed: Feed
-  readonly #report: (error: unknown, context: Record<string, unknown>) => void
+  readonly #report: Report
   #subscriptions: Subscription[] = []
   #kept: TaskEvent[] = []
   #cursor = 0
   #delivering: Promise<void> | undefined
   #unlisten: (() => void) | undefined
 
-  constructor(feed: Feed, report: (error: unknown, context: Record<string, unknown>) => void) {
+  constructor(feed: Feed, report: Report) {
     this.#feed = feed
     this.#report = report
   }

@@ -1,47 +1,20 @@
-// The supervisor holds the slots and admits by priority, then age. It is level-triggered: whatever moves only wakes it, and what it
-// does follows from what it then reads of the ledger: what is due, what is ready, which runs are its own. A run starts or is ended
-// when the feed says so, never before.
-import type { Clock } from '../clock.ts'
+// The supervisor holds the slots and has them filled. It is level-triggered: whatever moves only wakes it, and what it does follows
+// from what it then reads of the ledger: what is due, what is ready, which runs are its own. A run starts or is ended when the feed
+// says so, never before.
 import type { TaskEvent } from '../entities/event.ts'
-import type { OnInterrupt, RetryPolicy, TaskRecord } from '../entities/task.ts'
+import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
 import { type AnyExecutor, isExecutor } from '../executor.ts'
-import type { Ledger } from '../ledger/ledger.ts'
 import { resolveRetry } from '../machines/family.ts'
 import { waitAtMost } from '../signals.ts'
-import { admit } from '../steps/admit.ts'
 import { runEnded } from '../steps/journal.ts'
-import { dueAfter } from '../steps/moment.ts'
 import { nextDue } from '../steps/timers.ts'
 import type { RunningTask } from '../views.ts'
-import { Caretaker, type CaretakerOptions } from './caretaker.ts'
-import type { Feed } from './feed.ts'
-import type { LiveActors } from './live-actors.ts'
+import { Admission } from './admission.ts'
+import { Caretaker } from './caretaker.ts'
+import type { EngineHost } from './engine-host.ts'
 import { LiveRun } from './live-run.ts'
 import type { RunHost } from './run-core.ts'
 import { RunSlot, type SlotHost } from './run-slot.ts'
-import type { StatusModel } from './status.ts'
-
-export interface SupervisorOptions {
-  ledger: Ledger
-  feed: Feed
-  actors: LiveActors
-  status: StatusModel
-  clock: Clock
-  instanceId: string
-  executors: ReadonlyMap<string, AnyExecutor>
-  maxConcurrent: number
-  limits: Readonly<Record<string, number>>
-  onInterrupt: OnInterrupt
-  maxCrashes: number
-  abortGraceMs: number
-  shutdownTimeoutMs: number
-  leaseMs: number
-  retentionMs: number | undefined
-  host: Omit<RunHost, 'timerSet' | 'stopped'>
-  reclaim: CaretakerOptions['reclaim']
-  enlisted: CaretakerOptions['enlisted']
-  report(error: unknown, context: Record<string, unknown>): void
-}
 
 /** When the ledger could not be read to take up a run, it is asked again after so many milliseconds. */
 const againMs = 200
@@ -62,7 +35,8 @@ const endings = new Set([
 ])
 
 export class Supervisor {
-  readonly #options: SupervisorOptions
+  readonly #host: EngineHost
+  readonly #runHost: RunHost
   readonly #slotHost: SlotHost
   readonly #slots = new Map<string, RunSlot>()
   /** By task: runs that are closed in the ledger and whose executors are still to settle here. */
@@ -71,49 +45,48 @@ export class Supervisor {
   readonly #begun = new Map<string, TaskEvent[]>()
   /** Rows of tasks that an admission has started, for the runs that are to be taken up. */
   readonly #admitted = new Map<string, TaskRecord>()
-  readonly #admissions = new Set<Promise<void>>()
+  readonly #admission: Admission
   readonly #caretaker: Caretaker
   readonly #stopped = new AbortController()
-  #maxConcurrent: number
-  #limits: Readonly<Record<string, number>>
-  #admissionDue = false
   #lookDue = false
   #unlisten: (() => void) | undefined
 
-  constructor(options: SupervisorOptions) {
-    this.#options = options
-    this.#maxConcurrent = options.maxConcurrent
-    this.#limits = options.limits
+  constructor(host: EngineHost) {
+    this.#host = host
+    const stopped = this.#stopped.signal
+    const retryOf = (task: TaskRecord): RetryPolicy => {
+      const executor = host.executors.get(task.executor as string)
+      return resolveRetry(task.policy.retry, isExecutor(executor) ? executor.retry : undefined)
+    }
+    this.#runHost = { ...host, stopped, timerSet: () => this.wake() }
+    this.#admission = new Admission({
+      ...host,
+      slots: this.#slots,
+      admitted: (tasks) => this.#noteAdmitted(tasks),
+    })
     this.#slotHost = {
-      clock: options.clock,
-      abortGraceMs: options.abortGraceMs,
-      stopped: this.#stopped.signal,
-      moment: () => options.host.moment(),
-      chance: () => options.host.chance(),
-      step: (step) => options.ledger.step(step),
-      retryOf: (task) => this.#retryOf(task),
-      freeing: () => this.#admit(),
+      ...host,
+      stopped,
+      retryOf,
+      freeing: () => this.#admission.admit(),
       freed: (slot) => this.#free(slot),
-      report: options.report,
     }
     this.#caretaker = new Caretaker({
-      ...options,
-      moment: options.host.moment,
-      chance: options.host.chance,
-      retryOf: (task) => this.#retryOf(task),
+      ...host,
+      retryOf,
       looked: () => this.wake(),
-      purged: () => void options.status.count(),
+      purged: () => void host.status.count(),
     })
     this.#changed()
   }
 
   get isWorking(): boolean {
-    return this.#options.actors.state === 'working'
+    return this.#host.actors.isWorking
   }
 
   /** Recovers the dead, then admits. */
   async work(): Promise<void> {
-    const { actors, feed } = this.#options
+    const { actors, feed } = this.#host
     actors.supervisor.send({ type: 'work' })
     this.#unlisten = feed.listen((event) => this.#onEvent(event))
     await this.#caretaker.begin()
@@ -123,18 +96,13 @@ export class Supervisor {
 
   /** Other limits from now on. Nothing that runs is ended: lower ones are reached as runs end by themselves. */
   setLimits(maxConcurrent: number | undefined, limits: Readonly<Record<string, number | null>>): void {
-    this.#maxConcurrent = maxConcurrent ?? this.#maxConcurrent
-    const merged = { ...this.#limits, ...limits }
-    this.#limits = Object.fromEntries(Object.entries(merged).filter(([, limit]) => limit !== null)) as Record<
-      string,
-      number
-    >
+    this.#admission.setLimits(maxConcurrent, limits)
     this.#changed()
     this.wake()
   }
 
-  get limits(): { maxConcurrent: number; limits: Readonly<Record<string, number>> } {
-    return { maxConcurrent: this.#maxConcurrent, limits: this.#limits }
+  get limits(): Admission['limits'] {
+    return this.#admission.limits
   }
 
   /** Tasks with an open run here. */
@@ -148,16 +116,16 @@ export class Supervisor {
    */
   async drain(): Promise<ReadonlySet<string>> {
     if (!this.isWorking) return new Set()
-    const { actors, shutdownTimeoutMs, report } = this.#options
+    const { actors, shutdownTimeoutMs, report } = this.#host
     actors.supervisor.send({ type: 'drain' })
     const looked = this.#caretaker.stop()
     for (const slot of this.#slots.values()) slot.live.drain()
-    await this.#slotsClosed(shutdownTimeoutMs, [looked, ...this.#admissions])
+    await this.#slotsClosed(shutdownTimeoutMs, [looked, this.#admission.settled()])
     for (const slot of this.#slots.values()) slot.end(runEnded(slot.live.ref, 'the engine is closing'))
     await this.#slotsClosed(lastMomentMs)
     for (const slot of this.#slots.values()) slot.giveUp()
     const commands = [...this.#slots.values()].flatMap((slot) => slot.live.callsWithProcesses)
-    const ended = this.#options.reclaim(commands).catch((error: unknown) => report(error, { doing: 'end commands' }))
+    const ended = this.#host.reclaim(commands).catch((error: unknown) => report(error, { doing: 'end commands' }))
     await this.#slotsClosed(commands.length > 0 ? lastCommandsMs : lastMomentMs, [ended])
     const kept = [...this.#slots.values()].filter((slot) => slot.live.callsWithProcesses.length > 0)
     this.#stop()
@@ -180,7 +148,7 @@ export class Supervisor {
   // ── following the feed ──
 
   #onEvent(event: TaskEvent): void {
-    const { actors, instanceId, report } = this.#options
+    const { actors, instanceId, report } = this.#host
     actors.follow(event)
     if (event.type === 'task.started' && event.instanceId === instanceId && typeof event.data.run === 'number') {
       this.#begun.set(event.taskId, [event])
@@ -220,7 +188,7 @@ export class Supervisor {
 
   /** A run of this engine whose row no admission has returned: the outcome of its commit was unknown, or the feed came first. */
   async #adopt(taskId: string, run: unknown): Promise<void> {
-    const { ledger, clock, report } = this.#options
+    const { ledger, clock, report } = this.#host
     try {
       const task = await ledger.read((tx) => tx.task.get(taskId))
       if (this.#begun.get(taskId)?.[0]?.data.run !== run) return
@@ -234,7 +202,7 @@ export class Supervisor {
   }
 
   #startRun(task: TaskRecord): void {
-    const { actors, executors, host } = this.#options
+    const { actors, executors } = this.#host
     const [started, ...since] = this.#begun.get(task.id) as [TaskEvent, ...TaskEvent[]]
     this.#begun.delete(task.id)
     const former = this.#slots.get(task.id) ?? this.#leaving.get(task.id)
@@ -243,7 +211,7 @@ export class Supervisor {
     // The row may be further on than the feed: its actor begins where the run does, and follows the events.
     actors.awaken({ ...task, status: 'working' })
     const executor = executors.get(task.executor as string) as AnyExecutor
-    const live = new LiveRun(task, executor, { ...host, stopped: this.#stopped.signal, timerSet: () => this.wake() })
+    const live = new LiveRun(task, executor, this.#runHost)
     // One that has ended already, or ends with its former, never gets to its executor.
     for (const event of since) if (endings.has(event.type) && event.data.run === task.run) live.end()
     if (task.status !== 'working') live.end()
@@ -263,7 +231,7 @@ export class Supervisor {
     const holder = [this.#slots, this.#leaving].find((slots) => slots.get(id) === slot)
     if (holder === undefined) return
     holder.delete(id)
-    if (!this.#slots.has(id)) this.#options.actors.closeRun(id)
+    if (!this.#slots.has(id)) this.#host.actors.closeRun(id)
     this.#changed()
     this.wake()
   }
@@ -282,78 +250,26 @@ export class Supervisor {
   }
 
   async #look(): Promise<void> {
-    const { ledger, instanceId, executors, report } = this.#options
-    const free = this.#freeExecutors()
+    const { ledger, instanceId, executors, report } = this.#host
+    const free = this.#admission.freeExecutors()
     const own = { instanceId, executors: [...executors.keys()] }
     try {
       const found = await ledger.read(function* (tx) {
         return { due: yield* nextDue(tx, own), ready: yield* tx.task.anyReady(free) }
       })
       this.#caretaker.arm(found.due)
-      if (found.ready) this.#admit()
+      if (found.ready) this.#admission.admit()
     } catch (error) {
       // The caretaker looks again soon.
       report(error, { doing: 'look for work' })
     }
   }
 
-  /** Executors that have a slot here, as far as this engine knows; the admission itself counts in its transaction. */
-  #freeExecutors(): string[] {
-    if (this.#slots.size >= this.#maxConcurrent) return []
-    const open = new Map<string, number>()
-    for (const { task } of this.#slots.values()) {
-      const executor = task.executor as string
-      open.set(executor, (open.get(executor) ?? 0) + 1)
+  #noteAdmitted(started: readonly TaskRecord[]): void {
+    for (const task of started) {
+      const known = this.#slots.get(task.id)?.live.number
+      if (known === undefined || known < task.run) this.#admitted.set(task.id, task)
     }
-    return [...this.#options.executors.keys()].filter((name) => (open.get(name) ?? 0) < this.#limitOf(name))
-  }
-
-  #limitOf(name: string): number {
-    const executor = this.#options.executors.get(name)
-    return this.#limits[name] ?? (isExecutor(executor) ? executor.concurrency : undefined) ?? this.#maxConcurrent
-  }
-
-  /** Queues an admission behind the steps that this turn of the event loop queues, so that it shares their commit. */
-  #admit(): void {
-    if (this.#admissionDue || !this.isWorking) return
-    this.#admissionDue = true
-    queueMicrotask(() => {
-      this.#admissionDue = false
-      if (!this.isWorking) return
-      const admission = this.#admitNow().finally(() => this.#admissions.delete(admission))
-      this.#admissions.add(admission)
-    })
-  }
-
-  #admitNow(): Promise<void> {
-    const { ledger, host, leaseMs, maxCrashes, executors, enlisted, report } = this.#options
-    const moment = host.moment()
-    const step = admit({
-      ...moment,
-      maxConcurrent: this.#maxConcurrent,
-      executors: [...executors].map(([name, executor]) => ({
-        name,
-        limit: this.#limitOf(name),
-        timeoutMs: isExecutor(executor) ? executor.timeoutMs : undefined,
-      })),
-      maxCrashes,
-      instance: enlisted(dueAfter(moment.at, leaseMs)),
-    })
-    return ledger.step(step).then(
-      (started) => {
-        for (const task of started) {
-          const known = this.#slots.get(task.id)?.live.number
-          if (known === undefined || known < task.run) this.#admitted.set(task.id, task)
-        }
-      },
-      // Not lost: what is ready stays ready, and the caretaker looks again soon.
-      (error: unknown) => report(error, { doing: 'admit' }),
-    )
-  }
-
-  #retryOf(task: TaskRecord): RetryPolicy {
-    const executor = task.executor === null ? undefined : this.#options.executors.get(task.executor)
-    return resolveRetry(task.policy.retry, isExecutor(executor) ? executor.retry : undefined)
   }
 
   // ── inside ──
@@ -364,11 +280,11 @@ export class Supervisor {
       await Promise.all(others)
       while (this.#slots.size > 0) await Promise.all([...this.#slots.values()].map((slot) => slot.closed))
     }
-    await waitAtMost(this.#options.clock, withinMs, closed())
+    await waitAtMost(this.#host.clock, withinMs, closed())
   }
 
   #changed(): void {
-    this.#options.status.slots(this.#slots.size, this.#maxConcurrent, this.isWorking, () => this.#running())
+    this.#host.status.slots(this.#slots.size, this.limits.maxConcurrent, this.isWorking, () => this.#running())
   }
 
   #running(): RunningTask[] {

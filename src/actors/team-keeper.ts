@@ -1,15 +1,14 @@
 // Keeps teams in step with the tasks that work in them: an agent whose task has ended is completed, a team whose task is completed is
 // closed. Off the critical path: nothing it does, or fails to do, changes a task. Every working engine does it for all, whoever wrote
 // the end, and what has been done already is done once.
-import type { Clock } from '../clock.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../entities/team.ts'
 import { ErrandError } from '../errors.ts'
-import type { Ledger, Op, Reads } from '../ledger/ledger.ts'
+import type { Op, Reads } from '../ledger/ledger.ts'
 import { waitAtMost } from '../signals.ts'
 import { clipped } from '../storable-text.ts'
-import type { Feed } from './feed.ts'
+import type { EngineHost } from './engine-host.ts'
 
 /** What is done to a team, each in one step that looks again whether it is due. */
 export interface TeamWork {
@@ -19,12 +18,7 @@ export interface TeamWork {
   closeTeam(team: TeamRecord, summary: string | undefined): Promise<void>
 }
 
-export interface TeamKeeperOptions extends TeamWork {
-  feed: Feed
-  ledger: Ledger
-  clock: Clock
-  report(error: unknown, context: Record<string, unknown>): void
-}
+export type TeamKeeperHost = TeamWork & Pick<EngineHost, 'ledger' | 'clock' | 'feed' | 'report'>
 
 /** Tasks that are looked at in one transaction. */
 const pageSize = 100
@@ -44,7 +38,7 @@ type Due =
   | { what: 'close a team'; task: TaskRecord; team: TeamRecord }
 
 export class TeamKeeper {
-  readonly #options: TeamKeeperOptions
+  readonly #host: TeamKeeperHost
   /** Tasks whose end may concern a team. */
   readonly #waiting = new Set<string>()
   /** Who wants to know when what is known by now has been dealt with. */
@@ -56,13 +50,13 @@ export class TeamKeeper {
   #retry: unknown
   #givenUp = false
 
-  constructor(options: TeamKeeperOptions) {
-    this.#options = options
+  constructor(host: TeamKeeperHost) {
+    this.#host = host
   }
 
   /** Follows the feed from now on, and takes up what nobody was there for. */
   start(): void {
-    this.#unlisten = this.#options.feed.listen((event) => this.#onEvent(event))
+    this.#unlisten = this.#host.feed.listen((event) => this.#onEvent(event))
     this.#takingUp = this.#takeUp()
   }
 
@@ -86,7 +80,7 @@ export class TeamKeeper {
     this.#unlisten?.()
     await this.#within(timeoutMs, [this.#takingUp, this.#work])
     this.#givenUp = true
-    if (this.#retry !== undefined) this.#options.clock.clearTimeout(this.#retry)
+    if (this.#retry !== undefined) this.#host.clock.clearTimeout(this.#retry)
   }
 
   #onEvent({ type, taskId, data }: TaskEvent): void {
@@ -152,14 +146,14 @@ export class TeamKeeper {
   /** The task of a team that the end of an agent may have made due. */
   async #do(due: Due): Promise<string | undefined> {
     try {
-      if (due.what === 'close a team') await this.#options.closeTeam(due.team, summaryOf(due.task))
-      else if (await this.#options.completeAgent(due.stint, due.task && summaryOf(due.task))) {
+      if (due.what === 'close a team') await this.#host.closeTeam(due.team, summaryOf(due.task))
+      else if (await this.#host.completeAgent(due.stint, due.task && summaryOf(due.task))) {
         return due.stint.taskId
       }
     } catch (error) {
       if (ErrandError.isInstance(error) && doneAlready.has(error.code)) return undefined
       const taskId = due.what === 'close a team' ? due.task.id : (due.stint.workerId as string)
-      this.#options.report(error, { taskId, doing: due.what })
+      this.#host.report(error, { taskId, doing: due.what })
       this.#tryAgain()
     }
     return undefined
@@ -168,7 +162,7 @@ export class TeamKeeper {
   /** Nothing else would tell of it before the next engine opens. */
   #tryAgain(): void {
     if (this.#givenUp) return
-    this.#retry ??= this.#options.clock.setTimeout(() => {
+    this.#retry ??= this.#host.clock.setTimeout(() => {
       this.#retry = undefined
       this.#takingUp ??= this.#takeUp()
     }, retryAfterMs)
@@ -176,16 +170,16 @@ export class TeamKeeper {
 
   async #read<R>(query: (tx: Reads) => Op<R>): Promise<R | undefined> {
     try {
-      return await this.#options.ledger.read(query)
+      return await this.#host.ledger.read(query)
     } catch (error) {
-      this.#options.report(error, { doing: 'look after teams' })
+      this.#host.report(error, { doing: 'look after teams' })
       return undefined
     }
   }
 
   async #within(timeoutMs: number, given: ReadonlyArray<Promise<void> | undefined>): Promise<void> {
     const work = given.filter((each) => each !== undefined)
-    if (work.length > 0) await waitAtMost(this.#options.clock, timeoutMs, Promise.all(work))
+    if (work.length > 0) await waitAtMost(this.#host.clock, timeoutMs, Promise.all(work))
   }
 }
 

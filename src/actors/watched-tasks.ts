@@ -3,23 +3,16 @@
 import type { AnyActorRef } from 'xstate'
 import type { TaskEvent } from '../entities/event.ts'
 import { isSettled, openStatuses, type TaskRecord, type TaskStatus } from '../entities/task.ts'
-import type { Ledger } from '../ledger/ledger.ts'
 import { eventBetween } from '../machines/task-machine.ts'
 import { letGo, runActorLogic, snapshotOf, watchedTaskLogic } from './actor-logic.ts'
-import type { Feed } from './feed.ts'
-import type { LiveActors } from './live-actors.ts'
+import type { EngineHost } from './engine-host.ts'
 
 /** Tasks with an actor at once: the one that has been silent longest is let go first. */
 const mostWatched = 1_000
 /** Events that may wait while rows are read. Beyond, what is there is looked at anew. */
 const mostWaiting = 10_000
 
-export interface WatchedTasksParts {
-  ledger: Ledger
-  feed: Feed
-  actors: LiveActors
-  report(error: unknown, context: Record<string, unknown>): void
-}
+export type WatchedTasksHost = Pick<EngineHost, 'ledger' | 'feed' | 'actors' | 'report'>
 
 interface Watched {
   task: AnyActorRef
@@ -30,7 +23,7 @@ interface Watched {
 type Row = Pick<TaskRecord, 'id' | 'name' | 'status' | 'attempt' | 'run'>
 
 export class WatchedTasks {
-  readonly #parts: WatchedTasksParts
+  readonly #host: WatchedTasksHost
   /** In the order in which they were last heard of. */
   readonly #watched = new Map<string, Watched>()
   readonly #endings: Array<() => void>
@@ -39,11 +32,11 @@ export class WatchedTasks {
   #lookAnew = true
   #stopped = false
 
-  constructor(parts: WatchedTasksParts) {
-    this.#parts = parts
+  constructor(host: WatchedTasksHost) {
+    this.#host = host
     this.#endings = [
-      parts.feed.listen((event) => this.#hear(event)),
-      parts.actors.onAwaken((taskId) => this.#forget(taskId)),
+      host.feed.listen((event) => this.#hear(event)),
+      host.actors.onAwaken((taskId) => this.#forget(taskId)),
     ]
     this.#go()
   }
@@ -67,7 +60,7 @@ export class WatchedTasks {
     if (this.#isFollowing) return
     this.#isFollowing = true
     void this.#follow()
-      .catch((error: unknown) => this.#parts.report(error, { doing: 'watch all tasks' }))
+      .catch((error: unknown) => this.#host.report(error, { doing: 'watch all tasks' }))
       .finally(() => {
         this.#isFollowing = false
         if (!this.#stopped && this.#waiting.length > 0) this.#go()
@@ -87,7 +80,7 @@ export class WatchedTasks {
 
   /** What is open now: what works first, then what has come first. */
   async #look(): Promise<void> {
-    const { ledger, actors } = this.#parts
+    const { ledger, actors } = this.#host
     this.#lookAnew = false
     const { rows, last } = await ledger.read(function* (tx) {
       const working = yield* tx.task.list({ statuses: ['working'] }, mostWatched)
@@ -108,7 +101,7 @@ export class WatchedTasks {
     )
     const found = new Map<string, TaskRecord>()
     if (unknown.size === 0) return found
-    await this.#parts.ledger.read(function* (tx) {
+    await this.#host.ledger.read(function* (tx) {
       for (const id of unknown) {
         const row = yield* tx.task.get(id)
         if (row !== undefined && row.deletedAt === null) found.set(id, row)
@@ -118,7 +111,7 @@ export class WatchedTasks {
   }
 
   #begins({ taskId, type, data }: TaskEvent): boolean {
-    if (this.#watched.has(taskId) || this.#parts.actors.holds(taskId)) return false
+    if (this.#watched.has(taskId) || this.#host.actors.holds(taskId)) return false
     return type !== 'task.deleted' && !isSettled(data['status'] as TaskStatus)
   }
 
@@ -172,12 +165,12 @@ export class WatchedTasks {
   }
 
   #taskActor(row: Row): AnyActorRef {
-    return this.#parts.actors.addOther(watchedTaskLogic, row.id, { snapshot: snapshotOf(row) })
+    return this.#host.actors.addOther(watchedTaskLogic, row.id, { snapshot: snapshotOf(row) })
   }
 
   #addRun(taskId: string, watched: Watched, number: number): void {
     this.#closeRun(watched)
-    const actor = this.#parts.actors.addOther(runActorLogic, `run:${taskId}#${number}`, {
+    const actor = this.#host.actors.addOther(runActorLogic, `run:${taskId}#${number}`, {
       input: { taskId, run: number },
     })
     watched.run = { actor, number }
@@ -187,13 +180,13 @@ export class WatchedTasks {
     const { run } = watched
     if (run === undefined) return
     run.actor.send({ type: 'close' })
-    this.#parts.actors.removeOther(run.actor.id)
+    this.#host.actors.removeOther(run.actor.id)
     watched.run = undefined
   }
 
   #release(taskId: string, watched: Watched): void {
     letGo(watched.task)
-    this.#parts.actors.removeOther(taskId)
+    this.#host.actors.removeOther(taskId)
   }
 
   #forget(taskId: string): void {

@@ -3,6 +3,7 @@ import { getEventListeners } from 'node:events'
 import { expect, it } from 'vitest'
 import type { LiveRun } from '../../src/actors/live-run.ts'
 import { RunSlot } from '../../src/actors/run-slot.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
 import { taskRow } from '../../src/testing/factories.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 
@@ -21,7 +22,7 @@ it('A run that was closed leaves no listener at the signal of its engine', async
     stopped: stopped.signal,
     moment: () => ({ at: 0, instanceId: 'instance-1' }),
     chance: () => 0,
-    step: async () => undefined as never,
+    ledger: { step: async () => undefined } as unknown as Ledger,
     retryOf: () => {
       throw new Error('Nothing is retried here')
     },

@@ -1,0 +1,112 @@
+// Admission by priority, then age: how many runs this engine may have open, of all executors and of each, and the steps that begin
+// them. What it knows of the slots here only spares a step that would find no room: the step counts in its own transaction.
+import type { TaskRecord } from '../entities/task.ts'
+import { isExecutor } from '../executor.ts'
+import { admit } from '../steps/admit.ts'
+import { dueAfter } from '../steps/moment.ts'
+import type { EngineHost } from './engine-host.ts'
+
+export interface AdmissionHost
+  extends Pick<
+    EngineHost,
+    | 'ledger'
+    | 'actors'
+    | 'executors'
+    | 'maxConcurrent'
+    | 'limits'
+    | 'leaseMs'
+    | 'maxCrashes'
+    | 'moment'
+    | 'enlisted'
+    | 'report'
+  > {
+  /** Open runs here. */
+  readonly slots: ReadonlyMap<string, { readonly task: TaskRecord }>
+  /** Called with the rows of tasks whose runs have begun. */
+  admitted(tasks: readonly TaskRecord[]): void
+}
+
+export class Admission {
+  readonly #host: AdmissionHost
+  /** Those on their way. */
+  readonly #admissions = new Set<Promise<void>>()
+  #maxConcurrent: number
+  #limits: Readonly<Record<string, number>>
+  #isDue = false
+
+  constructor(host: AdmissionHost) {
+    this.#host = host
+    this.#maxConcurrent = host.maxConcurrent
+    this.#limits = host.limits
+  }
+
+  get limits(): { maxConcurrent: number; limits: Readonly<Record<string, number>> } {
+    return { maxConcurrent: this.#maxConcurrent, limits: this.#limits }
+  }
+
+  /** Nothing that runs is ended: lower limits are reached as runs end by themselves. */
+  setLimits(maxConcurrent: number | undefined, limits: Readonly<Record<string, number | null>>): void {
+    this.#maxConcurrent = maxConcurrent ?? this.#maxConcurrent
+    const merged = { ...this.#limits, ...limits }
+    this.#limits = Object.fromEntries(Object.entries(merged).filter(([, limit]) => limit !== null)) as Record<
+      string,
+      number
+    >
+  }
+
+  /** Executors that have a slot here. */
+  freeExecutors(): string[] {
+    const { slots, executors } = this.#host
+    if (slots.size >= this.#maxConcurrent) return []
+    const open = new Map<string, number>()
+    for (const { task } of slots.values()) {
+      const executor = task.executor as string
+      open.set(executor, (open.get(executor) ?? 0) + 1)
+    }
+    return [...executors.keys()].filter((name) => (open.get(name) ?? 0) < this.#limitOf(name))
+  }
+
+  #limitOf(name: string): number {
+    const executor = this.#host.executors.get(name)
+    return this.#limits[name] ?? (isExecutor(executor) ? executor.concurrency : undefined) ?? this.#maxConcurrent
+  }
+
+  /** Queues an admission behind the steps that this turn of the event loop queues, so that it shares their commit. */
+  admit(): void {
+    const { actors } = this.#host
+    if (this.#isDue || !actors.isWorking) return
+    this.#isDue = true
+    queueMicrotask(() => {
+      this.#isDue = false
+      if (!actors.isWorking) return
+      const admission = this.#admitNow().finally(() => this.#admissions.delete(admission))
+      this.#admissions.add(admission)
+    })
+  }
+
+  /** Resolves when those that are on their way now have come to their end. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#admissions)
+  }
+
+  #admitNow(): Promise<void> {
+    const { ledger, leaseMs, maxCrashes, executors, enlisted, report } = this.#host
+    const moment = this.#host.moment()
+    const step = admit({
+      ...moment,
+      maxConcurrent: this.#maxConcurrent,
+      executors: [...executors].map(([name, executor]) => ({
+        name,
+        limit: this.#limitOf(name),
+        timeoutMs: isExecutor(executor) ? executor.timeoutMs : undefined,
+      })),
+      maxCrashes,
+      instance: enlisted(dueAfter(moment.at, leaseMs)),
+    })
+    return ledger.step(step).then(
+      (started) => this.#host.admitted(started),
+      // Not lost: what is ready stays ready, and the caretaker looks again soon.
+      (error: unknown) => report(error, { doing: 'admit' }),
+    )
+  }
+}

@@ -1,0 +1,65 @@
+// What the parts of a live engine get of the engine around them. Each takes the part of it that it names.
+import type { AgentDefaults, WorkPlace } from '../agent-run.ts'
+import type { Bus } from '../bus/bus.ts'
+import type { Clock } from '../clock.ts'
+import type { TreeLimits } from '../drafts/draft.ts'
+import type { CallRecord } from '../entities/call.ts'
+import type { InstanceRecord } from '../entities/instance.ts'
+import type { Task, TaskRecord } from '../entities/task.ts'
+import type { AnyExecutor, SpawnSpec } from '../executor.ts'
+import type { Ledger, Op, Reads, Step } from '../ledger/ledger.ts'
+import type { ParsedEngineOptions } from '../options.ts'
+import type { CreateRequest } from '../steps/create.ts'
+import type { Moment } from '../steps/moment.ts'
+import type { Feed } from './feed.ts'
+import type { LiveActors } from './live-actors.ts'
+import type { Report } from './report.ts'
+import type { StatusModel } from './status.ts'
+import type { LiveContent } from './task-stream.ts'
+
+type Settings = Pick<
+  ParsedEngineOptions,
+  | 'maxConcurrent'
+  | 'limits'
+  | 'onInterrupt'
+  | 'maxCrashes'
+  | 'abortGraceMs'
+  | 'shutdownTimeoutMs'
+  | 'leaseMs'
+  | 'retentionMs'
+  | 'archiveFailed'
+>
+
+export interface EngineHost extends Settings {
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly feed: Feed
+  readonly actors: LiveActors
+  readonly status: StatusModel
+  readonly bus: Bus
+  readonly instanceId: string
+  readonly executors: ReadonlyMap<string, AnyExecutor>
+  readonly agentDefaults: AgentDefaults
+  readonly treeLimits: TreeLimits
+  readonly report: Report
+  moment(): Moment
+  nextId(prefix: string): string
+  /** A random number from 0 to 1. */
+  chance(): number
+  /** A step of a run, or of what follows from one: a ledger that is busy is asked again for as long as the engine lives. */
+  step<R>(step: Step<R>): Promise<R>
+  read<R>(query: (tx: Reads) => Op<R>): Promise<R>
+  views(records: readonly TaskRecord[]): Promise<Task[]>
+  /** The model that an agent of this name uses; undefined for the default one. */
+  modelIdOf(executor: string): string | undefined
+  /** Parses children that a run spawns. */
+  draft(specs: readonly SpawnSpec[], parentId: string): CreateRequest['trees']
+  /** Where a live run works with others, when memory knows of what ended before it. */
+  placeOf(task: TaskRecord): Promise<WorkPlace | undefined>
+  /** Live output, for whoever streams in this process. */
+  live(taskId: string, output: LiveContent): void
+  /** The row of this engine. */
+  enlisted(leaseUntil: number): InstanceRecord
+  /** Ends what calls left running outside of their processes; rejects while something of it is alive. */
+  reclaim(calls: readonly CallRecord[]): Promise<void>
+}
