@@ -3,11 +3,10 @@
 import { describe, expect, it } from 'vitest'
 import { isSettled, type TaskRecord, taskStatuses } from '../../src/entities/task.ts'
 import type { Ledger, NewTask, Tx } from '../../src/ledger/ledger.ts'
-import { isClaimable, isReady } from '../../src/machines/readiness.ts'
 import { acceptedEvents, nextStatus, type TaskEventName } from '../../src/machines/task-machine.ts'
-import { writeSnapshot } from '../../src/machines/task-snapshot.ts'
 import { transition } from '../../src/steps/transition.ts'
-import { callRow, openLedger, runRow, someTime, taskRow } from '../../src/testing/index.ts'
+import { callRow, openLedger, runRow, someTime } from '../../src/testing/index.ts'
+import { whole } from './whole-row.ts'
 
 const moment = { at: someTime + 1, instanceId: 'engine-1' }
 const error = { code: 'BROKEN', message: 'it broke' }
@@ -27,11 +26,6 @@ const eventTypes: Record<TaskEventName, string> = {
   fail: 'task.failed',
   cancel: 'task.canceled',
   retry: 'task.retried',
-}
-
-function whole(task: Partial<NewTask> & { id: string }): NewTask {
-  const row = { seq: 0, ...taskRow(task) }
-  return { ...row, ready: isReady(row), claimable: isClaimable(row), snapshot: writeSnapshot(row) }
 }
 
 /**

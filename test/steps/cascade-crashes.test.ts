@@ -1,0 +1,153 @@
+// A crash inside a step that touches a whole family leaves nothing of it, at whichever of its statements it comes.
+import Database from 'better-sqlite3'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Op, Step, Tx } from '../../src/ledger/ledger.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { cancel } from '../../src/steps/cancel.ts'
+import { claim } from '../../src/steps/claim.ts'
+import { deleteTask } from '../../src/steps/delete.ts'
+import { unblock } from '../../src/steps/edges.ts'
+import { endRunsOf } from '../../src/steps/recover.ts'
+import { settleRun } from '../../src/steps/settle-run.ts'
+import { fireTimers } from '../../src/steps/timers.ts'
+import { complete, fail, retry } from '../../src/steps/verbs.ts'
+import { edgeRow, runRow, someTime } from '../../src/testing/index.ts'
+import { ledgerFile } from '../engine/world.ts'
+import { whole } from './whole-row.ts'
+
+const moment = { at: someTime + 10, instanceId: 'engine-1' }
+const width = 12
+const retryPolicy = { maxAttempts: 1, backoffMs: 0, backoff: 'fixed', maxBackoffMs: 0, jitter: 0, on: [] } as const
+
+/**
+ * A group of `width` tasks that come after its first, each with a child of its own; `work` runs in it, `late` is over its deadline. Who
+ * comes after the group goes along with its end, and after that another group.
+ */
+function* family(tx: Tx): Op<void> {
+  const failed = { status: 'failed' as const, error: { code: 'X', message: 'x' }, completedAt: someTime }
+  const place = { pid: 1, host: 'here', startedAt: someTime, leaseUntil: someTime, endedAt: null }
+  yield* tx.instance.insert({ id: 'engine-1', ...place })
+  yield* tx.task.insert(whole({ id: 'group', group: true, status: 'working', childCount: width + 3 }))
+  yield* tx.task.insert(
+    whole({ id: 'first', parentId: 'group', status: 'working', policy: { onChildFailure: 'fail' } }),
+  )
+  yield* tx.task.insert(
+    whole({ id: 'work', parentId: 'group', status: 'working', executor: 'x', run: 1, runOpen: true }),
+  )
+  yield* tx.run.insert(runRow({ taskId: 'work', number: 1, instanceId: 'engine-1' }))
+  yield* tx.task.insert(whole({ id: 'late', parentId: 'group', deadline: someTime + 1 }))
+  for (let n = 0; n < width; n++) {
+    const id = `task-${n}`
+    const policy = n % 2 === 0 ? { onDependencyFailure: 'cancel' as const } : {}
+    yield* tx.task.insert(whole({ id, parentId: 'group', openBlockers: 1, childCount: 1, policy }))
+    yield* tx.dependency.insert(edgeRow({ taskId: id, blockerId: 'first' }))
+    yield* tx.task.insert(whole({ id: `below-${n}`, parentId: id, depth: 2 }))
+  }
+  yield* tx.task.insert(whole({ id: 'broken', group: true, childCount: 2, ...failed }))
+  for (const id of ['one', 'two']) yield* tx.task.insert(whole({ id, parentId: 'broken', ...failed }))
+  yield* tx.task.insert(whole({ id: 'after', openBlockers: 1, policy: { onDependencyFailure: 'cancel' } }))
+  yield* tx.dependency.insert(edgeRow({ taskId: 'after', blockerId: 'group' }))
+}
+
+const steps: Record<string, Step> = {
+  cancel: cancel('group', 'enough', moment),
+  complete: complete('first', null, undefined, moment),
+  fail: fail('first', { reason: 'broke', code: 'BROKEN' }, undefined, moment),
+  retry: retry('broken', moment),
+  delete: deleteTask('group', 'cascade', moment),
+  'delete and promote': deleteTask('group', 'promote', moment),
+  unblock: unblock('task-0', ['first'], moment),
+  claim: claim({ ...moment, taskId: 'below-0', owner: 'ann', leaseMs: 1_000, source: 'test' }),
+  'settle run': settleRun({
+    ...moment,
+    taskId: 'work',
+    run: 1,
+    outcome: { kind: 'threw', error: { code: 'BROKEN', message: 'broke' }, final: true },
+    retry: { ...retryPolicy, on: [] },
+    chance: 0,
+    diverged: [],
+    journaled: true,
+    readThrough: null,
+  }),
+  'fire timers': fireTimers({
+    ...moment,
+    chance: 0,
+    retryOf: () => ({ ...retryPolicy, on: [] }),
+    executors: ['x'],
+  }),
+  'end runs of a lost engine': endRunsOf({ instanceId: 'engine-1', reason: 'interrupted', onlyIfSilentAt: null }, 1, {
+    ...moment,
+    instanceId: 'engine-2',
+  }),
+}
+
+async function setup() {
+  const file = ledgerFile()
+  const ledger = await openLedger(file)
+  await ledger.step({ name: 'family', decide: family })
+  const db = new Database(file, { readonly: true })
+  onTestFinished(async () => {
+    db.close()
+    await ledger.close()
+  })
+  const tables = ['task', 'dependency', 'run', 'call', 'message', 'event', 'instance']
+  const rows = () => tables.map((table) => db.prepare(`select * from "${table}"`).all())
+  return { ledger, rows }
+}
+
+const crash = new Error('crash')
+
+/** The step, whose process dies before a statement; `made` counts statements. */
+function dying(step: Step, at: number, made: { statements: number }): Step {
+  return {
+    name: step.name,
+    *decide(tx) {
+      made.statements = 0
+      const statements = step.decide(tx)
+      let turn = statements.next()
+      while (!turn.done) {
+        if (++made.statements > at) throw crash
+        turn = statements.next(yield turn.value)
+      }
+      return turn.value
+    },
+  }
+}
+
+describe.each(Object.entries(steps))('a crash inside the step %s', (_name, step) => {
+  it('leaves nothing of it, whichever statement it comes before', async () => {
+    const { ledger, rows } = await setup()
+    const before = rows()
+    const made = { statements: 0 }
+    for (let at = 0; ; at++) {
+      const died = await ledger.step(dying(step, at, made)).then(
+        () => false,
+        (error) => {
+          if (error !== crash) throw error
+          return true
+        },
+      )
+      if (!died) break
+      expect(rows(), `before statement ${at + 1}`).toEqual(before)
+    }
+    expect(made.statements).toBeGreaterThan(3)
+    expect(rows()).not.toEqual(before)
+  })
+})
+
+it('the harness notices a step of which a part is kept', async () => {
+  const { ledger, rows } = await setup()
+  const before = rows()
+  const kept: Step = {
+    name: 'cancel',
+    *decide(tx) {
+      try {
+        return yield* dying(steps['cancel'] as Step, 6, { statements: 0 }).decide(tx)
+      } catch {
+        return undefined
+      }
+    },
+  }
+  await ledger.step(kept)
+  expect(rows()).not.toEqual(before)
+})
