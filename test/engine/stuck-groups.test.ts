@@ -1,9 +1,12 @@
 // Groups in which nothing can move any more: they fail and say why, and are opened again by whatever frees a task in them.
-import { describe, expect, it } from 'vitest'
+import Database from 'better-sqlite3'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Task } from '../../src/entities/task.ts'
 import type { Run } from '../../src/executor.ts'
-import type { CreateOptions } from '../../src/index.ts'
-import { history, openEngine, reached, refusalOf } from './world.ts'
+import { type CreateOptions, createEngine } from '../../src/index.ts'
+import type { Ledger, Step } from '../../src/ledger/ledger.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { history, ledgerFile, openEngine, reached, refusalOf } from './world.ts'
 
 type Tasks = Record<string, Omit<CreateOptions, 'parentId'> & { after?: string | string[] }>
 
@@ -190,3 +193,78 @@ it('a cancel of a stuck group cancels what is open below it and leaves it failed
   expect(await statuses('group', 'build', 'publish', 'announce')).toEqual(['failed', 'failed', 'canceled', 'canceled'])
   await refusalOf(engine.cancel(of('group')), 'INVALID_TRANSITION')
 })
+
+it('a settlement costs in proportion to what comes after it, however wide or long', async () => {
+  const statementsOf = async (n: number, after: (index: number) => string) => {
+    const ledger = await openLedger(':memory:')
+    const counted = { statements: 0 }
+    const engine = await openEngine({ ledger: counting(ledger, 'fail', counted) })
+    const tasks = Object.fromEntries(Array.from({ length: n }, (_, index) => [`t${index}`, { after: after(index) }]))
+    const group = await engine.create({ name: 'group', tasks: { first: {}, ...tasks } } as never)
+    const first = (await engine.children(group)).find(({ name }) => name === 'first') as Task
+    await engine.start(first)
+    await engine.fail(first, 'broke')
+    expect(await engine.get(group)).toMatchObject({ status: 'failed', error: { code: 'GROUP_STUCK' } })
+    return counted.statements
+  }
+  for (const after of [() => 'first', (index: number) => (index === 0 ? 'first' : `t${index - 1}`)]) {
+    const [few, many] = [await statementsOf(50, after), await statementsOf(200, after)]
+    expect(many / few).toBeLessThan(4.2)
+  }
+})
+
+it('a ledger of an earlier version has its stuck groups failed when it is opened', async () => {
+  const file = ledgerFile()
+  const before = await createEngine({ ledger: file, work: false })
+  const group = await before.create({ name: 'group', tasks: chain })
+  const stranger = await before.create({ name: 'stranger', tasks: { build: {}, publish: { after: 'build' } } })
+  const build = (await before.children(group)).find(({ name }) => name === 'build') as Task
+  await before.start(build)
+  await before.fail(build, 'broke')
+  await before.close()
+  // As the version before left it: nothing is known of what cannot move, and the group works on.
+  const db = new Database(file)
+  db.exec(`update task set stuck_by = null;
+    update task set status = 'working', error = null, completed_at = null where id = '${group.id}';
+    insert or replace into setting (name, value) values ('stuck groups', '"unjudged"')`)
+  db.close()
+  const engine = await createEngine({ ledger: file, work: false })
+  onTestFinished(() => engine.close())
+  expect(await engine.get(group)).toMatchObject({
+    status: 'failed',
+    error: { code: 'GROUP_STUCK', details: { cause: build.id } },
+  })
+  expect(await engine.get(stranger)).toMatchObject({ status: 'submitted' })
+  expect((await history(engine, group.id)).at(-1)).toMatchObject({ type: 'task.failed' })
+})
+
+/** Counts the statements of the steps of a name. */
+function counting(inner: Ledger, name: string, counted: { statements: number }): Ledger {
+  const step = <R>(given: Step<R>): Promise<R> =>
+    inner.step(
+      given.name !== name
+        ? given
+        : {
+            name,
+            *decide(tx) {
+              const statements = given.decide(tx)
+              let turn = statements.next()
+              while (!turn.done) {
+                counted.statements++
+                turn = statements.next(yield turn.value)
+              }
+              return turn.value
+            },
+          },
+    )
+  return {
+    name: inner.name,
+    step,
+    read: (query) => inner.read(query),
+    enlist: (id) => inner.enlist(id),
+    isAlive: (id) => inner.isAlive(id),
+    discharge: (id, options) => inner.discharge(id, options),
+    observe: (observer, options) => inner.observe(observer, options),
+    close: (options) => inner.close(options),
+  }
+}
