@@ -46,6 +46,25 @@ tasks:
     expect(place.lines('runs')).toEqual(['ran'])
   })
 
+  test('of a plan in which nothing can move any more ends, `ps` shows the plan as failed, and a retry goes on with it (S4-047)', async () => {
+    await using place = new Workplace()
+    place.write(
+      'plan.yaml',
+      'name: release\ntasks: { build: { run: test -e ready }, publish: { after: build, run: echo published } }',
+    )
+    const first = await place.errand('run', 'plan.yaml')
+    expect(first.code).toBe(1)
+    expect(first.out + first.err).toContain('publish (#3) is blocked by build (#2)')
+    const { out } = await place.errand('ps')
+    expect(out).toMatch(/^1 +\w{6} +failed .* release$/m)
+    expect(out).toMatch(/^3 +\w{6} +blocked .* publish$/m)
+    expect((await place.errand('ps', '--ready')).out).not.toContain('release')
+    place.write('ready', '')
+    await place.errand('retry', '#2')
+    expect(await place.errand('run', 'plan.yaml')).toMatchObject({ code: 0 })
+    expect((await place.errand('ps', '--all')).out).toMatch(/^1 +\w{6} +completed .* release$/m)
+  })
+
   test('with --json prints nothing but the events of the plan, one a line', async () => {
     await using place = new Workplace()
     place.write('plan.yaml', 'tasks: { a: { run: echo hello }, g: { tasks: { b: { run: "true" } } } }')

@@ -1,4 +1,5 @@
 // `errand ps`: tasks as a table, or one JSON object a line; with --watch for as long as somebody looks.
+import type { Engine } from '../../../api.ts'
 import { systemClock } from '../../../clock.ts'
 import { openStatuses, type Task, taskStatuses } from '../../../entities/task.ts'
 import { oneOf } from '../arguments.ts'
@@ -13,7 +14,7 @@ import { defineVerb } from '../verb.ts'
 export const psVerb = defineVerb({
   usage: 'ps [--all] [--status S]… [--ready] [--owner NAME] [--tag T]… [--watch]',
   help: [
-    `Lists the tasks that are not settled; --all lists every one, --status those in one state (${taskStatuses.join(', ')}). --json gives one task a line.`,
+    `Lists the tasks that are not settled, and the failed groups that they are in; --all lists every one, --status those in one state (${taskStatuses.join(', ')}). --json gives one task a line.`,
     '  --ready       only what waits for nothing but a slot (queued) or somebody who claims it (claimable)',
     '  --owner NAME  only what this owner has claimed',
     '  --tag T       only tasks with this tag; with several, with all of them',
@@ -46,10 +47,32 @@ export const psVerb = defineVerb({
       const tasks: Task[] = []
       for await (const task of eachTask(engine, choice)) {
         if (values.json) printJson(io, task)
-        else tasks.push(task)
+        tasks.push(task)
+      }
+      const narrowed = values.status ?? values.ready ?? values.owner ?? values.tag
+      if (narrowed === undefined && !values.all) {
+        const failed = await failedGroupsOf(engine, tasks)
+        if (values.json) for (const group of failed) printJson(io, group)
+        tasks.unshift(...failed)
       }
       if (!values.json) for (const line of taskTable(tasks, systemClock.now(), io.stdout.columns)) print(io, line)
       return exitCodes.done
     })
   },
 })
+
+/** What cannot move any more is open, and the group that failed by it is not. */
+async function failedGroupsOf(engine: Pick<Engine, 'get'>, open: readonly Task[]): Promise<Task[]> {
+  const seen = new Set(open.map(({ id }) => id))
+  const failed: Task[] = []
+  for (const { parentId } of open) {
+    for (let id = parentId; id !== null && !seen.has(id); ) {
+      seen.add(id)
+      const parent = await engine.get(id)
+      if (parent?.status !== 'failed' || !parent.group) break
+      failed.push(parent)
+      id = parent.parentId
+    }
+  }
+  return failed
+}
