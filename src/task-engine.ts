@@ -53,6 +53,7 @@ import {
 import { kindOf, parse, requireFunction, requireText } from './parse.ts'
 import { createHandler, type Handled, type HandleOptions } from './routing/handle.ts'
 import type { HandlerEngine } from './routing/handler-engine.ts'
+import { answer } from './steps/answer.ts'
 import { cancel } from './steps/cancel.ts'
 import { claim, heartbeat, release } from './steps/claim.ts'
 import { create } from './steps/create.ts'
@@ -65,6 +66,7 @@ import { graphOf } from './steps/graph.ts'
 import { loadSharedLimits, setSharedLimits } from './steps/limits.ts'
 import { requireTask } from './steps/moment.ts'
 import { purge } from './steps/purge.ts'
+import { retry } from './steps/retry.ts'
 import { send } from './steps/send.ts'
 import { update } from './steps/update.ts'
 import * as verbs from './steps/verbs.ts'
@@ -256,7 +258,7 @@ export class TaskEngine {
 
   async retry(ref: TaskRef, options: unknown = {}): Promise<Task> {
     const { divergence } = parse(retryOptionsSchema, options, 'retry')
-    return this.#verb(ref, (id) => verbs.retry(id, this.#life.moment(), divergence))
+    return this.#verb(ref, (id) => retry(id, this.#life.moment(), divergence))
   }
 
   async complete(ref: TaskRef, result?: unknown, options: unknown = {}): Promise<Task> {
@@ -290,7 +292,7 @@ export class TaskEngine {
     const { question } = parse(answerOptionsSchema, options, 'answer')
     const given = value === undefined ? {} : { value: { given: fromJson(toJson(value, 'the answer')) } }
     return this.#verb(ref, (taskId) =>
-      verbs.answer({
+      answer({
         ...this.#life.moment(),
         taskId,
         questionId: question,

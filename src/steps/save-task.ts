@@ -10,11 +10,12 @@ import type { Op, Step, Tx } from '../ledger/ledger.ts'
 import { isByHand } from '../machines/readiness.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
+import { answer } from './answer.ts'
 import { cancel } from './cancel.ts'
 import { create } from './create.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { update } from './update.ts'
-import { answer, complete, fail, start } from './verbs.ts'
+import { complete, fail, start } from './verbs.ts'
 
 export interface SaveTaskRequest extends Moment {
   id: string

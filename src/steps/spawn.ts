@@ -5,7 +5,7 @@ import type { TaskRecord } from '../entities/task.ts'
 import type { NewCall, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { type CreateRequest, create } from './create.ts'
 import { loadLive, publishDivergence } from './journal.ts'
-import { retry } from './verbs.ts'
+import { retry } from './retry.ts'
 
 /** Of an earlier attempt, by the index of their tree; undefined where there is none to keep. */
 type Kept = Array<TaskRecord | undefined>

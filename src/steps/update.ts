@@ -12,13 +12,15 @@ import { cycleError } from '../machines/task-graph.ts'
 import { eventBetween, refuseTransition, type TaskEventName } from '../machines/task-machine.ts'
 import { renewed, touched } from '../machines/task-transition.ts'
 import type { TaskPatch } from '../options.ts'
+import { answer } from './answer.ts'
 import { cancel } from './cancel.ts'
 import { notClaimable } from './claim.ts'
 import { loadRewiring, type Rewiring, writeRewiring } from './edges.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
+import { retry } from './retry.ts'
 import { settleBlockers, settleByChildren } from './settle-family.ts'
 import { transition } from './transition.ts'
-import { answer, complete, fail, loadFree, pause, resume, retry, saveWhole, start } from './verbs.ts'
+import { complete, fail, loadFree, pause, resume, saveWhole, start } from './verbs.ts'
 
 /** What a task must not be told anew while it works, or once it is over. */
 const definingFields = [

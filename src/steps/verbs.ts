@@ -1,19 +1,14 @@
-// The verbs of a task: start, pause, resume, complete, fail, retry, answer. Each is one edge of the table, or is refused.
+// The verbs of a task: start, pause, resume, complete, fail. Each is one edge of the table, or is refused.
 
-import type { CallRecord } from '../entities/call.ts'
-import type { QuestionParams } from '../entities/question.ts'
-import type { TaskPolicy, TaskRecord } from '../entities/task.ts'
+import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand } from '../machines/readiness.ts'
 import { nextStatus, requireTransition, type TaskEventName } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
-import { checkAnswer } from './answer-schema.ts'
-import { belowCanceled, canceledAbove } from './canceled-above.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
-import { futureDeadline } from './settle-family.ts'
-import { transition, transitionAll } from './transition.ts'
+import { transition } from './transition.ts'
 import type { Edge } from './walk.ts'
 
 /** SUBMITTED: with an executor it may compete for a slot; without one it is WORKING by hand; a group lets its children go. */
@@ -119,7 +114,13 @@ function leftBehind(task: TaskRecord): string | null {
 }
 
 /** A task that is worked on by hand is WORKING again. One that was left behind meanwhile waits for the next claim at once. */
-function* goOnByHand(tx: Tx, task: TaskRecord, event: 'resume' | 'answer', moment: Moment, edge: Edge): Op<void> {
+export function* goOnByHand(
+  tx: Tx,
+  task: TaskRecord,
+  event: 'resume' | 'answer',
+  moment: Moment,
+  edge: Edge,
+): Op<void> {
   const reason = leftBehind(task)
   const working = yield* transition(tx, task, event, moment, { ...edge, passing: reason !== null })
   if (reason !== null) yield* transition(tx, working, 'wait', moment, { set: { statusReason: reason } })
@@ -158,139 +159,11 @@ function end(
   }
 }
 
-/** FAILED → SUBMITTED. A group tries its failed children again. `divergence` holds until the next retry by hand. */
-export function retry(id: string, moment: Moment, divergence?: TaskPolicy['divergence']): Step<void> {
-  return {
-    name: 'retry',
-    *decide(tx): Op<void> {
-      const task = yield* loadTask(tx, id)
-      requireTransition(task, 'retry')
-      const canceled = yield* canceledAbove(tx, id)
-      if (canceled) throw belowCanceled(`retry ${id}`, canceled, task.parentId)
-      const failed = [task, ...(task.group ? yield* failedIn(tx, id) : [])]
-      yield* transitionAll(tx, failed, 'retry', moment, (each) => newAttempt(each, moment, divergence))
-    },
-  }
-}
-
-/** What failed in a group, except below what was canceled. */
-function* failedIn(tx: Reads, groupId: string): Op<TaskRecord[]> {
-  const below = new Map((yield* tx.task.subtree(groupId)).map((task) => [task.id, task]))
-  const isBelowCanceled = ({ parentId }: TaskRecord): boolean => {
-    const parent = below.get(parentId as string)
-    return parent !== undefined && (parent.status === 'canceled' || isBelowCanceled(parent))
-  }
-  return [...below.values()].filter((task) => task.status === 'failed' && !isBelowCanceled(task))
-}
-
-function newAttempt(failed: TaskRecord, { at }: Moment, divergence: TaskPolicy['divergence']): Edge {
-  const { divergence: _earlier, ...policy } = failed.policy
-  const chosen = divergence === undefined ? {} : { divergence }
-  return {
-    set: {
-      attempt: failed.attempt + 1,
-      error: null,
-      result: null,
-      wakes: 0,
-      crashes: 0,
-      held: false,
-      notBefore: null,
-      policy: { ...policy, ...chosen },
-      // A new attempt is anybody's.
-      owner: null,
-      leaseMs: null,
-      deadline: futureDeadline(failed, at),
-    },
-    data: { by: 'verb', ...chosen },
-  }
-}
-
 /** Saves both what a task was told to be and how it stands. */
 export function* saveWhole(tx: Tx, task: TaskRecord): Op<void> {
   // Readiness rests on columns of both statements, so only the second returns it.
   yield* tx.task.saveDefinition({ ...task, ready: false, claimable: false })
   yield* tx.task.save(task)
-}
-
-export interface AnswerRequest extends Moment {
-  taskId: string
-  /** Absent: the question's default. */
-  value?: { given: unknown }
-  questionId: string | undefined
-  /** A model answers: not what is meant for people only. */
-  byModel?: boolean
-}
-
-/** INPUT_REQUIRED: the last open answer makes it ready; without an executor it is WORKING at once. */
-export function answer(request: AnswerRequest): Step<void> {
-  return {
-    name: 'answer',
-    *decide(tx): Op<void> {
-      const { taskId, at } = request
-      const task = yield* loadFree(tx, taskId, 'answer')
-      requireTransition(task, 'answer')
-      const questions = (yield* tx.call.open(taskId)).filter((entry) => entry.kind === 'ask')
-      const question = chooseQuestion(task, questions, request.questionId)
-      if (request.byModel) requireForModels(task, question)
-      const result = valueFor(task, question, request.value)
-      const isLast = questions.length <= 1
-      if (question !== null) {
-        yield* tx.call.save({ ...question, status: 'completed', result, dueAt: null, updatedAt: at })
-      }
-      const answered = { ...(question === null ? {} : { questionId: question.id }), answer: result }
-      if (isLast && task.executor === null) {
-        const cause = { type: 'task.answered' as const, data: () => answered }
-        return yield* goOnByHand(tx, task, 'answer', request, { cause })
-      }
-      const next = touched(task, at, isLast ? { wakes: task.wakes + 1 } : {})
-      yield* tx.task.save(next)
-      yield* tx.event.append(eventOf(request, 'task.answered', next, answered))
-    },
-  }
-}
-
-/** Null: a task that is worked on by hand asks by its state alone. */
-function chooseQuestion(
-  task: TaskRecord,
-  questions: readonly CallRecord[],
-  questionId: string | undefined,
-): CallRecord | null {
-  const meant = questionId === undefined ? questions : questions.filter(({ id }) => id === questionId)
-  const [question] = meant
-  if (question !== undefined && meant.length === 1) return question
-  const ids = questions.map(({ id }) => id)
-  const refusal = (why: string, data = {}) =>
-    new ErrandError('NO_QUESTION', `${task.id} has ${why}.`, { taskId: task.id, ...data, questions: ids })
-  if (questionId !== undefined) {
-    throw refusal(`no open question ${questionId}. Open: ${ids.join(', ') || 'none'}`, { question: questionId })
-  }
-  if (questions.length > 0) {
-    const texts = questions.map(({ id, params }) => `${id} ("${(params as QuestionParams).question}")`)
-    throw refusal(`${ids.length} open questions. Name one with { question: id }: ${texts.join(', ')}`)
-  }
-  if (task.executor !== null) throw refusal('been answered already and goes on as soon as a slot is free')
-  return null
-}
-
-function requireForModels(task: TaskRecord, question: CallRecord | null): void {
-  if (question === null || !(question.params as QuestionParams).personOnly) return
-  throw new ErrandError(
-    'FORBIDDEN',
-    `Question ${question.id} of ${task.id} is put to people: no model answers it. Let it wait, or ask one.`,
-    { taskId: task.id, question: question.id },
-  )
-}
-
-function valueFor(task: TaskRecord, question: CallRecord | null, value: AnswerRequest['value']): unknown {
-  const params = question?.params as QuestionParams | undefined
-  if (value === undefined) {
-    if (params !== undefined && 'default' in params) return params.default
-    throw new ErrandError('INVALID_ANSWER', `${task.id} needs an answer: its question has no default.`, {
-      taskId: task.id,
-    })
-  }
-  if (params?.schema !== undefined && params.schema !== null) checkAnswer(task.id, params, value.given)
-  return value.given
 }
 
 /** A second resume would be lost on whoever gave it: the first is still on its way to a slot. */

@@ -1,0 +1,93 @@
+// Answer: a question of a task takes its answer. The last open one lets the task go on.
+
+import type { CallRecord } from '../entities/call.ts'
+import type { QuestionParams } from '../entities/question.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import type { Op, Step } from '../ledger/ledger.ts'
+import { requireTransition } from '../machines/task-machine.ts'
+import { touched } from '../machines/task-transition.ts'
+import { checkAnswer } from './answer-schema.ts'
+import { eventOf, type Moment } from './moment.ts'
+import { goOnByHand, loadFree } from './verbs.ts'
+
+export interface AnswerRequest extends Moment {
+  taskId: string
+  /** Absent: the question's default. */
+  value?: { given: unknown }
+  questionId: string | undefined
+  /** A model answers: not what is meant for people only. */
+  byModel?: boolean
+}
+
+/** INPUT_REQUIRED: the last open answer makes it ready; without an executor it is WORKING at once. */
+export function answer(request: AnswerRequest): Step<void> {
+  return {
+    name: 'answer',
+    *decide(tx): Op<void> {
+      const { taskId, at } = request
+      const task = yield* loadFree(tx, taskId, 'answer')
+      requireTransition(task, 'answer')
+      const questions = (yield* tx.call.open(taskId)).filter((entry) => entry.kind === 'ask')
+      const question = chooseQuestion(task, questions, request.questionId)
+      if (request.byModel) requireForModels(task, question)
+      const result = valueFor(task, question, request.value)
+      const isLast = questions.length <= 1
+      if (question !== null) {
+        yield* tx.call.save({ ...question, status: 'completed', result, dueAt: null, updatedAt: at })
+      }
+      const answered = { ...(question === null ? {} : { questionId: question.id }), answer: result }
+      if (isLast && task.executor === null) {
+        const cause = { type: 'task.answered' as const, data: () => answered }
+        return yield* goOnByHand(tx, task, 'answer', request, { cause })
+      }
+      const next = touched(task, at, isLast ? { wakes: task.wakes + 1 } : {})
+      yield* tx.task.save(next)
+      yield* tx.event.append(eventOf(request, 'task.answered', next, answered))
+    },
+  }
+}
+
+/** Null: a task that is worked on by hand asks by its state alone. */
+function chooseQuestion(
+  task: TaskRecord,
+  questions: readonly CallRecord[],
+  questionId: string | undefined,
+): CallRecord | null {
+  const meant = questionId === undefined ? questions : questions.filter(({ id }) => id === questionId)
+  const [question] = meant
+  if (question !== undefined && meant.length === 1) return question
+  const ids = questions.map(({ id }) => id)
+  const refusal = (why: string, data = {}) =>
+    new ErrandError('NO_QUESTION', `${task.id} has ${why}.`, { taskId: task.id, ...data, questions: ids })
+  if (questionId !== undefined) {
+    throw refusal(`no open question ${questionId}. Open: ${ids.join(', ') || 'none'}`, { question: questionId })
+  }
+  if (questions.length > 0) {
+    const texts = questions.map(({ id, params }) => `${id} ("${(params as QuestionParams).question}")`)
+    throw refusal(`${ids.length} open questions. Name one with { question: id }: ${texts.join(', ')}`)
+  }
+  if (task.executor !== null) throw refusal('been answered already and goes on as soon as a slot is free')
+  return null
+}
+
+function requireForModels(task: TaskRecord, question: CallRecord | null): void {
+  if (question === null || !(question.params as QuestionParams).personOnly) return
+  throw new ErrandError(
+    'FORBIDDEN',
+    `Question ${question.id} of ${task.id} is put to people: no model answers it. Let it wait, or ask one.`,
+    { taskId: task.id, question: question.id },
+  )
+}
+
+function valueFor(task: TaskRecord, question: CallRecord | null, value: AnswerRequest['value']): unknown {
+  const params = question?.params as QuestionParams | undefined
+  if (value === undefined) {
+    if (params !== undefined && 'default' in params) return params.default
+    throw new ErrandError('INVALID_ANSWER', `${task.id} needs an answer: its question has no default.`, {
+      taskId: task.id,
+    })
+  }
+  if (params?.schema !== undefined && params.schema !== null) checkAnswer(task.id, params, value.given)
+  return value.given
+}

@@ -1,0 +1,57 @@
+// Retry: a failed task gets another attempt, and with a group what failed in it.
+
+import type { TaskPolicy, TaskRecord } from '../entities/task.ts'
+import type { Op, Reads, Step } from '../ledger/ledger.ts'
+import { requireTransition } from '../machines/task-machine.ts'
+import { belowCanceled, canceledAbove } from './canceled-above.ts'
+import { loadTask, type Moment } from './moment.ts'
+import { futureDeadline } from './settle-family.ts'
+import { transitionAll } from './transition.ts'
+import type { Edge } from './walk.ts'
+
+/** FAILED → SUBMITTED. A group tries its failed children again. `divergence` holds until the next retry by hand. */
+export function retry(id: string, moment: Moment, divergence?: TaskPolicy['divergence']): Step<void> {
+  return {
+    name: 'retry',
+    *decide(tx): Op<void> {
+      const task = yield* loadTask(tx, id)
+      requireTransition(task, 'retry')
+      const canceled = yield* canceledAbove(tx, id)
+      if (canceled) throw belowCanceled(`retry ${id}`, canceled, task.parentId)
+      const failed = [task, ...(task.group ? yield* failedIn(tx, id) : [])]
+      yield* transitionAll(tx, failed, 'retry', moment, (each) => newAttempt(each, moment, divergence))
+    },
+  }
+}
+
+/** What failed in a group, except below what was canceled. */
+function* failedIn(tx: Reads, groupId: string): Op<TaskRecord[]> {
+  const below = new Map((yield* tx.task.subtree(groupId)).map((task) => [task.id, task]))
+  const isBelowCanceled = ({ parentId }: TaskRecord): boolean => {
+    const parent = below.get(parentId as string)
+    return parent !== undefined && (parent.status === 'canceled' || isBelowCanceled(parent))
+  }
+  return [...below.values()].filter((task) => task.status === 'failed' && !isBelowCanceled(task))
+}
+
+function newAttempt(failed: TaskRecord, { at }: Moment, divergence: TaskPolicy['divergence']): Edge {
+  const { divergence: _earlier, ...policy } = failed.policy
+  const chosen = divergence === undefined ? {} : { divergence }
+  return {
+    set: {
+      attempt: failed.attempt + 1,
+      error: null,
+      result: null,
+      wakes: 0,
+      crashes: 0,
+      held: false,
+      notBefore: null,
+      policy: { ...policy, ...chosen },
+      // A new attempt is anybody's.
+      owner: null,
+      leaseMs: null,
+      deadline: futureDeadline(failed, at),
+    },
+    data: { by: 'verb', ...chosen },
+  }
+}
