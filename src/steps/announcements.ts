@@ -6,7 +6,7 @@ import { interruptedError } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { NewCall, Op, Tx } from '../ledger/ledger.ts'
 import type { Moment } from './moment.ts'
-import { writeMessage } from './write-message.ts'
+import { writeLine } from './write-message.ts'
 
 /** The id of the line. */
 export function* announceStart(tx: Tx, task: TaskRecord, call: NewCall, moment: Moment): Op<string> {
@@ -32,19 +32,6 @@ function lineId(callId: string, which: 'start' | 'end'): string {
 }
 
 export function* announce(tx: Tx, task: TaskRecord, id: string, content: string, moment: Moment): Op<string> {
-  const message = {
-    id,
-    taskId: task.id,
-    role: 'assistant' as const,
-    content,
-    announcement: true,
-    step: null,
-    delivery: null,
-    run: null,
-    ident: null,
-    ordinal: 0,
-    timestamp: moment.at,
-  }
-  yield* writeMessage(tx, task, message, moment)
+  yield* writeLine(tx, task, { id, role: 'assistant', content, announcement: true }, moment)
   return id
 }

@@ -10,12 +10,13 @@ import { cycleError } from '../machines/task-graph.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
 import { belowCanceled, canceledAbove } from './canceled-above.ts'
 import { keyConflict, requirePlace, requireSameDefinition } from './create-refusals.ts'
+import { insertAfter } from './edges.ts'
 import { eventOf, type Moment, requireTask } from './moment.ts'
-import { isSpec, newTask, openingMessage } from './new-task.ts'
+import { isSpec, newTask } from './new-task.ts'
 import { reviveGroupsAbove, settleAll, settleEdges } from './settle-family.ts'
 import { type Concerned, noteConcerned } from './stuck.ts'
 import { ensureBranch, openTeam } from './team.ts'
-import { writeMessage } from './write-message.ts'
+import { writeLine } from './write-message.ts'
 
 interface Loaded {
   /** What stands under the drafts' keys already, by key. */
@@ -259,16 +260,7 @@ function edgesOf(draft: TaskDraft, own: ReadonlySet<string>, loaded: Loaded): Ne
 
 /** What stands with a new task: its edges, its event, its team, its conversation. Resolves to the groups that it opens again. */
 function* announce(tx: Tx, task: TaskRecord, { edges, opening, team }: Newborn, moment: Moment): Op<TaskRecord[]> {
-  for (const { blockerId, open } of edges) {
-    yield* tx.dependency.insert({
-      taskId: task.id,
-      blockerId,
-      kind: 'after',
-      callId: '',
-      satisfiedAt: open ? null : moment.at,
-      createdAt: moment.at,
-    })
-  }
+  for (const { blockerId, open } of edges) yield* insertAfter(tx, task.id, blockerId, !open, moment)
   yield* tx.event.append(
     eventOf(moment, 'task.created', task, {
       ...(task.parentId === null ? {} : { parentId: task.parentId }),
@@ -278,7 +270,10 @@ function* announce(tx: Tx, task: TaskRecord, { edges, opening, team }: Newborn, 
   )
   if (isSpec(team)) yield* openTeam(tx, task, team, moment)
   else if (team === 'later') yield* ensureBranch(tx, task, null, moment)
-  for (const line of opening) yield* writeMessage(tx, task, openingMessage(task.id, line, moment.at), moment)
+  // What its agent hears first: its instructions, then the goal, which is a message from outside like any later one.
+  for (const line of opening) {
+    yield* writeLine(tx, task, { ...line, delivery: line.role === 'user' ? 'steer' : null }, moment)
+  }
   // A child of a failed group opens it again.
   return yield* reviveGroupsAbove(tx, task, moment)
 }

@@ -64,14 +64,7 @@ function* rewire(tx: Tx, task: TaskRecord, added: TaskRecord[], removed: string[
     if (known.includes(blocker.id) && !removed.includes(blocker.id)) continue
     const satisfied = blocker.status === 'completed'
     if (!satisfied) delta++
-    yield* tx.dependency.insert({
-      taskId: task.id,
-      blockerId: blocker.id,
-      kind: 'after',
-      callId: '',
-      satisfiedAt: satisfied ? moment.at : null,
-      createdAt: moment.at,
-    })
+    yield* insertAfter(tx, task.id, blocker.id, satisfied, moment)
   }
   const current = (yield* tx.task.get(task.id)) as TaskRecord
   const next = touched(current, moment.at, { openBlockers: current.openBlockers + delta })
@@ -80,6 +73,12 @@ function* rewire(tx: Tx, task: TaskRecord, added: TaskRecord[], removed: string[
   if (current.openBlockers > 0 && next.openBlockers === 0) {
     yield* tx.event.append(eventOf(moment, 'task.unblocked', next, { removed }))
   }
+}
+
+/** A task comes after another one, which satisfies that already or is still open. */
+export function* insertAfter(tx: Tx, taskId: string, blockerId: string, satisfied: boolean, { at }: Moment): Op<void> {
+  const edge = { taskId, blockerId, kind: 'after', callId: '', createdAt: at } as const
+  yield* tx.dependency.insert({ ...edge, satisfiedAt: satisfied ? at : null })
 }
 
 /** The task comes after these too; what it comes after already stays as it is. */

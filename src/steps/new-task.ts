@@ -1,10 +1,9 @@
 // The first row of a task: what its draft says, what it takes over from its parent, and nothing done yet.
-import type { Opening } from '../drafts/agent-draft.ts'
 import type { TaskDraft } from '../drafts/draft.ts'
 import type { TeamSpec } from '../drafts/team-draft.ts'
 import type { TaskPolicy, TaskStatus } from '../entities/task.ts'
 import { canonicalJson } from '../json.ts'
-import type { NewMessage, NewTask } from '../ledger/ledger.ts'
+import type { NewTask } from '../ledger/ledger.ts'
 import { isClaimable, isReady } from '../machines/readiness.ts'
 import { writeSnapshot } from '../machines/task-snapshot.ts'
 import { dueAfter } from './moment.ts'
@@ -64,23 +63,6 @@ export const isSpec = (team: TaskDraft['team']): team is TeamSpec => team !== nu
 function placeInTeam(draft: TaskDraft, parent: NewTask | undefined): Pick<TaskPolicy, 'team'> {
   const taskId = isSpec(draft.team) ? draft.id : parent?.policy.team?.taskId
   return taskId === undefined ? {} : { team: { taskId, agentId: draft.agentId } }
-}
-
-/** What its agent hears first: its instructions, then the goal, which is a message from outside like any later one. */
-export function openingMessage(taskId: string, { id, role, content }: Opening, at: number): NewMessage {
-  return {
-    id,
-    taskId,
-    role,
-    content,
-    announcement: false,
-    step: null,
-    delivery: role === 'user' ? 'steer' : null,
-    run: null,
-    ident: null,
-    ordinal: 0,
-    timestamp: at,
-  }
 }
 
 /** A child may call what its parent may, or less: the parent's lists hold for it too, whatever becomes of the parent. */

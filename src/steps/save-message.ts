@@ -2,12 +2,12 @@
 // agent reads it; what the assistant is said to have said is for people, because no run has said it.
 
 import type { MessageRecord } from '../entities/message.ts'
-import { isSettled, type TaskRecord } from '../entities/task.ts'
+import { isSettled } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { NewMessage, Op, Step } from '../ledger/ledger.ts'
+import type { Op, Step } from '../ledger/ledger.ts'
 import { loadTask, type Moment } from './moment.ts'
 import { send } from './send.ts'
-import { writeMessage } from './write-message.ts'
+import { writeLine } from './write-message.ts'
 
 export interface SaveMessageRequest extends Moment {
   message: Pick<MessageRecord, 'id' | 'taskId' | 'role' | 'content' | 'timestamp'>
@@ -24,7 +24,10 @@ export function saveMessage(request: SaveMessageRequest): Step<void> {
       const existing = yield* tx.message.get(id)
       if (existing !== undefined) throw taken(existing)
       if (role !== 'user' || isSettled(task.status)) {
-        return void (yield* writeMessage(tx, task, rowOf(request, task), request))
+        const isSaid = role === 'assistant' || role === 'tool'
+        const delivery = role === 'user' ? 'steer' : null
+        const line = { id, role, content, delivery, announcement: isSaid && task.executor !== null, timestamp } as const
+        return yield* writeLine(tx, task, line, request)
       }
       const { at, instanceId } = request
       const sending = { at, instanceId, taskId, messageId: id, content, timestamp }
@@ -39,17 +42,4 @@ function taken({ id, taskId }: MessageRecord): ErrandError {
     `There is a message ${id} already, in ${taskId}, and messages never change. Save it under another id.`,
     { messageId: id, taskId },
   )
-}
-
-function rowOf({ message }: SaveMessageRequest, task: TaskRecord): NewMessage {
-  const isSaid = message.role === 'assistant' || message.role === 'tool'
-  return {
-    ...message,
-    announcement: isSaid && task.executor !== null,
-    step: null,
-    delivery: message.role === 'user' ? 'steer' : null,
-    run: null,
-    ident: null,
-    ordinal: 0,
-  }
 }

@@ -13,7 +13,7 @@ import { retry } from './retry.ts'
 import { rouse } from './rouse.ts'
 import { settleAll } from './settle-family.ts'
 import { pause } from './verbs.ts'
-import { writeMessage } from './write-message.ts'
+import { writeLine } from './write-message.ts'
 
 export interface SendRequest extends Moment {
   taskId: string
@@ -35,7 +35,9 @@ export function send(request: SendRequest): Step<void> {
       requireListening(task, request)
       const question = yield* answerable(tx, task, request)
       // A message that answers a question reaches the model as that answer, and not a second time.
-      yield* writeMessage(tx, task, messageOf(request, question !== undefined), request)
+      const { messageId: id, content, delivery, timestamp = request.at } = request
+      const answers = question !== undefined
+      yield* writeLine(tx, task, { id, role: 'user', content, delivery, announcement: answers, timestamp }, request)
       const verb = verbOf(task, request, question)
       if (verb === undefined) yield* rouse(tx, task, request.delivery, request)
       else yield* verb.decide(tx)
@@ -73,20 +75,4 @@ function requireListening(task: TaskRecord, request: SendRequest): void {
     event: 'send',
     allowed: [...acceptedEvents(task.status)],
   })
-}
-
-function messageOf(request: SendRequest, answers: boolean) {
-  return {
-    id: request.messageId,
-    taskId: request.taskId,
-    role: 'user' as const,
-    content: request.content,
-    announcement: answers,
-    step: null,
-    delivery: request.delivery,
-    run: null,
-    ident: null,
-    ordinal: 0,
-    timestamp: request.timestamp ?? request.at,
-  }
 }

@@ -7,28 +7,16 @@ import type { Op, Tx } from '../ledger/ledger.ts'
 import { storableText } from '../storable-text.ts'
 import type { Moment } from './moment.ts'
 import { rouse } from './rouse.ts'
-import { writeMessage } from './write-message.ts'
+import { writeLine } from './write-message.ts'
 
 /** Tells the parent of a child that has just settled. A parent that has ended itself is told nothing. */
 export function* tellParent(tx: Tx, child: TaskRecord, moment: Moment): Op<void> {
   if (!child.policy.tellParent || child.parentId === null) return
   const parent = yield* tx.task.get(child.parentId)
   if (!parent || parent.group || parent.deletedAt !== null || isSettled(parent.status)) return
-  const message = {
-    id: lineId(child),
-    taskId: parent.id,
-    role: 'user' as const,
-    content: storableText(outcomeWords(child)),
-    announcement: false,
-    step: null,
-    delivery: 'steer' as const,
-    run: null,
-    ident: null,
-    ordinal: 0,
-    timestamp: moment.at,
-  }
-  yield* writeMessage(tx, parent, message, moment)
-  yield* rouse(tx, parent, message.delivery, moment)
+  const content = storableText(outcomeWords(child))
+  yield* writeLine(tx, parent, { id: lineId(child), role: 'user', content, delivery: 'steer' }, moment)
+  yield* rouse(tx, parent, 'steer', moment)
 }
 
 /** Each attempt ends once, so there is one line for it, and the table would refuse a second. */
