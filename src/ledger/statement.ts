@@ -16,15 +16,20 @@ export interface Request {
   readonly appends?: NewEvent | 'unseen'
 }
 
+/** How a value is stored. */
+type Write = (value: unknown) => unknown
+
 /** A hole in a compiled statement, filled by name at each run. */
 class Hole {
   readonly name: string
-  constructor(name: string) {
+  readonly write: Write | undefined
+  constructor(name: string, write: Write | undefined) {
     this.name = name
+    this.write = write
   }
 }
 
-export type Holes = (name: string) => any
+export type Holes = (name: string, write?: Write) => any
 
 export interface Statement {
   readonly sql: string
@@ -48,7 +53,7 @@ export function createCompiler(dialect: Dialect): StatementCompiler {
   return {
     dialect,
     prepare(build) {
-      const compiled = build(dialect.db, (name) => new Hole(name)).compile()
+      const compiled = build(dialect.db, (name, write) => new Hole(name, write)).compile()
       return { sql: compiled.sql, values: compiled.parameters }
     },
   }
@@ -59,22 +64,26 @@ export function prepareText(compiler: StatementCompiler, build: (hole: Holes) =>
   return compiler.prepare((db, hole) => ({ compile: () => build(hole).compile(db) }))
 }
 
-function fill(statement: Statement, values: Record<string, unknown>): unknown[] {
-  return statement.values.map((value) => (value instanceof Hole ? values[value.name] : value))
+function fill(statement: Statement, values: object): unknown[] {
+  return statement.values.map((value) => {
+    if (!(value instanceof Hole)) return value
+    const given = (values as Record<string, unknown>)[value.name]
+    return value.write === undefined ? given : value.write(given)
+  })
 }
 
 /** All rows of a prepared statement. */
-export function* rows<T>(statement: Statement, values: Record<string, unknown> = {}): Op<T[]> {
+export function* rows<T>(statement: Statement, values: object = {}): Op<T[]> {
   return (yield { sql: statement.sql, parameters: fill(statement, values), want: 'rows' } satisfies Request) as T[]
 }
 
 /** The first row of a prepared statement. */
-export function* row<T>(statement: Statement, values: Record<string, unknown> = {}): Op<T | undefined> {
+export function* row<T>(statement: Statement, values: object = {}): Op<T | undefined> {
   return ((yield { sql: statement.sql, parameters: fill(statement, values), want: 'rows' } satisfies Request) as T[])[0]
 }
 
 /** Runs a writing statement; the number of rows it changed. */
-export function* change(statement: Statement, values: Record<string, unknown>): Op<number> {
+export function* change(statement: Statement, values: object): Op<number> {
   return (yield {
     sql: statement.sql,
     parameters: fill(statement, values),
@@ -82,19 +91,24 @@ export function* change(statement: Statement, values: Record<string, unknown>): 
   } satisfies Request) as number
 }
 
+/** Runs a writing statement whatever it changes. */
+export function* write(statement: Statement, values: object): Op<void> {
+  yield* change(statement, values)
+}
+
 /** Runs an insert into a table with a rising `seq`; the new seq. */
-export function* insertSeq(statement: Statement, values: Record<string, unknown>): Op<number> {
+export function* insertSeq(statement: Statement, values: object): Op<number> {
   return (yield { sql: statement.sql, parameters: fill(statement, values), want: 'seq' } satisfies Request) as number
 }
 
 /** Appends an event; its seq. */
-export function* appendEvent(statement: Statement, values: Record<string, unknown>, event: NewEvent): Op<number> {
-  const parameters = fill(statement, values)
+export function* appendEvent(statement: Statement, event: NewEvent): Op<number> {
+  const parameters = fill(statement, event)
   return (yield { sql: statement.sql, parameters, want: 'seq', appends: event } satisfies Request) as number
 }
 
 /** Runs a statement that appends an event for each row it finds; the number of events. */
-export function* appendEvents(statement: Statement, values: Record<string, unknown>): Op<number> {
+export function* appendEvents(statement: Statement, values: object): Op<number> {
   const parameters = fill(statement, values)
   return (yield { sql: statement.sql, parameters, want: 'changes', appends: 'unseen' } satisfies Request) as number
 }
@@ -107,11 +121,6 @@ export function* queryRows<T>(query: CompiledQuery): Op<T[]> {
 /** A table with a rising key tells the key of a new row: SQLite by itself, PostgreSQL when asked. */
 export function returningSeq(dialect: Dialect): (query: any) => Compilable {
   return (query) => (dialect.kind === 'postgres' ? query.returning('seq') : query)
-}
-
-/** A hole for each of these columns, under its own name. */
-export function holesFor<const N extends string>(names: readonly N[], hole: Holes): Record<N, any> {
-  return Object.fromEntries(names.map((name) => [name, hole(name)])) as Record<N, any>
 }
 
 /**

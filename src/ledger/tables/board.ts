@@ -1,25 +1,18 @@
 // The board tables: lists of tasks under numbers of their own.
-import type { BoardEntry, BoardFields, BoardRecord } from '../../entities/board.ts'
-import { fromJson } from '../../json.ts'
+import { defineTable, json, plain, selecting } from '../columns.ts'
 import type { BoardNeighbour, Tx } from '../ledger.ts'
-import type { BoardTableRow, BoardTaskTableRow } from '../schema.ts'
-import { change, prepareText, row, rows, type StatementCompiler, sql } from '../statement.ts'
-import { type Row, toRecord } from './task-row.ts'
+import { prepareText, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { tasks } from './task-row.ts'
 
-const toBoard = (stored: BoardTableRow): BoardRecord => ({
-  name: stored.name,
-  parentId: stored.parent_id,
-  nextNumber: stored.next_number,
-  seenSeq: stored.seen_seq,
-  createdAt: stored.created_at,
+const boards = defineTable('board', {
+  name: plain,
+  parentId: plain,
+  nextNumber: plain,
+  seenSeq: plain,
+  createdAt: plain,
 })
 
-const toEntry = (stored: BoardTaskTableRow): BoardEntry => ({
-  board: stored.board,
-  number: stored.number,
-  taskId: stored.task_id,
-  fields: fromJson<BoardFields>(stored.fields),
-})
+const entries = defineTable('board_task', { board: plain, number: plain, taskId: plain, fields: json })
 
 interface NeighbourRow {
   id: string
@@ -35,18 +28,13 @@ const toNeighbour = ({ id, number, satisfied_at }: NeighbourRow): BoardNeighbour
 
 export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
   const { prepare } = compiler
-  const selectBoard = prepare((db, hole) => db.selectFrom('board').selectAll().where('name', '=', hole('name')))
-  const selectBoards = prepare((db) => db.selectFrom('board').selectAll().orderBy('name', 'asc'))
+  const select = selecting(compiler, entries)
+  const selectBoard = selecting(compiler, boards)((board, hole) => board.where('name', '=', hole('name')))
+  const selectBoards = selecting(compiler, boards)((board) => board.orderBy('name', 'asc'))
   const upsertBoard = prepare((db, hole) =>
     db
       .insertInto('board')
-      .values({
-        name: hole('name'),
-        parent_id: hole('parent'),
-        next_number: hole('next'),
-        seen_seq: hole('seen'),
-        created_at: hole('created'),
-      })
+      .values(boards.holes(hole))
       .onConflict((conflict) =>
         conflict.column('name').doUpdateSet({
           next_number: (query) => query.ref('excluded.next_number'),
@@ -54,18 +42,17 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
         }),
       ),
   )
-  const selectEntry = prepare((db, hole) =>
-    db.selectFrom('board_task').selectAll().where('board', '=', hole('board')).where('number', '=', hole('number')),
+  const selectEntry = select((entry, hole) =>
+    entry.where('board', '=', hole('board')).where('number', '=', hole('number')),
   )
-  const selectEntryOf = prepare((db, hole) =>
-    db.selectFrom('board_task').selectAll().where('task_id', '=', hole('task')).where('board', '=', hole('board')),
+  const selectEntryOf = select((entry, hole) =>
+    entry.where('task_id', '=', hole('task')).where('board', '=', hole('board')),
   )
   const selectPage = prepare((db, hole) =>
     db
       .selectFrom('board_task')
       .innerJoin('task', 'task.id', 'board_task.task_id')
-      .selectAll('task')
-      .select(['board_task.board', 'board_task.number', 'board_task.task_id', 'board_task.fields'])
+      .select([tasks.columns(), entries.columns()] as never)
       .where('board_task.board', '=', hole('board'))
       .where('board_task.number', '>', hole('after'))
       .where('task.deleted_at', 'is', null)
@@ -124,15 +111,11 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
   const selectLastSeq = prepare((db) => db.selectFrom('task').select('seq').orderBy('seq', 'desc').limit(1))
   const selectBound = prepareText(
     compiler,
-    (hole) => sql`select board_task.* from board_task join task on task.id = board_task.task_id
+    (hole) => sql`select ${entries.columns()} from board_task join task on task.id = board_task.task_id
       where board_task.board = ${hole('board')} and board_task.fields like '%"workspace":%'
         and task.completed_at is null and task.deleted_at is null`,
   )
-  const insertEntry = prepare((db, hole) =>
-    db
-      .insertInto('board_task')
-      .values({ board: hole('board'), number: hole('number'), task_id: hole('task'), fields: hole('fields') }),
-  )
+  const insertEntry = prepare((db, hole) => db.insertInto('board_task').values(entries.holes(hole)))
   const updateFields = prepare((db, hole) =>
     db
       .updateTable('board_task')
@@ -142,24 +125,13 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
   )
 
   return {
-    *get(name) {
-      const found = yield* row<BoardTableRow>(selectBoard, { name })
-      return found && toBoard(found)
-    },
-    *list() {
-      return (yield* rows<BoardTableRow>(selectBoards)).map(toBoard)
-    },
-    *entry(board, number) {
-      const found = yield* row<BoardTaskTableRow>(selectEntry, { board, number })
-      return found && toEntry(found)
-    },
-    *entryOf(board, task) {
-      const found = yield* row<BoardTaskTableRow>(selectEntryOf, { board, task })
-      return found && toEntry(found)
-    },
+    get: (name) => boards.one(selectBoard, { name }),
+    list: () => boards.list(selectBoards),
+    entry: (board, number) => entries.one(selectEntry, { board, number }),
+    entryOf: (board, task) => entries.one(selectEntryOf, { board, task }),
     *page(board, after, limit) {
-      const found = yield* rows<Row & BoardTaskTableRow>(selectPage, { board, after, limit })
-      return found.map((each) => ({ entry: toEntry(each), task: toRecord(each) }))
+      const found = yield* rows<object>(selectPage, { board, after, limit })
+      return found.map((each) => ({ entry: entries.pick(each), task: tasks.pick(each) }))
     },
     *edges(board) {
       const found = yield* rows<{
@@ -192,28 +164,11 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
       return (yield* row<{ seq: number }>(selectLastSeq))?.seq ?? 0
     },
     *boundTo(board, workspace) {
-      const bound = (yield* rows<BoardTaskTableRow>(selectBound, { board })).map(toEntry)
+      const bound = yield* entries.list(selectBound, { board })
       return bound.find((entry) => entry.fields.workspace === workspace)
     },
-    *save(board) {
-      yield* change(upsertBoard, {
-        name: board.name,
-        parent: board.parentId,
-        next: board.nextNumber,
-        seen: board.seenSeq,
-        created: board.createdAt,
-      })
-    },
-    *insert(entry) {
-      yield* change(insertEntry, {
-        board: entry.board,
-        number: entry.number,
-        task: entry.taskId,
-        fields: JSON.stringify(entry.fields),
-      })
-    },
-    *saveFields(board, number, fields) {
-      yield* change(updateFields, { board, number, fields: JSON.stringify(fields) })
-    },
+    save: (board) => write(upsertBoard, board),
+    insert: (entry) => write(insertEntry, entry),
+    saveFields: (board, number, fields) => write(updateFields, { board, number, fields: JSON.stringify(fields) }),
   }
 }

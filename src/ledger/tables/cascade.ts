@@ -3,10 +3,9 @@
 import { isTerminal, taskStatuses } from '../../entities/task.ts'
 import { statesAccepting } from '../../machines/task-machine.ts'
 import type { Cascade, Tx } from '../ledger.ts'
-import type { CallTableRow, DependencyTableRow } from '../schema.ts'
 import { appendEvents, change, type Holes, prepareText, row, rows, type StatementCompiler, sql } from '../statement.ts'
-import { toCallRecord } from './call.ts'
-import { toDependencyRecord } from './dependency.ts'
+import { calls } from './call.ts'
+import { dependencies } from './dependency.ts'
 import { createPurge } from './purge.ts'
 
 const cancelable = sql.join(statesAccepting('cancel').map((status) => sql.lit(status)))
@@ -49,13 +48,13 @@ export function createCascadeTable(compiler: StatementCompiler): Tx['cascade'] {
       where status = 'live' and task_id in (${listed(hole)})`,
   )
   const selectOpenEntries = prepare(
-    (hole) => sql`select call.*, task.run_open as run_open from call join task on task.id = call.task_id
+    (hole) => sql`select ${calls.columns()}, task.run_open from call join task on task.id = call.task_id
       where call.status in ('pending', 'in_progress') and call.task_id in (${listed(hole)})
       order by call.seq`,
   )
   // To failed ones too: a retry must not find them blocked by what is gone.
   const selectEdgesOut = prepare(
-    (hole) => sql`select edge.* from dependency as edge join task on task.id = edge.task_id
+    (hole) => sql`select ${dependencies.columns('edge')} from dependency as edge join task on task.id = edge.task_id
       where edge.satisfied_at is null and edge.blocker_id in (${listed(hole)})
         and task.status not in (${terminal}) and task.deleted_at is null`,
   )
@@ -101,12 +100,10 @@ export function createCascadeTable(compiler: StatementCompiler): Tx['cascade'] {
       return found
     },
     *openEntries(of) {
-      const found = yield* rows<CallTableRow & { seq: number; run_open: number }>(selectOpenEntries, { ...of })
-      return found.map((each) => ({ call: toCallRecord(each), runOpen: each.run_open === 1 }))
+      const found = yield* rows<{ run_open: number }>(selectOpenEntries, of)
+      return found.map((each) => ({ call: calls.pick(each), runOpen: each.run_open === 1 }))
     },
-    *edgesOut(of) {
-      return (yield* rows<DependencyTableRow>(selectEdgesOut, { ...of })).map(toDependencyRecord)
-    },
+    edgesOut: (of) => dependencies.list(selectEdgesOut, of),
     purge: createPurge(compiler),
   }
 }

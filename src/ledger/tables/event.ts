@@ -1,42 +1,31 @@
 // The event table: the audit trail and the one feed. Its `seq` is the position of everyone who follows.
-import type { EventType, TaskEvent } from '../../entities/event.ts'
-import { fromJson } from '../../json.ts'
+import { defineTable, json, plain, selecting, serial } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import type { EventTableRow } from '../schema.ts'
-import { appendEvent, returningSeq, row, rows, type StatementCompiler } from '../statement.ts'
+import { appendEvent, returningSeq, row, type StatementCompiler } from '../statement.ts'
 
-type Row = Omit<EventTableRow, 'seq'> & { seq: number }
-
-export const toEvent = (stored: Row): TaskEvent => ({
-  seq: stored.seq,
-  type: stored.type as EventType,
-  taskId: stored.task_id,
-  at: stored.at,
-  instanceId: stored.instance_id,
-  data: fromJson(stored.data),
+export const events = defineTable('event', {
+  seq: serial,
+  type: plain,
+  taskId: plain,
+  at: plain,
+  instanceId: plain,
+  data: json,
 })
 
 export function createEventTable(compiler: StatementCompiler): Tx['event'] {
   const { prepare, dialect } = compiler
-  const selectAfter = prepare((db, hole) =>
-    db.selectFrom('event').selectAll().where('seq', '>', hole('seq')).orderBy('seq', 'asc').limit(hole('limit')),
+  const select = selecting(compiler, events)
+  const selectAfter = select((event, hole) =>
+    event.where('seq', '>', hole('seq')).orderBy('seq', 'asc').limit(hole('limit')),
   )
-  const selectAfterOfTask = prepare((db, hole) =>
-    db
-      .selectFrom('event')
-      .selectAll()
-      .where('task_id', '=', hole('task'))
-      .where('seq', '>', hole('seq'))
-      .orderBy('seq', 'asc')
-      .limit(hole('limit')),
+  const selectAfterOfTask = select((event, hole) =>
+    event.where('task_id', '=', hole('task')).where('seq', '>', hole('seq')).orderBy('seq', 'asc').limit(hole('limit')),
   )
-  const selectBefore = prepare((db, hole) =>
-    db.selectFrom('event').selectAll().where('seq', '<', hole('seq')).orderBy('seq', 'desc').limit(hole('limit')),
+  const selectBefore = select((event, hole) =>
+    event.where('seq', '<', hole('seq')).orderBy('seq', 'desc').limit(hole('limit')),
   )
-  const selectBeforeOfTask = prepare((db, hole) =>
-    db
-      .selectFrom('event')
-      .selectAll()
+  const selectBeforeOfTask = select((event, hole) =>
+    event
       .where('task_id', '=', hole('task'))
       .where('seq', '<', hole('seq'))
       .orderBy('seq', 'desc')
@@ -50,48 +39,23 @@ export function createEventTable(compiler: StatementCompiler): Tx['event'] {
       .where('task_id', '=', hole('task'))
       .where('type', '=', hole('type')),
   )
-  const insertEvent = prepare((db, hole) =>
-    returningSeq(dialect)(
-      db.insertInto('event').values({
-        type: hole('type'),
-        task_id: hole('task'),
-        at: hole('at'),
-        instance_id: hole('instance'),
-        data: hole('data'),
-      }),
-    ),
-  )
+  const insertEvent = prepare((db, hole) => returningSeq(dialect)(db.insertInto('event').values(events.holes(hole))))
 
   return {
-    *after(seq, limit, task) {
-      const found =
-        task === undefined
-          ? yield* rows<Row>(selectAfter, { seq, limit })
-          : yield* rows<Row>(selectAfterOfTask, { seq, limit, task })
-      return found.map(toEvent)
-    },
-    *before(seq, limit, task) {
-      const found =
-        task === undefined
-          ? yield* rows<Row>(selectBefore, { seq, limit })
-          : yield* rows<Row>(selectBeforeOfTask, { seq, limit, task })
-      return found.map(toEvent)
-    },
+    after: (seq, limit, task) =>
+      task === undefined
+        ? events.list(selectAfter, { seq, limit })
+        : events.list(selectAfterOfTask, { seq, limit, task }),
+    before: (seq, limit, task) =>
+      task === undefined
+        ? events.list(selectBefore, { seq, limit })
+        : events.list(selectBeforeOfTask, { seq, limit, task }),
     *last() {
       return (yield* row<{ seq: number | null }>(selectLast))?.seq ?? 0
     },
     *lastOf(task, type) {
       return (yield* row<{ seq: number | null }>(selectLastOf, { task, type }))?.seq ?? 0
     },
-    *append(event) {
-      const values = {
-        type: event.type,
-        task: event.taskId,
-        at: event.at,
-        instance: event.instanceId,
-        data: JSON.stringify(event.data),
-      }
-      return yield* appendEvent(insertEvent, values, event)
-    },
+    append: (event) => appendEvent(insertEvent, event),
   }
 }
