@@ -47,21 +47,18 @@ export interface StatementCompiler {
   readonly dialect: Dialect
   /** Compiles a query with holes: `(db, hole) => db.selectFrom('task')…where('id', '=', hole('id'))`. */
   prepare(build: (db: Kysely<Database>, hole: Holes) => Compilable): Statement
+  /** The same for a statement written as text: what the builder has no words for. Values are holes here too. */
+  prepareText(build: (hole: Holes) => RawBuilder<unknown>): Statement
 }
 
 export function createCompiler(dialect: Dialect): StatementCompiler {
+  const holes: Holes = (name, write) => new Hole(name, write)
+  const statementOf = ({ sql: text, parameters }: CompiledQuery): Statement => ({ sql: text, values: parameters })
   return {
     dialect,
-    prepare(build) {
-      const compiled = build(dialect.db, (name, write) => new Hole(name, write)).compile()
-      return { sql: compiled.sql, values: compiled.parameters }
-    },
+    prepare: (build) => statementOf(build(dialect.db, holes).compile()),
+    prepareText: (build) => statementOf(build(holes).compile(dialect.db)),
   }
-}
-
-/** The same for a statement written as text: what the builder has no words for. Values are holes here too. */
-export function prepareText(compiler: StatementCompiler, build: (hole: Holes) => RawBuilder<unknown>): Statement {
-  return compiler.prepare((db, hole) => ({ compile: () => build(hole).compile(db) }))
 }
 
 function fill(statement: Statement, values: object): unknown[] {
@@ -72,45 +69,49 @@ function fill(statement: Statement, values: object): unknown[] {
   })
 }
 
+function request(statement: Statement, values: object, want: Want): Request {
+  return { sql: statement.sql, parameters: fill(statement, values), want }
+}
+
 /** All rows of a prepared statement. */
 export function* rows<T>(statement: Statement, values: object = {}): Op<T[]> {
-  return (yield { sql: statement.sql, parameters: fill(statement, values), want: 'rows' } satisfies Request) as T[]
+  return (yield request(statement, values, 'rows')) as T[]
 }
 
 /** The first row of a prepared statement. */
 export function* row<T>(statement: Statement, values: object = {}): Op<T | undefined> {
-  return ((yield { sql: statement.sql, parameters: fill(statement, values), want: 'rows' } satisfies Request) as T[])[0]
+  return ((yield request(statement, values, 'rows')) as T[])[0]
+}
+
+/** The one number that a prepared statement selects; 0 for NULL. */
+export function* numberOf(statement: Statement, values: object = {}): Op<number> {
+  const found = yield* row<Record<string, unknown>>(statement, values)
+  return Number(Object.values(found ?? {})[0] ?? 0)
 }
 
 /** Runs a writing statement; the number of rows it changed. */
 export function* change(statement: Statement, values: object): Op<number> {
-  return (yield {
-    sql: statement.sql,
-    parameters: fill(statement, values),
-    want: 'changes',
-  } satisfies Request) as number
+  return (yield request(statement, values, 'changes')) as number
 }
 
 /** Runs a writing statement whatever it changes. */
 export function* write(statement: Statement, values: object): Op<void> {
-  yield* change(statement, values)
+  yield request(statement, values, 'changes')
 }
 
 /** Runs an insert into a table with a rising `seq`; the new seq. */
 export function* insertSeq(statement: Statement, values: object): Op<number> {
-  return (yield { sql: statement.sql, parameters: fill(statement, values), want: 'seq' } satisfies Request) as number
+  return (yield request(statement, values, 'seq')) as number
 }
 
 /** Appends an event; its seq. */
 export function* appendEvent(statement: Statement, event: NewEvent): Op<number> {
-  const parameters = fill(statement, event)
-  return (yield { sql: statement.sql, parameters, want: 'seq', appends: event } satisfies Request) as number
+  return (yield { ...request(statement, event, 'seq'), appends: event } satisfies Request) as number
 }
 
 /** Runs a statement that appends an event for each row it finds; the number of events. */
 export function* appendEvents(statement: Statement, values: object): Op<number> {
-  const parameters = fill(statement, values)
-  return (yield { sql: statement.sql, parameters, want: 'changes', appends: 'unseen' } satisfies Request) as number
+  return (yield { ...request(statement, values, 'changes'), appends: 'unseen' } satisfies Request) as number
 }
 
 /** Rows of a query that was built for this one use. */

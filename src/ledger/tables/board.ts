@@ -1,7 +1,8 @@
 // The board tables: lists of tasks under numbers of their own.
 import { defineTable, json, plain, selecting } from '../columns.ts'
 import type { BoardNeighbour, Tx } from '../ledger.ts'
-import { prepareText, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { numberOf, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { withBelow } from './below.ts'
 import { tasks } from './task-row.ts'
 
 const boards = defineTable('board', {
@@ -27,7 +28,7 @@ const toNeighbour = ({ id, number, satisfied_at }: NeighbourRow): BoardNeighbour
 })
 
 export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
-  const { prepare } = compiler
+  const { prepare, prepareText } = compiler
   const select = selecting(compiler, entries)
   const selectBoard = selecting(compiler, boards)((board, hole) => board.where('name', '=', hole('name')))
   const selectBoards = selecting(compiler, boards)((board) => board.orderBy('name', 'asc'))
@@ -60,7 +61,6 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
       .limit(hole('limit')),
   )
   const selectEdges = prepareText(
-    compiler,
     (hole) => sql`select edge.task_id, mine.number, edge.blocker_id, other.number as blocker_number, edge.satisfied_at,
         dependent.seq, edge.position
       from board_task as mine
@@ -80,7 +80,7 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
   )
   /** The tasks at the other end of the edges that a task has on one side. */
   const neighbours = (side: 'task_id' | 'blocker_id', other: 'task_id' | 'blocker_id', order: string) =>
-    prepareText(compiler, (hole) => {
+    prepareText((hole) => {
       const [here, there] = [sql.ref(`edge.${side}`), sql.ref(`edge.${other}`)]
       return sql`select ${there} as id, entry.number, edge.satisfied_at
         from dependency as edge
@@ -92,17 +92,13 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
   const selectDependents = neighbours('blocker_id', 'task_id', 'task.seq')
   const selectBlockers = neighbours('task_id', 'blocker_id', 'edge.position')
   const selectUnnumbered = prepareText(
-    compiler,
     (hole) => sql`select id, seq from task
       where seq > ${hole('seq')} and deleted_at is null
         and not exists (select 1 from board_task where board_task.task_id = task.id and board = ${hole('board')})
       order by seq limit ${hole('limit')}`,
   )
   const selectUnnumberedBelow = prepareText(
-    compiler,
-    (hole) => sql`with recursive below (id) as (
-        select id from task where parent_id = ${hole('below')}
-        union select child.id from task as child join below on child.parent_id = below.id)
+    (hole) => sql`${withBelow(hole('below'))}
       select task.id, task.seq from task join below on below.id = task.id
       where task.seq > ${hole('seq')} and task.deleted_at is null
         and not exists (select 1 from board_task where board_task.task_id = task.id and board = ${hole('board')})
@@ -110,7 +106,6 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
   )
   const selectLastSeq = prepare((db) => db.selectFrom('task').select('seq').orderBy('seq', 'desc').limit(1))
   const selectBound = prepareText(
-    compiler,
     (hole) => sql`select ${entries.columns()} from board_task join task on task.id = board_task.task_id
       where board_task.board = ${hole('board')} and board_task.fields like '%"workspace":%'
         and task.completed_at is null and task.deleted_at is null`,
@@ -160,9 +155,7 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
         ? yield* rows<{ id: string; seq: number }>(selectUnnumbered, { board, seq, limit })
         : yield* rows<{ id: string; seq: number }>(selectUnnumberedBelow, { board, seq, below, limit })
     },
-    *lastSeq() {
-      return (yield* row<{ seq: number }>(selectLastSeq))?.seq ?? 0
-    },
+    lastSeq: () => numberOf(selectLastSeq),
     *boundTo(board, workspace) {
       const bound = yield* entries.list(selectBound, { board })
       return bound.find((entry) => entry.fields.workspace === workspace)

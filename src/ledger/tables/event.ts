@@ -1,7 +1,7 @@
 // The event table: the audit trail and the one feed. Its `seq` is the position of everyone who follows.
 import { defineTable, json, plain, selecting, serial } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { appendEvent, returningSeq, row, type StatementCompiler } from '../statement.ts'
+import { appendEvent, numberOf, returningSeq, type StatementCompiler } from '../statement.ts'
 
 export const events = defineTable('event', {
   seq: serial,
@@ -15,22 +15,20 @@ export const events = defineTable('event', {
 export function createEventTable(compiler: StatementCompiler): Tx['event'] {
   const { prepare, dialect } = compiler
   const select = selecting(compiler, events)
-  const selectAfter = select((event, hole) =>
-    event.where('seq', '>', hole('seq')).orderBy('seq', 'asc').limit(hole('limit')),
-  )
-  const selectAfterOfTask = select((event, hole) =>
-    event.where('task_id', '=', hole('task')).where('seq', '>', hole('seq')).orderBy('seq', 'asc').limit(hole('limit')),
-  )
-  const selectBefore = select((event, hole) =>
-    event.where('seq', '<', hole('seq')).orderBy('seq', 'desc').limit(hole('limit')),
-  )
-  const selectBeforeOfTask = select((event, hole) =>
-    event
-      .where('task_id', '=', hole('task'))
-      .where('seq', '<', hole('seq'))
-      .orderBy('seq', 'desc')
-      .limit(hole('limit')),
-  )
+  /** To one side of a position, of one task or of all. */
+  const onSide = (side: '<' | '>', order: 'asc' | 'desc'): Tx['event']['after'] => {
+    const selectOfAll = select((event, hole) =>
+      event.where('seq', side, hole('seq')).orderBy('seq', order).limit(hole('limit')),
+    )
+    const selectOfTask = select((event, hole) =>
+      event
+        .where('task_id', '=', hole('task'))
+        .where('seq', side, hole('seq'))
+        .orderBy('seq', order)
+        .limit(hole('limit')),
+    )
+    return (seq, limit, task) => events.list(task === undefined ? selectOfAll : selectOfTask, { seq, limit, task })
+  }
   const selectLast = prepare((db) => db.selectFrom('event').select((query) => query.fn.max('seq').as('seq')))
   const selectLastOf = prepare((db, hole) =>
     db
@@ -42,20 +40,10 @@ export function createEventTable(compiler: StatementCompiler): Tx['event'] {
   const insertEvent = prepare((db, hole) => returningSeq(dialect)(db.insertInto('event').values(events.holes(hole))))
 
   return {
-    after: (seq, limit, task) =>
-      task === undefined
-        ? events.list(selectAfter, { seq, limit })
-        : events.list(selectAfterOfTask, { seq, limit, task }),
-    before: (seq, limit, task) =>
-      task === undefined
-        ? events.list(selectBefore, { seq, limit })
-        : events.list(selectBeforeOfTask, { seq, limit, task }),
-    *last() {
-      return (yield* row<{ seq: number | null }>(selectLast))?.seq ?? 0
-    },
-    *lastOf(task, type) {
-      return (yield* row<{ seq: number | null }>(selectLastOf, { task, type }))?.seq ?? 0
-    },
+    after: onSide('>', 'asc'),
+    before: onSide('<', 'desc'),
+    last: () => numberOf(selectLast),
+    lastOf: (task, type) => numberOf(selectLastOf, { task, type }),
     append: (event) => appendEvent(insertEvent, event),
   }
 }

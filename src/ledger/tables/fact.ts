@@ -5,7 +5,7 @@ import { wordsOf } from '../../entities/fact-words.ts'
 import { type FactRecord, type FactStatus, factStatuses } from '../../entities/memory.ts'
 import { defineTable, flag, plain, selecting, serial } from '../columns.ts'
 import type { FactFilter, Op, Tx } from '../ledger.ts'
-import { insertSeq, listed, prepareText, returningSeq, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { insertSeq, listed, returningSeq, rows, type StatementCompiler, sql, write } from '../statement.ts'
 import { createFactSearch, rankedByBm25 } from './fact-search.ts'
 import { createFactWords, indexKey } from './fact-word.ts'
 
@@ -53,7 +53,7 @@ const isIndexed = (fact: Pick<FactRecord, 'status' | 'category'>): boolean =>
   fact.status === 'active' && fact.category !== summaryCategory
 
 export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
-  const { prepare, dialect } = compiler
+  const { prepare, prepareText, dialect } = compiler
   const wordIndex = createFactWords(compiler)
   const textIndex = createFactSearch(compiler)
 
@@ -64,7 +64,6 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
   )
   // What an index leads to is looked at once more: it was written by another version, which may have seen other words in a text.
   const selectBySeqs = prepareText(
-    compiler,
     (
       hole,
     ) => sql`select ${facts.columns()} from fact where seq in (select cast(value as ${sql.raw(dialect.kind === 'sqlite' ? 'integer' : 'bigint')})
@@ -79,7 +78,7 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
       .limit(hole('limit')),
   )
   // All less the summaries: both are counted in indexes alone, where the condition on the category would have every row read.
-  const countActive = prepareText(compiler, (hole) => {
+  const countActive = prepareText((hole) => {
     const active = sql`select count(*) from fact where branch = each.value and status = 'active'`
     return sql`select each.value as branch, (${active}) - (${active} and category = 'summary') as facts
       from ${listed(dialect, hole('branches'))} as each`
@@ -94,7 +93,7 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
       .limit(mostOfSubject),
   )
   // Three stretches of one index; a condition that says "is another one" would walk through all of it to find that none is.
-  const selectUncompared = prepareText(compiler, (hole) => {
+  const selectUncompared = prepareText((hole) => {
     const stretch = (compared: unknown) =>
       sql`select seq from fact where ${isComparable} and branch = ${hole('branch')} and ${compared}`
     return sql`select ${facts.columns()} from fact where seq in (
@@ -121,7 +120,6 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
       .limit(1),
   )
   const selectVectors = prepareText(
-    compiler,
     (hole) => sql`select fact.id, fact_vector.vector from fact cross join fact_vector
       where fact.branch = ${hole('branch')} and fact.status = 'active'
         and fact_vector.fact = fact.seq and fact_vector.model = ${hole('model')}
@@ -134,7 +132,6 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
     db.updateTable('fact').set(facts.holes(hole, stateFields)).where('seq', '=', hole('seq')),
   )
   const upsertVector = prepareText(
-    compiler,
     (hole) => sql`insert into fact_vector (fact, model, vector)
       select seq, ${hole('model')}, ${hole('vector')} from fact where id = ${hole('id')}
       on conflict (fact, model) do update set vector = excluded.vector`,

@@ -1,7 +1,7 @@
 // The instance table: the engines that have this ledger open, or had it when they died.
 import { defineTable, plain, selecting } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { change, prepareText, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { change, rows, type StatementCompiler, sql, write } from '../statement.ts'
 
 const instances = defineTable('instance', {
   id: plain,
@@ -13,7 +13,7 @@ const instances = defineTable('instance', {
 })
 
 export function createInstanceTable(compiler: StatementCompiler): Tx['instance'] {
-  const { prepare } = compiler
+  const { prepare, prepareText } = compiler
   const select = selecting(compiler, instances)
   const selectOpen = select((instance) => instance.where(sql<boolean>`ended_at is null`).orderBy('started_at', 'asc'))
   const selectOne = select((instance, hole) => instance.where('id', '=', hole('id')))
@@ -33,14 +33,12 @@ export function createInstanceTable(compiler: StatementCompiler): Tx['instance']
   )
 
   const selectNamed = prepareText(
-    compiler,
     () => sql`
       select id from instance where ended_at is null
       union select instance_id as id from run where status <> 'closed'
       union select instance_id as id from board_mirror`,
   )
   const deleteEnded = prepareText(
-    compiler,
     (hole) => sql`
       delete from instance where ended_at < ${hole('before')}
       and not exists (select 1 from run where run.instance_id = instance.id and run.status <> 'closed')`,

@@ -1,7 +1,7 @@
 // The message table: conversations, insert only; a trigger refuses any change of a row.
 import { defineTable, flag, jsonOrNull, plain, selecting } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { change, row, type StatementCompiler } from '../statement.ts'
+import { change, numberOf, type StatementCompiler } from '../statement.ts'
 
 const messages = defineTable('message', {
   id: plain,
@@ -49,9 +49,7 @@ export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
   )
   const insertMessage = prepare((db, hole) => db.insertInto('message').values(messages.holes(hole)))
 
-  function* count(task: string) {
-    return (yield* row<{ n: number | null }>(selectLast, { task }))?.n ?? 0
-  }
+  const count = (task: string) => numberOf(selectLast, { task })
 
   return {
     list: (task) => messages.list(selectOfTask, { task }),
@@ -59,9 +57,7 @@ export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
     spoken: (task, after) => messages.list(selectSpoken, { task, after }),
     get: (id) => messages.one(selectById, { id }),
     count,
-    *lastDelivered(task) {
-      return (yield* row<{ n: number | null }>(selectLastDelivered, { task, announcement: 0 }))?.n ?? 0
-    },
+    lastDelivered: (task) => numberOf(selectLastDelivered, { task, announcement: 0 }),
     *append(message) {
       const n = (yield* count(message.taskId)) + 1
       yield* change(insertMessage, { ...message, n })

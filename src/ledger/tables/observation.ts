@@ -1,7 +1,7 @@
 // The observation table: what somebody saw, as it was said. A row changes once, when a run of consolidation takes it up.
 import { defineTable, plain, selecting, serial } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { change, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { change, numberOf, rows, type StatementCompiler, sql, write } from '../statement.ts'
 
 const observations = defineTable('observation', {
   seq: serial,
@@ -78,18 +78,14 @@ export function createObservationTable(compiler: StatementCompiler): Tx['observa
   return {
     get: (id) => observations.one(selectOne, { id }),
     pending: (branch, session, limit) =>
-      session === null
-        ? observations.list(selectPending, { branch, limit })
-        : observations.list(selectPendingOf, { branch, session, limit }),
+      observations.list(session === null ? selectPending : selectPendingOf, { branch, session, limit }),
     *pendingSessions(branch) {
       return (yield* rows<{ session_id: string }>(selectSessions, { branch })).map((found) => found.session_id)
     },
     *pendingBranches(session) {
       return (yield* rows<{ branch: string }>(selectBranches, { session })).map((found) => found.branch)
     },
-    *countPending(branch, session) {
-      return Number((yield* row<{ pending: number }>(countPending, { branch, session }))?.pending ?? 0)
-    },
+    countPending: (branch, session) => numberOf(countPending, { branch, session }),
     *list(filter, limit, before) {
       let query = observations.from(dialect.db).where('seq', '<', before)
       // PostgreSQL has no empty list.

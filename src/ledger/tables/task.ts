@@ -3,9 +3,8 @@ import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../..
 import { flag, jsonOrNull, plain, selecting } from '../columns.ts'
 import type { TaskFilter, Tx } from '../ledger.ts'
 import {
-  type Dialect,
-  type Holes,
   insertSeq,
+  numberOf,
   queryRows,
   returningSeq,
   row,
@@ -14,6 +13,7 @@ import {
   sql,
   write,
 } from '../statement.ts'
+import { withBelow } from './below.ts'
 import { events } from './event.ts'
 import { countQueuedBehindRuns, isQueuedBehindItsRun } from './queued.ts'
 import { definitionFields, stateFields, tasks } from './task-row.ts'
@@ -22,7 +22,7 @@ const liveStatuses = taskStatuses.filter((status) => !isSettled(status))
 const brokenStatuses: TaskStatus[] = ['failed', 'canceled']
 
 export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
-  const { prepare, dialect } = compiler
+  const { prepare, prepareText, dialect } = compiler
   const select = selecting(compiler, tasks)
 
   const selectById = select((task, hole) => task.where('id', '=', hole('id')))
@@ -92,13 +92,11 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where('lane', '=', hole('lane'))
       .where(sql<boolean>`run_open = 1 and lane <> ''`),
   )
-  const selectLapsed = select((task, hole) =>
-    task
-      .where('lease_until', 'is not', null)
-      .where('lease_until', '<=', hole('now'))
-      .orderBy('lease_until', 'asc')
-      .limit(hole('limit')),
-  )
+  const selectReached = (column: 'lease_until' | 'not_before') =>
+    select((task, hole) =>
+      task.where(column, 'is not', null).where(column, '<=', hole('now')).orderBy(column, 'asc').limit(hole('limit')),
+    )
+  const selectLapsed = selectReached('lease_until')
   const selectLate = select((task, hole) =>
     task
       .where(sql<boolean>`deadline is not null and completed_at is null`)
@@ -150,20 +148,9 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where('parent_id', '=', hole('parent'))
       .where('executor', 'is not', null),
   )
-  // UNION, not UNION ALL: a cycle in the parents, which nothing should ever have written, ends instead of looping.
-  const withBelow = (db: Dialect['db'], hole: Holes) =>
-    db.withRecursive('below', (inner) =>
-      inner
-        .selectFrom('task')
-        .select('id')
-        .where('parent_id', '=', hole('root'))
-        .union((again) => again.selectFrom('task').innerJoin('below', 'task.parent_id', 'below.id').select('task.id')),
-    )
-  const updateDepthBelow = prepare((db, hole) =>
-    withBelow(db, hole)
-      .updateTable('task')
-      .set({ depth: sql<number>`depth - ${hole('by')}` })
-      .where('id', 'in', (query) => query.selectFrom('below').select('id')),
+  const updateDepthBelow = prepareText(
+    (hole) => sql`${withBelow(hole('root'))}
+      update task set depth = depth - ${hole('by')} where id in (select id from below)`,
   )
   const selectChildren = select((task, hole) =>
     task
@@ -172,14 +159,10 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .orderBy('priority', 'desc')
       .orderBy('seq', 'asc'),
   )
-  const selectSubtree = prepare((db, hole) =>
-    withBelow(db, hole)
-      .selectFrom('task')
-      .innerJoin('below', 'below.id', 'task.id')
-      .select(tasks.columns() as never)
-      .where('task.deleted_at', 'is', null)
-      .orderBy('task.priority', 'desc')
-      .orderBy('task.seq', 'asc'),
+  const selectSubtree = prepareText(
+    (hole) => sql`${withBelow(hole('root'))}
+      select ${tasks.columns()} from task join below on below.id = task.id
+      where task.deleted_at is null order by task.priority desc, task.seq asc`,
   )
   // Named states, not "all but": so the index leads to the first match past any number of settled siblings.
   const existsChild = (statuses: readonly TaskStatus[]) =>
@@ -196,13 +179,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   const liveChild = existsChild(liveStatuses)
   const brokenChild = existsChild(brokenStatuses)
 
-  const selectDue = select((task, hole) =>
-    task
-      .where('not_before', 'is not', null)
-      .where('not_before', '<=', hole('now'))
-      .orderBy('not_before', 'asc')
-      .limit(hole('limit')),
-  )
+  const selectDue = selectReached('not_before')
   const selectNextDue = selectSoonest('not_before')
   const insertTask = prepare((db, hole) => returningSeq(dialect)(db.insertInto('task').values(tasks.holes(hole))))
   const updateState = prepare((db, hole) =>
@@ -290,7 +267,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   }
 
   function isBelow(root: string) {
-    return sql<boolean>`id in (with recursive below (id) as (select id from task where parent_id = ${root} union select child.id from task as child join below on child.parent_id = below.id) select id from below)`
+    return sql<boolean>`id in (${withBelow(root)} select id from below)`
   }
 
   function isLetGo(wanted: boolean) {
@@ -348,19 +325,15 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       found.sort((a, b) => b.priority - a.priority || Number(a.seq) - Number(b.seq))
       return found.slice(0, most).map((each) => each.lane)
     },
-    *openInLane(lane) {
-      return Number((yield* row<{ open: number }>(countInLane, { lane }))?.open ?? 0)
-    },
+    openInLane: (lane) => numberOf(countInLane, { lane }),
     *claimable(claim) {
       let query = tasks.from(dialect.db).where(sql<boolean>`claimable = 1`)
-      query =
-        claim.role === undefined
-          ? query.where('role', 'is', null)
-          : query.where((where) => where.or([where('role', 'is', null), where('role', '=', claim.role as string)]))
-      query =
-        claim.owner === undefined
-          ? query.where('owner', 'is', null)
-          : query.where((where) => where.or([where('owner', 'is', null), where('owner', '=', claim.owner as string)]))
+      for (const column of ['role', 'owner'] as const) {
+        const own = claim[column]
+        query = query.where((where) =>
+          where.or([where(column, 'is', null), ...(own === undefined ? [] : [where(column, '=', own)])]),
+        )
+      }
       if (claim.parentId !== undefined) query = query.where('parent_id', '=', claim.parentId)
       if (claim.below !== undefined) query = query.where(isBelow(claim.below))
       for (const tag of claim.tags ?? []) query = query.where(hasTag(tag))
@@ -376,11 +349,8 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       return counts
     },
     *countQueued() {
-      const ready = yield* row<{ tasks: number }>(countReady)
-      const behindRuns = yield* row<{ tasks: number }>(countBehindRuns)
-      const claimable = yield* row<{ tasks: number }>(countClaimable)
-      const [queued, free] = [Number(ready?.tasks ?? 0), Number(claimable?.tasks ?? 0)]
-      return { ready: queued + Number(behindRuns?.tasks ?? 0), claimable: free }
+      const ready = (yield* numberOf(countReady)) + (yield* numberOf(countBehindRuns))
+      return { ready, claimable: yield* numberOf(countClaimable) }
     },
     *anyAwake(executors) {
       if (executors.length === 0) return false

@@ -2,7 +2,7 @@
 
 import { defineTable, json, jsonOrNull, plain, selecting } from '../columns.ts'
 import type { Tx, TypeCount } from '../ledger.ts'
-import { prepareText, queryRows, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { queryRows, rows, type StatementCompiler, sql, write } from '../statement.ts'
 import { tasks } from './task-row.ts'
 
 /** What may change of a team. */
@@ -54,14 +54,13 @@ const toCount = (stored: TypeRow): TypeCount => ({
 })
 
 export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
-  const { prepare, dialect } = compiler
+  const { prepare, prepareText, dialect } = compiler
   const selectTeam = selecting(compiler, teams)
   const selectStint = selecting(compiler, stints)
   const selectOne = selectTeam((team, hole) => team.where('task_id', '=', hole('task')))
   const selectOfBranch = selectTeam((team, hole) => team.where('branch', '=', hole('branch')))
   // From the open ones on, of which there are few: their partial index leads.
   const selectUnclosed = prepareText(
-    compiler,
     (hole) => sql`select task.id, task.seq from team cross join task
       where team.closed_at is null and task.id = team.task_id and task.status = 'completed' and task.seq > ${hole('after')}
       order by task.seq limit ${hole('limit')}`,
@@ -88,13 +87,11 @@ export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
   // A worker that has left the ledger had settled before. `+ 0`, or SQLite walks through all stints in the order that is asked for
   // instead of through the active ones.
   const selectAbandoned = prepareText(
-    compiler,
     (hole) => sql`select ${stints.columns()} from stint left join task on task.id = stint.worker_id
       where stint.status = 'active' and stint.worker_id is not null and (task.id is null or task.completed_at is not null)
       order by stint.seq + 0 limit ${hole('limit')}`,
   )
   const selectTimeline = prepareText(
-    compiler,
     (hole) => sql`select ${tasks.columns()}, ${asTeam}, ${asStint} from stint
       join task on task.id = stint.task_id and task.deleted_at is null
       join team on team.task_id = stint.task_id
@@ -102,7 +99,6 @@ export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
       order by stint.seq desc limit ${hole('limit')} offset ${hole('offset')}`,
   )
   const countByType = prepareText(
-    compiler,
     () => sql`select team.type, count(*) as total,
         sum(case when task.status = 'completed' then 1 else 0 end) as completed,
         sum(case when task.status = 'failed' then 1 else 0 end) as failed,
