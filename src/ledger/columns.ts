@@ -54,6 +54,9 @@ export type Fields<T extends TableName> = {
 }
 
 export interface Table<T extends TableName> {
+  readonly name: T
+  /** The database numbers its rows. */
+  readonly isSerial: boolean
   /** For the list of a SELECT: all columns under the names of the fields, with a prefix where several tables meet. */
   columns(alias?: string, prefix?: string): RawBuilder<unknown>
   /** Its rows, as records. */
@@ -92,6 +95,8 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>): Ta
   }
 
   return {
+    name,
+    isSerial: 'seq' in fields,
     columns,
     from: (db) => db.selectFrom(name as 'task').select(own as never) as never,
     holes: (hole, wanted) =>
@@ -118,10 +123,26 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>): Ta
   }
 }
 
-/** Prepares statements that select records of a table: `select((task, hole) => task.where('id', '=', hole('id')))`. */
-export function selecting<T extends TableName>({ prepare }: StatementCompiler, table: Table<T>) {
-  return (build: (rows: ReturnType<Table<T>['from']>, hole: Holes) => Compilable): Statement =>
-    prepare((db, hole) => build(table.from(db), hole))
+/** The statements of a table that follow from its columns. */
+export function statementsOf<T extends TableName>({ prepare, dialect }: StatementCompiler, table: Table<T>) {
+  return {
+    /** Selects records: `select((task, hole) => task.where('id', '=', hole('id')))`. */
+    select: (build: (rows: ReturnType<Table<T>['from']>, hole: Holes) => Compilable): Statement =>
+      prepare((db, hole) => build(table.from(db), hole)),
+    /** Inserts a record. `more`: columns that a record does not have. */
+    insert: (more: (hole: Holes) => object = () => ({})): Statement =>
+      prepare((db, hole) => {
+        const query = db.insertInto(table.name as 'task').values({ ...table.holes(hole), ...more(hole) } as never)
+        // A table with a rising key tells the key of a new row: SQLite by itself, PostgreSQL when asked.
+        return table.isSerial && dialect.kind === 'postgres' ? query.returning('seq') : query
+      }),
+    /** Writes these fields of a record to the row that has the same keys. `more`: what is to be set beside them. */
+    update: (fields: Partial<Fields<T>>, keys: Array<keyof Fields<T>>, more: object = {}): Statement =>
+      prepare((db, hole) => {
+        const query = db.updateTable(table.name as 'task').set({ ...table.holes(hole, fields), ...more } as never)
+        return keys.reduce((narrowed, key) => narrowed.where(columnOf(key) as 'id', '=', hole(key)), query)
+      }),
+  }
 }
 
 function columnOf(field: string): string {

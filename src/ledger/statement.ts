@@ -119,11 +119,6 @@ export function* queryRows<T>(query: CompiledQuery): Op<T[]> {
   return (yield { sql: query.sql, parameters: query.parameters, want: 'rows' } satisfies Request) as T[]
 }
 
-/** A table with a rising key tells the key of a new row: SQLite by itself, PostgreSQL when asked. */
-export function returningSeq(dialect: Dialect): (query: any) => Compilable {
-  return (query) => (dialect.kind === 'postgres' ? query.returning('seq') : query)
-}
-
 /**
  * A list of any length as one value, JSON, so that the statement is prepared once: a source of rows with a column `value`, to be
  * named by whoever selects from it.

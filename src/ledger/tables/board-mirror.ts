@@ -1,6 +1,6 @@
 // The mirror tables: who writes the files of a folder, and the texts that were written to them, by which an edit is told from
 // what the mirror wrote itself.
-import { defineTable, plain, selecting } from '../columns.ts'
+import { defineTable, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { row, rows, type StatementCompiler, write } from '../statement.ts'
 
@@ -9,10 +9,7 @@ const texts = defineTable('board_file', { dir: plain, number: plain, version: pl
 export function createBoardMirrorTable(compiler: StatementCompiler): Tx['mirror'] {
   const { prepare } = compiler
   const selectHolder = prepare((db, hole) => db.selectFrom('board_mirror').selectAll().where('dir', '=', hole('dir')))
-  const selectTexts = selecting(
-    compiler,
-    texts,
-  )((text, hole) =>
+  const selectTexts = statementsOf(compiler, texts).select((text, hole) =>
     text
       .where('dir', '=', hole('dir'))
       .where('number', '=', hole('number'))

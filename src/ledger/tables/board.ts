@@ -1,6 +1,6 @@
 // The board tables: lists of tasks under numbers of their own.
-import { defineTable, json, plain, selecting } from '../columns.ts'
-import type { BoardNeighbour, Tx } from '../ledger.ts'
+import { defineTable, json, plain, statementsOf } from '../columns.ts'
+import type { BoardNeighbour, Op, Tx } from '../ledger.ts'
 import { numberOf, rows, type StatementCompiler, sql, write } from '../statement.ts'
 import { withBelow } from './below.ts'
 import { tasks } from './task-row.ts'
@@ -15,23 +15,12 @@ const boards = defineTable('board', {
 
 const entries = defineTable('board_task', { board: plain, number: plain, taskId: plain, fields: json })
 
-interface NeighbourRow {
-  id: string
-  number: number | null
-  satisfied_at: number | null
-}
-
-const toNeighbour = ({ id, number, satisfied_at }: NeighbourRow): BoardNeighbour => ({
-  taskId: id,
-  number,
-  open: satisfied_at === null,
-})
-
 export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
   const { prepare, prepareText } = compiler
-  const select = selecting(compiler, entries)
-  const selectBoard = selecting(compiler, boards)((board, hole) => board.where('name', '=', hole('name')))
-  const selectBoards = selecting(compiler, boards)((board) => board.orderBy('name', 'asc'))
+  const { select, insert, update } = statementsOf(compiler, entries)
+  const ofBoards = statementsOf(compiler, boards)
+  const selectBoard = ofBoards.select((board, hole) => board.where('name', '=', hole('name')))
+  const selectBoards = ofBoards.select((board) => board.orderBy('name', 'asc'))
   const upsertBoard = prepare((db, hole) =>
     db
       .insertInto('board')
@@ -79,18 +68,24 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
       order by 6, 7`,
   )
   /** The tasks at the other end of the edges that a task has on one side. */
-  const neighbours = (side: 'task_id' | 'blocker_id', other: 'task_id' | 'blocker_id', order: string) =>
-    prepareText((hole) => {
-      const [here, there] = [sql.ref(`edge.${side}`), sql.ref(`edge.${other}`)]
-      return sql`select ${there} as id, entry.number, edge.satisfied_at
+  const neighbours = (side: 'task_id' | 'blocker_id', other: 'task_id' | 'blocker_id', order: string) => {
+    const [here, there] = [sql.ref(`edge.${side}`), sql.ref(`edge.${other}`)]
+    const selectEnds = prepareText(
+      (hole) => sql`select ${there} as "taskId", entry.number, edge.satisfied_at
         from dependency as edge
         join task on task.id = ${there} and task.deleted_at is null
         left join board_task as entry on entry.task_id = ${there} and entry.board = ${hole('board')}
         where ${here} = ${hole('task')} and edge.kind = 'after'
-        order by ${sql.ref(order)}`
-    })
-  const selectDependents = neighbours('blocker_id', 'task_id', 'task.seq')
-  const selectBlockers = neighbours('task_id', 'blocker_id', 'edge.position')
+        order by ${sql.ref(order)}`,
+    )
+    return function* (board: string, task: string): Op<BoardNeighbour[]> {
+      const found = yield* rows<Omit<BoardNeighbour, 'open'> & { satisfied_at: number | null }>(selectEnds, {
+        board,
+        task,
+      })
+      return found.map(({ taskId, number, satisfied_at }) => ({ taskId, number, open: satisfied_at === null }))
+    }
+  }
   const selectUnnumbered = prepareText(
     (hole) => sql`select id, seq from task
       where seq > ${hole('seq')} and deleted_at is null
@@ -110,14 +105,8 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
       where board_task.board = ${hole('board')} and board_task.fields like '%"workspace":%'
         and task.completed_at is null and task.deleted_at is null`,
   )
-  const insertEntry = prepare((db, hole) => db.insertInto('board_task').values(entries.holes(hole)))
-  const updateFields = prepare((db, hole) =>
-    db
-      .updateTable('board_task')
-      .set({ fields: hole('fields') })
-      .where('board', '=', hole('board'))
-      .where('number', '=', hole('number')),
-  )
+  const insertEntry = insert()
+  const updateFields = update({ fields: json }, ['board', 'number'])
 
   return {
     get: (name) => boards.one(selectBoard, { name }),
@@ -144,17 +133,15 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
         open: edge.satisfied_at === null,
       }))
     },
-    *dependentsOf(board, task) {
-      return (yield* rows<NeighbourRow>(selectDependents, { board, task })).map(toNeighbour)
-    },
-    *blockersOf(board, task) {
-      return (yield* rows<NeighbourRow>(selectBlockers, { board, task })).map(toNeighbour)
-    },
-    *unnumbered(board, seq, below, limit) {
-      return below === null
-        ? yield* rows<{ id: string; seq: number }>(selectUnnumbered, { board, seq, limit })
-        : yield* rows<{ id: string; seq: number }>(selectUnnumberedBelow, { board, seq, below, limit })
-    },
+    dependentsOf: neighbours('blocker_id', 'task_id', 'task.seq'),
+    blockersOf: neighbours('task_id', 'blocker_id', 'edge.position'),
+    unnumbered: (board, seq, below, limit) =>
+      rows<{ id: string; seq: number }>(below === null ? selectUnnumbered : selectUnnumberedBelow, {
+        board,
+        seq,
+        below,
+        limit,
+      }),
     lastSeq: () => numberOf(selectLastSeq),
     *boundTo(board, workspace) {
       const bound = yield* entries.list(selectBound, { board })
@@ -162,6 +149,6 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
     },
     save: (board) => write(upsertBoard, board),
     insert: (entry) => write(insertEntry, entry),
-    saveFields: (board, number, fields) => write(updateFields, { board, number, fields: JSON.stringify(fields) }),
+    saveFields: (board, number, fields) => write(updateFields, { board, number, fields }),
   }
 }

@@ -1,8 +1,8 @@
 // The branch table: where observations and facts lie. `main` is made by the migration; all others lie below it.
 import type { BranchRecord } from '../../entities/memory.ts'
-import { defineTable, plain, selecting, serial } from '../columns.ts'
+import { defineTable, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { insertSeq, returningSeq, type StatementCompiler, write } from '../statement.ts'
+import { insertSeq, type StatementCompiler, write } from '../statement.ts'
 
 /** What `save` writes. */
 const stateFields = { status: plain, description: plain, updatedAt: plain }
@@ -18,18 +18,14 @@ const branches = defineTable('branch', {
 })
 
 export function createBranchTable(compiler: StatementCompiler): Tx['branch'] {
-  const { prepare, dialect } = compiler
-  const select = selecting(compiler, branches)
+  const { dialect } = compiler
+  const { select, insert, update } = statementsOf(compiler, branches)
   const selectOne = select((branch, hole) => branch.where('name', '=', hole('name')))
   const selectOfTask = select((branch, hole) =>
     branch.where('task_id', '=', hole('task')).orderBy('seq', 'asc').limit(1),
   )
-  const insertBranch = prepare((db, hole) =>
-    returningSeq(dialect)(db.insertInto('branch').values(branches.holes(hole))),
-  )
-  const updateBranch = prepare((db, hole) =>
-    db.updateTable('branch').set(branches.holes(hole, stateFields)).where('name', '=', hole('name')),
-  )
+  const insertBranch = insert()
+  const updateBranch = update(stateFields, ['name'])
 
   return {
     get: (name) => branches.one(selectOne, { name }),

@@ -1,7 +1,7 @@
 // The call table: the journal of every task. A trigger keeps an outcome from ever being taken back.
 import type { CallRecord } from '../../entities/call.ts'
 import { openCallStatuses } from '../../machines/call-machine.ts'
-import { defineTable, json, jsonOrNull, plain, selecting, serial } from '../columns.ts'
+import { defineTable, json, jsonOrNull, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { row, rows, type StatementCompiler, sql, write } from '../statement.ts'
 
@@ -38,7 +38,7 @@ const open = sql<boolean>`status in (${sql.join(openCallStatuses.map((status) =>
 
 export function createCallTable(compiler: StatementCompiler): Tx['call'] {
   const { prepare } = compiler
-  const select = selecting(compiler, calls)
+  const { select, insert, update } = statementsOf(compiler, calls)
   const selectById = select((call, hole) => call.where('id', '=', hole('id')))
   const selectOfTask = select((call, hole) => call.where('task_id', '=', hole('task')).orderBy('seq', 'asc'))
   const selectSince = select((call, hole) =>
@@ -58,10 +58,8 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
       .select((query) => query.fn.min('due_at').as('at'))
       .where('due_at', 'is not', null),
   )
-  const insertCall = prepare((db, hole) => db.insertInto('call').values(calls.holes(hole)))
-  const updateCall = prepare((db, hole) =>
-    db.updateTable('call').set(calls.holes(hole, outcomeFields)).where('id', '=', hole('id')),
-  )
+  const insertCall = insert()
+  const updateCall = update(outcomeFields, ['id'])
 
   return {
     get: (id) => calls.one(selectById, { id }),

@@ -1,7 +1,7 @@
 // The record of memory: runs of consolidation and what each decided. Rows are only ever added; triggers refuse everything else.
-import { defineTable, plain, selecting, serial } from '../columns.ts'
+import { defineTable, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { insertSeq, returningSeq, type StatementCompiler, write } from '../statement.ts'
+import { insertSeq, type StatementCompiler, write } from '../statement.ts'
 
 const consolidations = defineTable('consolidation', {
   seq: serial,
@@ -39,9 +39,10 @@ const decisions = defineTable('decision', {
 })
 
 export function createConsolidationTable(compiler: StatementCompiler): Tx['consolidation'] {
-  const { prepare, dialect } = compiler
-  const select = selecting(compiler, decisions)
-  const selectOne = selecting(compiler, consolidations)((run, hole) => run.where('id', '=', hole('id')))
+  const { dialect } = compiler
+  const ofRuns = statementsOf(compiler, consolidations)
+  const { select, insert } = statementsOf(compiler, decisions)
+  const selectOne = ofRuns.select((run, hole) => run.where('id', '=', hole('id')))
   const selectDecisionsOn = select((decision, hole) =>
     decision.where('fact_id', '=', hole('fact')).orderBy('seq', 'desc').limit(hole('limit')),
   )
@@ -55,10 +56,8 @@ export function createConsolidationTable(compiler: StatementCompiler): Tx['conso
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
   )
-  const insertRun = prepare((db, hole) =>
-    returningSeq(dialect)(db.insertInto('consolidation').values(consolidations.holes(hole))),
-  )
-  const insertDecision = prepare((db, hole) => db.insertInto('decision').values(decisions.holes(hole)))
+  const insertRun = ofRuns.insert()
+  const insertDecision = insert()
 
   return {
     get: (id) => consolidations.one(selectOne, { id }),

@@ -1,5 +1,5 @@
 // The dependency table: which task waits for which, once and for all; open edges are those without a time of satisfaction.
-import { defineTable, plain, selecting } from '../columns.ts'
+import { defineTable, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { rows, type StatementCompiler, sql, write } from '../statement.ts'
 
@@ -17,7 +17,7 @@ const aWait = sql<boolean>`kind = 'wait'`
 
 export function createDependencyTable(compiler: StatementCompiler): Tx['dependency'] {
   const { prepare } = compiler
-  const select = selecting(compiler, dependencies)
+  const { select, insert } = statementsOf(compiler, dependencies)
   const selectOpenBlockers = prepare((db, hole) =>
     db
       .selectFrom('dependency')
@@ -74,12 +74,9 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
         ]),
       ),
   )
-  const insertEdge = prepare((db, hole) =>
-    db.insertInto('dependency').values({
-      ...dependencies.holes(hole),
-      position: sql`(select coalesce(max(position), -1) + 1 from dependency where task_id = ${hole('taskId')})`,
-    } as never),
-  )
+  const insertEdge = insert((hole) => ({
+    position: sql`(select coalesce(max(position), -1) + 1 from dependency where task_id = ${hole('taskId')})`,
+  }))
   const updateSatisfied = prepare((db, hole) =>
     db
       .updateTable('dependency')

@@ -1,7 +1,7 @@
 // The event table: the audit trail and the one feed. Its `seq` is the position of everyone who follows.
-import { defineTable, json, plain, selecting, serial } from '../columns.ts'
+import { defineTable, json, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { appendEvent, numberOf, returningSeq, type StatementCompiler } from '../statement.ts'
+import { appendEvent, numberOf, type StatementCompiler } from '../statement.ts'
 
 export const events = defineTable('event', {
   seq: serial,
@@ -13,8 +13,8 @@ export const events = defineTable('event', {
 })
 
 export function createEventTable(compiler: StatementCompiler): Tx['event'] {
-  const { prepare, dialect } = compiler
-  const select = selecting(compiler, events)
+  const { prepare } = compiler
+  const { select, insert } = statementsOf(compiler, events)
   /** To one side of a position, of one task or of all. */
   const onSide = (side: '<' | '>', order: 'asc' | 'desc'): Tx['event']['after'] => {
     const selectOfAll = select((event, hole) =>
@@ -37,7 +37,7 @@ export function createEventTable(compiler: StatementCompiler): Tx['event'] {
       .where('task_id', '=', hole('task'))
       .where('type', '=', hole('type')),
   )
-  const insertEvent = prepare((db, hole) => returningSeq(dialect)(db.insertInto('event').values(events.holes(hole))))
+  const insertEvent = insert()
 
   return {
     after: onSide('>', 'asc'),

@@ -3,9 +3,9 @@ import { summaryCategory } from '../../entities/confidence.ts'
 import { subjectOf } from '../../entities/disagreement.ts'
 import { wordsOf } from '../../entities/fact-words.ts'
 import { type FactRecord, type FactStatus, factStatuses } from '../../entities/memory.ts'
-import { defineTable, flag, plain, selecting, serial } from '../columns.ts'
+import { defineTable, flag, plain, serial, statementsOf } from '../columns.ts'
 import type { FactFilter, Op, Tx } from '../ledger.ts'
-import { insertSeq, listed, returningSeq, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { insertSeq, listed, rows, type StatementCompiler, sql, write } from '../statement.ts'
 import { createFactSearch, rankedByBm25 } from './fact-search.ts'
 import { createFactWords, indexKey } from './fact-word.ts'
 
@@ -57,7 +57,7 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
   const wordIndex = createFactWords(compiler)
   const textIndex = createFactSearch(compiler)
 
-  const select = selecting(compiler, facts)
+  const { select, insert, update } = statementsOf(compiler, facts)
   const selectOne = select((fact, hole) => fact.where('id', '=', hole('id')))
   const selectByPrefix = select((fact, hole) =>
     fact.where('id', '>=', hole('from')).where('id', '<', hole('to')).orderBy('id').limit(hole('limit')),
@@ -125,12 +125,8 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
         and fact_vector.fact = fact.seq and fact_vector.model = ${hole('model')}
       order by fact.seq`,
   )
-  const insertFact = prepare((db, hole) =>
-    returningSeq(dialect)(db.insertInto('fact').values({ ...facts.holes(hole), subject: hole('subject') })),
-  )
-  const updateFact = prepare((db, hole) =>
-    db.updateTable('fact').set(facts.holes(hole, stateFields)).where('seq', '=', hole('seq')),
-  )
+  const insertFact = insert((hole) => ({ subject: hole('subject') }))
+  const updateFact = update(stateFields, ['seq'])
   const upsertVector = prepareText(
     (hole) => sql`insert into fact_vector (fact, model, vector)
       select seq, ${hole('model')}, ${hole('vector')} from fact where id = ${hole('id')}

@@ -1,5 +1,5 @@
 // The instance table: the engines that have this ledger open, or had it when they died.
-import { defineTable, plain, selecting } from '../columns.ts'
+import { defineTable, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { change, rows, type StatementCompiler, sql, write } from '../statement.ts'
 
@@ -14,7 +14,7 @@ const instances = defineTable('instance', {
 
 export function createInstanceTable(compiler: StatementCompiler): Tx['instance'] {
   const { prepare, prepareText } = compiler
-  const select = selecting(compiler, instances)
+  const { select, insert } = statementsOf(compiler, instances)
   const selectOpen = select((instance) => instance.where(sql<boolean>`ended_at is null`).orderBy('started_at', 'asc'))
   const selectOne = select((instance, hole) => instance.where('id', '=', hole('id')))
   const updateLease = prepare((db, hole) =>
@@ -23,7 +23,7 @@ export function createInstanceTable(compiler: StatementCompiler): Tx['instance']
       .set({ lease_until: hole('lease'), ended_at: null })
       .where('id', '=', hole('id')),
   )
-  const insertInstance = prepare((db, hole) => db.insertInto('instance').values(instances.holes(hole)))
+  const insertInstance = insert()
   const updateEnded = prepare((db, hole) =>
     db
       .updateTable('instance')

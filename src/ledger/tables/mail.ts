@@ -1,7 +1,7 @@
 // The mail table: what members of a team tell and ask each other. A message is taken out of the inbox once.
-import { defineTable, plain, selecting, serial } from '../columns.ts'
+import { defineTable, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { insertSeq, returningSeq, type StatementCompiler, sql, write } from '../statement.ts'
+import { insertSeq, type StatementCompiler, sql, write } from '../statement.ts'
 
 const mails = defineTable('mail', {
   seq: serial,
@@ -22,8 +22,8 @@ const mails = defineTable('mail', {
 const aRequest = sql<boolean>`kind = 'request'`
 
 export function createMailTable(compiler: StatementCompiler): Tx['mail'] {
-  const { prepare, dialect } = compiler
-  const select = selecting(compiler, mails)
+  const { prepare } = compiler
+  const { select, insert } = statementsOf(compiler, mails)
   const selectOne = select((mail, hole) => mail.where('id', '=', hole('id')))
   const selectRequest = select((mail, hole) =>
     mail.where('request_id', '=', hole('request')).where('kind', '=', 'request'),
@@ -44,7 +44,7 @@ export function createMailTable(compiler: StatementCompiler): Tx['mail'] {
       .orderBy('seq', 'desc')
       .limit(hole('limit')),
   )
-  const insertMail = prepare((db, hole) => returningSeq(dialect)(db.insertInto('mail').values(mails.holes(hole))))
+  const insertMail = insert()
   const updateRead = prepare((db, hole) =>
     db
       .updateTable('mail')

@@ -1,5 +1,5 @@
 // The message table: conversations, insert only; a trigger refuses any change of a row.
-import { defineTable, flag, jsonOrNull, plain, selecting } from '../columns.ts'
+import { defineTable, flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { change, numberOf, type StatementCompiler } from '../statement.ts'
 
@@ -20,7 +20,7 @@ const messages = defineTable('message', {
 
 export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
   const { prepare } = compiler
-  const select = selecting(compiler, messages)
+  const { select, insert } = statementsOf(compiler, messages)
   const selectOfTask = select((message, hole) => message.where('task_id', '=', hole('task')).orderBy('n', 'asc'))
   const selectPage = select((message, hole) =>
     message.where('task_id', '=', hole('task')).where('n', '>', hole('after')).orderBy('n', 'asc').limit(hole('limit')),
@@ -47,7 +47,7 @@ export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
       .where('delivery', 'is not', null)
       .where('announcement', '=', hole('announcement')),
   )
-  const insertMessage = prepare((db, hole) => db.insertInto('message').values(messages.holes(hole)))
+  const insertMessage = insert()
 
   const count = (task: string) => numberOf(selectLast, { task })
 

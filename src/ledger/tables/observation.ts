@@ -1,5 +1,5 @@
 // The observation table: what somebody saw, as it was said. A row changes once, when a run of consolidation takes it up.
-import { defineTable, plain, selecting, serial } from '../columns.ts'
+import { defineTable, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { change, numberOf, rows, type StatementCompiler, sql, write } from '../statement.ts'
 
@@ -22,7 +22,7 @@ const isPending = sql<boolean>`consolidated_by is null and type in ('insight', '
 
 export function createObservationTable(compiler: StatementCompiler): Tx['observation'] {
   const { prepare, dialect } = compiler
-  const select = selecting(compiler, observations)
+  const { select } = statementsOf(compiler, observations)
   const selectOne = select((observation, hole) => observation.where('id', '=', hole('id')))
   const selectPending = select((observation, hole) =>
     observation.where(isPending).where('branch', '=', hole('branch')).orderBy('seq', 'asc').limit(hole('limit')),

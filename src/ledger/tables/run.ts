@@ -1,5 +1,5 @@
 // The run table: which instance runs which task, and how each run ended.
-import { defineTable, jsonOrNull, plain, selecting } from '../columns.ts'
+import { defineTable, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { OwnRuns, Tx } from '../ledger.ts'
 import { type Holes, listed, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
 
@@ -21,7 +21,7 @@ const ownerOf = ({ instanceId, executors }: OwnRuns) => ({ instance: instanceId,
 
 export function createRunTable(compiler: StatementCompiler): Tx['run'] {
   const { prepare, dialect } = compiler
-  const select = selecting(compiler, runs)
+  const { select, insert, update } = statementsOf(compiler, runs)
   const selectOne = select((run, hole) => run.where('task_id', '=', hole('task')).where('number', '=', hole('number')))
   const selectOfTask = select((run, hole) => run.where('task_id', '=', hole('task')).orderBy('number', 'asc'))
   // The conditions of the partial indexes stand in the text, so that the planner sees that they serve.
@@ -69,14 +69,8 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
       .where(sql<boolean>`run.status <> 'closed'`)
       .groupBy('task.executor'),
   )
-  const insertRun = prepare((db, hole) => db.insertInto('run').values(runs.holes(hole)))
-  const updateRun = prepare((db, hole) =>
-    db
-      .updateTable('run')
-      .set(runs.holes(hole, endFields))
-      .where('task_id', '=', hole('taskId'))
-      .where('number', '=', hole('number')),
-  )
+  const insertRun = insert()
+  const updateRun = update(endFields, ['taskId', 'number'])
 
   return {
     get: (task, number) => runs.one(selectOne, { task, number }),

@@ -1,18 +1,8 @@
 // The task table: every statement on it.
 import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
-import { flag, jsonOrNull, plain, selecting } from '../columns.ts'
+import { flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { TaskFilter, Tx } from '../ledger.ts'
-import {
-  insertSeq,
-  numberOf,
-  queryRows,
-  returningSeq,
-  row,
-  rows,
-  type StatementCompiler,
-  sql,
-  write,
-} from '../statement.ts'
+import { insertSeq, numberOf, queryRows, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
 import { withBelow } from './below.ts'
 import { events } from './event.ts'
 import { countQueuedBehindRuns, isQueuedBehindItsRun } from './queued.ts'
@@ -23,7 +13,7 @@ const brokenStatuses: TaskStatus[] = ['failed', 'canceled']
 
 export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   const { prepare, prepareText, dialect } = compiler
-  const select = selecting(compiler, tasks)
+  const { select, insert, update } = statementsOf(compiler, tasks)
 
   const selectById = select((task, hole) => task.where('id', '=', hole('id')))
   const selectBySeq = select((task, hole) => task.where('seq', '=', hole('seq')))
@@ -181,28 +171,15 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
 
   const selectDue = selectReached('not_before')
   const selectNextDue = selectSoonest('not_before')
-  const insertTask = prepare((db, hole) => returningSeq(dialect)(db.insertInto('task').values(tasks.holes(hole))))
-  const updateState = prepare((db, hole) =>
-    db
-      .updateTable('task')
-      .set({ ...tasks.holes(hole, stateFields), version: sql<number>`version + 1` })
-      .where('id', '=', hole('id')),
+  const insertTask = insert()
+  const counted = { version: sql`version + 1` }
+  const updateState = update(stateFields, ['id'], counted)
+  const updateDefinition = update(
+    { ...definitionFields, ready: flag, claimable: flag, updatedAt: plain },
+    ['id'],
+    counted,
   )
-  const updateDefinition = prepare((db, hole) =>
-    db
-      .updateTable('task')
-      .set({
-        ...tasks.holes(hole, { ...definitionFields, ready: flag, claimable: flag, updatedAt: plain }),
-        version: sql<number>`version + 1`,
-      })
-      .where('id', '=', hole('id')),
-  )
-  const updateProgress = prepare((db, hole) =>
-    db
-      .updateTable('task')
-      .set({ ...tasks.holes(hole, { progress: jsonOrNull, updatedAt: plain }), version: sql<number>`version + 1` })
-      .where('id', '=', hole('id')),
-  )
+  const updateProgress = update({ progress: jsonOrNull, updatedAt: plain }, ['id'], counted)
 
   /**
    * One probe for each reason to be awake, each led by a partial index, so that settled tasks cost nothing. CROSS JOIN is

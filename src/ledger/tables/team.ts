@@ -1,6 +1,5 @@
 // The tables of team tasks: what is known of a task that several agents work on, its objectives, and who worked on it when.
-
-import { defineTable, json, jsonOrNull, plain, selecting } from '../columns.ts'
+import { defineTable, json, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { Tx, TypeCount } from '../ledger.ts'
 import { queryRows, rows, type StatementCompiler, sql, write } from '../statement.ts'
 import { tasks } from './task-row.ts'
@@ -42,42 +41,31 @@ const asStint = stints.columns('stint', 'stint.')
 const teamOf = (joined: object) => teams.pick(joined, 'team.')
 const stintOf = (joined: object) => stints.pick(joined, 'stint.')
 
-type TypeRow = Record<Exclude<keyof TypeCount, 'type'>, number | string | null> & { type: string | null }
-
-const toCount = (stored: TypeRow): TypeCount => ({
-  type: stored.type,
-  total: Number(stored.total),
-  completed: Number(stored.completed),
-  failed: Number(stored.failed),
-  canceled: Number(stored.canceled),
-  completedMs: Number(stored.completedMs),
-})
-
 export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
-  const { prepare, prepareText, dialect } = compiler
-  const selectTeam = selecting(compiler, teams)
-  const selectStint = selecting(compiler, stints)
-  const selectOne = selectTeam((team, hole) => team.where('task_id', '=', hole('task')))
-  const selectOfBranch = selectTeam((team, hole) => team.where('branch', '=', hole('branch')))
+  const { prepareText, dialect } = compiler
+  const ofTeams = statementsOf(compiler, teams)
+  const ofObjectives = statementsOf(compiler, objectives)
+  const ofStints = statementsOf(compiler, stints)
+  const selectOne = ofTeams.select((team, hole) => team.where('task_id', '=', hole('task')))
+  const selectOfBranch = ofTeams.select((team, hole) => team.where('branch', '=', hole('branch')))
   // From the open ones on, of which there are few: their partial index leads.
   const selectUnclosed = prepareText(
     (hole) => sql`select task.id, task.seq from team cross join task
       where team.closed_at is null and task.id = team.task_id and task.status = 'completed' and task.seq > ${hole('after')}
       order by task.seq limit ${hole('limit')}`,
   )
-  const selectObjectives = selecting(
-    compiler,
-    objectives,
-  )((objective, hole) => objective.where('task_id', '=', hole('task')).orderBy('number', 'asc'))
-  const selectStints = selectStint((stint, hole) => stint.where('task_id', '=', hole('task')).orderBy('seq', 'asc'))
+  const selectObjectives = ofObjectives.select((objective, hole) =>
+    objective.where('task_id', '=', hole('task')).orderBy('number', 'asc'),
+  )
+  const selectStints = ofStints.select((stint, hole) => stint.where('task_id', '=', hole('task')).orderBy('seq', 'asc'))
   // The conditions of partial indexes stand in the text, so that the planner sees that they serve.
-  const selectActive = selectStint((stint, hole) =>
+  const selectActive = ofStints.select((stint, hole) =>
     stint.where(sql<boolean>`status = 'active'`).where('task_id', '=', hole('task')).orderBy('seq', 'asc'),
   )
-  const selectLatest = selectStint((stint, hole) =>
+  const selectLatest = ofStints.select((stint, hole) =>
     stint.where('task_id', '=', hole('task')).where('agent_id', '=', hole('agent')).orderBy('number', 'desc').limit(1),
   )
-  const selectOfWorker = selectStint((stint, hole) =>
+  const selectOfWorker = ofStints.select((stint, hole) =>
     stint
       .where(sql<boolean>`status = 'active' and worker_id is not null`)
       .where('worker_id', '=', hole('worker'))
@@ -103,31 +91,16 @@ export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
         sum(case when task.status = 'completed' then 1 else 0 end) as completed,
         sum(case when task.status = 'failed' then 1 else 0 end) as failed,
         sum(case when task.status = 'canceled' then 1 else 0 end) as canceled,
-        sum(case when task.status = 'completed' then task.completed_at - task.created_at else 0 end) as "completedMs"
+        cast(sum(case when task.status = 'completed' then task.completed_at - task.created_at else 0 end) as bigint) as "completedMs"
       from team join task on task.id = team.task_id and task.deleted_at is null
       group by team.type order by team.type is null, team.type`,
   )
-  const insertTeam = prepare((db, hole) => db.insertInto('team').values(teams.holes(hole)))
-  const updateTeam = prepare((db, hole) =>
-    db.updateTable('team').set(teams.holes(hole, teamFields)).where('task_id', '=', hole('taskId')),
-  )
-  const insertObjective = prepare((db, hole) => db.insertInto('objective').values(objectives.holes(hole)))
-  const updateObjective = prepare((db, hole) =>
-    db
-      .updateTable('objective')
-      .set(objectives.holes(hole, objectiveFields))
-      .where('task_id', '=', hole('taskId'))
-      .where('number', '=', hole('number')),
-  )
-  const insertStint = prepare((db, hole) => db.insertInto('stint').values(stints.holes(hole)))
-  const updateStint = prepare((db, hole) =>
-    db
-      .updateTable('stint')
-      .set(stints.holes(hole, stintFields))
-      .where('task_id', '=', hole('taskId'))
-      .where('agent_id', '=', hole('agentId'))
-      .where('number', '=', hole('number')),
-  )
+  const insertTeam = ofTeams.insert()
+  const updateTeam = ofTeams.update(teamFields, ['taskId'])
+  const insertObjective = ofObjectives.insert()
+  const updateObjective = ofObjectives.update(objectiveFields, ['taskId', 'number'])
+  const insertStint = ofStints.insert()
+  const updateStint = ofStints.update(stintFields, ['taskId', 'agentId', 'number'])
 
   return {
     get: (task) => teams.one(selectOne, { task }),
@@ -160,9 +133,7 @@ export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
       const found = yield* rows<object>(selectTimeline, { agent, limit, offset })
       return found.map((joined) => ({ stint: stintOf(joined), task: tasks.pick(joined), team: teamOf(joined) }))
     },
-    *countByType() {
-      return (yield* rows<TypeRow>(countByType)).map(toCount)
-    },
+    countByType: () => rows<TypeCount>(countByType),
     insert: (team) => write(insertTeam, team),
     save: (team) => write(updateTeam, team),
     insertObjective: (objective) => write(insertObjective, objective),
