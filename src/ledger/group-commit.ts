@@ -34,6 +34,12 @@ export class LedgerBusy extends Error {
   }
 }
 
+/** What a step is told whose statement the database refused. `code`: the database's own word for it. */
+export function refusedStep(step: Step, error: Error, code: Record<string, string | undefined>): ErrandError {
+  const message = `The ledger refused the step "${step.name}" (${error.message}). Nothing of it was kept.`
+  return new ErrandError('LEDGER_WRITE_FAILED', message, { step: step.name, ...code }, error)
+}
+
 /** Thrown by `runGroup` when the commit itself failed: whether the group is in the ledger is unknown. */
 export class CommitFailed extends Error {}
 

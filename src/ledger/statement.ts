@@ -16,15 +16,20 @@ export interface Request {
   readonly appends?: NewEvent | 'unseen'
 }
 
+/** How a value is stored. */
+type Write = (value: unknown) => unknown
+
 /** A hole in a compiled statement, filled by name at each run. */
 class Hole {
   readonly name: string
-  constructor(name: string) {
+  readonly write: Write | undefined
+  constructor(name: string, write: Write | undefined) {
     this.name = name
+    this.write = write
   }
 }
 
-export type Holes = (name: string) => any
+export type Holes = (name: string, write?: Write) => any
 
 export interface Statement {
   readonly sql: string
@@ -42,76 +47,76 @@ export interface StatementCompiler {
   readonly dialect: Dialect
   /** Compiles a query with holes: `(db, hole) => db.selectFrom('task')…where('id', '=', hole('id'))`. */
   prepare(build: (db: Kysely<Database>, hole: Holes) => Compilable): Statement
+  /** The same for a statement written as text: what the builder has no words for. Values are holes here too. */
+  prepareText(build: (hole: Holes) => RawBuilder<unknown>): Statement
 }
 
 export function createCompiler(dialect: Dialect): StatementCompiler {
+  const holes: Holes = (name, write) => new Hole(name, write)
+  const statementOf = ({ sql: text, parameters }: CompiledQuery): Statement => ({ sql: text, values: parameters })
   return {
     dialect,
-    prepare(build) {
-      const compiled = build(dialect.db, (name) => new Hole(name)).compile()
-      return { sql: compiled.sql, values: compiled.parameters }
-    },
+    prepare: (build) => statementOf(build(dialect.db, holes).compile()),
+    prepareText: (build) => statementOf(build(holes).compile(dialect.db)),
   }
 }
 
-/** The same for a statement written as text: what the builder has no words for. Values are holes here too. */
-export function prepareText(compiler: StatementCompiler, build: (hole: Holes) => RawBuilder<unknown>): Statement {
-  return compiler.prepare((db, hole) => ({ compile: () => build(hole).compile(db) }))
+function fill(statement: Statement, values: object): unknown[] {
+  return statement.values.map((value) => {
+    if (!(value instanceof Hole)) return value
+    const given = (values as Record<string, unknown>)[value.name]
+    return value.write === undefined ? given : value.write(given)
+  })
 }
 
-function fill(statement: Statement, values: Record<string, unknown>): unknown[] {
-  return statement.values.map((value) => (value instanceof Hole ? values[value.name] : value))
+function request(statement: Statement, values: object, want: Want): Request {
+  return { sql: statement.sql, parameters: fill(statement, values), want }
 }
 
 /** All rows of a prepared statement. */
-export function* rows<T>(statement: Statement, values: Record<string, unknown> = {}): Op<T[]> {
-  return (yield { sql: statement.sql, parameters: fill(statement, values), want: 'rows' } satisfies Request) as T[]
+export function* rows<T>(statement: Statement, values: object = {}): Op<T[]> {
+  return (yield request(statement, values, 'rows')) as T[]
 }
 
 /** The first row of a prepared statement. */
-export function* row<T>(statement: Statement, values: Record<string, unknown> = {}): Op<T | undefined> {
-  return ((yield { sql: statement.sql, parameters: fill(statement, values), want: 'rows' } satisfies Request) as T[])[0]
+export function* row<T>(statement: Statement, values: object = {}): Op<T | undefined> {
+  return ((yield request(statement, values, 'rows')) as T[])[0]
+}
+
+/** The one number that a prepared statement selects; 0 for NULL. */
+export function* numberOf(statement: Statement, values: object = {}): Op<number> {
+  const found = yield* row<Record<string, unknown>>(statement, values)
+  return Number(Object.values(found ?? {})[0] ?? 0)
 }
 
 /** Runs a writing statement; the number of rows it changed. */
-export function* change(statement: Statement, values: Record<string, unknown>): Op<number> {
-  return (yield {
-    sql: statement.sql,
-    parameters: fill(statement, values),
-    want: 'changes',
-  } satisfies Request) as number
+export function* change(statement: Statement, values: object): Op<number> {
+  return (yield request(statement, values, 'changes')) as number
+}
+
+/** Runs a writing statement whatever it changes. */
+export function* write(statement: Statement, values: object): Op<void> {
+  yield request(statement, values, 'changes')
 }
 
 /** Runs an insert into a table with a rising `seq`; the new seq. */
-export function* insertSeq(statement: Statement, values: Record<string, unknown>): Op<number> {
-  return (yield { sql: statement.sql, parameters: fill(statement, values), want: 'seq' } satisfies Request) as number
+export function* insertSeq(statement: Statement, values: object): Op<number> {
+  return (yield request(statement, values, 'seq')) as number
 }
 
 /** Appends an event; its seq. */
-export function* appendEvent(statement: Statement, values: Record<string, unknown>, event: NewEvent): Op<number> {
-  const parameters = fill(statement, values)
-  return (yield { sql: statement.sql, parameters, want: 'seq', appends: event } satisfies Request) as number
+export function* appendEvent(statement: Statement, event: NewEvent): Op<number> {
+  return (yield { ...request(statement, event, 'seq'), appends: event } satisfies Request) as number
 }
 
 /** Runs a statement that appends an event for each row it finds; the number of events. */
-export function* appendEvents(statement: Statement, values: Record<string, unknown>): Op<number> {
-  const parameters = fill(statement, values)
-  return (yield { sql: statement.sql, parameters, want: 'changes', appends: 'unseen' } satisfies Request) as number
+export function* appendEvents(statement: Statement, values: object): Op<number> {
+  return (yield { ...request(statement, values, 'changes'), appends: 'unseen' } satisfies Request) as number
 }
 
 /** Rows of a query that was built for this one use. */
 export function* queryRows<T>(query: CompiledQuery): Op<T[]> {
   return (yield { sql: query.sql, parameters: query.parameters, want: 'rows' } satisfies Request) as T[]
-}
-
-/** A table with a rising key tells the key of a new row: SQLite by itself, PostgreSQL when asked. */
-export function returningSeq(dialect: Dialect): (query: any) => Compilable {
-  return (query) => (dialect.kind === 'postgres' ? query.returning('seq') : query)
-}
-
-/** A hole for each of these columns, under its own name. */
-export function holesFor<const N extends string>(names: readonly N[], hole: Holes): Record<N, any> {
-  return Object.fromEntries(names.map((name) => [name, hole(name)])) as Record<N, any>
 }
 
 /**

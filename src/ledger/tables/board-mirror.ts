@@ -1,24 +1,16 @@
 // The mirror tables: who writes the files of a folder, and the texts that were written to them, by which an edit is told from
 // what the mirror wrote itself.
-import type { MirroredText } from '../../entities/board.ts'
+import { defineTable, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import type { BoardFileTableRow, BoardMirrorTableRow } from '../schema.ts'
-import { change, row, rows, type StatementCompiler } from '../statement.ts'
+import { row, rows, type StatementCompiler, write } from '../statement.ts'
 
-const toText = (stored: BoardFileTableRow): MirroredText => ({
-  dir: stored.dir,
-  number: stored.number,
-  version: stored.version,
-  text: stored.text,
-})
+const texts = defineTable('board_file', { dir: plain, number: plain, version: plain, text: plain })
 
 export function createBoardMirrorTable(compiler: StatementCompiler): Tx['mirror'] {
   const { prepare } = compiler
   const selectHolder = prepare((db, hole) => db.selectFrom('board_mirror').selectAll().where('dir', '=', hole('dir')))
-  const selectTexts = prepare((db, hole) =>
-    db
-      .selectFrom('board_file')
-      .selectAll()
+  const selectTexts = statementsOf(compiler, texts).select((text, hole) =>
+    text
       .where('dir', '=', hole('dir'))
       .where('number', '=', hole('number'))
       .orderBy('version', 'desc')
@@ -45,7 +37,7 @@ export function createBoardMirrorTable(compiler: StatementCompiler): Tx['mirror'
   const upsertText = prepare((db, hole) =>
     db
       .insertInto('board_file')
-      .values({ dir: hole('dir'), number: hole('number'), version: hole('version'), text: hole('text') })
+      .values(texts.holes(hole))
       .onConflict((conflict) =>
         conflict.columns(['dir', 'number', 'version']).doUpdateSet({ text: (query) => query.ref('excluded.text') }),
       ),
@@ -60,26 +52,17 @@ export function createBoardMirrorTable(compiler: StatementCompiler): Tx['mirror'
 
   return {
     *holder(dir) {
-      const found = yield* row<BoardMirrorTableRow>(selectHolder, { dir })
+      const found = yield* row<{ board: string; instance_id: string; until: number }>(selectHolder, { dir })
       return found && { board: found.board, instanceId: found.instance_id, until: found.until }
     },
-    *texts(dir, number, limit) {
-      return (yield* rows<BoardFileTableRow>(selectTexts, { dir, number, limit })).map(toText)
-    },
+    texts: (dir, number, limit) => texts.list(selectTexts, { dir, number, limit }),
     *numbers(dir) {
       return (yield* rows<{ number: number }>(selectNumbers, { dir })).map((each) => each.number)
     },
-    *hold(dir, board, instance, until) {
-      yield* change(upsertHolder, { dir, board, instance, until })
-    },
-    *letGo(dir, instance) {
-      yield* change(deleteHolder, { dir, instance })
-    },
-    *keep({ dir, number, version, text }) {
-      yield* change(upsertText, { dir, number, version, text })
-    },
-    *forget(dir, number, before) {
-      yield* change(deleteOlder, { dir, number, before: Math.min(before, Number.MAX_SAFE_INTEGER) })
-    },
+    hold: (dir, board, instance, until) => write(upsertHolder, { dir, board, instance, until }),
+    letGo: (dir, instance) => write(deleteHolder, { dir, instance }),
+    keep: (text) => write(upsertText, text),
+    forget: (dir, number, before) =>
+      write(deleteOlder, { dir, number, before: Math.min(before, Number.MAX_SAFE_INTEGER) }),
   }
 }

@@ -3,10 +3,10 @@
 import { isTerminal, taskStatuses } from '../../entities/task.ts'
 import { statesAccepting } from '../../machines/task-machine.ts'
 import type { Cascade, Tx } from '../ledger.ts'
-import type { CallTableRow, DependencyTableRow } from '../schema.ts'
-import { appendEvents, change, type Holes, prepareText, row, rows, type StatementCompiler, sql } from '../statement.ts'
-import { toCallRecord } from './call.ts'
-import { toDependencyRecord } from './dependency.ts'
+import { appendEvents, change, type Holes, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { withBelow } from './below.ts'
+import { calls } from './call.ts'
+import { dependencies } from './dependency.ts'
 import { createPurge } from './purge.ts'
 
 const cancelable = sql.join(statesAccepting('cancel').map((status) => sql.lit(status)))
@@ -14,21 +14,15 @@ const terminal = sql.join(taskStatuses.filter(isTerminal).map((status) => sql.li
 
 export function createCascadeTable(compiler: StatementCompiler): Tx['cascade'] {
   const { dialect } = compiler
-  const prepare = (build: Parameters<typeof prepareText>[1]) => prepareText(compiler, build)
+  const { prepareText } = compiler
   const object = sql.raw(dialect.kind === 'postgres' ? 'json_build_object' : 'json_object')
 
-  // UNION, not UNION ALL: a cycle in the parents, which nothing should ever have written, ends instead of looping.
-  const below = (hole: Holes) => sql`with recursive below(id) as (
-      select id from task where parent_id = ${hole('root')}
-      union
-      select task.id from task join below on task.parent_id = below.id
-    )`
   const listed = (hole: Holes) =>
     sql`select task_id from event where seq between ${hole('first')} and ${hole('last')} and type = ${hole('type')}`
 
-  const insertCanceled = prepare(
+  const insertCanceled = prepareText(
     (hole) => sql`insert into event (type, task_id, at, instance_id, data)
-      ${below(hole)}
+      ${withBelow(hole('root'))}
       select 'task.canceled', task.id, ${hole('at')}, ${hole('instance')},
         cast(${object}('name', task.name, 'status', 'canceled', 'from', task.status, 'run', task.run,
           'reason', cast(${hole('reason')} as text), 'cascadedFrom', cast(${hole('from')} as text)) as text)
@@ -37,31 +31,31 @@ export function createCascadeTable(compiler: StatementCompiler): Tx['cascade'] {
       order by task.seq`,
   )
   // A snapshot is our own text with its state at a known place (machines/task-snapshot); the row wins where it is damaged.
-  const updateCanceled = prepare(
+  const updateCanceled = prepareText(
     (hole) => sql`update task set
         status = 'canceled', status_reason = ${hole('reason')}, ready = 0, claimable = 0, not_before = null,
         lease_until = null, completed_at = ${hole('at')}, updated_at = ${hole('at')}, version = version + 1,
         snapshot = replace(snapshot, '"value":"' || status || '"', '"value":"canceled"')
       where id in (${listed(hole)})`,
   )
-  const endRuns = prepare(
+  const endRuns = prepareText(
     (hole) => sql`update run set status = 'ending', outcome = 'canceled', ended_at = ${hole('at')}
       where status = 'live' and task_id in (${listed(hole)})`,
   )
-  const selectOpenEntries = prepare(
-    (hole) => sql`select call.*, task.run_open as run_open from call join task on task.id = call.task_id
+  const selectOpenEntries = prepareText(
+    (hole) => sql`select ${calls.columns()}, task.run_open from call join task on task.id = call.task_id
       where call.status in ('pending', 'in_progress') and call.task_id in (${listed(hole)})
       order by call.seq`,
   )
   // To failed ones too: a retry must not find them blocked by what is gone.
-  const selectEdgesOut = prepare(
-    (hole) => sql`select edge.* from dependency as edge join task on task.id = edge.task_id
+  const selectEdgesOut = prepareText(
+    (hole) => sql`select ${dependencies.columns('edge')} from dependency as edge join task on task.id = edge.task_id
       where edge.satisfied_at is null and edge.blocker_id in (${listed(hole)})
         and task.status not in (${terminal}) and task.deleted_at is null`,
   )
-  const insertDeleted = prepare(
+  const insertDeleted = prepareText(
     (hole) => sql`insert into event (type, task_id, at, instance_id, data)
-      ${below(hole)}
+      ${withBelow(hole('root'))}
       select 'task.deleted', task.id, ${hole('at')}, ${hole('instance')},
         cast(${object}('name', task.name, 'status', task.status, 'run', task.run,
           'cascadedFrom', cast(${hole('root')} as text)) as text)
@@ -69,15 +63,15 @@ export function createCascadeTable(compiler: StatementCompiler): Tx['cascade'] {
       where task.deleted_at is null
       order by task.seq`,
   )
-  const updateDeleted = prepare(
+  const updateDeleted = prepareText(
     (hole) => sql`update task set
         deleted_at = ${hole('at')}, ready = 0, claimable = 0, updated_at = ${hole('at')}, version = version + 1
       where id in (${listed(hole)})`,
   )
-  const selectBounds = prepare(
+  const selectBounds = prepareText(
     (hole) => sql`select min(seq) as first, max(seq) as last from event where seq > ${hole('after')}`,
   )
-  const selectLast = prepare(() => sql`select max(seq) as last from event`)
+  const selectLast = prepareText(() => sql`select max(seq) as last from event`)
 
   function* list(insert: typeof insertCanceled, values: Record<string, unknown>, type: Cascade['type']) {
     const before = (yield* row<{ last: number | null }>(selectLast))?.last ?? 0
@@ -101,12 +95,10 @@ export function createCascadeTable(compiler: StatementCompiler): Tx['cascade'] {
       return found
     },
     *openEntries(of) {
-      const found = yield* rows<CallTableRow & { seq: number; run_open: number }>(selectOpenEntries, { ...of })
-      return found.map((each) => ({ call: toCallRecord(each), runOpen: each.run_open === 1 }))
+      const found = yield* rows<{ run_open: number }>(selectOpenEntries, of)
+      return found.map((each) => ({ call: calls.pick(each), runOpen: each.run_open === 1 }))
     },
-    *edgesOut(of) {
-      return (yield* rows<DependencyTableRow>(selectEdgesOut, { ...of })).map(toDependencyRecord)
-    },
+    edgesOut: (of) => dependencies.list(selectEdgesOut, of),
     purge: createPurge(compiler),
   }
 }

@@ -1,16 +1,15 @@
 // The dependency table: which task waits for which, once and for all; open edges are those without a time of satisfaction.
-import type { DependencyKind, DependencyRecord } from '../../entities/dependency.ts'
+import { defineTable, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import type { DependencyTableRow } from '../schema.ts'
-import { change, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { row, rows, type StatementCompiler, sql, write } from '../statement.ts'
 
-export const toDependencyRecord = (stored: DependencyTableRow): DependencyRecord => ({
-  taskId: stored.task_id,
-  blockerId: stored.blocker_id,
-  kind: stored.kind as DependencyKind,
-  callId: stored.call_id,
-  satisfiedAt: stored.satisfied_at,
-  createdAt: stored.created_at,
+export const dependencies = defineTable('dependency', {
+  taskId: plain,
+  blockerId: plain,
+  kind: plain,
+  callId: plain,
+  satisfiedAt: plain,
+  createdAt: plain,
 })
 
 /** The condition of the partial index over waits: in the text, so that the planner sees that it serves. */
@@ -18,6 +17,7 @@ const aWait = sql<boolean>`kind = 'wait'`
 
 export function createDependencyTable(compiler: StatementCompiler): Tx['dependency'] {
   const { prepare } = compiler
+  const { select, insert } = statementsOf(compiler, dependencies)
   const selectOpenBlockers = prepare((db, hole) =>
     db
       .selectFrom('dependency')
@@ -53,16 +53,11 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
       .orderBy('position', 'asc')
       .limit(1),
   )
-  const selectDependents = prepare((db, hole) =>
-    db.selectFrom('dependency').selectAll().where('blocker_id', '=', hole('blocker')).where('satisfied_at', 'is', null),
+  const selectDependents = select((edge, hole) =>
+    edge.where('blocker_id', '=', hole('blocker')).where('satisfied_at', 'is', null),
   )
-  const selectOpenWaits = prepare((db, hole) =>
-    db
-      .selectFrom('dependency')
-      .selectAll()
-      .where(aWait)
-      .where('call_id', '=', hole('call'))
-      .where('satisfied_at', 'is', null),
+  const selectOpenWaits = select((edge, hole) =>
+    edge.where(aWait).where('call_id', '=', hole('call')).where('satisfied_at', 'is', null),
   )
   const selectAnyOpenWait = prepare((db, hole) =>
     db
@@ -97,24 +92,16 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
         ]),
       ),
   )
-  const insertEdge = prepare((db, hole) =>
-    db.insertInto('dependency').values({
-      task_id: hole('task'),
-      blocker_id: hole('blocker'),
-      kind: hole('kind'),
-      call_id: hole('call'),
-      position: sql`(select coalesce(max(position), -1) + 1 from dependency where task_id = ${hole('task')})`,
-      satisfied_at: hole('satisfied'),
-      created_at: hole('created'),
-    } as never),
-  )
+  const insertEdge = insert((hole) => ({
+    position: sql`(select coalesce(max(position), -1) + 1 from dependency where task_id = ${hole('taskId')})`,
+  }))
   const updateSatisfied = prepare((db, hole) =>
     db
       .updateTable('dependency')
       .set({ satisfied_at: hole('at') })
-      .where('task_id', '=', hole('task'))
-      .where('blocker_id', '=', hole('blocker'))
-      .where('call_id', '=', hole('call'))
+      .where('task_id', '=', hole('taskId'))
+      .where('blocker_id', '=', hole('blockerId'))
+      .where('call_id', '=', hole('callId'))
       .where('satisfied_at', 'is', null),
   )
   const updateSatisfiedWaits = prepare((db, hole) =>
@@ -158,12 +145,8 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
     *blockers(task) {
       return (yield* rows<{ blocker_id: string }>(selectBlockers, { task })).map((edge) => edge.blocker_id)
     },
-    *dependents(blocker) {
-      return (yield* rows<DependencyTableRow>(selectDependents, { blocker })).map(toDependencyRecord)
-    },
-    *openWaits(call) {
-      return (yield* rows<DependencyTableRow>(selectOpenWaits, { call })).map(toDependencyRecord)
-    },
+    dependents: (blocker) => dependencies.list(selectDependents, { blocker }),
+    openWaits: (call) => dependencies.list(selectOpenWaits, { call }),
     *hasOpenWaits(call) {
       return (yield* rows(selectAnyOpenWait, { call })).length > 0
     },
@@ -183,28 +166,11 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
       }
       return undefined
     },
-    *insert(edge) {
-      yield* change(insertEdge, {
-        task: edge.taskId,
-        blocker: edge.blockerId,
-        kind: edge.kind,
-        call: edge.callId,
-        satisfied: edge.satisfiedAt,
-        created: edge.createdAt,
-      })
-    },
-    *satisfy(edge, at) {
-      yield* change(updateSatisfied, { task: edge.taskId, blocker: edge.blockerId, call: edge.callId, at })
-    },
-    *satisfyWaits(call, at) {
-      yield* change(updateSatisfiedWaits, { call, at })
-    },
-    *reopenWaits(blocker) {
-      yield* change(updateReopened, { blocker })
-    },
-    *remove(task, blocker) {
-      yield* change(deleteEdge, { task, blocker })
-    },
+    insert: (edge) => write(insertEdge, edge),
+    satisfy: (edge, at) => write(updateSatisfied, { ...edge, at }),
+    satisfyWaits: (call, at) => write(updateSatisfiedWaits, { call, at }),
+    reopenWaits: (blocker) => write(updateReopened, { blocker }),
+    remove: (task, blocker) => write(deleteEdge, { task, blocker }),
   }
 }
 

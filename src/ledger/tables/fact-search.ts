@@ -4,7 +4,7 @@
 import { everyWord, wordsOf } from '../../entities/fact-words.ts'
 import type { FactRecord } from '../../entities/memory.ts'
 import type { Op } from '../ledger.ts'
-import { change, listed, prepareText, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { change, listed, numberOf, rows, type StatementCompiler, sql } from '../statement.ts'
 import { type IndexedFact, indexKey } from './fact-word.ts'
 
 /** More words than these say nothing more of what is looked for. */
@@ -45,8 +45,8 @@ function searchWord(word: string): string {
 const searchWords = (words: readonly string[]): string[] => [...new Set(words.map(searchWord))]
 
 export function createFactSearch(compiler: StatementCompiler): FactSearch {
-  const prepare = (build: Parameters<typeof prepareText>[1]) => prepareText(compiler, build)
-  const selectLast = prepare(() => sql`select max(seq) as seq from fact`)
+  const { prepareText } = compiler
+  const selectLast = prepareText(() => sql`select max(seq) as seq from fact`)
   const { add, remove, matches } = compiler.dialect.kind === 'sqlite' ? withFts5(compiler) : withArrays(compiler)
 
   return {
@@ -62,8 +62,7 @@ export function createFactSearch(compiler: StatementCompiler): FactSearch {
         const seqs = yield* matches(branches, question, mostMatches)
         for (const word of question.all) for (const seq of seqs) found.get(word)?.add(seq)
       }
-      const facts = (yield* row<{ seq: number | null }>(selectLast))?.seq ?? 0
-      return byWorth(found, facts).slice(0, limit)
+      return byWorth(found, yield* numberOf(selectLast)).slice(0, limit)
     },
   }
 }
@@ -131,15 +130,15 @@ interface TextIndex {
  * joined by a sign that FTS5 takes for a letter: with a word for the branch alone, every search would walk through all of its facts.
  */
 function withFts5(compiler: StatementCompiler): TextIndex {
-  const prepare = (build: Parameters<typeof prepareText>[1]) => prepareText(compiler, build)
-  const insertText = prepare(
+  const { prepareText } = compiler
+  const insertText = prepareText(
     (hole) => sql`insert into fact_text (rowid, words) values (${hole('fact')}, ${hole('words')})`,
   )
-  const deleteText = prepare((hole) => sql`delete from fact_text where rowid = ${hole('fact')}`)
-  const selectBranches = prepare(
+  const deleteText = prepareText((hole) => sql`delete from fact_text where rowid = ${hole('fact')}`)
+  const selectBranches = prepareText(
     (hole) => sql`select seq from branch where name in ${listed(compiler.dialect, hole('branches'))}`,
   )
-  const selectMatches = prepare(
+  const selectMatches = prepareText(
     (hole) => sql`select rowid as fact from fact_text where fact_text match ${hole('query')}
       order by rowid desc limit ${hole('limit')}`,
   )
@@ -176,15 +175,15 @@ function withFts5(compiler: StatementCompiler): TextIndex {
  * drops the words that it takes for noise.
  */
 function withArrays(compiler: StatementCompiler): TextIndex {
-  const prepare = (build: Parameters<typeof prepareText>[1]) => prepareText(compiler, build)
+  const { prepareText } = compiler
   const stems = (json: unknown) =>
     sql`array(select coalesce((ts_lexize('english_stem', value))[1], value) from ${listed(compiler.dialect, json)} as word)`
-  const insertText = prepare(
+  const insertText = prepareText(
     (hole) => sql`insert into fact_text (fact, branch, words)
       select ${hole('fact')}, seq, ${stems(hole('words'))} from branch where name = ${hole('branch')}`,
   )
-  const deleteText = prepare((hole) => sql`delete from fact_text where fact = ${hole('fact')}`)
-  const selectMatches = prepare(
+  const deleteText = prepareText((hole) => sql`delete from fact_text where fact = ${hole('fact')}`)
+  const selectMatches = prepareText(
     (hole) => sql`select fact from fact_text
       where branch in (select seq from branch where name in ${listed(compiler.dialect, hole('branches'))})
         and words @> ${stems(hole('all'))} and (${hole('anyone')} = 1 or words && ${stems(hole('any'))})

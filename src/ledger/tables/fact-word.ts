@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { leastShared, probeCount, sizesAlike } from '../../entities/fact-words.ts'
 import type { Op } from '../ledger.ts'
-import { change, listed, prepareText, rows, type StatementCompiler, sql } from '../statement.ts'
+import { change, listed, rows, type StatementCompiler, sql } from '../statement.ts'
 
 /** How common a word is, is counted so far; further only where too few are rarer than that. */
 const countedAtMost = { first: 128, second: 512 }
@@ -43,26 +43,26 @@ interface Counted {
 const byFacts = (a: Counted, b: Counted): number => a.facts - b.facts
 
 export function createFactWords(compiler: StatementCompiler): FactWords {
-  const prepare = (build: Parameters<typeof prepareText>[1]) => prepareText(compiler, build)
+  const { prepareText } = compiler
   const { dialect } = compiler
 
-  const insertWords = prepare(
+  const insertWords = prepareText(
     (hole) => sql`insert into fact_word (branch, word, size, fact)
       select branch.seq, word.value, ${hole('size')}, ${hole('fact')}
       from branch cross join ${listed(dialect, hole('words'))} as word where branch.name = ${hole('branch')}`,
   )
-  const deleteWords = prepare(
+  const deleteWords = prepareText(
     (hole) => sql`delete from fact_word
       where branch = (select seq from branch where name = ${hole('branch')})
         and word in ${listed(dialect, hole('words'))} and size = ${hole('size')} and fact = ${hole('fact')}`,
   )
-  const countEach = prepare(
+  const countEach = prepareText(
     (hole) => sql`select word.value as word, (select count(*) from (
         select 1 from fact_word where branch = branch.seq and word = word.value
           and size between ${hole('least')} and ${hole('most')} limit ${hole('most counted')}) as counted) as facts
       from branch cross join ${listed(dialect, hole('words'))} as word where branch.name = ${hole('branch')}`,
   )
-  const selectMet = prepare(
+  const selectMet = prepareText(
     (hole) => sql`select fact from fact_word
       where branch = (select seq from branch where name = ${hole('branch')})
         and word in ${listed(dialect, hole('words'))} and size between ${hole('least')} and ${hole('most')}

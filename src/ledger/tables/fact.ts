@@ -1,28 +1,13 @@
 // The fact table. What a fact says never changes; while it is active it is also found by its words, its subject and its vectors.
-import type { Selectable } from 'kysely'
 import { summaryCategory } from '../../entities/confidence.ts'
 import { subjectOf } from '../../entities/disagreement.ts'
 import { wordsOf } from '../../entities/fact-words.ts'
 import { type FactRecord, type FactStatus, factStatuses } from '../../entities/memory.ts'
+import { defineTable, flag, plain, serial, statementsOf } from '../columns.ts'
 import type { FactFilter, Op, Tx } from '../ledger.ts'
-import type { FactTableRow } from '../schema.ts'
-import {
-  change,
-  holesFor,
-  insertSeq,
-  listed,
-  prepareText,
-  queryRows,
-  returningSeq,
-  row,
-  rows,
-  type StatementCompiler,
-  sql,
-} from '../statement.ts'
+import { insertSeq, listed, rows, type StatementCompiler, sql, write } from '../statement.ts'
 import { createFactSearch, rankedByBm25 } from './fact-search.ts'
 import { createFactWords, indexKey } from './fact-word.ts'
-
-type Row = Selectable<FactTableRow>
 
 /** Of the texts that a search finds so many are ranked by the whole formula: reading more of them would cost more than it brings. */
 const leastRanked = 100
@@ -30,81 +15,33 @@ const leastRanked = 100
 /** Of what is measured again and again there is a fact for each value; the latest of them show well enough that they differ. */
 const mostOfSubject = 100
 
-const toFact = (stored: Row): FactRecord => ({
-  seq: stored.seq,
-  id: stored.id,
-  branch: stored.branch,
-  text: stored.text,
-  category: stored.category,
-  confidence: stored.confidence,
-  sessionId: stored.session_id,
-  taskId: stored.task_id,
-  agentId: stored.agent_id,
-  observationId: stored.observation_id,
-  originId: stored.origin_id,
-  status: stored.status as FactStatus,
-  successorId: stored.successor_id,
-  disputed: stored.disputed === 1,
-  verdict: stored.verdict as FactRecord['verdict'],
-  comparedBy: stored.compared_by,
-  mergedTo: stored.merged_to,
-  mergedConfidence: stored.merged_confidence,
-  createdAt: stored.created_at,
-  updatedAt: stored.updated_at,
-})
-
-/** What a fact is, as it was first said. */
-const origin = (fact: Omit<FactRecord, 'seq'>) => ({
-  id: fact.id,
-  branch: fact.branch,
-  text: fact.text,
-  category: fact.category,
-  session_id: fact.sessionId,
-  task_id: fact.taskId,
-  agent_id: fact.agentId,
-  observation_id: fact.observationId,
-  origin_id: fact.originId,
-  subject: subjectKey(subjectOf(fact.text)),
-  created_at: fact.createdAt,
-})
-
 /** What `save` writes: everything that changes while a fact lives. */
-const state = (fact: Omit<FactRecord, 'seq'>) => ({
-  confidence: fact.confidence,
-  status: fact.status,
-  successor_id: fact.successorId,
-  disputed: fact.disputed ? 1 : 0,
-  verdict: fact.verdict,
-  compared_by: fact.comparedBy,
-  merged_to: fact.mergedTo,
-  merged_confidence: fact.mergedConfidence,
-  updated_at: fact.updatedAt,
-})
+const stateFields = {
+  confidence: plain,
+  status: plain,
+  successorId: plain,
+  disputed: flag,
+  verdict: plain,
+  comparedBy: plain,
+  mergedTo: plain,
+  mergedConfidence: plain,
+  updatedAt: plain,
+}
 
-const originNames = [
-  'id',
-  'branch',
-  'text',
-  'category',
-  'session_id',
-  'task_id',
-  'agent_id',
-  'observation_id',
-  'origin_id',
-  'subject',
-  'created_at',
-] as const // prettier-ignore
-const stateNames = [
-  'confidence',
-  'status',
-  'successor_id',
-  'disputed',
-  'verdict',
-  'compared_by',
-  'merged_to',
-  'merged_confidence',
-  'updated_at',
-] as const // prettier-ignore
+const facts = defineTable('fact', {
+  seq: serial,
+  id: plain,
+  branch: plain,
+  text: plain,
+  category: plain,
+  sessionId: plain,
+  taskId: plain,
+  agentId: plain,
+  observationId: plain,
+  originId: plain,
+  createdAt: plain,
+  ...stateFields,
+})
 
 const subjectKey = indexKey
 
@@ -116,32 +53,24 @@ const isIndexed = (fact: Pick<FactRecord, 'status' | 'category'>): boolean =>
   fact.status === 'active' && fact.category !== summaryCategory
 
 export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
-  const { prepare, dialect } = compiler
+  const { prepare, prepareText, dialect } = compiler
   const wordIndex = createFactWords(compiler)
   const textIndex = createFactSearch(compiler)
 
-  const selectOne = prepare((db, hole) => db.selectFrom('fact').selectAll().where('id', '=', hole('id')))
-  const selectByPrefix = prepare((db, hole) =>
-    db
-      .selectFrom('fact')
-      .selectAll()
-      .where('id', '>=', hole('from'))
-      .where('id', '<', hole('to'))
-      .orderBy('id')
-      .limit(hole('limit')),
+  const { select, insert, update } = statementsOf(compiler, facts)
+  const selectOne = select((fact, hole) => fact.where('id', '=', hole('id')))
+  const selectByPrefix = select((fact, hole) =>
+    fact.where('id', '>=', hole('from')).where('id', '<', hole('to')).orderBy('id').limit(hole('limit')),
   )
   // What an index leads to is looked at once more: it was written by another version, which may have seen other words in a text.
   const selectBySeqs = prepareText(
-    compiler,
     (
       hole,
-    ) => sql`select * from fact where seq in (select cast(value as ${sql.raw(dialect.kind === 'sqlite' ? 'integer' : 'bigint')})
+    ) => sql`select ${facts.columns()} from fact where seq in (select cast(value as ${sql.raw(dialect.kind === 'sqlite' ? 'integer' : 'bigint')})
       from ${listed(dialect, hole('seqs'))} as each) and ${isComparable} order by seq`,
   )
-  const selectActive = prepare((db, hole) =>
-    db
-      .selectFrom('fact')
-      .selectAll()
+  const selectActive = select((fact, hole) =>
+    fact
       .where(isComparable)
       .where('branch', '=', hole('branch'))
       .where('seq', '>', hole('after'))
@@ -149,15 +78,13 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
       .limit(hole('limit')),
   )
   // All less the summaries: both are counted in indexes alone, where the condition on the category would have every row read.
-  const countActive = prepareText(compiler, (hole) => {
+  const countActive = prepareText((hole) => {
     const active = sql`select count(*) from fact where branch = each.value and status = 'active'`
     return sql`select each.value as branch, (${active}) - (${active} and category = 'summary') as facts
       from ${listed(dialect, hole('branches'))} as each`
   })
-  const selectSameSubject = prepare((db, hole) =>
-    db
-      .selectFrom('fact')
-      .selectAll()
+  const selectSameSubject = select((fact, hole) =>
+    fact
       .where(isComparable)
       .where(sql<boolean>`subject <> ''`)
       .where('branch', '=', hole('branch'))
@@ -166,19 +93,17 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
       .limit(mostOfSubject),
   )
   // Three stretches of one index; a condition that says "is another one" would walk through all of it to find that none is.
-  const selectUncompared = prepareText(compiler, (hole) => {
+  const selectUncompared = prepareText((hole) => {
     const stretch = (compared: unknown) =>
       sql`select seq from fact where ${isComparable} and branch = ${hole('branch')} and ${compared}`
-    return sql`select * from fact where seq in (
+    return sql`select ${facts.columns()} from fact where seq in (
         ${stretch(sql`compared_by is null`)}
         union all ${stretch(sql`compared_by < ${hole('measure')}`)}
         union all ${stretch(sql`compared_by > ${hole('measure')}`)})
       order by seq limit ${hole('limit')}`
   })
-  const selectUnmerged = prepare((db, hole) =>
-    db
-      .selectFrom('fact')
-      .selectAll()
+  const selectUnmerged = select((fact, hole) =>
+    fact
       .where(isComparable)
       .where(isUnmerged)
       .where('branch', '=', hole('branch'))
@@ -186,10 +111,8 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
   )
-  const selectSummary = prepare((db, hole) =>
-    db
-      .selectFrom('fact')
-      .selectAll()
+  const selectSummary = select((fact, hole) =>
+    fact
       .where(sql<boolean>`status = 'active' and category = 'summary'`)
       .where('branch', '=', hole('branch'))
       .where('agent_id', '=', hole('agent'))
@@ -197,20 +120,14 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
       .limit(1),
   )
   const selectVectors = prepareText(
-    compiler,
     (hole) => sql`select fact.id, fact_vector.vector from fact cross join fact_vector
       where fact.branch = ${hole('branch')} and fact.status = 'active'
         and fact_vector.fact = fact.seq and fact_vector.model = ${hole('model')}
       order by fact.seq`,
   )
-  const insertFact = prepare((db, hole) =>
-    returningSeq(dialect)(db.insertInto('fact').values(holesFor([...originNames, ...stateNames], hole))),
-  )
-  const updateFact = prepare((db, hole) =>
-    db.updateTable('fact').set(holesFor(stateNames, hole)).where('seq', '=', hole('seq')),
-  )
+  const insertFact = insert((hole) => ({ subject: hole('subject') }))
+  const updateFact = update(stateFields, ['seq'])
   const upsertVector = prepareText(
-    compiler,
     (hole) => sql`insert into fact_vector (fact, model, vector)
       select seq, ${hole('model')}, ${hole('vector')} from fact where id = ${hole('id')}
       on conflict (fact, model) do update set vector = excluded.vector`,
@@ -218,7 +135,7 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
   const deleteVectors = prepare((db, hole) => db.deleteFrom('fact_vector').where('fact', '=', hole('fact')))
 
   function* bySeqs(seqs: readonly number[]): Op<FactRecord[]> {
-    return seqs.length === 0 ? [] : (yield* rows<Row>(selectBySeqs, { seqs: JSON.stringify(seqs) })).map(toFact)
+    return seqs.length === 0 ? [] : yield* facts.list(selectBySeqs, { seqs: JSON.stringify(seqs) })
   }
 
   /** One branch and one status at a time, because so the index leads to the latest; they are few. */
@@ -229,9 +146,8 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
     limit: number,
     before: number,
   ): Op<FactRecord[]> {
-    let query = dialect.db
-      .selectFrom('fact')
-      .selectAll()
+    let query = facts
+      .from(dialect.db)
       .where('branch', '=', branch)
       .where('status', '=', status)
       .where('seq', '<', before)
@@ -241,17 +157,12 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
     if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId)
     if (filter.verdict !== undefined) query = query.where('verdict', '=', filter.verdict)
     if (filter.disputed !== undefined) query = query.where('disputed', '=', filter.disputed ? 1 : 0)
-    return (yield* queryRows<Row>(query.orderBy('seq', 'desc').limit(limit).compile())).map(toFact)
+    return yield* facts.query(query.orderBy('seq', 'desc').limit(limit))
   }
 
   return {
-    *get(id) {
-      const found = yield* row<Row>(selectOne, { id })
-      return found && toFact(found)
-    },
-    *findByPrefix(prefix, limit) {
-      return (yield* rows<Row>(selectByPrefix, { from: prefix, to: `${prefix}\u{10ffff}`, limit })).map(toFact)
-    },
+    get: (id) => facts.one(selectOne, { id }),
+    findByPrefix: (prefix, limit) => facts.list(selectByPrefix, { from: prefix, to: `${prefix}\u{10ffff}`, limit }),
     *list(filter, limit, before) {
       const found: FactRecord[] = []
       for (const branch of new Set(filter.branches)) {
@@ -261,43 +172,34 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
       }
       return found.sort((a, b) => b.seq - a.seq).slice(0, limit)
     },
-    *active(branch, after, limit) {
-      return (yield* rows<Row>(selectActive, { branch, after, limit })).map(toFact)
-    },
+    active: (branch, after, limit) => facts.list(selectActive, { branch, after, limit }),
     *countActive(branches) {
       const counted = yield* rows<{ branch: string; facts: number }>(countActive, {
         branches: JSON.stringify([...new Set(branches)]),
       })
-      return new Map(counted.map(({ branch, facts }) => [branch, Number(facts)]))
+      return new Map(counted.map((each) => [each.branch, Number(each.facts)]))
     },
     *candidates(branch, words, threshold) {
       return yield* bySeqs(yield* wordIndex.candidates(branch, words, threshold))
     },
     *sameSubject(branch, subject) {
       if (subject === '') return []
-      return (yield* rows<Row>(selectSameSubject, { branch, subject: subjectKey(subject) })).map(toFact).reverse()
+      return (yield* facts.list(selectSameSubject, { branch, subject: subjectKey(subject) })).reverse()
     },
-    *uncompared(branch, measure, limit) {
-      return (yield* rows<Row>(selectUncompared, { branch, measure, limit })).map(toFact)
-    },
-    *unmerged(branch, after, limit) {
-      return (yield* rows<Row>(selectUnmerged, { branch, after, limit })).map(toFact)
-    },
-    *summaryOf(branch, agent) {
-      const found = yield* row<Row>(selectSummary, { branch, agent })
-      return found && toFact(found)
-    },
+    uncompared: (branch, measure, limit) => facts.list(selectUncompared, { branch, measure, limit }),
+    unmerged: (branch, after, limit) => facts.list(selectUnmerged, { branch, after, limit }),
+    summaryOf: (branch, agent) => facts.one(selectSummary, { branch, agent }),
     *search(branches, words, limit) {
       const found = yield* textIndex.search(branches, words, Math.max(limit, leastRanked))
-      const facts = new Map((yield* bySeqs(found.map(({ seq }) => seq))).map((fact) => [fact.seq, fact]))
-      return rankedByBm25(found, facts).slice(0, limit)
+      const texts = new Map((yield* bySeqs(found.map(({ seq }) => seq))).map((fact) => [fact.seq, fact]))
+      return rankedByBm25(found, texts).slice(0, limit)
     },
     *vectors(branch, model) {
       const found = yield* rows<{ id: string; vector: string }>(selectVectors, { branch, model })
       return found.map(({ id, vector }) => ({ factId: id, vector }))
     },
     *insert(fact) {
-      const seq = yield* insertSeq(insertFact, { ...origin(fact), ...state(fact) })
+      const seq = yield* insertSeq(insertFact, { ...fact, subject: subjectKey(subjectOf(fact.text)) })
       if (!isIndexed(fact)) return seq
       const indexed = { seq, branch: fact.branch, words: wordsOf(fact.text) }
       yield* wordIndex.add(indexed)
@@ -305,14 +207,12 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
       return seq
     },
     *save(fact) {
-      yield* change(updateFact, { seq: fact.seq, ...state(fact) })
+      yield* write(updateFact, fact)
       if (fact.status === 'active') return
       yield* wordIndex.remove({ seq: fact.seq, branch: fact.branch, words: wordsOf(fact.text) })
       yield* textIndex.remove(fact.seq)
-      yield* change(deleteVectors, { fact: fact.seq })
+      yield* write(deleteVectors, { fact: fact.seq })
     },
-    *keepVector(id, model, vector) {
-      yield* change(upsertVector, { id, model, vector })
-    },
+    keepVector: (id, model, vector) => write(upsertVector, { id, model, vector }),
   }
 }

@@ -1,49 +1,38 @@
 // The message table: conversations, insert only; a trigger refuses any change of a row.
-import type { Delivery, MessageRecord, MessageRole } from '../../entities/message.ts'
-import { fromJson } from '../../json.ts'
+import { defineTable, flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import type { MessageTableRow } from '../schema.ts'
-import { change, row, rows, type StatementCompiler } from '../statement.ts'
+import { change, numberOf, type StatementCompiler } from '../statement.ts'
 
-const toRecord = (stored: MessageTableRow): MessageRecord => ({
-  id: stored.id,
-  taskId: stored.task_id,
-  n: stored.n,
-  role: stored.role as MessageRole,
-  content: stored.content,
-  announcement: stored.announcement === 1,
-  step: stored.step === null ? null : fromJson(stored.step),
-  delivery: stored.delivery as Delivery | null,
-  run: stored.run,
-  ident: stored.ident,
-  ordinal: stored.ordinal,
-  timestamp: stored.timestamp,
+const messages = defineTable('message', {
+  id: plain,
+  taskId: plain,
+  n: plain,
+  role: plain,
+  content: plain,
+  announcement: flag,
+  step: jsonOrNull,
+  delivery: plain,
+  run: plain,
+  ident: plain,
+  ordinal: plain,
+  timestamp: plain,
 })
 
 export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
   const { prepare } = compiler
-  const selectOfTask = prepare((db, hole) =>
-    db.selectFrom('message').selectAll().where('task_id', '=', hole('task')).orderBy('n', 'asc'),
+  const { select, insert } = statementsOf(compiler, messages)
+  const selectOfTask = select((message, hole) => message.where('task_id', '=', hole('task')).orderBy('n', 'asc'))
+  const selectPage = select((message, hole) =>
+    message.where('task_id', '=', hole('task')).where('n', '>', hole('after')).orderBy('n', 'asc').limit(hole('limit')),
   )
-  const selectPage = prepare((db, hole) =>
-    db
-      .selectFrom('message')
-      .selectAll()
-      .where('task_id', '=', hole('task'))
-      .where('n', '>', hole('after'))
-      .orderBy('n', 'asc')
-      .limit(hole('limit')),
-  )
-  const selectSpoken = prepare((db, hole) =>
-    db
-      .selectFrom('message')
-      .selectAll()
+  const selectSpoken = select((message, hole) =>
+    message
       .where('task_id', '=', hole('task'))
       .where('n', '>', hole('after'))
       .where('announcement', '=', 0)
       .orderBy('n', 'asc'),
   )
-  const selectById = prepare((db, hole) => db.selectFrom('message').selectAll().where('id', '=', hole('id')))
+  const selectById = select((message, hole) => message.where('id', '=', hole('id')))
   const selectLast = prepare((db, hole) =>
     db
       .selectFrom('message')
@@ -58,61 +47,20 @@ export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
       .where('delivery', 'is not', null)
       .where('announcement', '=', hole('announcement')),
   )
-  const insertMessage = prepare((db, hole) =>
-    db.insertInto('message').values({
-      task_id: hole('task'),
-      n: hole('n'),
-      id: hole('id'),
-      role: hole('role'),
-      content: hole('content'),
-      announcement: hole('announcement'),
-      step: hole('step'),
-      delivery: hole('delivery'),
-      run: hole('run'),
-      ident: hole('ident'),
-      ordinal: hole('ordinal'),
-      timestamp: hole('timestamp'),
-    }),
-  )
+  const insertMessage = insert()
 
-  function* count(task: string) {
-    return (yield* row<{ n: number | null }>(selectLast, { task }))?.n ?? 0
-  }
+  const count = (task: string) => numberOf(selectLast, { task })
 
   return {
-    *list(task) {
-      return (yield* rows<MessageTableRow>(selectOfTask, { task })).map(toRecord)
-    },
-    *page(task, after, limit) {
-      return (yield* rows<MessageTableRow>(selectPage, { task, after, limit })).map(toRecord)
-    },
-    *spoken(task, after) {
-      return (yield* rows<MessageTableRow>(selectSpoken, { task, after })).map(toRecord)
-    },
-    *get(id) {
-      const found = yield* row<MessageTableRow>(selectById, { id })
-      return found && toRecord(found)
-    },
+    list: (task) => messages.list(selectOfTask, { task }),
+    page: (task, after, limit) => messages.list(selectPage, { task, after, limit }),
+    spoken: (task, after) => messages.list(selectSpoken, { task, after }),
+    get: (id) => messages.one(selectById, { id }),
     count,
-    *lastDelivered(task) {
-      return (yield* row<{ n: number | null }>(selectLastDelivered, { task, announcement: 0 }))?.n ?? 0
-    },
+    lastDelivered: (task) => numberOf(selectLastDelivered, { task, announcement: 0 }),
     *append(message) {
       const n = (yield* count(message.taskId)) + 1
-      yield* change(insertMessage, {
-        task: message.taskId,
-        n,
-        id: message.id,
-        role: message.role,
-        content: message.content,
-        announcement: message.announcement ? 1 : 0,
-        step: message.step === null ? null : JSON.stringify(message.step),
-        delivery: message.delivery,
-        run: message.run,
-        ident: message.ident,
-        ordinal: message.ordinal,
-        timestamp: message.timestamp,
-      })
+      yield* change(insertMessage, { ...message, n })
       return n
     },
   }

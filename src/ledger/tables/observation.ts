@@ -1,57 +1,34 @@
 // The observation table: what somebody saw, as it was said. A row changes once, when a run of consolidation takes it up.
-import type { ObservationRecord, ObservationType } from '../../entities/memory.ts'
+import { defineTable, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import type { ObservationTableRow } from '../schema.ts'
-import { change, holesFor, queryRows, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { change, numberOf, rows, type StatementCompiler, sql, write } from '../statement.ts'
 
-type Row = Omit<ObservationTableRow, 'seq'> & { seq: number }
-
-const toObservation = (stored: Row): ObservationRecord => ({
-  seq: stored.seq,
-  id: stored.id,
-  sessionId: stored.session_id,
-  branch: stored.branch,
-  type: stored.type as ObservationType,
-  content: stored.content,
-  outcome: stored.outcome,
-  taskId: stored.task_id,
-  agentId: stored.agent_id,
-  createdAt: stored.created_at,
-  consolidatedBy: stored.consolidated_by,
+const observations = defineTable('observation', {
+  seq: serial,
+  id: plain,
+  sessionId: plain,
+  branch: plain,
+  type: plain,
+  content: plain,
+  outcome: plain,
+  taskId: plain,
+  agentId: plain,
+  createdAt: plain,
+  consolidatedBy: plain,
 })
-
-const names = [
-  'id',
-  'session_id',
-  'branch',
-  'type',
-  'content',
-  'outcome',
-  'task_id',
-  'agent_id',
-  'created_at',
-  'consolidated_by',
-] as const // prettier-ignore
 
 /** The condition of the partial indexes, in their very words: only so does the planner see that they serve. */
 const isPending = sql<boolean>`consolidated_by is null and type in ('insight', 'decision', 'discovery')`
 
 export function createObservationTable(compiler: StatementCompiler): Tx['observation'] {
   const { prepare, dialect } = compiler
-  const selectOne = prepare((db, hole) => db.selectFrom('observation').selectAll().where('id', '=', hole('id')))
-  const selectPending = prepare((db, hole) =>
-    db
-      .selectFrom('observation')
-      .selectAll()
-      .where(isPending)
-      .where('branch', '=', hole('branch'))
-      .orderBy('seq', 'asc')
-      .limit(hole('limit')),
+  const { select } = statementsOf(compiler, observations)
+  const selectOne = select((observation, hole) => observation.where('id', '=', hole('id')))
+  const selectPending = select((observation, hole) =>
+    observation.where(isPending).where('branch', '=', hole('branch')).orderBy('seq', 'asc').limit(hole('limit')),
   )
-  const selectPendingOf = prepare((db, hole) =>
-    db
-      .selectFrom('observation')
-      .selectAll()
+  const selectPendingOf = select((observation, hole) =>
+    observation
       .where(isPending)
       .where('session_id', '=', hole('session'))
       .where('branch', '=', hole('branch'))
@@ -87,7 +64,7 @@ export function createObservationTable(compiler: StatementCompiler): Tx['observa
   const insertObservation = prepare((db, hole) =>
     db
       .insertInto('observation')
-      .values(holesFor(names, hole))
+      .values(observations.holes(hole))
       .onConflict((conflict) => conflict.column('id').doNothing()),
   )
   const updateConsumed = prepare((db, hole) =>
@@ -99,28 +76,18 @@ export function createObservationTable(compiler: StatementCompiler): Tx['observa
   )
 
   return {
-    *get(id) {
-      const found = yield* row<Row>(selectOne, { id })
-      return found && toObservation(found)
-    },
-    *pending(branch, session, limit) {
-      const found =
-        session === null
-          ? yield* rows<Row>(selectPending, { branch, limit })
-          : yield* rows<Row>(selectPendingOf, { branch, session, limit })
-      return found.map(toObservation)
-    },
+    get: (id) => observations.one(selectOne, { id }),
+    pending: (branch, session, limit) =>
+      observations.list(session === null ? selectPending : selectPendingOf, { branch, session, limit }),
     *pendingSessions(branch) {
       return (yield* rows<{ session_id: string }>(selectSessions, { branch })).map((found) => found.session_id)
     },
     *pendingBranches(session) {
       return (yield* rows<{ branch: string }>(selectBranches, { session })).map((found) => found.branch)
     },
-    *countPending(branch, session) {
-      return Number((yield* row<{ pending: number }>(countPending, { branch, session }))?.pending ?? 0)
-    },
+    countPending: (branch, session) => numberOf(countPending, { branch, session }),
     *list(filter, limit, before) {
-      let query = dialect.db.selectFrom('observation').selectAll().where('seq', '<', before)
+      let query = observations.from(dialect.db).where('seq', '<', before)
       // PostgreSQL has no empty list.
       if (filter.types?.length === 0) return []
       if (filter.types !== undefined) query = query.where('type', 'in', filter.types)
@@ -128,25 +95,11 @@ export function createObservationTable(compiler: StatementCompiler): Tx['observa
       if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId)
       if (filter.taskId !== undefined) query = query.where('task_id', '=', filter.taskId)
       if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId)
-      return (yield* queryRows<Row>(query.orderBy('seq', 'desc').limit(limit).compile())).map(toObservation)
+      return yield* observations.query(query.orderBy('seq', 'desc').limit(limit))
     },
     *insert(observation) {
-      const written = yield* change(insertObservation, {
-        id: observation.id,
-        session_id: observation.sessionId,
-        branch: observation.branch,
-        type: observation.type,
-        content: observation.content,
-        outcome: observation.outcome,
-        task_id: observation.taskId,
-        agent_id: observation.agentId,
-        created_at: observation.createdAt,
-        consolidated_by: observation.consolidatedBy,
-      })
-      return written > 0
+      return (yield* change(insertObservation, observation)) > 0
     },
-    *consume(id, consolidation) {
-      yield* change(updateConsumed, { id, consolidation })
-    },
+    consume: (id, consolidation) => write(updateConsumed, { id, consolidation }),
   }
 }

@@ -1,12 +1,12 @@
 // Purging: rows leave the ledger in whole families, all of them settled for long enough and nobody still coming after one.
 import { settledStatuses } from '../../entities/task.ts'
 import type { Purged, PurgePosition, Tx } from '../ledger.ts'
-import { change, type Holes, prepareText, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { change, type Holes, row, rows, type StatementCompiler, sql } from '../statement.ts'
 
 const settled = sql.join(settledStatuses.map((status) => sql.lit(status)))
 
 export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge'] {
-  const prepare = (build: Parameters<typeof prepareText>[1]) => prepareText(compiler, build)
+  const { prepareText } = compiler
   const family = (hole: Holes) => sql`with recursive family(id) as (
       select id from task where id = ${hole('root')}
       union
@@ -14,7 +14,7 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
     )`
   const members = sql`select id from family`
 
-  const selectRoots = prepare(
+  const selectRoots = prepareText(
     (hole) => sql`select id, completed_at, seq from task
       where parent_id is null and completed_at is not null and completed_at < ${hole('before')}
         and (completed_at, seq) > (${hole('completedAt')}, ${hole('seq')})
@@ -22,7 +22,7 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
   )
   // Satisfied edges too: an open task still reads the results of what it came after, and of what it waited for. And what an engine is
   // about to make of the memory of a team (its agents completed, the team closed) would be lost with the team.
-  const selectObstacle = prepare(
+  const selectObstacle = prepareText(
     (hole) => sql`${family(hole)}
       select 1 from task join family on family.id = task.id
         where task.completed_at is null or task.completed_at >= ${hole('before')} or task.run_open = 1
@@ -41,7 +41,7 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
           and not exists (select 1 from stint where stint.task_id = team.task_id and stint.status = 'active')
       limit 1`,
   )
-  const selectSize = prepare(
+  const selectSize = prepareText(
     (hole) => sql`${family(hole)}
       select (select count(*) from family) as tasks,
         (select count(*) from event where task_id in (${members})) as events,
@@ -49,27 +49,22 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
   )
   const removals = [
     // Only failed ones are left of those that come after (see the obstacles): a retry must not find them blocked by what is gone.
-    (hole: Holes) => sql`${family(hole)} update task set open_blockers = open_blockers - (
+    sql`update task set open_blockers = open_blockers - (
         select count(*) from dependency as edge
         where edge.task_id = task.id and edge.kind = 'after' and edge.satisfied_at is null
           and edge.blocker_id in (${members}))
       where status = 'failed' and id in (select task_id from dependency
         where kind = 'after' and satisfied_at is null and blocker_id in (${members}))`,
-    (hole: Holes) => sql`${family(hole)} delete from dependency
+    sql`delete from dependency
       where task_id in (${members}) or blocker_id in (${members})`,
-    (hole: Holes) => sql`${family(hole)} delete from "call" where task_id in (${members})`,
-    (hole: Holes) => sql`${family(hole)} delete from message where task_id in (${members})`,
-    (hole: Holes) => sql`${family(hole)} delete from event where task_id in (${members})`,
-    (hole: Holes) => sql`${family(hole)} delete from run where task_id in (${members})`,
-    (hole: Holes) => sql`${family(hole)} delete from board_task where task_id in (${members})`,
     // What the team came to know stays: branches, observations, facts and their record outlive its task.
-    (hole: Holes) => sql`${family(hole)} delete from stint where task_id in (${members})`,
-    (hole: Holes) => sql`${family(hole)} delete from objective where task_id in (${members})`,
-    (hole: Holes) => sql`${family(hole)} delete from team where task_id in (${members})`,
+    ...['call', 'message', 'event', 'run', 'board_task', 'stint', 'objective', 'team'].map(
+      (table) => sql`delete from ${sql.table(table)} where task_id in (${members})`,
+    ),
     // A branch that nothing ever came to knows nothing: those of agents before those that they lie below.
     ...[sql`agent_id is not null`, sql`agent_id is null`].map(
-      (whose) => (hole: Holes) =>
-        sql`${family(hole)} delete from branch where task_id in (${members}) and ${whose}
+      (whose) =>
+        sql`delete from branch where task_id in (${members}) and ${whose}
         and not exists (select 1 from observation where observation.branch = branch.name)
         and not exists (select 1 from fact where fact.branch = branch.name)
         and not exists (select 1 from consolidation where source_branch = branch.name)
@@ -79,8 +74,8 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
         and not exists (select 1 from branch as below where below.parent = branch.name)`,
     ),
     // Last: the family is found by its parents.
-    (hole: Holes) => sql`${family(hole)} delete from task where id in (${members})`,
-  ].map(prepare)
+    sql`delete from task where id in (${members})`,
+  ].map((removal) => prepareText((hole) => sql`${family(hole)} ${removal}`))
 
   return function* (before, limit, after: PurgePosition = { completedAt: -1, seq: 0 }) {
     const purged: Purged = { families: 0, tasks: 0, events: 0, through: 0, next: undefined }

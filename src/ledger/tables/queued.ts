@@ -1,7 +1,7 @@
 // Tasks that people see as queued while their last run is still ending. The column `ready` leaves them out, because no engine may start
 // them before that run is closed. What `isQueued` of machines/readiness.ts says of a row is repeated here in SQL; the contract compares
 // the two.
-import { prepareText, type StatementCompiler, sql } from '../statement.ts'
+import { type StatementCompiler, sql } from '../statement.ts'
 
 const isLetGo = sql`coalesce(task.status_reason, '') in ('interrupted', 'released')`
 
@@ -11,9 +11,8 @@ export const isQueuedBehindItsRun = sql<boolean>`(task.run_open = 1 and task.exe
     or (task.status = 'waiting' and (task.wakes > 0 or ${isLetGo}))))`
 
 /** The runs that are open lead to them: they are few, however many tasks there are. CROSS JOIN keeps SQLite to that order. */
-export function countQueuedBehindRuns(compiler: StatementCompiler) {
+export function countQueuedBehindRuns({ prepareText }: StatementCompiler) {
   return prepareText(
-    compiler,
     () => sql`select count(*) as tasks from run cross join task
       where task.id = run.task_id and run.status <> 'closed' and ${isQueuedBehindItsRun}`,
   )

@@ -1,22 +1,19 @@
 // The run table: which instance runs which task, and how each run ended.
-import type { RunOutcome, RunRecord, RunStatus } from '../../entities/run.ts'
-import { fromJson } from '../../json.ts'
+import { defineTable, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { OwnRuns, Tx } from '../ledger.ts'
-import type { RunTableRow } from '../schema.ts'
-import { change, type Holes, listed, row, rows, type StatementCompiler, sql } from '../statement.ts'
+import { type Holes, listed, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
 
-const toRecord = (stored: RunTableRow): RunRecord => ({
-  taskId: stored.task_id,
-  number: stored.number,
-  attempt: stored.attempt,
-  instanceId: stored.instance_id,
-  status: stored.status as RunStatus,
-  outcome: stored.outcome as RunOutcome | null,
-  error: stored.error === null ? null : fromJson(stored.error),
-  startedAt: stored.started_at,
-  endedAt: stored.ended_at,
-  closedAt: stored.closed_at,
-  dueAt: stored.due_at,
+/** What `save` writes. */
+const endFields = { status: plain, outcome: plain, error: jsonOrNull, endedAt: plain, closedAt: plain }
+
+const runs = defineTable('run', {
+  taskId: plain,
+  number: plain,
+  attempt: plain,
+  instanceId: plain,
+  startedAt: plain,
+  dueAt: plain,
+  ...endFields,
 })
 
 /** The values of the holes of `timed`. */
@@ -24,17 +21,12 @@ const ownerOf = ({ instanceId, executors }: OwnRuns) => ({ instance: instanceId,
 
 export function createRunTable(compiler: StatementCompiler): Tx['run'] {
   const { prepare, dialect } = compiler
-  const selectOne = prepare((db, hole) =>
-    db.selectFrom('run').selectAll().where('task_id', '=', hole('task')).where('number', '=', hole('number')),
-  )
-  const selectOfTask = prepare((db, hole) =>
-    db.selectFrom('run').selectAll().where('task_id', '=', hole('task')).orderBy('number', 'asc'),
-  )
+  const { select, insert, update } = statementsOf(compiler, runs)
+  const selectOne = select((run, hole) => run.where('task_id', '=', hole('task')).where('number', '=', hole('number')))
+  const selectOfTask = select((run, hole) => run.where('task_id', '=', hole('task')).orderBy('number', 'asc'))
   // The conditions of the partial indexes stand in the text, so that the planner sees that they serve.
-  const selectOpenOf = prepare((db, hole) =>
-    db
-      .selectFrom('run')
-      .selectAll()
+  const selectOpenOf = select((run, hole) =>
+    run
       .where('instance_id', '=', hole('instance'))
       .where(sql<boolean>`status <> 'closed'`)
       .orderBy('started_at', 'asc'),
@@ -50,7 +42,7 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
       )
   const selectDue = prepare((db, hole) =>
     timed(db, hole)
-      .selectAll('run')
+      .select(runs.columns() as never)
       .where('run.due_at', '<=', hole('now'))
       .orderBy('run.due_at', 'asc')
       .limit(hole('limit')),
@@ -77,46 +69,13 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
       .where(sql<boolean>`run.status <> 'closed'`)
       .groupBy('task.executor'),
   )
-  const insertRun = prepare((db, hole) =>
-    db.insertInto('run').values({
-      task_id: hole('task'),
-      number: hole('number'),
-      attempt: hole('attempt'),
-      instance_id: hole('instance'),
-      status: hole('status'),
-      outcome: null,
-      error: null,
-      started_at: hole('started'),
-      ended_at: null,
-      closed_at: null,
-      due_at: hole('due'),
-    }),
-  )
-  const updateRun = prepare((db, hole) =>
-    db
-      .updateTable('run')
-      .set({
-        status: hole('status'),
-        outcome: hole('outcome'),
-        error: hole('error'),
-        ended_at: hole('ended'),
-        closed_at: hole('closed'),
-      })
-      .where('task_id', '=', hole('task'))
-      .where('number', '=', hole('number')),
-  )
+  const insertRun = insert()
+  const updateRun = update(endFields, ['taskId', 'number'])
 
   return {
-    *get(task, number) {
-      const found = yield* row<RunTableRow>(selectOne, { task, number })
-      return found && toRecord(found)
-    },
-    *list(task) {
-      return (yield* rows<RunTableRow>(selectOfTask, { task })).map(toRecord)
-    },
-    *openOf(instance) {
-      return (yield* rows<RunTableRow>(selectOpenOf, { instance })).map(toRecord)
-    },
+    get: (task, number) => runs.one(selectOne, { task, number }),
+    list: (task) => runs.list(selectOfTask, { task }),
+    openOf: (instance) => runs.list(selectOpenOf, { instance }),
     *countOpen() {
       const counted = yield* rows<{ executor: string; open: number }>(countOpen)
       return new Map(counted.map(({ executor, open }) => [executor, Number(open)]))
@@ -128,33 +87,11 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
         crashes: Math.max(0, ...counted.map(({ crashes }) => Number(crashes))),
       }
     },
-    *due(now, limit, own) {
-      return (yield* rows<RunTableRow>(selectDue, { now, limit, ...ownerOf(own) })).map(toRecord)
-    },
+    due: (now, limit, own) => runs.list(selectDue, { now, limit, ...ownerOf(own) }),
     *nextDue(own) {
       return (yield* row<{ at: number }>(selectNextDue, ownerOf(own)))?.at
     },
-    *insert(run) {
-      yield* change(insertRun, {
-        task: run.taskId,
-        number: run.number,
-        attempt: run.attempt,
-        instance: run.instanceId,
-        status: run.status,
-        started: run.startedAt,
-        due: run.dueAt,
-      })
-    },
-    *save(run) {
-      yield* change(updateRun, {
-        task: run.taskId,
-        number: run.number,
-        status: run.status,
-        outcome: run.outcome,
-        error: run.error === null ? null : JSON.stringify(run.error),
-        ended: run.endedAt,
-        closed: run.closedAt,
-      })
-    },
+    insert: (run) => write(insertRun, run),
+    save: (run) => write(updateRun, run),
   }
 }

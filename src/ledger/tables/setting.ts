@@ -1,8 +1,7 @@
 // The setting table: what the ledger itself was told, for every engine that opens it.
 import { fromJson } from '../../json.ts'
 import type { Tx } from '../ledger.ts'
-import type { SettingTableRow } from '../schema.ts'
-import { change, row, type StatementCompiler } from '../statement.ts'
+import { row, type StatementCompiler, write } from '../statement.ts'
 
 export function createSettingTable(compiler: StatementCompiler): Tx['setting'] {
   const { prepare } = compiler
@@ -15,11 +14,9 @@ export function createSettingTable(compiler: StatementCompiler): Tx['setting'] {
   )
   return {
     *get(name) {
-      const found = yield* row<SettingTableRow>(selectOne, { name })
+      const found = yield* row<{ value: string }>(selectOne, { name })
       return found === undefined ? undefined : fromJson(found.value)
     },
-    *put(name, value) {
-      yield* change(upsert, { name, value: JSON.stringify(value) })
-    },
+    put: (name, value) => write(upsert, { name, value: JSON.stringify(value) }),
   }
 }

@@ -1,55 +1,33 @@
 // The task table: every statement on it.
 import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
-import type { TaskFilter, ToldTask, Tx } from '../ledger.ts'
-import {
-  change,
-  type Dialect,
-  type Holes,
-  insertSeq,
-  queryRows,
-  returningSeq,
-  row,
-  rows,
-  type StatementCompiler,
-  sql,
-} from '../statement.ts'
-import { toEvent } from './event.ts'
+import { flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
+import type { TaskFilter, Tx } from '../ledger.ts'
+import { insertSeq, numberOf, queryRows, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { withBelow } from './below.ts'
+import { events } from './event.ts'
 import { countQueuedBehindRuns, isQueuedBehindItsRun } from './queued.ts'
-import {
-  birthNames,
-  definitionColumns,
-  definitionNames,
-  jsonOrNull,
-  type Row,
-  stateColumns,
-  stateNames,
-  toRecord,
-} from './task-row.ts'
+import { definitionFields, stateFields, tasks } from './task-row.ts'
 
 const liveStatuses = taskStatuses.filter((status) => !isSettled(status))
 const brokenStatuses: TaskStatus[] = ['failed', 'canceled']
 
 export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
-  const { prepare, dialect } = compiler
-  const holes = (names: readonly string[], hole: Holes) => Object.fromEntries(names.map((name) => [name, hole(name)]))
+  const { prepare, prepareText, dialect } = compiler
+  const { select, insert, update } = statementsOf(compiler, tasks)
 
-  const selectById = prepare((db, hole) => db.selectFrom('task').selectAll().where('id', '=', hole('id')))
-  const selectBySeq = prepare((db, hole) => db.selectFrom('task').selectAll().where('seq', '=', hole('seq')))
-  const selectByKey = prepare((db, hole) => db.selectFrom('task').selectAll().where('key', '=', hole('key')))
-  const selectByPrefix = prepare((db, hole) =>
-    db
-      .selectFrom('task')
-      .selectAll()
+  const selectById = select((task, hole) => task.where('id', '=', hole('id')))
+  const selectBySeq = select((task, hole) => task.where('seq', '=', hole('seq')))
+  const selectByKey = select((task, hole) => task.where('key', '=', hole('key')))
+  const selectByPrefix = select((task, hole) =>
+    task
       .where('id', '>=', hole('from'))
       .where('id', '<', hole('to'))
       .where('deleted_at', 'is', null)
       .limit(hole('limit')),
   )
   // `ready = 1` stands in the text, not in a hole: only so does the planner see that the partial index serves.
-  const selectReady = prepare((db, hole) =>
-    db
-      .selectFrom('task')
-      .selectAll()
+  const selectReady = select((task, hole) =>
+    task
       .where(sql<boolean>`ready = 1`)
       .where('executor', '=', hole('executor'))
       .where('lane', '=', hole('lane'))
@@ -59,10 +37,8 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .limit(hole('limit')),
   )
   // Tasks that crashed their engine are few, and have a partial index of their own.
-  const selectSuspects = prepare((db, hole) =>
-    db
-      .selectFrom('task')
-      .selectAll()
+  const selectSuspects = select((task, hole) =>
+    task
       .where(sql<boolean>`ready = 1 and crashes > 0`)
       .where('executor', '=', hole('executor'))
       .where('crashes', '>=', hole('crashes'))
@@ -106,19 +82,13 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where('lane', '=', hole('lane'))
       .where(sql<boolean>`run_open = 1 and lane <> ''`),
   )
-  const selectLapsed = prepare((db, hole) =>
-    db
-      .selectFrom('task')
-      .selectAll()
-      .where('lease_until', 'is not', null)
-      .where('lease_until', '<=', hole('now'))
-      .orderBy('lease_until', 'asc')
-      .limit(hole('limit')),
-  )
-  const selectLate = prepare((db, hole) =>
-    db
-      .selectFrom('task')
-      .selectAll()
+  const selectReached = (column: 'lease_until' | 'not_before') =>
+    select((task, hole) =>
+      task.where(column, 'is not', null).where(column, '<=', hole('now')).orderBy(column, 'asc').limit(hole('limit')),
+    )
+  const selectLapsed = selectReached('lease_until')
+  const selectLate = select((task, hole) =>
+    task
       .where(sql<boolean>`deadline is not null and completed_at is null`)
       .where('deadline', '<=', hole('now'))
       .orderBy('deadline', 'asc')
@@ -168,38 +138,21 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where('parent_id', '=', hole('parent'))
       .where('executor', 'is not', null),
   )
-  // UNION, not UNION ALL: a cycle in the parents, which nothing should ever have written, ends instead of looping.
-  const withBelow = (db: Dialect['db'], hole: Holes) =>
-    db.withRecursive('below', (inner) =>
-      inner
-        .selectFrom('task')
-        .select('id')
-        .where('parent_id', '=', hole('root'))
-        .union((again) => again.selectFrom('task').innerJoin('below', 'task.parent_id', 'below.id').select('task.id')),
-    )
-  const updateDepthBelow = prepare((db, hole) =>
-    withBelow(db, hole)
-      .updateTable('task')
-      .set({ depth: sql<number>`depth - ${hole('by')}` })
-      .where('id', 'in', (query) => query.selectFrom('below').select('id')),
+  const updateDepthBelow = prepareText(
+    (hole) => sql`${withBelow(hole('root'))}
+      update task set depth = depth - ${hole('by')} where id in (select id from below)`,
   )
-  const selectChildren = prepare((db, hole) =>
-    db
-      .selectFrom('task')
-      .selectAll()
+  const selectChildren = select((task, hole) =>
+    task
       .where('parent_id', '=', hole('parent'))
       .where('deleted_at', 'is', null)
       .orderBy('priority', 'desc')
       .orderBy('seq', 'asc'),
   )
-  const selectSubtree = prepare((db, hole) =>
-    withBelow(db, hole)
-      .selectFrom('task')
-      .innerJoin('below', 'below.id', 'task.id')
-      .selectAll('task')
-      .where('task.deleted_at', 'is', null)
-      .orderBy('task.priority', 'desc')
-      .orderBy('task.seq', 'asc'),
+  const selectSubtree = prepareText(
+    (hole) => sql`${withBelow(hole('root'))}
+      select ${tasks.columns()} from task join below on below.id = task.id
+      where task.deleted_at is null order by task.priority desc, task.seq asc`,
   )
   // Named states, not "all but": so the index leads to the first match past any number of settled siblings.
   const oneChild = (statuses: readonly TaskStatus[]) =>
@@ -225,49 +178,19 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where('deleted_at', 'is', null)
       .limit(1),
   )
-  const updateStuck = prepare((db, hole) =>
-    db
-      .updateTable('task')
-      .set({ stuck_by: hole('by') })
-      .where('id', '=', hole('id')),
-  )
 
-  const selectDue = prepare((db, hole) =>
-    db
-      .selectFrom('task')
-      .selectAll()
-      .where('not_before', 'is not', null)
-      .where('not_before', '<=', hole('now'))
-      .orderBy('not_before', 'asc')
-      .limit(hole('limit')),
-  )
+  const selectDue = selectReached('not_before')
   const selectNextDue = selectSoonest('not_before')
-  const insertTask = prepare((db, hole) =>
-    returningSeq(dialect)(
-      db.insertInto('task').values(holes([...birthNames, ...definitionNames, ...stateNames], hole) as never),
-    ),
+  const insertTask = insert()
+  const counted = { version: sql`version + 1` }
+  const updateState = update(stateFields, ['id'], counted)
+  const updateDefinition = update(
+    { ...definitionFields, ready: flag, claimable: flag, updatedAt: plain },
+    ['id'],
+    counted,
   )
-  const updateState = prepare((db, hole) =>
-    db
-      .updateTable('task')
-      .set({ ...holes(stateNames, hole), version: sql<number>`version + 1` })
-      .where('id', '=', hole('id')),
-  )
-  const updateDefinition = prepare((db, hole) =>
-    db
-      .updateTable('task')
-      .set({
-        ...holes([...definitionNames, 'ready', 'claimable', 'updated_at'], hole),
-        version: sql<number>`version + 1`,
-      })
-      .where('id', '=', hole('id')),
-  )
-  const updateProgress = prepare((db, hole) =>
-    db
-      .updateTable('task')
-      .set({ progress: hole('progress'), updated_at: hole('updated_at'), version: sql<number>`version + 1` })
-      .where('id', '=', hole('id')),
-  )
+  const updateStuck = update({ stuckBy: plain }, ['id'])
+  const updateProgress = update({ progress: jsonOrNull, updatedAt: plain }, ['id'], counted)
 
   /**
    * One probe for each reason to be awake, each led by a partial index, so that settled tasks cost nothing. CROSS JOIN is
@@ -332,7 +255,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   }
 
   function isBelow(root: string) {
-    return sql<boolean>`id in (with recursive below (id) as (select id from task where parent_id = ${root} union select child.id from task as child join below on child.parent_id = below.id) select id from below)`
+    return sql<boolean>`id in (${withBelow(root)} select id from below)`
   }
 
   function isLetGo(wanted: boolean) {
@@ -362,27 +285,13 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   }
 
   return {
-    *get(id) {
-      const found = yield* row<Row>(selectById, { id })
-      return found && toRecord(found)
-    },
-    *getBySeq(seq) {
-      const found = yield* row<Row>(selectBySeq, { seq })
-      return found && toRecord(found)
-    },
-    *getByKey(key) {
-      const found = yield* row<Row>(selectByKey, { key })
-      return found && toRecord(found)
-    },
-    *findByPrefix(prefix, limit) {
-      return (yield* rows<Row>(selectByPrefix, { from: prefix, to: `${prefix}\u{10ffff}`, limit })).map(toRecord)
-    },
-    *ready(executor, lane, limit, crashes = Number.MAX_SAFE_INTEGER) {
-      return (yield* rows<Row>(selectReady, { executor, lane, limit, crashes })).map(toRecord)
-    },
-    *suspects(executor, limit, crashes) {
-      return (yield* rows<Row>(selectSuspects, { executor, limit, crashes })).map(toRecord)
-    },
+    get: (id) => tasks.one(selectById, { id }),
+    getBySeq: (seq) => tasks.one(selectBySeq, { seq }),
+    getByKey: (key) => tasks.one(selectByKey, { key }),
+    findByPrefix: (prefix, limit) => tasks.list(selectByPrefix, { from: prefix, to: `${prefix}\u{10ffff}`, limit }),
+    ready: (executor, lane, limit, crashes = Number.MAX_SAFE_INTEGER) =>
+      tasks.list(selectReady, { executor, lane, limit, crashes }),
+    suspects: (executor, limit, crashes) => tasks.list(selectSuspects, { executor, limit, crashes }),
     *anyReady(executors) {
       for (const executor of executors) if ((yield* row(selectAnyReady, { executor })) !== undefined) return true
       return false
@@ -404,44 +313,32 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       found.sort((a, b) => b.priority - a.priority || Number(a.seq) - Number(b.seq))
       return found.slice(0, most).map((each) => each.lane)
     },
-    *openInLane(lane) {
-      return Number((yield* row<{ open: number }>(countInLane, { lane }))?.open ?? 0)
-    },
+    openInLane: (lane) => numberOf(countInLane, { lane }),
     *claimable(claim) {
-      let query = dialect.db.selectFrom('task').selectAll().where(sql<boolean>`claimable = 1`)
-      query =
-        claim.role === undefined
-          ? query.where('role', 'is', null)
-          : query.where((where) => where.or([where('role', 'is', null), where('role', '=', claim.role as string)]))
-      query =
-        claim.owner === undefined
-          ? query.where('owner', 'is', null)
-          : query.where((where) => where.or([where('owner', 'is', null), where('owner', '=', claim.owner as string)]))
+      let query = tasks.from(dialect.db).where(sql<boolean>`claimable = 1`)
+      for (const column of ['role', 'owner'] as const) {
+        const own = claim[column]
+        query = query.where((where) =>
+          where.or([where(column, 'is', null), ...(own === undefined ? [] : [where(column, '=', own)])]),
+        )
+      }
       if (claim.parentId !== undefined) query = query.where('parent_id', '=', claim.parentId)
       if (claim.below !== undefined) query = query.where(isBelow(claim.below))
       for (const tag of claim.tags ?? []) query = query.where(hasTag(tag))
-      const [found] = yield* queryRows<Row>(query.orderBy('priority', 'desc').orderBy('seq', 'asc').limit(1).compile())
-      return found && toRecord(found)
+      return (yield* tasks.query(query.orderBy('priority', 'desc').orderBy('seq', 'asc').limit(1)))[0]
     },
-    *lapsed(now, limit) {
-      return (yield* rows<Row>(selectLapsed, { now, limit })).map(toRecord)
-    },
-    *late(now, limit) {
-      return (yield* rows<Row>(selectLate, { now, limit })).map(toRecord)
-    },
+    lapsed: (now, limit) => tasks.list(selectLapsed, { now, limit }),
+    late: (now, limit) => tasks.list(selectLate, { now, limit }),
     *countByStatus() {
       const counts = Object.fromEntries(taskStatuses.map((status) => [status, 0])) as Record<TaskStatus, number>
-      for (const { status, tasks } of yield* rows<{ status: TaskStatus; tasks: number }>(countByStatus)) {
-        counts[status] = Number(tasks)
+      for (const { status, tasks: counted } of yield* rows<{ status: TaskStatus; tasks: number }>(countByStatus)) {
+        counts[status] = Number(counted)
       }
       return counts
     },
     *countQueued() {
-      const ready = yield* row<{ tasks: number }>(countReady)
-      const behindRuns = yield* row<{ tasks: number }>(countBehindRuns)
-      const claimable = yield* row<{ tasks: number }>(countClaimable)
-      const [queued, free] = [Number(ready?.tasks ?? 0), Number(claimable?.tasks ?? 0)]
-      return { ready: queued + Number(behindRuns?.tasks ?? 0), claimable: free }
+      const ready = (yield* numberOf(countReady)) + (yield* numberOf(countBehindRuns))
+      return { ready, claimable: yield* numberOf(countClaimable) }
     },
     *anyAwake(executors) {
       if (executors.length === 0) return false
@@ -449,7 +346,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       return false
     },
     *list(filter, limit, after) {
-      let query = filtered(dialect.db.selectFrom('task').selectAll(), filter)
+      let query = filtered(tasks.from(dialect.db), filter)
       if (after) {
         query = query.where((where) =>
           where.or([
@@ -458,21 +355,17 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
           ]),
         )
       }
-      const found = yield* queryRows<Row>(
-        query.orderBy('priority', 'desc').orderBy('seq', 'asc').limit(limit).compile(),
-      )
-      return found.map(toRecord)
+      return yield* tasks.query(query.orderBy('priority', 'desc').orderBy('seq', 'asc').limit(limit))
     },
-    *newest(filter, limit, offset) {
-      // By `seq` and not by `created_at`: a clock that was set back must not reorder what was created.
-      const query = filtered(dialect.db.selectFrom('task').selectAll(), filter)
-      const page = query.orderBy('seq', 'desc').limit(limit).offset(offset)
-      return (yield* queryRows<Row>(page.compile())).map(toRecord)
-    },
-    *oldest(filter, limit, afterSeq) {
-      const query = filtered(dialect.db.selectFrom('task').selectAll().where('seq', '>', afterSeq), filter)
-      return (yield* queryRows<Row>(query.orderBy('seq', 'asc').limit(limit).compile())).map(toRecord)
-    },
+    // By `seq` and not by `created_at`: a clock that was set back must not reorder what was created.
+    newest: (filter, limit, offset) =>
+      tasks.query(filtered(tasks.from(dialect.db), filter).orderBy('seq', 'desc').limit(limit).offset(offset)),
+    oldest: (filter, limit, afterSeq) =>
+      tasks.query(
+        filtered(tasks.from(dialect.db).where('seq', '>', afterSeq), filter)
+          .orderBy('seq', 'asc')
+          .limit(limit),
+      ),
     *asOf(position, limit, afterSeq, ids) {
       const told = dialect.db
         .selectFrom('task')
@@ -481,16 +374,15 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
             sql<boolean>`event.seq = (select max(seq) from event where task_id = task.id and seq <= ${position})`,
           ),
         )
-        .selectAll('task')
-        .select(['event.seq as told_seq', 'event.type as told_type', 'event.at as told_at'])
-        .select(['event.instance_id as told_instance', 'event.data as told_data'])
+        .select([tasks.columns(), events.columns('event', 'event.')] as never)
         .where('task.seq', '>', afterSeq)
         // Not the last event alone: the run of a task that was deleted closes after that.
         .where(
           sql<boolean>`(task.deleted_at is null or not exists (select 1 from event where task_id = task.id and type = 'task.deleted' and seq <= ${position}))`,
         )
       const among = ids === undefined ? told : told.where(isAmong(ids))
-      return (yield* queryRows<ToldRow>(among.orderBy('task.seq', 'asc').limit(limit).compile())).map(toToldTask)
+      const found = yield* queryRows<object>(among.orderBy('task.seq', 'asc').limit(limit).compile())
+      return found.map((each) => ({ task: tasks.pick(each), event: events.pick(each, 'event.') }))
     },
     *count(filter) {
       const query = filtered(
@@ -499,21 +391,17 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       )
       return Number((yield* queryRows<{ total: number }>(query.compile()))[0]?.total ?? 0)
     },
-    *children(parent) {
-      return (yield* rows<Row>(selectChildren, { parent })).map(toRecord)
-    },
-    *subtree(root) {
-      return (yield* rows<Row>(selectSubtree, { root })).map(toRecord)
-    },
+    children: (parent) => tasks.list(selectChildren, { parent }),
+    subtree: (root) => tasks.list(selectSubtree, { root }),
     *ancestors(id) {
       // Step by step, each an indexed look-up: a cycle in the parents, which nothing should ever have written, ends here too.
       const above = new Map<string, TaskRecord>()
-      let parentId = (yield* row<Row>(selectById, { id }))?.parent_id ?? null
+      let parentId = (yield* tasks.one(selectById, { id }))?.parentId ?? null
       while (parentId !== null && !above.has(parentId)) {
-        const parent = yield* row<Row>(selectById, { id: parentId })
+        const parent: TaskRecord | undefined = yield* tasks.one(selectById, { id: parentId })
         if (parent === undefined) break
-        above.set(parentId, toRecord(parent))
-        parentId = parent.parent_id
+        above.set(parentId, parent)
+        parentId = parent.parentId
       }
       return [...above.values()]
     },
@@ -526,9 +414,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       const any = stuck !== null || broken !== null || (yield* row(anyChild, { parent })) !== undefined
       return { any, live: stuck !== null, movable: false, stuck, broken }
     },
-    *due(now, limit) {
-      return (yield* rows<Row>(selectDue, { now, limit })).map(toRecord)
-    },
+    due: (now, limit) => tasks.list(selectDue, { now, limit }),
     *nextDue() {
       const times: number[] = []
       for (const statement of [selectNextDue, selectNextLapse, selectNextDeadline]) {
@@ -537,54 +423,15 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       }
       return times.length === 0 ? undefined : Math.min(...times)
     },
-    *insert(task) {
-      return yield* insertSeq(insertTask, {
-        id: task.id,
-        key: task.key,
-        is_group: task.group ? 1 : 0,
-        child_count: task.childCount,
-        progress: null,
-        version: task.version,
-        created_at: task.createdAt,
-        ...definitionColumns(task),
-        ...stateColumns(task),
-      })
-    },
-    *save(task) {
-      yield* change(updateState, { id: task.id, ...stateColumns(task) })
-    },
-    *addChildren(id, added) {
-      yield* change(updateChildCount, { id, added })
-    },
-    *setLanes(parent, lane) {
-      yield* change(updateLanes, { parent, lane })
-    },
-    *raise(root, by) {
-      yield* change(updateDepthBelow, { root, by })
-    },
-    *saveDefinition(task) {
-      yield* change(updateDefinition, {
-        id: task.id,
-        ready: task.ready ? 1 : 0,
-        claimable: task.claimable ? 1 : 0,
-        updated_at: task.updatedAt,
-        ...definitionColumns(task),
-      })
-    },
-    *setStuck(id, by) {
-      yield* change(updateStuck, { id, by })
-    },
-    *saveProgress(task) {
-      yield* change(updateProgress, { id: task.id, progress: jsonOrNull(task.progress), updated_at: task.updatedAt })
-    },
+    insert: (task) => insertSeq(insertTask, task),
+    save: (task) => write(updateState, task),
+    addChildren: (id, added) => write(updateChildCount, { id, added }),
+    setLanes: (parent, lane) => write(updateLanes, { parent, lane }),
+    raise: (root, by) => write(updateDepthBelow, { root, by }),
+    saveDefinition: (task) => write(updateDefinition, task),
+    saveProgress: (task) => write(updateProgress, task),
+    setStuck: (id, stuckBy) => write(updateStuck, { id, stuckBy }),
   }
-}
-
-type ToldRow = Row & { told_seq: number; told_type: string; told_at: number; told_instance: string; told_data: string }
-
-function toToldTask(found: ToldRow): ToldTask {
-  const { told_seq: seq, told_type: type, told_at: at, told_instance: instance_id, told_data: data } = found
-  return { task: toRecord(found), event: toEvent({ seq, type, task_id: found.id, at, instance_id, data }) }
 }
 
 /** SQLite's words for the type of a JSON value. A whole number may be stored in either spelling: 1e21 is a real to it. */

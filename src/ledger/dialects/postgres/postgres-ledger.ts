@@ -13,6 +13,7 @@ import {
   type GroupRunner,
   LedgerBusy,
   type QueuedStep,
+  refusedStep,
   type StepOutcome,
 } from '../../group-commit.ts'
 import type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../../ledger.ts'
@@ -149,7 +150,10 @@ class PostgresLedger implements Ledger, GroupRunner {
       await this.#request('rollback to savepoint step')
       await this.#request('release savepoint step')
       events.truncate(before)
-      return { ok: false, error: error instanceof StatementFailed ? refusal(step, error) : error }
+      return {
+        ok: false,
+        error: error instanceof StatementFailed ? refusedStep(step, error, { sqlState: error.sqlState }) : error,
+      }
     }
   }
 
@@ -204,13 +208,4 @@ class PostgresLedger implements Ledger, GroupRunner {
     this.#turn = result.catch(() => undefined)
     return result
   }
-}
-
-function refusal(step: Step, error: StatementFailed): ErrandError {
-  return new ErrandError(
-    'LEDGER_WRITE_FAILED',
-    `The ledger refused the step "${step.name}" (${error.message}). Nothing of it was kept.`,
-    { step: step.name, sqlState: error.sqlState },
-    error,
-  )
 }

@@ -13,6 +13,7 @@ import {
   type GroupRunner,
   LedgerBusy,
   type QueuedStep,
+  refusedStep,
   type StepOutcome,
 } from '../../group-commit.ts'
 import type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../../ledger.ts'
@@ -249,13 +250,7 @@ class SqliteLedger implements Ledger, GroupRunner {
   #refusal(step: Step, error: unknown): unknown {
     const translated = translate(error, this.name)
     const code = sqliteCode(translated)
-    if (code === undefined) return translated
-    return new ErrandError(
-      'LEDGER_WRITE_FAILED',
-      `The ledger refused the step "${step.name}" (${(translated as Error).message}). Nothing of it was kept.`,
-      { step: step.name, sqlite: code },
-      translated,
-    )
+    return code === undefined ? translated : refusedStep(step, translated as Error, { sqlite: code })
   }
 
   #drive<R>(op: Op<R>, events?: AppendedEvents): R {

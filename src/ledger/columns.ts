@@ -1,0 +1,150 @@
+// The columns of a table, stated once: how each field of a record is stored. Statements read columns under the names of the record's
+// fields, so that of a row only flags and JSON are left to be turned into values; the holes of writing statements bear these names too,
+// and are filled from the record itself.
+import { type Compilable, type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import { fromJson } from '../json.ts'
+import type { Op } from './op.ts'
+import type { ColumnName, Database, Records, TableName } from './schema.ts'
+import { type Holes, queryRows, row, rows, type Statement, type StatementCompiler } from './statement.ts'
+
+/** As it is: text, a number or NULL. */
+export const plain = { kind: 'plain' } as const
+/** A number that the database gives. */
+export const serial = { kind: 'serial' } as const
+/** 0 or 1. */
+export const flag = {
+  kind: 'flag',
+  read: (stored: unknown) => stored === 1,
+  write: (value: unknown) => (value === true ? 1 : 0),
+} as const
+/** JSON, where nothing is `null`. */
+export const json = {
+  kind: 'json',
+  read: (stored: unknown) => fromJson(stored as string),
+  write: (value: unknown) => (value === undefined || value === null ? 'null' : JSON.stringify(value)),
+} as const
+/** JSON, where nothing is NULL. */
+export const jsonOrNull = {
+  kind: 'json or null',
+  read: (stored: unknown) => (stored === null ? null : fromJson(stored as string)),
+  write: (value: unknown) => (value === undefined || value === null ? null : JSON.stringify(value)),
+} as const
+
+interface Kind {
+  readonly kind: string
+  readonly read?: (stored: unknown) => unknown
+  readonly write?: (value: unknown) => unknown
+}
+
+type KindOf<Key, Value> = Key extends 'seq'
+  ? typeof serial
+  : unknown extends Value
+    ? typeof json
+    : [Value] extends [boolean]
+      ? typeof flag
+      : [Value] extends [string | number | null]
+        ? typeof plain
+        : null extends Value
+          ? typeof jsonOrNull
+          : typeof json
+
+/** How each field of a record is stored. */
+export type Fields<T extends TableName> = {
+  readonly [Key in keyof Records[T] & string]-?: KindOf<Key, Records[T][Key]>
+}
+
+export interface Table<T extends TableName> {
+  readonly name: T
+  /** The database numbers its rows. */
+  readonly isSerial: boolean
+  /** For the list of a SELECT: all columns under the names of the fields, with a prefix where several tables meet. */
+  columns(alias?: string, prefix?: string): RawBuilder<unknown>
+  /** Its rows, as records. */
+  from(db: Kysely<Database>): SelectQueryBuilder<Database, T, Records[T]>
+  /** A hole for the column of each of these fields, to be filled from a record; without any: of all that an INSERT writes. */
+  holes<F extends object = Omit<Fields<T>, 'seq'>>(
+    hole: Holes,
+    fields?: F,
+  ): { [Key in keyof F & string as ColumnName<Key>]: ReturnType<Holes> }
+  /** Turns the row into the record. */
+  read(found: Records[T]): Records[T]
+  /** The record in a row of several tables. */
+  pick(found: object, prefix?: string): Records[T]
+  /** The first row that a statement finds. */
+  one(statement: Statement, values: object): Op<Records[T] | undefined>
+  /** All rows that a statement finds. */
+  list(statement: Statement, values?: object): Op<Array<Records[T]>>
+  /** All rows that a query finds which was built for this one use. */
+  query(query: Compilable<Records[T]>): Op<Array<Records[T]>>
+}
+
+export function defineTable<T extends TableName>(name: T, fields: Fields<T>): Table<T> {
+  const all = Object.entries<Kind>(fields).map(([field, kind]) => ({ field, ...kind }))
+  const turned = all.flatMap(({ field, read }) => (read === undefined ? [] : [{ field, read }]))
+  const written = Object.fromEntries(all.filter(({ kind }) => kind !== 'serial').map((each) => [each.field, each]))
+
+  function columns(alias: string = name, prefix = ''): RawBuilder<unknown> {
+    return sql.raw(all.map(({ field }) => `"${alias}"."${columnOf(field)}" as "${prefix}${field}"`).join(', '))
+  }
+  const own = columns()
+
+  function read(found: Records[T]): Records[T] {
+    const row = found as unknown as Record<string, unknown>
+    for (const { field, read: turn } of turned) row[field] = turn(row[field])
+    return found
+  }
+
+  return {
+    name,
+    isSerial: 'seq' in fields,
+    columns,
+    from: (db) => db.selectFrom(name as 'task').select(own as never) as never,
+    holes: (hole, wanted) =>
+      Object.fromEntries(
+        Object.keys(wanted ?? written).map((field) => [columnOf(field), hole(field, written[field]?.write)]),
+      ) as never,
+    read,
+    pick(found, prefix = '') {
+      const row = found as Record<string, unknown>
+      const record: Record<string, unknown> = {}
+      for (const { field } of all) record[field] = row[prefix + field]
+      return read(record as never)
+    },
+    *one(statement, values) {
+      const found = yield* row<Records[T]>(statement, values)
+      return found && read(found)
+    },
+    *list(statement, values = {}) {
+      return (yield* rows<Records[T]>(statement, values)).map(read)
+    },
+    *query(query) {
+      return (yield* queryRows<Records[T]>(query.compile())).map(read)
+    },
+  }
+}
+
+/** The statements of a table that follow from its columns. */
+export function statementsOf<T extends TableName>({ prepare, dialect }: StatementCompiler, table: Table<T>) {
+  return {
+    /** Selects records: `select((task, hole) => task.where('id', '=', hole('id')))`. */
+    select: (build: (rows: ReturnType<Table<T>['from']>, hole: Holes) => Compilable): Statement =>
+      prepare((db, hole) => build(table.from(db), hole)),
+    /** Inserts a record. `more`: columns that a record does not have. */
+    insert: (more: (hole: Holes) => object = () => ({})): Statement =>
+      prepare((db, hole) => {
+        const query = db.insertInto(table.name as 'task').values({ ...table.holes(hole), ...more(hole) } as never)
+        // A table with a rising key tells the key of a new row: SQLite by itself, PostgreSQL when asked.
+        return table.isSerial && dialect.kind === 'postgres' ? query.returning('seq') : query
+      }),
+    /** Writes these fields of a record to the row that has the same keys. `more`: what is to be set beside them. */
+    update: (fields: Partial<Fields<T>>, keys: Array<keyof Fields<T>>, more: object = {}): Statement =>
+      prepare((db, hole) => {
+        const query = db.updateTable(table.name as 'task').set({ ...table.holes(hole, fields), ...more } as never)
+        return keys.reduce((narrowed, key) => narrowed.where(columnOf(key) as 'id', '=', hole(key)), query)
+      }),
+  }
+}
+
+function columnOf(field: string): string {
+  return field === 'group' ? 'is_group' : field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
