@@ -129,6 +129,14 @@ export function statementsOf<T extends TableName>({ prepare, dialect }: Statemen
     /** Selects records: `select((task, hole) => task.where('id', '=', hole('id')))`. */
     select: (build: (rows: ReturnType<Table<T>['from']>, hole: Holes) => Compilable): Statement =>
       prepare((db, hole) => build(table.from(db), hole)),
+    /** Selects the record that has these fields. */
+    byKey: (...keys: Array<keyof Fields<T> & string>): Statement => ({
+      ...prepare((db, hole) => {
+        const query = table.from(db) as ReturnType<Table<'task'>['from']>
+        return keys.reduce((narrowed, key) => narrowed.where(columnOf(key) as 'id', '=', hole(key)), query)
+      }),
+      byKey: { table: table.name, keys },
+    }),
     /** Inserts a record. `more`: columns that a record does not have. */
     insert: (more: (hole: Holes) => object = () => ({})): Statement =>
       prepare((db, hole) => {
@@ -136,12 +144,19 @@ export function statementsOf<T extends TableName>({ prepare, dialect }: Statemen
         // A table with a rising key tells the key of a new row: SQLite by itself, PostgreSQL when asked.
         return table.isSerial && dialect.kind === 'postgres' ? query.returning('seq') : query
       }),
-    /** Writes these fields of a record to the row that has the same keys. `more`: what is to be set beside them. */
-    update: (fields: Partial<Fields<T>>, keys: Array<keyof Fields<T>>, more: object = {}): Statement =>
-      prepare((db, hole) => {
-        const query = db.updateTable(table.name as 'task').set({ ...table.holes(hole, fields), ...more } as never)
+    /** Writes these fields of a record to the row that has the same keys; `counted`: as a new version of it. */
+    update: (
+      fields: Partial<Fields<T>>,
+      keys: Array<keyof Fields<T> & string>,
+      { counted = false } = {},
+    ): Statement => ({
+      ...prepare((db, hole) => {
+        const version = counted ? { version: sql`version + 1` } : {}
+        const query = db.updateTable(table.name as 'task').set({ ...table.holes(hole, fields), ...version } as never)
         return keys.reduce((narrowed, key) => narrowed.where(columnOf(key) as 'id', '=', hole(key)), query)
       }),
+      byKey: { table: table.name, keys, counted },
+    }),
   }
 }
 

@@ -289,8 +289,7 @@ export type NewEvent = Omit<TaskEvent, 'seq'>
 
 export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
   readonly task: Reads['task'] & {
-    /** The new row's seq. */
-    insert(task: NewTask): Op<number>
+    insert(task: NewTask): Op<void>
     /** Writes all that changes while a task lives: state, counters, outcome. Raises `version`. */
     save(task: TaskRecord): Op<void>
     /** Writes what a task was told to be: name, input, policy, parent, deletion. */
@@ -328,7 +327,7 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
     append(message: NewMessage): Op<number>
   }
   readonly event: Reads['event'] & {
-    append(event: NewEvent): Op<number>
+    append(event: NewEvent): Op<void>
   }
   readonly instance: Reads['instance'] & {
     insert(instance: InstanceRecord): Op<void>

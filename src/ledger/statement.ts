@@ -12,6 +12,9 @@ export interface Request {
   readonly sql: string
   readonly parameters: readonly unknown[]
   readonly want: Want
+  readonly statement?: Statement
+  /** A write whose reply nobody needs: it may be run later. */
+  readonly deferred?: true
   /** The event that this statement appends, or 'unseen' when a set statement appends events that only the table holds. */
   readonly appends?: NewEvent | 'unseen'
 }
@@ -34,6 +37,12 @@ export type Holes = (name: string, write?: Write) => any
 export interface Statement {
   readonly sql: string
   readonly values: readonly unknown[]
+  /** The names of its holes, each at the place of its value. */
+  readonly names: ReadonlyArray<string | undefined>
+  /** The table whose rows it changes, if it is one; an insert changes no row that is known. Undefined for a read, or for many. */
+  readonly changes: string | 'nothing known' | undefined
+  /** It reads or writes the one row that has these fields, `counted` with a new version. */
+  readonly byKey?: { readonly table: string; readonly keys: readonly string[]; readonly counted?: boolean }
 }
 
 /** How the two databases differ, in one place. */
@@ -53,12 +62,23 @@ export interface StatementCompiler {
 
 export function createCompiler(dialect: Dialect): StatementCompiler {
   const holes: Holes = (name, write) => new Hole(name, write)
-  const statementOf = ({ sql: text, parameters }: CompiledQuery): Statement => ({ sql: text, values: parameters })
+  const statementOf = ({ sql: text, parameters }: CompiledQuery): Statement => ({
+    sql: text,
+    values: parameters,
+    names: parameters.map((value) => (value instanceof Hole ? value.name : undefined)),
+    changes: changesOf(text),
+  })
   return {
     dialect,
     prepare: (build) => statementOf(build(dialect.db, holes).compile()),
     prepareText: (build) => statementOf(build(holes).compile(dialect.db)),
   }
+}
+
+function changesOf(text: string): Statement['changes'] {
+  const [, verb, table] = /^(insert into|update|delete from) "?(\w+)"?/.exec(text) ?? []
+  // What conflicts with a row changes it.
+  return verb === 'insert into' && !text.includes('on conflict') ? 'nothing known' : table
 }
 
 function fill(statement: Statement, values: object): unknown[] {
@@ -70,7 +90,7 @@ function fill(statement: Statement, values: object): unknown[] {
 }
 
 function request(statement: Statement, values: object, want: Want): Request {
-  return { sql: statement.sql, parameters: fill(statement, values), want }
+  return { sql: statement.sql, parameters: fill(statement, values), want, statement }
 }
 
 /** All rows of a prepared statement. */
@@ -94,9 +114,9 @@ export function* change(statement: Statement, values: object): Op<number> {
   return (yield request(statement, values, 'changes')) as number
 }
 
-/** Runs a writing statement whatever it changes. */
+/** Runs a writing statement, whatever it changes, before anything that may depend on it. */
 export function* write(statement: Statement, values: object): Op<void> {
-  yield request(statement, values, 'changes')
+  yield { ...request(statement, values, 'changes'), deferred: true } satisfies Request
 }
 
 /** Runs an insert into a table with a rising `seq`; the new seq. */
@@ -104,9 +124,9 @@ export function* insertSeq(statement: Statement, values: object): Op<number> {
   return (yield request(statement, values, 'seq')) as number
 }
 
-/** Appends an event; its seq. */
-export function* appendEvent(statement: Statement, event: NewEvent): Op<number> {
-  return (yield { ...request(statement, event, 'seq'), appends: event } satisfies Request) as number
+/** Appends an event, in its turn. */
+export function* appendEvent(statement: Statement, event: NewEvent): Op<void> {
+  yield { ...request(statement, event, 'seq'), appends: event, deferred: true } satisfies Request
 }
 
 /** Runs a statement that appends an event for each row it finds; the number of events. */

@@ -53,12 +53,12 @@ export function create(request: CreateRequest): Step<TaskRecord[]> {
         }
       }
       requireRoom(newborns, loaded, request.treeLimits)
-      const made = new Map<string, TaskRecord>()
-      for (const { task } of newborns) made.set(task.id, { seq: yield* tx.task.insert(task), ...task })
+      const made = new Set(newborns.map(({ task }) => task.id))
+      for (const { task } of newborns) yield* tx.task.insert(task)
       const concerned = concernedBy(newborns, loaded)
       // Edges and events only now: a task may come after a sibling that was inserted later.
       for (const newborn of newborns) {
-        const opened = yield* announce(tx, made.get(newborn.task.id) as TaskRecord, newborn, request)
+        const opened = yield* announce(tx, newborn, request)
         for (const group of opened) yield* noteConcerned(tx, group, concerned)
       }
       for (const [parentId, children] of addedChildren(newborns)) {
@@ -71,8 +71,7 @@ export function create(request: CreateRequest): Step<TaskRecord[]> {
       const roots: TaskRecord[] = []
       for (const [root] of request.trees) {
         const { id, key } = root as TaskDraft
-        const fresh = concerned.tasks.length > 0 ? yield* tx.task.get(id) : made.get(id)
-        roots.push((fresh ?? (yield* tx.task.getByKey(key as string))) as TaskRecord)
+        roots.push((yield* made.has(id) ? tx.task.get(id) : tx.task.getByKey(key as string)) as TaskRecord)
       }
       return roots
     },
@@ -259,7 +258,7 @@ function edgesOf(draft: TaskDraft, own: ReadonlySet<string>, loaded: Loaded): Ne
 }
 
 /** What stands with a new task: its edges, its event, its team, its conversation. Resolves to the groups that it opens again. */
-function* announce(tx: Tx, task: TaskRecord, { edges, opening, team }: Newborn, moment: Moment): Op<TaskRecord[]> {
+function* announce(tx: Tx, { task, edges, opening, team }: Newborn, moment: Moment): Op<TaskRecord[]> {
   for (const { blockerId, open } of edges) yield* insertAfter(tx, task.id, blockerId, !open, moment)
   yield* tx.event.append(
     eventOf(moment, 'task.created', task, {

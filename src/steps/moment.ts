@@ -2,7 +2,7 @@
 import type { EventType } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { briefError, ErrandError, type StoredError } from '../errors.ts'
-import type { NewEvent, Op, Reads } from '../ledger/ledger.ts'
+import type { NewEvent, NewTask, Op, Reads } from '../ledger/ledger.ts'
 import { isQueued } from '../machines/readiness.ts'
 
 export interface Moment {
@@ -19,12 +19,7 @@ export function dueAfter(at: number, delayMs: number): number {
 }
 
 /** An event about a task as it is after the step. `ready` stands in it when the task is queued, `team` when a team may have to be. */
-export function eventOf(
-  moment: Moment,
-  type: EventType,
-  task: TaskRecord,
-  data: Record<string, unknown> = {},
-): NewEvent {
+export function eventOf(moment: Moment, type: EventType, task: NewTask, data: Record<string, unknown> = {}): NewEvent {
   return {
     type,
     taskId: task.id,

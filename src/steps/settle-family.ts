@@ -4,7 +4,7 @@
 import type { DependencyRecord } from '../entities/dependency.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
-import type { Op, Tx } from '../ledger/ledger.ts'
+import type { NewTask, Op, Tx } from '../ledger/ledger.ts'
 import {
   awaitsChildren,
   childFailureVerdict,
@@ -248,7 +248,7 @@ export function futureDeadline({ deadline }: Pick<TaskRecord, 'deadline'>, at: n
 }
 
 /** A child is tried again, or is new: the failed groups above it are open again. Resolves to these. */
-export function* reviveGroupsAbove(tx: Tx, { parentId }: TaskRecord, moment: Moment): Op<TaskRecord[]> {
+export function* reviveGroupsAbove(tx: Tx, { parentId }: NewTask, moment: Moment): Op<TaskRecord[]> {
   const parent = parentId === null ? undefined : yield* tx.task.get(parentId)
   return parent === undefined ? [] : yield* reviveGroups(tx, parent, moment)
 }

@@ -6,7 +6,7 @@ import { safeSegment, slugOf } from '../entities/slug.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../entities/team.ts'
 import { ErrandError } from '../errors.ts'
-import type { Op, Reads, Tx } from '../ledger/ledger.ts'
+import type { NewTask, Op, Reads, Tx } from '../ledger/ledger.ts'
 import { makeBranch, nearestOpenBranch, requireBranch, setBranchStatus } from './branch.ts'
 import { eventOf, type Moment } from './moment.ts'
 
@@ -20,7 +20,7 @@ const plainTeam: TeamSpec = {
 }
 
 /** Gives a task its team: a branch of its own, and its objectives. @throws ErrandError NOT_FOUND, BRANCH_CLOSED for the parent branch. */
-export function* openTeam(tx: Tx, task: TaskRecord, spec: TeamSpec, moment: Moment): Op<TeamRecord> {
+export function* openTeam(tx: Tx, task: NewTask, spec: TeamSpec, moment: Moment): Op<TeamRecord> {
   const branch = yield* ensureBranch(tx, task, spec.parentBranch, moment)
   const team: TeamRecord = {
     taskId: task.id,
@@ -41,7 +41,7 @@ export function* openTeam(tx: Tx, task: TaskRecord, spec: TeamSpec, moment: Mome
 }
 
 /** The branch of a task, made if it has none yet. `parent` null: the nearest open one, from that of the team above on. */
-export function* ensureBranch(tx: Tx, task: TaskRecord, parent: string | null, moment: Moment): Op<BranchRecord> {
+export function* ensureBranch(tx: Tx, task: NewTask, parent: string | null, moment: Moment): Op<BranchRecord> {
   const found = yield* tx.branch.ofTask(task.id)
   if (found !== undefined) return found
   const made = {
@@ -84,7 +84,7 @@ export function* ensureTeam(tx: Tx, task: TaskRecord, moment: Moment): Op<TeamRe
   return team
 }
 
-function* branchAbove(tx: Reads, task: TaskRecord): Op<string> {
+function* branchAbove(tx: Reads, task: NewTask): Op<string> {
   for (const above of yield* tx.task.ancestors(task.id)) {
     const team = yield* tx.team.get(above.id)
     // Somebody may have archived its branch; that is no reason to refuse the tasks below it.
@@ -96,7 +96,7 @@ function* branchAbove(tx: Reads, task: TaskRecord): Op<string> {
 /** So many tasks of one name are told apart by a number; more by their ids, so that none is looked for among thousands. */
 const mostNumbered = 9
 
-function* branchNames({ id, name }: TaskRecord): Generator<string, void, void> {
+function* branchNames({ id, name }: NewTask): Generator<string, void, void> {
   const own = id.replace(/^task-/, '')
   const slug = slugOf(name)
   if (slug === '') return yield `task/${own}`

@@ -1,10 +1,9 @@
 // One message of a conversation: its row, and the event that tells of it. The text stays in the row alone.
 import type { Delivery } from '../entities/message.ts'
-import type { TaskRecord } from '../entities/task.ts'
-import type { NewMessage, Op, Tx } from '../ledger/ledger.ts'
+import type { NewMessage, NewTask, Op, Tx } from '../ledger/ledger.ts'
 import { eventOf, type Moment } from './moment.ts'
 
-export function* writeMessage(tx: Tx, task: TaskRecord, message: NewMessage, moment: Moment): Op<void> {
+export function* writeMessage(tx: Tx, task: NewTask, message: NewMessage, moment: Moment): Op<void> {
   const n = yield* tx.message.append(message)
   const { id, role, run, announcement } = message
   yield* tx.event.append(
@@ -25,7 +24,7 @@ export interface Line extends Pick<NewMessage, 'id' | 'role' | 'content'> {
   timestamp?: number
 }
 
-export function* writeLine(tx: Tx, task: TaskRecord, line: Line, moment: Moment): Op<void> {
+export function* writeLine(tx: Tx, task: NewTask, line: Line, moment: Moment): Op<void> {
   const { id, role, content, delivery = null, announcement = false, timestamp = moment.at } = line
   const said = { id, taskId: task.id, role, content, announcement, delivery, timestamp }
   yield* writeMessage(tx, task, { ...said, step: null, run: null, ident: null, ordinal: 0 }, moment)

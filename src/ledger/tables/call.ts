@@ -38,8 +38,8 @@ const open = sql<boolean>`status in (${sql.join(openCallStatuses.map((status) =>
 
 export function createCallTable(compiler: StatementCompiler): Tx['call'] {
   const { prepare } = compiler
-  const { select, insert, update } = statementsOf(compiler, calls)
-  const selectById = select((call, hole) => call.where('id', '=', hole('id')))
+  const { byKey, select, insert, update } = statementsOf(compiler, calls)
+  const selectById = byKey('id')
   const selectOfTask = select((call, hole) => call.where('task_id', '=', hole('task')).orderBy('seq', 'asc'))
   const selectSince = select((call, hole) =>
     call.where('task_id', '=', hole('task')).where('seq', '>=', hole('seq')).orderBy('seq', 'asc'),

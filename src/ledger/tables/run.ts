@@ -21,8 +21,8 @@ const ownerOf = ({ instanceId, executors }: OwnRuns) => ({ instance: instanceId,
 
 export function createRunTable(compiler: StatementCompiler): Tx['run'] {
   const { prepare, dialect } = compiler
-  const { select, insert, update } = statementsOf(compiler, runs)
-  const selectOne = select((run, hole) => run.where('task_id', '=', hole('task')).where('number', '=', hole('number')))
+  const { byKey, select, insert, update } = statementsOf(compiler, runs)
+  const selectOne = byKey('taskId', 'number')
   const selectOfTask = select((run, hole) => run.where('task_id', '=', hole('task')).orderBy('number', 'asc'))
   // The conditions of the partial indexes stand in the text, so that the planner sees that they serve.
   const selectOpenOf = select((run, hole) =>
@@ -73,7 +73,7 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
   const updateRun = update(endFields, ['taskId', 'number'])
 
   return {
-    get: (task, number) => runs.one(selectOne, { task, number }),
+    get: (taskId, number) => runs.one(selectOne, { taskId, number }),
     list: (task) => runs.list(selectOfTask, { task }),
     openOf: (instance) => runs.list(selectOpenOf, { instance }),
     *countOpen() {

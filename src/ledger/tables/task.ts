@@ -2,7 +2,7 @@
 import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import { flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { TaskFilter, Tx } from '../ledger.ts'
-import { insertSeq, numberOf, queryRows, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { numberOf, queryRows, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
 import { withBelow } from './below.ts'
 import { events } from './event.ts'
 import { countQueuedBehindRuns, isQueuedBehindItsRun } from './queued.ts'
@@ -13,9 +13,9 @@ const brokenStatuses: TaskStatus[] = ['failed', 'canceled']
 
 export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   const { prepare, prepareText, dialect } = compiler
-  const { select, insert, update } = statementsOf(compiler, tasks)
+  const { byKey, select, insert, update } = statementsOf(compiler, tasks)
 
-  const selectById = select((task, hole) => task.where('id', '=', hole('id')))
+  const selectById = byKey('id')
   const selectBySeq = select((task, hole) => task.where('seq', '=', hole('seq')))
   const selectByKey = select((task, hole) => task.where('key', '=', hole('key')))
   const selectByPrefix = select((task, hole) =>
@@ -182,7 +182,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   const selectDue = selectReached('not_before')
   const selectNextDue = selectSoonest('not_before')
   const insertTask = insert()
-  const counted = { version: sql`version + 1` }
+  const counted = { counted: true }
   const updateState = update(stateFields, ['id'], counted)
   const updateDefinition = update(
     { ...definitionFields, ready: flag, claimable: flag, updatedAt: plain },
@@ -423,7 +423,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       }
       return times.length === 0 ? undefined : Math.min(...times)
     },
-    insert: (task) => insertSeq(insertTask, task),
+    insert: (task) => write(insertTask, task),
     save: (task) => write(updateState, task),
     addChildren: (id, added) => write(updateChildCount, { id, added }),
     setLanes: (parent, lane) => write(updateLanes, { parent, lane }),

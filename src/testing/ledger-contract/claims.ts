@@ -1,6 +1,6 @@
 // Claims, leases and deadlines, lanes and limits: what admission and owners go by.
 import { edgeRow, runRow, someTime, taskRow } from '../factories.ts'
-import { type Theme, write } from './contract-world.ts'
+import { inserted, type Theme, write } from './contract-world.ts'
 
 const settled = { completedAt: someTime }
 
@@ -64,7 +64,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
           ['soon', 20],
           ['open', null],
         ] as const) {
-          const seq = yield* tx.task.insert(taskRow({ id, claimable: true }))
+          const seq = yield* inserted(tx, taskRow({ id, claimable: true }))
           yield* tx.task.save({ ...taskRow({ id, status: 'working', ...claim, leaseUntil }), seq })
         }
       })

@@ -1,6 +1,7 @@
 // What every theme of the contract is written with: the words of whichever test runner is used, and a ledger of its own for
 // each test.
-import type { Ledger, Op, Tx } from '../../ledger/ledger.ts'
+import type { TaskRecord } from '../../entities/task.ts'
+import type { Ledger, NewEvent, NewTask, Op, Tx } from '../../ledger/ledger.ts'
 
 /** What `expect` of vitest, jest and others have in common. */
 export interface Expectation {
@@ -51,4 +52,16 @@ export function contractWorld(open: () => Promise<OpenedLedger>, words: TestWord
 /** Writes in a step of its own. */
 export function write<R>(ledger: Ledger, work: (tx: Tx) => Op<R>): Promise<R> {
   return ledger.step({ name: 'write', decide: work })
+}
+
+/** Inserts a task; its number. */
+export function* inserted(tx: Tx, task: NewTask): Op<number> {
+  yield* tx.task.insert(task)
+  return ((yield* tx.task.get(task.id)) as TaskRecord).seq
+}
+
+/** Appends an event; its position. */
+export function* appended(tx: Tx, event: NewEvent): Op<number> {
+  yield* tx.event.append(event)
+  return yield* tx.event.last()
 }

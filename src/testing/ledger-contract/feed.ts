@@ -1,6 +1,6 @@
 // The feed: one order for everybody, which is the order of commits and never that of clocks.
 import { eventRow, messageRow, someTime, taskRow } from '../factories.ts'
-import { type Theme, write } from './contract-world.ts'
+import { appended, type Theme, write } from './contract-world.ts'
 
 export const feed: Theme = ({ describe, proves, expect }) => {
   describe('the feed', () => {
@@ -8,9 +8,9 @@ export const feed: Theme = ({ describe, proves, expect }) => {
       const seqs = await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'a' }))
         yield* tx.task.insert(taskRow({ id: 'b' }))
-        const appended: number[] = []
-        for (const taskId of ['a', 'b', 'a', 'b', 'a']) appended.push(yield* tx.event.append(eventRow({ taskId })))
-        return appended
+        const seqs: number[] = []
+        for (const taskId of ['a', 'b', 'a', 'b', 'a']) seqs.push(yield* appended(tx, eventRow({ taskId })))
+        return seqs
       })
       const following = async (seq: number, limit: number, taskId?: string) =>
         (await ledger.read((tx) => tx.event.after(seq, limit, taskId))).map((event) => event.seq)
@@ -25,9 +25,9 @@ export const feed: Theme = ({ describe, proves, expect }) => {
       const seqs = await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'a' }))
         yield* tx.task.insert(taskRow({ id: 'b' }))
-        const appended: number[] = []
-        for (const taskId of ['a', 'b', 'a', 'b']) appended.push(yield* tx.event.append(eventRow({ taskId })))
-        return appended
+        const seqs: number[] = []
+        for (const taskId of ['a', 'b', 'a', 'b']) seqs.push(yield* appended(tx, eventRow({ taskId })))
+        return seqs
       })
       const back = async (seq: number, limit: number, taskId?: string) =>
         (await ledger.read((tx) => tx.event.before(seq, limit, taskId))).map((event) => event.seq)
@@ -42,7 +42,7 @@ export const feed: Theme = ({ describe, proves, expect }) => {
         yield* tx.task.insert(taskRow({ id: 'a', status: 'working' }))
         yield* tx.task.insert(taskRow({ id: 'b', status: 'completed', completedAt: someTime }))
         yield* tx.task.insert(taskRow({ id: 'c', deletedAt: someTime }))
-        const appended: number[] = []
+        const seqs: number[] = []
         for (const [taskId, type, status] of [
           ['a', 'task.created', 'submitted'],
           ['b', 'task.created', 'submitted'],
@@ -52,9 +52,9 @@ export const feed: Theme = ({ describe, proves, expect }) => {
           ['a', 'task.started', 'working'],
           ['c', 'run.closed', 'canceled'],
         ] as const) {
-          appended.push(yield* tx.event.append(eventRow({ taskId, type, data: { name: taskId, status } })))
+          seqs.push(yield* appended(tx, eventRow({ taskId, type, data: { name: taskId, status } })))
         }
-        return appended
+        return seqs
       })
       const at = async (n: number, ids?: string[]) =>
         (await ledger.read((tx) => tx.task.asOf(seqs[n] as number, 10, 0, ids))).map(({ task, event }) => [
@@ -81,8 +81,8 @@ export const feed: Theme = ({ describe, proves, expect }) => {
     proves('knows the latest position of a type for a task, and 0 for what never was', async (ledger) => {
       const seqs = await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'a' }))
-        const first = yield* tx.event.append(eventRow({ taskId: 'a', type: 'task.started' }))
-        const second = yield* tx.event.append(eventRow({ taskId: 'a', type: 'task.started' }))
+        const first = yield* appended(tx, eventRow({ taskId: 'a', type: 'task.started' }))
+        const second = yield* appended(tx, eventRow({ taskId: 'a', type: 'task.started' }))
         yield* tx.event.append(eventRow({ taskId: 'a', type: 'task.paused' }))
         return [first, second]
       })

@@ -2,12 +2,12 @@
 import type { TaskStatus } from '../../entities/task.ts'
 import type { Op, Tx } from '../../ledger/ledger.ts'
 import { callRow, edgeRow, eventRow, messageRow, runRow, someTime, taskRow } from '../factories.ts'
-import { type Theme, write } from './contract-world.ts'
+import { inserted, type Theme, write } from './contract-world.ts'
 
 const settled = (status: TaskStatus) => taskRow({ id: 'a', status, completedAt: someTime })
 
 function* thenSave(tx: Tx, from: ReturnType<typeof taskRow>, to: TaskStatus): Op<void> {
-  const task = { ...from, seq: yield* tx.task.insert(from) }
+  const task = { ...from, seq: yield* inserted(tx, from) }
   yield* tx.task.save({ ...task, status: to, completedAt: to === 'submitted' ? null : someTime })
 }
 

@@ -1,7 +1,7 @@
 // Purging: whole families leave, with all that belongs to them, when all of it has been settled for long enough.
 import type { Ledger } from '../../ledger/ledger.ts'
 import { callRow, edgeRow, eventRow, messageRow, runRow, taskRow } from '../factories.ts'
-import { type Theme, write } from './contract-world.ts'
+import { appended, inserted, type Theme, write } from './contract-world.ts'
 
 const done = (id: string, completedAt: number, more: Partial<ReturnType<typeof taskRow>> = {}) =>
   taskRow({ id, status: 'completed', completedAt, ...more })
@@ -104,8 +104,8 @@ export const purging: Theme = ({ describe, proves, expect }) => {
       })
       const { through } = await write(ledger, (tx) => tx.cascade.purge(50, 9))
       const { task, event } = await write(ledger, function* (tx) {
-        const seq = yield* tx.task.insert(taskRow({ id: 'new' }))
-        return { task: seq, event: yield* tx.event.append(eventRow({ taskId: 'new' })) }
+        const seq = yield* inserted(tx, taskRow({ id: 'new' }))
+        return { task: seq, event: yield* appended(tx, eventRow({ taskId: 'new' })) }
       })
       expect([through, task, event]).toEqual([1, 2, 2])
     })

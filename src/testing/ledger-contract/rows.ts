@@ -2,7 +2,7 @@
 
 import type { NewTask } from '../../ledger/ledger.ts'
 import { callRow, edgeRow, eventRow, messageRow, runRow, someTime, taskRow } from '../factories.ts'
-import { type Theme, write } from './contract-world.ts'
+import { appended, inserted, type Theme, write } from './contract-world.ts'
 
 const json = { list: [1, 2.5, -0.1, true, null, 'x'], deep: { '': {}, 'a.b': [] }, big: 2 ** 53 - 1 }
 
@@ -46,7 +46,7 @@ export const rows: Theme = ({ describe, proves, expect }) => {
     proves('a task, with its state, snapshot, parent, owner and priority', async (ledger) => {
       const seq = await write(ledger, function* (tx) {
         yield* tx.task.insert(taskRow({ id: 'parent' }))
-        return yield* tx.task.insert(fullTask)
+        return yield* inserted(tx, fullTask)
       })
       const expected = { ...fullTask, seq }
       expect(await ledger.read((tx) => tx.task.get('task-full'))).toEqual(expected)
@@ -56,7 +56,7 @@ export const rows: Theme = ({ describe, proves, expect }) => {
     })
 
     proves('a task of which nothing was said', async (ledger) => {
-      const seq = await write(ledger, (tx) => tx.task.insert(taskRow({ id: 'bare' })))
+      const seq = await write(ledger, (tx) => inserted(tx, taskRow({ id: 'bare' })))
       expect(await ledger.read((tx) => tx.task.get('bare'))).toEqual({ ...taskRow({ id: 'bare' }), seq })
     })
 
@@ -142,7 +142,7 @@ export const rows: Theme = ({ describe, proves, expect }) => {
         yield* tx.task.insert(taskRow({ id: 'a' }))
         yield* tx.task.insert(taskRow({ id: 'b' }))
         yield* tx.dependency.insert(edge)
-        return yield* tx.event.append(event)
+        return yield* appended(tx, event)
       })
       expect(await ledger.read((tx) => tx.event.after(0, 10))).toEqual([{ ...event, seq }])
       expect(await ledger.read((tx) => tx.dependency.openWaits('call-1'))).toEqual([edge])

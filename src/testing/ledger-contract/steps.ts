@@ -1,7 +1,7 @@
 // Steps: judged in order on what the ledger holds, all or nothing each, together in one commit.
 import type { LedgerObserver, Step } from '../../ledger/ledger.ts'
 import { eventRow, taskRow } from '../factories.ts'
-import { type Theme, write } from './contract-world.ts'
+import { inserted, type Theme, write } from './contract-world.ts'
 
 /** Inserts a task; refuses, as an engine's step would, when there is one of that id. */
 function add(id: string): Step<number> {
@@ -9,7 +9,7 @@ function add(id: string): Step<number> {
     name: 'add',
     *decide(tx) {
       if ((yield* tx.task.get(id)) !== undefined) throw new RangeError(`there is a ${id}`)
-      const seq = yield* tx.task.insert(taskRow({ id }))
+      const seq = yield* inserted(tx, taskRow({ id }))
       yield* tx.event.append(eventRow({ taskId: id, type: 'task.created' }))
       return seq
     },

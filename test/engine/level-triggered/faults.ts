@@ -78,9 +78,8 @@ const publishesRefusals: Plant = (ledger) => {
         return {
           event: {
             *append(event) {
-              const seq = yield* tx.event.append(event)
-              appended.push({ ...event, seq })
-              return seq
+              yield* tx.event.append(event)
+              appended.push({ ...event, seq: yield* tx.event.last() })
             },
           },
         }

@@ -68,7 +68,8 @@ const forgetsTheWaiting: Fault = (step) =>
           if (run?.status === 'live')
             yield* tx.run.save({ ...run, status: 'ending', outcome: 'canceled', endedAt: order.at })
           yield* tx.task.save(canceled)
-          positions.push(yield* tx.event.append(eventOf(order, 'task.canceled', canceled, { run: task.run })))
+          yield* tx.event.append(eventOf(order, 'task.canceled', canceled, { run: task.run }))
+          positions.push(yield* tx.event.last())
         }
         const [first] = positions
         return first === undefined ? undefined : { type: 'task.canceled', first, last: positions.at(-1) as number }

@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../../../clock.ts'
 import { ErrandError } from '../../../errors.ts'
 import { createRandomIds } from '../../../ids.ts'
 import { AppendedEvents } from '../../appended-events.ts'
+import { Draft } from '../../draft.ts'
 import {
   CommitFailed,
   type CommittedGroup,
@@ -142,7 +143,9 @@ class PostgresLedger implements Ledger, GroupRunner {
     const before = events.length
     await this.#request('savepoint step')
     try {
-      const value = await this.#drive(step.decide(this.#tx), events)
+      const draft = new Draft()
+      const value = await this.#drive(step.decide(this.#tx), (request) => this.#draftedReply(request, draft, events))
+      await this.#flush(draft, events)
       await this.#request('release savepoint step')
       return { ok: true, value }
     } catch (error) {
@@ -157,18 +160,32 @@ class PostgresLedger implements Ledger, GroupRunner {
     }
   }
 
-  async #drive<R>(op: Op<R>, events?: AppendedEvents): Promise<R> {
+  async #draftedReply(request: Request, draft: Draft, events: AppendedEvents): Promise<unknown> {
+    if (request.deferred) return draft.add(request)
+    const known = draft.answer(request)
+    if (known !== undefined) return known
+    await this.#flush(draft, events)
+    const reply = await this.#reply(request)
+    events.note(request, reply)
+    if (request.want === 'rows') draft.noteRead(request, reply as never)
+    else draft.noteWrite(request)
+    return reply
+  }
+
+  async #flush(draft: Draft, events: AppendedEvents): Promise<void> {
+    for (const write of draft.take()) events.note(write, await this.#reply(write))
+  }
+
+  async #drive<R>(op: Op<R>, replyTo = (request: Request): Promise<unknown> => this.#reply(request)): Promise<R> {
     let next = op.next()
     while (!next.done) {
-      const request = next.value as Request
       let reply: unknown
       try {
-        reply = await this.#reply(request)
+        reply = await replyTo(next.value as Request)
       } catch (error) {
         next = op.throw(error)
         continue
       }
-      events?.note(request, reply)
       next = op.next(reply)
     }
     return next.value

@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../../../clock.ts'
 import { ErrandError } from '../../../errors.ts'
 import { createRandomIds } from '../../../ids.ts'
 import { AppendedEvents } from '../../appended-events.ts'
+import { Draft } from '../../draft.ts'
 import {
   CommitFailed,
   type CommittedGroup,
@@ -224,7 +225,7 @@ class SqliteLedger implements Ledger, GroupRunner {
   #runStep(step: Step, events: AppendedEvents): StepOutcome | undefined {
     const { writes } = events
     try {
-      return { ok: true, value: this.#drive(step.decide(this.#tx), events) }
+      return { ok: true, value: this.#runDrafted(step, events) }
     } catch (error) {
       return events.writes > writes || sqliteCode(error) !== undefined ? undefined : { ok: false, error }
     }
@@ -235,7 +236,7 @@ class SqliteLedger implements Ledger, GroupRunner {
     const before = events.length
     this.#connection.execute('savepoint step')
     try {
-      const value = this.#drive(step.decide(this.#tx), events)
+      const value = this.#runDrafted(step, events)
       this.#connection.execute('release step')
       return { ok: true, value }
     } catch (error) {
@@ -253,20 +254,41 @@ class SqliteLedger implements Ledger, GroupRunner {
     return code === undefined ? translated : refusedStep(step, translated as Error, { sqlite: code })
   }
 
-  #drive<R>(op: Op<R>, events?: AppendedEvents): R {
+  #runDrafted(step: Step, events: AppendedEvents): unknown {
+    const draft = new Draft()
+    const value = this.#drive(step.decide(this.#tx), (request) => this.#reply(request, draft, events))
+    this.#flush(draft, events)
+    return value
+  }
+
+  #reply(request: Request, draft: Draft, events: AppendedEvents): unknown {
+    if (request.deferred) return draft.add(request)
+    const known = draft.answer(request)
+    if (known !== undefined) return known
+    this.#flush(draft, events)
+    const reply = this.#connection.run(request)
+    events.note(request, reply)
+    if (request.want === 'rows') draft.noteRead(request, reply as never)
+    else draft.noteWrite(request)
+    return reply
+  }
+
+  #flush(draft: Draft, events: AppendedEvents): void {
+    for (const write of draft.take()) events.note(write, this.#connection.run(write))
+  }
+
+  #drive<R>(op: Op<R>, replyTo: (request: Request) => unknown = (request) => this.#connection.run(request)): R {
     let next = op.next()
     while (!next.done) {
-      const request = next.value as Request
       let reply: unknown
       try {
-        reply = this.#connection.run(request)
+        reply = replyTo(next.value as Request)
       } catch (error) {
         // SQLite has rolled back by itself: another statement would be a transaction of its own, and durable at once.
         if (!this.#connection.inTransaction) throw error
         next = op.throw(error)
         continue
       }
-      events?.note(request, reply)
       next = op.next(reply)
     }
     return next.value

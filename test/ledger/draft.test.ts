@@ -1,0 +1,150 @@
+// The draft of a step: what it has decided is kept until it is over or reads more than a row by its id, which sees the draft.
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Op, Step, Tx } from '../../src/ledger/ledger.ts'
+import {
+  edgeRow,
+  eventRow,
+  openLedger,
+  openPostgresLedger,
+  runRow,
+  someTime,
+  taskRow,
+} from '../../src/testing/index.ts'
+
+const ledgers = {
+  sqlite: () => openLedger(':memory:'),
+  postgres: async () => openPostgresLedger(await (await import('@electric-sql/pglite')).PGlite.create()),
+}
+
+function step<R>(name: string, decide: (tx: Tx) => Op<R>): Step<R> {
+  return { name, decide }
+}
+
+describe.each(Object.entries(ledgers))('a step on %s', (_kind, open) => {
+  async function setup() {
+    const ledger = await open()
+    onTestFinished(() => ledger.close())
+    await ledger.step(
+      step('setup', function* (tx) {
+        for (const id of ['a', 'b']) yield* tx.task.insert(taskRow({ id }))
+        yield* tx.run.insert(runRow({ taskId: 'a', number: 1 }))
+      }),
+    )
+    return ledger
+  }
+
+  it('reads by id what it has written, whole, with every kind of value', async () => {
+    const ledger = await setup()
+    const seen = await ledger.step(
+      step('write and read', function* (tx) {
+        const task = (yield* tx.task.get('a'))!
+        yield* tx.task.saveDefinition({ ...task, name: 'new', tags: ['x'], input: { deep: [1] } })
+        yield* tx.task.save({ ...task, status: 'working', held: true, error: { code: 'X', message: 'x' }, leaseMs: 5 })
+        yield* tx.task.setStuck('a', 'b')
+        yield* tx.task.saveProgress({ ...task, progress: { fraction: 0.5, note: null, at: 1 } })
+        const run = (yield* tx.run.get('a', 1))!
+        yield* tx.run.save({ ...run, status: 'ending', outcome: 'paused', endedAt: 5 })
+        return [yield* tx.task.get('a'), yield* tx.run.get('a', 1)]
+      }),
+    )
+    expect(seen[0]).toMatchObject({ name: 'new', tags: ['x'], held: true, status: 'working', stuckBy: 'b', version: 4 })
+    expect(seen).toEqual([await ledger.read((tx) => tx.task.get('a')), await ledger.read((tx) => tx.run.get('a', 1))])
+  })
+
+  it('finds in a set what it has written, and by id what a set statement has changed', async () => {
+    const ledger = await setup()
+    const seen = await ledger.step(
+      step('sets', function* (tx) {
+        const task = (yield* tx.task.get('a'))!
+        yield* tx.task.save({ ...task, status: 'working', updatedAt: someTime + 1 })
+        const working = (yield* tx.task.list({ statuses: ['working'] }, 9)).map(({ id }) => id)
+        yield* tx.task.insert(taskRow({ id: 'c', parentId: 'a' }))
+        const born = yield* tx.task.get('c')
+        yield* tx.task.addChildren('a', 1)
+        const parent = yield* tx.task.get('a')
+        yield* tx.task.setLanes('a', 'a')
+        yield* tx.cascade.cancel({ root: 'a', reason: null, at: someTime, instanceId: 'e' })
+        return { working, born, parent, child: yield* tx.task.get('c') }
+      }),
+    )
+    expect(seen).toMatchObject({
+      working: ['a'],
+      born: { id: 'c', seq: 3 },
+      parent: { status: 'working', childCount: 1 },
+      child: { status: 'canceled' },
+    })
+  })
+
+  it('that is refused leaves nothing of its draft, and does not disturb those that share its commit', async () => {
+    const ledger = await setup()
+    const told: string[] = []
+    ledger.observe(
+      { committed: (events) => told.push(...events.map(({ taskId }) => taskId)), stirred() {}, failed() {} },
+      { watchOthers: false },
+    )
+    const runs = { before: 0, refused: 0 }
+    const outcomes = await Promise.allSettled([
+      ledger.step(
+        step('before', function* (tx) {
+          runs.before++
+          yield* tx.event.append(eventRow({ taskId: 'a' }))
+        }),
+      ),
+      ledger.step(
+        step('refused', function* (tx) {
+          runs.refused++
+          const task = (yield* tx.task.get('b'))!
+          yield* tx.task.save({ ...task, status: 'working' })
+          yield* tx.event.append(eventRow({ taskId: 'b' }))
+          yield* tx.task.get('b')
+          throw new Error('no')
+        }),
+      ),
+    ])
+    expect(outcomes).toMatchObject([{ status: 'fulfilled' }, { reason: { message: 'no' } }])
+    expect(told).toEqual(['a'])
+    expect(await ledger.read((tx) => tx.task.get('b'))).toMatchObject({ status: 'submitted', version: 1 })
+    // Nothing was written by then, so nobody ran again.
+    expect(runs).toEqual({ before: 1, refused: 1 })
+  })
+
+  it('that is refused after its draft was written is taken back alone', async () => {
+    const ledger = await setup()
+    const outcomes = await Promise.allSettled([
+      ledger.step(step('before', (tx) => tx.event.append(eventRow({ taskId: 'a' })))),
+      ledger.step(
+        step('refused', function* (tx) {
+          yield* tx.event.append(eventRow({ taskId: 'b' }))
+          yield* tx.task.list({}, 9)
+          throw new Error('no')
+        }),
+      ),
+      ledger.step(step('constraint', (tx) => tx.dependency.insert(edgeRow({ taskId: 'nobody', blockerId: 'a' })))),
+      ledger.step(step('after', (tx) => tx.event.append(eventRow({ taskId: 'a' })))),
+    ])
+    expect(outcomes).toMatchObject([
+      { status: 'fulfilled' },
+      { reason: { message: 'no' } },
+      { reason: { code: 'LEDGER_WRITE_FAILED', details: { step: 'constraint' } } },
+      { status: 'fulfilled' },
+    ])
+    const events = await ledger.read((tx) => tx.event.after(0, 9))
+    expect(events.map(({ taskId }) => taskId)).toEqual(['a', 'a'])
+  })
+})
+
+it('two records of one row that a step reads are two objects', async () => {
+  const ledger = await openLedger(':memory:')
+  onTestFinished(() => ledger.close())
+  await ledger.step(step('insert', (tx) => tx.task.insert(taskRow({ id: 'a', tags: ['x'] }))))
+  const [first, second] = await ledger.step(
+    step('read twice', function* (tx) {
+      const first = (yield* tx.task.get('a'))!
+      first.tags.push('y')
+      first.name = 'changed'
+      return [first, yield* tx.task.get('a')] as const
+    }),
+  )
+  expect(first).not.toBe(second)
+  expect(second).toMatchObject({ name: 'a', tags: ['x'] })
+})
