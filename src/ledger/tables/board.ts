@@ -1,4 +1,6 @@
 // The board tables: lists of tasks under numbers of their own.
+import type { BoardEntry } from '../../entities/board.ts'
+import type { TaskRecord } from '../../entities/task.ts'
 import { defineTable, json, plain, statementsOf } from '../columns.ts'
 import type { BoardNeighbour, Op, Tx } from '../ledger.ts'
 import { numberOf, rows, type StatementCompiler, sql, write } from '../statement.ts'
@@ -114,8 +116,11 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
     entry: (board, number) => entries.one(selectEntry, { board, number }),
     entryOf: (board, task) => entries.one(selectEntryOf, { board, task }),
     *page(board, after, limit) {
-      const found = yield* rows<object>(selectPage, { board, after, limit })
-      return found.map((each) => ({ entry: entries.pick(each), task: tasks.pick(each) }))
+      const found = yield* rows<BoardEntry & TaskRecord>(selectPage, { board, after, limit })
+      return found.map(({ board: on, number, taskId, fields, ...task }) => ({
+        entry: entries.read({ board: on, number, taskId, fields }),
+        task: tasks.read(task),
+      }))
     },
     *edges(board) {
       const found = yield* rows<{

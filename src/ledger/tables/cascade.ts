@@ -1,5 +1,6 @@
 // What happens to whole families at once: set statements, so that a tree of a hundred thousand tasks is canceled in one commit.
 // The events of a cascade come first: their rows are the list that the other statements go by.
+import type { CallRecord } from '../../entities/call.ts'
 import { isTerminal, taskStatuses } from '../../entities/task.ts'
 import { statesAccepting } from '../../machines/task-machine.ts'
 import type { Cascade, Tx } from '../ledger.ts'
@@ -95,8 +96,8 @@ export function createCascadeTable(compiler: StatementCompiler): Tx['cascade'] {
       return found
     },
     *openEntries(of) {
-      const found = yield* rows<{ run_open: number }>(selectOpenEntries, of)
-      return found.map((each) => ({ call: calls.pick(each), runOpen: each.run_open === 1 }))
+      const found = yield* rows<CallRecord & { run_open: number }>(selectOpenEntries, of)
+      return found.map(({ run_open, ...call }) => ({ call: calls.read(call), runOpen: run_open === 1 }))
     },
     edgesOut: (of) => dependencies.list(selectEdgesOut, of),
     purge: createPurge(compiler),

@@ -63,12 +63,12 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
     fact.where('id', '>=', hole('from')).where('id', '<', hole('to')).orderBy('id').limit(hole('limit')),
   )
   // What an index leads to is looked at once more: it was written by another version, which may have seen other words in a text.
-  const selectBySeqs = prepareText(
-    (
-      hole,
-    ) => sql`select ${facts.columns()} from fact where seq in (select cast(value as ${sql.raw(dialect.kind === 'sqlite' ? 'integer' : 'bigint')})
-      from ${listed(dialect, hole('seqs'))} as each) and ${isComparable} order by seq`,
-  )
+  const selectBySeqs = prepareText((hole) => {
+    const integer = sql.raw(dialect.kind === 'sqlite' ? 'integer' : 'bigint')
+    return sql`select ${facts.columns()} from fact
+      where seq in (select cast(value as ${integer}) from ${listed(dialect, hole('seqs'))} as each) and ${isComparable}
+      order by seq`
+  })
   const selectActive = select((fact, hole) =>
     fact
       .where(isComparable)
