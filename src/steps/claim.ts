@@ -10,8 +10,8 @@ import { requireTransition } from '../machines/task-machine.ts'
 import { renewed, touched } from '../machines/task-transition.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
 import { endRest } from './rouse.ts'
-import { wayToWorking } from './settle-family.ts'
 import { transition } from './transition.ts'
+import { wayToWorking } from './walk.ts'
 
 export interface ClaimRequest extends Moment, ClaimFilter {
   /** Null: the best that may be claimed. */

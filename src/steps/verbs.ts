@@ -11,8 +11,8 @@ import { nextStatus, requireTransition, type TaskEventName } from '../machines/t
 import { touched } from '../machines/task-transition.ts'
 import { checkAnswer } from './answer-schema.ts'
 import { belowCanceled, canceledAbove } from './canceled-above.ts'
+import { futureDeadline } from './groups-above.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
-import { futureDeadline } from './settle-family.ts'
 import { transition, transitionAll } from './transition.ts'
 import type { Edge } from './walk.ts'
 
