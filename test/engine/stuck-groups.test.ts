@@ -5,9 +5,9 @@ import type { Engine } from '../../src/api.ts'
 import type { Task } from '../../src/entities/task.ts'
 import type { Run } from '../../src/executor.ts'
 import { type CreateOptions, createEngine } from '../../src/index.ts'
-import type { Ledger, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
+import { counting } from './counting.ts'
 import { history, ledgerFile, openEngine, reached, refusalOf } from './world.ts'
 
 type Tasks = Record<string, Omit<CreateOptions, 'parentId'> & { after?: string | string[] }>
@@ -330,34 +330,3 @@ it('a ledger of an earlier version has its stuck groups failed when it is opened
   expect(await engine.get(stranger)).toMatchObject({ status: 'submitted' })
   expect((await history(engine, group.id)).at(-1)).toMatchObject({ type: 'task.failed' })
 })
-
-/** Counts the statements of the steps of a name. */
-function counting(inner: Ledger, name: string, counted: { statements: number }): Ledger {
-  const step = <R>(given: Step<R>): Promise<R> =>
-    inner.step(
-      given.name !== name
-        ? given
-        : {
-            name,
-            *decide(tx) {
-              const statements = given.decide(tx)
-              let turn = statements.next()
-              while (!turn.done) {
-                counted.statements++
-                turn = statements.next(yield turn.value)
-              }
-              return turn.value
-            },
-          },
-    )
-  return {
-    name: inner.name,
-    step,
-    read: (query) => inner.read(query),
-    enlist: (id) => inner.enlist(id),
-    isAlive: (id) => inner.isAlive(id),
-    discharge: (id, options) => inner.discharge(id, options),
-    observe: (observer, options) => inner.observe(observer, options),
-    close: (options) => inner.close(options),
-  }
-}
