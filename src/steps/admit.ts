@@ -10,10 +10,10 @@ import { snapshotFault } from '../machines/task-snapshot.ts'
 import { enterTeam } from './enter-team.ts'
 import { loadSharedLimits } from './limits.ts'
 import { dueAfter, type Moment } from './moment.ts'
-import { wayToWorking } from './settle-family.ts'
 import { signOfLife } from './sign-of-life.ts'
 import { runsAlone } from './suspects.ts'
 import { transition } from './transition.ts'
+import { wayToWorking } from './walk.ts'
 
 export interface AdmitRequest extends Moment {
   /** Slots of this engine in all. */

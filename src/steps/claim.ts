@@ -10,8 +10,8 @@ import { requireTransition } from '../machines/task-machine.ts'
 import { renewed, touched } from '../machines/task-transition.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
 import { endRest } from './rouse.ts'
-import { wayToWorking } from './settle-family.ts'
 import { transition } from './transition.ts'
+import { wayToWorking } from './walk.ts'
 
 export interface ClaimRequest extends Moment, ClaimFilter {
   /** Null: the best that may be claimed. */
@@ -35,10 +35,14 @@ export function claim(request: ClaimRequest): Step<TaskRecord | null> {
     *decide(tx): Op<TaskRecord | null> {
       const { taskId, owner, source } = request
       const named = taskId === null ? undefined : yield* loadTask(tx, taskId)
-      yield* closeOverdue(tx, named, request)
+      if (named !== undefined) {
+        // Judged before others are freed: what is refused after it has written costs all that shares its commit.
+        yield* endIfOver(tx, named, request)
+        yield* requireClaimable(tx, yield* loadTask(tx, named.id), request)
+      }
+      yield* closeOverdue(tx, request)
       const from = yield* named === undefined ? tx.task.claimable(request) : loadTask(tx, named.id)
       if (from === undefined) return null
-      if (named !== undefined) yield* requireClaimable(tx, from, request)
       const claimed = { owner, role: request.role ?? null, source }
       yield* transition(tx, from, wayToWorking[from.status] as 'start' | 'unblock', request, {
         set: { owner, fence: from.fence + 1, leaseMs: request.leaseMs ?? null, held: false, wakes: 0 },
@@ -51,18 +55,16 @@ export function claim(request: ClaimRequest): Step<TaskRecord | null> {
   }
 }
 
-/**
- * Ends claims whose lease is over, and frees tasks whose `notBefore` has passed without an engine that works telling them so.
- * The one that is asked for is among them in any case, however many are overdue before it.
- */
-function* closeOverdue(tx: Tx, named: TaskRecord | undefined, moment: Moment): Op<void> {
+/** Ends claims whose lease is over, and frees tasks whose `notBefore` has passed without an engine that works telling them so. */
+function* closeOverdue(tx: Tx, moment: Moment): Op<void> {
   const overdue = yield* tx.task.lapsed(moment.at, mostOverdue)
   overdue.push(...(yield* tx.task.due(moment.at, mostOverdue)).filter((task) => task.leaseUntil === null))
-  if (named !== undefined && !overdue.some((task) => task.id === named.id)) overdue.push(named)
-  for (const task of overdue) {
-    if (isOver(task.leaseUntil, moment.at)) yield* writeLapse(tx, task, moment)
-    else if (isOver(task.notBefore, moment.at) && isByHand(task)) yield* endRest(tx, task, moment)
-  }
+  for (const task of overdue) yield* endIfOver(tx, task, moment)
+}
+
+function* endIfOver(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
+  if (isOver(task.leaseUntil, moment.at)) yield* writeLapse(tx, task, moment)
+  else if (isOver(task.notBefore, moment.at) && isByHand(task)) yield* endRest(tx, task, moment)
 }
 
 function isOver(time: number | null, at: number): boolean {

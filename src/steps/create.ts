@@ -5,16 +5,17 @@ import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { NewTask, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
-import { isBroken } from '../machines/family.ts'
+import { isBroken, isStuckGroup } from '../machines/family.ts'
 import { cycleError } from '../machines/task-graph.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
 import { belowCanceled, canceledAbove } from './canceled-above.ts'
 import { keyConflict, requirePlace, requireSameDefinition } from './create-refusals.ts'
 import { insertAfter } from './edges.ts'
+import { reviveGroupsAbove } from './groups-above.ts'
 import { eventOf, type Moment, requireTask } from './moment.ts'
 import { isSpec, newTask } from './new-task.ts'
-import { reviveGroupsAbove, settleAll, settleEdges } from './settle-family.ts'
-import { type Concerned, noteConcerned } from './stuck.ts'
+import { settleAll, settleBlockers, settleEdges } from './settle-family.ts'
+import { noteConcerned } from './stuck.ts'
 import { ensureBranch, openTeam } from './team.ts'
 import { writeLine } from './write-message.ts'
 
@@ -57,16 +58,18 @@ export function create(request: CreateRequest): Step<TaskRecord[]> {
       for (const { task } of newborns) yield* tx.task.insert(task)
       const concerned = concernedBy(newborns, loaded)
       // Edges and events only now: a task may come after a sibling that was inserted later.
+      const opened: TaskRecord[] = []
       for (const newborn of newborns) {
-        const opened = yield* announce(tx, newborn, request)
-        for (const group of opened) yield* noteConcerned(tx, group, concerned)
+        opened.push(...(yield* announce(tx, newborn, request)))
       }
+      for (const group of opened) yield* noteConcerned(tx, group, concerned)
       for (const [parentId, children] of addedChildren(newborns)) {
         if (!made.has(parentId)) yield* tx.task.addChildren(parentId, children)
       }
       // A dependency that had failed by now counts as if it failed now.
       const broken = brokenBlockers(newborns)
       for (const [blockerId, taskIds] of broken) yield* settleEdges(tx, taskIds, blockerId, request)
+      for (const group of opened) yield* settleBlockers(tx, group, request)
       yield* settleAll(tx, [], request, concerned)
       const roots: TaskRecord[] = []
       for (const [root] of request.trees) {
@@ -97,17 +100,19 @@ function brokenBlockers(newborns: readonly Newborn[]): Map<string, Set<string>> 
   return found
 }
 
-/** New tasks that come after what cannot move, and parents that could not move until now. */
-function concernedBy(newborns: readonly Newborn[], { stored }: Loaded): Concerned {
+/** New tasks that come after what cannot move, and parents and groups that could not move until now. */
+function concernedBy(newborns: readonly Newborn[], { stored }: Loaded) {
   const tasks = new Set<string>()
+  const parents = new Set<string>()
   for (const { task, edges } of newborns) {
     const parent = stored.get(task.parentId as string)
     if (parent !== undefined && parent.stuckBy !== null) tasks.add(parent.id)
+    if (parent !== undefined && isStuckGroup(parent)) parents.add(parent.id)
     if (edges.some(({ blockerId, broken }) => broken || (stored.get(blockerId)?.stuckBy ?? null) !== null)) {
       tasks.add(task.id)
     }
   }
-  return { tasks: [...tasks], parents: [] }
+  return { tasks, parents }
 }
 
 function* loadRelatives(tx: Reads, drafts: readonly TaskDraft[], own: ReadonlySet<string>): Op<Loaded> {

@@ -46,12 +46,14 @@ function* hide(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
   const hidden = touched(task, moment.at, { deletedAt: moment.at })
   yield* tx.task.saveDefinition(hidden)
   const live = nextStatus(task.status, 'cancel') !== undefined
-  const ended = yield* (live ? cancelFamily : cancelBelow)(tx, hidden, 'deleted', moment)
+  const [canceled] = live ? yield* cancelFamily(tx, hidden, 'deleted', moment) : []
+  if (!live) yield* cancelBelow(tx, hidden, 'deleted', moment)
   const gone = (yield* tx.task.get(task.id)) as TaskRecord
   yield* tx.event.append(eventOf(moment, 'task.deleted', gone, { settled: isSettled(task.status), run: gone.run }))
   const below = yield* tx.cascade.hide({ root: task.id, ...moment })
-  // Only now that all are hidden: who comes after one of them is free, whatever became of it.
+  // Only now that all are hidden, and for all at once: who comes after one of them is free, whatever became of it, and no group is
+  // told that nothing in it can move before that is known.
+  const ended = [canceled ?? { task: gone, edges: yield* tx.dependency.dependents(task.id) }]
+  if (below) ended.push({ task: gone, edges: yield* tx.cascade.edgesOut(below) })
   yield* settleAll(tx, ended, moment)
-  yield* settleAll(tx, [{ task: gone, edges: yield* tx.dependency.dependents(task.id) }], moment)
-  if (below) yield* settleAll(tx, [{ task: gone, edges: yield* tx.cascade.edgesOut(below) }], moment)
 }

@@ -4,9 +4,10 @@
 import type { DependencyRecord } from '../entities/dependency.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
-import type { NewTask, Op, Tx } from '../ledger/ledger.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
 import {
   awaitsChildren,
+  type ChildFacts,
   childFailureVerdict,
   dependencyVerdict,
   endsWait,
@@ -15,14 +16,15 @@ import {
   parentVerdict,
   type WaitParams,
 } from '../machines/family.ts'
-import type { TaskEventName } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
+import { reviveGroups } from './groups-above.ts'
 import { closeEntry, endedWith, isInFlight } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { wake } from './rouse.ts'
 import { type Concerned, judgeTask, noteConcerned, stuckError } from './stuck.ts'
 import { tellParent } from './tell-parent.ts'
-import { walk } from './walk.ts'
+import { Turns } from './turns.ts'
+import { walk, walkToWorking } from './walk.ts'
 
 /** Something has ended: one task, or with `edges` a whole cascade, of which only the edges that lead out of it are left. */
 export interface Ended {
@@ -30,35 +32,54 @@ export interface Ended {
   edges?: readonly DependencyRecord[]
 }
 
-/** What is left to follow up. */
-interface Pending extends Concerned {
-  ended: Ended[]
+/** What is left to follow up, in this order. */
+class Pending implements Concerned {
+  readonly ended: Ended[]
+  readonly tasks: Turns
+  readonly parents: Turns
+  /** Groups in which nothing could move: opened again only when all else is judged, so that inner ones come first. */
+  readonly stuckGroups = new Turns()
+
+  constructor(ended: readonly Ended[], { tasks, parents }: ConcernedIds) {
+    this.ended = [...ended]
+    this.tasks = new Turns(tasks)
+    this.parents = new Turns(parents)
+  }
+}
+
+interface ConcernedIds {
+  tasks?: Iterable<string>
+  parents?: Iterable<string>
 }
 
 /** Settles the relatives of what has ended, and judges anew whether tasks that this or something else concerns can move. */
-export function* settleAll(
-  tx: Tx,
-  ended: readonly Ended[],
-  moment: Moment,
-  concerned: Partial<Concerned> = {},
-): Op<void> {
-  const pending: Pending = {
-    ended: [...ended],
-    tasks: [...(concerned.tasks ?? [])],
-    parents: [...(concerned.parents ?? [])],
+export function* settleAll(tx: Tx, ended: readonly Ended[], moment: Moment, concerned: ConcernedIds = {}): Op<void> {
+  const pending = new Pending(ended, concerned)
+  let settled = 0
+  for (let more = true; more; ) {
+    for (; settled < pending.ended.length; settled++) {
+      yield* settleOne(tx, pending.ended[settled] as Ended, pending, moment)
+    }
+    more = yield* judgeNext(tx, pending, moment)
   }
-  // By position: to shift a hundred thousand entries one by one would be quadratic. What has ended comes first, so that inner groups
-  // are judged before those around them.
-  const at = { ended: 0, tasks: 0, parents: 0 }
-  for (;;) {
-    if (at.ended < pending.ended.length) yield* settleOne(tx, pending.ended[at.ended++] as Ended, pending, moment)
-    else if (at.tasks < pending.tasks.length) {
-      const task = yield* tx.task.get(pending.tasks[at.tasks++] as string)
-      if (task !== undefined) yield* judgeTask(tx, task, pending)
-    } else if (at.parents < pending.parents.length) {
-      yield* judgeParent(tx, pending.parents[at.parents++] as string, pending, moment)
-    } else return
+}
+
+/** Judges one of those that are concerned; false when none is left. */
+function* judgeNext(tx: Tx, pending: Pending, moment: Moment): Op<boolean> {
+  const taskId = pending.tasks.next()
+  if (taskId !== undefined) {
+    const task = yield* tx.task.get(taskId)
+    if (task !== undefined) yield* judgeTask(tx, task, pending)
+    return true
   }
+  const parentId = pending.parents.next()
+  if (parentId !== undefined) {
+    yield* judgeParent(tx, parentId, pending, moment, true)
+    return true
+  }
+  const groupId = pending.stuckGroups.next()
+  if (groupId !== undefined) yield* judgeStuckGroup(tx, groupId, pending, moment)
+  return groupId !== undefined
 }
 
 function* settleOne(tx: Tx, { task, edges }: Ended, pending: Pending, moment: Moment): Op<void> {
@@ -70,21 +91,32 @@ function* settleOne(tx: Tx, { task, edges }: Ended, pending: Pending, moment: Mo
   // First of all: a parent that is told of an end goes on, and is not completed by it.
   yield* tellParent(tx, task, moment)
   if (task.status === 'failed') pending.ended.push(...(yield* childFailed(tx, task.parentId, task, moment)))
-  yield* judgeParent(tx, task.parentId, pending, moment)
+  yield* judgeParent(tx, task.parentId, pending, moment, false)
 }
 
-/** A child has ended, or can move or no longer: its parent ends by it, is opened again, or the same becomes true of it. */
-function* judgeParent(tx: Tx, id: string, pending: Pending, moment: Moment): Op<void> {
+/**
+ * A child has ended, or can move or no longer: its parent ends by it, or the same becomes true of it. That nothing can move is said
+ * only when all tasks are judged: until then one of them may be free already and not known to be.
+ */
+function* judgeParent(tx: Tx, id: string, pending: Pending, moment: Moment, allJudged: boolean): Op<void> {
   const parent = yield* tx.task.get(id)
   if (parent === undefined) return
-  if (isStuckGroup(parent)) {
-    if (!(yield* tx.task.childFacts(id)).movable) return
-    for (const group of yield* reviveGroups(tx, parent, moment)) yield* noteConcerned(tx, group, pending)
-    return
+  if (isStuckGroup(parent)) return pending.stuckGroups.add(id)
+  const children = mayEndByChildren(parent) ? yield* tx.task.childFacts(id) : undefined
+  const verdict = children === undefined ? null : parentVerdict(parent, children)
+  if (children === undefined || verdict === null) return yield* judgeTask(tx, parent, pending)
+  if (verdict === 'fail' && children.live && !allJudged) return pending.parents.add(id)
+  pending.ended.push({ task: yield* endParent(tx, parent, verdict, children, moment) })
+}
+
+/** One of its tasks may be able to move again: then it is open again, with the failed groups around it. */
+function* judgeStuckGroup(tx: Tx, id: string, pending: Pending, moment: Moment): Op<void> {
+  const group = (yield* tx.task.get(id)) as TaskRecord
+  if (!isStuckGroup(group) || !(yield* tx.task.childFacts(id)).movable) return
+  for (const opened of yield* reviveGroups(tx, group, moment)) {
+    yield* noteConcerned(tx, opened, pending)
+    pending.ended.push(...(yield* brokenBlockers(tx, opened)))
   }
-  const ended = yield* settleParent(tx, parent, moment)
-  if (ended === undefined) yield* judgeTask(tx, parent, pending)
-  else pending.ended.push({ task: ended })
 }
 
 /** A blocker was named as a dependency after its end: the edges of those that come after it since are judged now. */
@@ -96,11 +128,19 @@ export function* settleEdges(tx: Tx, taskIds: ReadonlySet<string>, blockerId: st
 }
 
 /** What a task comes after ended while that meant nothing to it (it had settled, or its policy was another): it is judged now. */
-export function* settleBlockers(tx: Tx, taskId: string, moment: Moment): Op<void> {
-  for (const blockerId of yield* tx.dependency.openBlockers(taskId)) {
-    const blocker = yield* tx.task.get(blockerId)
-    if (blocker && isBroken(blocker.status)) yield* settleEdges(tx, new Set([taskId]), blockerId, moment)
+export function* settleBlockers(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
+  yield* settleAll(tx, yield* brokenBlockers(tx, task), moment)
+}
+
+/** What a task comes after and has failed or was canceled; each with the edge that leads to the task. */
+function* brokenBlockers(tx: Tx, { id, openBlockers }: TaskRecord): Op<Ended[]> {
+  const broken: Ended[] = []
+  for (const blockerId of openBlockers === 0 ? [] : yield* tx.dependency.openBlockers(id)) {
+    const task = yield* tx.task.get(blockerId)
+    if (task === undefined || !isBroken(task.status)) continue
+    broken.push({ task, edges: (yield* tx.dependency.dependents(blockerId)).filter(({ taskId }) => taskId === id) })
   }
+  return broken
 }
 
 /** Closes one edge that points at a settled (or deleted) task, if that satisfies it. */
@@ -111,14 +151,15 @@ function* endEdge(tx: Tx, edge: DependencyRecord, blocker: TaskRecord, pending: 
   switch (dependencyVerdict(dependent, blocker)) {
     case 'satisfy':
       yield* satisfyDependency(tx, edge, dependent, moment)
-      if (dependent.stuckBy !== null) pending.tasks.push(dependent.id)
+      // Stuck behind another one, it still is.
+      if (dependent.stuckBy === blocker.id) pending.tasks.add(dependent.id)
       return
     case 'cancel': {
       const reason = `dependency ${blocker.id} ${howEnded(blocker)}`
       return void pending.ended.push(...(yield* cancelFamily(tx, dependent, reason, moment)))
     }
     case null:
-      if (dependent.stuckBy === null) pending.tasks.push(dependent.id)
+      if (dependent.stuckBy === null) pending.tasks.add(dependent.id)
   }
 }
 
@@ -195,71 +236,27 @@ function* satisfyDependency(tx: Tx, edge: DependencyRecord, dependent: TaskRecor
   }
 }
 
-/** Ends a parent if its children say so; the parent as it is then, or undefined when it goes on. */
-function* settleParent(tx: Tx, parent: TaskRecord, moment: Moment): Op<TaskRecord | undefined> {
-  // Asked of the row first: counting children for a parent that cannot end would make a wide family's cancel quadratic.
-  if (isSettled(parent.status)) return undefined
-  if (!(parent.group || parent.policy.autoComplete || awaitsChildren(parent))) return undefined
-  const children = yield* tx.task.childFacts(parent.id)
-  const verdict = parentVerdict(parent, children)
-  if (verdict === null) return undefined
+/** Asked of the row first: counting children for a parent that cannot end would make a wide family's cancel quadratic. */
+function mayEndByChildren(parent: TaskRecord): boolean {
+  return !isSettled(parent.status) && (parent.group || Boolean(parent.policy.autoComplete) || awaitsChildren(parent))
+}
+
+/** The parent as its children end it. */
+function* endParent(
+  tx: Tx,
+  parent: TaskRecord,
+  verdict: 'complete' | 'fail',
+  { stuck }: ChildFacts,
+  moment: Moment,
+): Op<TaskRecord> {
   const working = yield* walkToWorking(tx, parent, moment)
   if (verdict === 'complete') return yield* walk(tx, working, verdict, moment)
   const error =
-    children.stuck === null
-      ? { code: 'CHILD_FAILED', message: 'A child failed or was canceled' }
-      : yield* stuckError(tx, children.stuck)
+    stuck === null ? { code: 'CHILD_FAILED', message: 'A child failed or was canceled' } : yield* stuckError(tx, stuck)
   return yield* walk(tx, working, verdict, moment, { set: { error } })
 }
 
 /** Ends a task that has just begun, or was opened again, if its children have all ended already; then its family in turn. */
 export function* settleByChildren(tx: Tx, taskId: string, moment: Moment): Op<void> {
   yield* settleAll(tx, [], moment, { parents: [taskId] })
-}
-
-/** The event that leads a task back to WORKING. */
-export const wayToWorking: Partial<Record<TaskRecord['status'], TaskEventName>> = {
-  submitted: 'start',
-  paused: 'resume',
-  waiting: 'unblock',
-  input_required: 'answer',
-}
-
-/** Walks a task into WORKING without a run: the edges stay legal and each emits its event. */
-export function* walkToWorking(tx: Tx, task: TaskRecord, moment: Moment): Op<TaskRecord> {
-  const event = wayToWorking[task.status]
-  if (event === undefined) return task
-  return yield* walk(tx, task, event, moment, { set: { held: false, wakes: 0 } })
-}
-
-/** A child starts: the groups above it that have not started do. */
-export function* startGroupsAbove(tx: Tx, child: TaskRecord, moment: Moment): Op<void> {
-  for (let id = child.parentId; id !== null; ) {
-    const parent: TaskRecord | undefined = yield* tx.task.get(id)
-    if (!parent?.group || parent.status !== 'submitted') return
-    yield* walkToWorking(tx, parent, moment)
-    id = parent.parentId
-  }
-}
-
-/** A deadline that has passed must not end a new attempt at once. */
-export function futureDeadline({ deadline }: Pick<TaskRecord, 'deadline'>, at: number): number | null {
-  return deadline !== null && deadline > at ? deadline : null
-}
-
-/** A child is tried again, or is new: the failed groups above it are open again. Resolves to these. */
-export function* reviveGroupsAbove(tx: Tx, { parentId }: NewTask, moment: Moment): Op<TaskRecord[]> {
-  const parent = parentId === null ? undefined : yield* tx.task.get(parentId)
-  return parent === undefined ? [] : yield* reviveGroups(tx, parent, moment)
-}
-
-/** Opens a failed group again, and the failed groups around it. */
-function* reviveGroups(tx: Tx, innermost: TaskRecord, moment: Moment): Op<TaskRecord[]> {
-  const revived: TaskRecord[] = []
-  for (let group: TaskRecord | undefined = innermost; group?.group && group.status === 'failed'; ) {
-    const set = { attempt: group.attempt + 1, error: null, deadline: futureDeadline(group, moment.at) }
-    revived.push(yield* walk(tx, group, 'retry', moment, { set }))
-    group = group.parentId === null ? undefined : yield* tx.task.get(group.parentId)
-  }
-  return revived
 }

@@ -6,12 +6,16 @@ import type { StoredError } from '../errors.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { awaitsChildren, isBroken } from '../machines/family.ts'
 
-/** Ids of tasks to judge anew. */
+interface Ids {
+  add(id: string): unknown
+}
+
+/** Tasks to judge anew. */
 export interface Concerned {
   /** They may now be able to move, or no longer. */
-  tasks: string[]
+  tasks: Ids
   /** This holds of a child of theirs. */
-  parents: string[]
+  parents: Ids
 }
 
 /** Judges anew whether a task can move, and notes those that this concerns. A group has no work of its own to move on with. */
@@ -26,8 +30,8 @@ export function* judgeTask(tx: Tx, task: TaskRecord, concerned: Concerned): Op<v
 
 /** Notes those that wait for a task: who comes after it, and its parent. */
 export function* noteConcerned(tx: Reads, { id, parentId }: TaskRecord, concerned: Concerned): Op<void> {
-  for (const { kind, taskId } of yield* tx.dependency.dependents(id)) if (kind === 'after') concerned.tasks.push(taskId)
-  if (parentId !== null) concerned.parents.push(parentId)
+  for (const { kind, taskId } of yield* tx.dependency.dependents(id)) if (kind === 'after') concerned.tasks.add(taskId)
+  if (parentId !== null) concerned.parents.add(parentId)
 }
 
 /** The blocker, or for a task that only awaits its children the child, that keeps it from moving. */

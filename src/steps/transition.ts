@@ -4,9 +4,10 @@ import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { awaitsChildren } from '../machines/family.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
+import { reviveGroupsAbove, startGroupsAbove } from './groups-above.ts'
 import type { Moment } from './moment.ts'
-import { cancelBelow, reviveGroupsAbove, settleAll, settleBlockers, startGroupsAbove } from './settle-family.ts'
-import { type Concerned, noteConcerned } from './stuck.ts'
+import { cancelBelow, settleAll, settleBlockers } from './settle-family.ts'
+import { noteConcerned } from './stuck.ts'
 import { type Edge, walk } from './walk.ts'
 
 /**
@@ -43,17 +44,17 @@ function* settle(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
     return yield* settleAll(tx, [{ task }, ...(yield* cancelBelow(tx, task, task.statusReason, moment))], moment)
   }
   if (isSettled(task.status)) return yield* settleAll(tx, [{ task }], moment)
-  const concerned: Concerned = { tasks: task.openBlockers > 0 || task.stuckBy !== null ? [task.id] : [], parents: [] }
+  const concerned = { tasks: new Set<string>(), parents: new Set<string>() }
+  if (task.openBlockers > 0 || task.stuckBy !== null) concerned.tasks.add(task.id)
   if (task.status === 'submitted') {
-    for (const opened of [task, ...(yield* reviveGroupsAbove(tx, task, moment))]) {
-      yield* noteConcerned(tx, opened, concerned)
-    }
-    // What it comes after ended while that meant nothing to it.
-    if (task.openBlockers > 0) yield* settleBlockers(tx, task.id, moment)
+    const opened = [task, ...(yield* reviveGroupsAbove(tx, task, moment))]
+    for (const each of opened) yield* noteConcerned(tx, each, concerned)
+    // What they come after ended while that meant nothing to them.
+    for (const each of opened) yield* settleBlockers(tx, each, moment)
   }
   if (task.status === 'working') yield* startGroupsAbove(tx, task, moment)
   // Its children may all have ended, or be stuck, before it began, was opened again, or began to wait for them.
   const endsByChildren = (task.status === 'working' && !task.runOpen) || task.group || awaitsChildren(task)
-  if (endsByChildren) concerned.parents.push(task.id)
+  if (endsByChildren) concerned.parents.add(task.id)
   yield* settleAll(tx, [], moment, concerned)
 }

@@ -85,7 +85,7 @@ export function update(
       if (changed.length > 0) yield* tx.event.append(eventOf(moment, 'task.updated', saved, { changed }))
       if (rewiring !== undefined) yield* writeRewiring(tx, rewiring, moment)
       // What its policies speak of may have happened before: its dependencies failed, its children ended.
-      if (changed.includes('onDependencyFailure')) yield* settleBlockers(tx, id, moment)
+      if (changed.includes('onDependencyFailure')) yield* settleBlockers(tx, yield* loadTask(tx, id), moment)
       if (verb !== undefined) yield* verb.decide(tx)
       if (changed.includes('autoComplete')) yield* settleByChildren(tx, id, moment)
     },

@@ -67,10 +67,30 @@ export function* walk(tx: Tx, task: TaskRecord, event: TaskEventName, moment: Mo
   // Readiness rests on columns of both statements, so only the second returns it.
   if (edge.set?.policy !== undefined) yield* tx.task.saveDefinition({ ...next, ready: false, claimable: false })
   if (event === 'retry') yield* tx.dependency.reopenWaits(next.id)
+  // What has ended waits for nothing, and must not be taken for stuck when it is opened again.
+  if (isSettled(next.status) && next.stuckBy !== null) {
+    next.stuckBy = null
+    yield* tx.task.setStuck(next.id, null)
+  }
   yield* tx.task.save(next)
   if (edge.cause !== undefined) yield* tx.event.append(eventOf(moment, edge.cause.type, next, edge.cause.data(next)))
   yield* tx.event.append(eventOf(moment, eventTypes[event], next, { ...toldOf(task, next, edge), ...edge.data }))
   return next
+}
+
+/** The event that leads a task back to WORKING. */
+export const wayToWorking: Partial<Record<TaskRecord['status'], TaskEventName>> = {
+  submitted: 'start',
+  paused: 'resume',
+  waiting: 'unblock',
+  input_required: 'answer',
+}
+
+/** Walks a task into WORKING without a run: the edges stay legal and each emits its event. */
+export function* walkToWorking(tx: Tx, task: TaskRecord, moment: Moment): Op<TaskRecord> {
+  const event = wayToWorking[task.status]
+  if (event === undefined) return task
+  return yield* walk(tx, task, event, moment, { set: { held: false, wakes: 0 } })
 }
 
 /** Marks the task's live run as ending, or as closed; one that has ended already stays as it is. */

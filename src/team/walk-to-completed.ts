@@ -6,9 +6,10 @@ import { canonicalJson } from '../json.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { refuseTransition } from '../machines/task-machine.ts'
+import { startGroupsAbove } from '../steps/groups-above.ts'
 import type { Moment } from '../steps/moment.ts'
-import { startGroupsAbove, walkToWorking } from '../steps/settle-family.ts'
 import { complete } from '../steps/verbs.ts'
+import { walkToWorking } from '../steps/walk.ts'
 
 /**
  * Completes a task as a part of another step; one that is completed already stays as it is. An open run of it ends.

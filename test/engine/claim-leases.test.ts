@@ -3,7 +3,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/api.ts'
 import type { Task } from '../../src/entities/task.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
+import { counting } from './counting.ts'
 import { history, ledgerFile, openEngine, reached, refusalOf, turns } from './world.ts'
 
 const ada = { owner: 'ada', leaseMs: 100 }
@@ -173,6 +175,27 @@ describe('A claim that has lapsed', () => {
     for (let task = await engine.claim(null, bob); task !== null; task = await engine.claim(null, bob))
       claimed.add(task.id)
     expect(claimed.size).toBe(449)
+  })
+
+  it('is closed by no claim that is refused: that one costs the same, however many have lapsed', async () => {
+    const clock = new SimulatedClock()
+    const counted = { statements: 0 }
+    const ledger = counting(await openLedger(':memory:'), 'claim', counted)
+    const engine = await openEngine({ ledger, clock, work: false })
+    const before = await engine.create({ name: 'before' })
+    const blocked = await engine.create({ name: 'blocked', blockedBy: [before.id] })
+    const refused = async () => {
+      counted.statements = 0
+      await refusalOf(engine.claim(blocked, { owner: 'ada' }), 'BLOCKED')
+      return counted.statements
+    }
+    const few = await refused()
+    for (let index = 0; index < 5; index++) {
+      const task = await engine.create({ name: `task ${index}` })
+      await engine.claim(task, { owner: 'bob', leaseMs: 1_000 })
+    }
+    clock.advance(2_000)
+    expect(await refused()).toBe(few)
   })
 
   it('gives the task only to a claim that is meant for it', async () => {

@@ -1,11 +1,13 @@
 // Groups in which nothing can move any more: they fail and say why, and are opened again by whatever frees a task in them.
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Engine } from '../../src/api.ts'
 import type { Task } from '../../src/entities/task.ts'
 import type { Run } from '../../src/executor.ts'
 import { type CreateOptions, createEngine } from '../../src/index.ts'
-import type { Ledger, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
+import { SimulatedClock } from '../../src/testing/index.ts'
+import { counting } from './counting.ts'
 import { history, ledgerFile, openEngine, reached, refusalOf } from './world.ts'
 
 type Tasks = Record<string, Omit<CreateOptions, 'parentId'> & { after?: string | string[] }>
@@ -35,6 +37,9 @@ async function plan(tasks: Tasks, options: Partial<CreateOptions> = {}) {
   }
   return { engine, of, statuses, fail, complete, add: (name: string, task: Task) => (named[name] = task) }
 }
+
+const toldOf = async (engine: Pick<Engine, 'events'>, { id }: Task) =>
+  (await history(engine, id)).map(({ type }) => type)
 
 const chain = { build: {}, publish: { after: 'build' }, announce: { after: 'publish' } }
 
@@ -165,8 +170,7 @@ describe('a stuck group is opened again', () => {
     await engine.retry(of('build'))
     for (const name of ['build', 'publish', 'announce']) await complete(name)
     expect(await statuses('group')).toEqual(['completed'])
-    const told = (await history(engine, of('group').id)).map(({ type }) => type)
-    expect(told).toEqual([
+    expect(await toldOf(engine, of('group'))).toEqual([
       'task.created',
       'task.started',
       'task.failed',
@@ -183,6 +187,74 @@ describe('a stuck group is opened again', () => {
     expect(await statuses('group')).toEqual(['failed'])
     await engine.cancel(of('publish'))
     expect(await statuses('group', 'announce')).toEqual(['failed', 'submitted'])
+  })
+})
+
+describe('a group is judged when all that concerns it is known', () => {
+  it('by a deletion that takes away both its last movable task and what the next one waited for', async () => {
+    const { engine, of, statuses } = await plan({ parent: {}, next: {} })
+    const below = await engine.create({ name: 'below', parentId: of('parent').id })
+    await engine.block(of('next'), [below.id])
+    const later = await engine.create({ name: 'later', blockedBy: [of('group').id], onDependencyFailure: 'cancel' })
+    await engine.start(of('parent'))
+    await engine.start(below)
+    await engine.fail(below, 'broke')
+    await engine.delete(of('parent'), { children: 'cascade' })
+    expect(await statuses('group', 'next')).toEqual(['working', 'submitted'])
+    expect(await toldOf(engine, of('group'))).toEqual(['task.created', 'task.started'])
+    expect(await engine.get(later)).toMatchObject({ status: 'submitted' })
+  })
+
+  it('when it is tried again with a task that could not move when it failed', async () => {
+    const start = Date.UTC(2030, 0, 1)
+    const clock = new SimulatedClock(start)
+    const engine = await openEngine({ clock, executors: { ends: async () => 1 } })
+    const parent = { executor: 'ends', autoComplete: true, autoStart: false, deadline: start + 1_000 }
+    const group = await engine.create({ name: 'group', tasks: { parent } } as CreateOptions)
+    const [awaiting] = (await engine.children(group)) as [Task]
+    const child = await engine.create({ name: 'child', parentId: awaiting.id })
+    await engine.start(awaiting)
+    await reached(engine, awaiting, 'waiting')
+    await engine.start(child)
+    await engine.fail(child, 'broke')
+    expect(await engine.get(group)).toMatchObject({ error: { code: 'GROUP_STUCK' } })
+    clock.advance(1_000)
+    await reached(engine, awaiting, 'failed')
+    await engine.retry(group)
+    expect(await engine.get(group)).toMatchObject({ attempt: 2 })
+    expect((await toldOf(engine, group)).filter((type) => type === 'task.failed')).toHaveLength(1)
+  })
+
+  it('so a new task, or one that is tried again, does not open it if that cannot move either', async () => {
+    const { engine, of, fail, complete } = await plan({ ...chain, broken: {}, first: {} })
+    await fail('broken')
+    await engine.block(of('broken'), [of('build').id])
+    await complete('first')
+    await fail('build')
+    const group = await engine.get(of('group'))
+    expect(group).toMatchObject({ status: 'failed', attempt: 1 })
+    await engine.create({ name: 'new', parentId: of('group').id, blockedBy: [of('build').id] })
+    await engine.create({ name: 'inner', parentId: of('group').id, tasks: { a: {} }, blockedBy: [of('build').id] })
+    await engine.retry(of('broken'))
+    expect(await engine.get(of('group'))).toEqual(group)
+    await engine.retry(of('build'))
+    expect(await engine.get(of('group'))).toMatchObject({ status: 'submitted', attempt: 2 })
+  })
+
+  it('and is canceled when it is opened by a task, if it comes after what failed meanwhile', async () => {
+    const engine = await openEngine()
+    const group = await engine.create({ name: 'group', tasks: { a: {} }, onDependencyFailure: 'cancel' })
+    const [a] = (await engine.children(group)) as [Task]
+    await engine.start(a)
+    await engine.fail(a, 'broke')
+    const before = await engine.create({ name: 'before' })
+    await engine.block(group, [before.id])
+    await engine.unblock(a, [before.id])
+    await engine.start(before)
+    await engine.fail(before, 'broke')
+    await engine.retry(a)
+    expect(await engine.get(group)).toMatchObject({ status: 'canceled' })
+    expect(await engine.get(a)).toMatchObject({ status: 'canceled' })
   })
 })
 
@@ -213,6 +285,27 @@ it('a settlement costs in proportion to what comes after it, however wide or lon
   }
 })
 
+it('what comes after many that cannot move is judged once for all of them', async () => {
+  const statementsOf = async (width: number) => {
+    const ledger = await openLedger(':memory:')
+    const counted = { statements: 0 }
+    const engine = await openEngine({ ledger: counting(ledger, 'retry', counted) })
+    const names = Array.from({ length: width }, (_, index) => `t${index}`)
+    const wide = Object.fromEntries(names.map((name) => [name, { after: 'first' }]))
+    const tasks = { first: {}, ...wide, last: { after: names } }
+    const group = await engine.create({ name: 'group', tasks } as never)
+    const first = (await engine.children(group)).find(({ name }) => name === 'first') as Task
+    await engine.start(first)
+    await engine.fail(first, 'broke')
+    await engine.retry(first)
+    expect(await engine.get(group)).toMatchObject({ status: 'submitted' })
+    return counted.statements
+  }
+  const [few, many] = [await statementsOf(50), await statementsOf(200)]
+  // For each that is free again: itself, whether it is stuck, what is written, and who comes after it.
+  expect((many - few) / 150).toBeLessThan(6)
+})
+
 it('a ledger of an earlier version has its stuck groups failed when it is opened', async () => {
   const file = ledgerFile()
   const before = await createEngine({ ledger: file, work: false })
@@ -237,34 +330,3 @@ it('a ledger of an earlier version has its stuck groups failed when it is opened
   expect(await engine.get(stranger)).toMatchObject({ status: 'submitted' })
   expect((await history(engine, group.id)).at(-1)).toMatchObject({ type: 'task.failed' })
 })
-
-/** Counts the statements of the steps of a name. */
-function counting(inner: Ledger, name: string, counted: { statements: number }): Ledger {
-  const step = <R>(given: Step<R>): Promise<R> =>
-    inner.step(
-      given.name !== name
-        ? given
-        : {
-            name,
-            *decide(tx) {
-              const statements = given.decide(tx)
-              let turn = statements.next()
-              while (!turn.done) {
-                counted.statements++
-                turn = statements.next(yield turn.value)
-              }
-              return turn.value
-            },
-          },
-    )
-  return {
-    name: inner.name,
-    step,
-    read: (query) => inner.read(query),
-    enlist: (id) => inner.enlist(id),
-    isAlive: (id) => inner.isAlive(id),
-    discharge: (id, options) => inner.discharge(id, options),
-    observe: (observer, options) => inner.observe(observer, options),
-    close: (options) => inner.close(options),
-  }
-}

@@ -211,7 +211,7 @@ const lineOf = (file: SourceFile, index: number) => file.text.slice(0, index).sp
 // --- One way along an edge -------------------------------------------------------------------------------------------
 
 const walksEdges = 'src/steps/walk.ts'
-const walkers = [walksEdges, 'src/steps/transition.ts', 'src/steps/settle-family.ts']
+const walkers = [walksEdges, 'src/steps/transition.ts', 'src/steps/settle-family.ts', 'src/steps/groups-above.ts']
 
 /** `walk` moves the row, closes and adds the event; only `transition` and the family itself may leave out the family. */
 const edgesAreWalkedByTransition: Rule = (files) =>

@@ -1,0 +1,42 @@
+// The groups above a task: they start with the first of their tasks, and a failed one is open again when one of its tasks is.
+import type { TaskRecord } from '../entities/task.ts'
+import type { NewTask, Op, Tx } from '../ledger/ledger.ts'
+import { isStuckGroup } from '../machines/family.ts'
+import type { Moment } from './moment.ts'
+import { walk, walkToWorking } from './walk.ts'
+
+/** A child starts: the groups above it that have not started do. */
+export function* startGroupsAbove(tx: Tx, child: TaskRecord, moment: Moment): Op<void> {
+  for (let id = child.parentId; id !== null; ) {
+    const parent: TaskRecord | undefined = yield* tx.task.get(id)
+    if (!parent?.group || parent.status !== 'submitted') return
+    yield* walkToWorking(tx, parent, moment)
+    id = parent.parentId
+  }
+}
+
+/** A deadline that has passed must not end a new attempt at once. */
+export function futureDeadline({ deadline }: Pick<TaskRecord, 'deadline'>, at: number): number | null {
+  return deadline !== null && deadline > at ? deadline : null
+}
+
+/**
+ * A child is tried again, or is new: the failed groups above it are open again. Resolves to these. One in which nothing could move
+ * is opened by what can, when that is judged.
+ */
+export function* reviveGroupsAbove(tx: Tx, { parentId }: NewTask, moment: Moment): Op<TaskRecord[]> {
+  const parent = parentId === null ? undefined : yield* tx.task.get(parentId)
+  return parent === undefined || isStuckGroup(parent) ? [] : yield* reviveGroups(tx, parent, moment)
+}
+
+/** Opens a failed group again, and the failed groups around it up to one in which nothing could move. */
+export function* reviveGroups(tx: Tx, innermost: TaskRecord, moment: Moment): Op<TaskRecord[]> {
+  const revived: TaskRecord[] = []
+  for (let group: TaskRecord | undefined = innermost; group?.group && group.status === 'failed'; ) {
+    const set = { attempt: group.attempt + 1, error: null, deadline: futureDeadline(group, moment.at) }
+    revived.push(yield* walk(tx, group, 'retry', moment, { set }))
+    group = group.parentId === null ? undefined : yield* tx.task.get(group.parentId)
+    if (group !== undefined && isStuckGroup(group)) break
+  }
+  return revived
+}
