@@ -46,11 +46,10 @@ export class Draft {
 
   /** One row follows the write; of a table that a set statement has written nothing is known any more. */
   noteWrite({ statement, parameters }: Request): void {
-    const changes = statement?.changes
-    if (changes === 'nothing known') return
-    if (changes === undefined) this.#known.clear()
-    else if (this.#knownBy(statement as Statement) === undefined) this.#known.delete(changes)
-    else this.#change(statement as Statement, parameters)
+    if (statement?.inserts) return
+    if (statement?.changes === undefined) this.#known.clear()
+    else if (this.#knownBy(statement) === undefined) this.#known.delete(statement.changes)
+    else this.#change(statement, parameters)
   }
 
   #change(statement: Statement, parameters: readonly unknown[]): void {

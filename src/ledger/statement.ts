@@ -39,8 +39,10 @@ export interface Statement {
   readonly values: readonly unknown[]
   /** The names of its holes, each at the place of its value. */
   readonly names: ReadonlyArray<string | undefined>
-  /** The table whose rows it changes, if it is one; an insert changes no row that is known. Undefined for a read, or for many. */
-  readonly changes: string | 'nothing known' | undefined
+  /** It adds rows and changes none. */
+  readonly inserts: boolean
+  /** The table whose rows it changes, if that is one table. */
+  readonly changes: string | undefined
   /** It reads or writes the one row that has these fields, `counted` with a new version. */
   readonly byKey?: { readonly table: string; readonly keys: readonly string[]; readonly counted?: boolean }
 }
@@ -66,7 +68,7 @@ export function createCompiler(dialect: Dialect): StatementCompiler {
     sql: text,
     values: parameters,
     names: parameters.map((value) => (value instanceof Hole ? value.name : undefined)),
-    changes: changesOf(text),
+    ...effectOf(text),
   })
   return {
     dialect,
@@ -75,10 +77,10 @@ export function createCompiler(dialect: Dialect): StatementCompiler {
   }
 }
 
-function changesOf(text: string): Statement['changes'] {
+function effectOf(text: string): Pick<Statement, 'inserts' | 'changes'> {
   const [, verb, table] = /^(insert into|update|delete from) "?(\w+)"?/.exec(text) ?? []
-  // What conflicts with a row changes it.
-  return verb === 'insert into' && !text.includes('on conflict') ? 'nothing known' : table
+  // An insert that conflicts with a row may change it.
+  return { inserts: verb === 'insert into' && !text.includes('on conflict'), changes: table }
 }
 
 function fill(statement: Statement, values: object): unknown[] {

@@ -81,7 +81,7 @@ export function pause(id: string, moment: Moment): Step<void> {
       if (from === 'paused' && !task.held) {
         const held = touched(task, moment.at, { held: true })
         yield* tx.task.save(held)
-        return void (yield* tx.event.append(eventOf(moment, 'task.paused', held, { from, withdrawn: 'resume' })))
+        return yield* tx.event.append(eventOf(moment, 'task.paused', held, { from, withdrawn: 'resume' }))
       }
       yield* transition(tx, task, 'pause', moment, { set: { held: true } })
     },
@@ -99,7 +99,7 @@ export function resume(id: string, moment: Moment): Step<void> {
         if (!task.held) throw resumedAlready(task)
         const queued = touched(task, moment.at, { held: false })
         yield* tx.task.save(queued)
-        return void (yield* tx.event.append(eventOf(moment, 'task.resumed', queued)))
+        return yield* tx.event.append(eventOf(moment, 'task.resumed', queued))
       }
       yield* goOnByHand(tx, task, 'resume', moment, { set: { held: false } })
     },
