@@ -79,9 +79,10 @@ export class LiveRun {
   }
 
   /** The run has ended: aborts, and rejects whatever is pending. */
-  end(reason: ErrandError = runEnded(this.ref)): void {
+  end(reason?: ErrandError): void {
     const { core, waits, calls } = this.#parts
-    if (!core.end(reason)) return
+    if (core.ended) return
+    core.end(reason ?? runEnded(this.ref))
     waits.end()
     calls.end()
   }

@@ -3,9 +3,10 @@
 // and are filled from the record itself.
 import { type Compilable, type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { fromJson } from '../json.ts'
+import { KnownRecord } from './draft.ts'
 import type { Op } from './op.ts'
 import type { ColumnName, Database, Records, TableName } from './schema.ts'
-import { type Holes, queryRows, row, rows, type Statement, type StatementCompiler } from './statement.ts'
+import { byKey, type Holes, queryRows, row, rows, type Statement, type StatementCompiler } from './statement.ts'
 
 /** As it is: text, a number or NULL. */
 export const plain = { kind: 'plain' } as const
@@ -111,8 +112,8 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>): Ta
       return read(record as never)
     },
     *one(statement, values) {
-      const found = yield* row<Records[T]>(statement, values)
-      return found && read(found)
+      const found = yield* row<Records[T] | KnownRecord>(statement, values)
+      return found instanceof KnownRecord ? (found.record as never) : found && read(found)
     },
     *list(statement, values = {}) {
       return (yield* rows<Records[T]>(statement, values)).map(read)
@@ -125,38 +126,41 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>): Ta
 
 /** The statements of a table that follow from its columns. */
 export function statementsOf<T extends TableName>({ prepare, dialect }: StatementCompiler, table: Table<T>) {
+  type Key = keyof Fields<T> & string
+  const insertion = (more: (hole: Holes) => object = () => ({})): Statement =>
+    prepare((db, hole) => {
+      const query = db.insertInto(table.name as 'task').values({ ...table.holes(hole), ...more(hole) } as never)
+      // A table with a rising key tells the key of a new row: SQLite by itself, PostgreSQL when asked.
+      return table.isSerial && dialect.kind === 'postgres' ? query.returning('seq') : query
+    })
   return {
     /** Selects records: `select((task, hole) => task.where('id', '=', hole('id')))`. */
     select: (build: (rows: ReturnType<Table<T>['from']>, hole: Holes) => Compilable): Statement =>
       prepare((db, hole) => build(table.from(db), hole)),
-    /** Selects the record that has these fields. */
-    byKey: (...keys: Array<keyof Fields<T> & string>): Statement => ({
-      ...prepare((db, hole) => {
+    /** Selects the record that has these keys. */
+    selectRow(...keys: Key[]): Statement {
+      const statement = prepare((db, hole) => {
         const query = table.from(db) as ReturnType<Table<'task'>['from']>
         return keys.reduce((narrowed, key) => narrowed.where(columnOf(key) as 'id', '=', hole(key)), query)
-      }),
-      byKey: { table: table.name, keys },
-    }),
+      })
+      return byKey(statement, table.name, keys)
+    },
     /** Inserts a record. `more`: columns that a record does not have. */
-    insert: (more: (hole: Holes) => object = () => ({})): Statement =>
-      prepare((db, hole) => {
-        const query = db.insertInto(table.name as 'task').values({ ...table.holes(hole), ...more(hole) } as never)
-        // A table with a rising key tells the key of a new row: SQLite by itself, PostgreSQL when asked.
-        return table.isSerial && dialect.kind === 'postgres' ? query.returning('seq') : query
-      }),
+    insert: insertion,
+    /** Inserts a record that is read by these keys. */
+    insertRow: (...keys: Key[]): Statement => ({
+      ...byKey(insertion(), table.name, keys),
+      wantsSeq: table.isSerial,
+    }),
     /** Writes these fields of a record to the row that has the same keys; `counted`: as a new version of it. */
-    update: (
-      fields: Partial<Fields<T>>,
-      keys: Array<keyof Fields<T> & string>,
-      { counted = false } = {},
-    ): Statement => ({
-      ...prepare((db, hole) => {
+    update(fields: Partial<Fields<T>>, keys: Key[], { counted = false } = {}): Statement {
+      const statement = prepare((db, hole) => {
         const version = counted ? { version: sql`version + 1` } : {}
         const query = db.updateTable(table.name as 'task').set({ ...table.holes(hole, fields), ...version } as never)
         return keys.reduce((narrowed, key) => narrowed.where(columnOf(key) as 'id', '=', hole(key)), query)
-      }),
-      byKey: { table: table.name, keys, counted },
-    }),
+      })
+      return byKey(statement, table.name, keys, counted)
+    },
   }
 }
 

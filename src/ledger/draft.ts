@@ -1,25 +1,46 @@
 // What a step has decided and what it knows: its writes are kept until it is over, or until it reads something else than a row by its
-// id. A row that it has read or written is answered from here, as the database would return it by now. A step that is refused before
+// id. A record that it has read or written is answered from here, as the database would return it by now. A step that is refused before
 // anything was written loses its draft, and that is all.
-import type { Request, Statement } from './statement.ts'
+import type { ByKey, Request } from './statement.ts'
 
-type Row = Record<string, unknown>
+type Fields = Record<string, unknown>
 
+/** A record, and what was written over it since; put together when it is read again, which most never are. */
 interface Known {
-  keys: readonly string[]
-  /** As they are stored, by the values of the keys. */
-  rows: Map<string, Row>
+  record: Fields
+  writes: Request[]
+  /** A new record, until the database has numbered it. */
+  unnumbered: boolean
+}
+
+/** The records of a table that are known, by the values of their keys. */
+interface KnownTable {
+  keys: string
+  records: Map<unknown, Known>
+}
+
+/** The reply to a read by id that is answered from the draft: a record, not a row to be turned into one. */
+export class KnownRecord {
+  readonly record: Fields
+
+  constructor(record: Fields) {
+    this.record = record
+  }
 }
 
 export class Draft {
   #writes: Request[] = []
-  /** By table. */
-  readonly #known = new Map<string, Known>()
+  readonly #tables = new Map<string, KnownTable>()
 
   /** Keeps a write for later. */
   add(write: Request): void {
     this.#writes.push(write)
-    this.noteWrite(write)
+    const { byKey, inserts } = write.statement ?? {}
+    if (!inserts) this.#change(write)
+    else if (byKey !== undefined) {
+      const record = write.values as Fields
+      this.#keep(byKey, write, { record, writes: [], unnumbered: write.want === 'seq' })
+    }
   }
 
   /** The writes that were kept, in order: they are to be run now. */
@@ -30,43 +51,63 @@ export class Draft {
   }
 
   /** What a read by id finds, if that is known. */
-  answer({ statement, parameters }: Request): Row[] | undefined {
-    const known = statement && this.#knownBy(statement)
-    const row = known?.rows.get(keyOf(statement as Statement, parameters))
-    // A copy: a row is turned into the record in place.
-    return row && [{ ...row }]
+  answer(request: Request): KnownRecord[] | undefined {
+    const known = this.#find(request)
+    if (known === undefined || known.unnumbered) return undefined
+    if (known.writes.length > 0) {
+      known.record = known.writes.reduce(written, { ...known.record })
+      known.writes = []
+    }
+    return [new KnownRecord({ ...known.record })]
   }
 
-  noteRead({ statement, parameters }: Request, [row]: readonly Row[]): void {
-    if (statement?.byKey === undefined || row === undefined) return
-    const { table, keys } = statement.byKey
-    if (!this.#known.has(table)) this.#known.set(table, { keys, rows: new Map() })
-    this.#knownBy(statement)?.rows.set(keyOf(statement, parameters), { ...row })
+  /** A request was run, at once or from the draft. A row that was found is turned into its record in place by who asked for it. */
+  noteReply(request: Request, reply: unknown): void {
+    const { want, deferred, statement } = request
+    if (want === 'rows') {
+      const [record] = reply as Fields[]
+      if (statement?.byKey === undefined || record === undefined) return
+      this.#keep(statement.byKey, request, { record, writes: [], unnumbered: false })
+    } else if (!deferred) {
+      if (!statement?.inserts) this.#change(request)
+    } else if (want === 'seq') {
+      const known = this.#find(request)
+      if (known?.unnumbered) Object.assign(known, { record: { seq: reply, ...known.record }, unnumbered: false })
+    }
   }
 
-  /** One row follows the write; of a table that a set statement has written nothing is known any more. */
-  noteWrite({ statement, parameters }: Request): void {
-    if (statement?.inserts) return
-    if (statement?.changes === undefined) this.#known.clear()
-    else if (this.#knownBy(statement) === undefined) this.#known.delete(statement.changes)
-    else this.#change(statement, parameters)
+  /** One record follows the write; of a table that a set statement has written nothing is known any more. */
+  #change(write: Request): void {
+    const { changes, byKey } = write.statement ?? {}
+    if (changes === undefined) this.#tables.clear()
+    else if (byKey?.keys !== this.#tables.get(changes)?.keys) this.#tables.delete(changes)
+    else this.#find(write)?.writes.push(write)
   }
 
-  #change(statement: Statement, parameters: readonly unknown[]): void {
-    const row = this.#knownBy(statement)?.rows.get(keyOf(statement, parameters))
-    if (row === undefined) return
-    for (const [index, name] of statement.names.entries()) if (name !== undefined) row[name] = parameters[index]
-    if (statement.byKey?.counted) row['version'] = (row['version'] as number) + 1
+  #find({ statement, parameters }: Request): Known | undefined {
+    const key = statement?.byKey
+    const table = key && this.#tables.get(key.table)
+    return table?.keys === key?.keys ? table?.records.get(keyValue(key as ByKey, parameters)) : undefined
   }
 
-  /** What is known of a table by the very keys that a statement goes by. */
-  #knownBy({ byKey }: Statement): Known | undefined {
-    const known = byKey && this.#known.get(byKey.table)
-    return known?.keys.join() === byKey?.keys.join() ? known : undefined
+  #keep(key: ByKey, { parameters }: Request, known: Known): void {
+    let table = this.#tables.get(key.table)
+    if (table?.keys !== key.keys) {
+      table = { keys: key.keys, records: new Map() }
+      this.#tables.set(key.table, table)
+    }
+    table.records.set(keyValue(key, parameters), known)
   }
 }
 
-function keyOf({ byKey, names }: Statement, parameters: readonly unknown[]): string {
-  const values = byKey?.keys.map((key) => parameters[names.indexOf(key)])
-  return values?.length === 1 ? String(values[0]) : JSON.stringify(values)
+function keyValue({ places }: ByKey, parameters: readonly unknown[]): unknown {
+  return places.length === 1
+    ? parameters[places[0] as number]
+    : JSON.stringify(places.map((place) => parameters[place]))
+}
+
+function written(record: Fields, { statement, values }: Request): Fields {
+  for (const name of statement?.names ?? []) if (name !== undefined) record[name] = (values as Fields)[name] ?? null
+  if (statement?.byKey?.counted) record['version'] = (record['version'] as number) + 1
+  return record
 }

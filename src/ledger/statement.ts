@@ -13,6 +13,8 @@ export interface Request {
   readonly parameters: readonly unknown[]
   readonly want: Want
   readonly statement?: Statement
+  /** Of a deferred write: what fills its holes, before it is turned into what is stored. */
+  readonly values?: object
   /** A write whose reply nobody needs: it may be run later. */
   readonly deferred?: true
   /** The event that this statement appends, or 'unseen' when a set statement appends events that only the table holds. */
@@ -41,10 +43,28 @@ export interface Statement {
   readonly names: ReadonlyArray<string | undefined>
   /** It adds rows and changes none. */
   readonly inserts: boolean
+  /** It adds a row that the database numbers. */
+  readonly wantsSeq?: boolean
   /** The table whose rows it changes, if that is one table. */
   readonly changes: string | undefined
-  /** It reads or writes the one row that has these fields, `counted` with a new version. */
-  readonly byKey?: { readonly table: string; readonly keys: readonly string[]; readonly counted?: boolean }
+  /** It reads or writes the one row that has these keys. */
+  readonly byKey?: ByKey
+}
+
+export interface ByKey {
+  readonly table: string
+  /** The names of the keys, in one text. */
+  readonly keys: string
+  /** Where their values stand among those of the statement. */
+  readonly places: readonly number[]
+  /** The row gets a new version. */
+  readonly counted: boolean
+}
+
+/** The statement, known to read or write the one row that has these keys. */
+export function byKey(statement: Statement, table: string, keys: readonly string[], counted = false): Statement {
+  const places = keys.map((key) => statement.names.indexOf(key))
+  return { ...statement, byKey: { table, keys: keys.join(), places, counted } }
 }
 
 /** How the two databases differ, in one place. */
@@ -118,7 +138,14 @@ export function* change(statement: Statement, values: object): Op<number> {
 
 /** Runs a writing statement, whatever it changes, before anything that may depend on it. */
 export function* write(statement: Statement, values: object): Op<void> {
-  yield { ...request(statement, values, 'changes'), deferred: true } satisfies Request
+  yield {
+    sql: statement.sql,
+    parameters: fill(statement, values),
+    want: statement.wantsSeq ? 'seq' : 'changes',
+    statement,
+    values,
+    deferred: true,
+  } satisfies Request
 }
 
 /** Runs an insert into a table with a rising `seq`; the new seq. */
@@ -128,7 +155,14 @@ export function* insertSeq(statement: Statement, values: object): Op<number> {
 
 /** Appends an event, in its turn. */
 export function* appendEvent(statement: Statement, event: NewEvent): Op<void> {
-  yield { ...request(statement, event, 'seq'), appends: event, deferred: true } satisfies Request
+  yield {
+    sql: statement.sql,
+    parameters: fill(statement, event),
+    want: 'seq',
+    statement,
+    appends: event,
+    deferred: true,
+  } satisfies Request
 }
 
 /** Runs a statement that appends an event for each row it finds; the number of events. */

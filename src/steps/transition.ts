@@ -56,5 +56,5 @@ function* settle(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
   // Its children may all have ended, or be stuck, before it began, was opened again, or began to wait for them.
   const endsByChildren = (task.status === 'working' && !task.runOpen) || task.group || awaitsChildren(task)
   if (endsByChildren) concerned.parents.add(task.id)
-  yield* settleAll(tx, [], moment, concerned)
+  if (concerned.tasks.size + concerned.parents.size > 0) yield* settleAll(tx, [], moment, concerned)
 }

@@ -132,19 +132,3 @@ describe.each(Object.entries(ledgers))('a step on %s', (_kind, open) => {
     expect(events.map(({ taskId }) => taskId)).toEqual(['a', 'a'])
   })
 })
-
-it('two records of one row that a step reads are two objects', async () => {
-  const ledger = await openLedger(':memory:')
-  onTestFinished(() => ledger.close())
-  await ledger.step(step('insert', (tx) => tx.task.insert(taskRow({ id: 'a', tags: ['x'] }))))
-  const [first, second] = await ledger.step(
-    step('read twice', function* (tx) {
-      const first = (yield* tx.task.get('a'))!
-      first.tags.push('y')
-      first.name = 'changed'
-      return [first, yield* tx.task.get('a')] as const
-    }),
-  )
-  expect(first).not.toBe(second)
-  expect(second).toMatchObject({ name: 'a', tags: ['x'] })
-})

@@ -38,8 +38,8 @@ const open = sql<boolean>`status in (${sql.join(openCallStatuses.map((status) =>
 
 export function createCallTable(compiler: StatementCompiler): Tx['call'] {
   const { prepare } = compiler
-  const { byKey, select, insert, update } = statementsOf(compiler, calls)
-  const selectById = byKey('id')
+  const { selectRow, select, insertRow, update } = statementsOf(compiler, calls)
+  const selectById = selectRow('id')
   const selectOfTask = select((call, hole) => call.where('task_id', '=', hole('task')).orderBy('seq', 'asc'))
   const selectSince = select((call, hole) =>
     call.where('task_id', '=', hole('task')).where('seq', '>=', hole('seq')).orderBy('seq', 'asc'),
@@ -58,7 +58,7 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
       .select((query) => query.fn.min('due_at').as('at'))
       .where('due_at', 'is not', null),
   )
-  const insertCall = insert()
+  const insertCall = insertRow('id')
   const updateCall = update(outcomeFields, ['id'])
 
   return {

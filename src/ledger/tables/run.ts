@@ -21,8 +21,8 @@ const ownerOf = ({ instanceId, executors }: OwnRuns) => ({ instance: instanceId,
 
 export function createRunTable(compiler: StatementCompiler): Tx['run'] {
   const { prepare, dialect } = compiler
-  const { byKey, select, insert, update } = statementsOf(compiler, runs)
-  const selectOne = byKey('taskId', 'number')
+  const { selectRow, select, insertRow, update } = statementsOf(compiler, runs)
+  const selectOne = selectRow('taskId', 'number')
   const selectOfTask = select((run, hole) => run.where('task_id', '=', hole('task')).orderBy('number', 'asc'))
   // The conditions of the partial indexes stand in the text, so that the planner sees that they serve.
   const selectOpenOf = select((run, hole) =>
@@ -69,7 +69,7 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
       .where(sql<boolean>`run.status <> 'closed'`)
       .groupBy('task.executor'),
   )
-  const insertRun = insert()
+  const insertRun = insertRow('taskId', 'number')
   const updateRun = update(endFields, ['taskId', 'number'])
 
   return {

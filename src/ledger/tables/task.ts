@@ -13,9 +13,9 @@ const brokenStatuses: TaskStatus[] = ['failed', 'canceled']
 
 export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   const { prepare, prepareText, dialect } = compiler
-  const { byKey, select, insert, update } = statementsOf(compiler, tasks)
+  const { selectRow, select, insertRow, update } = statementsOf(compiler, tasks)
 
-  const selectById = byKey('id')
+  const selectById = selectRow('id')
   const selectBySeq = select((task, hole) => task.where('seq', '=', hole('seq')))
   const selectByKey = select((task, hole) => task.where('key', '=', hole('key')))
   const selectByPrefix = select((task, hole) =>
@@ -181,7 +181,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
 
   const selectDue = selectReached('not_before')
   const selectNextDue = selectSoonest('not_before')
-  const insertTask = insert()
+  const insertTask = insertRow('id')
   const counted = { counted: true }
   const updateState = update(stateFields, ['id'], counted)
   const updateDefinition = update(

@@ -165,15 +165,18 @@ class PostgresLedger implements Ledger, GroupRunner {
     const known = draft.answer(request)
     if (known !== undefined) return known
     await this.#flush(draft, events)
-    const reply = await this.#reply(request)
-    events.note(request, reply)
-    if (request.want === 'rows') draft.noteRead(request, reply as never)
-    else draft.noteWrite(request)
-    return reply
+    return draft.answer(request) ?? (await this.#run(request, draft, events))
   }
 
   async #flush(draft: Draft, events: AppendedEvents): Promise<void> {
-    for (const write of draft.take()) events.note(write, await this.#reply(write))
+    for (const write of draft.take()) await this.#run(write, draft, events)
+  }
+
+  async #run(request: Request, draft: Draft, events: AppendedEvents): Promise<unknown> {
+    const reply = await this.#reply(request)
+    events.note(request, reply)
+    draft.noteReply(request, reply)
+    return reply
   }
 
   async #drive<R>(op: Op<R>, replyTo = (request: Request): Promise<unknown> => this.#reply(request)): Promise<R> {

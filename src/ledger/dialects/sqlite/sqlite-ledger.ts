@@ -266,15 +266,18 @@ class SqliteLedger implements Ledger, GroupRunner {
     const known = draft.answer(request)
     if (known !== undefined) return known
     this.#flush(draft, events)
-    const reply = this.#connection.run(request)
-    events.note(request, reply)
-    if (request.want === 'rows') draft.noteRead(request, reply as never)
-    else draft.noteWrite(request)
-    return reply
+    return draft.answer(request) ?? this.#run(request, draft, events)
   }
 
   #flush(draft: Draft, events: AppendedEvents): void {
-    for (const write of draft.take()) events.note(write, this.#connection.run(write))
+    for (const write of draft.take()) this.#run(write, draft, events)
+  }
+
+  #run(request: Request, draft: Draft, events: AppendedEvents): unknown {
+    const reply = this.#connection.run(request)
+    events.note(request, reply)
+    draft.noteReply(request, reply)
+    return reply
   }
 
   #drive<R>(op: Op<R>, replyTo: (request: Request) => unknown = (request) => this.#connection.run(request)): R {
