@@ -107,15 +107,13 @@ export class RunCore {
     return this.#inFlight
   }
 
-  /** False when it had ended before. */
-  end(reason: ErrandError): boolean {
-    if (this.#ended) return false
+  end(reason: ErrandError): void {
+    if (this.#ended) return
     this.#ended = reason
     this.#controller.abort(reason)
     this.divergence.end(reason)
     for (const reject of this.#pending) reject(reason)
     this.#pending.clear()
-    return true
   }
 
   /** What is asked of the run: refused after its end, and never an unhandled rejection when the executor has let go of it. */

@@ -20,8 +20,9 @@ export interface Step<R = unknown> {
   /** For errors and traces. */
   readonly name: string
   /**
-   * No clock, no randomness, no I/O: the same rows lead to the same decision, and the ledger may run it again. Throws an
-   * ErrandError to refuse; then nothing of the step is written.
+   * No clock, no randomness, no I/O, and no change of a record that it was given: the same rows lead to the same decision, and the
+   * ledger may run it again. Its writes may be kept until it ends or reads a set. Throws an ErrandError to refuse; then nothing of
+   * the step is written.
    */
   decide(tx: Tx): Op<R>
 }
