@@ -149,7 +149,7 @@ export interface TaskRecord {
   /** Dependencies that are not yet satisfied. */
   openBlockers: number
   /**
-   * It cannot move: the task that it waits for failed, was canceled, or cannot move either. Meaningless once it is settled.
+   * It is stuck: the task that it waits for failed, was canceled, or is stuck itself. Meaningless once it is settled.
    * Written by judging alone (steps/stuck.ts), never by what saves the rest of the row.
    */
   stuckBy: string | null

@@ -136,7 +136,7 @@ export interface Reads extends MemoryReads {
   readonly dependency: {
     /** Ids of what a task is blocked by, in the order in which they were named. */
     openBlockers(taskId: string): Op<string[]>
-    /** The first open blocker that will not be completed by itself: it failed, was canceled, or cannot move. */
+    /** The first open blocker that will not be completed by itself: it failed, was canceled, or is stuck. */
     stuckBehind(taskId: string): Op<string | undefined>
     /** All that it was told to come after, satisfied or not, in order. */
     blockers(taskId: string): Op<string[]>

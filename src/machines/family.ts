@@ -8,7 +8,7 @@ export interface ChildFacts {
   any: boolean
   /** One is not settled. */
   live: boolean
-  /** One is not settled, and not stuck. */
+  /** One can move: it is not settled and not stuck, or one below a stuck one can. */
   movable: boolean
   /** One that is not settled and stuck, where none is movable. */
   stuck: string | null

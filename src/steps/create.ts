@@ -106,8 +106,7 @@ function concernedBy(newborns: readonly Newborn[], { stored }: Loaded) {
   const parents = new Set<string>()
   for (const { task, edges } of newborns) {
     const parent = stored.get(task.parentId as string)
-    if (parent !== undefined && parent.stuckBy !== null) tasks.add(parent.id)
-    if (parent !== undefined && isStuckGroup(parent)) parents.add(parent.id)
+    if (parent !== undefined && (parent.stuckBy !== null || isStuckGroup(parent))) parents.add(parent.id)
     if (edges.some(({ blockerId, broken }) => broken || (stored.get(blockerId)?.stuckBy ?? null) !== null)) {
       tasks.add(task.id)
     }

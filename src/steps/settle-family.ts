@@ -104,7 +104,12 @@ function* judgeParent(tx: Tx, id: string, pending: Pending, moment: Moment, allJ
   if (isStuckGroup(parent)) return pending.stuckGroups.add(id)
   const children = mayEndByChildren(parent) ? yield* tx.task.childFacts(id) : undefined
   const verdict = children === undefined ? null : parentVerdict(parent, children)
-  if (children === undefined || verdict === null) return yield* judgeTask(tx, parent, pending)
+  if (children === undefined || verdict === null) {
+    const by = yield* judgeTask(tx, parent, pending)
+    // What is below a stuck task may move all the same: those above it go by that.
+    if (by !== null && parent.parentId !== null) pending.parents.add(parent.parentId)
+    return
+  }
   if (verdict === 'fail' && children.live && !allJudged) return pending.parents.add(id)
   pending.ended.push({ task: yield* endParent(tx, parent, verdict, children, moment) })
 }

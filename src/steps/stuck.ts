@@ -1,6 +1,6 @@
-// Tasks that cannot move: each waits, directly or through others, for one that failed or was canceled. The row says behind which
+// Tasks that are stuck: each waits, directly or through others, for one that failed or was canceled. The row says behind which
 // (`stuckBy`), so that a group learns with one look-up whether anything in it can still move. Whatever waits for a person, a claim,
-// a timer, a slot, an executor or `run.wait` can.
+// a timer, a slot, an executor or `run.wait` can; and so can a stuck task that has a child which can.
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
@@ -12,20 +12,24 @@ interface Ids {
 
 /** Tasks to judge anew. */
 export interface Concerned {
-  /** They may now be able to move, or no longer. */
+  /** They may be stuck now, or no longer. */
   tasks: Ids
-  /** This holds of a child of theirs. */
+  /** A child of theirs may be able to move now, or no longer. */
   parents: Ids
 }
 
-/** Judges anew whether a task can move, and notes those that this concerns. A group has no work of its own to move on with. */
-export function* judgeTask(tx: Tx, task: TaskRecord, concerned: Concerned): Op<void> {
-  if (task.group) return
+/**
+ * Judges anew whether a task is stuck, and notes those that this concerns; behind which task it is. A group has no work of its own that
+ * could be.
+ */
+export function* judgeTask(tx: Tx, task: TaskRecord, concerned: Concerned): Op<string | null> {
+  if (task.group) return null
   const by = yield* stuckBehind(tx, task)
-  if (by === task.stuckBy) return
+  if (by === task.stuckBy) return by
   yield* tx.task.setStuck(task.id, by)
   // Another reason for the same is news to nobody.
   if (by === null || task.stuckBy === null) yield* noteConcerned(tx, task, concerned)
+  return by
 }
 
 /** Notes those that wait for a task: who comes after it, and its parent. */
@@ -38,10 +42,9 @@ export function* noteConcerned(tx: Reads, { id, parentId }: TaskRecord, concerne
 function* stuckBehind(tx: Reads, task: TaskRecord): Op<string | null> {
   if (isSettled(task.status) || task.deletedAt !== null) return null
   const blocker = task.openBlockers === 0 ? undefined : yield* tx.dependency.stuckBehind(task.id)
-  if (blocker === undefined && !awaitsChildren(task)) return null
-  if (task.childCount === 0) return blocker ?? null
+  if (blocker !== undefined || !awaitsChildren(task)) return blocker ?? null
   const children = yield* tx.task.childFacts(task.id)
-  return children.movable ? null : (blocker ?? children.stuck ?? children.broken)
+  return children.movable ? null : (children.stuck ?? children.broken)
 }
 
 /** Why a group fails in which nothing can move: what one of its tasks waits for in the end. */

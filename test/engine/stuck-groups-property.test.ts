@@ -63,7 +63,6 @@ class World {
   readonly #ledger: Ledger
   #ids: string[] = []
   #told = new Map<string, TaskStatus>()
-  readonly #parents = new Map<string, string>()
   #cursor = 0
 
   private constructor(engine: Engine, ledger: Ledger) {
@@ -100,22 +99,12 @@ class World {
     return this.#ids[index % this.#ids.length] as string
   }
 
-  /**
-   * A task and all above it. That a task comes after one that it is below is left out here: each of the two can then be said to keep
-   * the other from moving, or not to.
-   */
-  #lineage(id: string): string[] {
-    const parentId = this.#parents.get(id)
-    return parentId === undefined ? [id] : [id, ...this.#lineage(parentId)]
-  }
-
   async #obey(command: Command): Promise<unknown> {
     if ('task' in command) return this.#create(command)
     const id = this.#id(command.of)
     if (command.do === 'own work is done') return this.#endOwnWork(id)
     if ('by' in command) {
-      const blocker = this.#id(command.by)
-      return this.#lineage(id).includes(blocker) ? undefined : this.#engine[command.do](id, [blocker])
+      return this.#engine[command.do](id, [this.#id(command.by)])
     }
     const row = (await this.#ledger.read((tx) => tx.task.get(id))) as TaskRecord
     if (row.status === 'submitted' && (command.do === 'fail' || command.do === 'complete')) await this.#engine.start(id)
@@ -125,9 +114,7 @@ class World {
   async #create(command: Extract<Command, { task: unknown }>): Promise<void> {
     const known = this.#ids.length > 0
     const parentId = known && command.below !== null ? this.#id(command.below) : undefined
-    const above = new Set(parentId === undefined ? [] : this.#lineage(parentId))
-    const after = (task: typeof command.task) =>
-      known ? task.after.map((index) => this.#id(index)).filter((id) => !above.has(id)) : []
+    const after = (task: typeof command.task) => (known ? task.after.map((index) => this.#id(index)) : [])
     const told = ({ onDependencyFailure, awaits }: typeof command.task) => ({
       onDependencyFailure,
       ...(awaits === undefined ? {} : { autoComplete: awaits }),
@@ -173,10 +160,7 @@ class World {
     this.#cursor = events.at(-1)?.seq ?? this.#cursor
     const failed = new Set<string>()
     for (const { taskId, type, data } of events) {
-      if (type === 'task.created') {
-        this.#ids.push(taskId)
-        if (typeof data.parentId === 'string') this.#parents.set(taskId, data.parentId)
-      }
+      if (type === 'task.created') this.#ids.push(taskId)
       if (type === 'task.failed') failed.add(taskId)
       if (type === 'task.retried' && failed.has(taskId))
         complaints.push(`${taskId} failed, and was opened again at once`)
@@ -184,6 +168,7 @@ class World {
     }
     const family = yield* loadFamily(tx, this.#ids)
     const stuck = stuckIn(family)
+    const canMove = ({ id }: TaskRecord): boolean => !stuck.has(id) || family.below(id).some(canMove)
     for (const row of family.rows.values()) {
       const complain = (law: boolean, complaint: string): unknown => law || complaints.push(`${row.id} ${complaint}`)
       const told = this.#told.get(row.id)
@@ -192,11 +177,12 @@ class World {
       const facts = yield* tx.task.childFacts(row.id)
       if (row.group || row.policy.autoComplete) complain(parentVerdict(row, facts) === null, 'outlives its children')
       if (isStuckGroup(row)) {
-        const free = family.below(row.id).find(({ id }) => !stuck.has(id))
+        const free = family.below(row.id).find(canMove)
         complain(free === undefined, `has failed as stuck, and ${free?.id} can move`)
       }
       if (isSettled(row.status)) continue
-      complain(!row.group || !stuck.has(row.id), 'goes on, and nothing in it can move')
+      const below = family.below(row.id)
+      complain(!row.group || below.length === 0 || below.some(canMove), 'goes on, and nothing in it can move')
       if (!row.group) complain((row.stuckBy !== null) === stuck.has(row.id), `is stuck behind ${row.stuckBy}`)
       for (const above of family.above(row)) complain(above.status !== 'canceled', `lives below ${above.id}`)
       for (const blocker of family.blockers(row.id)) {
@@ -236,16 +222,16 @@ function* loadFamily(tx: Reads, ids: readonly string[]): Op<Family> {
 
 const isOpen = ({ status, deletedAt }: TaskRecord): boolean => !isSettled(status) && deletedAt === null
 
-/** Who waits for what is broken or stuck, and has no child that can move; as few as that can be. */
+/** Who waits for what is broken or stuck, or for children of which none can move; as few as that can be. */
 function stuckIn(family: Family): Set<string> {
   const stuck = new Set<string>()
+  const canMove = ({ id }: TaskRecord): boolean => !stuck.has(id) || family.below(id).some(canMove)
   for (let known = -1; known < stuck.size; ) {
     known = stuck.size
     for (const row of family.rows.values()) {
-      const below = family.below(row.id)
+      if (!isOpen(row) || row.group) continue
       const isBehind = family.blockers(row.id).some(({ id, status }) => isBroken(status) || stuck.has(id))
-      const waits = row.group ? below.length > 0 : isBehind || awaitsChildren(row)
-      if (isOpen(row) && waits && below.every(({ id }) => stuck.has(id))) stuck.add(row.id)
+      if (isBehind || (awaitsChildren(row) && !family.below(row.id).some(canMove))) stuck.add(row.id)
     }
   }
   return stuck

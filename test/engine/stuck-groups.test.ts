@@ -110,6 +110,25 @@ describe('a group in which nothing can move', () => {
     expect(await statuses('inner', 'group')).toEqual(['submitted', 'submitted'])
   })
 
+  it('goes on while a child of a stuck task can move, and no longer', async () => {
+    const { engine, of, statuses, fail } = await plan(chain)
+    const below = await engine.create({ name: 'below', parentId: of('publish').id })
+    await fail('build')
+    expect(await statuses('group')).toEqual(['working'])
+    await engine.start(below)
+    await engine.complete(below)
+    expect(await statuses('group')).toEqual(['failed'])
+    await engine.create({ name: 'more', parentId: of('publish').id })
+    expect(await statuses('group')).toEqual(['submitted'])
+  })
+
+  it('fails when the child of a stuck task waits for that task', async () => {
+    const { engine, of, statuses, fail } = await plan(chain)
+    await engine.create({ name: 'below', parentId: of('publish').id, blockedBy: [of('publish').id] })
+    await fail('build')
+    expect(await statuses('group')).toEqual(['failed'])
+  })
+
   it('fails at its creation when its tasks come after what has failed', async () => {
     const engine = await openEngine()
     const broken = await engine.create({ name: 'broken' })

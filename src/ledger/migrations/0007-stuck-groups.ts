@@ -15,6 +15,14 @@ export const stuckGroups: Migration = {
       .where(sql.ref('completed_at'), 'is', null)
       .where(sql.ref('stuck_by'), 'is', null)
       .where(sql.ref('deleted_at'), 'is', null),
+    db.schema
+      .createIndex('task_stuck_parent')
+      .on('task')
+      .column('parent_id')
+      .where(sql.ref('completed_at'), 'is', null)
+      .where(sql.ref('stuck_by'), 'is not', null)
+      .where(sql.ref('deleted_at'), 'is', null)
+      .where(sql.ref('child_count'), '>', sql`0`),
     {
       compile: () =>
         sql

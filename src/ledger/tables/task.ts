@@ -1,7 +1,7 @@
 // The task table: every statement on it.
 import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import { flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
-import type { TaskFilter, Tx } from '../ledger.ts'
+import type { Op, TaskFilter, Tx } from '../ledger.ts'
 import { numberOf, queryRows, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
 import { withBelow } from './below.ts'
 import { events } from './event.ts'
@@ -178,6 +178,25 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where('deleted_at', 'is', null)
       .limit(1),
   )
+  const stuckParents = prepare((db, hole) =>
+    db
+      .selectFrom('task')
+      .select('id')
+      .where('parent_id', '=', hole('parent'))
+      .where('completed_at', 'is', null)
+      .where('stuck_by', 'is not', null)
+      .where('deleted_at', 'is', null)
+      .where(sql<boolean>`child_count > 0`),
+  )
+  /** A stuck task has no part in this, but its children may. */
+  function* canMoveBelow(parent: string): Op<boolean> {
+    const parents = [parent]
+    for (const id of parents) {
+      if ((yield* row(movableChild, { parent: id })) !== undefined) return true
+      for (const stuck of yield* rows<{ id: string }>(stuckParents, { parent: id })) parents.push(stuck.id)
+    }
+    return false
+  }
 
   const selectDue = selectReached('not_before')
   const selectNextDue = selectSoonest('not_before')
@@ -406,9 +425,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       return [...above.values()]
     },
     *childFacts(parent) {
-      if ((yield* row(movableChild, { parent })) !== undefined) {
-        return { any: true, live: true, movable: true, stuck: null, broken: null }
-      }
+      if (yield* canMoveBelow(parent)) return { any: true, live: true, movable: true, stuck: null, broken: null }
       const stuck = (yield* row<{ id: string }>(liveChild, { parent }))?.id ?? null
       const broken = (yield* row<{ id: string }>(brokenChild, { parent }))?.id ?? null
       const any = stuck !== null || broken !== null || (yield* row(anyChild, { parent })) !== undefined

@@ -175,8 +175,8 @@ export class Audit {
     if (row.group || row.deletedAt !== null || isSettled(row.status)) return
     const children = yield* tx.task.childFacts(id)
     const blocked = (yield* tx.dependency.stuckBehind(id)) !== undefined
-    const awaits = awaitsChildren(row) && (children.stuck ?? children.broken) !== null
-    const stuck = (blocked || awaits) && !children.movable
+    const awaits = awaitsChildren(row) && !children.movable && (children.stuck ?? children.broken) !== null
+    const stuck = blocked || awaits
     if (stuck !== (row.stuckBy !== null)) this.#complain(`${id} is stuck behind ${row.stuckBy}, and ${stuck}`, where)
   }
 
