@@ -100,7 +100,7 @@ describe('An agent that is killed', () => {
       expect((await goOn(place)).complaints, JSON.stringify(deaths)).toEqual([])
     })
     expect(kills).toBeGreaterThan(twice.length)
-  }, 60_000)
+  }, 240_000)
 
   it('the harness catches a tool that is made again and must not be', async () => {
     const found: string[] = []

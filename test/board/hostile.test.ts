@@ -92,7 +92,7 @@ describe('Whatever a model gives', () => {
     const listed = (await engine.bus.call('board:list', { limit: 10_000 })).tasks
     expect((await say('task_list')).split('\n')).toHaveLength(listed.length)
     expect(listed.map(({ id }) => id)).toEqual(listed.map((_, n) => n + 1))
-  }, 30_000)
+  })
 })
 
 describe('A long board', () => {

@@ -199,7 +199,6 @@ describe('An engine that hangs for longer than its lease', () => {
         late: 0,
       })
     },
-    30_000,
   )
 
   it('is left alone for as long as its lease says: without leases that end, nothing is taken over (S0-109)', async () => {
@@ -209,7 +208,7 @@ describe('An engine that hangs for longer than its lease', () => {
     first.wake()
     first.say('go')
     expect((await first.told('saw'))['saw']).toEqual({ call: 'ok' })
-  }, 30_000)
+  })
 })
 
 /** What the ledger says in the end, read by an engine that does nothing else. */

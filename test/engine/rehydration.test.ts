@@ -75,7 +75,6 @@ describe('a task of a closed engine', () => {
       expect((await second.dependencies(task)).map(({ id }) => id)).toEqual([blocker.id])
       if (status !== 'working') expect(again.runs).toEqual([])
     },
-    10_000,
   )
 
   it('goes on from there: answered, resumed, retried, woken (X-011)', async () => {

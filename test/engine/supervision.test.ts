@@ -239,7 +239,7 @@ describe('close', () => {
     other.close()
     const next = await openEngine({ ledger: path, executors: { work: () => 'done' } })
     expect(await next.result(task)).toBe('done')
-  }, 10_000)
+  }, 19_000)
 
   it('on a full disk leaves its runs to another engine at once', async () => {
     const path = ledgerFile()

@@ -42,7 +42,7 @@ describe('two engines on one ledger', () => {
     const { property: laws, discard } = property(() => ({}))
     await fc.assert(laws, { numRuns: sequences, verbose: 1, ...replayed })
     await discard()
-  }, 400_000)
+  }, 900_000)
 
   it('keep them in a file too, each on a connection of its own', async () => {
     const file = ledgerFile()

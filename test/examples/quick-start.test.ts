@@ -27,4 +27,4 @@ test('the first program of the README goes on where kill -9 ended it, and repeat
   expect(await run(folder, 'step 4')).toEqual(['step 1', 'step 2', 'step 3', 'step 4'])
   expect(await run(folder)).toEqual(['step 4', 'step 5', 'step 6', 'step 7', 'step 8', 'step 9', 'step 10', 'counted'])
   expect(await run(folder)).toEqual(['counted'])
-}, 30_000)
+})

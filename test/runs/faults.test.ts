@@ -64,7 +64,7 @@ describe.each(kinds)('When one step is %s', (how) => {
       expect(calls.filter((call) => call.status === 'in_progress')).toEqual([])
       await slotsFree(world)
     }
-  }, 40_000)
+  })
 })
 
 it.each(kinds)(

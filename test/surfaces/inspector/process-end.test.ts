@@ -10,4 +10,4 @@ it('a process that has closed its inspector and its engine ends by itself', asyn
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [program], { timeout: 20_000 })
   expect(stdout).toBe('closed\n')
   expect(stderr).toBe('')
-}, 30_000)
+})
