@@ -18,7 +18,7 @@ export interface Edge {
   data?: Record<string, unknown>
   /** The event that says what led to it, before the edge's own. */
   cause?: { type: EventType; data: (next: TaskRecord) => Record<string, unknown> }
-  /** How the run ends, where the event does not say it. */
+  /** How the run ends, where the state that follows does not say it. */
   outcome?: RunOutcome
   /** Of a run that settles: whether it is closed at once, because nothing of it is in flight, and whether it made any entry. */
   settling?: { closed: boolean; journaled: boolean }
@@ -40,15 +40,6 @@ const eventTypes: Readonly<Record<TaskEventName, EventType>> = {
   retry: 'task.retried',
 }
 
-const outcomes: Readonly<Partial<Record<TaskEventName, RunOutcome>>> = {
-  pause: 'paused',
-  ask: 'input_required',
-  wait: 'waiting',
-  complete: 'completed',
-  fail: 'failed',
-  cancel: 'canceled',
-}
-
 /**
  * Walks one edge; the task as it is then.
  * @throws ErrandError INVALID_TRANSITION where the table has no such edge.
@@ -59,7 +50,8 @@ export function* walk(tx: Tx, task: TaskRecord, event: TaskEventName, moment: Mo
     ...(edge.settling === undefined ? {} : { runOpen: !edge.settling.closed }),
   })
   if (task.status === 'working' && task.runOpen) {
-    yield* endRun(tx, task, edge.outcome ?? outcomes[event] ?? null, next, moment, edge.settling)
+    // From WORKING the state that the task gets to says how its run has ended.
+    yield* endRun(tx, task, edge.outcome ?? (next.status as RunOutcome), next, moment, edge.settling)
   }
   if (edge.settling?.journaled !== false && (isSettled(next.status) || awaitsChildren(next))) {
     yield* closeEntries(tx, next, task.runOpen ? isIdle : () => true, () => endedWith(next), moment)
@@ -97,7 +89,7 @@ export function* walkToWorking(tx: Tx, task: TaskRecord, moment: Moment): Op<Tas
 function* endRun(
   tx: Tx,
   { id, run }: TaskRecord,
-  outcome: RunOutcome | null,
+  outcome: RunOutcome,
   { error }: TaskRecord,
   { at }: Moment,
   settling: Edge['settling'],

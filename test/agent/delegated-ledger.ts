@@ -8,8 +8,8 @@ export function delegated(inner: Ledger): Ledger {
     read: (query) => inner.read(query),
     enlist: (id) => inner.enlist(id),
     isAlive: (id) => inner.isAlive(id),
-    discharge: (id) => inner.discharge(id),
+    discharge: (id, options) => inner.discharge(id, options),
     observe: (observer, options) => inner.observe(observer, options),
-    close: () => inner.close(),
+    close: (options) => inner.close(options),
   }
 }

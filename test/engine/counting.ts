@@ -1,4 +1,6 @@
+// A ledger that counts the statements of chosen steps.
 import type { Ledger, Step } from '../../src/ledger/ledger.ts'
+import { delegated } from '../agent/delegated-ledger.ts'
 
 /** Counts the statements of the steps of a name. */
 export function counting(inner: Ledger, name: string, counted: { statements: number }): Ledger {
@@ -19,14 +21,5 @@ export function counting(inner: Ledger, name: string, counted: { statements: num
             },
           },
     )
-  return {
-    name: inner.name,
-    step,
-    read: (query) => inner.read(query),
-    enlist: (id) => inner.enlist(id),
-    isAlive: (id) => inner.isAlive(id),
-    discharge: (id, options) => inner.discharge(id, options),
-    observe: (observer, options) => inner.observe(observer, options),
-    close: (options) => inner.close(options),
-  }
+  return { ...delegated(inner), step }
 }

@@ -10,6 +10,7 @@ import type { Ledger, Op, Reads, Tx } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { awaitsChildren, dependencyVerdict, isBroken, isStuckGroup, parentVerdict } from '../../src/machines/family.ts'
 import { transition } from '../../src/steps/transition.ts'
+import { delegated } from '../agent/delegated-ledger.ts'
 
 const someTask = fc.nat(11)
 const taskArbitrary = fc.record({
@@ -238,16 +239,8 @@ function stuckIn(family: Family): Set<string> {
 }
 
 function spoiled(inner: Ledger, spoil: (tx: Tx) => Tx): Ledger {
-  return {
-    name: inner.name,
-    step: (step) => inner.step({ name: step.name, decide: (tx) => step.decide(spoil(tx)) }),
-    read: (query) => inner.read(query),
-    enlist: (id) => inner.enlist(id),
-    isAlive: (id) => inner.isAlive(id),
-    discharge: (id, options) => inner.discharge(id, options),
-    observe: (observer, options) => inner.observe(observer, options),
-    close: (options) => inner.close(options),
-  }
+  const step: Ledger['step'] = (given) => inner.step({ name: given.name, decide: (tx) => given.decide(spoil(tx)) })
+  return { ...delegated(inner), step }
 }
 
 /** What was found, in families of one ledger. */
