@@ -33,9 +33,9 @@ export interface AbilityContext {
   note?(details: unknown): Promise<void>
 }
 
-interface AbilityBasics<I extends AbilitySchema, O extends AbilitySchema> {
+interface AbilityBasics<I extends AbilitySchema, O extends AbilitySchema, Id extends string> {
   /** `module:name` or `module:sub:name`: two to four parts of letters, digits, `_` and `-`, at most 100 characters. */
-  id: string
+  id: Id
   /** What it does, in words for people and models. */
   description: string
   /** A zod schema or a plain JSON Schema. Whether unknown keys are refused is as the schema says. */
@@ -67,7 +67,8 @@ interface AbilityBasics<I extends AbilitySchema, O extends AbilitySchema> {
 export interface ResultAbilityDefinition<
   I extends AbilitySchema = AbilitySchema,
   O extends AbilitySchema = AbilitySchema,
-> extends AbilityBasics<I, O> {
+  Id extends string = string,
+> extends AbilityBasics<I, O, Id> {
   handle(input: ParsedBy<I>, context: AbilityContext): GivenBy<O> | Promise<GivenBy<O>>
   stream?: undefined
   drain?: undefined
@@ -78,7 +79,8 @@ export interface StreamAbilityDefinition<
   I extends AbilitySchema = AbilitySchema,
   O extends AbilitySchema = AbilitySchema,
   D = unknown,
-> extends AbilityBasics<I, O> {
+  Id extends string = string,
+> extends AbilityBasics<I, O, Id> {
   stream(input: ParsedBy<I>, context: AbilityContext): AsyncIterable<GivenBy<O>>
   /** All chunks as one result, for `invoke`. Without it `invoke` of this ability is a TYPE_MISMATCH. */
   drain?(chunks: Array<ParsedBy<O>>): D
@@ -117,7 +119,8 @@ export interface AbilityMeta {
  * An ability as the bus holds it. `In` is what a caller gives, `Out` the result or each chunk, `Drained` what a call comes to:
  * the same, except for a stream.
  */
-export interface Ability<In = never, Out = unknown, Drained = Out> extends AbilityMeta {
+export interface Ability<In = never, Out = unknown, Drained = Out, Id extends string = string> extends AbilityMeta {
+  readonly id: Id
   /** @throws ErrandError INVALID_INPUT { abilityId, issues } */
   readonly parseInput: (value: unknown) => unknown
   /** @throws ErrandError EXECUTION_ERROR { abilityId, issues }: the handler's fault, not the caller's. */
@@ -195,12 +198,15 @@ const definitionSchema = z
  * @throws ErrandError UNKNOWN_OPTION { option, nearest } for a key that is not offered, INVALID_INPUT { issues } for a definition
  *   that is not one.
  */
-export function defineAbility<I extends AbilitySchema, O extends AbilitySchema>(
-  definition: ResultAbilityDefinition<I, O>,
-): Ability<GivenBy<I>, ParsedBy<O>>
-export function defineAbility<I extends AbilitySchema, O extends AbilitySchema, D = never>(
-  definition: StreamAbilityDefinition<I, O, D>,
-): Ability<GivenBy<I>, ParsedBy<O>, Awaited<D>>
+export function defineAbility<I extends AbilitySchema, O extends AbilitySchema, const Id extends string = string>(
+  definition: ResultAbilityDefinition<I, O, Id>,
+): Ability<GivenBy<I>, ParsedBy<O>, ParsedBy<O>, Id>
+export function defineAbility<
+  I extends AbilitySchema,
+  O extends AbilitySchema,
+  D = never,
+  const Id extends string = string,
+>(definition: StreamAbilityDefinition<I, O, D, Id>): Ability<GivenBy<I>, ParsedBy<O>, Awaited<D>, Id>
 export function defineAbility(definition: unknown): Ability {
   const checked = parse(definitionSchema, definition, 'defineAbility')
   const { id, input, output } = checked

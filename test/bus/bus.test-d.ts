@@ -29,7 +29,9 @@ const add = defineAbility({
     return { length: input.text }
   },
 })
-expectTypeOf(add).toEqualTypeOf<Ability<{ text: string; stars?: number | undefined }, { length: number }>>()
+expectTypeOf(add).toEqualTypeOf<
+  Ability<{ text: string; stars?: number | undefined }, { length: number }, { length: number }, 'notes:add'>
+>()
 expectTypeOf(await bus.call(add, { text: 'a' })).toEqualTypeOf<{ length: number }>()
 // @ts-expect-error text must be a string
 await bus.call(add, { text: 7 })
