@@ -2,8 +2,7 @@
 // themselves. A task that was merely read carries none: a bystander who passes it on is a bystander.
 import type { TaskRef } from './api.ts'
 import type { Task } from './entities/task.ts'
-import { ErrandError } from './errors.ts'
-import type { Quote } from './machines/ownership.ts'
+import { type Quote, quoteFrom } from './machines/ownership.ts'
 
 /** Shared between copies of the package; not enumerable, so that copies of the object and its JSON do not speak for the owner. */
 const mark = Symbol.for('errand.claim')
@@ -24,18 +23,13 @@ export function asWriter(task: Task, quote: Quote | undefined): Task {
  * the task: who says its name has read it.
  * @throws ErrandError INVALID_INPUT for a fence without an owner.
  */
-export function quoteOf(
-  ref: TaskRef,
-  said: { owner?: string | undefined; fence?: number | undefined } = {},
-): Quote | undefined {
+export function quoteOf(ref: TaskRef, said: Partial<Quote> = {}): Quote | undefined {
   // What is no task at all has no mark either: it is refused where its id is read.
   const task = Object(ref) as Partial<Pick<Task, 'owner' | 'fence'>> & { [mark]?: true }
   if (said.owner === undefined) {
-    if (said.fence !== undefined) {
-      throw new ErrandError('INVALID_INPUT', 'A `fence` is quoted together with its `owner`.', { fence: said.fence })
-    }
-    return task[mark] === true ? { owner: task.owner as string, fence: task.fence } : undefined
+    const isOwners = said.fence === undefined && task[mark] === true
+    return isOwners ? { owner: task.owner as string, fence: task.fence } : quoteFrom(undefined, said.fence)
   }
-  const fence = said.fence ?? (task.owner === said.owner && typeof task.fence === 'number' ? task.fence : undefined)
-  return { owner: said.owner, ...(fence === undefined ? {} : { fence }) }
+  const seen = task.owner === said.owner && typeof task.fence === 'number' ? task.fence : undefined
+  return quoteFrom(said.owner, said.fence ?? seen)
 }

@@ -68,12 +68,13 @@ export async function createEngine<const E extends Executors = Executors>(
     models: agents.models,
     memory,
     embeddingModel,
-    treeLimits: drafter.treeLimits,
-    engineFor: async ({ taskId, abilities }: Caller) => {
+    engineFor: async (caller: Caller) => {
       const { engine } = await opened.promise
-      return (taskId === undefined ? engine : TaskEngine.within(engine, taskId, abilities)) as unknown as Engine
+      return (caller.taskId === undefined ? engine : TaskEngine.within(engine, caller)) as unknown as Engine
     },
     step: async (step) => (await opened.promise).life.step(step),
+    views: async (records) => (await opened.promise).life.views(records),
+    view: async (taskId) => (await opened.promise).life.view(taskId),
     read: async (query) => (await opened.promise).life.read(query),
     moment: async () => (await opened.promise).life.moment(),
     clock,
@@ -93,7 +94,7 @@ export async function createEngine<const E extends Executors = Executors>(
     whileClosing: () => opened.promise.then(whileClosing),
     embed: (texts) => embedOnBus(bus, texts),
     report: (error, context) => void opened.promise.then(({ life }) => life.report(error, context)).catch(() => {}),
-    draft: (spec, what) => drafter.draft(spec, what),
+    drafter,
   }
   const leaveTheBus = takeToTheBus(bus, host, abilities)
   // Whoever brings a model may come later: goals that wait for one are taken up then.
@@ -139,7 +140,7 @@ export async function createEngine<const E extends Executors = Executors>(
         leaveTheBus()
       },
     })
-    const engine = new TaskEngine(life, drafter, bus)
+    const engine = new TaskEngine(life, openHost(host, life), bus)
     offerMirrorHost(engine, {
       ...host,
       clock,
@@ -160,6 +161,17 @@ export async function createEngine<const E extends Executors = Executors>(
     leaveTheBus()
     await life?.close()
     throw unwritable(error)
+  }
+}
+
+/** The host of an engine that is open: its steps are queued in the order in which they are asked for. */
+function openHost(host: AbilityHost, life: Lifecycle): AbilityHost {
+  return {
+    ...host,
+    step: (step) => life.step(step),
+    read: (query) => life.read(query),
+    view: (taskId) => life.view(taskId),
+    views: (records) => life.views(records),
   }
 }
 

@@ -1,5 +1,21 @@
 // The engine's methods: each parses what it is given, runs a step or a read, and returns what people see. No rule of the engine
 // is written here.
+import type { AbilityHost } from './abilities/ability-host.ts'
+import { forProgramsOnly } from './abilities/model-bounds.ts'
+import { taskAnswer } from './abilities/task/answer.ts'
+import { taskBlock } from './abilities/task/block.ts'
+import { claimTask } from './abilities/task/claim.ts'
+import { createTasks } from './abilities/task/create-tasks.ts'
+import { taskFail } from './abilities/task/fail.ts'
+import { taskHeartbeat } from './abilities/task/heartbeat.ts'
+import { taskPause } from './abilities/task/pause.ts'
+import { taskRelease } from './abilities/task/release.ts'
+import { taskResume } from './abilities/task/resume.ts'
+import { taskRetry } from './abilities/task/retry.ts'
+import { taskStart } from './abilities/task/start.ts'
+import { applyTo, type ChangeContext, type Changing, type Subject } from './abilities/task/task-change.ts'
+import { taskUnblock } from './abilities/task/unblock.ts'
+import { updateStep } from './abilities/task/update.ts'
 import { type AbilityMethods, abilityMethods } from './ability-methods.ts'
 import { followEvents } from './actors/event-stream.ts'
 import type { Lifecycle } from './actors/lifecycle.ts'
@@ -7,11 +23,9 @@ import { awaitSettlement } from './actors/settlement.ts'
 import { streamTask } from './actors/task-stream.ts'
 import type { Limits, StatusStore, TaskGraph, TaskRef, Why } from './api.ts'
 import type { Bus } from './bus/bus.ts'
-import { libraryCaller } from './bus/caller.ts'
+import { type Caller, libraryCaller } from './bus/caller.ts'
 import { asOwner, asWriter, quoteOf } from './claimed-task.ts'
-import type { Drafter, TaskDraft } from './drafts/draft.ts'
-import { refuseUnfitInput } from './drafts/executor-input.ts'
-import { executorName, requireExecutors } from './drafts/known-executors.ts'
+import { requireExecutors } from './drafts/known-executors.ts'
 import { toCall } from './entities/call.ts'
 import type { TaskEvent } from './entities/event.ts'
 import { noSharedLimits } from './entities/limits.ts'
@@ -20,7 +34,7 @@ import type { Outcome, Task, TaskRecord } from './entities/task.ts'
 import { ErrandError, TaskCanceledError, TaskFailedError } from './errors.ts'
 import { checkText, fromJson, toJson } from './json.ts'
 import type { Op, PurgePosition, Reads, Step } from './ledger/ledger.ts'
-import { type Bounds, boundDrafts, forProgramsOnly, likeTheCaller, requireAgent } from './model-bounds.ts'
+import type { Quote } from './machines/ownership.ts'
 import {
   answerOptionsSchema,
   type ClaimOptions,
@@ -39,7 +53,6 @@ import {
   purgeOptionsSchema,
   quoteOptionsSchema,
   releaseOptionsSchema,
-  retryOptionsSchema,
   type SharedLimitsPatch,
   sendOptionsSchema,
   sharedLimitsSchema,
@@ -53,32 +66,24 @@ import {
 import { kindOf, parse, requireFunction, requireText } from './parse.ts'
 import { createHandler, type Handled, type HandleOptions } from './routing/handle.ts'
 import type { HandlerEngine } from './routing/handler-engine.ts'
-import { answer } from './steps/answer.ts'
 import { cancel } from './steps/cancel.ts'
-import { claim, heartbeat, release } from './steps/claim.ts'
-import { create } from './steps/create.ts'
 import { deleteTask } from './steps/delete.ts'
-import { block, unblock } from './steps/edges.ts'
-import { expecting } from './steps/expect-version.ts'
 import { dependenciesOf, explain } from './steps/explain.ts'
 import { findTask } from './steps/find-task.ts'
 import { graphOf } from './steps/graph.ts'
 import { loadSharedLimits, setSharedLimits } from './steps/limits.ts'
 import { requireTask } from './steps/moment.ts'
 import { purge } from './steps/purge.ts'
-import { retry } from './steps/retry.ts'
 import { send } from './steps/send.ts'
-import { update } from './steps/update.ts'
 import * as verbs from './steps/verbs.ts'
-import { requireWithin, within } from './steps/within.ts'
+import { requireWithin } from './steps/within.ts'
 
 export class TaskEngine {
   readonly instanceId: string
   readonly bus: Bus
   readonly #life: Lifecycle
-  readonly #drafter: Drafter
-  /** A model acts: it touches its own task and what is below it, and nothing else. Null for everybody else. */
-  readonly #bounds: Bounds | null
+  readonly #host: AbilityHost
+  readonly #caller: Caller
 
   /** Abilities as methods, by the same names: `agent`, `objective`, `task`, `mem`. */
   readonly agent: AbilityMethods['agent']
@@ -86,28 +91,28 @@ export class TaskEngine {
   readonly task: AbilityMethods['task']
   readonly mem: AbilityMethods['mem']
 
-  constructor(life: Lifecycle, drafter: Drafter, bus: Bus, bounds: Bounds | null = null) {
+  /** `caller`: with a task it is a run or its model, which touches that task and what is below it, and nothing else. */
+  constructor(life: Lifecycle, host: AbilityHost, bus: Bus, caller: Caller = libraryCaller) {
     this.instanceId = life.instanceId
     this.bus = bus
-    const caller = bounds === null ? libraryCaller : { surface: 'library', ...bounds }
     ;({ agent: this.agent, objective: this.objective, task: this.task, mem: this.mem } = abilityMethods(bus, caller))
     this.#life = life
-    this.#drafter = drafter
-    this.#bounds = bounds
+    this.#host = host
+    this.#caller = caller
   }
 
-  /** The same engine in the hands of a task's model. What it creates is bound by the same lists of abilities. */
-  static within(engine: TaskEngine, taskId: string, abilities: Bounds['abilities'] = []): TaskEngine {
-    return new TaskEngine(engine.#life, engine.#drafter, engine.bus, { taskId, abilities })
+  /** The same engine in the hands of a run or its model. */
+  static within(engine: TaskEngine, caller: Caller): TaskEngine {
+    return new TaskEngine(engine.#life, engine.#host, engine.bus, caller)
   }
 
   work(): Promise<void> {
-    forProgramsOnly(this.#bounds, 'work')
+    forProgramsOnly(this.#caller, 'work')
     return this.#life.work()
   }
 
   close(): Promise<void> {
-    forProgramsOnly(this.#bounds, 'close')
+    forProgramsOnly(this.#caller, 'close')
     return this.#life.close()
   }
 
@@ -119,23 +124,8 @@ export class TaskEngine {
 
   async create(given: unknown): Promise<unknown> {
     this.#life.requireOpen()
-    const many = Array.isArray(given)
-    const likeItself = await likeTheCaller(this.#life, this.#drafter, this.#bounds)
-    const trees = (many ? given : [given]).map((each: unknown) =>
-      boundDrafts(this.#drafter.draft(likeItself(each), 'create'), this.#drafter, this.#bounds),
-    )
-    const roots =
-      trees.length === 0
-        ? []
-        : await this.#step(
-            create({ ...this.#life.moment(), trees, treeLimits: this.#drafter.treeLimits }),
-            relativesOf(trees),
-          )
-    // A key may lead to a task that somebody else has made.
-    const ids = roots.map((root) => root.id)
-    if (this.#bounds !== null) await this.#read(ids, noRows)
-    const views = await this.#life.views(roots)
-    return many ? views : views[0]
+    const tasks = await createTasks(this.#host, this.#caller, Array.isArray(given) ? given : [given])
+    return Array.isArray(given) ? tasks : tasks[0]
   }
 
   async get(ref: TaskRef): Promise<Task | null> {
@@ -147,10 +137,10 @@ export class TaskEngine {
   /** A task by its id, by `#seq`, or by a prefix of its id that no other task shares (with or without `task-`). */
   async find(ref: string): Promise<Task | null> {
     const text = requireText(ref, 'the task reference')
-    const bounds = this.#bounds
+    const { taskId } = this.#caller
     const record = await this.#life.read(function* (tx) {
       const found = yield* findTask(tx, text)
-      if (found !== undefined && bounds !== null) yield* requireWithin(tx, bounds.taskId, [found.id])
+      if (found !== undefined && taskId !== undefined) yield* requireWithin(tx, taskId, [found.id])
       return found
     })
     return record === undefined ? null : ((await this.#life.views([record]))[0] as Task)
@@ -205,50 +195,31 @@ export class TaskEngine {
 
   async update(ref: TaskRef, patch: TaskPatch): Promise<Task> {
     const parsed = parse(updateSchema, patch, 'update')
-    const texts = Object.fromEntries(
-      (['name', 'goal', 'description'] as const).flatMap((field) => {
-        const text = parsed[field]
-        return typeof text === 'string' ? [[field, checkText(text, `the ${field}`)]] : []
-      }),
-    )
-    const metadata =
-      parsed.metadata === undefined
-        ? {}
-        : { metadata: fromJson<Record<string, unknown>>(toJson(parsed.metadata, 'the metadata')) }
-    if (parsed.executor !== undefined) {
-      executorName(parsed.executor, this.#drafter.context)
-      if (this.#bounds !== null) requireAgent(parsed.executor, this.#drafter)
-    }
-    const input =
-      parsed.input === undefined ? {} : { input: fromJson(toJson(parsed.input, `the input of "${idOf(ref)}"`)) }
-    const quote = quoteOf(ref)
-    const checkInput = (executor: string | null, given: unknown, name: string) =>
-      refuseUnfitInput(executor, given, name, this.#drafter.context)
-    return this.#verb(
-      ref,
-      (id) => update(id, { ...parsed, ...texts, ...metadata, ...input }, quote, this.#life.moment(), checkInput),
-      quote,
-      parsed.blockedBy,
-    )
+    const claimant = quoteOf(ref)
+    const subject = subjectOf(ref)
+    const context = this.#context(claimant)
+    const step = updateStep(subject.taskId, parsed, this.#life.moment(), context)
+    await applyTo(context, subject, step, parsed.blockedBy)
+    return asWriter(await this.#life.view(subject.taskId), claimant)
   }
 
   delete(ref: TaskRef, options: unknown = {}): Promise<boolean> {
     this.#life.requireOpen()
     const { children } = parse(deleteOptionsSchema, options, 'delete')
-    const id = idOf(ref)
-    return this.#step(expecting(deleteTask(id, children, this.#life.moment()), id, versionIn(ref)), [id])
+    const subject = subjectOf(ref)
+    return applyTo(this.#context(), subject, deleteTask(subject.taskId, children, this.#life.moment()))
   }
 
   start(ref: TaskRef): Promise<Task> {
-    return this.#verb(ref, (id) => verbs.start(id, this.#life.moment()))
+    return this.#change(taskStart, ref, {})
   }
 
   pause(ref: TaskRef): Promise<Task> {
-    return this.#verb(ref, (id) => verbs.pause(id, this.#life.moment()))
+    return this.#change(taskPause, ref, {})
   }
 
   resume(ref: TaskRef): Promise<Task> {
-    return this.#verb(ref, (id) => verbs.resume(id, this.#life.moment()))
+    return this.#change(taskResume, ref, {})
   }
 
   async cancel(ref: TaskRef, reason?: string): Promise<Task> {
@@ -256,25 +227,21 @@ export class TaskEngine {
     return this.#verb(ref, (id) => cancel(id, text, this.#life.moment()))
   }
 
-  async retry(ref: TaskRef, options: unknown = {}): Promise<Task> {
-    const { divergence } = parse(retryOptionsSchema, options, 'retry')
-    return this.#verb(ref, (id) => retry(id, this.#life.moment(), divergence))
+  async retry(ref: TaskRef, options: object = {}): Promise<Task> {
+    return this.#change(taskRetry, ref, parse(taskRetry.options, options, 'retry'))
   }
 
   async complete(ref: TaskRef, result?: unknown, options: unknown = {}): Promise<Task> {
     const quote = quoteOf(ref, parse(quoteOptionsSchema, options, 'complete'))
     const image = fromJson(toJson(result, 'the result'))
-    return this.#verb(ref, (id) => verbs.complete(id, image, quote, this.#life.moment()))
+    return this.#verb(ref, (id) => verbs.complete(id, image, quote, this.#life.moment()), quote)
   }
 
   async fail(ref: TaskRef, reason: string, options: unknown = {}): Promise<Task> {
-    const { code, ...who } = parse(failOptionsSchema, options, 'fail')
-    const quote = quoteOf(ref, who)
-    const text = requireText(reason, 'the reason')
-    return this.#verb(ref, (id) => verbs.fail(id, { reason: text, code }, quote, this.#life.moment()))
+    const { code, ...said } = parse(failOptionsSchema, options, 'fail')
+    return this.#change(taskFail, ref, { reason: requireText(reason, 'the reason'), code }, quoteOf(ref, said))
   }
 
-  /** Appends a message from outside to the task's conversation, with what it sets off. */
   async send(ref: TaskRef, message: string, options: unknown = {}): Promise<Task> {
     const { delivery, retry } = parse(sendOptionsSchema, options, 'send')
     const content = requireText(message, 'the message')
@@ -283,63 +250,46 @@ export class TaskEngine {
     )
   }
 
+  async answer(ref: TaskRef, value?: unknown, options: object = {}): Promise<Task> {
+    const { question } = parse(answerOptionsSchema, options, 'answer')
+    return this.#change(taskAnswer, ref, { value, question })
+  }
+
   async handle(message: string, options: HandleOptions = {}): Promise<Handled> {
     this.#life.requireOpen()
     return createHandler({ engine: this as unknown as HandlerEngine, bus: this.bus })(message, options)
   }
 
-  async answer(ref: TaskRef, value?: unknown, options: unknown = {}): Promise<Task> {
-    const { question } = parse(answerOptionsSchema, options, 'answer')
-    const given = value === undefined ? {} : { value: { given: fromJson(toJson(value, 'the answer')) } }
-    return this.#verb(ref, (taskId) =>
-      answer({
-        ...this.#life.moment(),
-        taskId,
-        questionId: question,
-        ...given,
-        byModel: this.#bounds !== null,
-      }),
-    )
-  }
-
   async why(ref: TaskRef): Promise<Why> {
     const id = idOf(ref)
-    const known = [...this.#drafter.context.executors.keys()]
+    const known = [...this.#host.drafter.context.executors.keys()]
     return this.#read([id], (tx) => explain(tx, id, this.#life.supervisor.isWorking ? known : null))
   }
 
   // ── work from outside ──
 
   async claim(ref: TaskRef | null, options: ClaimOptions): Promise<Task | null> {
-    const { leaseMs, ...claimed } = parse(claimOptionsSchema, options, 'claim')
+    const wanted = parse(claimOptionsSchema, options, 'claim')
     const taskId = ref === null ? null : idOf(ref)
-    const task = await this.#step(claim({ ...this.#life.moment(), ...claimed, taskId, leaseMs }), [
-      taskId ?? claimed.parentId ?? 'whatever task there is',
-    ])
-    return task === null ? null : asOwner((await this.#life.views([task]))[0] as Task)
+    const task = await claimTask(this.#context(), { ...wanted, taskId }, this.#life.moment())
+    return task === null ? null : asOwner(task)
   }
 
   async heartbeat(ref: TaskRef, options: unknown = {}): Promise<Task> {
-    const quote = quoteOf(ref, parse(quoteOptionsSchema, options, 'heartbeat'))
-    const step = expecting(heartbeat(idOf(ref), quote, this.#life.moment()), idOf(ref), versionIn(ref))
-    const task = await this.#step(step, [idOf(ref)])
-    return asWriter((await this.#life.views([task]))[0] as Task, quote)
+    return this.#change(taskHeartbeat, ref, {}, quoteOf(ref, parse(quoteOptionsSchema, options, 'heartbeat')))
   }
 
   async release(ref: TaskRef, options: unknown = {}): Promise<Task> {
-    const { reason = null, ...who } = parse(releaseOptionsSchema, options, 'release')
-    const quote = quoteOf(ref, who)
-    return this.#verb(ref, (id) => release(id, reason, quote, this.#life.moment()))
+    const { reason, ...said } = parse(releaseOptionsSchema, options, 'release')
+    return this.#change(taskRelease, ref, { reason }, quoteOf(ref, said))
   }
 
   async block(ref: TaskRef, blockers: TaskRef | readonly TaskRef[]): Promise<Task> {
-    const ids = idsOf(blockers)
-    return this.#verb(ref, (id) => block(id, ids, this.#life.moment()), undefined, ids)
+    return this.#change(taskBlock, ref, { blockedBy: idsOf(blockers) })
   }
 
   async unblock(ref: TaskRef, blockers: TaskRef | readonly TaskRef[]): Promise<Task> {
-    const ids = idsOf(blockers)
-    return this.#verb(ref, (id) => unblock(id, ids, this.#life.moment()), undefined, ids)
+    return this.#change(taskUnblock, ref, { blockedBy: idsOf(blockers) })
   }
 
   async graph(options: unknown = {}): Promise<TaskGraph> {
@@ -356,23 +306,23 @@ export class TaskEngine {
   }
 
   async setLimits(given: LimitsPatch): Promise<Limits> {
-    forProgramsOnly(this.#bounds, 'setLimits')
+    forProgramsOnly(this.#caller, 'setLimits')
     this.#life.requireOpen()
     const { maxConcurrent, limits = {} } = parse(limitsSchema, given, 'setLimits')
-    requireExecutors(Object.keys(limits), [...this.#drafter.context.executors.keys()], 'setLimits')
+    requireExecutors(Object.keys(limits), [...this.#host.drafter.context.executors.keys()], 'setLimits')
     this.#life.supervisor.setLimits(maxConcurrent, limits)
     return this.limits()
   }
 
   async setSharedLimits(given: SharedLimitsPatch): Promise<Limits> {
-    forProgramsOnly(this.#bounds, 'setSharedLimits')
+    forProgramsOnly(this.#caller, 'setSharedLimits')
     await this.#life.step(setSharedLimits(parse(sharedLimitsSchema, given, 'setSharedLimits')))
     this.#life.supervisor.wake()
     return this.limits()
   }
 
   async purge(options: unknown): Promise<{ tasks: number; families: number; events: number }> {
-    forProgramsOnly(this.#bounds, 'purge')
+    forProgramsOnly(this.#caller, 'purge')
     const { before } = parse(purgeOptionsSchema, options, 'purge')
     const sum = { tasks: 0, families: 0, events: 0 }
     for (let after: PurgePosition | undefined; ; ) {
@@ -400,7 +350,7 @@ export class TaskEngine {
   async settled(ref: TaskRef, options: unknown = {}): Promise<Outcome> {
     this.#life.requireOpen()
     const until = parse(timeoutOptionsSchema, options, 'settled')
-    if (this.#bounds !== null) await this.#read([idOf(ref)], noRows)
+    if (this.#caller.taskId !== undefined) await this.#read([idOf(ref)], noRows)
     return awaitSettlement(this.#life.ledger, this.#life.feed, this.#life.clock, idOf(ref), until, () =>
       this.#life.whyStopped(),
     )
@@ -426,7 +376,7 @@ export class TaskEngine {
   }
 
   subscribe(type: never, handler: never): () => void {
-    forProgramsOnly(this.#bounds, 'subscribe')
+    forProgramsOnly(this.#caller, 'subscribe')
     this.#life.requireOpen()
     return this.#life.subscriptions.subscribe(
       parse(eventTypeSchema, type, 'subscribe'),
@@ -435,16 +385,18 @@ export class TaskEngine {
   }
 
   inspect(observer: unknown, options: unknown = {}): () => void {
-    forProgramsOnly(this.#bounds, 'inspect')
+    forProgramsOnly(this.#caller, 'inspect')
     this.#life.requireOpen()
     const { tasks } = parse(inspectOptionsSchema, options, 'inspect')
     return this.#life.inspection.attach(parse(inspectionObserverSchema, observer, 'the observer of inspect'), tasks)
   }
 
   async schedule(): Promise<Task[]> {
-    forProgramsOnly(this.#bounds, 'schedule')
+    forProgramsOnly(this.#caller, 'schedule')
     this.#life.requireOpen()
-    const ids = await this.#life.step(verbs.startHeld([...this.#drafter.context.executors.keys()], this.#life.moment()))
+    const ids = await this.#life.step(
+      verbs.startHeld([...this.#host.drafter.context.executors.keys()], this.#life.moment()),
+    )
     await this.idle()
     return this.#life.views(
       await this.#life.read(function* (tx) {
@@ -456,7 +408,7 @@ export class TaskEngine {
   }
 
   async idle(): Promise<void> {
-    const executors = [...this.#drafter.context.executors.keys()]
+    const executors = [...this.#host.drafter.context.executors.keys()]
     for (;;) {
       this.#life.requireOpen()
       const moved = this.#life.feed.moved()
@@ -472,7 +424,7 @@ export class TaskEngine {
   // ── inside ──
 
   #following<T>(ids: readonly string[], items: AsyncGenerator<T, void, void>): AsyncGenerator<T, void, void> {
-    if (this.#bounds === null) return items
+    if (this.#caller.taskId === undefined) return items
     const allowed = (): Promise<void> => this.#read(ids, noRows)
     return (async function* () {
       await allowed()
@@ -480,29 +432,28 @@ export class TaskEngine {
     })()
   }
 
-  #step<R>(step: Step<R>, ids: readonly string[]): Promise<R> {
-    return this.#life.step(within(step, this.#bounds?.taskId ?? null, ids))
-  }
-
   #read<R>(ids: readonly string[], query: (tx: Reads) => Op<R>): Promise<R> {
-    const scope = this.#bounds?.taskId ?? null
+    const scope = this.#caller.taskId
     return this.#life.read(function* (tx) {
-      if (scope !== null) yield* requireWithin(tx, scope, ids)
+      if (scope !== undefined) yield* requireWithin(tx, scope, ids)
       return yield* query(tx)
     })
   }
 
-  /** `others`: the tasks that it names beside the one it is about. */
-  async #verb(
-    ref: TaskRef,
-    stepOf: (id: string) => Step,
-    quote = quoteOf(ref),
-    others: readonly string[] = [],
-  ): Promise<Task> {
-    const id = idOf(ref)
-    await this.#step(expecting(stepOf(id), id, versionIn(ref)), [id, ...others])
-    const record = await this.#life.ledger.read((tx) => tx.task.get(id))
-    return asWriter((await this.#life.views([record as TaskRecord]))[0] as Task, quote)
+  async #change<I>(operation: Changing<I>, ref: TaskRef, input: I, claimant = quoteOf(ref)): Promise<Task> {
+    const given = { ...input, ...subjectOf(ref) }
+    const task = await operation.change(this.#context(claimant), given, this.#life.moment())
+    return asWriter(task, claimant)
+  }
+
+  #context(claimant?: Quote): ChangeContext {
+    return { host: this.#host, caller: this.#caller, claimant }
+  }
+
+  async #verb(ref: TaskRef, stepOf: (id: string) => Step, claimant = quoteOf(ref)): Promise<Task> {
+    const subject = subjectOf(ref)
+    await applyTo(this.#context(claimant), subject, stepOf(subject.taskId))
+    return asWriter(await this.#life.view(subject.taskId), claimant)
   }
 
   #of<R>(ref: TaskRef, query: (tx: Reads, id: string) => Op<R>): Promise<R> {
@@ -521,6 +472,10 @@ function idOf(ref: TaskRef): string {
   throw new ErrandError('INVALID_INPUT', `Expected a task or its id, got ${given}.`, {})
 }
 
+function subjectOf(ref: TaskRef): Subject {
+  return { taskId: idOf(ref), expectedVersion: versionIn(ref) }
+}
+
 /** What the caller has read, if it says so. A task alone says nothing: its `version` is no condition. */
 function versionIn(ref: TaskRef): number | undefined {
   if (typeof ref === 'string' || ref.expectedVersion === undefined) return undefined
@@ -528,13 +483,6 @@ function versionIn(ref: TaskRef): number | undefined {
 }
 
 function* noRows(): Op<void> {}
-
-/** What new tasks would be related to: their parents, and stored tasks that they come after. */
-function relativesOf(trees: ReadonlyArray<readonly TaskDraft[]>): string[] {
-  const own = new Set(trees.flat().map((draft) => draft.id))
-  const named = trees.flat().flatMap((draft) => [draft.parentId ?? 'a task without a parent', ...draft.blockedBy])
-  return [...new Set(named)].filter((id) => !own.has(id))
-}
 
 function readPosition(after: string): { priority: number; seq: number } {
   const match = /^(-?\d+):(\d+)$/.exec(after)

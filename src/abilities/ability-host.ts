@@ -3,8 +3,9 @@
 import type { Engine } from '../api.ts'
 import type { Caller } from '../bus/caller.ts'
 import type { Clock } from '../clock.ts'
-import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
+import type { Drafter } from '../drafts/draft.ts'
 import type { TaskEvent } from '../entities/event.ts'
+import type { Task, TaskRecord } from '../entities/task.ts'
 import type { Step } from '../ledger/ledger.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
 import type { EmbeddingModelLike } from '../models/embedding-model.ts'
@@ -14,12 +15,14 @@ export interface AbilityHost extends MemoryHost {
   readonly models: ModelRegistry
   /** Answers `model:embed`; null where the engine was given none. */
   readonly embeddingModel: EmbeddingModelLike | null
-  /** How large a tree may grow. */
-  readonly treeLimits: TreeLimits
   /** The engine as this caller may use it, once it is open. @throws what kept it from opening. */
   engineFor(caller: Caller): Promise<Engine>
   /** For abilities that speak of rows: resolves when the step is durable. */
   step<R>(step: Step<R>): Promise<R>
+  /** Stored tasks as people see them, also while the engine closes. */
+  views(records: readonly TaskRecord[]): Promise<Task[]>
+  /** A task that a step has written, as it is now. */
+  view(taskId: string): Promise<Task>
   readonly clock: Clock
   /** Names of the executors that the engine has. */
   executors(): string[]
@@ -31,6 +34,6 @@ export interface AbilityHost extends MemoryHost {
   pages(options: { after: number; signal: AbortSignal; taskId: string | undefined }): AsyncIterable<TaskEvent[]>
   /** Wakes who waits so in this engine, after a step that made no event. */
   stir(): Promise<void>
-  /** From what `create` takes to the rows that are to be made. @throws ErrandError */
-  draft(spec: unknown, what: string): TaskDraft[]
+  /** From what `create` takes to the rows that are to be made. */
+  readonly drafter: Drafter
 }

@@ -250,6 +250,14 @@ export class Lifecycle {
     return this.#ledger.read((tx) => viewsOf(tx, records))
   }
 
+  /** A task that a step has written, as it is now. */
+  view(taskId: string): Promise<Task> {
+    return this.#ledger.read(function* (tx) {
+      const [view] = yield* viewsOf(tx, [(yield* tx.task.get(taskId)) as TaskRecord])
+      return view as Task
+    })
+  }
+
   nextId(prefix: string): string {
     return this.#parts.ids.next(prefix)
   }

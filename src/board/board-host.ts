@@ -1,17 +1,16 @@
 // What the board needs of the engine that it stands on, and who asks.
 import type { Caller } from '../bus/caller.ts'
-import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
+import type { Drafter } from '../drafts/draft.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
 import type { Moment } from '../steps/moment.ts'
 
 export interface BoardHost {
-  readonly treeLimits: TreeLimits
+  /** From what `create` takes to rows. */
+  readonly drafter: Drafter
   step<R>(step: Step<R>): Promise<R>
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>
   moment(): Promise<Moment>
   nextId(prefix: string): string
-  /** From what `create` takes to rows. @throws ErrandError */
-  draft(spec: unknown, what: string): TaskDraft[]
 }
 
 /** A board, and in whose name it is used: a caller with a task sees and touches what is below that task, and nothing else. */

@@ -61,7 +61,7 @@ function draftOf(host: BoardHost, given: NewBoardTask): TaskDraft {
     ...(given.input === undefined ? {} : { input: given.input }),
     ...(given.key === undefined ? {} : { key: given.key }),
   }
-  return host.draft(spec, 'board:create')[0] as TaskDraft
+  return host.drafter.draft(spec, 'board:create')[0] as TaskDraft
 }
 
 /** To name any executor would be to run any command: that is for programs. */
@@ -88,7 +88,7 @@ function creation(
       const parentId = yield* parentOf(tx, place, board.parentId, given.parent)
       const blockedBy = (yield* findAllOnBoard(tx, place, given.blockedBy ?? [])).map((task) => task.id)
       const trees = [[{ ...draft, parentId, blockedBy }]]
-      const making = create({ ...moment, trees, treeLimits: host.treeLimits }).decide(tx)
+      const making = create({ ...moment, trees, treeLimits: host.drafter.treeLimits }).decide(tx)
       const [made] = yield* saidInNumbers(tx, place.board, making)
       if (made === undefined) throw new Error('a creation came to no task')
       // A key may lead to a task that was made before.

@@ -9,6 +9,13 @@ export interface Quote {
   fence?: number | undefined
 }
 
+/** @throws ErrandError INVALID_INPUT for a fence without an owner. */
+export function quoteFrom(owner: string | undefined, fence: number | undefined): Quote | undefined {
+  if (owner !== undefined) return { owner, fence }
+  if (fence === undefined) return undefined
+  throw new ErrandError('INVALID_INPUT', 'A `fence` is quoted together with its `owner`.', { fence })
+}
+
 type Claimed = Pick<TaskRecord, 'id' | 'status' | 'owner' | 'fence' | 'leaseMs'>
 
 /**

@@ -313,7 +313,10 @@ async function call(
 
 /** The engine as an ability gets it when the model of `own` calls. */
 function boundEngine({ engine, ids }: World): Engine {
-  return TaskEngine.within(engine as unknown as TaskEngine, ids['own'] as string) as unknown as Engine
+  return TaskEngine.within(engine as unknown as TaskEngine, {
+    surface: 'model',
+    taskId: ids['own'] as string,
+  }) as unknown as Engine
 }
 
 /** Every method that reads or changes something, aimed at a task that is not the caller's. */

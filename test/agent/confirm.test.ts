@@ -123,7 +123,7 @@ describe('A tool that wants to be approved', () => {
   it('takes no answer from a model, not its own and not that of a task above', async () => {
     const { engine, sent, task } = await asking()
     const { id } = questionOf(task)
-    const inner = TaskEngine.within(engine as unknown as TaskEngine, task.id)
+    const inner = TaskEngine.within(engine as unknown as TaskEngine, { surface: 'model', taskId: task.id })
     for (const options of [{}, { question: id }])
       await refusalOf(inner.answer(task.id, { approved: true }, options), 'FORBIDDEN')
     const caller = { surface: 'model', taskId: task.id, run: 1 }

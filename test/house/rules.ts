@@ -21,7 +21,7 @@ const levels: string[][] = [
   ['api', 'ability-methods'],
   ['abilities'],
   ['surfaces', 'vocabularies', 'ai'],
-  ['claimed-task', 'model-bounds', 'task-engine', 'engine', 'index'],
+  ['claimed-task', 'task-engine', 'engine', 'index'],
 ]
 
 /** A command line composes an engine, a facade wraps one: these two look up to it, and to nothing else above them. */

@@ -33,7 +33,7 @@ export function ldgTaskSave(host: AbilityHost) {
     models: false,
     async handle({ task }) {
       const moment = await host.moment()
-      const { treeLimits } = host
+      const { treeLimits } = host.drafter
       await host.step(
         saveTask({
           ...moment,

@@ -1,11 +1,16 @@
 // task:claim: takes a task that no executor runs: a certain one, or the best that may be claimed.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import type { Task } from '../../entities/task.ts'
 import { claimOptionsSchema } from '../../options.ts'
+import { claim } from '../../steps/claim.ts'
+import type { Moment } from '../../steps/moment.ts'
+import { within } from '../../steps/within.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { requireName } from '../board/board-input.ts'
 import { idsIn } from '../own-tasks.ts'
-import { toWholeTask, wholeTaskSchema } from '../views/whole-task.ts'
+import { wholeTaskSchema } from '../views/whole-task.ts'
+import type { ChangeContext } from './task-change.ts'
 import { taskIdSchema } from './task-input.ts'
 
 const { owner, leaseMs, parentId, role } = claimOptionsSchema.shape
@@ -29,11 +34,24 @@ export function taskClaim(host: AbilityHost) {
     output: z.object({ task: wholeTaskSchema.nullable() }),
     models: false,
     scope: ({ taskId, parentId: parent }) => idsIn(taskId, parent),
-    handle: async ({ taskId, owner: said, ...claim }, { caller }) => {
-      const engine = await host.engineFor(caller)
-      const options = { ...claim, owner: requireName(caller, said, 'owner'), source: caller.surface }
-      const task = taskId === undefined ? await engine.claim(null, options) : await engine.claim(taskId, options)
-      return { task: task === null ? null : toWholeTask(task) }
-    },
+    handle: async ({ taskId = null, owner: said, ...wanted }, { caller }) => ({
+      task: await claimTask(
+        { host, caller },
+        { ...wanted, taskId, owner: requireName(caller, said, 'owner'), source: caller.surface },
+        await host.moment(),
+      ),
+    }),
   })
+}
+
+export async function claimTask(
+  { host, caller }: ChangeContext,
+  wanted: z.output<typeof claimOptionsSchema> & { taskId: string | null },
+  moment: Moment,
+): Promise<Task | null> {
+  const named = wanted.taskId ?? wanted.parentId ?? 'the best of all tasks'
+  const step = claim({ ...moment, leaseMs: undefined, ...wanted })
+  const claimed = await host.step(within(step, caller.taskId ?? null, [named]))
+  // Not as it is later: by then it may be somebody else's.
+  return claimed === null ? null : ((await host.views([claimed]))[0] as Task)
 }

@@ -2,8 +2,10 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { deleteOptionsSchema } from '../../options.ts'
+import { deleteTask } from '../../steps/delete.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { refOf, verbShape } from './task-input.ts'
+import { applyTo } from './task-change.ts'
+import { verbShape } from './task-input.ts'
 
 /** False for a task that is not there. */
 export function taskDelete(host: AbilityHost) {
@@ -15,8 +17,8 @@ export function taskDelete(host: AbilityHost) {
     output: z.object({ deleted: z.boolean() }),
     models: false,
     scope: ({ taskId }) => [taskId],
-    handle: async ({ children, ...input }, { caller }) => ({
-      deleted: await (await host.engineFor(caller)).delete(refOf(input), { children }),
+    handle: async ({ children, ...subject }, { caller }) => ({
+      deleted: await applyTo({ host, caller }, subject, deleteTask(subject.taskId, children, await host.moment())),
     }),
   })
 }

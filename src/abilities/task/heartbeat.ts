@@ -1,22 +1,12 @@
 // task:heartbeat: the owner of a claimed task still works on it.
-import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
-import type { AbilityHost } from '../ability-host.ts'
-import { asSchema, fenceSchema, quoteBy } from '../board/board-input.ts'
-import { refOf, standingOf, standingSchema, verbShape } from './task-input.ts'
+import { heartbeat } from '../../steps/claim.ts'
+import { claimantOf, claimantShape } from './claimant.ts'
+import { taskChange } from './task-change.ts'
 
-export function taskHeartbeat(host: AbilityHost) {
-  return defineAbility({
-    id: 'task:heartbeat',
-    access: 'control',
-    description: 'Keeps the claim of a task alive: its lease begins anew.',
-    input: z.strictObject({ ...verbShape, owner: asSchema.optional(), fence: fenceSchema.optional() }),
-    output: standingSchema,
-    models: false,
-    scope: ({ taskId }) => [taskId],
-    handle: async ({ taskId, expectedVersion, owner, fence }, { caller }) => {
-      const engine = await host.engineFor(caller)
-      return standingOf(await engine.heartbeat(refOf({ taskId, expectedVersion }), quoteBy(caller, owner, fence)))
-    },
-  })
-}
+export const taskHeartbeat = taskChange({
+  id: 'task:heartbeat',
+  description: 'Keeps the claim of a task alive: its lease begins anew.',
+  input: claimantShape,
+  models: false,
+  step: ({ taskId, ...said }, moment, context) => heartbeat(taskId, claimantOf(context, said), moment),
+})

@@ -1,17 +1,10 @@
 // task:pause: stops the work on a task, to be taken up again.
-import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
-import type { AbilityHost } from '../ability-host.ts'
-import { refOf, standingOf, standingSchema, verbShape } from './task-input.ts'
+import { pause } from '../../steps/verbs.ts'
+import { taskChange } from './task-change.ts'
 
-export function taskPause(host: AbilityHost) {
-  return defineAbility({
-    id: 'task:pause',
-    access: 'control',
-    description: 'Pauses a running task: its work stops, and it keeps all that was done.',
-    input: z.strictObject(verbShape),
-    output: standingSchema,
-    scope: ({ taskId }) => [taskId],
-    handle: async (input, { caller }) => standingOf(await (await host.engineFor(caller)).pause(refOf(input))),
-  })
-}
+export const taskPause = taskChange({
+  id: 'task:pause',
+  description: 'Pauses a running task: its work stops, and it keeps all that was done.',
+  input: {},
+  step: ({ taskId }, moment) => pause(taskId, moment),
+})

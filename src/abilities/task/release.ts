@@ -1,31 +1,14 @@
-// task:release: the owner lets go of a task, which others may then claim.
+// task:release: the owner gives a claimed task back, and others may claim it.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
-import type { AbilityHost } from '../ability-host.ts'
-import { asSchema, fenceSchema, quoteBy } from '../board/board-input.ts'
-import { refOf, standingOf, standingSchema, verbShape } from './task-input.ts'
+import { release } from '../../steps/claim.ts'
+import { claimantOf, claimantShape } from './claimant.ts'
+import { taskChange } from './task-change.ts'
 
-export function taskRelease(host: AbilityHost) {
-  return defineAbility({
-    id: 'task:release',
-    access: 'control',
-    description: 'Lets go of a claimed task: others may claim it.',
-    input: z.strictObject({
-      ...verbShape,
-      owner: asSchema
-        .optional()
-        .describe('Whose claim it is. Default: nobody says, which is enough where no claim is held.'),
-      fence: fenceSchema.optional(),
-      reason: z.string().trim().min(1).max(500).optional(),
-    }),
-    output: standingSchema,
-    models: false,
-    scope: ({ taskId }) => [taskId],
-    handle: async ({ taskId, expectedVersion, owner, fence, ...said }, { caller }) => {
-      const engine = await host.engineFor(caller)
-      return standingOf(
-        await engine.release(refOf({ taskId, expectedVersion }), { ...said, ...quoteBy(caller, owner, fence) }),
-      )
-    },
-  })
-}
+export const taskRelease = taskChange({
+  id: 'task:release',
+  description: 'Gives a claimed task back: others may claim it.',
+  input: { ...claimantShape, reason: z.string().trim().min(1).max(500).optional() },
+  models: false,
+  step: ({ taskId, reason = null, ...said }, moment, context) =>
+    release(taskId, reason, claimantOf(context, said), moment),
+})

@@ -1,17 +1,10 @@
-// task:resume: takes a paused task up again.
-import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
-import type { AbilityHost } from '../ability-host.ts'
-import { refOf, standingOf, standingSchema, verbShape } from './task-input.ts'
+// task:resume: lets a paused task go on.
+import { resume } from '../../steps/verbs.ts'
+import { taskChange } from './task-change.ts'
 
-export function taskResume(host: AbilityHost) {
-  return defineAbility({
-    id: 'task:resume',
-    access: 'control',
-    description: 'Lets a paused task go on as soon as there is a slot.',
-    input: z.strictObject(verbShape),
-    output: standingSchema,
-    scope: ({ taskId }) => [taskId],
-    handle: async (input, { caller }) => standingOf(await (await host.engineFor(caller)).resume(refOf(input))),
-  })
-}
+export const taskResume = taskChange({
+  id: 'task:resume',
+  description: 'Lets a paused task go on, as soon as there is a slot for it.',
+  input: {},
+  step: ({ taskId }, moment) => resume(taskId, moment),
+})

@@ -1,26 +1,54 @@
-// task:update: new values for what a task was told to be.
-import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
-import { type TaskPatch, updateSchema } from '../../options.ts'
-import type { AbilityHost } from '../ability-host.ts'
-import { refOf, standingOf, standingSchema, taskIdSchema, verbShape } from './task-input.ts'
+// task:update: new values for what a task was created with.
+import type { z } from 'zod'
+import { refuseUnfitInput } from '../../drafts/executor-input.ts'
+import { executorName } from '../../drafts/known-executors.ts'
+import { checkText, fromJson, toJson } from '../../json.ts'
+import type { Step } from '../../ledger/ledger.ts'
+import { updateSchema } from '../../options.ts'
+import type { Moment } from '../../steps/moment.ts'
+import { update } from '../../steps/update.ts'
+import { requireAgent } from '../model-bounds.ts'
+import { claimantOf } from './claimant.ts'
+import { type ChangeContext, taskChange } from './task-change.ts'
+
+type Patch = z.output<typeof updateSchema>
 
 const { status: _status, ...fields } = updateSchema.shape
 
-/** What `engine.update` takes, but for the state: that is changed by verbs. */
-export function taskUpdate(host: AbilityHost) {
-  return defineAbility({
-    id: 'task:update',
-    access: 'control',
-    description:
-      'Changes what a task was told to be: its words, priority, tags, input, policies, dependencies. null takes a value away.',
-    input: z.strictObject({ ...verbShape, ...fields, blockedBy: z.array(taskIdSchema).max(1_000).optional() }),
-    output: standingSchema,
-    models: false,
-    scope: ({ taskId, blockedBy = [] }) => [taskId, ...blockedBy],
-    handle: async ({ taskId, expectedVersion, ...patch }, { caller }) => {
-      const engine = await host.engineFor(caller)
-      return standingOf(await engine.update(refOf({ taskId, expectedVersion }), patch as TaskPatch))
-    },
-  })
+/** What `engine.update` takes, but for the state: that is changed by the other abilities. */
+export const taskUpdate = taskChange({
+  id: 'task:update',
+  description:
+    'Changes what a task was created with: its texts, priority, tags, input, policies, dependencies. null takes a value away.',
+  input: fields,
+  models: false,
+  others: ({ blockedBy = [] }) => blockedBy,
+  step: ({ taskId, expectedVersion: _version, ...patch }, moment, context) =>
+    updateStep(taskId, patch, moment, context),
+})
+
+/** @throws ErrandError UNKNOWN_EXECUTOR, FORBIDDEN, NOT_JSON for what no transaction is needed to judge. */
+export function updateStep(taskId: string, patch: Patch, moment: Moment, context: ChangeContext): Step {
+  const {
+    caller,
+    host: { drafter },
+  } = context
+  if (patch.executor !== undefined) {
+    executorName(patch.executor, drafter.context)
+    if (caller.taskId !== undefined) requireAgent(patch.executor, drafter)
+  }
+  return update(taskId, storable(patch, taskId), claimantOf(context), moment, (executor, input, name) =>
+    refuseUnfitInput(executor, input, name, drafter.context),
+  )
+}
+
+/** The patch as the ledger keeps it: texts that every database takes, and values as their JSON image. */
+function storable(patch: Patch, taskId: string): Patch {
+  const kept: Patch = { ...patch }
+  for (const field of ['name', 'goal', 'description'] as const) {
+    if (typeof patch[field] === 'string') kept[field] = checkText(patch[field], `the ${field}`)
+  }
+  if (patch.metadata !== undefined) kept.metadata = fromJson(toJson(patch.metadata, 'the metadata'))
+  if (patch.input !== undefined) kept.input = fromJson(toJson(patch.input, `the input of "${taskId}"`))
+  return kept
 }

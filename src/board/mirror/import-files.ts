@@ -93,7 +93,7 @@ function newcomerOf(host: BoardHost, file: NewFile, unheld: UnheldKey[]): Newcom
     ...(role === undefined ? {} : { role }),
     ...(tags === undefined ? {} : { tags }),
   }
-  return { ...file, seven, further, draft: host.draft(spec, 'the file')[0] as TaskDraft }
+  return { ...file, seven, further, draft: host.drafter.draft(spec, 'the file')[0] as TaskDraft }
 }
 
 function creation(
@@ -186,7 +186,9 @@ class Import {
     const { number, draft } = file
     const parentId = parent === undefined ? top : (this.#ids.get(parent) ?? top)
     const made = (parentId: string | null) =>
-      create({ ...this.#moment, trees: [[{ ...draft, parentId }]], treeLimits: this.#host.treeLimits }).decide(this.#tx)
+      create({ ...this.#moment, trees: [[{ ...draft, parentId }]], treeLimits: this.#host.drafter.treeLimits }).decide(
+        this.#tx,
+      )
     const why = yield* this.#refusalOf(made(parentId))
     if (why === undefined) this.#ids.set(number, draft.id)
     else if (parent !== undefined && (yield* this.#refusalOf(made(top))) === undefined) {

@@ -1,28 +1,18 @@
-// What an engine does otherwise in the hands of a model: what it creates is worked on by agents that are bound like itself, and what
-// concerns the whole engine is not for it. Which tasks it may touch is judged in each step (steps/within.ts).
-import type { Lifecycle } from './actors/lifecycle.ts'
-import type { Drafter, TaskDraft } from './drafts/draft.ts'
-import { agentOf } from './drafts/known-executors.ts'
-import { ErrandError } from './errors.ts'
-
-/** Within what a model acts. */
-export interface Bounds {
-  taskId: string
-  /** Lists that must all allow what its children may call. */
-  abilities: ReadonlyArray<readonly string[]>
-}
+// What an engine does otherwise for a caller with a task, which is a run or its model: what it creates is worked on by agents that are
+// bound like itself, and what concerns the whole engine is not for it. Which tasks it may touch is judged in each step (steps/within.ts).
+import type { Caller } from '../bus/caller.ts'
+import type { Drafter, TaskDraft } from '../drafts/draft.ts'
+import { agentOf } from '../drafts/known-executors.ts'
+import { ErrandError } from '../errors.ts'
+import type { AbilityHost } from './ability-host.ts'
 
 /**
  * Where goals have no agent of their own, because there is no model for all, what a model creates is worked on by the same agent
  * and model as its own task: nobody else would, and it would wait for ever.
  */
-export async function likeTheCaller(
-  life: Lifecycle,
-  { context }: Drafter,
-  bounds: Bounds | null,
-): Promise<(given: unknown) => unknown> {
-  if (bounds === null || context.goalExecutor() !== null) return (given) => given
-  const own = await life.read((tx) => tx.task.get(bounds.taskId))
+export async function likeTheCaller(host: AbilityHost, { taskId }: Caller): Promise<(given: unknown) => unknown> {
+  if (taskId === undefined || host.drafter.context.goalExecutor() !== null) return (given) => given
+  const own = await host.read((tx) => tx.task.get(taskId))
   return (given) => {
     const spec = given as { executor?: unknown; model?: unknown; goal?: unknown; input?: unknown } | null
     if (own?.executor == null || typeof spec !== 'object' || spec === null || spec.executor !== undefined) return given
@@ -37,22 +27,22 @@ export async function likeTheCaller(
  * What a model creates, other agents work on: to name any executor would be to run any command. They are bound by its own lists.
  * @throws ErrandError FORBIDDEN
  */
-export function boundDrafts(drafts: TaskDraft[], drafter: Drafter, bounds: Bounds | null): TaskDraft[] {
-  if (bounds === null) return drafts
+export function boundDrafts(drafts: TaskDraft[], drafter: Drafter, { taskId, abilities = [] }: Caller): TaskDraft[] {
+  if (taskId === undefined) return drafts
   return drafts.map((draft) => {
     if (draft.executor !== null) requireAgent(draft.executor, drafter)
-    const lists = [...bounds.abilities.map((list) => [...list]), ...(draft.policy.abilities ?? [])]
+    const lists = [...abilities.map((list) => [...list]), ...(draft.policy.abilities ?? [])]
     return lists.length === 0 ? draft : { ...draft, policy: { ...draft.policy, abilities: lists } }
   })
 }
 
 /** What concerns all tasks is not for a model. @throws ErrandError FORBIDDEN */
-export function forProgramsOnly(bounds: Bounds | null, what: string): void {
-  if (bounds === null) return
+export function forProgramsOnly({ taskId }: Caller, what: string): void {
+  if (taskId === undefined) return
   throw new ErrandError(
     'FORBIDDEN',
-    `\`${what}\` is about the whole engine, and ${bounds.taskId} may only touch itself and the tasks below it.`,
-    { scope: bounds.taskId },
+    `\`${what}\` is about the whole engine, and ${taskId} may only touch itself and the tasks below it.`,
+    { scope: taskId },
   )
 }
 

@@ -1,0 +1,35 @@
+// The making of tasks and trees of tasks, for the abilities and for `engine.create`.
+import type { Caller } from '../../bus/caller.ts'
+import type { TaskDraft } from '../../drafts/draft.ts'
+import type { Task } from '../../entities/task.ts'
+import { create } from '../../steps/create.ts'
+import { requireWithin, within } from '../../steps/within.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import { boundDrafts, likeTheCaller } from '../model-bounds.ts'
+
+/**
+ * All of them in one transaction, or none. What a caller with a task makes lies below that task, and agents bound like its own work on it.
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT, UNKNOWN_EXECUTOR, NOT_FOUND, CYCLE, KEY_CONFLICT, FORBIDDEN
+ */
+export async function createTasks(host: AbilityHost, caller: Caller, specs: readonly unknown[]): Promise<Task[]> {
+  const { drafter } = host
+  const scope = caller.taskId ?? null
+  const likeItself = await likeTheCaller(host, caller)
+  const trees = specs.map((each) => boundDrafts(drafter.draft(likeItself(each), 'create'), drafter, caller))
+  if (trees.length === 0) return []
+  const step = create({ ...(await host.moment()), trees, treeLimits: drafter.treeLimits })
+  const roots = await host.step(within(step, scope, relativesOf(trees)))
+  if (scope !== null) {
+    // A key may lead to a task that somebody else has made.
+    const ids = roots.map((root) => root.id)
+    await host.read((tx) => requireWithin(tx, scope, ids))
+  }
+  return host.views(roots)
+}
+
+/** What new tasks would be related to: their parents, and stored tasks that they come after. */
+function relativesOf(trees: ReadonlyArray<readonly TaskDraft[]>): string[] {
+  const own = new Set(trees.flat().map((draft) => draft.id))
+  const named = trees.flat().flatMap((draft) => [draft.parentId ?? 'a task without a parent', ...draft.blockedBy])
+  return [...new Set(named)].filter((id) => !own.has(id))
+}

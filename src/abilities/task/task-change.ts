@@ -1,0 +1,88 @@
+// A change of one task, defined once: the ability that the bus serves, and what the engine's method of the same name calls.
+import { z } from 'zod'
+import { defineAbility } from '../../bus/ability.ts'
+import type { Caller } from '../../bus/caller.ts'
+import type { Task } from '../../entities/task.ts'
+import type { Step } from '../../ledger/ledger.ts'
+import type { Quote } from '../../machines/ownership.ts'
+import { expecting } from '../../steps/expect-version.ts'
+import type { Moment } from '../../steps/moment.ts'
+import { within } from '../../steps/within.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import { standingOf, standingSchema, verbShape } from './task-input.ts'
+
+/** Which task a change is about, and the version that it is expected to have. */
+export interface Subject {
+  taskId: string
+  expectedVersion?: number | undefined
+}
+
+type Shape = z.core.$ZodLooseShape
+type InputSchema<S extends Shape> = z.ZodObject<typeof verbShape & S, z.core.$strict>
+type Input<S extends Shape> = z.output<InputSchema<S>>
+
+export interface ChangeContext {
+  host: AbilityHost
+  caller: Caller
+  /** Who writes to the claimed task, where the engine's method was given the task as its owner has it. */
+  claimant?: Quote | undefined
+}
+
+interface ChangeDefinition<Id extends string, S extends Shape> {
+  id: Id
+  description: string
+  /** What it takes beside the task's id and its expected version. */
+  input: S
+  /** False: models neither get nor call it. Default true. */
+  models?: boolean
+  /** Ids of further tasks that the input names. Default: none. */
+  others?(input: Input<S>): readonly string[]
+  /** The step that makes the change. That the caller may touch the task, and its version, are judged in the same transaction. */
+  step(input: Input<S>, moment: Moment, context: ChangeContext): Step
+}
+
+/** What the engine's methods need of a change. */
+export interface Changing<I> {
+  /** Queues the step before it returns: of two changes that are asked for in one turn, the first is made first. */
+  change(context: ChangeContext, input: I & Subject, moment: Moment): Promise<Task>
+}
+
+/** On the bus it answers how the task stands then; `change` resolves to the task itself. */
+export function taskChange<const Id extends string, S extends Shape>(definition: ChangeDefinition<Id, S>) {
+  const { id, description, models = true, others = () => [] } = definition
+  const input = z.strictObject({ ...verbShape, ...definition.input }) as unknown as InputSchema<S>
+
+  async function change(context: ChangeContext, given: Input<S>, moment: Moment): Promise<Task> {
+    const step = definition.step(given, moment, context)
+    await applyTo(context, subjectOf(given), step, others(given))
+    return context.host.view(subjectOf(given).taskId)
+  }
+
+  const ability = (host: AbilityHost) =>
+    defineAbility({
+      id,
+      access: 'control',
+      description,
+      input,
+      output: standingSchema,
+      models,
+      scope: (given) => [subjectOf(given).taskId, ...others(given as Input<S>)],
+      handle: async (given, { caller }) =>
+        standingOf(await change({ host, caller }, given as Input<S>, await host.moment())),
+    })
+  return Object.assign(ability, { options: z.strictObject(definition.input), change })
+}
+
+/** Runs a step on a task that this caller may touch, if the task has the expected version. `others`: what it names beside. */
+export function applyTo<R>(
+  { host, caller }: ChangeContext,
+  { taskId, expectedVersion }: Subject,
+  step: Step<R>,
+  others: readonly string[] = [],
+): Promise<R> {
+  return host.step(within(expecting(step, taskId, expectedVersion), caller.taskId ?? null, [taskId, ...others]))
+}
+
+function subjectOf(input: unknown): Subject {
+  return input as Subject
+}
