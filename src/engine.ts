@@ -1,10 +1,8 @@
 // The composition root: options are parsed, the ledger is opened, and the engine's parts are introduced to each other.
 import type { AbilityHost } from './abilities/ability-host.ts'
 import { offersForeign, registerAbilities } from './abilities/register-abilities.ts'
-import { readDetail } from './abilities/views/task-view.ts'
 import { followPages } from './actors/event-stream.ts'
 import { Lifecycle } from './actors/lifecycle.ts'
-import type { Portrait } from './actors/memory-archive.ts'
 import type { Engine, EngineOptions, Executors } from './api.ts'
 import { offerMirrorHost } from './board/mirror/mirror-host.ts'
 import { type Ability, type AbilityDefinition, defineAbility, isAbility } from './bus/ability.ts'
@@ -129,7 +127,6 @@ export async function createEngine<const E extends Executors = Executors>(
       treeLimits: drafter.treeLimits,
       draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
       reclaim: reclaimProcesses,
-      portrait: (taskId) => portraitOf(ledger, taskId),
       memoryWants: (id) => offersForeign(bus, id) || (memory.archive && bus.has(id)),
       teamWork: {
         completeAgent: (stint, summary) => completeWorker(whileClosing(), stint, summary),
@@ -227,14 +224,4 @@ async function reclaimProcesses(calls: readonly CallRecord[]): Promise<CallRecor
   // The details of a call that failed may no longer name its group; its processes show its id all the same.
   const outcomes = await reclaimAll(calls.map(({ id, details }) => processGroupOf(details) ?? { mark: markOf(id) }))
   return calls.filter((_call, index) => outcomes[index] === 'unproven')
-}
-
-/** A task with its whole conversation, for memory. */
-function portraitOf(ledger: Ledger, taskId: string): Promise<Portrait | undefined> {
-  return ledger.read(function* (tx) {
-    const task = yield* tx.task.get(taskId)
-    if (task === undefined) return undefined
-    const detail = yield* readDetail(tx, task, true)
-    return { task: detail, context: detail.context ?? [] }
-  })
 }

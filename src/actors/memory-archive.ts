@@ -1,15 +1,19 @@
 // What agents leave to memory: a task that has ended is saved and archived, one that is let go at shutdown is saved. Memory is
 // optional and off the critical path: nothing it does, or fails to do, changes a task (conformance S1-067…S1-071).
+import { type ChatMessage, chatOf } from '../entities/chat-message.ts'
+import { conversationOf } from '../entities/conversation.ts'
 import type { TaskEvent } from '../entities/event.ts'
+import type { Task } from '../entities/task.ts'
 import { isExecutor } from '../executor.ts'
 import { untilAborted } from '../signals.ts'
+import { viewsOf } from '../steps/views.ts'
 import type { EngineHost } from './engine-host.ts'
 
 /** A task as memory gets it. */
-export interface Portrait {
-  task: Record<string, unknown>
-  /** The whole conversation, as chat messages. */
-  context: unknown[]
+interface Remembered {
+  task: Task
+  /** The whole conversation. */
+  context: ChatMessage[]
 }
 
 export interface MemoryArchiveHost
@@ -19,7 +23,6 @@ export interface MemoryArchiveHost
   > {
   /** Whether `mem:save` or `mem:archive` is there and wants what has ended: the engine's own only where it was told so. */
   wants(abilityId: string): boolean
-  portrait(taskId: string): Promise<Portrait | undefined>
 }
 
 /** A memory that does not answer is not waited for any longer, in milliseconds. */
@@ -43,7 +46,7 @@ export class MemoryArchive {
   /** Tasks that were at work when the engine was told to close. */
   saveActive(taskIds: readonly string[]): void {
     if (this.#hasMemory)
-      for (const taskId of taskIds) this.#enqueue(taskId, 'save an active task', (portrait) => this.#save(portrait))
+      for (const taskId of taskIds) this.#enqueue(taskId, 'save an active task', (remembered) => this.#save(remembered))
   }
 
   /** Resolves when all is saved, or after so long. Nothing is begun any more. */
@@ -59,10 +62,10 @@ export class MemoryArchive {
   #onEvent({ type, taskId, instanceId, data }: TaskEvent): void {
     if (instanceId !== this.#host.instanceId || !this.#hasMemory) return
     if (type === 'task.completed')
-      this.#enqueue(taskId, 'archive a task', (portrait) => this.#archive(taskId, portrait))
+      this.#enqueue(taskId, 'archive a task', (remembered) => this.#archive(taskId, remembered))
     else if (type === 'task.failed' && data['willRetry'] === false && this.#host.archiveFailed) {
       const { message } = data['error'] as { message: string }
-      this.#enqueue(taskId, 'save a failed task', (portrait) => this.#save(portrait, message))
+      this.#enqueue(taskId, 'save a failed task', (remembered) => this.#save(remembered, message))
     }
   }
 
@@ -71,16 +74,25 @@ export class MemoryArchive {
     return wants('mem:save') || wants('mem:archive')
   }
 
-  #enqueue(taskId: string, doing: string, work: (portrait: Portrait) => Promise<void>): void {
+  #enqueue(taskId: string, doing: string, work: (remembered: Remembered) => Promise<void>): void {
     this.#work = this.#work.then(async () => {
       if (this.#giveUp.signal.aborted) return
       try {
         if (!(await this.#isAgents(taskId))) return
-        const portrait = await this.#host.portrait(taskId)
-        if (portrait !== undefined) await work(portrait)
+        const remembered = await this.#read(taskId)
+        if (remembered !== undefined) await work(remembered)
       } catch (error) {
         this.#host.report(error, { taskId, doing })
       }
+    })
+  }
+
+  #read(taskId: string): Promise<Remembered | undefined> {
+    return this.#host.ledger.read(function* (tx) {
+      const record = yield* tx.task.get(taskId)
+      if (record === undefined) return undefined
+      const conversation = conversationOf(yield* tx.message.list(taskId), yield* tx.call.list(taskId, ['call']))
+      return { task: (yield* viewsOf(tx, [record]))[0] as Task, context: chatOf(conversation) }
     })
   }
 
@@ -90,12 +102,12 @@ export class MemoryArchive {
     return isExecutor(executor) && executor.agent !== undefined
   }
 
-  async #archive(taskId: string, portrait: Portrait): Promise<void> {
-    await this.#save(portrait)
-    await this.#call('mem:archive', { taskId, context: portrait.context })
+  async #archive(taskId: string, remembered: Remembered): Promise<void> {
+    await this.#save(remembered)
+    await this.#call('mem:archive', { taskId, context: remembered.context })
   }
 
-  async #save({ task }: Portrait, error?: string): Promise<void> {
+  async #save({ task }: Remembered, error?: string): Promise<void> {
     await this.#call('mem:save', { task, ...(error === undefined ? {} : { error }) })
   }
 

@@ -40,6 +40,8 @@ interface AbilityBasics<I extends AbilitySchema, O extends AbilitySchema, Id ext
   description: string
   /** A zod schema or a plain JSON Schema. Whether unknown keys are refused is as the schema says. */
   input: I
+  /** What models are offered of the input, and may give: a schema of some of its fields. Default: all of it. */
+  modelInput?: AbilitySchema
   /** Likewise; for a stream ability, of each chunk. */
   output: O
   /** Ids of the tasks that the input names: a caller with a task may name only those of its own subtree. Default: none. */
@@ -121,8 +123,10 @@ export interface AbilityMeta {
  */
 export interface Ability<In = never, Out = unknown, Drained = Out, Id extends string = string> extends AbilityMeta {
   readonly id: Id
+  /** JSON Schema, draft 2020-12, of what a model may give. */
+  readonly modelInputSchema: JsonSchema
   /** @throws ErrandError INVALID_INPUT { abilityId, issues } */
-  readonly parseInput: (value: unknown) => unknown
+  readonly parseInput: (value: unknown, fromModel?: boolean) => unknown
   /** @throws ErrandError EXECUTION_ERROR { abilityId, issues }: the handler's fault, not the caller's. */
   readonly parseOutput: (value: unknown) => unknown
   readonly handle: ((input: unknown, context: AbilityContext) => unknown) | undefined
@@ -151,6 +155,7 @@ const definitionSchema = z
     id: abilityIdSchema,
     description: z.string().trim().min(1).max(10_000),
     input: abilitySchemaSchema,
+    modelInput: abilitySchemaSchema.optional(),
     output: abilitySchemaSchema,
     handle:
       functionSchema<(input: unknown, context: AbilityContext) => unknown>('(input, context) => output').optional(),
@@ -209,8 +214,9 @@ export function defineAbility<
 >(definition: StreamAbilityDefinition<I, O, D, Id>): Ability<GivenBy<I>, ParsedBy<O>, Awaited<D>, Id>
 export function defineAbility(definition: unknown): Ability {
   const checked = parse(definitionSchema, definition, 'defineAbility')
-  const { id, input, output } = checked
+  const { id, input, modelInput, output } = checked
   const accepted = schemaPair(input, 'input', `The input of ${id}`)
+  const offered = modelInput === undefined ? accepted : schemaPair(modelInput, 'input', `The modelInput of ${id}`)
   const produced = schemaPair(output, 'output', `The output of ${id}`)
   const colon = id.indexOf(':')
   const ability: Ability = {
@@ -226,7 +232,13 @@ export function defineAbility(definition: unknown): Ability {
     get outputSchema() {
       return produced.json()
     },
-    parseInput: (value) => parseInput(id, accepted, value),
+    get modelInputSchema() {
+      return offered.json()
+    },
+    parseInput: (value, fromModel = false) => {
+      if (fromModel && offered !== accepted) parseInput(id, offered, value)
+      return parseInput(id, accepted, value)
+    },
     parseOutput: (value) => parseOutput(id, produced, value),
     handle: checked.handle,
     stream: checked.stream,

@@ -346,7 +346,7 @@ class AbilityBus implements Bus {
     if (verdict !== true) throw forbidden(ability.id, caller, verdict)
     const canGive = wanted === 'chunks' ? ability.isStream : !ability.isStream || ability.drain !== undefined
     if (!canGive) throw typeMismatch(ability.id, ability.isStream)
-    const input = ability.parseInput(invocation.read())
+    const input = ability.parseInput(invocation.read(), isModel(caller))
     await this.#guard(ability, input, caller)
     if (signal.aborted) throw abortedError(signal.reason, ability.id)
     const journal = {
@@ -440,6 +440,11 @@ function isToolFor(ability: Ability, caller: Caller): boolean {
 }
 
 /** Models give the arguments of a tool as an object; an ability that takes a bare text cannot be a tool. */
+/** A model has chosen the input, within what models are offered. */
+function isModel({ model, surface }: Caller): boolean {
+  return model === true || surface === 'model'
+}
+
 function takesAnObject({ inputSchema }: Ability): boolean {
   return inputSchema['type'] === undefined || inputSchema['type'] === 'object'
 }

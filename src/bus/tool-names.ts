@@ -1,7 +1,7 @@
 // Abilities as the tools of a model. Models allow no colons in names, so a table leads from one name to the other and back;
 // nobody ever takes a tool's name apart, because two ids may look alike once their colons are gone.
 import { hash } from 'node:crypto'
-import type { AbilityMeta } from './ability.ts'
+import type { Ability } from './ability.ts'
 import type { JsonSchema } from './json-schema.ts'
 
 /** A tool as chat models take it. */
@@ -30,7 +30,7 @@ const shortestHash = 8
  * characters, a hash of the id ends the name.
  */
 export function toolTable(
-  abilities: ReadonlyArray<Pick<AbilityMeta, 'id' | 'description' | 'inputSchema'>>,
+  abilities: ReadonlyArray<Pick<Ability, 'id' | 'description' | 'modelInputSchema'>>,
   reserved: Iterable<string> = [],
 ): ToolTable {
   const byId = new Map(abilities.map((ability) => [ability.id, ability]))
@@ -50,9 +50,9 @@ export function toolTable(
 /** The parameters of a tool are an object: where the schema leaves it open, it is said. */
 function toolDefinition(
   name: string,
-  { description, inputSchema }: Pick<AbilityMeta, 'description' | 'inputSchema'>,
+  { description, modelInputSchema }: Pick<Ability, 'description' | 'modelInputSchema'>,
 ): ToolDefinition {
-  const { $schema: _dialect, ...rest } = inputSchema
+  const { $schema: _dialect, ...rest } = modelInputSchema
   return { type: 'function', function: { name, description, parameters: { type: 'object', ...rest } } }
 }
 

@@ -1,7 +1,7 @@
 // A team's task is done: its facts are judged, what is durable reaches the branch above, and the task is completed without a run.
 // One step: a death in the middle leaves all of it to be done, or nothing (conformance S2-031…S2-037).
 import type { Caller } from '../bus/caller.ts'
-import type { TaskRecord } from '../entities/task.ts'
+import type { TaskRecord, TaskStatus } from '../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../entities/team.ts'
 import { ErrandError } from '../errors.ts'
 import { checkText, fromJson, toJson } from '../json.ts'
@@ -19,7 +19,6 @@ import { endStint, giveWhatIsLeft } from './complete-agent.ts'
 import { type FirstOutcome, firstOutcome } from './first-outcome.ts'
 import { loadOwn } from './reach.ts'
 import type { TeamHost } from './team-host.ts'
-import { type TeamStatus, teamStatusOf } from './team-status.ts'
 import { requireSameResult, walkToCompleted } from './walk-to-completed.ts'
 
 export interface CompleteTaskRequest {
@@ -44,7 +43,7 @@ export interface CompleteTaskRequest {
 
 export interface TaskCompleted {
   taskId: string
-  status: TeamStatus
+  status: TaskStatus
   /** What reached the branch above; null when nothing was to be merged. */
   merge: Merge | null
   /** Ids of the facts that are durable. */
@@ -189,5 +188,5 @@ function closedData({ team, merge, durable, ephemeral }: Closing): Record<string
 }
 
 function outcomeOf(task: TaskRecord, { merge, durable, ephemeral }: FirstOutcome): TaskCompleted {
-  return { taskId: task.id, status: teamStatusOf(task), merge, durable, ephemeral }
+  return { taskId: task.id, status: task.status, merge, durable, ephemeral }
 }

@@ -33,11 +33,10 @@ export function contextText({
   ].join('\n')
 }
 
-function aboutTask({ id, type, status, canonicalStatus, description, summary }: TeamTask): string[] {
-  const state = status === canonicalStatus ? status : `${status} (${canonicalStatus})`
+function aboutTask({ id, type, status, description, summary }: TeamTask): string[] {
   const half = room.description / 2
   return [
-    [id, state, ...(type === null ? [] : [clipped(flat(type), 100)])].join(' · '),
+    [id, status, ...(type === null ? [] : [clipped(flat(type), 100)])].join(' · '),
     ...(description === '' ? [] : ['', `Description: ${clipped(flat(description), half)}`]),
     ...(summary === null ? [] : ['', `Result: ${clipped(flat(summary), half - 50)}`]),
   ]

@@ -9,7 +9,6 @@ import type { Op, Reads } from '../ledger/ledger.ts'
 import { type Objective, toObjective } from './objectives.ts'
 import { loadShared } from './reach.ts'
 import type { TeamHost } from './team-host.ts'
-import { type TeamStatus, teamStatusOf } from './team-status.ts'
 
 /** A team's task. Times are epoch milliseconds. */
 export interface TeamTask {
@@ -19,9 +18,7 @@ export interface TeamTask {
   /** What kind of work it is; null when nobody said. */
   type: string | null
   tags: string[]
-  status: TeamStatus
-  /** The state itself, where `status` is the word that teams have for it. */
-  canonicalStatus: TaskStatus
+  status: TaskStatus
   /** Null for a task that has no team yet. */
   branch: string | null
   parentBranch: string | null
@@ -102,8 +99,7 @@ export function toTeamTask(
     description: task.description === '' ? (task.goal ?? '') : task.description,
     type: team?.type ?? null,
     tags: task.tags,
-    status: teamStatusOf(task),
-    canonicalStatus: task.status,
+    status: task.status,
     branch: team?.branch ?? branch?.name ?? null,
     parentBranch: team?.parentBranch ?? branch?.parent ?? null,
     summary: team?.summary ?? null,

@@ -1,20 +1,20 @@
 // All team tasks: as a list, and counted by the type of work that they are (conformance S2-007, S2-107).
+import type { TaskStatus } from '../entities/task.ts'
 import type { TypeCount } from '../ledger/ledger.ts'
 import { type TeamTask, toTeamTask } from './context.ts'
 import type { TeamHost } from './team-host.ts'
-import { statesOf, type TeamStatus } from './team-status.ts'
 
 export interface TeamQuery {
-  status?: TeamStatus | undefined
+  statuses?: TaskStatus[] | undefined
   type?: string | undefined
   limit: number
   offset: number
 }
 
 /** The latest first. */
-export function listTeams(host: TeamHost, { status, type, limit, offset }: TeamQuery): Promise<TeamTask[]> {
+export function listTeams(host: TeamHost, { statuses, type, limit, offset }: TeamQuery): Promise<TeamTask[]> {
   const filter = {
-    ...(status === undefined ? {} : { statuses: statesOf(status) }),
+    ...(statuses === undefined ? {} : { statuses }),
     ...(type === undefined ? {} : { type }),
   }
   return host.read(function* (tx) {

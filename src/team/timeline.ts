@@ -1,14 +1,14 @@
 // An agent's work on all tasks: when it came, as what, for how long, and what it did (conformance S2-107).
+import type { TaskStatus } from '../entities/task.ts'
 import type { Op } from '../ledger/ledger.ts'
 import type { TeamHost } from './team-host.ts'
-import { type TeamStatus, teamStatusOf } from './team-status.ts'
 
 /** One stint with the task that it was on. Times are epoch milliseconds. */
 export interface TimelineEntry {
   taskId: string
   taskName: string
   type: string | null
-  taskStatus: TeamStatus
+  taskStatus: TaskStatus
   /** Counts the agent's stints on that task. */
   stint: number
   role: string | null
@@ -33,7 +33,7 @@ export function agentTimeline(
       taskId: task.id,
       taskName: task.name,
       type: team.type,
-      taskStatus: teamStatusOf(task),
+      taskStatus: task.status,
       stint: stint.number,
       role: stint.role,
       branch: stint.branch,

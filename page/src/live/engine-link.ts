@@ -81,7 +81,7 @@ export class EngineLink {
     let after = 0
     let total = 0
     for (let first = true; ; first = false) {
-      const page = await this.#api.call<TaskRowsPage>('task:rows', { limit: pageSize, after })
+      const page = await this.#api.call<TaskRowsPage>('task:list', { limit: pageSize, after })
       if (loading !== this.#loading) return 0
       this.store.applyRows(page.tasks, page.seq)
       this.#listener.changed()
@@ -160,7 +160,7 @@ export class EngineLink {
     const ids = this.store.takeDirty(mostPerRead, this.#listener.inSight())
     this.#lastRead = ids.length
     try {
-      const page = await this.#api.call<TaskRowsPage>('task:rows', { ids, limit: pageSize })
+      const page = await this.#api.call<TaskRowsPage>('task:list', { ids, limit: pageSize })
       if (loading === this.#loading) this.store.applyRows(page.tasks, page.seq, ids)
       this.#listener.changed()
     } catch (error) {

@@ -1,8 +1,8 @@
 // agent:timeline: what an agent has worked on, the latest first.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { taskStatuses } from '../../entities/task.ts'
 import { stintStatuses } from '../../entities/team.ts'
-import { teamStatuses } from '../../team/team-status.ts'
 import { agentTimeline as timelineOf } from '../../team/timeline.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { eitherCase } from '../either-case.ts'
@@ -28,7 +28,7 @@ export function agentTimeline(host: AbilityHost) {
           taskId: z.string(),
           taskName: z.string(),
           type: z.string().nullable(),
-          taskStatus: z.enum(teamStatuses),
+          taskStatus: z.enum(taskStatuses),
           /** Counts the stints of the agent on that task. */
           stint: z.int(),
           role: z.string().nullable(),

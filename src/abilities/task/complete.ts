@@ -1,8 +1,8 @@
 // task:complete: a team has done its task; what it learned for good reaches the branch above.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { taskStatuses } from '../../entities/task.ts'
 import { completeTask } from '../../team/complete-task.ts'
-import { teamStatuses } from '../../team/team-status.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { summarySchema } from '../agent/agent-input.ts'
 import { asSchema, fenceSchema, nameOf } from '../board/board-input.ts'
@@ -44,7 +44,7 @@ export function taskComplete(host: AbilityHost) {
     }),
     output: z.object({
       taskId: z.string(),
-      status: z.enum(teamStatuses),
+      status: z.enum(taskStatuses),
       /** Null where nothing was to be merged. */
       merge: z.object(mergeShape).nullable(),
       /** Ids of the facts that last. */

@@ -1,10 +1,15 @@
-// task:get: all there is to know of one task.
+// task:get: one task whole, with what it comes after and what comes after it.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import type { TaskRecord } from '../../entities/task.ts'
+import type { Op, Reads } from '../../ledger/ledger.ts'
+import { dependenciesOf, openQuestions } from '../../steps/explain.ts'
 import { loadTask } from '../../steps/moment.ts'
+import { toTask } from '../../steps/views.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { requireOwn } from '../own-tasks.ts'
-import { readDetail, taskDetailSchema } from '../views/task-view.ts'
+import { taskRowSchema, toRow } from '../views/task-row.ts'
+import { toWholeTask, wholeTaskSchema } from '../views/whole-task.ts'
 import { taskIdSchema } from './task-input.ts'
 
 /** An unknown id is NOT_FOUND. */
@@ -12,17 +17,42 @@ export function taskGet(host: AbilityHost) {
   return defineAbility({
     id: 'task:get',
     access: 'read',
-    description: 'Shows one task: how it stands, what it came to, what it asks, and its conversation if wanted.',
-    input: z.strictObject({
-      taskId: taskIdSchema,
-      includeContext: z.boolean().default(false).describe('With the whole conversation. Default false.'),
+    description: 'Shows one task whole, with the tasks that it comes after and those that come after it.',
+    input: z.strictObject({ taskId: taskIdSchema }),
+    output: z.object({
+      task: wholeTaskSchema,
+      /** Its branch of memory, which its team has in common; null where it has none. */
+      branch: z.string().nullable(),
+      /** What it was told to come after, satisfied or not, in order. */
+      dependencies: z.array(taskRowSchema),
+      /** Open tasks that come after it. */
+      dependents: z.array(taskRowSchema),
+      /** Where the feed stood. */
+      seq: z.int(),
     }),
-    output: z.object({ task: taskDetailSchema }),
     scope: ({ taskId }) => [taskId],
-    handle: ({ taskId, includeContext }, { caller }) =>
+    handle: ({ taskId }, { caller }) =>
       host.read(function* (tx) {
         yield* requireOwn(tx, caller, [taskId])
-        return { task: yield* readDetail(tx, yield* loadTask(tx, taskId), includeContext) }
+        const task = yield* loadTask(tx, taskId)
+        const blockedBy = task.openBlockers === 0 ? [] : yield* tx.dependency.openBlockers(taskId)
+        const questions = task.status === 'input_required' ? yield* openQuestions(tx, taskId) : []
+        return {
+          task: toWholeTask(toTask(task, blockedBy, questions)),
+          branch: (yield* tx.branch.ofTask(taskId))?.name ?? null,
+          dependencies: (yield* dependenciesOf(tx, taskId)).map(toRow),
+          dependents: (yield* dependentsOf(tx, taskId)).map(toRow),
+          seq: yield* tx.event.last(),
+        }
       }),
   })
+}
+
+function* dependentsOf(tx: Reads, taskId: string): Op<TaskRecord[]> {
+  const found: TaskRecord[] = []
+  for (const { taskId: dependent } of yield* tx.dependency.dependents(taskId)) {
+    const task = yield* tx.task.get(dependent)
+    if (task !== undefined && task.deletedAt === null) found.push(task)
+  }
+  return found
 }

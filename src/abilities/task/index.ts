@@ -1,5 +1,4 @@
 // The abilities of tasks, one file each. This list alone puts them on the bus and makes their types known.
-import { taskActive } from './active.ts'
 import { taskAnswer } from './answer.ts'
 import { taskBlock } from './block.ts'
 import { taskCalls } from './calls.ts'
@@ -13,33 +12,25 @@ import { taskFail } from './fail.ts'
 import { taskGet } from './get.ts'
 import { taskGraph } from './graph.ts'
 import { taskHeartbeat } from './heartbeat.ts'
-import { taskKill } from './kill.ts'
 import { taskList } from './list.ts'
 import { taskMessages } from './messages.ts'
-import { taskOutput } from './output.ts'
 import { taskPause } from './pause.ts'
 import { taskRelease } from './release.ts'
 import { taskResume } from './resume.ts'
 import { taskRetry } from './retry.ts'
 import { taskRoute } from './route.ts'
-import { taskRows } from './rows.ts'
 import { taskRuns } from './runs.ts'
 import { taskSend } from './send.ts'
-import { taskShow } from './show.ts'
-import { taskSpawn } from './spawn.ts'
 import { taskStart } from './start.ts'
 import { taskStream } from './stream.ts'
-import { taskSubmit } from './submit.ts'
 import { taskTeams } from './teams.ts'
 import { taskUnblock } from './unblock.ts'
 import { taskUpdate } from './update.ts'
 import { taskWait } from './wait.ts'
-import { taskWatch } from './watch.ts'
 import { taskWhy } from './why.ts'
 import { taskTypes } from './work-types.ts'
 
 export const taskAbilities = [
-  taskActive,
   taskAnswer,
   taskBlock,
   taskCalls,
@@ -53,28 +44,21 @@ export const taskAbilities = [
   taskGet,
   taskGraph,
   taskHeartbeat,
-  taskKill,
   taskList,
   taskMessages,
-  taskOutput,
   taskPause,
   taskRelease,
   taskResume,
   taskRetry,
   taskRoute,
-  taskRows,
   taskRuns,
   taskSend,
-  taskShow,
-  taskSpawn,
   taskStart,
   taskStream,
-  taskSubmit,
   taskTeams,
+  taskTypes,
   taskUnblock,
   taskUpdate,
   taskWait,
-  taskWatch,
   taskWhy,
-  taskTypes,
 ] as const

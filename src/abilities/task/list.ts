@@ -1,37 +1,89 @@
-// task:list: tasks by status and parent, the latest first.
+// task:list: tasks as rows of a list or a tree, the oldest first, now or as they stood at a position of the feed.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import type { Op, Reads, TaskFilter } from '../../ledger/ledger.ts'
+import { requireCursor } from '../../steps/purge.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { amongOwn, idsIn, requireOwn } from '../own-tasks.ts'
-import { filterByWord, statusWordSchema } from '../views/status-words.ts'
-import { taskItemSchema, toItem } from '../views/task-view.ts'
-import { limitSchema, taskIdSchema, usualLimit } from './task-input.ts'
+import { amongOwn, refuseTasks } from '../own-tasks.ts'
+import { positionSchema } from '../views/event-view.ts'
+import { type TaskRow, taskRowSchema, toPastRow, toRow } from '../views/task-row.ts'
+import { statusFilterSchema, taskIdSchema, usualLimit } from './task-input.ts'
 
-/** `total` counts all that match. A caller with a task sees what is below that task. */
+const word = z.string().trim().min(1).max(500)
+
+const inputSchema = z
+  .strictObject({
+    status: statusFilterSchema.optional(),
+    parentId: taskIdSchema.nullable().optional().describe('Only direct subtasks of this task; null for roots.'),
+    executor: word.optional(),
+    owner: word.optional(),
+    tag: word.optional(),
+    keyPrefix: word.optional().describe('How the key of their creation begins.'),
+    text: word.optional().describe('Words that all stand in the name, the goal or the description, or begin the id.'),
+    ids: z.array(taskIdSchema).max(1_000).optional(),
+    at: positionSchema.optional().describe('How they stood at this position of the feed. Only with `ids`, or alone.'),
+    after: positionSchema.default(0).describe('The `next` of the page before. Default: from the beginning.'),
+    limit: z.int().min(1).max(5_000).default(usualLimit),
+  })
+  .refine(
+    ({ at, status, parentId, executor, owner, tag, keyPrefix, text }) =>
+      at === undefined ||
+      [status, parentId, executor, owner, tag, keyPrefix, text].every((filter) => filter === undefined),
+    {
+      path: ['at'],
+      message: 'of the past there are all tasks, or those that `ids` names: leave the other filters out',
+    },
+  )
+type ListInput = z.output<typeof inputSchema>
+
+/** `total` counts all that match now; null of the past. `seq` is where the feed stood: what comes after it is not in the answer. */
 export function taskList(host: AbilityHost) {
   return defineAbility({
     id: 'task:list',
     access: 'read',
-    description: 'Lists tasks, the latest first: all of a status, or the direct subtasks of a task.',
-    input: z.strictObject({
-      status: statusWordSchema
-        .optional()
-        .describe('`waiting` holds all that wait: for the user, for other tasks, paused. States may be named as well.'),
-      parentTaskId: taskIdSchema.optional().describe('Only direct subtasks of this task.'),
-      limit: limitSchema.default(usualLimit),
+    description:
+      'Lists tasks as rows, the oldest first, page by page: now, or as they stood at a position of the feed.',
+    input: inputSchema,
+    output: z.object({
+      tasks: z.array(taskRowSchema),
+      total: z.int().nullable(),
+      /** Position for the next page; null on the last. */
+      next: positionSchema.nullable(),
+      seq: positionSchema,
     }),
-    output: z.object({ tasks: z.array(taskItemSchema), total: z.number() }),
-    scope: ({ parentTaskId }) => idsIn(parentTaskId),
-    handle: ({ status, parentTaskId, limit }, { caller }) =>
+    handle: (input, { caller }) =>
       host.read(function* (tx) {
-        yield* requireOwn(tx, caller, idsIn(parentTaskId))
-        const wanted = {
-          ...(status === undefined ? {} : filterByWord(status)),
-          ...(parentTaskId === undefined ? {} : { parentId: parentTaskId }),
+        if (input.at !== undefined) refuseTasks(caller, 'task:list of the past')
+        const seq = yield* tx.event.last()
+        const filter = amongOwn(filterOf(input), caller)
+        const found = yield* page(tx, input, filter, Math.min(input.at ?? seq, seq))
+        const tasks = found.slice(0, input.limit)
+        const more = found.length > input.limit
+        return {
+          tasks,
+          total: input.at === undefined ? yield* tx.task.count(filter) : null,
+          next: more ? (tasks.at(-1) as TaskRow).seq : null,
+          seq,
         }
-        const filter = amongOwn(wanted, caller)
-        const found = yield* tx.task.newest(filter, limit, 0)
-        return { tasks: found.map(toItem), total: yield* tx.task.count(filter) }
       }),
   })
+}
+
+function* page(tx: Reads, { at, ids, limit, after }: ListInput, filter: TaskFilter, position: number): Op<TaskRow[]> {
+  if (at === undefined) return (yield* tx.task.oldest(filter, limit + 1, after)).map(toRow)
+  yield* requireCursor(tx, position)
+  return (yield* tx.task.asOf(position, limit + 1, after, ids)).map(toPastRow)
+}
+
+function filterOf({ status, parentId, executor, owner, tag, keyPrefix, text, ids }: ListInput): TaskFilter {
+  return {
+    ...(status === undefined ? {} : { statuses: status }),
+    ...(parentId === undefined ? {} : { parentId }),
+    ...(executor === undefined ? {} : { executor }),
+    ...(owner === undefined ? {} : { owner }),
+    ...(tag === undefined ? {} : { tags: [tag] }),
+    ...(keyPrefix === undefined ? {} : { keyPrefix }),
+    ...(text === undefined ? {} : { words: text.split(/\s+/) }),
+    ...(ids === undefined ? {} : { ids }),
+  }
 }

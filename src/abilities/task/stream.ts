@@ -1,32 +1,76 @@
-// task:stream: the output of a task, from its start on and then as it comes.
+// task:stream: everything that happens to a task, from a position of the feed on and then as it comes.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
-import type { Bus } from '../../bus/bus.ts'
-import { askUser, waitForTasks } from '../../executors/agent/toolbox.ts'
+import { taskStatuses } from '../../entities/task.ts'
 import type { AbilityHost } from '../ability-host.ts'
+import { storedErrorSchema } from '../views/error-view.ts'
+import { positionSchema } from '../views/event-view.ts'
 import { taskIdSchema } from './task-input.ts'
-import { OutputProjection, taskOutputSchema } from './task-output.ts'
 
-/** Ends with the task; of a task that has ended it gives all, and ends. An unknown id is NOT_FOUND. */
+const base = { taskId: z.string(), /** Live items carry the position of the last durable one. */ seq: z.int() }
+
+const watchedSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('start'), ...base, name: z.string(), goal: z.string().nullable() }),
+  z.object({
+    type: z.literal('state'),
+    ...base,
+    status: z.enum(taskStatuses),
+    from: z.enum(taskStatuses).nullable(),
+    reason: z.string().nullable(),
+    /** Epoch milliseconds. */
+    at: z.number(),
+  }),
+  z.object({
+    type: z.literal('content'),
+    ...base,
+    content: z.string(),
+    messageId: z.string().optional(),
+    /** Where in the message it begins, in characters. */
+    offset: z.int().optional(),
+  }),
+  z.object({
+    type: z.literal('message'),
+    ...base,
+    messageId: z.string(),
+    role: z.string(),
+    content: z.string(),
+    announcement: z.boolean(),
+  }),
+  z.object({
+    type: z.literal('question'),
+    ...base,
+    questionId: z.string(),
+    question: z.string(),
+    schema: z.unknown(),
+    default: z.unknown().optional(),
+  }),
+  z.object({ type: z.literal('progress'), ...base, fraction: z.number(), note: z.string().nullable() }),
+  z.object({ type: z.literal('tool_call'), ...base, callId: z.string(), tool: z.string(), args: z.unknown() }),
+  z.object({
+    type: z.literal('tool_result'),
+    ...base,
+    callId: z.string(),
+    tool: z.string(),
+    result: z.unknown(),
+    error: storedErrorSchema.optional(),
+  }),
+  z.object({ type: z.literal('error'), ...base, error: storedErrorSchema, willRetry: z.boolean() }),
+  z.object({ type: z.literal('end'), ...base, status: z.enum(['completed', 'failed', 'canceled']) }),
+])
+
+/** What `engine.stream` yields: ends with the task; of one that has ended it gives all, and ends. */
 export function taskStream(host: AbilityHost) {
   return defineAbility({
     id: 'task:stream',
     access: 'read',
-    description: 'Streams the output of a task: its text as it comes, its calls and their results, and its end.',
-    input: z.strictObject({ taskId: taskIdSchema }),
-    output: taskOutputSchema,
+    description: 'Streams what happens to a task: states, text, messages, calls, questions, progress, and its end.',
+    input: z.strictObject({ taskId: taskIdSchema, after: positionSchema.default(0) }),
+    output: watchedSchema,
+    models: false,
     scope: ({ taskId }) => [taskId],
-    async *stream({ taskId }, { caller, signal }) {
+    async *stream({ taskId, after }, { caller, signal }) {
       const engine = await host.engineFor(caller)
-      const projection = new OutputProjection(toolNames(engine.bus, taskId))
-      for await (const item of engine.stream(taskId, { signal })) yield* projection.outputOf(item)
+      for await (const item of engine.stream(taskId, { after, signal })) yield item
     },
   })
-}
-
-/** The names that models know; what is not offered to them is spelled alike. */
-export function toolNames(bus: Bus, taskId: string): (abilityId: string) => string {
-  return (abilityId) =>
-    bus.toolsFor({ surface: 'model', taskId }, [askUser, waitForTasks]).nameOf(abilityId) ??
-    abilityId.replaceAll(':', '_')
 }

@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import { type Task, taskStatuses } from '../../entities/task.ts'
 import { versionSchema } from '../../options.ts'
-import { processStatuses, processStatusOf } from '../views/status-words.ts'
 
 export const taskIdSchema = z.string().min(1).max(100)
 
@@ -12,27 +11,30 @@ const expectedVersionSchema = versionSchema
   .describe('The `version` of the task as it was read: refused when the task has been written since.')
 export const verbShape = { taskId: taskIdSchema, expectedVersion: expectedVersionSchema }
 
-/** What `engine` takes for the task that an input names. */
-export function refOf({ taskId, expectedVersion }: { taskId: string; expectedVersion?: number | undefined }) {
-  return expectedVersion === undefined ? taskId : { id: taskId, expectedVersion }
-}
-
 /** At most so many of a list; 0 gives none. */
 export const limitSchema = z.int().min(0).max(1_000)
 export const usualLimit = 100
 
+const statusSchema = z.enum(taskStatuses)
+
+/** By which states a list is filtered. */
+export const statusFilterSchema = z
+  .union([statusSchema, z.array(statusSchema).min(1)])
+  .transform((given) => [given].flat())
+  .describe('One state, or several.')
+
 /** How a task stands after a change. */
 export const standingSchema = z.object({
   taskId: z.string(),
-  status: z.enum(processStatuses),
-  canonicalStatus: z.enum(taskStatuses),
+  status: z.enum(taskStatuses),
+  statusReason: z.string().nullable(),
   /** Queued: it waits for nothing but a slot and the end of its last run; or, without an executor, it may be claimed. */
   ready: z.boolean(),
   /** Counts what was written of it. */
   version: z.int(),
 })
 
-export function standingOf(task: Task): z.output<typeof standingSchema> {
-  const { id: taskId, status: canonicalStatus, ready, version } = task
-  return { taskId, status: processStatusOf(task), canonicalStatus, ready, version }
+export function standingOf({ id: taskId, ...task }: Task): z.output<typeof standingSchema> {
+  const { status, statusReason, ready, version } = task
+  return { taskId, status, statusReason, ready, version }
 }

@@ -1,19 +1,16 @@
 // task:teams: the tasks that several agents work on, the latest first.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
-import { teamStatuses } from '../../team/team-status.ts'
 import { listTeams } from '../../team/teams.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { limitSchema, offsetSchema } from '../agent/agent-input.ts'
 import { eitherCase } from '../either-case.ts'
 import { refuseTasks } from '../own-tasks.ts'
 import { teamTaskSchema } from '../views/team-view.ts'
+import { statusFilterSchema } from './task-input.ts'
 
 const inputSchema = z.strictObject({
-  status: z
-    .enum(teamStatuses)
-    .optional()
-    .describe('`failed` holds the canceled ones too, `active` all that are neither over nor paused. Default: all.'),
+  status: statusFilterSchema.optional(),
   type: z.string().trim().min(1).max(100).optional().describe('Only this type of work.'),
   limit: limitSchema.default(20),
   offset: offsetSchema.default(0),
@@ -28,9 +25,9 @@ export function taskTeams(host: AbilityHost) {
     input: eitherCase(inputSchema, { taskType: 'type' }),
     output: z.object({ tasks: z.array(teamTaskSchema) }),
     models: false,
-    async handle(query, { caller }) {
+    async handle({ status: statuses, ...query }, { caller }) {
       refuseTasks(caller, 'task:teams')
-      return { tasks: await listTeams(host, query) }
+      return { tasks: await listTeams(host, { statuses, ...query }) }
     },
   })
 }

@@ -4,7 +4,6 @@ import { taskStatuses } from '../../entities/task.ts'
 import { objectiveStatuses } from '../../entities/team.ts'
 import type { TeamContext } from '../../team/context.ts'
 import type { Objective } from '../../team/objectives.ts'
-import { teamStatuses } from '../../team/team-status.ts'
 
 const objectiveSchema = z.object({
   id: z.int(),
@@ -27,9 +26,7 @@ export const teamTaskSchema = z.object({
   description: z.string(),
   type: z.string().nullable(),
   tags: z.array(z.string()),
-  status: z.enum(teamStatuses),
-  /** The state itself, where `status` is the word that teams have for it. */
-  canonicalStatus: z.enum(taskStatuses),
+  status: z.enum(taskStatuses),
   /** Null for a task without a team. */
   branch: z.string().nullable(),
   parentBranch: z.string().nullable(),

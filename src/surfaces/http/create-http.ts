@@ -1,7 +1,7 @@
 // An engine over HTTP, as one function from requests to responses. Each request is judged in one order: where it comes from, who
 // sends it, how often, what it asks for. Only then is anything of it read, and what it asks for is an ability of the bus.
 import type { Context, Hono } from 'hono'
-import { keyPrefixes } from '../../abilities/task/submit.ts'
+import { keyPrefixes } from '../../abilities/task/create.ts'
 import type { Ability } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { mayCall } from '../../bus/capabilities.ts'

@@ -4,7 +4,7 @@ import type { Ability } from '../../bus/ability.ts'
 import type { JsonSchema } from '../../bus/json-schema.ts'
 
 /**
- * Names for abilities, in whose order they are given: `TaskSubmit` for `task:submit`. Of two that come to the same, whatever its
+ * Names for abilities, in whose order they are given: `TaskCreate` for `task:create`. Of two that come to the same, whatever its
  * capitals, the later gets a number.
  */
 export function abilityNames(abilities: readonly Ability[]): Map<string, string> {

@@ -41,9 +41,9 @@ const streams = { streams: true } as const
 
 export const routes: readonly Route[] = [
   ...group('Tasks', [
-    route('POST /tasks', 'task:submit', 'createTask', 'Create a task', creates),
-    route('GET /tasks', 'task:rows', 'listTasks', 'List tasks'),
-    route('GET /tasks/{taskId}', 'task:show', 'getTask', 'Show a task'),
+    route('POST /tasks', 'task:create', 'createTask', 'Create a task', creates),
+    route('GET /tasks', 'task:list', 'listTasks', 'List tasks'),
+    route('GET /tasks/{taskId}', 'task:get', 'getTask', 'Show a task'),
     route('PATCH /tasks/{taskId}', 'task:update', 'updateTask', 'Change a task'),
     route('DELETE /tasks/{taskId}', 'task:delete', 'deleteTask', 'Delete a task'),
     route('GET /tasks/{taskId}/why', 'task:why', 'explainTask', 'Why a task stands where it stands'),
@@ -51,8 +51,8 @@ export const routes: readonly Route[] = [
     route('GET /tasks/{taskId}/calls', 'task:calls', 'listCalls', 'List the calls of a task'),
     route('GET /tasks/{taskId}/messages', 'task:messages', 'listMessages', 'List the messages of a task'),
     route('GET /tasks/{taskId}/events', 'event:list', 'listTaskEvents', 'List the events of a task'),
-    route('GET /tasks/{taskId}/stream', 'task:watch', 'watchTask', 'Follow all that happens in a task', streams),
-    route('GET /stream/{taskId}', 'task:output', 'streamOutput', 'Follow the output of a task', streams),
+    route('GET /tasks/{taskId}/stream', 'task:stream', 'streamTask', 'Follow all that happens in a task', streams),
+    route('GET /stream/{taskId}', 'task:stream', 'stream', 'Follow all that happens in a task', streams),
   ]),
   ...group('Control', [
     route('POST /tasks/{taskId}/start', 'task:start', 'startTask', 'Start a task'),

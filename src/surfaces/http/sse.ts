@@ -218,7 +218,7 @@ class EventStream {
     let text = ''
     for (const item of shape.lots?.itemsOf(value) ?? [value]) {
       this.#lastName = shape.name(item)
-      text += eventText(this.#lastName, shape.id(item), shape.data(item))
+      text += eventText(this.#lastName, shape.id(item), item)
     }
     return text
   }

@@ -8,7 +8,6 @@ export interface StreamShape {
   id(chunk: unknown): number | undefined
   /** Undefined for an event without a name. */
   name(chunk: unknown): string | undefined
-  data(chunk: unknown): unknown
   /** Whether it is the end of something that had ended at that place already. */
   repeatsEnd(chunk: unknown, place: number): boolean
 }
@@ -31,21 +30,11 @@ function isLastOfItsEvent({ type, status, willRetry, messageId }: Item): boolean
   return type !== 'content' || messageId === undefined
 }
 
-interface Output {
-  seq: number
-  durable: boolean
-  output: unknown
-}
-
 const plain: StreamShape = {
   id: () => undefined,
   name: typeOf,
-  data: (chunk) => chunk,
   repeatsEnd: (chunk, place) => typeOf(chunk) === 'end' && (chunk as Item).seq <= place,
 }
-
-/** Why a task failed is told right before its end, and belongs to it. */
-const lastWords: ReadonlyArray<string | undefined> = ['error', 'end']
 
 const shapes: Readonly<Record<string, StreamShape>> = {
   'event:feed': {
@@ -53,22 +42,12 @@ const shapes: Readonly<Record<string, StreamShape>> = {
     lots: { ability: 'event:pages', itemsOf: (chunk) => (chunk as { events: unknown[] }).events },
     id: (chunk) => (chunk as Item).seq,
   },
-  'task:watch': { ...plain, id: (chunk) => (isLastOfItsEvent(chunk as Item) ? (chunk as Item).seq : undefined) },
-  'task:output': {
-    id: (chunk) => ((chunk as Output).durable || outputType(chunk) === 'end' ? (chunk as Output).seq : undefined),
-    name: outputType,
-    data: (chunk) => (chunk as Output).output,
-    repeatsEnd: (chunk, place) => lastWords.includes(outputType(chunk)) && (chunk as Output).seq <= place,
-  },
+  'task:stream': { ...plain, id: (chunk) => (isLastOfItsEvent(chunk as Item) ? (chunk as Item).seq : undefined) },
 }
 
 /** Of an ability that nothing is known of, chunks have the name of their `type`, and no place. */
 export function shapeOf(abilityId: string): StreamShape {
   return Object.hasOwn(shapes, abilityId) ? (shapes[abilityId] as StreamShape) : plain
-}
-
-function outputType(chunk: unknown): string | undefined {
-  return typeOf((chunk as Output).output)
 }
 
 function typeOf(chunk: unknown): string | undefined {

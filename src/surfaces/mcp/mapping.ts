@@ -1,9 +1,13 @@
 // A task in the words of the protocol's Tasks extension: its five statuses, its handle, its questions as forms for the user.
 // The words of a foreigner stand here and nowhere else.
-import type { TaskDetail } from '../../abilities/views/task-view.ts'
 import { isoTime } from '../../clock.ts'
-import type { TaskStatus } from '../../entities/task.ts'
+import type { Task, TaskStatus } from '../../entities/task.ts'
 import { answerResult, failureResult, type ToolResult } from './tool-results.ts'
+
+/** A task as `task:get` shows it. */
+export interface ShownTask extends Task {
+  branch: string | null
+}
 
 /** By which a client takes a request back: there will be no answer. */
 export const withdrawal = 'notifications/cancelled'
@@ -40,8 +44,8 @@ const pollWorkingMs = 1_000
 const pollRestingMs = 5_000
 
 /** `asks`: the client can put questions to its user. For one that cannot, a task with a question goes on until somebody answers. */
-export function toHandle(task: TaskDetail, asks: boolean): TaskHandle {
-  const status = statuses[task.canonicalStatus]
+export function toHandle(task: ShownTask, asks: boolean): TaskHandle {
+  const status = statuses[task.status]
   const shown = status === 'input_required' && (!asks || task.questions.length === 0) ? 'working' : status
   const message = messageOf(task)
   return {
@@ -51,12 +55,12 @@ export function toHandle(task: TaskDetail, asks: boolean): TaskHandle {
     createdAt: isoTime(task.createdAt),
     lastUpdatedAt: isoTime(task.updatedAt),
     ttlMs: null,
-    pollIntervalMs: task.canonicalStatus === 'working' ? pollWorkingMs : pollRestingMs,
+    pollIntervalMs: task.status === 'working' ? pollWorkingMs : pollRestingMs,
   }
 }
 
 /** The handle with what belongs to its status: the result, or the questions. */
-export function toDetailedHandle(task: TaskDetail, asks: boolean): TaskHandle {
+export function toDetailedHandle(task: ShownTask, asks: boolean): TaskHandle {
   const handle = toHandle(task, asks)
   if (handle.status === 'completed') return { ...handle, result: resultOf(task) }
   if (handle.status !== 'input_required') return handle
@@ -64,19 +68,19 @@ export function toDetailedHandle(task: TaskDetail, asks: boolean): TaskHandle {
 }
 
 /** What the tool call that made the task came to. */
-function resultOf(task: TaskDetail): ToolResult {
-  if (task.canonicalStatus === 'failed') {
+function resultOf(task: ShownTask): ToolResult {
+  if (task.status === 'failed') {
     const { code, message } = task.error ?? { code: 'TASK_FAILED', message: 'failed' }
     return failureResult({ code, message, details: { taskId: task.id } })
   }
   const { id: taskId, branch, status, result } = task
-  return answerResult({ taskId, ...(branch === undefined ? {} : { branch }), status, result })
+  return answerResult({ taskId, ...(branch === null ? {} : { branch }), status, result })
 }
 
-function messageOf(task: TaskDetail): string | undefined {
-  const { canonicalStatus, statusReason, error, questions, progress } = task
+function messageOf(task: ShownTask): string | undefined {
+  const { status, statusReason, error, questions, progress } = task
   if (task.ready && task.executor !== null) return 'queued'
-  switch (canonicalStatus) {
+  switch (status) {
     case 'working':
       return progress?.note ?? undefined
     case 'input_required':
@@ -87,7 +91,7 @@ function messageOf(task: TaskDetail): string | undefined {
       return 'queued'
     case 'paused':
     case 'waiting':
-      return statusReason ?? canonicalStatus
+      return statusReason ?? status
     case 'canceled':
       return statusReason ?? undefined
     case 'completed':
@@ -97,7 +101,7 @@ function messageOf(task: TaskDetail): string | undefined {
 
 // ── questions as forms ──
 
-type Question = TaskDetail['questions'][number]
+type Question = Task['questions'][number]
 type Schema = Record<string, unknown>
 
 /** A form holds only plain fields: anything else is asked for as text. */

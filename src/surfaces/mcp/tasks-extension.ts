@@ -2,17 +2,17 @@
 // itself: it lives in the ledger, and survives this server, this connection and this client.
 import type { Server, ServerContext } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import type { TaskDetail } from '../../abilities/views/task-view.ts'
+import type { Task } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import { publicError } from '../public-error.ts'
 import type { Sdk } from './load-sdk.ts'
-import { fromForm, toDetailedHandle, toHandle } from './mapping.ts'
+import { fromForm, type ShownTask, toDetailedHandle, toHandle } from './mapping.ts'
 import type { ToolResult } from './tool-results.ts'
 
 export const tasksExtension = 'io.modelcontextprotocol/tasks'
 
-/** Abilities that set work going, and answer with its id as `taskId`. */
-const makers: readonly string[] = ['task:create', 'task:spawn']
+/** The ability that sets work going, and answers with its id as `taskId`. */
+const maker = 'task:create'
 const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities'
 
 /** Invokes an ability for the client of a request. */
@@ -49,7 +49,7 @@ export async function handleInsteadOf(
   invoke: Invoke,
 ): Promise<ToolResult | undefined> {
   const { tasks, asks } = declaredBy(context)
-  if (!tasks || !makers.includes(abilityId)) return undefined
+  if (!tasks || abilityId !== maker) return undefined
   const task = await detailOf((answer as { taskId: string }).taskId, invoke)
   if (task.executor === null) return undefined
   return { content: [], resultType: 'task', ...toHandle(task, asks) }
@@ -81,7 +81,11 @@ export function serveTasks(sdk: Sdk, server: Server, invokeFor: (context: Server
   })
   // A task that has ended stays as it ended: to ask for the end of it is no error.
   serve('tasks/cancel', async (taskId, invoke) => {
-    await invoke('task:cancel', { taskId, reason: 'its client asked for it' })
+    try {
+      await invoke('task:cancel', { taskId, reason: 'its client asked for it' })
+    } catch (error) {
+      if (!ErrandError.isInstance(error) || error.code !== 'INVALID_TRANSITION') throw error
+    }
     return {}
   })
 }
@@ -92,7 +96,7 @@ const responseSchema = z.looseObject({
 })
 
 /** Whoever declines leaves the question open, for somebody else or for later. What is not asked (any longer) is passed over. */
-async function answerQuestions(task: TaskDetail, responses: Record<string, unknown>, invoke: Invoke): Promise<void> {
+async function answerQuestions(task: ShownTask, responses: Record<string, unknown>, invoke: Invoke): Promise<void> {
   for (const question of task.questions) {
     const response = responseSchema.safeParse(responses[question.id])
     if (!response.success || response.data.action !== 'accept') continue
@@ -101,8 +105,9 @@ async function answerQuestions(task: TaskDetail, responses: Record<string, unkno
   }
 }
 
-async function detailOf(taskId: string, invoke: Invoke): Promise<TaskDetail> {
-  return ((await invoke('task:get', { taskId })) as { task: TaskDetail }).task
+async function detailOf(taskId: string, invoke: Invoke): Promise<ShownTask> {
+  const { task, branch } = (await invoke('task:get', { taskId })) as { task: Task; branch: string | null }
+  return { ...task, branch }
 }
 
 function missingCapability(sdk: Sdk): Error {

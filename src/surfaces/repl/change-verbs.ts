@@ -36,7 +36,7 @@ export const changeVerbs: ReplVerbs = {
     summary:
       'create a task: the words are the goal of an agent; with --executor, or --by-hand for whoever claims it, its name. JSON goes to the end of the line',
     async run(session, rest) {
-      const { taskId, task } = await session.call<{ taskId: string; task: TaskRow }>('task:submit', readCreation(rest))
+      const { taskId, task } = await session.call<{ taskId: string; task: TaskRow }>('task:create', readCreation(rest))
       const created = await session.engine.get(taskId)
       if (created !== null) session.touch(created)
       session.printer.line(`${taskLabel(task)} created (${taskId})`)
@@ -89,14 +89,8 @@ export async function talk(session: Session, ref: string, text: string, signal: 
 async function sendTo(session: Session, ref: string | undefined, text: string) {
   const task = await session.find(ref)
   if (text === '') throw misuse(`What shall ${taskLabel(task)} be told? Usage: /send TASK TEXT…`)
-  const { success } = await session.call<{ success: boolean }>('task:send', { taskId: task.id, message: text })
-  if (success) return task
-  const { status } = await session.find(task.id)
-  throw new ErrandError(
-    'INVALID_TRANSITION',
-    `${taskLabel(task)} is ${status} and takes no messages any more.${status === 'failed' ? ' /retry gives it a new attempt.' : ''}`,
-    { taskId: task.id, from: status },
-  )
+  await session.call('task:send', { taskId: task.id, message: text })
+  return task
 }
 
 async function taskAndText(session: Session, rest: string) {
@@ -108,7 +102,7 @@ function tellState({ printer }: Session, task: Task, more?: string): void {
   printer.line(`${taskLabel(task)} ${stateWord(task)}${more === undefined ? '' : `, ${more}`}`)
 }
 
-/** What `task:submit` takes. */
+/** What `task:create` takes. */
 function readCreation(rest: string): Record<string, unknown> {
   const [, before = rest, json] = /^([\s\S]*?)(?:^|\s)--input\s+([\s\S]+)$/.exec(rest) ?? []
   const byHand = /(?:^|\s)--by-hand(?=\s|$)/.test(before)
@@ -124,7 +118,7 @@ function readCreation(rest: string): Record<string, unknown> {
   if (executor === undefined && json !== undefined)
     throw misuse('--input needs --executor: without one nobody would read it.')
   if (words === '' && executor === undefined) throw misuse('What is to be done? /create NAME OR GOAL…')
-  if (executor === undefined) return byHand ? { name: words, goal: null } : { goal: words }
+  if (executor === undefined) return byHand ? { name: words } : { goal: words }
   return {
     executor,
     ...(words === '' ? {} : { name: words }),

@@ -19,7 +19,7 @@ export async function followTask(session: Session, task: Task, after: number, si
   )
   session.followed = task.id
   try {
-    for await (const item of session.stream<StreamItem>('task:watch', { taskId: task.id, after }, signal)) {
+    for await (const item of session.stream<StreamItem>('task:stream', { taskId: task.id, after }, signal)) {
       told.take(item)
       if (await isAnswered(session, item)) break
     }

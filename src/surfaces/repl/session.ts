@@ -23,7 +23,7 @@ export interface SessionOptions {
   interactive: boolean
 }
 
-/** What `task:show` gives. */
+/** What `task:get` gives. */
 export interface ShownTask {
   task: Task
   dependencies: TaskRow[]
@@ -111,7 +111,7 @@ export class Session {
   }
 
   async show(taskId: string): Promise<ShownTask> {
-    return await this.call<ShownTask>('task:show', { taskId })
+    return await this.call<ShownTask>('task:get', { taskId })
   }
 
   /** Where the feed stands: what comes after it has not happened yet. */
@@ -124,7 +124,7 @@ export class Session {
     const rows: TaskRow[] = []
     let after: number | null = 0
     while (after !== null) {
-      const page: { tasks: TaskRow[]; next: number | null } = await this.call('task:rows', {
+      const page: { tasks: TaskRow[]; next: number | null } = await this.call('task:list', {
         ...filter,
         after,
         limit: longestPage,

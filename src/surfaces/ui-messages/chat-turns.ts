@@ -1,7 +1,7 @@
 // A chat as tasks: each turn is worked on by one, which takes messages as long as it is open; what is said after it has completed
 // begins another, which is given what the ones before it came to.
 import { createHash } from 'node:crypto'
-import { keyPrefixes } from '../../abilities/task/submit.ts'
+import { keyPrefixes } from '../../abilities/task/create.ts'
 import type { Bus } from '../../bus/bus.ts'
 import type { Caller } from '../../bus/caller.ts'
 import type { TaskStatus } from '../../entities/task.ts'
@@ -9,7 +9,7 @@ import { isSettled } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import type { ChatRequest } from './chat-request.ts'
 
-/** What a turn may be created with, beside what makes it one of the chat: fields of `task:submit`. */
+/** What a turn may be created with, beside what makes it one of the chat: fields of `task:create`. */
 export type TurnTask = Readonly<Record<string, unknown>>
 
 interface Row {
@@ -86,12 +86,13 @@ export class ChatTurns {
       await this.#call('task:retry', { taskId: last.id })
       return last.id
     }
-    const { success } = await this.#call<{ success: boolean }>('task:send', {
-      taskId: last.id,
-      message: text,
-      retry: true,
-    })
-    if (!success) return undefined
+    try {
+      await this.#call('task:send', { taskId: last.id, message: text, retry: true })
+    } catch (error) {
+      // It has ended meanwhile, and takes no more messages.
+      if (ErrandError.isInstance(error) && error.code === 'INVALID_TRANSITION') return undefined
+      throw error
+    }
     if (last.status === 'paused') await this.#call('task:resume', { taskId: last.id })
     return last.id
   }
@@ -100,13 +101,13 @@ export class ChatTurns {
     const completed = tasks.filter(({ status }) => status === 'completed').slice(-mostRemembered)
     const input = { ...task, goal: text, tags: ['chat'], blockedBy: completed.map(({ id }) => id) }
     const identity = this.#turnKey(messageId, isAgain ? tasks.length : 0)
-    return (await this.#call<{ taskId: string }>('task:submit', input, identity)).taskId
+    return (await this.#call<{ taskId: string }>('task:create', input, identity)).taskId
   }
 
   async #tasks(): Promise<Row[]> {
     const rows: Row[] = []
     for (let after: number | null = 0; after !== null; ) {
-      const page: { tasks: Row[]; next: number | null } = await this.#call('task:rows', {
+      const page: { tasks: Row[]; next: number | null } = await this.#call('task:list', {
         keyPrefix: this.#keyPrefix,
         after,
       })
@@ -122,7 +123,7 @@ export class ChatTurns {
   }
 
   async #keyOf(taskId: string): Promise<string | null> {
-    return (await this.#call<{ task: { key: string | null } }>('task:show', { taskId })).task.key
+    return (await this.#call<{ task: { key: string | null } }>('task:get', { taskId })).task.key
   }
 
   async #call<T>(abilityId: string, input: object, identity?: string): Promise<T> {

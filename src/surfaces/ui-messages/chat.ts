@@ -19,7 +19,7 @@ export interface ChatOptions {
   /** Who sends a request; null for somebody unknown, who is answered with 401. `false`, in so many words: everybody is one user. */
   authenticate: ((request: Request) => ChatUser | null | Promise<ChatUser | null>) | false
   /**
-   * What the task of a turn is created with: fields of `task:submit`, like `model`, `systemPrompt`, `abilities`, `executor`. Its goal
+   * What the task of a turn is created with: fields of `task:create`, like `model`, `systemPrompt`, `abilities`, `executor`. Its goal
    * is what the user said; that, `key`, `tags` and `blockedBy` are the chat's own. Default: nothing more.
    */
   task?: TurnTask

@@ -39,7 +39,7 @@ export function toUiMessageStream(
   if (signal?.aborted) stop()
   signal?.addEventListener('abort', stop, { once: true })
   const options = { signal: aborting.signal, ...(caller === undefined ? {} : { caller }) }
-  const items = bus.stream('task:watch', { taskId, after }, options) as AsyncIterable<StreamItem>
+  const items = bus.stream('task:stream', { taskId, after }, options) as AsyncIterable<StreamItem>
   const chunks = chunksOf(items, new Turn(messageId), aborting.signal, onError)
   const release = () => {
     signal?.removeEventListener('abort', stop)

@@ -7,10 +7,10 @@ import { teamFields } from '../../options.ts'
 import { parse, requireText } from '../../parse.ts'
 import type { AgentCompleted } from '../../team/complete-agent.ts'
 import type { TeamContext } from '../../team/context.ts'
-import { teamStatuses } from '../../team/team-status.ts'
 import { fromDay1, noEngine } from './day1-engine.ts'
 import { renaming, toTaskError } from './day1-error.ts'
 import { contextOf, summaryOf, type Task, type TaskContext, type TaskStatus, type TaskSummary, taskOf } from './task.ts'
+import { statesOf, taskWords, wordOf } from './task-status.ts'
 
 export interface CreateTaskOptions {
   description?: string
@@ -98,7 +98,7 @@ const createTaskSchema = z.strictObject({
   tags: z.array(text.max(100)).max(100).optional(),
 })
 const listTasksSchema = z.strictObject({
-  status: z.enum(teamStatuses).optional(),
+  status: z.enum(taskWords).optional(),
   type,
   limit: z.int().min(1).max(1_000).default(20),
 })
@@ -162,7 +162,8 @@ export class TaskEngine {
   listTasks(options: ListTasksOptions = {}): Promise<TaskSummary[]> {
     return this.#ask(async (engine) => {
       const filter = parse(listTasksSchema, options, 'listTasks')
-      const { tasks } = await engine.bus.call('task:teams', filter, fromDay1)
+      const status = filter.status === undefined ? undefined : statesOf(filter.status)
+      const { tasks } = await engine.bus.call('task:teams', { ...filter, status }, fromDay1)
       return tasks.map(summaryOf)
     })
   }
@@ -233,7 +234,7 @@ export class TaskEngine {
       const done = await engine.bus.call('task:complete', request, fromDay1)
       return {
         taskId: done.taskId,
-        status: done.status,
+        status: wordOf(done.status),
         mergeResult: done.merge === null ? null : mergeResultOf(done.merge),
         durableFactIds: done.durable,
         ephemeralCount: done.ephemeral,

@@ -1,5 +1,5 @@
 // `errand task teams`: the tasks that have a team.
-import { teamStatuses } from '../../../../team/team-status.ts'
+import { taskStatuses } from '../../../../entities/task.ts'
 import { oneOf, wholeNumber } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
 import { exitCodes } from '../../exit-code.ts'
@@ -13,7 +13,7 @@ export const teamsVerb = defineVerb({
   usage: 'task teams [--status S] [--type T] [--limit N]',
   help: [
     'Lists the tasks that have a team, the latest first. --json gives one a line.',
-    `  --status S  only those that are ${teamStatuses.join(', ')}; a canceled one counts as failed`,
+    `  --status S  only those that are ${taskStatuses.join(', ')}`,
     '  --type T    only work of this type',
     '  --limit N   so many; default 20',
   ].join('\n'),
@@ -21,7 +21,7 @@ export const teamsVerb = defineVerb({
   positionals: { max: 0 },
   async run(io, { values }) {
     const filter = {
-      status: values.status === undefined ? undefined : oneOf('status', values.status, teamStatuses),
+      status: values.status === undefined ? undefined : oneOf('status', values.status, taskStatuses),
       type: values.type,
       limit: values.limit === undefined ? undefined : wholeNumber('limit', values.limit, 1),
     }
@@ -30,9 +30,9 @@ export const teamsVerb = defineVerb({
       if (values.json) for (const task of tasks) printJson(io, task)
       else if (tasks.length === 0) print(io, 'No teams.')
       else {
-        const rows = tasks.map(({ id, canonicalStatus, type, branch, name }) => [
+        const rows = tasks.map(({ id, status, type, branch, name }) => [
           shortId(id),
-          canonicalStatus,
+          status,
           type ?? '',
           branch ?? '',
           name,
