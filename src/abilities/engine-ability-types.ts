@@ -29,13 +29,6 @@ import type { engineStatus } from './engine/status.ts'
 import type { eventFeed } from './event/feed.ts'
 import type { eventList } from './event/list.ts'
 import type { eventPages } from './event/pages.ts'
-import type { ldgCallList } from './ldg/call-list.ts'
-import type { ldgCallSave } from './ldg/call-save.ts'
-import type { ldgMsgList } from './ldg/msg-list.ts'
-import type { ldgMsgSave } from './ldg/msg-save.ts'
-import type { ldgTaskGet } from './ldg/task-get.ts'
-import type { ldgTaskQuery } from './ldg/task-query.ts'
-import type { ldgTaskSave } from './ldg/task-save.ts'
 import type { memArchive } from './mem/archive.ts'
 import type { memBranches } from './mem/branches.ts'
 import type { memConsolidate } from './mem/consolidate.ts'
@@ -72,6 +65,7 @@ import type { taskHeartbeat } from './task/heartbeat.ts'
 import type { taskKill } from './task/kill.ts'
 import type { taskList } from './task/list.ts'
 import type { taskMessages } from './task/messages.ts'
+import type { taskNote } from './task/note.ts'
 import type { taskOutput } from './task/output.ts'
 import type { taskPause } from './task/pause.ts'
 import type { taskRelease } from './task/release.ts'
@@ -95,7 +89,7 @@ import type { taskWhy } from './task/why.ts'
 import type { taskTypes } from './task/work-types.ts'
 
 /** `output` is what a call comes to; of a stream that gives only chunks it is never. */
-type TypesOf<A> =
+export type TypesOf<A> =
   A extends Ability<infer Input, infer Chunk, infer Output> ? { input: Input; output: Output; chunk: Chunk } : never
 
 /** The abilities that every engine puts on its bus. */
@@ -129,13 +123,6 @@ export interface EngineAbilityTypes {
   'event:feed': TypesOf<ReturnType<typeof eventFeed>>
   'event:list': TypesOf<ReturnType<typeof eventList>>
   'event:pages': TypesOf<ReturnType<typeof eventPages>>
-  'ldg:call:list': TypesOf<ReturnType<typeof ldgCallList>>
-  'ldg:call:save': TypesOf<ReturnType<typeof ldgCallSave>>
-  'ldg:msg:list': TypesOf<ReturnType<typeof ldgMsgList>>
-  'ldg:msg:save': TypesOf<ReturnType<typeof ldgMsgSave>>
-  'ldg:task:get': TypesOf<ReturnType<typeof ldgTaskGet>>
-  'ldg:task:query': TypesOf<ReturnType<typeof ldgTaskQuery>>
-  'ldg:task:save': TypesOf<ReturnType<typeof ldgTaskSave>>
   'mem:archive': TypesOf<ReturnType<typeof memArchive>>
   'mem:branches': TypesOf<ReturnType<typeof memBranches>>
   'mem:consolidate': TypesOf<ReturnType<typeof memConsolidate>>
@@ -172,6 +159,7 @@ export interface EngineAbilityTypes {
   'task:kill': TypesOf<ReturnType<typeof taskKill>>
   'task:list': TypesOf<ReturnType<typeof taskList>>
   'task:messages': TypesOf<ReturnType<typeof taskMessages>>
+  'task:note': TypesOf<ReturnType<typeof taskNote>>
   'task:output': TypesOf<ReturnType<typeof taskOutput>>
   'task:pause': TypesOf<ReturnType<typeof taskPause>>
   'task:release': TypesOf<ReturnType<typeof taskRelease>>

@@ -31,13 +31,6 @@ import { engineStatus } from './engine/status.ts'
 import { eventFeed } from './event/feed.ts'
 import { eventList } from './event/list.ts'
 import { eventPages } from './event/pages.ts'
-import { ldgCallList } from './ldg/call-list.ts'
-import { ldgCallSave } from './ldg/call-save.ts'
-import { ldgMsgList } from './ldg/msg-list.ts'
-import { ldgMsgSave } from './ldg/msg-save.ts'
-import { ldgTaskGet } from './ldg/task-get.ts'
-import { ldgTaskQuery } from './ldg/task-query.ts'
-import { ldgTaskSave } from './ldg/task-save.ts'
 import { memArchive } from './mem/archive.ts'
 import { memBranches } from './mem/branches.ts'
 import { memConsolidate } from './mem/consolidate.ts'
@@ -74,6 +67,7 @@ import { taskHeartbeat } from './task/heartbeat.ts'
 import { taskKill } from './task/kill.ts'
 import { taskList } from './task/list.ts'
 import { taskMessages } from './task/messages.ts'
+import { taskNote } from './task/note.ts'
 import { taskOutput } from './task/output.ts'
 import { taskPause } from './task/pause.ts'
 import { taskRelease } from './task/release.ts'
@@ -121,13 +115,6 @@ const hosted: ReadonlyArray<(host: AbilityHost) => Ability> = [
   boardWait,
   boardUpdate,
   boardWhy,
-  ldgCallList,
-  ldgCallSave,
-  ldgMsgList,
-  ldgMsgSave,
-  ldgTaskGet,
-  ldgTaskQuery,
-  ldgTaskSave,
   engineMachines,
   engineStatus,
   eventFeed,
@@ -146,6 +133,7 @@ const hosted: ReadonlyArray<(host: AbilityHost) => Ability> = [
   taskKill,
   taskList,
   taskMessages,
+  taskNote,
   taskPause,
   taskResume,
   taskRetry,
@@ -195,21 +183,26 @@ const memory: ReadonlyArray<(host: AbilityHost) => Ability> = [
 /** Those of our own that others may bring, so that theirs are told from them. */
 const ours = new WeakSet<object>()
 
-/** Registers them all. Returns how to take them off again. @throws ErrandError ALREADY_REGISTERED, with nothing registered. */
-export function registerAbilities(bus: Bus, host: AbilityHost): () => void {
+/**
+ * Registers them all, models where runs call them. Returns how to take them off again.
+ * @throws ErrandError ALREADY_REGISTERED, with nothing registered.
+ */
+export function registerAbilities(bus: Bus, host: AbilityHost, runBus: Bus): () => void {
   const taken: Array<() => void> = []
   const leave = (): void => {
     for (const unregister of taken.splice(0)) unregister()
   }
   /** Only once there is a model: whoever brings a `model:llm` of their own may come later than the engine. */
   const offerModels = (): void => {
-    if (bus.has('model:llm')) return
+    if (runBus.has('model:llm')) return
     const llm = modelLlm(host.models)
     ours.add(llm)
-    taken.push(bus.register(llm))
+    taken.push(runBus.register(llm))
   }
   try {
-    for (const ability of engineAbilities(host, offerModels)) taken.push(bus.register(ability))
+    for (const ability of engineAbilities(host)) taken.push(bus.register(ability))
+    for (const ability of [modelList(host.models), modelRegister(host.models, offerModels)])
+      taken.push(runBus.register(ability))
     for (const ability of memoryAbilities(host)) if (!bus.has(ability.id)) taken.push(bus.register(ability))
     if (host.models.isEmpty) return leave
     offerModels()
@@ -220,10 +213,8 @@ export function registerAbilities(bus: Bus, host: AbilityHost): () => void {
   }
 }
 
-function engineAbilities(host: AbilityHost, offerModels: () => void): Ability[] {
+function engineAbilities(host: AbilityHost): Ability[] {
   return [
-    modelList(host.models),
-    modelRegister(host.models, offerModels),
     ...(host.embeddingModel === null ? [] : [modelEmbed(host.embeddingModel)]),
     ...hosted.map((ability) => ability(host)),
   ]

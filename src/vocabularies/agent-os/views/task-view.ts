@@ -1,0 +1,162 @@
+// A task as abilities show it: as an item of a list, in full, and as the record of the ledger abilities. Each shape holds the
+// keys of the process's words and the state itself beside them, so that nothing is lost in translation (conformance C-08).
+import { z } from 'zod'
+import { defaultSystemPrompt } from '../../../drafts/agent-draft.ts'
+import { chatOf } from '../../../entities/chat-message.ts'
+import { conversationOf } from '../../../entities/conversation.ts'
+import type { MessageRecord } from '../../../entities/message.ts'
+import { type TaskRecord, taskStatuses } from '../../../entities/task.ts'
+import type { Op, Reads } from '../../../ledger/ledger.ts'
+import { isFree } from '../../../machines/readiness.ts'
+import { openQuestions } from '../../../steps/explain.ts'
+import { completionStatusOf, processStatuses, processStatusOf } from './status-words.ts'
+
+/** Every time is in epoch milliseconds. */
+const stateShape = {
+  /** The state itself, where `status` is the word that a process has for it. */
+  canonicalStatus: z.enum(taskStatuses),
+  /** Why it is in this state: what was given to kill or cancel it, `interrupted`, `released`; null otherwise. */
+  statusReason: z.string().nullable(),
+}
+
+export const taskItemSchema = z.object({
+  id: z.string(),
+  /** Its name where it has no goal. */
+  goal: z.string(),
+  name: z.string(),
+  status: z.enum(processStatuses),
+  ...stateShape,
+  /** Queued: it waits for nothing but a slot and the end of its last run; or, without an executor, it may be claimed. */
+  ready: z.boolean(),
+  /** Absent for a task without a parent. */
+  parentTaskId: z.string().optional(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  /** Absent until it is settled. */
+  completedAt: z.number().optional(),
+})
+export type TaskItem = z.output<typeof taskItemSchema>
+
+export const chatMessageSchema = z.object({
+  role: z.enum(['system', 'user', 'assistant', 'tool']),
+  content: z.string(),
+  tool_calls: z
+    .array(
+      z.object({
+        id: z.string(),
+        type: z.literal('function'),
+        function: z.object({ name: z.string(), arguments: z.string() }),
+      }),
+    )
+    .optional(),
+  tool_call_id: z.string().optional(),
+  name: z.string().optional(),
+})
+
+export const taskDetailSchema = taskItemSchema.extend({
+  description: z.string(),
+  priority: z.number(),
+  executor: z.string().nullable(),
+  owner: z.string().nullable(),
+  /** How it ended, in the words of the ledger's record; absent until then. */
+  completionStatus: z.string().optional(),
+  /** What it came to; null until completed. */
+  result: z.unknown(),
+  error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  /** Ids of tasks that must be completed first. */
+  blockedBy: z.array(z.string()),
+  /** Its branch of memory, which its team has in common; absent for a task without one. */
+  branch: z.string().optional(),
+  questions: z.array(z.object({ id: z.string(), question: z.string(), schema: z.unknown() })),
+  progress: z.object({ fraction: z.number(), note: z.string().nullable(), at: z.number() }).nullable(),
+  /** What was given at its creation; `iterationCount`, `lastMessageAt` and `totalTokens` are the engine's and win. */
+  metadata: z.looseObject({
+    iterationCount: z.number(),
+    lastMessageAt: z.number().optional(),
+    totalTokens: z.number().optional(),
+  }),
+  /** The conversation as chat messages; only when it was asked for. */
+  context: z.array(chatMessageSchema).optional(),
+})
+export type TaskDetail = z.output<typeof taskDetailSchema>
+
+export const taskRecordSchema = z.object({
+  id: z.string(),
+  parentTaskId: z.string().optional(),
+  /** Absent while it is not settled; else `success`, `cancelled`, `failed` or `failed: <reason>`. */
+  completionStatus: z.string().optional(),
+  systemPrompt: z.string(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  ...stateShape,
+})
+export type LedgerTask = z.output<typeof taskRecordSchema>
+
+export function toItem(task: TaskRecord): TaskItem {
+  return {
+    id: task.id,
+    goal: task.goal ?? task.name,
+    name: task.name,
+    status: processStatusOf(task),
+    canonicalStatus: task.status,
+    statusReason: task.statusReason,
+    ready: isFree(task),
+    ...(task.parentId === null ? {} : { parentTaskId: task.parentId }),
+    createdAt: task.createdAt,
+    updatedAt: task.updatedAt,
+    ...(task.completedAt === null ? {} : { completedAt: task.completedAt }),
+  }
+}
+
+/** All there is to know of a task; with `includeContext` its conversation too. */
+export function* readDetail(tx: Reads, task: TaskRecord, includeContext: boolean): Op<TaskDetail> {
+  const messages = yield* tx.message.list(task.id)
+  const completionStatus = completionStatusOf(task)
+  const questions = task.status === 'input_required' ? yield* openQuestions(tx, task.id) : []
+  const branch = yield* tx.branch.ofTask(task.id)
+  return {
+    ...toItem(task),
+    description: task.description,
+    priority: task.priority,
+    executor: task.executor,
+    owner: task.owner,
+    ...(completionStatus === undefined ? {} : { completionStatus }),
+    result: task.result,
+    error: task.error,
+    blockedBy: task.openBlockers === 0 ? [] : yield* tx.dependency.openBlockers(task.id),
+    ...(branch === undefined ? {} : { branch: branch.name }),
+    questions: questions.map(({ id, question, schema }) => ({ id, question, schema })),
+    progress: task.progress,
+    metadata: { ...task.metadata, ...statsOf(messages) },
+    ...(includeContext ? { context: chatOf(conversationOf(messages, yield* tx.call.list(task.id, ['call']))) } : {}),
+  }
+}
+
+/** Steps of its model, when somebody last sent it something, and the tokens of all steps as far as the provider told them. */
+function statsOf(messages: readonly MessageRecord[]): TaskDetail['metadata'] {
+  const steps = messages.flatMap(({ step }) => (step === null ? [] : [step]))
+  const lastMessageAt = messages.findLast(({ delivery }) => delivery !== null)?.timestamp
+  const tokens = steps.flatMap(({ usage: { totalTokens } }) => (totalTokens === null ? [] : [totalTokens]))
+  return {
+    iterationCount: steps.length,
+    ...(lastMessageAt === undefined ? {} : { lastMessageAt }),
+    ...(tokens.length === 0 ? {} : { totalTokens: tokens.reduce((sum, each) => sum + each, 0) }),
+  }
+}
+
+/** What its agent is told first: its own instructions, else what its conversation opens with. */
+export function* readLedgerTask(tx: Reads, task: TaskRecord): Op<LedgerTask> {
+  const [opening] = yield* tx.message.page(task.id, 0, 1)
+  const opened = opening?.role === 'system' ? opening.content : undefined
+  const completionStatus = completionStatusOf(task)
+  return {
+    id: task.id,
+    ...(task.parentId === null ? {} : { parentTaskId: task.parentId }),
+    ...(completionStatus === undefined ? {} : { completionStatus }),
+    systemPrompt: task.policy.systemPrompt ?? opened ?? defaultSystemPrompt,
+    createdAt: task.createdAt,
+    updatedAt: task.updatedAt,
+    canonicalStatus: task.status,
+    statusReason: task.statusReason,
+  }
+}
