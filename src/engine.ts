@@ -8,16 +8,18 @@ import { offerMirrorHost } from './board/mirror/mirror-host.ts'
 import { type Ability, type AbilityDefinition, defineAbility, isAbility } from './bus/ability.ts'
 import { type Bus, createBus } from './bus/bus.ts'
 import type { Caller } from './bus/caller.ts'
+import { forwardAbilities } from './bus/forward.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { createDrafter } from './drafts/draft.ts'
 import { requireExecutors } from './drafts/known-executors.ts'
 import type { CallRecord } from './entities/call.ts'
+import type { Task, TaskRecord } from './entities/task.ts'
 import { ErrandError } from './errors.ts'
 import { createAgents } from './executors/agent/agents.ts'
 import { processGroupOf, reclaimAll } from './executors/process-group.ts'
 import { markOf } from './executors/process-mark.ts'
 import { createRandomIds, type Ids } from './ids.ts'
-import type { Ledger } from './ledger/ledger.ts'
+import type { Ledger, Op, Reads } from './ledger/ledger.ts'
 import { openLedger } from './ledger/open-ledger.ts'
 import type { MemoryHost } from './memory/memory-host.ts'
 import { memorySettings } from './memory/memory-settings.ts'
@@ -25,6 +27,7 @@ import { requireEmbeddingModel } from './models/embedding-model.ts'
 import { engineOptionsSchema } from './options.ts'
 import { parse } from './parse.ts'
 import { requireRuntime } from './runtime.ts'
+import { viewsOf } from './steps/views.ts'
 import { requireWithin } from './steps/within.ts'
 import { TaskEngine } from './task-engine.ts'
 import { closeCompleted, completeWorker } from './team/settled-worker.ts'
@@ -41,8 +44,28 @@ import { closeCompleted, completeWorker } from './team/settled-worker.ts'
  * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT for bad options; ALREADY_REGISTERED for an ability that is on the bus;
  *   UNSUPPORTED_RUNTIME; LEDGER_* and NOT_OFFERED for a ledger that cannot be opened.
  */
-export async function createEngine<const E extends Executors = Executors>(
+export function createEngine<const E extends Executors = Executors>(
   options: EngineOptions<E> = {},
+): Promise<Engine<E>> {
+  return openEngine(options)
+}
+
+/** A bus of a vocabulary, on which the runs of an engine call abilities, in place of the engine's own. */
+export interface RunBus {
+  bus: Bus
+  /** What the vocabulary offers there in its own words: it stands on no other bus. */
+  abilities(host: AbilityHost): readonly Ability[]
+  /** A task as abilities of memory get it. */
+  readTask(tx: Reads, task: TaskRecord): Op<object>
+}
+
+/**
+ * `createEngine`, for vocabularies too. With a `runBus` the engine's own bus (`engine.bus`) has the engine's abilities and those of
+ * the run bus; the run bus has the models and what the vocabulary offers. On both callers are judged alike.
+ */
+export async function openEngine<const E extends Executors = Executors>(
+  options: EngineOptions<E>,
+  runs?: RunBus,
 ): Promise<Engine<E>> {
   requireRuntime()
   const given = parse(engineOptionsSchema, options, 'createEngine')
@@ -54,9 +77,10 @@ export async function createEngine<const E extends Executors = Executors>(
   const clock = (parsed.clock as Clock | undefined) ?? systemClock
   const ids = (parsed.ids as Ids | undefined) ?? createRandomIds()
   const bus = (parsed.bus as Bus | undefined) ?? createBus({ clock })
+  const runBus = runs?.bus ?? bus
   const memory = memorySettings(parsed.memory)
   const embeddingModel = parsed.embeddingModel === undefined ? null : requireEmbeddingModel(parsed.embeddingModel)
-  const agents = createAgents(parsed, () => offersForeign(bus, 'model:llm'))
+  const agents = createAgents(parsed, () => offersForeign(runBus, 'model:llm'))
   const { executors } = agents
   const drafter = createDrafter(parsed, executors, ids, agents.goalExecutor)
 
@@ -94,9 +118,9 @@ export async function createEngine<const E extends Executors = Executors>(
     report: (error, context) => void opened.promise.then(({ life }) => life.report(error, context)).catch(() => {}),
     drafter,
   }
-  const leaveTheBus = takeToTheBus(bus, host, abilities)
+  const leaveTheBuses = takeToTheBuses(bus, runBus, host, abilities, runs?.abilities(host) ?? [])
   // Whoever brings a model may come later: goals that wait for one are taken up then.
-  const listenNoMore = bus.onRegister(({ id }) => {
+  const listenNoMore = runBus.onRegister(({ id }) => {
     if (id !== 'model:llm' || agents.goalExecutor() === null) return
     void opened.promise.then(({ life }) => life.supervisor.wake()).catch(() => {})
   })
@@ -121,20 +145,21 @@ export async function createEngine<const E extends Executors = Executors>(
       clock,
       ids,
       executors,
-      bus,
+      bus: runBus,
       modelIdOf: agents.modelIdOf,
       options: parsed,
       treeLimits: drafter.treeLimits,
       draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
       reclaim: reclaimProcesses,
-      memoryWants: (id) => offersForeign(bus, id) || (memory.archive && bus.has(id)),
+      readTask: runs?.readTask ?? readTask,
+      memoryWants: (id) => offersForeign(runBus, id) || (memory.archive && runBus.has(id)),
       teamWork: {
         completeAgent: (stint, summary) => completeWorker(whileClosing(), stint, summary),
         closeTeam: (team, summary) => closeCompleted(whileClosing(), team, summary),
       },
       closed: () => {
         listenNoMore()
-        leaveTheBus()
+        leaveTheBuses()
       },
     })
     const engine = new TaskEngine(life, openHost(host, life), bus)
@@ -155,7 +180,7 @@ export async function createEngine<const E extends Executors = Executors>(
   } catch (error) {
     opened.reject(error)
     listenNoMore()
-    leaveTheBus()
+    leaveTheBuses()
     await life?.close()
     throw unwritable(error)
   }
@@ -189,16 +214,28 @@ function broughtBy(abilities: readonly Ability[]): Executors {
   return Object.assign({}, ...abilities.map(({ executors }) => executors)) as Executors
 }
 
-/** Registers what the engine offers and judges who may touch which task; returns how to take it all off again. */
-function takeToTheBus(bus: Bus, host: AbilityHost, abilities: readonly Ability[]): () => void {
+/**
+ * Registers what the engine, its options and its vocabulary offer, and judges who may touch which task; returns how to take it all
+ * off again.
+ */
+function takeToTheBuses(
+  bus: Bus,
+  runBus: Bus,
+  host: AbilityHost,
+  given: readonly Ability[],
+  vocabulary: readonly Ability[],
+): () => void {
   const taken: Array<() => void> = []
   const leave = (): void => {
     for (const each of taken.splice(0)) each()
   }
   try {
-    for (const ability of abilities) taken.push(bus.register(ability))
-    taken.push(registerAbilities(bus, host))
-    taken.push(bus.useGuard(({ taskId }, named) => host.read((tx) => requireWithin(tx, taskId as string, named))))
+    for (const ability of [...given, ...vocabulary]) taken.push(runBus.register(ability))
+    taken.push(registerAbilities(bus, host, runBus))
+    if (runBus !== bus) taken.push(forwardAbilities(runBus, bus, new Set(vocabulary)))
+    for (const each of new Set([bus, runBus])) {
+      taken.push(each.useGuard(({ taskId }, named) => host.read((tx) => requireWithin(tx, taskId as string, named))))
+    }
     return leave
   } catch (error) {
     leave()
@@ -224,4 +261,10 @@ async function reclaimProcesses(calls: readonly CallRecord[]): Promise<CallRecor
   // The details of a call that failed may no longer name its group; its processes show its id all the same.
   const outcomes = await reclaimAll(calls.map(({ id, details }) => processGroupOf(details) ?? { mark: markOf(id) }))
   return calls.filter((_call, index) => outcomes[index] === 'unproven')
+}
+
+/** A task as abilities of memory get it. */
+function* readTask(tx: Reads, task: TaskRecord): Op<Task> {
+  const [view] = yield* viewsOf(tx, [task])
+  return view as Task
 }

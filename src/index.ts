@@ -3,7 +3,6 @@ export type { EngineAbilityTypes } from './abilities/engine-ability-types.ts'
 export { fileAbilities } from './abilities/fs/file-abilities.ts'
 export { commandAbilities } from './abilities/shell/command-abilities.ts'
 export type { CommandAbilityOptions } from './abilities/shell/command-settings.ts'
-export type { TaskOutput } from './abilities/task/task-output.ts'
 export type {
   ChildOptions,
   CreateOptions,

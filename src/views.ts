@@ -7,7 +7,7 @@ import type { Task, TaskId, TaskStatus } from './entities/task.ts'
  * Ids are strings; verbs take the task itself as well. With `expectedVersion` (the `version` of the task as it was read) a verb that
  * changes the task is refused as VERSION_CONFLICT when the task has been written since.
  */
-export type TaskRef<R = unknown> = TaskId<R> | { id: TaskId<R>; expectedVersion?: number } | string
+export type TaskRef<R = unknown> = TaskId<R> | { id: TaskId<R>; expectedVersion?: number | undefined } | string
 
 /** Why a task does not run, in one word; `Why` says what each means. */
 export const whyReasons = [

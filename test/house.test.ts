@@ -176,6 +176,18 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/surfaces/a2a/mapping.ts': `'cancelled'`,
     },
   },
+  'the words of processes and of completion are known to vocabularies only': {
+    faults: [
+      { 'src/task-engine.ts': `import { processStatusOf } from './vocabularies/agent-os/views/status-words.ts'` },
+      { 'src/surfaces/http/answer.ts': `const status: ProcessStatus = task.status` },
+      { 'src/views.ts': `const status = 'killed'` },
+      { 'src/entities/task.ts': `interface Task { completionStatus?: string }` },
+    ],
+    fine: {
+      'src/vocabularies/agent-os/views/status-words.ts': `const processStatuses = ['killed']`,
+      'src/executors/command.ts': '// the process is killed, and its status told',
+    },
+  },
   'nothing is marked as left to do': {
     faults: [{ 'src/bus/bus.ts': '// TODO: more' }, { 'src/bus/bus.ts': '/* FIXME */' }],
     fine: { 'src/bus/bus.ts': 'const todo = todos.length' },

@@ -4,18 +4,19 @@ import type { modelEmbed } from './model/embed.ts'
 import type { modelList } from './model/list.ts'
 import type { modelLlm } from './model/llm.ts'
 import type { modelRegister } from './model/register.ts'
-import type { hostedAbilities, memoryAbilities } from './register-abilities.ts'
+import type { memAbilities } from './mem/index.ts'
+import type { hostedAbilities } from './register-abilities.ts'
 
 type Listed =
   | (typeof hostedAbilities)[number]
-  | (typeof memoryAbilities)[number]
+  | (typeof memAbilities)[number]
   | typeof modelEmbed
   | typeof modelList
   | typeof modelLlm
   | typeof modelRegister
 
 /** `output` is what a call comes to; of a stream that gives only chunks it is never. */
-type TypesOf<A> =
+export type TypesOf<A> =
   A extends Ability<infer Input, infer Chunk, infer Output> ? { input: Input; output: Output; chunk: Chunk } : never
 
 type TypesById = { [A in ReturnType<Listed> as A['id']]: TypesOf<A> }

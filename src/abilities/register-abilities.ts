@@ -6,7 +6,6 @@ import { agentAbilities } from './agent/index.ts'
 import { boardAbilities } from './board/index.ts'
 import { engineAbilities } from './engine/index.ts'
 import { eventAbilities } from './event/index.ts'
-import { ldgAbilities } from './ldg/index.ts'
 import { memAbilities } from './mem/index.ts'
 import { modelEmbed } from './model/embed.ts'
 import { modelList } from './model/list.ts'
@@ -20,32 +19,33 @@ export const hostedAbilities = [
   ...boardAbilities,
   ...engineAbilities,
   ...eventAbilities,
-  ...ldgAbilities,
   ...objectiveAbilities,
   ...taskAbilities,
 ] as const
 
-/** Not registered where the bus has one of the same id already (conformance S1-070). */
-export const memoryAbilities = memAbilities
-
 /** Those of our own that others may bring, so that theirs are told from them. */
 const ours = new WeakSet<object>()
 
-/** Registers them all. Returns how to take them off again. @throws ErrandError ALREADY_REGISTERED, with nothing registered. */
-export function registerAbilities(bus: Bus, host: AbilityHost): () => void {
+/**
+ * Registers them all, models where runs call them. Returns how to take them off again.
+ * @throws ErrandError ALREADY_REGISTERED, with nothing registered.
+ */
+export function registerAbilities(bus: Bus, host: AbilityHost, runBus: Bus): () => void {
   const taken: Array<() => void> = []
   const leave = (): void => {
     for (const unregister of taken.splice(0)) unregister()
   }
   /** Only once there is a model: whoever brings a `model:llm` of their own may come later than the engine. */
   const offerModels = (): void => {
-    if (bus.has('model:llm')) return
+    if (runBus.has('model:llm')) return
     const llm = modelLlm(host.models)
     ours.add(llm)
-    taken.push(bus.register(llm))
+    taken.push(runBus.register(llm))
   }
   try {
-    for (const ability of ownAbilities(host, offerModels)) taken.push(bus.register(ability))
+    for (const ability of ownAbilities(host)) taken.push(bus.register(ability))
+    for (const ability of [modelList(host.models), modelRegister(host.models, offerModels)])
+      taken.push(runBus.register(ability))
     for (const ability of offeredMemory(host)) if (!bus.has(ability.id)) taken.push(bus.register(ability))
     if (host.models.isEmpty) return leave
     offerModels()
@@ -56,10 +56,8 @@ export function registerAbilities(bus: Bus, host: AbilityHost): () => void {
   }
 }
 
-function ownAbilities(host: AbilityHost, offerModels: () => void): Ability[] {
+function ownAbilities(host: AbilityHost): Ability[] {
   return [
-    modelList(host.models),
-    modelRegister(host.models, offerModels),
     ...(host.embeddingModel === null ? [] : [modelEmbed(host.embeddingModel)]),
     ...hostedAbilities.map((ability) => ability(host)),
   ]
@@ -67,7 +65,7 @@ function ownAbilities(host: AbilityHost, offerModels: () => void): Ability[] {
 
 function offeredMemory(host: AbilityHost): Ability[] {
   if (!host.memory.offered) return []
-  const abilities = memoryAbilities.map((ability) => ability(host))
+  const abilities = memAbilities.map((ability) => ability(host))
   for (const ability of abilities) ours.add(ability)
   return abilities
 }

@@ -36,6 +36,8 @@ export interface LifecycleParts
   options: ParsedEngineOptions
   /** Ends what calls left running outside of a dead process; resolves with those whose processes cannot be distinguished from foreign ones. */
   reclaim(calls: readonly CallRecord[]): Promise<CallRecord[]>
+  /** A task as abilities of memory get it. */
+  readTask: MemoryArchiveHost['readTask']
   /** Which abilities of memory get what has ended. */
   memoryWants: MemoryArchiveHost['wants']
   teamWork: TeamWork
@@ -104,7 +106,7 @@ export class Lifecycle {
     }
     this.inspection = new Inspection(host)
     if (options.inspect !== undefined) this.inspection.attach(options.inspect, 'own')
-    this.#archive = new MemoryArchive({ ...host, wants: parts.memoryWants })
+    this.#archive = new MemoryArchive({ ...host, readTask: parts.readTask, wants: parts.memoryWants })
     this.#keeper = new TeamKeeper({ ...host, ...parts.teamWork })
     this.supervisor = new Supervisor(host)
   }

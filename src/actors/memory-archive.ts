@@ -3,15 +3,15 @@
 import { type ChatMessage, chatOf } from '../entities/chat-message.ts'
 import { conversationOf } from '../entities/conversation.ts'
 import type { TaskEvent } from '../entities/event.ts'
-import type { Task } from '../entities/task.ts'
+import type { TaskRecord } from '../entities/task.ts'
 import { isExecutor } from '../executor.ts'
+import type { Op, Reads } from '../ledger/ledger.ts'
 import { untilAborted } from '../signals.ts'
-import { viewsOf } from '../steps/views.ts'
 import type { EngineHost } from './engine-host.ts'
 
 /** A task as memory gets it. */
 interface Remembered {
-  task: Task
+  task: object
   /** The whole conversation. */
   context: ChatMessage[]
 }
@@ -23,6 +23,8 @@ export interface MemoryArchiveHost
   > {
   /** Whether `mem:save` or `mem:archive` is there and wants what has ended: the engine's own only where it was told so. */
   wants(abilityId: string): boolean
+  /** A task in the words of the memory that gets it. */
+  readTask(tx: Reads, task: TaskRecord): Op<object>
 }
 
 /** A memory that does not answer is not waited for any longer, in milliseconds. */
@@ -88,11 +90,12 @@ export class MemoryArchive {
   }
 
   #read(taskId: string): Promise<Remembered | undefined> {
-    return this.#host.ledger.read(function* (tx) {
+    const { ledger, readTask } = this.#host
+    return ledger.read(function* (tx) {
       const record = yield* tx.task.get(taskId)
       if (record === undefined) return undefined
       const conversation = conversationOf(yield* tx.message.list(taskId), yield* tx.call.list(taskId, ['call']))
-      return { task: (yield* viewsOf(tx, [record]))[0] as Task, context: chatOf(conversation) }
+      return { task: yield* readTask(tx, record), context: chatOf(conversation) }
     })
   }
 

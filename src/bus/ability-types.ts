@@ -14,9 +14,9 @@
 // biome-ignore lint/suspicious/noEmptyInterface: it exists to be merged with.
 export interface AbilityTypes {}
 
-export type InputOfAbility<K extends keyof AbilityTypes> = AbilityTypes[K] extends { input: infer I } ? I : unknown
-export type OutputOfAbility<K extends keyof AbilityTypes> = AbilityTypes[K] extends { output: infer O } ? O : unknown
+export type InputOfAbility<K extends keyof T, T = AbilityTypes> = T[K] extends { input: infer I } ? I : unknown
+export type OutputOfAbility<K extends keyof T, T = AbilityTypes> = T[K] extends { output: infer O } ? O : unknown
 /** What a stream ability yields: `chunk` where it differs from `output`, which is then what the drained stream comes to. */
-export type ChunkOfAbility<K extends keyof AbilityTypes> = AbilityTypes[K] extends { chunk: infer C }
+export type ChunkOfAbility<K extends keyof T, T = AbilityTypes> = T[K] extends { chunk: infer C }
   ? C
-  : OutputOfAbility<K>
+  : OutputOfAbility<K, T>

@@ -50,13 +50,45 @@ export interface BusOptions {
   onError?: (error: unknown, context: Record<string, unknown>) => void
 }
 
+/** Calls with values instead of text; `T` is what the compiler knows of abilities by id. */
+export interface BusCalls<T> {
+  /** Typed by the ability itself, or by its id where `T` knows it. */
+  call<In, Out, Drained>(ability: Ability<In, Out, Drained>, input: In, options?: InvokeOptions): Promise<Drained>
+  call<K extends keyof T>(
+    abilityId: K,
+    input: InputOfAbility<K, T>,
+    options?: InvokeOptions,
+  ): Promise<OutputOfAbility<K, T>>
+  call<S extends string>(
+    abilityId: S extends keyof T ? never : S,
+    input: unknown,
+    options?: InvokeOptions,
+  ): Promise<unknown>
+  /** The same for streams. */
+  stream<In, Out, Drained>(
+    ability: Ability<In, Out, Drained>,
+    input: In,
+    options?: InvokeOptions,
+  ): AsyncGenerator<Out, void, undefined>
+  stream<K extends keyof T>(
+    abilityId: K,
+    input: InputOfAbility<K, T>,
+    options?: InvokeOptions,
+  ): AsyncGenerator<ChunkOfAbility<K, T>, void, undefined>
+  stream<S extends string>(
+    abilityId: S extends keyof T ? never : S,
+    input: unknown,
+    options?: InvokeOptions,
+  ): AsyncGenerator<unknown, void, undefined>
+}
+
 /**
  * The registry of abilities. Every refusal and every failure is an `ErrandError` whose details name the ability, in this order:
  * NOT_FOUND, FORBIDDEN (the caller may not call it), TYPE_MISMATCH, INVALID_INPUT { issues }, FORBIDDEN (it names tasks that are
  * not the caller's), then whatever the handler throws: a refusal of the engine as it is, anything else as EXECUTION_ERROR with
  * the same message and the thrown error as `cause`.
  */
-export interface Bus {
+export interface Bus extends BusCalls<AbilityTypes> {
   /**
    * Adds an ability; returns how to take it away again.
    * @throws ErrandError ALREADY_REGISTERED { abilityId }
@@ -69,6 +101,8 @@ export interface Bus {
   unregister(abilityId: string): void
   /** Hears of each ability that is registered from now on; returns how to stop. */
   onRegister(listener: (ability: Ability) => void): () => void
+  /** Hears of each ability that is taken away from now on; returns how to stop. */
+  onUnregister(listener: (ability: Ability) => void): () => void
   has(abilityId: string): boolean
   get(abilityId: string): Ability | undefined
   /** All, sorted by id. */
@@ -78,34 +112,6 @@ export interface Bus {
   invoke(abilityId: string): (json: string, options?: InvokeOptions) => Promise<string>
   /** The same for streams: one JSON text per chunk. Nothing happens before the first is asked for. */
   invokeStream(abilityId: string): (json: string, options?: InvokeOptions) => AsyncGenerator<string, void, undefined>
-  /** With values instead of text, and typed: by the ability itself, or by its id where `AbilityTypes` knows it. */
-  call<In, Out, Drained>(ability: Ability<In, Out, Drained>, input: In, options?: InvokeOptions): Promise<Drained>
-  call<K extends keyof AbilityTypes>(
-    abilityId: K,
-    input: InputOfAbility<K>,
-    options?: InvokeOptions,
-  ): Promise<OutputOfAbility<K>>
-  call<S extends string>(
-    abilityId: S extends keyof AbilityTypes ? never : S,
-    input: unknown,
-    options?: InvokeOptions,
-  ): Promise<unknown>
-  /** The same for streams. */
-  stream<In, Out, Drained>(
-    ability: Ability<In, Out, Drained>,
-    input: In,
-    options?: InvokeOptions,
-  ): AsyncGenerator<Out, void, undefined>
-  stream<K extends keyof AbilityTypes>(
-    abilityId: K,
-    input: InputOfAbility<K>,
-    options?: InvokeOptions,
-  ): AsyncGenerator<ChunkOfAbility<K>, void, undefined>
-  stream<S extends string>(
-    abilityId: S extends keyof AbilityTypes ? never : S,
-    input: unknown,
-    options?: InvokeOptions,
-  ): AsyncGenerator<unknown, void, undefined>
 
   /**
    * Adds a judge of the tasks that an input names; all must agree. Without any, a caller with a task may name only that task.
@@ -186,13 +192,24 @@ interface Prepared {
   context: AbilityContext
 }
 
+interface Listener {
+  listener: (ability: Ability) => void
+}
+
+function listen(listeners: Set<Listener>, listener: Listener['listener']): () => void {
+  const held = { listener: requireFunction(listener, 'a listener') }
+  listeners.add(held)
+  return () => void listeners.delete(held)
+}
+
 class AbilityBus implements Bus {
   readonly #clock: Clock
   readonly #log: CallLog
   readonly #report: (error: unknown, context: Record<string, unknown>) => void
   readonly #abilities = new Map<string, Ability>()
   readonly #guards = new Set<{ guard: Guard }>()
-  readonly #listeners = new Set<{ listener: (ability: Ability) => void }>()
+  readonly #onRegister = new Set<Listener>()
+  readonly #onUnregister = new Set<Listener>()
 
   constructor(clock: Clock, log: CallLog, report: (error: unknown, context: Record<string, unknown>) => void) {
     this.#clock = clock
@@ -212,28 +229,33 @@ class AbilityBus implements Bus {
       )
     }
     this.#abilities.set(id, ability)
-    for (const { listener } of this.#listeners) this.#tell(listener, ability)
+    this.#tell(this.#onRegister, ability)
     return () => {
-      if (this.#abilities.get(id) === ability) this.#abilities.delete(id)
+      if (this.#abilities.get(id) === ability) this.unregister(id)
     }
   }
 
   unregister(abilityId: string): void {
-    this.#abilities.delete(abilityId)
+    const ability = this.#abilities.get(abilityId)
+    if (ability !== undefined && this.#abilities.delete(abilityId)) this.#tell(this.#onUnregister, ability)
   }
 
   onRegister(listener: (ability: Ability) => void): () => void {
-    const held = { listener: requireFunction(listener, 'a listener') }
-    this.#listeners.add(held)
-    return () => void this.#listeners.delete(held)
+    return listen(this.#onRegister, listener)
+  }
+
+  onUnregister(listener: (ability: Ability) => void): () => void {
+    return listen(this.#onUnregister, listener)
   }
 
   /** A listener that throws must not break off a registration that has taken place. */
-  #tell(listener: (ability: Ability) => void, ability: Ability): void {
-    try {
-      listener(ability)
-    } catch (error) {
-      this.#report(error, { abilityId: ability.id, doing: 'tell a listener of registrations' })
+  #tell(listeners: ReadonlySet<Listener>, ability: Ability): void {
+    for (const { listener } of listeners) {
+      try {
+        listener(ability)
+      } catch (error) {
+        this.#report(error, { abilityId: ability.id, doing: 'tell a listener of registrations' })
+      }
     }
   }
 

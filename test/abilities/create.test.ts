@@ -40,21 +40,20 @@ describe('task:create', () => {
       'message.appended',
       'task.started',
     ])
-    const { messages } = await call('ldg:msg:list', { taskId })
-    expect(messages).toMatchObject([
+    expect(await engine.messages(taskId)).toMatchObject([
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'Go' },
     ])
   })
 
   it('S0-008 S0-001 keeps instructions with the task; without any it has the usual ones', async () => {
-    const { call } = await setup({ autoStart: false })
+    const { engine, call } = await setup({ autoStart: false })
     for (const [given, shown] of [
       [{ systemPrompt: 'Be brief.' }, 'Be brief.'],
       [{}, 'You are a helpful AI assistant.'],
     ] as const) {
       const { taskId } = await call('task:create', { goal: 'Go', ...given })
-      expect((await call('ldg:task:get', { taskId }))['task']).toMatchObject({ id: taskId, systemPrompt: shown })
+      expect((await engine.messages(taskId as string))[0]).toMatchObject({ role: 'system', content: shown })
     }
   })
 
@@ -62,7 +61,7 @@ describe('task:create', () => {
     const { engine, call } = await setup({ autoStart: false })
     const { taskId: parentTaskId } = await call('task:create', { goal: 'Parent' })
     const { taskId } = await call('task:create', { goal: 'Child', parentTaskId })
-    expect((await call('ldg:task:get', { taskId }))['task']).toMatchObject({ parentTaskId })
+    expect(await engine.get(taskId as string)).toMatchObject({ parentId: parentTaskId })
     const before = (await history(engine)).length
     const refusal = await refusalOf(call('task:create', { goal: 'Lost', parentTaskId: 'task-nobody' }), 'NOT_FOUND')
     expect(refusal.message).toContain('Task not found: task-nobody')

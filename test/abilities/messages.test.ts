@@ -1,7 +1,7 @@
 // task:messages: a conversation read page by page, by whoever may see the task.
 import { describe, expect, it } from 'vitest'
 import { openEngine, refusalOf } from '../engine/world.ts'
-import { modelOf, surface } from './world.ts'
+import { heldModel, modelOf, surface } from './world.ts'
 
 interface Page {
   messages: Array<{ content: string }>
@@ -57,5 +57,31 @@ describe('task:messages', () => {
     expect(texts((await asModel('task:messages', { taskId: id })) as unknown as Page)).toEqual(['one', 'two', 'three'])
     expect(await asModel('task:messages', { taskId: child.id })).toEqual({ messages: [], next: 0 })
     await refusalOf(asModel('task:messages', { taskId: stranger.id }), 'FORBIDDEN')
+  })
+})
+
+describe('task:note', () => {
+  it('is read by people and programs; the model that works on the task reads nothing that it has not said', async () => {
+    const held = heldModel()
+    const engine = await openEngine({ model: held.model })
+    const call = surface(engine)
+    const { id: taskId } = await engine.create({ goal: 'Work' })
+    const first = await held.asked(0)
+    const { messageId } = await call('task:note', { taskId, text: 'The session has ended' })
+    first.answer.resolve({ text: 'Done' })
+    expect(await engine.result(taskId)).toBe('Done')
+    expect((await engine.messages(taskId)).find(({ id }) => id === messageId)).toMatchObject({
+      role: 'assistant',
+      content: 'The session has ended',
+      announcement: true,
+    })
+    expect(held.steps).toHaveLength(1)
+  })
+
+  it('is refused for an unknown task, without a text, and to models', async () => {
+    const { id, engine, call } = await world()
+    await refusalOf(call('task:note', { taskId: 'task-nowhere', text: 'Hello' }), 'NOT_FOUND')
+    await refusalOf(call('task:note', { taskId: id, text: '' }), 'INVALID_INPUT')
+    await refusalOf(surface(engine, modelOf(id))('task:note', { taskId: id, text: 'Hello' }), 'FORBIDDEN')
   })
 })

@@ -23,20 +23,10 @@ const taskAbilities = [
   'task:spawn',
   'task:wait',
 ]
-const ledgerAbilities = [
-  'ldg:call:list',
-  'ldg:call:save',
-  'ldg:msg:list',
-  'ldg:msg:save',
-  'ldg:task:get',
-  'ldg:task:query',
-  'ldg:task:save',
-]
-
 describe('The abilities of an engine', () => {
   it('S0-114 S1-083 are registered with their names, a description and both schemas', async () => {
     const { bus } = await openEngine()
-    for (const id of [...taskAbilities, ...ledgerAbilities, 'task:stream']) {
+    for (const id of [...taskAbilities, 'task:stream']) {
       const { meta } = (await bus.call('bus:inspect', { abilityId: id })) as { meta: Record<string, unknown> }
       expect(meta).toMatchObject({
         id,
@@ -79,7 +69,7 @@ describe('The abilities of an engine', () => {
     })
   })
 
-  it('S0-081 S0-082 S1-056 S1-084 are tools for models under plain names, with JSON Schema; the ledger’s are not', async () => {
+  it('S0-081 S0-082 S1-056 S1-084 are tools for models under plain names, with JSON Schema', async () => {
     const engine = await openEngine({ model: heldModel().model, autoStart: false })
     const { id } = await engine.create({ goal: 'Own' })
     const { definitions } = engine.bus.toolsFor(modelOf(id))
@@ -87,7 +77,7 @@ describe('The abilities of an engine', () => {
     expect(names.filter((name) => name.startsWith('task_'))).toEqual(
       taskAbilities.map((each) => each.replace(':', '_')),
     )
-    expect(names.filter((name) => name.startsWith('ldg_') || name.startsWith('bus_'))).toEqual([])
+    expect(names.filter((name) => name.startsWith('bus_'))).toEqual([])
     const create = definitions.find(({ function: { name } }) => name === 'task_create')
     expect(create?.function.parameters).toMatchObject({
       type: 'object',
@@ -95,9 +85,6 @@ describe('The abilities of an engine', () => {
     })
     const spawn = definitions.find(({ function: { name } }) => name === 'task_spawn')
     expect(spawn?.function.parameters).toMatchObject({ required: ['goal'] })
-    for (const ability of ledgerAbilities) {
-      await refusalOf(surface(engine, modelOf(id))(ability, { taskId: id }), 'FORBIDDEN')
-    }
   })
 
   it('S0-030 refuse bad input before they do anything, and say where it is bad', async () => {

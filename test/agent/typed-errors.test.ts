@@ -112,7 +112,7 @@ describe('A model that calls amiss', () => {
       ['test_halve', { count: 'two' }, 'INVALID_INPUT'],
       ['test_halve', { count: 3 }, 'EXECUTION_ERROR'],
       ['test_countdown', { count: 2 }, 'TYPE_MISMATCH'],
-      ['ldg_task_query', {}, 'FORBIDDEN'],
+      ['model_llm', { messages: [] }, 'FORBIDDEN'],
       ['bus_list', {}, 'FORBIDDEN'],
       ['task_get', { taskId: stranger }, 'FORBIDDEN'],
       ['task_spawn', { goal: 'Help', parentTaskId: stranger }, 'FORBIDDEN'],

@@ -320,6 +320,25 @@ describe('a listener of registrations', () => {
     expect(heard).toEqual(['a:b'])
   })
 
+  it('hears of each ability that is taken away, however it is, and not of one that was replaced before', () => {
+    const bus = createBus()
+    const heard: string[] = []
+    const stop = bus.onUnregister(({ id }) => heard.push(id))
+    const leave = register(bus, 'a:b')
+    register(bus, 'c:d')
+    bus.unregister('c:d')
+    bus.unregister('never:there')
+    leave()
+    leave()
+    expect(heard).toEqual(['c:d', 'a:b'])
+    register(bus, 'a:b')
+    leave()
+    expect([heard.length, bus.has('a:b')]).toEqual([2, true])
+    stop()
+    bus.unregister('a:b')
+    expect(heard).toHaveLength(2)
+  })
+
   it('that throws is reported, and what was registered can be taken away again', () => {
     const reported: unknown[] = []
     const bus = createBus({ onError: (error, context) => reported.push([(error as Error).message, context]) })

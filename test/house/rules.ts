@@ -266,6 +266,16 @@ const canceledHasOneL: Rule = (files) =>
       }),
     )
 
+/** A process is `killed` and a record has a `completionStatus` in Agent OS; everywhere else a task has one of eight states. */
+const processWordsAreVocabulary: Rule = (files) =>
+  files
+    .filter((file) => !/^src\/(?:vocabularies|abilities)\//.test(file.path))
+    .flatMap((file) =>
+      Array.from(file.text.matchAll(/\b(?:process|completion)Status\w*|(['"`])killed\1/gi), (match) => {
+        return `${file.path}:${lineOf(file, match.index)} says ${match[0]}; only vocabularies do`
+      }),
+    )
+
 const nothingIsLeftToDo: Rule = (files) =>
   files.flatMap((file) =>
     Array.from(file.text.matchAll(/\b(?:TODO|FIXME|XXX)\b/g), (match) => {
@@ -299,6 +309,7 @@ export const rules = {
   'file and folder names are in kebab-case': namesAreKebabCase,
   'no file or folder has a name that says nothing': namesSaySomething,
   'canceled is spelled with one l': canceledHasOneL,
+  'the words of processes and of completion are known to vocabularies only': processWordsAreVocabulary,
   'nothing is marked as left to do': nothingIsLeftToDo,
   'every file opens by saying what lives there': filesIntroduceThemselves,
 } satisfies Record<string, Rule>

@@ -9,6 +9,7 @@ import type { EventType } from '../../src/entities/event.ts'
 import type { MessageRecord } from '../../src/entities/message.ts'
 import { defineExecutor, type ExecutorDefinition, type Run } from '../../src/executor.ts'
 import { RunJournal } from '../../src/machines/run-journal.ts'
+import { saveCall } from '../../src/steps/save-call.ts'
 import { callRow, messageRow } from '../../src/testing/index.ts'
 import { divergenceWaitMs, HoldingClock } from './holding-clock.ts'
 import { aborted, codeOf, createWorld, gate, type WorkFunction } from './world.ts'
@@ -167,10 +168,15 @@ describe('A call that the journal does not know', () => {
       },
       { rests: 'task.input_required' },
     )
-    const saved = { id: 'call-theirs', taskId: world.task.id, abilityName: 'theirs', parameters: '{}' }
-    await world.engine.bus.invoke('ldg:call:save')(
-      JSON.stringify({ call: { ...saved, status: 'completed', details: '{}', createdAt: 5 } }),
-    )
+    const theirs = {
+      id: 'call-theirs',
+      taskId: world.task.id,
+      name: 'theirs',
+      params: {},
+      status: 'completed',
+    } as const
+    const rest = { details: null, result: {}, error: null, startMessageId: null, endMessageId: null, createdAt: 5 }
+    await world.ledger.step(saveCall({ at: 5, instanceId: 'instance-other', call: { ...theirs, ...rest } }))
     expect(await world.engine.calls(world.task)).toMatchObject([{ name: 'theirs', status: 'completed' }])
     await world.engine.answer(world.task, true)
     await world.clock.until(world.engine.result(world.task))

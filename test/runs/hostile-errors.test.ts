@@ -226,7 +226,7 @@ describe('The stack of an error', () => {
       await engine.messages(id),
       (await engine.calls(parent)).map(({ result }) => result),
     ]
-    for (const ability of ['task:get', 'task:show', 'task:calls', 'task:runs', 'task:context', 'ldg:task:get']) {
+    for (const ability of ['task:get', 'task:show', 'task:calls', 'task:runs', 'task:context']) {
       told.push(await engine.bus.call(ability, { taskId: id }))
     }
     told.push(await engine.bus.call('task:rows', { ids: [id] }), await engine.bus.call('task:list', {}))

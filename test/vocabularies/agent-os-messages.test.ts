@@ -205,14 +205,14 @@ describe('emitToUser', () => {
   it('is shown the output of a retry, and its end', async () => {
     const { heard, tell, until } = listener<UserOutput>()
     let answers = 0
-    const { invoke } = openManager({
+    const { state, invoke } = openManager({
       emitToUser: tell,
       maxIterationsPerTask: 1,
       reply: () => (answers++ === 0 ? { tools: [['task_list', {}]] } : answer()),
     })
     const { taskId } = await invoke('task:create', { goal: 'Try' })
     await until((outputs) => outputs.filter(isEnd).length === 1)
-    await invoke('task:retry', { taskId })
+    await (await state.engine).retry(taskId)
     await until((outputs) => outputs.filter(isEnd).length === 2)
     expect(heard.map((output) => (output.type === 'content' ? output.content : output.status))).toEqual([
       'failed: Maximum iterations reached',

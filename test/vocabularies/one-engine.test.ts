@@ -7,34 +7,32 @@ import { type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { dispatchIntent } from '../../src/routing/dispatch-intent.ts'
-import { createAgentBus } from '../../src/vocabularies/agent-os.ts'
+import type { TaskManagerConfig } from '../../src/vocabularies/agent-os.ts'
 import { ConsolidationEngine, TaskEngine } from '../../src/vocabularies/day1.ts'
 import { createExoExecutor, TaskManager as ExoManager, TaskScheduler } from '../../src/vocabularies/exo.ts'
 import { createTaskTools, TaskManager } from '../../src/vocabularies/s07.ts'
-import { history, openEngine, puppet, reached, waysTo } from '../engine/world.ts'
+import { surface } from '../abilities/world.ts'
+import { history, puppet, reached, waysTo } from '../engine/world.ts'
+import { openManager } from './agent-os/world.ts'
 
 type Json = Record<string, unknown>
 
-/** The same engine as all of them see it. */
-async function everywhere(options: Parameters<typeof openEngine>[0] = {}) {
-  const bus = createAgentBus()
+/** The same engine as all of them see it: Agent OS on its bus (`process`), the others by the engine and its own bus (`json`). */
+async function everywhere(config: TaskManagerConfig = {}) {
   const exoExecutor = createExoExecutor()
-  const engine = (await openEngine({
-    ...options,
-    bus,
-    executors: { exo: exoExecutor, ...options.executors },
-  })) as unknown as Engine
+  const manager = await openManager({ ...config, executors: { exo: exoExecutor, ...config.executors } })
+  const engine = manager.engine as unknown as Engine
   const exo = new ExoManager({ engine, executor: exoExecutor })
   const s07 = new TaskManager(engine)
   const day1 = new TaskEngine(engine)
   const tools = boardTools(engine, { as: 'alice', leaseMs: null })
   onTestFinished(() => tools.close())
-  const json = async (ability: string, input: Json): Promise<Json> =>
-    JSON.parse(await bus.invoke(ability)(JSON.stringify(input))) as Json
+  const json = surface(engine)
+  const process = manager.call
 
   return {
     engine,
-    bus,
+    process,
     exo,
     scheduler: new TaskScheduler(exo),
     s07,
@@ -44,15 +42,15 @@ async function everywhere(options: Parameters<typeof openEngine>[0] = {}) {
     json,
     /** What each says of a task. */
     async seen(id: string) {
-      const { task: process } = (await json('task:get', { taskId: id })) as { task: Json }
-      const { task: record } = (await json('ldg:task:get', { taskId: id })) as { task: Json }
+      const { task: shown } = (await process('task:get', { taskId: id })) as { task: Json }
+      const { task: record } = (await process('ldg:task:get', { taskId: id })) as { task: Json }
       const { task: board } = (await json('board:get', { id })) as { task: Json }
       return {
         engine: (await engine.get(id))?.status,
         exo: (await exo.get(id))?.status,
-        process: process['status'],
+        process: shown['status'],
         ledger: record['completionStatus'] ?? null,
-        canonical: [process, record, board].map((each) => each['canonicalStatus']),
+        canonical: [shown, record, board].map((each) => each['canonicalStatus']),
         board: board['status'],
         s07: (JSON.parse(await s07.get(id)) as Json)['status'],
         day1: (await day1.getTask(id)).status,
@@ -91,10 +89,10 @@ function told(state: TaskStatus) {
 
 describe('One task', () => {
   it('X-018 is seen by all, whichever of them has made it, under one number and one id', async () => {
-    const { engine, exo, json, s07, tools } = await everywhere()
+    const { engine, exo, process, s07, tools } = await everywhere()
     await engine.create({ name: 'by the engine' })
     await exo.create('by exo', { description: 'of exo' })
-    await json('ldg:task:save', { task: { id: 'task-ledger', goal: 'by the ledger' } })
+    await process('ldg:task:save', { task: { id: 'task-ledger', goal: 'by the ledger' } })
     await s07.create('by s07')
     await tools.handlers.task_create({ subject: 'by a tool' })
     expect(await s07.list_all()).toBe(
@@ -103,8 +101,7 @@ describe('One task', () => {
     expect(await tools.handlers.task_list()).toBe(await s07.list_all())
     expect((await exo.list()).map(({ name }) => name)).toEqual((await engine.list()).tasks.map(({ name }) => name))
     for (const { id, name } of (await engine.list()).tasks) {
-      const { task } = (await json('task:get', { taskId: id })) as { task: Json }
-      expect(task).toMatchObject({ id })
+      expect((await process('task:get', { taskId: id }))['task']).toMatchObject({ id })
       expect(JSON.parse(await s07.get(id))).toMatchObject({ subject: name, taskId: id })
     }
   })
@@ -243,8 +240,9 @@ describe('To cancel', () => {
     const ways: Record<string, (at: Everywhere, id: string) => Promise<unknown>> = {
       'engine.cancel': ({ engine }, id) => engine.cancel(id),
       'engine.update': ({ engine }, id) => engine.update(id, { status: 'canceled' }),
-      'task:cancel': ({ json }, taskId) => json('task:cancel', { taskId, reason: 'enough' }),
-      'task:kill': ({ json }, taskId) => json('task:kill', { taskId, reason: 'enough' }),
+      "the engine's task:cancel": ({ json }, taskId) => json('task:cancel', { taskId, reason: 'enough' }),
+      'task:cancel': ({ process }, taskId) => process('task:cancel', { taskId, reason: 'enough' }),
+      'task:kill': ({ process }, taskId) => process('task:kill', { taskId, reason: 'enough' }),
       'scheduler.cancel': ({ scheduler }, id) => scheduler.cancel(id),
       'exo update': ({ exo }, id) => exo.update(id, { status: 'canceled' }),
       'board:update': ({ json }, id) => json('board:update', { id, status: 'deleted' }),

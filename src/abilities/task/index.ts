@@ -14,6 +14,7 @@ import { taskGraph } from './graph.ts'
 import { taskHeartbeat } from './heartbeat.ts'
 import { taskList } from './list.ts'
 import { taskMessages } from './messages.ts'
+import { taskNote } from './note.ts'
 import { taskPause } from './pause.ts'
 import { taskRelease } from './release.ts'
 import { taskResume } from './resume.ts'
@@ -46,6 +47,7 @@ export const taskAbilities = [
   taskHeartbeat,
   taskList,
   taskMessages,
+  taskNote,
   taskPause,
   taskRelease,
   taskResume,

@@ -1,8 +1,8 @@
 // The helpers that read and write a task's records through `ldg:*`, for code that knows tasks only by their ids.
 import type { LedgerMessage } from '../../abilities/views/message-view.ts'
-import type { LedgerTask } from '../../abilities/views/task-view.ts'
-import type { Bus } from '../../bus/bus.ts'
 import { ErrandError } from '../../errors.ts'
+import type { AgentBus } from './agent-bus.ts'
+import type { LedgerTask } from './views/task-view.ts'
 
 /** The record of a task: `completionStatus` is absent until it has ended. */
 export type Task = LedgerTask
@@ -11,7 +11,7 @@ export type Message = LedgerMessage
 export type MessageRole = Message['role']
 
 /** @throws ErrandError NOT_FOUND `Task not found: <id>` */
-export async function loadTask(taskId: string, bus: Bus): Promise<Task> {
+export async function loadTask(taskId: string, bus: AgentBus): Promise<Task> {
   const { task } = await bus.call('ldg:task:get', { taskId })
   if (task === null) throw new ErrandError('NOT_FOUND', `Task not found: ${taskId}`, { taskId })
   return task
@@ -21,7 +21,7 @@ export async function loadTask(taskId: string, bus: Bus): Promise<Task> {
  * Appends a line to a task's conversation; resolves to it as it is stored. What is said as the user reaches the task's agent.
  * @throws ErrandError NOT_FOUND for an unknown task, INVALID_INPUT for a role that is none; nothing is stored then.
  */
-export async function saveMessage(taskId: string, role: MessageRole, content: string, bus: Bus): Promise<Message> {
+export async function saveMessage(taskId: string, role: MessageRole, content: string, bus: AgentBus): Promise<Message> {
   // Lines are only ever added, so it stands behind those that there were before.
   const before = await bus.call('ldg:msg:list', { taskId, limit: 0 })
   const { messageId } = await bus.call('ldg:msg:save', { message: { taskId, role, content } })
@@ -30,6 +30,6 @@ export async function saveMessage(taskId: string, role: MessageRole, content: st
 }
 
 /** All messages of a task, the oldest first. @throws ErrandError NOT_FOUND */
-export async function loadTaskContext(taskId: string, bus: Bus): Promise<Message[]> {
+export async function loadTaskContext(taskId: string, bus: AgentBus): Promise<Message[]> {
   return (await bus.call('ldg:msg:list', { taskId })).messages
 }

@@ -1,8 +1,9 @@
 // The way of a user's message to its task: an explicit mention, else `task:route`, and then `task:send` or `task:create`.
-import type { ProcessStatus } from '../../abilities/views/status-words.ts'
-import type { Bus } from '../../bus/bus.ts'
+
 import { requireText } from '../../parse.ts'
 import { extractMention } from '../../routing/mention.ts'
+import type { AgentBus } from './agent-bus.ts'
+import type { ProcessStatus } from './views/status-words.ts'
 
 /** The id that a message names at its very beginning, `@task-abc123 and so on`; undefined without one. */
 export function extractExplicitTaskId(message: string): string | undefined {
@@ -10,7 +11,7 @@ export function extractExplicitTaskId(message: string): string | undefined {
 }
 
 /** The open task that a message is for, or null for a new one (and for a mention that leads nowhere). */
-export async function routeMessage(message: string, bus: Bus): Promise<string | null> {
+export async function routeMessage(message: string, bus: AgentBus): Promise<string | null> {
   return (await bus.call('task:route', { message })).taskId
 }
 
@@ -33,7 +34,7 @@ export interface HandledMessage {
  * const { taskId } = await handleUserMessage('Can you also check Q2?', bus)
  * @throws ErrandError INVALID_INPUT for what is no message; NOT_FOUND when there is no task manager on the bus.
  */
-export async function handleUserMessage(message: string, bus: Bus): Promise<HandledMessage> {
+export async function handleUserMessage(message: string, bus: AgentBus): Promise<HandledMessage> {
   const mention = extractMention(requireText(message, 'the message'))
   const { taskId, reason } = await bus.call('task:route', { message })
   if (taskId === null) {

@@ -1,12 +1,11 @@
 // A `model:llm` for a bus whose task manager was given no model: made of language model objects, or brought by the program itself.
 import { z } from 'zod'
 import { modelLlm } from '../../abilities/model/llm.ts'
-import type { Bus } from '../../bus/bus.ts'
 import { ErrandError } from '../../errors.ts'
 import { type LanguageModelLike, languageModelSchema } from '../../models/language-model.ts'
 import { type ModelInfo, ModelRegistry } from '../../models/model-registry.ts'
 import { parse } from '../../parse.ts'
-import { requireBus } from './require-bus.ts'
+import { type AgentBus, requireBus } from './agent-bus.ts'
 
 export interface ModelManagerOptions {
   /** The model of tasks that name none: a language model object of the AI SDK (specification v3 or v4). */
@@ -36,7 +35,7 @@ const optionsSchema = z.strictObject({
  * @throws ErrandError ALREADY_REGISTERED when models are given and somebody answers `model:llm` already; NO_MODEL when neither is
  *   so; UNKNOWN_OPTION, INVALID_INPUT.
  */
-export function createModelManager(bus: Bus, options: ModelManagerOptions = {}): ModelManager {
+export function createModelManager(bus: AgentBus, options: ModelManagerOptions = {}): ModelManager {
   requireBus(bus, 'createModelManager')
   const { model, models } = parse(optionsSchema, options, 'createModelManager')
   const registry = new ModelRegistry()

@@ -1,7 +1,8 @@
 // Listeners of single tasks (conformance S1-065): each reads `task:stream` for itself, so each hears everything in one order.
-import type { TaskOutput } from '../../abilities/task/task-output.ts'
-import type { Bus } from '../../bus/bus.ts'
+
 import { requireFunction, requireText } from '../../parse.ts'
+import type { AgentBus } from './agent-bus.ts'
+import type { TaskOutput } from './views/task-output.ts'
 
 /** Hears the output of a task; one that returns a promise hears the next piece when it has settled. */
 export type OutputListener = (output: TaskOutput) => unknown
@@ -9,7 +10,7 @@ export type OutputListener = (output: TaskOutput) => unknown
 type Report = (error: unknown, context: Record<string, unknown>) => void
 
 /** Tells a listener all that a task gives, from its start on. Returns how to stop. */
-export function listenToOutput(bus: Bus, taskId: string, listener: OutputListener, report: Report): () => void {
+export function listenToOutput(bus: AgentBus, taskId: string, listener: OutputListener, report: Report): () => void {
   const id = requireText(taskId, 'the task id')
   const hear = requireFunction(listener, 'the listener of onOutput')
   const gone = new AbortController()

@@ -2,16 +2,16 @@
 import { z } from 'zod'
 import type { Engine, EngineOptions } from '../../api.ts'
 import type { Bus } from '../../bus/bus.ts'
-import { createEngine } from '../../engine.ts'
-import { agent } from '../../executors/agent/agent.ts'
-import { agentName } from '../../executors/agent/agents.ts'
+import { openEngine } from '../../engine.ts'
 import { engineOptionsSchema } from '../../options.ts'
 import { parse } from '../../parse.ts'
 import { describeError } from '../../stored-error.ts'
+import { agentOsAbilities } from './abilities/offered.ts'
+import { type AgentBus, requireBus } from './agent-bus.ts'
 import { listenToOutput, type OutputListener } from './output-listeners.ts'
-import { requireBus } from './require-bus.ts'
 import { RunningTasks } from './running-tasks.ts'
 import { type EmitToUser, emitOutput } from './user-output.ts'
+import { readDetail } from './views/task-view.ts'
 
 /** The options of a task manager. All but the first two and `emitToUser` are those of `createEngine`. */
 export interface TaskManagerConfig
@@ -20,6 +20,7 @@ export interface TaskManagerConfig
     | 'model'
     | 'models'
     | 'resolveModel'
+    | 'executors'
     | 'abilities'
     | 'toolExecution'
     | 'modelRetry'
@@ -48,7 +49,7 @@ export interface TaskManagerState {
   readonly executionLoops: ReadonlyMap<string, Promise<void>>
   /** Resolves when the ledger is open. Rejects with what kept it from opening; `onError` hears of that too. */
   readonly ready: Promise<void>
-  /** The engine behind it. */
+  /** The engine behind it. Surfaces (HTTP, MCP, the command line) use its own bus, `engine.bus`. */
   readonly engine: Promise<Engine>
   /** Whether a task that is created now would run at once, as far as slots are concerned. */
   canSpawnTask(): boolean
@@ -69,6 +70,7 @@ const configSchema = z.strictObject({
   model: engineOptions.model,
   models: engineOptions.models,
   resolveModel: engineOptions.resolveModel,
+  executors: engineOptions.executors,
   abilities: engineOptions.abilities,
   toolExecution: engineOptions.toolExecution,
   modelRetry: engineOptions.modelRetry,
@@ -82,12 +84,12 @@ const configSchema = z.strictObject({
 type ParsedConfig = z.output<typeof configSchema>
 
 /**
- * Puts `task:*`, `ldg:*` and `model:*` on the bus at once and opens the ledger in the background: abilities that are called
- * meanwhile answer when it is open. Then it goes on with every task that was not finished.
+ * Puts `task:*` and `ldg:*` in the words of Agent OS, and `model:*`, on the bus at once and opens the ledger in the background:
+ * abilities that are called meanwhile answer when it is open. Then it goes on with every task that was not finished. Its agents call
+ * what stands on this bus; the engine has a bus of its own besides, `engine.bus`, where everything from this one can be called too.
  *
- * Its model is that of the config, or whoever answers `model:llm` on the bus, registered before or after. Until there is one,
- * nothing runs: a goal that is created then belongs to whoever claims it, and what an earlier manager left unfinished waits for
- * the model, and for the first thing that happens in the ledger after that.
+ * Its model is that of the config, or whoever answers `model:llm` on the bus, registered before or after. Until there is one, no
+ * agent runs: a goal that is created then belongs to whoever claims it, and what an earlier manager left unfinished waits.
  *
  * @example
  * const bus = createAgentBus()
@@ -95,12 +97,12 @@ type ParsedConfig = z.output<typeof configSchema>
  * const { taskId } = await bus.call('task:create', { goal: 'Analyze Q1 sales data' })
  * @throws ErrandError UNKNOWN_OPTION { option, nearest }, INVALID_INPUT { issues } at once. What else goes wrong rejects `ready`.
  */
-export function createTaskManager(bus: Bus, config: TaskManagerConfig = {}): TaskManagerState {
+export function createTaskManager(bus: AgentBus, config: TaskManagerConfig = {}): TaskManagerState {
   return new TaskManager(requireBus(bus, 'createTaskManager'), parse(configSchema, config, 'createTaskManager'))
 }
 
 /** Lets go of what runs and closes, as `state.shutdown()` does. The bus is named for the sake of the documents' signature. */
-export function shutdownTaskManager(state: Pick<TaskManagerState, 'shutdown'>, _bus?: Bus): Promise<void> {
+export function shutdownTaskManager(state: Pick<TaskManagerState, 'shutdown'>, _bus?: AgentBus): Promise<void> {
   return state.shutdown()
 }
 
@@ -112,16 +114,14 @@ export function canSpawnTask(state: Pick<TaskManagerState, 'canSpawnTask'>): boo
 class TaskManager implements TaskManagerState {
   readonly engine: Promise<Engine>
   readonly ready: Promise<void>
-  readonly #bus: Bus
+  readonly #bus: AgentBus
   readonly #config: ParsedConfig
   readonly #running = new RunningTasks()
-  #works: boolean
 
-  constructor(bus: Bus, config: ParsedConfig) {
+  constructor(bus: AgentBus, config: ParsedConfig) {
     this.#bus = bus
     this.#config = config
-    this.#works = this.#hasModel
-    this.engine = createEngine(this.#engineOptions())
+    this.engine = this.#open()
     this.ready = this.engine.then((engine) => this.#opened(engine))
     this.ready.catch((error: unknown) => this.#report(error, { doing: 'open the task manager' }))
   }
@@ -153,41 +153,23 @@ class TaskManager implements TaskManagerState {
     return this.shutdown()
   }
 
-  /** Whoever brings a `model:llm` may come later than the manager; to run its tasks without one would be to fail them. */
-  get #hasModel(): boolean {
-    const { model, resolveModel } = this.#config
-    return model !== undefined || resolveModel !== undefined || this.#bus.has('model:llm')
-  }
-
-  #engineOptions(): EngineOptions {
+  #open(): Promise<Engine> {
     const { maxConcurrentTasks, maxIterationsPerTask, emitToUser: _emitToUser, ...rest } = this.#config
-    return {
+    const options: EngineOptions = {
       ...(rest as Omit<EngineOptions, 'bus'>),
-      bus: this.#bus,
       maxConcurrent: maxConcurrentTasks,
       maxIterations: maxIterationsPerTask,
-      executors: { [agentName]: agent() },
-      // Memory is another process of that system: whoever has one registers it, before or after.
-      memory: false,
-      work: this.#works,
     }
+    const bus = this.#bus as Bus
+    return openEngine(options, { bus, abilities: (host) => agentOsAbilities(host, bus),
+      readTask: (tx, task) => readDetail(tx, task, true),
+    })
   }
 
-  async #opened(engine: Engine): Promise<void> {
+  #opened(engine: Engine): void {
     this.#running.follow(engine)
     const { emitToUser } = this.#config
     if (emitToUser) emitOutput(engine, emitToUser, (error, context) => this.#report(error, context))
-    if (this.#works) return
-    const stop = engine.subscribe('*', () => this.#workWithModel(engine, stop))
-    await this.#workWithModel(engine, stop)
-  }
-
-  /** Looked at once the ledger is open, and then whenever something happens in it. */
-  async #workWithModel(engine: Engine, stopLooking: () => void): Promise<void> {
-    if (this.#works || !this.#hasModel) return
-    this.#works = true
-    stopLooking()
-    await engine.work()
   }
 
   #report(error: unknown, context: Record<string, unknown>): void {

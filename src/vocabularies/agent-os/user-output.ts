@@ -1,8 +1,9 @@
 // What the user of a task manager is shown: the text of the tasks that run in it, piece by piece, and how each of them ended.
-import { OutputProjection } from '../../abilities/task/task-output.ts'
-import { completionStatusOf } from '../../abilities/views/status-words.ts'
+
 import type { Engine } from '../../api.ts'
 import { ErrandError, type StoredError } from '../../errors.ts'
+import { completionStatusOf } from './views/status-words.ts'
+import { OutputProjection } from './views/task-output.ts'
 
 export type UserOutput =
   /** A piece of what the assistant says; the pieces with one `messageId` are the text of that message. */

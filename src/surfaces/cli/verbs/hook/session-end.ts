@@ -28,24 +28,23 @@ export const sessionEndVerb = defineVerb({
   run: (io, { values }) =>
     inTime(io, hookTimeout(values), async () => {
       const input = await readHookInput(io)
-      const content = endingWords(input, memberName(io, values), systemClock.now())
+      const text = endingWords(input, memberName(io, values), systemClock.now())
       const work = async (place: BoardAccess): Promise<void> => {
         // Neither is to go without the other because something is wrong with that one.
-        const done = await Promise.allSettled([note(place, namesOfTask(io), content), consolidate(place, input)])
+        const done = await Promise.allSettled([note(place, namesOfTask(io), text), consolidate(place, input)])
         for (const each of done) if (each.status === 'rejected') throw each.reason
       }
       await withBoard(inSession(io, input), values, work, { folders: false })
     }),
 })
 
-async function note(place: BoardAccess, names: readonly string[], content: string): Promise<void> {
+async function note(place: BoardAccess, names: readonly string[], text: string): Promise<void> {
   const id = await findNamed(place, names)
   if (id === undefined) return
   const { engine, board } = place
   const { task } = await engine.bus.call('board:get', { id, board }, fromHere)
   // Said by an agent, to people and to the next session: where a model of the engine works on the task, it does not read it.
-  const message = { taskId: task.taskId, role: 'assistant', content } as const
-  await engine.bus.call('ldg:msg:save', { message }, fromHere)
+  await engine.bus.call('task:note', { taskId: task.taskId, text }, fromHere)
 }
 
 /** On every branch where it has observed something that no run has taken up (conformance S2-059). */

@@ -1,6 +1,6 @@
 // A call as the ledger abilities show it: parameters and details as JSON text (conformance S0-011…S0-017).
 import { z } from 'zod'
-import { type CallRecord, callStatuses } from '../../entities/call.ts'
+import { type CallRecord, callStatuses } from '../../../entities/call.ts'
 
 export const ledgerCallSchema = z.object({
   id: z.string(),

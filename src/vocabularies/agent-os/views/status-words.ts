@@ -1,8 +1,8 @@
 // The words for a task's state that abilities speak: those of processes (`pending` … `killed`) and those of the ledger's
 // completion status (`success`, `cancelled`, `failed: why`), both ways (conformance 1.1, C-04, C-05). One table, nowhere else.
 import { z } from 'zod'
-import { openStatuses, settledStatuses, type TaskRecord, type TaskStatus } from '../../entities/task.ts'
-import type { TaskFilter } from '../../ledger/ledger.ts'
+import { openStatuses, settledStatuses, type TaskRecord, type TaskStatus } from '../../../entities/task.ts'
+import type { TaskFilter } from '../../../ledger/ledger.ts'
 
 // ── words of processes ──
 

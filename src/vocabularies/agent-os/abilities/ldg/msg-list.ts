@@ -1,10 +1,10 @@
 // ldg:msg:list: the conversation of a task, oldest first.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
-import { loadTask } from '../../steps/moment.ts'
-import type { AbilityHost } from '../ability-host.ts'
-import { taskIdSchema } from '../task/task-input.ts'
-import { ledgerMessageSchema, toLedgerMessage } from '../views/message-view.ts'
+import type { AbilityHost } from '../../../../abilities/ability-host.ts'
+import { taskIdSchema } from '../../../../abilities/task/task-input.ts'
+import { ledgerMessageSchema, toLedgerMessage } from '../../../../abilities/views/message-view.ts'
+import { defineAbility } from '../../../../bus/ability.ts'
+import { loadTask } from '../../../../steps/moment.ts'
 
 const mostMessages = 1_000_000
 

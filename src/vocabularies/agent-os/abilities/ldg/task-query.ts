@@ -1,12 +1,12 @@
 // ldg:task:query: records of tasks by how they ended, parent and time of creation, the latest first.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
-import { taskStatuses } from '../../entities/task.ts'
-import type { TaskFilter } from '../../ledger/ledger.ts'
-import type { AbilityHost } from '../ability-host.ts'
-import { limitSchema, taskIdSchema, usualLimit } from '../task/task-input.ts'
-import { filterByCompletion } from '../views/status-words.ts'
-import { type LedgerTask, readLedgerTask, taskRecordSchema } from '../views/task-view.ts'
+import type { AbilityHost } from '../../../../abilities/ability-host.ts'
+import { limitSchema, taskIdSchema, usualLimit } from '../../../../abilities/task/task-input.ts'
+import { defineAbility } from '../../../../bus/ability.ts'
+import { taskStatuses } from '../../../../entities/task.ts'
+import type { TaskFilter } from '../../../../ledger/ledger.ts'
+import { filterByCompletion } from '../../views/status-words.ts'
+import { type LedgerTask, readLedgerTask, taskRecordSchema } from '../../views/task-view.ts'
 
 const time = z.number().min(0).max(8.64e15)
 const querySchema = z.strictObject({

@@ -1,11 +1,11 @@
 // ldg:msg:save: adds a message to the conversation of a task. Messages never change, so there is no saving one again.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
-import { messageRoles } from '../../entities/message.ts'
-import { checkText } from '../../json.ts'
-import { saveMessage } from '../../steps/save-message.ts'
-import type { AbilityHost } from '../ability-host.ts'
-import { taskIdSchema } from '../task/task-input.ts'
+import type { AbilityHost } from '../../../../abilities/ability-host.ts'
+import { taskIdSchema } from '../../../../abilities/task/task-input.ts'
+import { defineAbility } from '../../../../bus/ability.ts'
+import { messageRoles } from '../../../../entities/message.ts'
+import { checkText } from '../../../../json.ts'
+import { saveMessage } from '../../../../steps/save-message.ts'
 
 const messageSchema = z.object({
   id: z.string().min(1).max(200).optional(),

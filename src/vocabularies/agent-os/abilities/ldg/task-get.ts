@@ -1,9 +1,9 @@
 // ldg:task:get: the record of one task.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
-import type { AbilityHost } from '../ability-host.ts'
-import { taskIdSchema } from '../task/task-input.ts'
-import { readLedgerTask, taskRecordSchema } from '../views/task-view.ts'
+import type { AbilityHost } from '../../../../abilities/ability-host.ts'
+import { taskIdSchema } from '../../../../abilities/task/task-input.ts'
+import { defineAbility } from '../../../../bus/ability.ts'
+import { readLedgerTask, taskRecordSchema } from '../../views/task-view.ts'
 
 /** null for an unknown id, and for a task that was deleted. */
 export function ldgTaskGet(host: AbilityHost) {

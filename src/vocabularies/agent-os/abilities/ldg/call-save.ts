@@ -1,11 +1,11 @@
 // ldg:call:save: keeps a call of a program that works on a task itself. What a run of the engine has recorded is the run's, and
 // stays as it is.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
-import { type CallStatus, callStatuses } from '../../entities/call.ts'
-import { type SaveCallRequest, saveCall } from '../../steps/save-call.ts'
-import type { AbilityHost } from '../ability-host.ts'
-import { taskIdSchema } from '../task/task-input.ts'
+import type { AbilityHost } from '../../../../abilities/ability-host.ts'
+import { taskIdSchema } from '../../../../abilities/task/task-input.ts'
+import { defineAbility } from '../../../../bus/ability.ts'
+import { type CallStatus, callStatuses } from '../../../../entities/call.ts'
+import { type SaveCallRequest, saveCall } from '../../../../steps/save-call.ts'
 
 const messageIdSchema = z.string().max(200).nullish()
 

@@ -1,5 +1,6 @@
 // The words for a task's state, there and back.
 import { describe, expect, it } from 'vitest'
+import { isSettled, openStatuses, type TaskRecord, taskStatuses } from '../../../src/entities/task.ts'
 import {
   completionStatusOf,
   filterByCompletion,
@@ -8,10 +9,9 @@ import {
   processStatuses,
   processStatusOf,
   statusWordSchema,
-} from '../../src/abilities/views/status-words.ts'
-import { isSettled, openStatuses, type TaskRecord, taskStatuses } from '../../src/entities/task.ts'
-import { openEngine, waysTo } from '../engine/world.ts'
-import { surface } from './world.ts'
+} from '../../../src/vocabularies/agent-os/views/status-words.ts'
+import { waysTo } from '../../engine/world.ts'
+import { openManager } from './world.ts'
 
 type Standing = Pick<TaskRecord, 'status' | 'statusReason' | 'error'>
 const error = (message: string) => ({ code: 'TASK_FAILED', message })
@@ -106,8 +106,7 @@ describe('Completion statuses', () => {
 
 describe('A task in any state', () => {
   it.each(taskStatuses)('X-019 that is %s is shown with that state beside every word for it', async (status) => {
-    const engine = await openEngine()
-    const call = surface(engine)
+    const { engine, call } = await openManager()
     const task = await engine.create({ name: 'by hand' })
     for (const next of waysTo[status]) await engine.update(task, { status: next })
     const { task: shown } = await call('task:get', { taskId: task.id })

@@ -1,10 +1,10 @@
 // ldg:call:list: the calls of a task in the order in which they were made.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
-import { loadTask } from '../../steps/moment.ts'
-import type { AbilityHost } from '../ability-host.ts'
-import { taskIdSchema } from '../task/task-input.ts'
-import { ledgerCallSchema, toLedgerCall } from '../views/call-view.ts'
+import type { AbilityHost } from '../../../../abilities/ability-host.ts'
+import { taskIdSchema } from '../../../../abilities/task/task-input.ts'
+import { defineAbility } from '../../../../bus/ability.ts'
+import { loadTask } from '../../../../steps/moment.ts'
+import { ledgerCallSchema, toLedgerCall } from '../../views/call-view.ts'
 
 /** Questions, waits and the like stand in the same journal, but are no calls. */
 export function ldgCallList(host: AbilityHost) {

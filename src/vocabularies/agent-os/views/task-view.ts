@@ -1,14 +1,14 @@
 // A task as abilities show it: as an item of a list, in full, and as the record of the ledger abilities. Each shape holds the
 // keys of the process's words and the state itself beside them, so that nothing is lost in translation (conformance C-08).
 import { z } from 'zod'
-import { defaultSystemPrompt } from '../../drafts/agent-draft.ts'
-import { chatOf } from '../../entities/chat-message.ts'
-import { conversationOf } from '../../entities/conversation.ts'
-import type { MessageRecord } from '../../entities/message.ts'
-import { type TaskRecord, taskStatuses } from '../../entities/task.ts'
-import type { Op, Reads } from '../../ledger/ledger.ts'
-import { isFree } from '../../machines/readiness.ts'
-import { openQuestions } from '../../steps/explain.ts'
+import { defaultSystemPrompt } from '../../../drafts/agent-draft.ts'
+import { chatOf } from '../../../entities/chat-message.ts'
+import { conversationOf } from '../../../entities/conversation.ts'
+import type { MessageRecord } from '../../../entities/message.ts'
+import { type TaskRecord, taskStatuses } from '../../../entities/task.ts'
+import type { Op, Reads } from '../../../ledger/ledger.ts'
+import { isFree } from '../../../machines/readiness.ts'
+import { openQuestions } from '../../../steps/explain.ts'
 import { completionStatusOf, processStatuses, processStatusOf } from './status-words.ts'
 
 /** Every time is in epoch milliseconds. */

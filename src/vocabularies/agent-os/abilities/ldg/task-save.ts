@@ -1,11 +1,11 @@
 // ldg:task:save: keeps a task as its record says. It is the door for programs that work on tasks themselves and want the ledger
 // to remember: what an engine runs is moved by its own verbs.
 import { z } from 'zod'
-import { defineAbility } from '../../bus/ability.ts'
-import { saveTask } from '../../steps/save-task.ts'
-import type { AbilityHost } from '../ability-host.ts'
-import { taskIdSchema } from '../task/task-input.ts'
-import { parseCompletionStatus } from '../views/status-words.ts'
+import type { AbilityHost } from '../../../../abilities/ability-host.ts'
+import { taskIdSchema } from '../../../../abilities/task/task-input.ts'
+import { defineAbility } from '../../../../bus/ability.ts'
+import { saveTask } from '../../../../steps/save-task.ts'
+import { parseCompletionStatus } from '../../views/status-words.ts'
 
 /** What a record shows beside these is the engine's, and is not taken: a record that was read may be saved as it is. */
 const recordSchema = z.object({

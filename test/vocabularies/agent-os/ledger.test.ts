@@ -1,14 +1,14 @@
 // The ledger abilities: records of tasks, calls and messages, read, and saved by programs that work on tasks themselves.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
-import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import { echo, tool } from '../agent/world.ts'
-import { history, openEngine, puppet, reached, refusalOf, typesOf, waysTo } from '../engine/world.ts'
-import { heldModel, surface } from './world.ts'
+import type { ExecutorTask, Run } from '../../../src/executor.ts'
+import { createScriptedModel } from '../../../src/models/scripted-model.ts'
+import { heldModel } from '../../abilities/world.ts'
+import { echo, tool } from '../../agent/world.ts'
+import { history, puppet, reached, refusalOf, typesOf, waysTo } from '../../engine/world.ts'
+import { openManager } from './world.ts'
 
 const setup = async () => {
-  const engine = await openEngine()
-  const call = surface(engine)
+  const { engine, call } = await openManager()
   const save = (task: Record<string, unknown>) => call('ldg:task:save', { task })
   const read = async (taskId: string) => (await call('ldg:task:get', { taskId }))['task'] as Record<string, unknown>
   return { engine, call, save, read }
@@ -82,9 +82,9 @@ describe('ldg:task:save', () => {
 
   it('S0-094 leaves what an executor runs to its run: it completes nothing that does not work', async () => {
     const hands = puppet()
-    const engine = await openEngine({ executors: { work: hands.executor }, autoStart: false })
-    const save = (task: object) => surface(engine)('ldg:task:save', { task })
-    const { id } = await engine.create({ executor: 'work' })
+    const { engine, call } = await openManager({ executors: { work: hands.executor } })
+    const save = (task: object) => call('ldg:task:save', { task })
+    const { id } = await engine.create({ executor: 'work', autoStart: false })
     const before = await history(engine)
     await refusalOf(save({ id, completionStatus: 'success' }), 'INVALID_TRANSITION')
     expect(await history(engine)).toEqual(before)
@@ -104,9 +104,9 @@ describe('ldg:task:save', () => {
     await refusalOf(save({ id: 'Task 1' }), 'INVALID_INPUT')
     await engine.delete('task-child')
     await refusalOf(save({ id: 'task-child' }), 'KEY_CONFLICT')
-    const withAgent = await openEngine({ model: heldModel().model, autoStart: false })
-    const { id } = await withAgent.create({ goal: 'Go' })
-    const change = surface(withAgent)('ldg:task:save', { task: { id, systemPrompt: 'Be rude.' } })
+    const withAgent = await openManager({ model: heldModel().model })
+    const { id } = await withAgent.engine.create({ goal: 'Go', autoStart: false })
+    const change = withAgent.call('ldg:task:save', { task: { id, systemPrompt: 'Be rude.' } })
     await refusalOf(change, 'INVALID_INPUT')
   })
 })
@@ -177,8 +177,7 @@ describe('ldg:call:list', () => {
       },
       { text: 'Done' },
     ])
-    const engine = await openEngine({ model, abilities: [echo, failing] })
-    const call = surface(engine)
+    const { engine, call } = await openManager({ model, abilities: [echo, failing] })
     const { taskId } = (await call('task:create', { goal: 'Go' })) as { taskId: string }
     await engine.result(taskId)
     const { calls } = (await call('ldg:call:list', { taskId })) as { calls: Array<Record<string, unknown>> }
@@ -217,7 +216,7 @@ describe('ldg:call:list', () => {
     const begun = Promise.withResolvers<void>()
     const goOn = Promise.withResolvers<void>()
     const noted = Promise.withResolvers<void>()
-    const engine = await openEngine({
+    const { engine, call } = await openManager({
       executors: {
         work: async (_task: ExecutorTask, run: Run) => {
           await run.call('slow', async (_params, { note }) => {
@@ -233,7 +232,6 @@ describe('ldg:call:list', () => {
       },
     })
     const { id: taskId } = await engine.create({ executor: 'work' })
-    const call = surface(engine)
     const shown = async () =>
       ((await call('ldg:call:list', { taskId }))['calls'] as Array<Record<string, unknown>>).map(
         ({ abilityName, status, details, startMessageId }) => [abilityName, status, details, startMessageId],
@@ -244,10 +242,10 @@ describe('ldg:call:list', () => {
     await noted.promise
     expect(await shown()).toEqual([['slow', 'in_progress', '{"page":3}', null]])
     await refusalOf(call('ldg:call:list', { taskId: 'task-nobody' }), 'NOT_FOUND')
-    const asking = await openEngine({ executors: { ask: (_task: ExecutorTask, run: Run) => run.ask('Go?') } })
-    const asked = await asking.create({ executor: 'ask' })
-    await reached(asking, asked, 'input_required')
-    expect(await surface(asking)('ldg:call:list', { taskId: asked.id })).toEqual({ calls: [] })
+    const asking = await openManager({ executors: { ask: (_task: ExecutorTask, run: Run) => run.ask('Go?') } })
+    const asked = await asking.engine.create({ executor: 'ask' })
+    await reached(asking.engine, asked, 'input_required')
+    expect(await asking.call('ldg:call:list', { taskId: asked.id })).toEqual({ calls: [] })
   })
 })
 
@@ -321,8 +319,7 @@ describe('ldg:call:save', () => {
 
   it('S0-094 is no way into the journal of a run', async () => {
     const hands = puppet()
-    const engine = await openEngine({ executors: { work: hands.executor } })
-    const call = surface(engine)
+    const { engine, call } = await openManager({ executors: { work: hands.executor } })
     const { id: taskId } = await engine.create({ executor: 'work' })
     const { run, end } = await hands.started(0)
     const gate = Promise.withResolvers<string>()
@@ -410,8 +407,7 @@ describe('ldg:msg:save and ldg:msg:list', () => {
 
   it('S0-080 reaches the agent when the user says it; what others are said to have said does not', async () => {
     const held = heldModel()
-    const engine = await openEngine({ model: held.model })
-    const call = surface(engine)
+    const { engine, call } = await openManager({ model: held.model })
     const { id: taskId } = await engine.create({ goal: 'Work' })
     const first = await held.asked(0)
     await call('ldg:msg:save', message({ taskId, id: 'msg-u', content: 'Also Q2' }))

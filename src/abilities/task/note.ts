@@ -1,0 +1,29 @@
+// task:note: what a program notes in the conversation of a task, for people and for the programs that come after it.
+import { z } from 'zod'
+import { defineAbility } from '../../bus/ability.ts'
+import { checkText } from '../../json.ts'
+import { saveMessage } from '../../steps/save-message.ts'
+import type { AbilityHost } from '../ability-host.ts'
+import { taskIdSchema } from './task-input.ts'
+
+/** Where a model of the engine works on the task, it does not read the note: it has not said it. */
+export function taskNote(host: AbilityHost) {
+  return defineAbility({
+    id: 'task:note',
+    access: 'control',
+    description: 'Adds a note to the conversation of a task.',
+    input: z.strictObject({ taskId: taskIdSchema, text: z.string().min(1) }),
+    output: z.object({ messageId: z.string() }),
+    models: false,
+    scope: ({ taskId }) => [taskId],
+    async handle({ taskId, text }) {
+      const { at, instanceId } = await host.moment()
+      const id = host.nextId('msg')
+      const content = checkText(text, 'the note')
+      await host.step(
+        saveMessage({ at, instanceId, message: { id, taskId, role: 'assistant', content, timestamp: at } }),
+      )
+      return { messageId: id }
+    },
+  })
+}

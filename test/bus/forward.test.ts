@@ -1,0 +1,43 @@
+// Abilities of one bus on another one: which go there, and when they leave.
+import { describe, expect, it } from 'vitest'
+import { createBus } from '../../src/bus/bus.ts'
+import { forwardAbilities } from '../../src/bus/forward.ts'
+import { register } from './world.ts'
+
+describe('An ability of a bus', () => {
+  it('stands on the other bus too, registered before or later, until it is taken away here', () => {
+    const [from, to] = [createBus(), createBus()]
+    register(from, 'a:early')
+    forwardAbilities(from, to, new Set())
+    register(from, 'a:late')
+    expect(['a:early', 'a:late'].map((id) => to.get(id) === from.get(id))).toEqual([true, true])
+    for (const id of ['a:early', 'a:late']) from.unregister(id)
+    expect(['a:early', 'a:late'].map((id) => to.has(id))).toEqual([false, false])
+    register(from, 'a:early')
+    expect(to.has('a:early')).toBe(true)
+  })
+
+  it('stays where it is when it is one of those that are kept, or when its id is taken there', () => {
+    const [from, to] = [createBus(), createBus()]
+    register(from, 'a:kept')
+    register(to, 'a:taken')
+    const own = to.get('a:taken')
+    forwardAbilities(from, to, new Set(from.abilities()))
+    register(from, 'a:taken')
+    expect([to.has('a:kept'), to.get('a:taken')]).toEqual([false, own])
+    from.unregister('a:taken')
+    from.unregister('a:kept')
+    expect(to.get('a:taken')).toBe(own)
+  })
+
+  it('leaves the other bus with the end of the forwarding, and later ones do not come', () => {
+    const [from, to] = [createBus(), createBus()]
+    const before = to.abilities().map(({ id }) => id)
+    const stop = forwardAbilities(from, to, new Set())
+    register(from, 'a:early')
+    stop()
+    register(from, 'a:late')
+    expect(to.abilities().map(({ id }) => id)).toEqual(before)
+    expect(from.has('a:early')).toBe(true)
+  })
+})

@@ -1,0 +1,51 @@
+// What the tests of the abilities of Agent OS share: a task manager on a bus, with its engine, and the output of tasks.
+import { expect, onTestFinished } from 'vitest'
+import type { Engine, Executors } from '../../../src/api.ts'
+import {
+  type AgentBus,
+  createAgentBus,
+  createTaskManager,
+  type TaskManagerConfig,
+  type TaskOutput,
+} from '../../../src/vocabularies/agent-os.ts'
+import { surface } from '../../abilities/world.ts'
+
+/** A task manager in memory. Without an `onError` of the test's own, whatever it reports fails the test. */
+export async function openManager<const E extends Executors = Record<never, never>>(
+  config: TaskManagerConfig & { executors?: E } = {},
+) {
+  const reported: unknown[] = []
+  const bus = createAgentBus()
+  const manager = createTaskManager(bus, {
+    onError: (error, context) => reported.push({ error, context }),
+    ...config,
+  })
+  onTestFinished(async () => {
+    await manager.shutdown()
+    expect(reported).toEqual([])
+  })
+  return { bus, engine: (await manager.engine) as unknown as Engine<E>, call: surface({ bus }) }
+}
+
+/** The output of a task to its end. */
+export async function outputOf({ bus }: { bus: AgentBus }, taskId: string): Promise<TaskOutput[]> {
+  const found: TaskOutput[] = []
+  for await (const json of bus.invokeStream('task:stream')(JSON.stringify({ taskId }))) {
+    found.push(JSON.parse(json) as TaskOutput)
+  }
+  return found
+}
+
+/** Output without the task's id, which is the same everywhere, and without the ids of messages. */
+export function inShort(output: readonly TaskOutput[]): unknown[] {
+  return output.map((item) => {
+    const { taskId: _task, ...rest } = item
+    const { messageId: _message, ...short } = rest as Record<string, unknown>
+    return short
+  })
+}
+
+/** All text of an output, in one piece. */
+export function textOf(output: readonly TaskOutput[]): string {
+  return output.map((item) => (item.type === 'content' ? item.content : '')).join('')
+}
