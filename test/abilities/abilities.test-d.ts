@@ -1,17 +1,17 @@
 // Types of the abilities by their ids: what is given and what comes back, checked by the compiler alone.
-import { createEngine, type TaskOutput } from 'errand'
+import { createEngine, type TaskStatus } from 'errand'
 import { expectTypeOf } from 'vitest'
 
 const { bus } = await createEngine()
 
-expectTypeOf(await bus.call('task:create', { goal: 'Go' })).toEqualTypeOf<{ taskId: string; branch: string }>()
-expectTypeOf((await bus.call('task:spawn', { goal: 'Go' })).status).toEqualTypeOf<'pending' | 'running'>()
-expectTypeOf((await bus.call('task:list', {})).total).toEqualTypeOf<number>()
-for await (const output of bus.stream('task:stream', { taskId: 'task-a' })) {
-  expectTypeOf(output).toEqualTypeOf<TaskOutput>()
+expectTypeOf((await bus.call('task:create', { goal: 'Go' })).branch).toEqualTypeOf<string | null>()
+expectTypeOf((await bus.call('task:pause', { taskId: 'task-a' })).status).toEqualTypeOf<TaskStatus>()
+expectTypeOf((await bus.call('task:list', {})).total).toEqualTypeOf<number | null>()
+for await (const item of bus.stream('task:stream', { taskId: 'task-a' })) {
+  expectTypeOf(item.seq).toEqualTypeOf<number>()
 }
 
-// @ts-expect-error a goal is required
-void bus.call('task:spawn', {})
+// @ts-expect-error the task is required
+void bus.call('task:pause', {})
 // @ts-expect-error there is no such status
 void bus.call('task:list', { status: 'done' })

@@ -1,4 +1,4 @@
-// The abilities that change a task: send, kill, cancel, pause, resume, retry, answer; and those that wait for it and find it.
+// The abilities that change a task: send, cancel, retry, answer; and the one that waits for it.
 import { describe, expect, it } from 'vitest'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
@@ -13,151 +13,72 @@ async function setup() {
 }
 
 describe('task:send', () => {
-  it('S1-027 S1-028 appends a message of the user, which the model reads before it ends', async () => {
+  it('S1-027 appends a message of the user and answers how the task stands', async () => {
     const { engine, held, taskId, call } = await setup()
-    const first = await held.asked(0)
+    await held.asked(0)
     expect(await call('task:send', { taskId, message: 'Focus on regions' })).toEqual({
-      success: true,
-      status: 'running',
-    })
-    first.answer.resolve({ text: 'Done' })
-    const second = await held.asked(1)
-    expect(second.prompt.last).toBe('Focus on regions')
-    second.answer.resolve({ text: 'Regions done' })
-    expect(await engine.result(taskId)).toBe('Regions done')
-    const said = (await engine.messages(taskId)).map(({ role, content }) => `${role}: ${content}`)
-    expect(said.slice(2)).toEqual(['user: Focus on regions', 'assistant: Done', 'assistant: Regions done'])
-  })
-
-  it('S1-029 makes a task that waits for the user run again', async () => {
-    const { engine, held, taskId, call } = await setup()
-    ;(await held.asked(0)).answer.resolve({ tools: [{ name: 'ask_user', input: { question: 'Which year?' } }] })
-    await reached(engine, taskId, 'input_required')
-    expect((await call('task:get', { taskId }))['task']).toMatchObject({
-      status: 'waiting',
-      questions: [{ question: 'Which year?' }],
-    })
-    expect(await call('task:send', { taskId, message: '2026' })).toEqual({ success: true, status: 'running' })
-    expect((await held.asked(1)).prompt.last).toBe('2026')
-  })
-
-  it('S1-030 leaves a paused task paused; it reads the message when it is resumed', async () => {
-    const { engine, held, taskId, call } = await setup()
-    await held.asked(0)
-    expect(await call('task:pause', { taskId })).toMatchObject({
       taskId,
-      status: 'waiting',
-      canonicalStatus: 'paused',
-      version: expect.any(Number),
+      status: 'working',
+      statusReason: null,
+      ready: false,
+      version: (await engine.get(taskId))?.version,
     })
-    expect(await call('task:send', { taskId, message: 'Later' })).toEqual({ success: true, status: 'waiting' })
-    expect(await engine.get(taskId)).toMatchObject({ status: 'paused' })
-    await call('task:resume', { taskId })
-    expect((await held.asked(1)).prompt.last).toBe('Later')
+    expect((await engine.messages(taskId)).at(-1)).toMatchObject({ role: 'user', content: 'Focus on regions' })
+    expect(await call('task:send', { taskId, message: 'Stop', delivery: 'abort' })).toMatchObject({ status: 'paused' })
   })
 
-  it('may interrupt: the task is paused at once', async () => {
-    const { held, taskId, call } = await setup()
-    await held.asked(0)
-    expect(await call('task:send', { taskId, message: 'Stop', delivery: 'abort' })).toEqual({
-      success: true,
-      status: 'waiting',
-    })
-    await refusalOf(call('task:send', { taskId, message: 'Stop', delivery: 'abort' }), 'INVALID_TRANSITION')
-  })
-
-  it('S1-031 C-33 C-26 says no for a task that has ended, with its status and nothing appended; an unknown one is refused', async () => {
-    const engine = await openEngine()
-    const call = surface(engine)
-    for (const [status, word] of [
-      ['completed', 'completed'],
-      ['failed', 'failed'],
-      ['canceled', 'killed'],
-    ] as const) {
-      const { id: taskId } = await engine.create({ name: 'over' })
-      for (const next of waysTo[status]) await engine.update(taskId, { status: next })
-      expect(await call('task:send', { taskId, message: 'More' })).toEqual({ success: false, status: word })
-      expect(await engine.messages(taskId)).toEqual([])
-    }
-    const refusal = await refusalOf(call('task:send', { taskId: 'task-nobody', message: 'More' }), 'NOT_FOUND')
-    expect(refusal.message).toContain('Task not found')
-  })
-
-  it('C-33 gives a failed task a new attempt when it is told to', async () => {
+  it('is refused for a task that has ended, with nothing appended; a failed one takes it with `retry`', async () => {
     const model = createScriptedModel([{ when: { last: 'Try again' }, text: 'Done' }, { error: { status: 400 } }])
     const engine = await openEngine({ model })
     const call = surface(engine)
+    for (const status of ['completed', 'failed', 'canceled'] as const) {
+      const { id: taskId } = await engine.create({ name: 'over' })
+      for (const next of waysTo[status]) await engine.update(taskId, { status: next })
+      await refusalOf(call('task:send', { taskId, message: 'More' }), 'INVALID_TRANSITION')
+      expect(await engine.messages(taskId)).toEqual([])
+    }
     const { id: taskId } = await engine.create({ goal: 'Work' })
     await reached(engine, taskId, 'failed')
-    expect(await call('task:send', { taskId, message: 'Try again' })).toEqual({ success: false, status: 'failed' })
-    expect(await call('task:send', { taskId, message: 'Try again', retry: true })).toMatchObject({ success: true })
+    await refusalOf(call('task:send', { taskId, message: 'Try again' }), 'INVALID_TRANSITION')
+    await call('task:send', { taskId, message: 'Try again', retry: true })
     expect(await engine.result(taskId)).toBe('Done')
   })
 })
 
-describe('task:kill and task:cancel', () => {
-  it('S1-042 S1-043 S1-045 S1-046 S0-053 end a running task and what is below it, abort its model, and keep the reason', async () => {
-    const { engine, held, taskId, call } = await setup()
-    const child = await engine.create({ goal: 'Child', parentId: taskId })
-    await held.asked(1)
-    expect(await call('task:kill', { taskId, reason: 'Enough' })).toEqual({ success: true, previousStatus: 'running' })
-    expect((await call('task:get', { taskId }))['task']).toMatchObject({ status: 'killed', statusReason: 'Enough' })
-    expect(await engine.get(child)).toMatchObject({ status: 'canceled', statusReason: 'Enough' })
-    expect((await call('task:list', { status: 'running' }))['total']).toBe(0)
-  })
-
-  it('C-06 kill has a reason of its own; S0-052 cancel must be given one', async () => {
+describe('task:cancel', () => {
+  it('ends a task and what is below it, with the reason if one is given', async () => {
     const { engine, taskId, call } = await setup()
-    await refusalOf(call('task:cancel', { taskId }), 'INVALID_INPUT')
-    await refusalOf(call('task:cancel', { reason: 'Enough' }), 'INVALID_INPUT')
-    expect((await engine.get(taskId))?.completedAt).toBe(null)
-    await call('task:kill', { taskId })
-    expect(await engine.get(taskId)).toMatchObject({ statusReason: 'killed' })
+    const child = await engine.create({ goal: 'Child', parentId: taskId })
+    expect(await call('task:cancel', { taskId, reason: 'Enough' })).toMatchObject({
+      taskId,
+      status: 'canceled',
+      statusReason: 'Enough',
+    })
+    expect(await engine.get(child)).toMatchObject({ status: 'canceled', statusReason: 'Enough' })
+    const { id } = await engine.create({ name: 'other' })
+    expect(await call('task:cancel', { taskId: id })).toMatchObject({ status: 'canceled', statusReason: null })
   })
 
-  it('S0-054 what the model answers afterwards changes nothing and says nothing', async () => {
-    const { engine, held, taskId, call } = await setup()
-    const step = await held.asked(0)
-    await call('task:cancel', { taskId, reason: 'Enough' })
-    const said = await engine.messages(taskId)
-    step.answer.resolve({ text: 'Too late' })
-    await engine.idle()
-    await turns()
-    expect(await engine.get(taskId)).toMatchObject({ status: 'canceled' })
-    expect(await engine.messages(taskId)).toEqual(said)
+  it('is refused for a task that has ended, as the method of the engine is', async () => {
+    const { engine, taskId, call } = await setup()
+    await engine.cancel(taskId)
+    const before = await engine.get(taskId)
+    const refusal = await refusalOf(call('task:cancel', { taskId, reason: 'Late' }), 'INVALID_TRANSITION')
+    expect(refusal.message).toBe((await refusalOf(engine.cancel(taskId, 'Late'), 'INVALID_TRANSITION')).message)
+    expect(await engine.get(taskId)).toEqual(before)
+    await refusalOf(call('task:cancel', { taskId: 'task-nobody' }), 'NOT_FOUND')
   })
 
-  it.each(['task:kill', 'task:cancel'])(
-    'C-34 S0-056 S1-044 %s of a task that has ended says what it was, and changes nothing',
-    async (id) => {
+  it('X-020 writes the same state and events as the method of the engine', async () => {
+    const seen: unknown[] = []
+    for (const byAbility of [true, false]) {
       const engine = await openEngine()
-      const call = surface(engine)
-      for (const [status, previousStatus] of [
-        ['completed', 'completed'],
-        ['failed', 'failed'],
-        ['canceled', 'killed'],
-      ] as const) {
-        const task = await engine.create({ name: 'over' })
-        for (const next of waysTo[status]) await engine.update(task, { status: next })
-        const before = await engine.get(task)
-        expect(await call(id, { taskId: task.id, reason: 'Late' })).toEqual({ success: false, previousStatus })
-        expect(await engine.get(task)).toEqual(before)
-      }
-      await refusalOf(call(id, { taskId: 'task-nobody', reason: 'Late' }), 'NOT_FOUND')
-    },
-  )
-
-  it.each([
-    ['submitted', 'pending'],
-    ['paused', 'waiting'],
-    ['input_required', 'waiting'],
-    ['waiting', 'waiting'],
-  ] as const)('S1-044 ends a task that is %s', async (status, previousStatus) => {
-    const engine = await openEngine()
-    const task = await engine.create({ name: 'by hand' })
-    for (const next of waysTo[status]) await engine.update(task, { status: next })
-    expect(await surface(engine)('task:kill', { taskId: task.id })).toEqual({ success: true, previousStatus })
-    expect(await engine.get(task)).toMatchObject({ status: 'canceled' })
+      const { id: taskId } = await engine.create({ name: 'one' })
+      if (byAbility) await surface(engine)('task:cancel', { taskId, reason: 'Enough' })
+      else await engine.cancel(taskId, 'Enough')
+      seen.push((await history(engine)).map(({ type, data }) => [type, data]))
+    }
+    expect(seen[0]).toEqual(seen[1])
   })
 })
 
@@ -270,52 +191,5 @@ describe('task:wait', () => {
     const stranger = await engine.create({ name: 'stranger' })
     const task = await engine.create({ executor: 'work', input: stranger.id })
     expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'FORBIDDEN' } })
-  })
-})
-
-describe('task:route', () => {
-  it('S0-029 S0-032 S0-033 S0-036 C-26 finds the mentioned task, the only one, or none', async () => {
-    const { engine, taskId, call } = await setup()
-    expect(await call('task:route', { message: 'Also check Q2' })).toEqual({ taskId, confidence: 1 })
-    expect(await call('task:route', { message: `@${taskId} go on` })).toEqual({ taskId, confidence: 1 })
-    expect(await call('task:route', { message: '@task-nobody go on' })).toMatchObject({ taskId: null, confidence: 1 })
-    await engine.cancel(taskId)
-    expect(await call('task:route', { message: 'Also check Q2' })).toEqual({ taskId: null, confidence: 1 })
-    await refusalOf(call('task:route', {}), 'INVALID_INPUT')
-    await refusalOf(call('task:route', { message: 7 }), 'INVALID_INPUT')
-  })
-
-  it('S0-034 C-24 asks the model among several', async () => {
-    const { engine, held, taskId, call } = await setup()
-    await engine.create({ goal: 'Other' })
-    await held.asked(1)
-    const routing = call('task:route', { message: 'Also check Q2' })
-    const step = await held.asked(2)
-    expect(step.prompt.goal).toContain(taskId)
-    step.answer.resolve({ text: JSON.stringify({ taskId }) })
-    expect(await routing).toEqual({ taskId, confidence: 0.5 })
-  })
-
-  it('I25 knows of a caller with a task only what is below it', async () => {
-    const { engine, taskId } = await setup()
-    const child = await engine.create({ goal: 'Child', parentId: taskId })
-    const stranger = await engine.create({ goal: 'Stranger' })
-    const call = surface(engine, modelOf(taskId))
-    expect(await call('task:route', { message: 'Go' })).toEqual({ taskId: child.id, confidence: 1 })
-    expect(await call('task:route', { message: `@${stranger.id} go` })).toMatchObject({ taskId: null, confidence: 1 })
-    expect(await engine.messages(stranger)).toHaveLength(2)
-  })
-})
-
-describe('Every change', () => {
-  it('X-020 has one effect, by whichever ability: the same state and the same events', async () => {
-    const seen: unknown[] = []
-    for (const id of ['task:kill', 'task:cancel']) {
-      const engine = await openEngine()
-      const { id: taskId } = await engine.create({ name: 'one' })
-      await surface(engine)(id, { taskId, reason: 'Enough' })
-      seen.push((await history(engine)).map(({ type, data }) => [type, data]))
-    }
-    expect(seen[0]).toEqual(seen[1])
   })
 })

@@ -10,7 +10,7 @@ import { modelOf } from './world.ts'
 const watcher: Caller = { surface: 'http', scopes: ['read'] }
 
 async function rowsAt({ bus }: Engine, at: number): Promise<string[]> {
-  const { tasks } = await bus.call('task:rows', { at })
+  const { tasks } = await bus.call('task:list', { at })
   return tasks.map(({ name, status }) => `${name}: ${status}`)
 }
 
@@ -20,18 +20,18 @@ async function take<T>(items: AsyncIterable<T>, wanted: number): Promise<T[]> {
   return found
 }
 
-describe('task:rows', () => {
+describe('task:list', () => {
   it('gives tasks the oldest first, page by page, with what they are counted by', async () => {
     const engine = await openEngine()
     for (let n = 0; n < 5; n++) await engine.create({ name: `n${n}`, priority: n, tags: n % 2 === 0 ? ['even'] : [] })
-    const first = await engine.bus.call('task:rows', { limit: 2 })
+    const first = await engine.bus.call('task:list', { limit: 2 })
     expect(first).toMatchObject({ total: 5, tasks: [{ name: 'n0', ready: true }, { name: 'n1' }] })
-    const rest = await engine.bus.call('task:rows', { after: first.next as number })
+    const rest = await engine.bus.call('task:list', { after: first.next as number })
     expect(rest.tasks.map(({ name }) => name)).toEqual(['n2', 'n3', 'n4'])
     expect(rest.next).toBeNull()
-    const even = await engine.bus.call('task:rows', { tag: 'even', text: 'N', status: ['submitted'] })
+    const even = await engine.bus.call('task:list', { tag: 'even', text: 'N', status: ['submitted'] })
     expect(even.tasks.map(({ name }) => name)).toEqual(['n0', 'n2', 'n4'])
-    expect((await engine.bus.call('task:rows', { ids: [first.tasks[1]?.id as string, 'task-none'] })).total).toBe(1)
+    expect((await engine.bus.call('task:list', { ids: [first.tasks[1]?.id as string, 'task-none'] })).total).toBe(1)
   })
 
   it('tells how tasks stood at any position of the feed, as a fold of its events does', async () => {
@@ -53,7 +53,7 @@ describe('task:rows', () => {
     expect(await rowsAt(engine, last)).toEqual(['parent: completed'])
     expect(await rowsAt(engine, 0)).toEqual([])
     expect(await rowsAt(engine, last + 1000)).toEqual(['parent: completed'])
-    await refusalOf(engine.bus.call('task:rows', { at: 1, status: 'working' }), 'INVALID_INPUT')
+    await refusalOf(engine.bus.call('task:list', { at: 1, status: 'working' }), 'INVALID_INPUT')
   })
 
   it('gives a caller with a task only what is below it, and nothing of the past', async () => {
@@ -62,21 +62,21 @@ describe('task:rows', () => {
     await engine.create({ name: 'below', parentId: own.id })
     await engine.create({ name: 'foreign' })
     const caller: Caller = { surface: 'http', taskId: own.id }
-    expect((await engine.bus.call('task:rows', {}, { caller })).tasks.map(({ name }) => name)).toEqual(['below'])
-    await refusalOf(engine.bus.call('task:rows', { at: 1 }, { caller }), 'FORBIDDEN')
+    expect((await engine.bus.call('task:list', {}, { caller })).tasks.map(({ name }) => name)).toEqual(['below'])
+    await refusalOf(engine.bus.call('task:list', { at: 1 }, { caller }), 'FORBIDDEN')
     await refusalOf(engine.bus.call('event:list', {}, { caller }), 'FORBIDDEN')
     await refusalOf(engine.bus.call('engine:status', {}, { caller }), 'FORBIDDEN')
     await refusalOf(take(engine.bus.stream('event:feed', {}, { caller }), 1), 'FORBIDDEN')
   })
 })
 
-describe('task:show', () => {
+describe('task:get', () => {
   it('gives a task as the engine does, with its neighbours', async () => {
     const engine = await openEngine()
     const before = await engine.create({ name: 'before' })
     const task = await engine.create({ name: 'task', blockedBy: [before.id], metadata: { a: [1] } })
     const after = await engine.create({ name: 'after', blockedBy: [task.id] })
-    const shown = await engine.bus.call('task:show', { taskId: task.id })
+    const shown = await engine.bus.call('task:get', { taskId: task.id })
     expect(shown.task).toEqual(JSON.parse(JSON.stringify(await engine.get(task))))
     expect(shown.dependencies.map(({ id }) => id)).toEqual([before.id])
     expect(shown.dependents.map(({ id }) => id)).toEqual([after.id])
@@ -84,7 +84,7 @@ describe('task:show', () => {
       reason: 'blocked',
       tasks: [before.id],
     })
-    await refusalOf(engine.bus.call('task:show', { taskId: 'task-none' }), 'NOT_FOUND')
+    await refusalOf(engine.bus.call('task:get', { taskId: 'task-none' }), 'NOT_FOUND')
   })
 
   it('runs and calls are those of the engine', async () => {
@@ -147,7 +147,7 @@ describe('A verb that expects a version', () => {
 describe('Work from outside, over the bus', () => {
   it('is claimed, kept alive, let go of and failed by its owner, and by nobody in its name', async () => {
     const { bus } = await openEngine()
-    const { taskId } = await bus.call('task:submit', { name: 'a', goal: null })
+    const { taskId } = await bus.call('task:create', { name: 'a' })
     const ann: Caller = { surface: 'http', owner: 'ann' }
     const { task } = await bus.call('task:claim', { owner: 'bob', leaseMs: 60_000 }, { caller: ann })
     expect(task).toMatchObject({ id: taskId, owner: 'ann', fence: 1 })
@@ -163,27 +163,27 @@ describe('Work from outside, over the bus', () => {
     const again = await bus.call('task:claim', { taskId, owner: 'bob' })
     await refusalOf(bus.call('task:fail', { taskId, reason: 'late', owner: 'ann', fence: 1 }), 'STALE_CLAIM')
     const failed = await bus.call('task:fail', { taskId, reason: 'broke', owner: 'bob', fence: again.task?.fence })
-    expect(failed.canonicalStatus).toBe('failed')
+    expect(failed.status).toBe('failed')
     const nobody = await refusalOf(bus.call('task:claim', {}), 'INVALID_INPUT')
     expect(nobody).toMatchObject({ message: expect.stringMatching(/whose with `owner`/), details: { field: 'owner' } })
   })
 })
 
-describe('task:submit', () => {
-  it('takes a goal, or makes one of what else was said; null is none', async () => {
+describe('task:create', () => {
+  it('S2-001 makes no goal of a name: such a task is for agents that join it, and has a branch', async () => {
     const engine = await openEngine({ executors: { work: () => 1 } })
-    const goalOf = async (input: Record<string, unknown>) => {
-      const { taskId } = await engine.bus.call('task:submit', input as never)
-      return (await engine.get(taskId))?.goal
+    const made = async (input: Record<string, unknown>) => {
+      const { taskId, branch, task } = await engine.bus.call('task:create', input as never)
+      return { name: task.name, goal: (await engine.get(taskId))?.goal, branch }
     }
-    expect(await goalOf({ name: 'n', goal: 'g', description: 'd' })).toBe('g')
-    expect(await goalOf({ name: 'n', description: 'd' })).toBe('d')
-    expect(await goalOf({ name: 'n' })).toBe('n')
-    expect(await goalOf({ name: 'n', goal: null })).toBeNull()
-    expect(await goalOf({ name: 'n', executor: 'work' })).toBeNull()
-    expect(await goalOf({ name: 'n', tasks: { a: { name: 'a' } } })).toBeNull()
-    await refusalOf(engine.bus.call('task:submit', {}), 'INVALID_INPUT')
-    await refusalOf(engine.bus.call('task:submit', { name: 'x', executer: 'work' } as never), 'INVALID_INPUT')
+    expect(await made({ name: 'n', goal: 'g' })).toEqual({ name: 'n', goal: 'g', branch: 'task/n' })
+    expect(await made({ name: 'm' })).toEqual({ name: 'm', goal: null, branch: 'task/m' })
+    expect(await made({ description: 'First line\nsecond' })).toMatchObject({ name: 'First line', goal: null })
+    expect(await made({ name: 'o', role: 'reviewer' })).toEqual({ name: 'o', goal: null, branch: null })
+    expect(await made({ name: 'p', executor: 'work' })).toEqual({ name: 'p', goal: null, branch: null })
+    expect(await made({ name: 'q', tasks: { a: { name: 'a' } } })).toEqual({ name: 'q', goal: null, branch: null })
+    await refusalOf(engine.bus.call('task:create', {}), 'INVALID_INPUT')
+    await refusalOf(engine.bus.call('task:create', { name: 'x', executer: 'work' } as never), 'INVALID_INPUT')
   })
 
   it('makes trees, takes either spelling, and makes once what has one key', async () => {
@@ -195,12 +195,12 @@ describe('task:submit', () => {
       tasks: { a: { executor: 'work', input: 1 }, b: { executor: 'work', after: 'a' } },
     }
     const { max: _max, ...tree } = input
-    const first = await engine.bus.call('task:submit', tree)
-    const again = await engine.bus.call('task:submit', tree)
+    const first = await engine.bus.call('task:create', tree)
+    const again = await engine.bus.call('task:create', tree)
     expect(again.taskId).toBe(first.taskId)
     expect((await engine.settled(first.taskId)).status).toBe('completed')
     const below = await engine.bus
-      .call('task:submit', { name: 'x', goal: null, parent_id: 'task-none' } as never)
+      .call('task:create', { name: 'x', parent_id: 'task-none' } as never)
       .catch((error) => error)
     expect(below).toMatchObject({ code: 'NOT_FOUND' })
   })
@@ -208,15 +208,15 @@ describe('task:submit', () => {
   it('takes no key that a surface makes for somebody', async () => {
     const engine = await openEngine()
     for (const key of ['http:ann:k1', 'chat:k1']) {
-      await refusalOf(engine.bus.call('task:submit', { name: 'x', key }), 'INVALID_INPUT')
+      await refusalOf(engine.bus.call('task:create', { name: 'x', key }), 'INVALID_INPUT')
       const tasks = { inner: { name: 'x', key } }
-      await refusalOf(engine.bus.call('task:submit', { name: 'x', tasks }), 'INVALID_INPUT')
+      await refusalOf(engine.bus.call('task:create', { name: 'x', tasks }), 'INVALID_INPUT')
     }
   })
 
   it('gives a task with objectives its branch', async () => {
     const engine = await openEngine()
-    const { taskId, branch } = await engine.bus.call('task:submit', {
+    const { taskId, branch } = await engine.bus.call('task:create', {
       name: 'fix auth',
       objectives: ['find it', 'mend it'],
     })
@@ -246,19 +246,18 @@ describe('The feed as abilities', () => {
     expect(await live).toMatchObject([{ type: 'task.started', taskId: created.id }])
   })
 
-  it('S1-012 task:output goes on after a position and says what is durable', async () => {
+  it('S1-012 task:stream goes on after a position', async () => {
     const engine = await openEngine({
       executors: { say: async (_task: ExecutorTask, run: Run) => run.message('assistant', 'hello') },
     })
     const task = await engine.create({ executor: 'say' })
     await engine.result(task)
-    const all = await take(engine.bus.stream('task:output', { taskId: task.id }), 99)
-    expect(all.map(({ output }) => output.type)).toEqual(['start', 'content', 'end'])
-    expect(all.every(({ durable }) => durable)).toBe(true)
-    const rest = await take(engine.bus.stream('task:output', { taskId: task.id, after: all[1]?.seq as number }), 99)
-    expect(rest).toEqual(all.slice(2))
-    const watched = await take(engine.bus.stream('task:watch', { taskId: task.id, after: all[1]?.seq as number }), 99)
-    expect(watched.at(-1)).toMatchObject({ type: 'end', status: 'completed' })
+    const all = await take(engine.bus.stream('task:stream', { taskId: task.id }), 99)
+    expect(all[0]).toMatchObject({ type: 'start' })
+    expect(all.at(-1)).toMatchObject({ type: 'end', status: 'completed' })
+    const message = all.find(({ type }) => type === 'message')
+    const rest = await take(engine.bus.stream('task:stream', { taskId: task.id, after: message?.seq as number }), 99)
+    expect(rest).toEqual(all.slice(all.indexOf(message as (typeof all)[number]) + 1))
   })
 
   it('engine:status counts at the first call as at the second', async () => {
@@ -291,10 +290,15 @@ describe('Access', () => {
     expect(await engine.get(taskId)).toEqual(before)
   })
 
-  it('what surfaces watch and command with is nothing for models', async () => {
-    const engine = await openEngine()
+  it('a model creates with the fields that models are offered, and no others', async () => {
+    const engine = await openEngine({ executors: { work: () => 1 } })
     const { id: taskId } = await engine.create({ name: 'a' })
-    await refusalOf(engine.bus.call('task:rows', {}, { caller: modelOf(taskId) }), 'FORBIDDEN')
-    await refusalOf(engine.bus.call('task:submit', { name: 'x' }, { caller: modelOf(taskId) }), 'FORBIDDEN')
+    const caller = modelOf(taskId)
+    const [tool] = engine.bus.toolsFor(caller).definitions.filter(({ function: { name } }) => name === 'task_create')
+    const offered = Object.keys(tool?.function.parameters['properties'] as object)
+    expect(offered).toContain('goal')
+    expect(offered).not.toContain('key')
+    await refusalOf(engine.bus.call('task:create', { name: 'x', key: 'k' }, { caller }), 'INVALID_INPUT')
+    await refusalOf(engine.bus.call('task:update', { taskId, name: 'x' }, { caller }), 'FORBIDDEN')
   })
 })

@@ -1,7 +1,6 @@
 // What the tests of the abilities share: an engine whose model answers when the test says so, and JSON through the bus as any
 // surface sends it.
 
-import type { TaskOutput } from '../../src/abilities/task/task-output.ts'
 import type { Engine } from '../../src/api.ts'
 import type { Caller } from '../../src/bus/caller.ts'
 import type { ScriptedTurn } from '../../src/models/script.ts'
@@ -44,27 +43,4 @@ export function surface({ bus }: Pick<Engine, 'bus'>, caller?: Caller) {
 /** Who calls when the model of a task does. */
 export function modelOf(taskId: string, abilities?: Caller['abilities']): Caller {
   return { surface: 'model', taskId, run: 1, ...(abilities === undefined ? {} : { abilities }) }
-}
-
-/** The output of a task to its end. */
-export async function outputOf({ bus }: Pick<Engine, 'bus'>, taskId: string): Promise<TaskOutput[]> {
-  const found: TaskOutput[] = []
-  for await (const json of bus.invokeStream('task:stream')(JSON.stringify({ taskId }))) {
-    found.push(JSON.parse(json) as TaskOutput)
-  }
-  return found
-}
-
-/** Output without the task's id, which is the same everywhere, and without the ids of messages. */
-export function inShort(output: readonly TaskOutput[]): unknown[] {
-  return output.map((item) => {
-    const { taskId: _task, ...rest } = item
-    const { messageId: _message, ...short } = rest as Record<string, unknown>
-    return short
-  })
-}
-
-/** All text of an output, in one piece. */
-export function textOf(output: readonly TaskOutput[]): string {
-  return output.map((item) => (item.type === 'content' ? item.content : '')).join('')
 }

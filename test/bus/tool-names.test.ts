@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { toolTable } from '../../src/bus/tool-names.ts'
 import { model, register, setup } from './world.ts'
 
-const ability = (id: string) => ({ id, description: `Does ${id}.`, inputSchema: { type: 'object' } })
+const ability = (id: string) => ({ id, description: `Does ${id}.`, modelInputSchema: { type: 'object' } })
 const tableOf = (ids: readonly string[], reserved: readonly string[] = []) => toolTable(ids.map(ability), reserved)
 const namesOf = (ids: readonly string[], reserved: readonly string[] = []) => {
   const table = tableOf(ids, reserved)
@@ -40,7 +40,7 @@ describe('a tool definition', () => {
   })
 
   it('S1-084 says that parameters are an object where the schema leaves it open', () => {
-    const [tool] = toolTable([{ id: 'a:b', description: 'Open.', inputSchema: {} }]).definitions
+    const [tool] = toolTable([{ id: 'a:b', description: 'Open.', modelInputSchema: {} }]).definitions
     expect(tool?.function.parameters).toEqual({ type: 'object' })
   })
 })
