@@ -16,6 +16,6 @@ export function forwardAbilities(from: Bus, to: Bus, kept: ReadonlySet<Ability>)
   const deaf = [from.onRegister(add), from.onUnregister(remove)]
   return () => {
     for (const stop of deaf) stop()
-    for (const ability of [...forwarded.keys()]) remove(ability)
+    for (const ability of forwarded.keys()) remove(ability)
   }
 }

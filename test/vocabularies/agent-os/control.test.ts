@@ -186,6 +186,28 @@ describe('task:kill and task:cancel', () => {
   })
 })
 
+describe('A task that is written to while it is ended', () => {
+  it.each(['task:kill', 'task:cancel'])('S1-043 %s ends it as it is then', async (id) => {
+    const { engine, call } = await openManager()
+    const { id: taskId } = await engine.create({ name: 'busy' })
+    await engine.start(taskId)
+    const writes = [1, 2, 3].map((n) => engine.update(taskId, { name: `busy ${n}` }))
+    const ending = call(id, { taskId, reason: 'Enough' })
+    const more = [4, 5, 6].map((n) => engine.update(taskId, { description: `${n}` }))
+    expect(await ending).toEqual({ success: true, previousStatus: 'running' })
+    await Promise.allSettled([...writes, ...more])
+    expect(await engine.get(taskId)).toMatchObject({ status: 'canceled', statusReason: 'Enough' })
+  })
+
+  it('is not ended by one who expects it as it was', async () => {
+    const { engine, call } = await openManager()
+    const { id: taskId, version } = await engine.create({ name: 'busy' })
+    await engine.start(taskId)
+    await refusalOf(call('task:kill', { taskId, expectedVersion: version }), 'VERSION_CONFLICT')
+    expect(await engine.get(taskId)).toMatchObject({ status: 'working' })
+  })
+})
+
 describe('task:route', () => {
   it('S0-029 S0-032 S0-033 S0-036 C-26 finds the mentioned task, the only one, or none', async () => {
     const { engine, taskId, call } = await setup()
