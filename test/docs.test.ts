@@ -16,8 +16,8 @@ import { httpOptionsSchema } from '../src/surfaces/http/http-options.ts'
 import { statusOfCode } from '../src/surfaces/http/mapping.ts'
 import { inspectorOptionsSchema } from '../src/surfaces/inspector/inspector-options.ts'
 import { serveOptionsSchema } from '../src/surfaces/serve/serve-options.ts'
-import { teamStatusOf } from '../src/team/team-status.ts'
 import { completionStatusOf, processStatusOf } from '../src/vocabularies/agent-os/views/status-words.ts'
+import { wordOf } from '../src/vocabularies/day1/task-status.ts'
 import { startModelServer } from './ai/model-server.ts'
 import { planOf } from './surfaces/cli/plan-text.ts'
 
@@ -117,7 +117,12 @@ describe('The quick starts of the README', () => {
     const asTold = (status: TaskStatus, statusReason: string | null = null) => {
       const error = status === 'failed' ? { code: 'TASK_FAILED', message: '<reason>' } : null
       const told = { status, statusReason, error }
-      const words = [processStatusOf(told), completionStatusOf(told) ?? 'none', teamStatusOf(told), boardStatusOf(told)]
+      const words = [
+        processStatusOf(told),
+        completionStatusOf(told) ?? 'none',
+        wordOf(told.status),
+        boardStatusOf(told),
+      ]
       const name = `\`${status}\`${statusReason === null ? '' : ', let go by a lost engine'}`
       return `| ${[name, ...words.map((word) => (word === 'none' ? word : `\`${word}\``))].join(' | ')} |`
     }

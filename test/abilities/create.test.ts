@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
-import { history, openEngine, puppet, reached, refusalOf, turns, typesOf } from '../engine/world.ts'
+import { openEngine, puppet, reached, refusalOf, turns } from '../engine/world.ts'
 import { heldModel, modelOf, surface } from './world.ts'
 
 async function setup(options: { maxConcurrent?: number; autoStart?: boolean } = {}) {

@@ -21,7 +21,7 @@ describe('task:teams', () => {
     await team.engine.cancel(ids[9] as string)
     await team.call('task:complete', { taskId: ids[14] })
     await team.engine.delete(ids[19] as string)
-    expect(await idsOf({ type: 'bug_fix', status: 'active' })).toEqual([ids[24]])
+    expect(await idsOf({ type: 'bug_fix', status: 'submitted' })).toEqual([ids[24]])
     expect(await idsOf({ status: 'paused' })).toEqual([ids[4]])
     expect(await idsOf({ status: 'failed' })).toEqual([ids[9]])
     expect(await idsOf({ status: 'completed' })).toEqual([ids[14]])
@@ -87,7 +87,7 @@ describe('agent:timeline', () => {
         taskId: first.taskId,
         taskName: 'First',
         type: 'bug_fix',
-        taskStatus: 'active',
+        taskStatus: 'submitted',
         stint: 1,
         role: 'implementer',
         branch: 'task/first/ada',

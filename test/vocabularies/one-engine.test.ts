@@ -143,7 +143,9 @@ describe('A task of a team', () => {
     expect(await seen(id)).toEqual(told('submitted'))
     expect(await s07.list_all()).toBe('[ ] #1: Fix Auth')
     expect(await exo.get(id)).toMatchObject({ id, name: 'Fix Auth' })
-    expect(await json('task:teams', { type: 'bug_fix' })).toMatchObject({ tasks: [{ id, branch, status: 'active' }] })
+    expect(await json('task:teams', { type: 'bug_fix' })).toMatchObject({
+      tasks: [{ id, branch, status: 'submitted' }],
+    })
 
     // One joins by each: as an ability, as a method of the engine, by the document's name.
     await json('agent:join', { taskId: id, agentId: 'ada', objectives: [1] })
