@@ -14,6 +14,9 @@ export type ArgumentsOf<O extends ParseArgsOptionsConfig> = ReturnType<
   typeof parseArgs<{ args: string[]; options: O & typeof commonOptions; strict: true; allowPositionals: true }>
 >
 
+/** What the options of a verb give; those that are left away are undefined. */
+export type FlagsOf<O extends ParseArgsOptionsConfig> = ArgumentsOf<O>['values']
+
 export interface Positionals {
   min?: number
   max?: number

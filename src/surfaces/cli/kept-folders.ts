@@ -1,8 +1,10 @@
 // The folders that show a board, in step with it while somebody works on the board from here: what was edited in their files is
 // done on the board first, and what is done on the board is written to them after.
+
 import type { Engine } from '../../api.ts'
 import type { BoardMirror } from '../../board/mirror/mirror-board.ts'
 import type { MirrorReport } from '../../board/mirror/mirror-report.ts'
+import { messageOf } from '../../stored-error.ts'
 import { type CommandIo, note } from './io.ts'
 import { tellUntaken } from './mirror-words.ts'
 
@@ -30,7 +32,7 @@ async function syncOnce(io: CommandIo, engine: Engine, folder: { board: string; 
     tellUntaken(io, await mirror.sync())
   } catch (error) {
     // The board is right all the same.
-    note(io, `${folder.dir} is not in step: ${error instanceof Error ? error.message : String(error)}`)
+    note(io, `${folder.dir} is not in step: ${messageOf(error)}`)
   }
 }
 
@@ -45,7 +47,7 @@ export async function keepFolders(io: CommandIo, engine: Engine): Promise<BoardM
         await mirrorBoard(engine, { ...folder, onReport: (report: MirrorReport) => tellUntaken(io, report) }),
       )
     } catch (error) {
-      note(io, `${folder.dir} is not kept in step: ${error instanceof Error ? error.message : String(error)}`)
+      note(io, `${folder.dir} is not kept in step: ${messageOf(error)}`)
     }
   }
   return mirrors

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import type { EngineOptions } from '../../api.ts'
 import { ErrandError } from '../../errors.ts'
 import type { LanguageModelLike } from '../../models/language-model.ts'
-import { misuse, wholeNumber } from './arguments.ts'
+import { type FlagsOf, misuse, wholeNumber } from './arguments.ts'
 import type { CommandIo } from './io.ts'
 import { chooseModel } from './model-choice.ts'
 
@@ -14,11 +14,7 @@ export const agentOptions = {
   'max-iterations': { type: 'string' },
 } as const
 
-export interface AgentFlags {
-  model?: string | undefined
-  files?: string | undefined
-  'max-iterations'?: string | undefined
-}
+export type AgentFlags = FlagsOf<typeof agentOptions>
 
 /** What `help` says of them. */
 export const agentOptionsHelp = [

@@ -1,6 +1,7 @@
 // A plan file as it was read: its value, and where in the file each part of it stands, so that every complaint can name
 // a line and a column. JSON is read by the YAML parser too: it is a subset, and the parser knows positions and
 // duplicate keys.
+
 import { isUtf8 } from 'node:buffer'
 import { readFile, realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -18,6 +19,7 @@ import {
   type YAMLParseError,
 } from 'yaml'
 import { ErrandError } from '../../errors.ts'
+import { messageOf } from '../../stored-error.ts'
 
 export type PlanPath = ReadonlyArray<string | number>
 
@@ -44,7 +46,7 @@ export async function readPlanSource(file: string, cwd: string): Promise<PlanSou
     path = await realpath(resolve(cwd, file))
     bytes = await readFile(path)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     throw new ErrandError('NOT_FOUND', `Cannot read the plan ${file}: ${reason}.`, { file }, error)
   }
   return { ...parsePlanSource(decode(bytes, file), file), path }
@@ -110,7 +112,7 @@ function toValue(
     return document.toJS({ maxAliasCount: 1_000 })
   } catch (error) {
     if (error instanceof RangeError) throw error
-    throw refuse(0, error instanceof Error ? error.message : String(error))
+    throw refuse(0, messageOf(error))
   }
 }
 

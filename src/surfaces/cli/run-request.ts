@@ -1,12 +1,13 @@
 // What a call of `errand run` asks for, out of its arguments: the plan, the round, what must run and what must run
 // anew.
+
 import { availableParallelism } from 'node:os'
 import type { Engine } from '../../api.ts'
-import { misuse, wholeNumber } from './arguments.ts'
+import { type FlagsOf, misuse, wholeNumber } from './arguments.ts'
 import { withModel } from './goal-tasks.ts'
 import type { CommandIo } from './io.ts'
 import { realLedger, resolveLedger } from './ledger-path.ts'
-import { type AgentFlags, agentOptions, defaultModelOf } from './model-source.ts'
+import { agentOptions, defaultModelOf } from './model-source.ts'
 import { readPlan } from './parse-plan.ts'
 import { flatten, type Plan } from './plan.ts'
 import { leavesOf, neededBy } from './plan-graph.ts'
@@ -22,15 +23,7 @@ export const runOptions = {
   ...agentOptions,
 } as const
 
-export interface RunFlags extends AgentFlags {
-  ledger?: string | undefined
-  json?: boolean | undefined
-  concurrency?: string | undefined
-  'dry-run'?: boolean | undefined
-  redo?: string[] | undefined
-  again?: boolean | undefined
-  key?: string | undefined
-}
+export type RunFlags = FlagsOf<typeof runOptions>
 
 export interface RunPlan {
   plan: Plan

@@ -29,6 +29,16 @@ export function taskLabel(task: Pick<Task, 'seq' | 'name'>): string {
   return `#${task.seq} ${fitWidth(cleanLine(task.name), 60)}`
 }
 
+/** `#12 lines paused, told`: what has become of a task that was just changed. */
+export function changedLine(task: Task, more = ''): string {
+  return `${taskLabel(task)} ${stateWord(task)}${more === '' ? '' : `, ${more}`}`
+}
+
+/** `#12 lines failed no such file`: a task in a list of others. */
+export function taskLine(task: Task): string {
+  return `${taskLabel(task)} ${stateWord(task)} ${endReason(task)}`.trimEnd()
+}
+
 /** The first line of why a task failed or was canceled. */
 export function endReason(task: Pick<Task, 'status' | 'error' | 'statusReason'>): string {
   const reason = task.status === 'failed' ? (task.error?.message ?? '') : (task.statusReason ?? '')

@@ -1,13 +1,12 @@
 // `errand answer`: what a person says to the question of a task. JSON where it is JSON, else the words as they are.
 import { parseAnswer } from '../answer-text.ts'
-import { exitCodes } from '../exit-code.ts'
-import { print, printJson } from '../io.ts'
+import { printValue } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'
 import { taskLabel } from '../task-words.ts'
 import { defineVerb } from '../verb.ts'
 
-export const answerVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'answer ID [VALUE] [--question Q]',
   help: 'Answers the open question of a task. VALUE is JSON where it can be read as such, else a text; a question for a text takes it as it is. Without VALUE the default answers. --question names one of several.',
   options: { question: { type: 'string' } },
@@ -22,9 +21,7 @@ export const answerVerb = defineVerb({
         value === undefined ? undefined : parseAnswer(value, asked?.schema),
         options,
       )
-      if (values.json) printJson(io, answered)
-      else print(io, `${taskLabel(answered)} answered`)
-      return exitCodes.done
+      printValue(io, values, answered, `${taskLabel(answered)} answered`)
     })
   },
 })

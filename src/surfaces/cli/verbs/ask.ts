@@ -1,23 +1,18 @@
 // `errand ask`: gives an agent one goal, works on it here, and passes on what it says. What it has done stands on the ledger: killed
 // and called again with the same key, it goes on where it was.
+
 import type { Engine } from '../../../api.ts'
 import type { TaskEvent } from '../../../entities/event.ts'
 import { isSettled, type Task } from '../../../entities/task.ts'
+import { messageOf } from '../../../stored-error.ts'
 import { AnswerPrompt } from '../answer-prompt.ts'
-import { misuse } from '../arguments.ts'
+import { type FlagsOf, misuse } from '../arguments.ts'
 import { modelFailure } from '../event-words.ts'
 import { exitCodes } from '../exit-code.ts'
 import { openSubtasks } from '../going-on.ts'
 import { type CommandIo, isLiveTerminal, note, printJson } from '../io.ts'
-import { makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
-import {
-  type AgentFlags,
-  agentFacilities,
-  agentOptions,
-  agentOptionsHelp,
-  ModelSource,
-  requireModel,
-} from '../model-source.ts'
+import { ledgerFlagOf, makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
+import { agentFacilities, agentOptions, agentOptionsHelp, ModelSource, requireModel } from '../model-source.ts'
 import { linesOf } from '../plain-lines.ts'
 import { QuestionLine } from '../question-line.ts'
 import { argumentOrInput } from '../read-input.ts'
@@ -30,7 +25,14 @@ import { ToldAnswer } from '../told-answer.ts'
 import { FollowedStream, QuietWatch } from '../until-quiet.ts'
 import { defineVerb } from '../verb.ts'
 
-export const askVerb = defineVerb({
+const options = {
+  ...agentOptions,
+  system: { type: 'string' },
+  allow: { type: 'string' },
+  key: { type: 'string' },
+} as const
+
+export const verb = defineVerb({
   usage: 'ask [GOAL] --model SPEC [--system TEXT] [--allow LIST] [--files DIR] [--max-iterations N] [--key K]',
   help: [
     'Gives an agent a goal and works on it here. Its text goes to stdout as it comes, what it does to stderr. Without GOAL it is read from stdin.',
@@ -42,7 +44,7 @@ export const askVerb = defineVerb({
     '  --json         the items of its stream, one a line',
     'Agents that another call left behind on the same ledger are worked on as well.',
   ].join('\n'),
-  options: { ...agentOptions, system: { type: 'string' }, allow: { type: 'string' }, key: { type: 'string' } },
+  options,
   positionals: { max: 1 },
   async run(io, { values, positionals: [given] }) {
     const models = new ModelSource(io, { defaultModel: requireModel(io, values), note: (text) => note(io, text) })
@@ -58,14 +60,14 @@ export const askVerb = defineVerb({
       work: false,
       ...models.engineOptions,
       ...facilities,
-      onError: (error) => note(io, `errand: ${error instanceof Error ? error.message : String(error)}`),
+      onError: (error) => note(io, `errand: ${messageOf(error)}`),
     })
     try {
       const task = await engine.create({
         goal,
-        ...(values.system === undefined ? {} : { systemPrompt: values.system }),
-        ...(abilities === undefined ? {} : { abilities }),
-        ...(values.key === undefined ? {} : { key: values.key }),
+        systemPrompt: values.system,
+        abilities,
+        key: values.key,
       })
       return await workOn(io, engine, task.status === 'failed' ? await engine.retry(task.id) : task, values)
     } finally {
@@ -74,11 +76,7 @@ export const askVerb = defineVerb({
   },
 })
 
-interface AskFlags extends AgentFlags {
-  ledger?: string | undefined
-  json?: boolean | undefined
-  key?: string | undefined
-}
+type AskFlags = FlagsOf<typeof options>
 
 export function abilityList(text: string | undefined): string[] | undefined {
   if (text === undefined) return undefined
@@ -158,14 +156,13 @@ function questionLine(io: CommandIo, engine: Engine, view: RunView, told: ToldAn
 }
 
 async function letGo(io: CommandIo, engine: Engine, task: Task, flags: AskFlags): Promise<number> {
-  const ledger = flags.ledger === undefined ? [] : ['--ledger', flags.ledger]
   const goOn =
     flags.key === undefined
       ? 'the next "errand ask", "errand chat" or "errand run" with a model goes on with it'
       : 'the same command goes on with it'
   note(
     io,
-    `Stopping: ${taskLabel(task)} stays open, ${goOn}; "${shellCommand('errand', 'cancel', shortId(task.id), ...ledger)}" drops it.`,
+    `Stopping: ${taskLabel(task)} stays open, ${goOn}; "${shellCommand('errand', 'cancel', shortId(task.id), ...ledgerFlagOf(flags))}" drops it.`,
   )
   await engine.close()
   return exitCodes.interrupted
@@ -177,6 +174,6 @@ async function conclude(io: CommandIo, engine: Engine, { id }: Task, flags: AskF
   if (task.status === 'completed') return exitCodes.done
   if (isSettled(task.status)) return exitCodes.failed
   const resting = [task, ...(await openSubtasks(engine, [task]))]
-  for (const words of restNotes(resting, flags.ledger === undefined ? [] : ['--ledger', flags.ledger])) note(io, words)
+  for (const words of restNotes(resting, ledgerFlagOf(flags))) note(io, words)
   return exitCodes.open
 }

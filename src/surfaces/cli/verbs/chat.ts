@@ -1,5 +1,7 @@
 // `errand chat`: lines in, answers out. The agents that the lines begin or talk to are worked on here, for as long as the chat lasts.
+
 import type { Engine } from '../../../api.ts'
+import { messageOf } from '../../../stored-error.ts'
 import { type ChatLines, openChatLines } from '../chat-lines.ts'
 import { ChatSession } from '../chat-session.ts'
 import { exitCodes } from '../exit-code.ts'
@@ -10,7 +12,7 @@ import { StopListener } from '../stop-listener.ts'
 import { taskLabel } from '../task-words.ts'
 import { defineVerb } from '../verb.ts'
 
-export const chatVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'chat --model SPEC [--no-intent] [--files DIR] [--max-iterations N]',
   help: [
     'Reads lines. Each is a wish about tasks (list, pause, cancel, …), a message for the task that it belongs to, or the goal of a new one; "@task-… text" names the task.',
@@ -34,7 +36,7 @@ export const chatVerb = defineVerb({
       ledger,
       ...models.engineOptions,
       ...facilities,
-      onError: (error) => chat.listener.note(`errand: ${error instanceof Error ? error.message : String(error)}`),
+      onError: (error) => chat.listener.note(`errand: ${messageOf(error)}`),
     })
     try {
       return await talk(io, engine, chat, { intent: values['no-intent'] !== true, json: values.json === true })

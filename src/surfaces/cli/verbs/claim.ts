@@ -3,8 +3,8 @@ import type { Engine } from '../../../api.ts'
 import type { Task } from '../../../entities/task.ts'
 import { ErrandError } from '../../../errors.ts'
 import type { ClaimOptions } from '../../../options.ts'
-import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, print, printJson } from '../io.ts'
+import { ledgerFlagOf } from '../ledger-path.ts'
 import { withLedger } from '../open-ledger.ts'
 import { requireOwnerName } from '../owner-flags.ts'
 import { shellCommand } from '../shell-words.ts'
@@ -14,7 +14,7 @@ import { cleanText } from '../terminal-text.ts'
 import { durationOption } from '../time-options.ts'
 import { defineVerb } from '../verb.ts'
 
-export const claimVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'claim [ID] --as OWNER [--lease DURATION] [--role R] [--parent ID] [--tag T]…',
   help: [
     'Takes a task that no executor runs, to be worked on by you: without ID the one of the highest priority, then the oldest.',
@@ -42,14 +42,13 @@ export const claimVerb = defineVerb({
       const task = await claimed(engine, ref, {
         owner,
         source: 'cli',
-        ...(leaseMs === undefined ? {} : { leaseMs }),
-        ...(parentId === undefined ? {} : { parentId }),
-        ...(values.role === undefined ? {} : { role: values.role }),
-        ...(values.tag === undefined ? {} : { tags: values.tag }),
+        leaseMs,
+        parentId,
+        role: values.role,
+        tags: values.tag,
       })
       if (values.json) printJson(io, task)
-      else describe(io, task, values.ledger === undefined ? [] : ['--ledger', values.ledger])
-      return exitCodes.done
+      else describe(io, task, ledgerFlagOf(values))
     })
   },
 })

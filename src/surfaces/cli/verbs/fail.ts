@@ -1,13 +1,13 @@
 // `errand fail`: whoever works on a task from outside says that it cannot be done, and why.
-import { exitCodes } from '../exit-code.ts'
-import { print, printJson } from '../io.ts'
+
+import { printValue } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { asOwner, ownerOptions, quoteIfClaimed } from '../owner-flags.ts'
 import { findTask } from '../task-ref.ts'
 import { endReason, stateWord, taskLabel } from '../task-words.ts'
 import { defineVerb } from '../verb.ts'
 
-export const failVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'fail ID REASON… [--as OWNER] [--fence N] [--code CODE]',
   help: [
     'Fails a task that is worked on from outside. "errand retry" opens it again.',
@@ -23,9 +23,7 @@ export const failVerb = defineVerb({
       const task = await findTask(engine, ref as string)
       const quote = quoteIfClaimed(io, values, task)
       const failed = await asOwner(task, quote, () => engine.fail(task.id, words.join(' '), { ...quote, ...code }))
-      if (values.json) printJson(io, failed)
-      else print(io, `${taskLabel(failed)} ${stateWord(failed)}: ${endReason(failed)}`)
-      return exitCodes.done
+      printValue(io, values, failed, `${taskLabel(failed)} ${stateWord(failed)}: ${endReason(failed)}`)
     })
   },
 })

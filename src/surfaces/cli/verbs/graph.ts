@@ -7,7 +7,6 @@ import type { Task } from '../../../entities/task.ts'
 import type { MachineName } from '../../../machines/charts.ts'
 import { misuse, oneOf } from '../arguments.ts'
 import { allTasks } from '../each-task.ts'
-import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, print, printJson } from '../io.ts'
 import { type GraphNode, toFlowchart } from '../mermaid.ts'
 import { withLedger } from '../open-ledger.ts'
@@ -27,7 +26,7 @@ const machineNames = Object.keys({
 } satisfies Record<MachineName, true>) as MachineName[]
 const formats = ['mermaid', 'json', 'both'] as const
 
-export const graphVerb = defineVerb({
+export const verb = defineVerb({
   usage: `graph [ID | PLAN | --machine ${machineNames.join('|')} [--format ${formats.join('|')}]]`,
   help: [
     'Prints a Mermaid diagram: of a plan file, of a task and everything below it, or of the whole ledger. Or a lifecycle:',
@@ -51,7 +50,6 @@ export const graphVerb = defineVerb({
         print(io, toFlowchart(await taskNodes(engine, tasks)))
       })
     }
-    return exitCodes.done
   },
 })
 

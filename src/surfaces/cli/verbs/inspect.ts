@@ -1,7 +1,9 @@
 // `errand inspect`: watch the tasks of a ledger, whoever works on them: a page in the browser, and what inspectors for XState connect
 // to, until it is told to stop. It works on nothing and changes nothing.
+
 import type { Engine } from '../../../api.ts'
-import { wholeNumber } from '../arguments.ts'
+import { messageOf } from '../../../stored-error.ts'
+import { type FlagsOf, wholeNumber } from '../arguments.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note, print, printJson } from '../io.ts'
 import { orMisuse } from '../listening-words.ts'
@@ -9,7 +11,14 @@ import { withLedger } from '../open-ledger.ts'
 import { StopListener } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
 
-export const inspectVerb = defineVerb({
+const options = {
+  port: { type: 'string' },
+  'inspector-port': { type: 'string' },
+  redact: { type: 'string', multiple: true },
+  'no-page': { type: 'boolean' },
+} as const
+
+export const verb = defineVerb({
   usage: 'inspect [--port N] [--inspector-port N] [--redact KEY]… [--no-page]',
   help: [
     'Shows what the tasks of the ledger do, whichever process works on them, until Ctrl-C: a page to look at, which needs no internet, and an address for inspectors of state machines (the receiver of @statelyai/inspect). It works on nothing, and whoever has its token can read, and change nothing. Both are reached from this machine alone.',
@@ -19,12 +28,7 @@ export const inspectVerb = defineVerb({
     '  --no-page           only for inspectors',
     '  --json              { "url", "inspector", "token" } in place of the lines; without a page, no "url"',
   ].join('\n'),
-  options: {
-    port: { type: 'string' },
-    'inspector-port': { type: 'string' },
-    redact: { type: 'string', multiple: true },
-    'no-page': { type: 'boolean' },
-  },
+  options,
   positionals: { max: 0 },
   async run(io, { values }) {
     const stop = new StopListener(io)
@@ -36,13 +40,7 @@ export const inspectVerb = defineVerb({
   },
 })
 
-interface InspectFlags {
-  json?: boolean | undefined
-  port?: string | undefined
-  'inspector-port'?: string | undefined
-  redact?: string[] | undefined
-  'no-page'?: boolean | undefined
-}
+type InspectFlags = FlagsOf<typeof options>
 
 async function showUntil(io: CommandIo, engine: Engine, flags: InspectFlags, signal: AbortSignal): Promise<number> {
   const { serveInspector } = await import('../../inspector/serve-inspector.ts')
@@ -80,7 +78,7 @@ async function servePage(io: CommandIo, engine: Engine, token: string, port: num
     serve(engine, {
       port,
       authenticate: (request) => (bearsToken(request, token) ? { scopes: ['read'] } : null),
-      onError: (error) => note(io, `errand inspect: ${error instanceof Error ? error.message : String(error)}`),
+      onError: (error) => note(io, `errand inspect: ${messageOf(error)}`),
     }),
   )
 }

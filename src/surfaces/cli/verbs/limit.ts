@@ -1,12 +1,11 @@
 // `errand limit`: how many tasks may run at once on this ledger, in all processes together.
 import type { Limits } from '../../../api.ts'
 import { misuse } from '../arguments.ts'
-import { exitCodes } from '../exit-code.ts'
-import { print, printJson } from '../io.ts'
+import { printValue } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { defineVerb } from '../verb.ts'
 
-export const limitVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'limit [N | none] [--executor X]',
   help: [
     'Shows how many tasks may run at once on this ledger, in all processes together, or sets it; "none" takes the limit away.',
@@ -26,9 +25,7 @@ export const limitVerb = defineVerb({
           : await engine.setSharedLimits(
               executor === undefined ? { maxConcurrent: limit } : { limits: { [executor]: limit } },
             )
-      if (values.json) printJson(io, shared)
-      else for (const line of linesOf(shared, executor)) print(io, line)
-      return exitCodes.done
+      printValue(io, values, shared, linesOf(shared, executor))
     })
   },
 })

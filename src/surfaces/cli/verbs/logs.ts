@@ -12,7 +12,7 @@ import { lastPosition } from '../stream-position.ts'
 import { findTask } from '../task-ref.ts'
 import { defineVerb } from '../verb.ts'
 
-export const logsVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'logs ID [-f]',
   help: 'Prints the output and the messages of a task, and what its agent called. -f follows it to its end. --json gives the items of its stream, one a line.',
   options: { follow: { type: 'boolean', short: 'f' } },

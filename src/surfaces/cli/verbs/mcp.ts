@@ -1,10 +1,12 @@
 // `errand mcp`: the board and the tasks of a ledger as tools for an agent, over standard input and output, or over HTTP for several.
+
 import type { Readable } from 'node:stream'
 import type { Engine } from '../../../api.ts'
 import { createBoardSession } from '../../../board/board-session.ts'
 import { systemClock } from '../../../clock.ts'
 import { createRandomIds } from '../../../ids.ts'
-import { misuse, wholeNumber } from '../arguments.ts'
+import { messageOf } from '../../../stored-error.ts'
+import { type FlagsOf, misuse, wholeNumber } from '../arguments.ts'
 import { boardName, boardOptions } from '../board-place.ts'
 import { clientName } from '../client-name.ts'
 import { exitCodes } from '../exit-code.ts'
@@ -18,7 +20,20 @@ import { defineVerb } from '../verb.ts'
 
 const tokenVariable = 'ERRAND_MCP_TOKEN'
 
-export const mcpVerb = defineVerb({
+const options = {
+  ...boardOptions,
+  as: { type: 'string' },
+  role: { type: 'string' },
+  lease: { type: 'string' },
+  abilities: { type: 'string', multiple: true },
+  http: { type: 'boolean' },
+  host: { type: 'string' },
+  port: { type: 'string' },
+  'allow-host': { type: 'string', multiple: true },
+  'token-file': { type: 'string' },
+} as const
+
+export const verb = defineVerb({
   usage:
     'mcp [--as NAME] [--role R] [--board NAME] [--lease DURATION] [--abilities LIST] [--http [--host H] [--port N] [--token-file F]]',
   help: [
@@ -34,18 +49,7 @@ export const mcpVerb = defineVerb({
     '  --allow-host H    with --http: a Host header that is served, port included, in place of the usual ones; may be given several times',
     `  --token-file F    with --http: the file with the token that clients must send; else ${tokenVariable}, else a new one is made and told on standard error`,
   ].join('\n'),
-  options: {
-    ...boardOptions,
-    as: { type: 'string' },
-    role: { type: 'string' },
-    lease: { type: 'string' },
-    abilities: { type: 'string', multiple: true },
-    http: { type: 'boolean' },
-    host: { type: 'string' },
-    port: { type: 'string' },
-    'allow-host': { type: 'string', multiple: true },
-    'token-file': { type: 'string' },
-  },
+  options,
   positionals: { max: 0 },
   async run(io, { values }) {
     refuseIdleOptions(values)
@@ -72,19 +76,7 @@ export const mcpVerb = defineVerb({
   },
 })
 
-interface McpFlags {
-  json?: boolean | undefined
-  board?: string | undefined
-  as?: string | undefined
-  role?: string | undefined
-  lease?: string | undefined
-  abilities?: string[] | undefined
-  http?: boolean | undefined
-  host?: string | undefined
-  port?: string | undefined
-  'allow-host'?: string[] | undefined
-  'token-file'?: string | undefined
-}
+type McpFlags = FlagsOf<typeof options>
 
 function refuseIdleOptions(flags: McpFlags): void {
   const idle = (['host', 'port', 'allow-host', 'token-file'] as const).find((option) => flags[option] !== undefined)
@@ -100,7 +92,7 @@ function sharedOptions(io: CommandIo, engine: Engine, flags: McpFlags) {
     ...(abilities === undefined ? {} : { abilities }),
     session: (as: string) =>
       createBoardSession({ bus: engine.bus, as, role: flags.role, board, leaseMs, surface: 'mcp', clock: systemClock }),
-    onError: (error: unknown) => note(io, `errand mcp: ${error instanceof Error ? error.message : String(error)}`),
+    onError: (error: unknown) => note(io, `errand mcp: ${messageOf(error)}`),
   }
 }
 

@@ -1,17 +1,17 @@
 // `errand ps`: tasks as a table, or one JSON object a line; with --watch for as long as somebody looks.
+
 import type { Engine } from '../../../api.ts'
 import { systemClock } from '../../../clock.ts'
 import { openStatuses, type Task, taskStatuses } from '../../../entities/task.ts'
 import { oneOf } from '../arguments.ts'
 import { eachTask } from '../each-task.ts'
-import { exitCodes } from '../exit-code.ts'
 import { print, printJson } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import type { TaskChoice } from '../task-choice.ts'
 import { taskTable } from '../task-table.ts'
 import { defineVerb } from '../verb.ts'
 
-export const psVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'ps [--all] [--status S]… [--ready] [--owner NAME] [--tag T]… [--watch]',
   help: [
     `Lists the tasks that are not settled, and the failed groups that they are in; --all lists every one, --status those in one state (${taskStatuses.join(', ')}). --json gives one task a line.`,
@@ -55,8 +55,7 @@ export const psVerb = defineVerb({
         if (values.json) for (const group of failed) printJson(io, group)
         tasks.unshift(...failed)
       }
-      if (!values.json) for (const line of taskTable(tasks, systemClock.now(), io.stdout.columns)) print(io, line)
-      return exitCodes.done
+      if (!values.json) print(io, taskTable(tasks, systemClock.now(), io.stdout.columns))
     })
   },
 })

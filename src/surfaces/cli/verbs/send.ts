@@ -1,14 +1,13 @@
 // `errand send`: a message for a task, to be read by whichever process works on it. This one only commands.
 import { misuse } from '../arguments.ts'
-import { exitCodes } from '../exit-code.ts'
-import { print, printJson } from '../io.ts'
+import { printValue } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { argumentOrInput } from '../read-input.ts'
 import { findTask } from '../task-ref.ts'
 import { stateWord, taskLabel } from '../task-words.ts'
 import { defineVerb } from '../verb.ts'
 
-export const sendVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'send ID [MESSAGE] [--follow-up | --abort] [--retry]',
   help: [
     'Sends a message to a task: its agent reads it before its next step. It also answers an open question that a text can answer. Without MESSAGE it is read from stdin.',
@@ -26,9 +25,7 @@ export const sendVerb = defineVerb({
     return await withLedger(io, values, async (engine) => {
       const task = await findTask(engine, ref as string)
       const sent = await engine.send(task.id, message, { delivery, retry: values.retry === true })
-      if (values.json) printJson(io, sent)
-      else print(io, `${taskLabel(sent)} ${stateWord(sent)}, told`)
-      return exitCodes.done
+      printValue(io, values, sent, `${taskLabel(sent)} ${stateWord(sent)}, told`)
     })
   },
 })

@@ -1,6 +1,8 @@
 // `errand serve`: works on a ledger, and serves it over HTTP to programs and to a page in the browser, until it is told to stop.
+
 import type { Engine } from '../../../api.ts'
-import { misuse, wholeNumber } from '../arguments.ts'
+import { messageOf } from '../../../stored-error.ts'
+import { type FlagsOf, misuse, wholeNumber } from '../arguments.ts'
 import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note, print, printJson } from '../io.ts'
@@ -11,12 +13,23 @@ import { agentOptions, agentOptionsHelp } from '../model-source.ts'
 import { chooseToken, type ServedToken } from '../served-token.ts'
 import { StopListener } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
-import { type WorkingFlags, workingOptions } from '../working-options.ts'
+import { workingOptions } from '../working-options.ts'
 
 const tokenVariable = 'ERRAND_TOKEN'
 const usualPort = 4711
 
-export const serveVerb = defineVerb({
+const options = {
+  ...agentOptions,
+  port: { type: 'string' },
+  host: { type: 'string' },
+  'allow-host': { type: 'string', multiple: true },
+  'token-file': { type: 'string' },
+  concurrency: { type: 'string' },
+  'no-work': { type: 'boolean' },
+  'no-page': { type: 'boolean' },
+} as const
+
+export const verb = defineVerb({
   usage:
     'serve [--port N] [--host H] [--allow-host H]… [--token-file F] [--concurrency N] [--no-work] [--no-page] [--model SPEC] [--files DIR]',
   help: [
@@ -33,16 +46,7 @@ export const serveVerb = defineVerb({
     agentOptionsHelp,
     '  --json            { "url", "token" } in place of the lines; without a new token, no "token"',
   ].join('\n'),
-  options: {
-    ...agentOptions,
-    port: { type: 'string' },
-    host: { type: 'string' },
-    'allow-host': { type: 'string', multiple: true },
-    'token-file': { type: 'string' },
-    concurrency: { type: 'string' },
-    'no-work': { type: 'boolean' },
-    'no-page': { type: 'boolean' },
-  },
+  options,
   positionals: { max: 0 },
   async run(io, { values }) {
     // Before a ledger is made: what is no token is told first.
@@ -62,16 +66,7 @@ export const serveVerb = defineVerb({
   },
 })
 
-interface ServeFlags extends WorkingFlags {
-  ledger?: string | undefined
-  json?: boolean | undefined
-  port?: string | undefined
-  host?: string | undefined
-  'allow-host'?: string[] | undefined
-  'token-file'?: string | undefined
-  'no-work'?: boolean | undefined
-  'no-page'?: boolean | undefined
-}
+type ServeFlags = FlagsOf<typeof options>
 
 /** It has what `errand run` has, and does not begin yet. */
 async function openEngine(io: CommandIo, flags: ServeFlags): Promise<Engine> {
@@ -130,5 +125,5 @@ function isWildcard(host: string | undefined): boolean {
 }
 
 function complain(io: CommandIo, error: unknown): void {
-  note(io, `errand serve: ${error instanceof Error ? error.message : String(error)}`)
+  note(io, `errand serve: ${messageOf(error)}`)
 }

@@ -2,15 +2,14 @@
 import type { Engine } from '../../../api.ts'
 import type { Task } from '../../../entities/task.ts'
 import { usageOf } from '../conversation-text.ts'
-import { exitCodes } from '../exit-code.ts'
-import { print, printJson } from '../io.ts'
+import { printValue } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { describePicture, type Picture, type TeamPicture } from '../task-picture.ts'
 import { findTask } from '../task-ref.ts'
 import { contextOf } from '../team-text.ts'
 import { defineVerb } from '../verb.ts'
 
-export const showVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'show ID',
   help: 'Shows everything about a task: its fields, its runs and calls, its conversation and the tokens it took, how far its team is, and why it does not run.',
   options: {},
@@ -18,9 +17,7 @@ export const showVerb = defineVerb({
   async run(io, { values, positionals: [ref] }) {
     return await withLedger(io, values, async (engine) => {
       const picture = await takePicture(engine, await findTask(engine, ref as string))
-      if (values.json) printJson(io, pictureJson(picture))
-      else for (const line of describePicture(picture, io.stdout.columns)) print(io, line)
-      return exitCodes.done
+      printValue(io, values, pictureJson(picture), describePicture(picture, io.stdout.columns))
     })
   },
 })

@@ -1,8 +1,8 @@
 // `errand tree`: tasks with what is in them, indented.
+
 import type { Engine } from '../../../api.ts'
 import { isSettled, openStatuses, type Task } from '../../../entities/task.ts'
 import { allTasks, eachTask } from '../each-task.ts'
-import { exitCodes } from '../exit-code.ts'
 import { print, printJson } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'
@@ -10,7 +10,7 @@ import { endReason, shortId, stateWord, taskLabel } from '../task-words.ts'
 import { fitWidth } from '../terminal-text.ts'
 import { defineVerb } from '../verb.ts'
 
-export const treeVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'tree [ID] [--all]',
   help: 'Shows a task and everything below it; without an id every tree in which something is not settled, with --all every one. --json gives one task a line.',
   options: { all: { type: 'boolean', short: 'a' } },
@@ -25,7 +25,6 @@ export const treeVerb = defineVerb({
           for (const line of drawTree(root, below))
             print(io, fitWidth(line, io.stdout.columns ?? Number.POSITIVE_INFINITY))
       }
-      return exitCodes.done
     })
   },
 })

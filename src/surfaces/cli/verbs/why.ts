@@ -6,7 +6,7 @@ import { findTask } from '../task-ref.ts'
 import { endReason, stateWord, taskLabel } from '../task-words.ts'
 import { defineVerb } from '../verb.ts'
 
-export const whyVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'why ID',
   help: 'Says why a task does not run: it waits for a slot, for a place among its siblings or under a limit, for other tasks, a time, an answer or a person, or has ended. Of one that runs: who works on it since when, and what its children mean for it.',
   options: {},
@@ -24,7 +24,6 @@ export const whyVerb = defineVerb({
         const task = await engine.get(id)
         if (task !== null) print(io, `  ${taskLabel(task)} ${stateWord(task)} ${endReason(task)}`.trimEnd())
       }
-      return exitCodes.done
     })
   },
 })

@@ -1,13 +1,13 @@
 // `errand board inbox`: what a member of the team was told, each message once.
+
 import { isoTime } from '../../../../clock.ts'
 import { boardOptions, fromHere, requireMember, withBoard } from '../../board-place.ts'
-import { exitCodes } from '../../exit-code.ts'
 import { type CommandIo, note, print, printJson } from '../../io.ts'
 import { shellCommand } from '../../shell-words.ts'
 import { cleanLine } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const inboxVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'board inbox [--as NAME] [--keep]',
   help: [
     'Prints your unread messages, the oldest first, and takes them out of your inbox. --json gives one a line.',
@@ -26,7 +26,6 @@ export const inboxVerb = defineVerb({
       }
       if (inbox.mail.length === 0 && !values.json) print(io, 'No messages.')
       if (inbox.more) note(io, 'There are more.')
-      return exitCodes.done
     })
   },
 })

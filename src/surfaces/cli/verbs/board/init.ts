@@ -1,10 +1,10 @@
 // `errand board init`: a board, and a folder of files that shows it to git, editors and scripts.
 import { boardOptions, boardRef, fromHere, withBoard } from '../../board-place.ts'
 import { print } from '../../io.ts'
-import { exitCodeOfReport, folderOf, tellReport } from '../../mirror-words.ts'
+import { folderOf, tellReport } from '../../mirror-words.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const initVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'board init [DIR] [--board NAME] [--parent TASK]',
   help: [
     'Makes a ledger and a board where there are none, and brings it in step with a folder of task files: files that are there are imported, tasks that are there are written. DIR is .tasks unless it is given.',
@@ -32,8 +32,7 @@ export const initVerb = defineVerb({
               io,
               `The board ${board} is in step with ${dir}, and so it is after each "errand board" and while "errand mcp" runs; "errand board sync --watch" keeps it so whoever changes it.`,
             )
-          tellReport(io, report, values.json === true)
-          return exitCodeOfReport(report)
+          return tellReport(io, report, values)
         } finally {
           await mirror.close()
         }

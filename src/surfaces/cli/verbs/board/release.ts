@@ -1,12 +1,10 @@
 // `errand board release`: the owner lets go of a task, and others may claim it.
 import { boardOptions, boardRef, fromHere, memberOptions, withBoard, writerOf } from '../../board-place.ts'
-import { printBoard } from '../../board-text.ts'
+import { printChanged } from '../../board-text.ts'
 import { inFlags } from '../../claim-words.ts'
-import { exitCodes } from '../../exit-code.ts'
-import { printJson } from '../../io.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const releaseVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'board release N [--as NAME] [--fence N] [--reason TEXT]',
   help: [
     'Lets go of a task: it is pending again, and anybody may claim it.',
@@ -22,9 +20,7 @@ export const releaseVerb = defineVerb({
       const id = await boardRef(engine, ref)
       const input = { id, reason: values.reason, ...writer, board }
       const { task } = await inFlags(ref, writer, () => engine.bus.call('board:release', input, fromHere))
-      if (values.json) printJson(io, task)
-      else printBoard(io, [task])
-      return exitCodes.done
+      printChanged(io, values, task)
     })
   },
 })

@@ -1,11 +1,10 @@
 // `errand board send`: a message to a member of the team.
 import { boardOptions, fromHere, requireMember, withBoard } from '../../board-place.ts'
-import { exitCodes } from '../../exit-code.ts'
-import { print, printJson } from '../../io.ts'
+import { printValue } from '../../io.ts'
 import { argumentOrInput } from '../../read-input.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const sendVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'board send NAME [TEXT] [--as NAME] [--topic TOPIC]',
   help: [
     'Puts a message into the inbox of a member of the team, who need not be there yet. Without TEXT it is read from stdin.',
@@ -19,9 +18,7 @@ export const sendVerb = defineVerb({
     const body = await argumentOrInput(io, given, 'The message')
     return await withBoard(io, values, async ({ engine, board }) => {
       const sent = await engine.bus.call('board:send', { to, body, topic: values.topic, as, board }, fromHere)
-      if (values.json) printJson(io, sent)
-      else print(io, `Sent to ${to}.`)
-      return exitCodes.done
+      printValue(io, values, sent, `Sent to ${to}.`)
     })
   },
 })

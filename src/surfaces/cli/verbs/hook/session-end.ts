@@ -1,5 +1,6 @@
 // `errand hook session-end`: that a session has ended stands in the conversation of its task, so that the next one knows of it; and what
 // it has observed becomes facts.
+
 import { isoTime, systemClock } from '../../../../clock.ts'
 import { type BoardAccess, fromHere, memberName, withBoard } from '../../board-place.ts'
 import {
@@ -16,7 +17,7 @@ import {
 import { cleanLine } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const sessionEndVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'hook session-end [--as NAME] [--board NAME] [--timeout DURATION]',
   help: [
     "Makes facts of what the session has observed, on every branch of memory. Notes in the conversation of the session's task that the session has ended: which one, when, why, and where its transcript lies. Without a task nothing is noted. A claim is not touched: with a lease it lapses, without one it stays. Takes the JSON of the hook on standard input.",

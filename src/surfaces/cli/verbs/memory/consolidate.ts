@@ -5,7 +5,6 @@ import { nearestName } from '../../../../errors.ts'
 import { misuse } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
 import { didYouMean } from '../../did-you-mean.ts'
-import { exitCodes } from '../../exit-code.ts'
 import { print, printJson } from '../../io.ts'
 import { whatItDid } from '../../memory-text.ts'
 import { withLedger } from '../../open-ledger.ts'
@@ -20,7 +19,7 @@ const runOf: Readonly<Record<ConsolidationLevel, ConsolidationType>> = {
   project: 'project_checkpoint',
 }
 
-export const consolidateVerb = defineVerb({
+export const verb = defineVerb({
   usage: `memory consolidate ${consolidationLevels.join('|')} [--session S] [--agent A] [--task ID]… [--branch B]`,
   help: [
     'Consolidates memory, at one of its levels. What was done once is not done again. Texts are compared by their words here, whatever an engine of yours compares them by.',
@@ -51,7 +50,6 @@ export const consolidateVerb = defineVerb({
         print(io, whatItDid({ ...done, type: runOf[level], durable }))
         if (done.summary !== undefined) print(io, `  ${done.summary.replaceAll('\n', '\n  ')}`)
       }
-      return exitCodes.done
     })
   },
 })

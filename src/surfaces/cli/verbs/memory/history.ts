@@ -3,14 +3,13 @@ import { systemClock } from '../../../../clock.ts'
 import { consolidationTypes } from '../../../../entities/memory.ts'
 import { oneOf, wholeNumber } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
-import { exitCodes } from '../../exit-code.ts'
-import { note, print, printJson } from '../../io.ts'
+import { note, printItems } from '../../io.ts'
 import { optionalTaskId } from '../../memory-place.ts'
 import { historyTable } from '../../memory-text.ts'
 import { withLedger } from '../../open-ledger.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const historyVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'memory history [--type T] [--task ID] [--agent A] [--session S] [--branch B] [--limit N]',
   help: [
     'Lists what each consolidation and each merge did, the latest first, with its session in brackets. Nothing of it is ever changed. --json gives one run a line, with its summary and what set it off.',
@@ -40,11 +39,17 @@ export const historyVerb = defineVerb({
     return await withLedger(io, values, async (engine) => {
       const taskId = await optionalTaskId(engine, values.task)
       const { history, next } = await engine.bus.call('mem:history', { ...filter, taskId }, fromHere)
-      if (values.json) for (const run of history) printJson(io, run)
-      else if (history.length === 0) print(io, isNarrowed ? 'No run is like that.' : 'Nothing has been consolidated.')
-      else for (const line of historyTable(history, systemClock.now(), io.stdout.columns)) print(io, line)
+      printItems(
+        io,
+        values,
+        history,
+        history.length === 0
+          ? isNarrowed
+            ? 'No run is like that.'
+            : 'Nothing has been consolidated.'
+          : historyTable(history, systemClock.now(), io.stdout.columns),
+      )
       if (next !== null) note(io, 'There are more: --limit.')
-      return exitCodes.done
     })
   },
 })

@@ -2,13 +2,12 @@
 import { observationTypes } from '../../../../entities/memory.ts'
 import { misuse, oneOf } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
-import { exitCodes } from '../../exit-code.ts'
-import { print, printJson } from '../../io.ts'
+import { printValue } from '../../io.ts'
 import { optionalTaskId } from '../../memory-place.ts'
 import { withLedger } from '../../open-ledger.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const observeVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'memory observe --session S --type T TEXT… [--task ID] [--agent A] [--branch B] [--outcome TEXT]',
   help: [
     'Notes what was seen, and prints the id of the observation. It becomes a fact, or makes one more certain, when its session is consolidated: at its end, when its agent leaves the task, or by "errand memory consolidate session".',
@@ -43,9 +42,7 @@ export const observeVerb = defineVerb({
     return await withLedger(io, values, async (engine) => {
       const taskId = await optionalTaskId(engine, values.task)
       const observed = await engine.bus.call('mem:observe', { ...observation, taskId }, fromHere)
-      if (values.json) printJson(io, observed)
-      else print(io, observed.observationId)
-      return exitCodes.done
+      printValue(io, values, observed, observed.observationId)
     })
   },
 })

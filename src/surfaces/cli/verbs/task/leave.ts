@@ -1,10 +1,9 @@
 // `errand task leave`: an agent has done its part of a team's task, and what it found reaches the team.
 import type { Task } from '../../../../entities/task.ts'
-import { ErrandError } from '../../../../errors.ts'
 import { fromHere, requireMember } from '../../board-place.ts'
-import { exitCodes } from '../../exit-code.ts'
 import { print, printJson } from '../../io.ts'
 import { withLedger } from '../../open-ledger.ts'
+import { rewording } from '../../rewording.ts'
 import { shellCommand } from '../../shell-words.ts'
 import { findTask } from '../../task-ref.ts'
 import { shortId, taskLabel } from '../../task-words.ts'
@@ -12,7 +11,7 @@ import { mergeWords } from '../../team-text.ts'
 import { cleanLine } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const leaveVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'task leave ID [--as AGENT] [--summary TEXT]',
   help: [
     'Ends the work of an agent on a task: what it observed becomes facts, these are merged into the branch of the task, and its active objectives are done.',
@@ -26,24 +25,20 @@ export const leaveVerb = defineVerb({
     return await withLedger(io, values, async (engine) => {
       const task = await findTask(engine, ref)
       const request = { taskId: task.id, agentId, summary: values.summary }
-      const left = await engine.bus.call('agent:complete', request, fromHere).catch((error: unknown) => {
-        throw inFlags(error, task, agentId)
-      })
+      const left = await rewording({ NOT_ACTIVE: () => goneWords(task, agentId) }, () =>
+        engine.bus.call('agent:complete', request, fromHere),
+      )
       if (values.json) printJson(io, left)
       else {
         print(io, `${cleanLine(agentId)} has left ${taskLabel(task)}: ${mergeWords(left)}`)
         const summary = values.summary ?? left.consolidation.summary
         if (summary !== null && summary !== undefined) print(io, `  ${summary.replaceAll('\n', '\n  ')}`)
       }
-      return exitCodes.done
     })
   },
 })
 
-/** The engine's refusal of an agent that has left already, with the command that would help. */
-function inFlags(error: unknown, task: Task, agentId: string): unknown {
-  if (!ErrandError.isInstance(error) || error.code !== 'NOT_ACTIVE') return error
+function goneWords(task: Task, agentId: string): string {
   const join = shellCommand('errand', 'task', 'join', shortId(task.id), '--as', agentId)
-  const message = `${cleanLine(agentId)} has left ${taskLabel(task)} already. "${join}" lets it come back.`
-  return new ErrandError(error.code, message, error.details, error)
+  return `${cleanLine(agentId)} has left ${taskLabel(task)} already. "${join}" lets it come back.`
 }
