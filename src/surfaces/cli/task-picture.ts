@@ -1,6 +1,6 @@
 // A task with all that belongs to it, in words: its fields, its runs and calls, its conversation and how far its team is.
 
-import type { Why } from '../../api.ts'
+import type { Engine, Why } from '../../api.ts'
 import { isoTime } from '../../clock.ts'
 import type { Call } from '../../entities/call.ts'
 import type { Message } from '../../entities/message.ts'
@@ -11,6 +11,7 @@ import { describeConversation } from './conversation-text.ts'
 import { formatDuration } from './duration.ts'
 import { type Columns, formatTable } from './table.ts'
 import { ownerWords, shortId, stateWord, taskLabel } from './task-words.ts'
+import { contextOf } from './team-text.ts'
 import { cleanLine, cleanText, firstLine, fitWidth } from './terminal-text.ts'
 
 const longestValue = 2_000
@@ -23,13 +24,26 @@ export interface Picture {
   calls: Call[]
   messages: Message[]
   /** Of a task that has a branch of memory. */
-  team?: TeamPicture
+  team?: TeamPicture | undefined
 }
 
 export interface TeamPicture {
   branch: string
   type: string | null
   progress: TeamContext['progress']
+}
+
+export async function takePicture(engine: Engine, task: Task): Promise<Picture> {
+  const [why, runs, calls, messages, context] = await Promise.all([
+    engine.why(task.id),
+    engine.runs(task.id),
+    engine.calls(task.id),
+    engine.messages(task.id),
+    contextOf(engine, task.id),
+  ])
+  const { branch, type } = context.task
+  const team = branch === null ? undefined : { branch, type, progress: context.progress }
+  return { task, why, runs, calls, messages, team }
 }
 
 /** All of it, in lines. */

@@ -2,6 +2,7 @@
 // this session, and what any task asks.
 import type { TaskEvent } from '../../entities/event.ts'
 import { ErrandError } from '../../errors.ts'
+import { messageOf } from '../../stored-error.ts'
 import { errorMessageOf, statusAfter, textOf, willRetry } from '../cli/event-words.ts'
 import { shortId } from '../cli/task-words.ts'
 import { cleanLine, firstLine, fitWidth } from '../cli/terminal-text.ts'
@@ -53,8 +54,4 @@ function wordFor(event: TaskEvent): string {
     return `failed: ${firstLine(errorMessageOf(event))}${again}`
   }
   return event.type.replace('task.', '')
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

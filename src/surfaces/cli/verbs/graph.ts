@@ -2,16 +2,13 @@
 // lifecycle.
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Engine } from '../../../api.ts'
-import type { Task } from '../../../entities/task.ts'
 import type { MachineName } from '../../../machines/charts.ts'
 import { misuse, oneOf } from '../arguments.ts'
-import { allTasks } from '../each-task.ts'
 import { type CommandIo, print, printJson } from '../io.ts'
 import { type GraphNode, toFlowchart } from '../mermaid.ts'
 import { withLedger } from '../open-ledger.ts'
+import { taskFlowchart } from '../task-flowchart.ts'
 import { findTask } from '../task-ref.ts'
-import { stateWord } from '../task-words.ts'
 import { cleanLine } from '../terminal-text.ts'
 import { defineVerb } from '../verb.ts'
 
@@ -45,9 +42,7 @@ export const verb = defineVerb({
     else if (subject !== undefined && isPlanFile(io, subject)) print(io, toFlowchart(await planNodes(io, subject)))
     else {
       await withLedger(io, values, async (engine) => {
-        const root = subject === undefined ? undefined : await findTask(engine, subject)
-        const tasks = root === undefined ? await allTasks(engine) : [root, ...(await engine.subtree(root.id))]
-        print(io, toFlowchart(await taskNodes(engine, tasks)))
+        print(io, await taskFlowchart(engine, subject === undefined ? undefined : await findTask(engine, subject)))
       })
     }
   },
@@ -80,20 +75,4 @@ async function planNodes(io: CommandIo, file: string): Promise<GraphNode[]> {
     parent: task.parent,
     after: task.after,
   }))
-}
-
-/** Every edge, satisfied ones too: a finished plan still shows what came after what. */
-async function taskNodes(engine: Engine, tasks: readonly Task[]): Promise<GraphNode[]> {
-  const parents = new Set(tasks.map((task) => task.parentId))
-  const sorted = [...tasks].sort((a, b) => a.seq - b.seq)
-  return Promise.all(
-    sorted.map(async (task) => ({
-      id: task.id,
-      label: cleanLine(`${task.name}: ${stateWord(task)}`),
-      group: parents.has(task.id),
-      parent: task.parentId,
-      after: (await engine.dependencies(task)).map((blocker) => blocker.id),
-      status: task.status,
-    })),
-  )
 }

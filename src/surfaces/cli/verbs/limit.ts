@@ -1,7 +1,7 @@
 // `errand limit`: how many tasks may run at once on this ledger, in all processes together.
-import type { Limits } from '../../../api.ts'
 import { misuse } from '../arguments.ts'
 import { printValue } from '../io.ts'
+import { executorLimitLine, sharedLimitLines } from '../limit-lines.ts'
 import { withLedger } from '../open-ledger.ts'
 import { defineVerb } from '../verb.ts'
 
@@ -25,7 +25,12 @@ export const verb = defineVerb({
           : await engine.setSharedLimits(
               executor === undefined ? { maxConcurrent: limit } : { limits: { [executor]: limit } },
             )
-      printValue(io, values, shared, linesOf(shared, executor))
+      printValue(
+        io,
+        values,
+        shared,
+        executor === undefined ? sharedLimitLines(shared) : executorLimitLine(shared, executor),
+      )
     })
   },
 })
@@ -36,24 +41,4 @@ function parseLimit(text: string): number | null {
   const limit = /^\d+$/.test(text) ? Number(text) : Number.NaN
   if (Number.isSafeInteger(limit) && limit >= 1) return limit
   throw misuse(`A limit is a whole number of at least 1, or "none", got "${text}".`, { value: text })
-}
-
-function linesOf({ maxConcurrent, limits }: Limits['shared'], executor: string | undefined): string[] {
-  if (executor !== undefined) {
-    const limit = limits[executor]
-    return [limit === undefined ? `There is no shared limit for ${executor}.` : lineOf(executor, limit)]
-  }
-  const lines = [
-    ...(maxConcurrent === null ? [] : [lineOf('all tasks', maxConcurrent)]),
-    ...Object.entries(limits)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, limit]) => lineOf(name, limit)),
-  ]
-  return lines.length > 0
-    ? lines
-    : ['There are no shared limits: each process runs as many tasks as its own limit allows.']
-}
-
-function lineOf(what: string, limit: number): string {
-  return `${what}: ${limit} at once`
 }

@@ -4,7 +4,7 @@ import { printValue } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { argumentOrInput } from '../read-input.ts'
 import { findTask } from '../task-ref.ts'
-import { stateWord, taskLabel } from '../task-words.ts'
+import { changedLine } from '../task-words.ts'
 import { defineVerb } from '../verb.ts'
 
 export const verb = defineVerb({
@@ -25,7 +25,7 @@ export const verb = defineVerb({
     return await withLedger(io, values, async (engine) => {
       const task = await findTask(engine, ref as string)
       const sent = await engine.send(task.id, message, { delivery, retry: values.retry === true })
-      printValue(io, values, sent, `${taskLabel(sent)} ${stateWord(sent)}, told`)
+      printValue(io, values, sent, changedLine(sent, 'told'))
     })
   },
 })
