@@ -1,6 +1,5 @@
 // The folders that show a board, in step with it while somebody works on the board from here: what was edited in their files is
 // done on the board first, and what is done on the board is written to them after.
-
 import type { Engine } from '../../api.ts'
 import type { BoardMirror } from '../../board/mirror/mirror-board.ts'
 import type { MirrorReport } from '../../board/mirror/mirror-report.ts'

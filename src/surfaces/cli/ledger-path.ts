@@ -1,5 +1,4 @@
 // Which ledger a command means: --ledger, else ERRAND_LEDGER, else the one of the place (ledger/find-ledger.ts).
-
 import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { ErrandError } from '../../errors.ts'

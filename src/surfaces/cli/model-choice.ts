@@ -1,6 +1,5 @@
 // Which model `--model` names: a script in a file, or a model of a server that speaks the chat completions protocol. Addresses
 // and keys come from the environment, and no key ever stands in a message.
-
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { ErrandError, nearestName } from '../../errors.ts'

@@ -4,15 +4,11 @@ import { resolve } from 'node:path'
 import type { EngineOptions } from '../../api.ts'
 import { ErrandError } from '../../errors.ts'
 import type { LanguageModelLike } from '../../models/language-model.ts'
-import { type FlagsOf, misuse, wholeNumber } from './arguments.ts'
+import { type FlagsOf, misuse, texts, wholeNumber } from './arguments.ts'
 import type { CommandIo } from './io.ts'
 import { chooseModel } from './model-choice.ts'
 
-export const agentOptions = {
-  model: { type: 'string' },
-  files: { type: 'string' },
-  'max-iterations': { type: 'string' },
-} as const
+export const agentOptions = texts('model', 'files', 'max-iterations')
 
 export type AgentFlags = FlagsOf<typeof agentOptions>
 

@@ -2,12 +2,12 @@
 // the number of its claim is not given it from the ledger: it would let a former owner write as the present one.
 import type { Quoted } from '../../api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
-import { type FlagsOf, misuse, wholeNumber } from './arguments.ts'
+import { type FlagsOf, misuse, texts, wholeNumber } from './arguments.ts'
 import type { CommandIo } from './io.ts'
 import { rewording, type Wordings } from './rewording.ts'
 import { shortId, taskLabel } from './task-words.ts'
 
-export const ownerOptions = { as: { type: 'string' }, fence: { type: 'string' } } as const
+export const ownerOptions = texts('as', 'fence')
 
 export type OwnerFlags = FlagsOf<typeof ownerOptions>
 
@@ -28,7 +28,7 @@ function ownerName(io: CommandIo, flags: Pick<OwnerFlags, 'as'>): string | undef
 
 /** For the verbs that only owners call. */
 export function quoteOf(io: CommandIo, flags: OwnerFlags): Quoted {
-  return { owner: requireOwnerName(io, flags), ...fenceOf(flags) }
+  return { owner: requireOwnerName(io, flags), fence: fenceOf(flags) }
 }
 
 /** For the verbs that a task without an owner takes from anybody: the environment counts only where there was a claim. */
@@ -38,11 +38,11 @@ export function quoteIfClaimed(io: CommandIo, flags: OwnerFlags, task: Task): Qu
   if (owner === undefined && flags.fence !== undefined)
     throw misuse('--fence is quoted together with its owner: --as NAME, or ERRAND_OWNER=NAME in the environment.')
   if (owner === undefined || (flags.as === undefined && flags.fence === undefined && task.fence === 0)) return {}
-  return { owner, ...fence }
+  return { owner, fence }
 }
 
-function fenceOf({ fence }: OwnerFlags): { fence?: number } {
-  return fence === undefined ? {} : { fence: wholeNumber('fence', fence, 1) }
+function fenceOf({ fence }: OwnerFlags): number | undefined {
+  return fence === undefined ? undefined : wholeNumber('fence', fence, 1)
 }
 
 /** What `write` resolves to; the engine's refusals of a claim say which flag would help. */

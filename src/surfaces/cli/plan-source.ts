@@ -1,7 +1,6 @@
 // A plan file as it was read: its value, and where in the file each part of it stands, so that every complaint can name
 // a line and a column. JSON is read by the YAML parser too: it is a subset, and the parser knows positions and
 // duplicate keys.
-
 import { isUtf8 } from 'node:buffer'
 import { readFile, realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'

@@ -1,9 +1,8 @@
 // What a call of `errand run` asks for, out of its arguments: the plan, the round, what must run and what must run
 // anew.
-
 import { availableParallelism } from 'node:os'
 import type { Engine } from '../../api.ts'
-import { type FlagsOf, misuse, wholeNumber } from './arguments.ts'
+import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from './arguments.ts'
 import { withModel } from './goal-tasks.ts'
 import type { CommandIo } from './io.ts'
 import { realLedger, resolveLedger } from './ledger-path.ts'
@@ -15,13 +14,11 @@ import { planTask } from './plan-names.ts'
 import { countedRound, firstRound, namedRound, planKey } from './round-key.ts'
 
 export const runOptions = {
-  concurrency: { type: 'string' },
-  'dry-run': { type: 'boolean' },
-  redo: { type: 'string', multiple: true },
-  again: { type: 'boolean' },
-  key: { type: 'string' },
   ...agentOptions,
-} as const
+  ...texts('concurrency', 'key'),
+  ...lists('redo'),
+  ...switches('dry-run', 'again'),
+}
 
 export type RunFlags = FlagsOf<typeof runOptions>
 

@@ -1,6 +1,5 @@
 // The token of a server that is started from the command line: out of a file or the environment, else a new one. It is never taken
 // from the command line itself: every user of the machine can read that.
-
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { messageOf } from '../../stored-error.ts'

@@ -1,5 +1,4 @@
 // A task with all that belongs to it, in words: its fields, its runs and calls, its conversation and how far its team is.
-
 import type { Engine, Why } from '../../api.ts'
 import { isoTime } from '../../clock.ts'
 import type { Call } from '../../entities/call.ts'

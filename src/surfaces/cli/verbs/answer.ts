@@ -1,5 +1,6 @@
 // `errand answer`: what a person says to the question of a task. JSON where it is JSON, else the words as they are.
 import { answerTask } from '../answer-text.ts'
+import { texts } from '../arguments.ts'
 import { printValue } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'
@@ -9,7 +10,7 @@ import { defineVerb } from '../verb.ts'
 export const verb = defineVerb({
   usage: 'answer ID [VALUE] [--question Q]',
   help: 'Answers the open question of a task. VALUE is JSON where it can be read as such, else a text; a question for a text takes it as it is. Without VALUE the default answers. --question names one of several.',
-  options: { question: { type: 'string' } },
+  options: texts('question'),
   positionals: { min: 1, max: 2 },
   async run(io, { values, positionals: [ref = '', text] }) {
     return await withLedger(io, values, async (engine) => {

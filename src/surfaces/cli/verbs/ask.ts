@@ -1,12 +1,11 @@
 // `errand ask`: gives an agent one goal, works on it here, and passes on what it says. What it has done stands on the ledger: killed
 // and called again with the same key, it goes on where it was.
-
 import type { Engine } from '../../../api.ts'
 import type { TaskEvent } from '../../../entities/event.ts'
 import { isSettled, type Task } from '../../../entities/task.ts'
 import { messageOf } from '../../../stored-error.ts'
 import { AnswerPrompt } from '../answer-prompt.ts'
-import { type FlagsOf, misuse } from '../arguments.ts'
+import { type FlagsOf, misuse, texts } from '../arguments.ts'
 import { modelFailure } from '../event-words.ts'
 import { exitCodes } from '../exit-code.ts'
 import { openSubtasks } from '../going-on.ts'
@@ -25,12 +24,7 @@ import { ToldAnswer } from '../told-answer.ts'
 import { FollowedStream, QuietWatch } from '../until-quiet.ts'
 import { defineVerb } from '../verb.ts'
 
-const options = {
-  ...agentOptions,
-  system: { type: 'string' },
-  allow: { type: 'string' },
-  key: { type: 'string' },
-} as const
+const options = { ...agentOptions, ...texts('system', 'allow', 'key') }
 
 export const verb = defineVerb({
   usage: 'ask [GOAL] --model SPEC [--system TEXT] [--allow LIST] [--files DIR] [--max-iterations N] [--key K]',

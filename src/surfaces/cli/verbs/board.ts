@@ -1,7 +1,6 @@
 // `errand board`: the tasks of the ledger as one list for many agents and people, and the verbs that belong to it.
-
 import { boardStatuses } from '../../../entities/board.ts'
-import { misuse, oneOf } from '../arguments.ts'
+import { lists, misuse, oneOf, switches, texts } from '../arguments.ts'
 import { type BoardChoice, chosenTasks } from '../board-choice.ts'
 import { type BoardAccess, boardOptions, withBoard } from '../board-place.ts'
 import { printBoard } from '../board-text.ts'
@@ -42,9 +41,9 @@ export const verb = defineVerb({
   ].join('\n'),
   options: {
     ...boardOptions,
-    ready: { type: 'boolean' },
-    status: { type: 'string', multiple: true },
-    owner: { type: 'string' },
+    ...texts('owner'),
+    ...lists('status'),
+    ...switches('ready'),
     watch: { type: 'boolean', short: 'w' },
   },
   positionals: { max: 0 },

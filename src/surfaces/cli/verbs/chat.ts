@@ -1,7 +1,7 @@
 // `errand chat`: lines in, answers out. The agents that the lines begin or talk to are worked on here, for as long as the chat lasts.
-
 import type { Engine } from '../../../api.ts'
 import { messageOf } from '../../../stored-error.ts'
+import { switches } from '../arguments.ts'
 import { type ChatLines, openChatLines } from '../chat-lines.ts'
 import { ChatSession } from '../chat-session.ts'
 import { exitCodes } from '../exit-code.ts'
@@ -22,7 +22,7 @@ export const verb = defineVerb({
     '  --json       what was done with each line, and the items of the streams, one a line',
     'It ends with the input (Ctrl-D), or with Ctrl-C (130). Tasks that are open then stay so.',
   ].join('\n'),
-  options: { ...agentOptions, 'no-intent': { type: 'boolean' } },
+  options: { ...agentOptions, ...switches('no-intent') },
   positionals: { max: 0 },
   async run(io, { values }) {
     const models = new ModelSource(io, { defaultModel: requireModel(io, values), note: (text) => note(io, text) })

@@ -3,6 +3,7 @@ import type { Engine } from '../../../api.ts'
 import type { Task } from '../../../entities/task.ts'
 import { ErrandError } from '../../../errors.ts'
 import type { ClaimOptions } from '../../../options.ts'
+import { lists, texts } from '../arguments.ts'
 import { type CommandIo, print, printJson } from '../io.ts'
 import { ledgerFlagOf } from '../ledger-path.ts'
 import { withLedger } from '../open-ledger.ts'
@@ -26,13 +27,7 @@ export const verb = defineVerb({
     '  --parent ID       only children of this task',
     '  --tag T           only tasks with this tag; with several, with all of them',
   ].join('\n'),
-  options: {
-    as: { type: 'string' },
-    lease: { type: 'string' },
-    role: { type: 'string' },
-    parent: { type: 'string' },
-    tag: { type: 'string', multiple: true },
-  },
+  options: { ...texts('as', 'lease', 'role', 'parent'), ...lists('tag') },
   positionals: { max: 1 },
   async run(io, { values, positionals: [ref] }) {
     const owner = requireOwnerName(io, values)

@@ -1,5 +1,5 @@
 // `errand complete`: whoever works on a task from outside says that it is done, and what came of it.
-
+import { texts } from '../arguments.ts'
 import { printValue } from '../io.ts'
 import { givenResult } from '../json-option.ts'
 import { withLedger } from '../open-ledger.ts'
@@ -15,7 +15,7 @@ export const verb = defineVerb({
     '  --as OWNER  whose claim it is; default: ERRAND_OWNER',
     '  --fence N   the number of the claim, as "errand claim" printed it; required with a lease',
   ].join('\n'),
-  options: { ...ownerOptions, result: { type: 'string' } },
+  options: { ...ownerOptions, ...texts('result') },
   positionals: { min: 1 },
   async run(io, { values, positionals: [ref, ...words] }) {
     const result = givenResult(values.result, words)

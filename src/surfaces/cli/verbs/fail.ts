@@ -1,5 +1,5 @@
 // `errand fail`: whoever works on a task from outside says that it cannot be done, and why.
-
+import { texts } from '../arguments.ts'
 import { printValue } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { asOwner, ownerOptions, quoteIfClaimed } from '../owner-flags.ts'
@@ -15,14 +15,15 @@ export const verb = defineVerb({
     '  --fence N    the number of the claim, as "errand claim" printed it; required with a lease',
     '  --code CODE  what programs see; default: TASK_FAILED',
   ].join('\n'),
-  options: { ...ownerOptions, code: { type: 'string' } },
+  options: { ...ownerOptions, ...texts('code') },
   positionals: { min: 2 },
   async run(io, { values, positionals: [ref, ...words] }) {
-    const code = values.code === undefined ? {} : { code: values.code }
     return await withLedger(io, values, async (engine) => {
       const task = await findTask(engine, ref as string)
       const quote = quoteIfClaimed(io, values, task)
-      const failed = await asOwner(task, quote, () => engine.fail(task.id, words.join(' '), { ...quote, ...code }))
+      const failed = await asOwner(task, quote, () =>
+        engine.fail(task.id, words.join(' '), { ...quote, code: values.code }),
+      )
       printValue(io, values, failed, `${taskLabel(failed)} ${stateWord(failed)}: ${endReason(failed)}`)
     })
   },

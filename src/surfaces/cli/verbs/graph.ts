@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { MachineName } from '../../../machines/charts.ts'
-import { misuse, oneOf } from '../arguments.ts'
+import { misuse, oneOf, texts } from '../arguments.ts'
 import { type CommandIo, print, printJson } from '../io.ts'
 import { type GraphNode, toFlowchart } from '../mermaid.ts'
 import { withLedger } from '../open-ledger.ts'
@@ -31,7 +31,7 @@ export const verb = defineVerb({
     '  --format F      only one of them: mermaid or json; default both, with an empty line between',
     '  --json          with --machine: { "id", "mermaid", "config" } in one line',
   ].join('\n'),
-  options: { machine: { type: 'string' }, format: { type: 'string' } },
+  options: texts('machine', 'format'),
   positionals: { max: 1 },
   async run(io, { values, positionals: [subject] }) {
     if (values.machine === undefined && values.format !== undefined) throw misuse('--format goes with --machine.')

@@ -1,22 +1,16 @@
 // `errand inspect`: watch the tasks of a ledger, whoever works on them: a page in the browser, and what inspectors for XState connect
 // to, until it is told to stop. It works on nothing and changes nothing.
-
 import type { Engine } from '../../../api.ts'
 import { messageOf } from '../../../stored-error.ts'
-import { type FlagsOf, wholeNumber } from '../arguments.ts'
+import { type FlagsOf, lists, switches, texts, wholeNumber } from '../arguments.ts'
 import { exitCodes } from '../exit-code.ts'
-import { type CommandIo, note, print, printJson } from '../io.ts'
+import { type CommandIo, note, printValue } from '../io.ts'
 import { orMisuse } from '../listening-words.ts'
 import { withLedger } from '../open-ledger.ts'
 import { StopListener } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
 
-const options = {
-  port: { type: 'string' },
-  'inspector-port': { type: 'string' },
-  redact: { type: 'string', multiple: true },
-  'no-page': { type: 'boolean' },
-} as const
+const options = { ...texts('port', 'inspector-port'), ...lists('redact'), ...switches('no-page') }
 
 export const verb = defineVerb({
   usage: 'inspect [--port N] [--inspector-port N] [--redact KEY]… [--no-page]',
@@ -48,7 +42,7 @@ async function showUntil(io: CommandIo, engine: Engine, flags: InspectFlags, sig
     serveInspector(engine, {
       tasks: 'all',
       port: portOf(flags, 'inspector-port'),
-      ...(flags.redact === undefined ? {} : { redact: flags.redact }),
+      redact: flags.redact,
     }),
   )
   try {
@@ -90,11 +84,6 @@ interface Places {
 }
 
 function tell(io: CommandIo, flags: InspectFlags, { url, inspector, token }: Places): void {
-  if (flags.json) {
-    printJson(io, { ...(url === undefined ? {} : { url }), inspector, token })
-    return
-  }
-  if (url !== undefined) print(io, `page: ${url}`)
-  print(io, `inspector: ${inspector}`)
-  print(io, `token: ${token}`)
+  const page = url === undefined ? [] : [`page: ${url}`]
+  printValue(io, flags, { url, inspector, token }, [...page, `inspector: ${inspector}`, `token: ${token}`])
 }

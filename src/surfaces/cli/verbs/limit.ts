@@ -1,5 +1,5 @@
 // `errand limit`: how many tasks may run at once on this ledger, in all processes together.
-import { misuse } from '../arguments.ts'
+import { misuse, texts } from '../arguments.ts'
 import { printValue } from '../io.ts'
 import { executorLimitLine, sharedLimitLines } from '../limit-lines.ts'
 import { withLedger } from '../open-ledger.ts'
@@ -12,7 +12,7 @@ export const verb = defineVerb({
     'What runs already goes on. Each process also has a limit of its own: "errand run --concurrency".',
     '  --executor X  the limit of this executor: "errand limit --executor shell 2"',
   ].join('\n'),
-  options: { executor: { type: 'string' } },
+  options: texts('executor'),
   positionals: { max: 1 },
   async run(io, { values, positionals: [text] }) {
     const { executor } = values

@@ -1,12 +1,11 @@
 // `errand mcp`: the board and the tasks of a ledger as tools for an agent, over standard input and output, or over HTTP for several.
-
 import type { Readable } from 'node:stream'
 import type { Engine } from '../../../api.ts'
 import { createBoardSession } from '../../../board/board-session.ts'
 import { systemClock } from '../../../clock.ts'
 import { createRandomIds } from '../../../ids.ts'
 import { messageOf } from '../../../stored-error.ts'
-import { type FlagsOf, misuse, wholeNumber } from '../arguments.ts'
+import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from '../arguments.ts'
 import { boardName, boardOptions } from '../board-place.ts'
 import { clientName } from '../client-name.ts'
 import { exitCodes } from '../exit-code.ts'
@@ -22,16 +21,10 @@ const tokenVariable = 'ERRAND_MCP_TOKEN'
 
 const options = {
   ...boardOptions,
-  as: { type: 'string' },
-  role: { type: 'string' },
-  lease: { type: 'string' },
-  abilities: { type: 'string', multiple: true },
-  http: { type: 'boolean' },
-  host: { type: 'string' },
-  port: { type: 'string' },
-  'allow-host': { type: 'string', multiple: true },
-  'token-file': { type: 'string' },
-} as const
+  ...texts('as', 'role', 'lease', 'host', 'port', 'token-file'),
+  ...lists('abilities', 'allow-host'),
+  ...switches('http'),
+}
 
 export const verb = defineVerb({
   usage:
@@ -89,7 +82,7 @@ function sharedOptions(io: CommandIo, engine: Engine, flags: McpFlags) {
   const leaseMs = flags.lease === undefined ? undefined : durationOption('lease', flags.lease)
   const abilities = flags.abilities?.flatMap((list) => list.split(',')).map((each) => each.trim())
   return {
-    ...(abilities === undefined ? {} : { abilities }),
+    abilities,
     session: (as: string) =>
       createBoardSession({ bus: engine.bus, as, role: flags.role, board, leaseMs, surface: 'mcp', clock: systemClock }),
     onError: (error: unknown) => note(io, `errand mcp: ${messageOf(error)}`),
@@ -120,9 +113,9 @@ async function serveHttp(io: CommandIo, engine: Engine, flags: McpFlags, signal:
     ...sharedOptions(io, engine, flags),
     as: givenName(io, flags) ?? `http-${fourLetters()}`,
     token,
-    ...(flags.host === undefined ? {} : { host: flags.host }),
-    ...(port === undefined ? {} : { port }),
-    ...(flags['allow-host'] === undefined ? {} : { allowedHosts: flags['allow-host'] }),
+    host: flags.host,
+    port,
+    allowedHosts: flags['allow-host'],
   })
   const server = await orMisuse(listening)
   if (isNew) note(io, `Token (only told now): ${token}`)

@@ -1,8 +1,7 @@
 // `errand ps`: tasks as a table, or one JSON object a line; with --watch for as long as somebody looks.
-
 import { systemClock } from '../../../clock.ts'
 import { openStatuses, taskStatuses } from '../../../entities/task.ts'
-import { oneOf } from '../arguments.ts'
+import { lists, oneOf, switches, texts } from '../arguments.ts'
 import { allTasks } from '../each-task.ts'
 import { printItems } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
@@ -21,11 +20,10 @@ export const verb = defineVerb({
     '  --watch       goes on until Ctrl-C: on a terminal the table is redrawn, elsewhere each change is a line',
   ].join('\n'),
   options: {
+    ...texts('owner'),
+    ...lists('status', 'tag'),
+    ...switches('ready'),
     all: { type: 'boolean', short: 'a' },
-    status: { type: 'string', multiple: true },
-    ready: { type: 'boolean' },
-    owner: { type: 'string' },
-    tag: { type: 'string', multiple: true },
     watch: { type: 'boolean', short: 'w' },
   },
   positionals: { max: 0 },

@@ -17,7 +17,7 @@ export const verb = defineVerb({
     return await withLedger(io, values, async (engine) => {
       const task = await findTask(engine, ref as string)
       const released = await asOwner(task, quote, () =>
-        engine.release(task.id, { ...quote, ...(reason === '' ? {} : { reason }) }),
+        engine.release(task.id, { ...quote, reason: reason || undefined }),
       )
       printValue(io, values, released, `${taskLabel(released)} released, now ${stateWord(released)}`)
     })

@@ -1,12 +1,11 @@
 // `errand repl`: a session with the ledger, line by line: commands, messages for tasks, and JavaScript.
-
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Engine, EngineOptions } from '../../../api.ts'
 import { messageOf } from '../../../stored-error.ts'
-import { type FlagsOf, misuse } from '../arguments.ts'
+import { type FlagsOf, misuse, switches, texts } from '../arguments.ts'
 import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note } from '../io.ts'
@@ -18,11 +17,9 @@ import { workingOptions } from '../working-options.ts'
 
 const options = {
   ...agentOptions,
-  work: { type: 'boolean' },
-  quiet: { type: 'boolean' },
-  concurrency: { type: 'string' },
+  ...texts('concurrency', 'file'),
+  ...switches('work', 'quiet'),
   eval: { type: 'string', short: 'e', multiple: true },
-  file: { type: 'string' },
 } as const
 
 export const verb = defineVerb({

@@ -1,17 +1,17 @@
 // `errand run`: brings a plan to its end, or goes on with it. Killed at any moment and called again, it goes on where
 // the ledger stands. The steps are here in their order; each lives in a file of its own.
-
 import type { Engine, EngineOptions } from '../../../api.ts'
 import { systemClock } from '../../../clock.ts'
 import { isSettled, type Task } from '../../../entities/task.ts'
 import { createRandomIds } from '../../../ids.ts'
 import { messageOf } from '../../../stored-error.ts'
 import { AnswerPrompt } from '../answer-prompt.ts'
+import { Bell } from '../bell.ts'
 import { decisionJson, describeDecisions } from '../dry-run.ts'
 import { formatDuration } from '../duration.ts'
 import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
-import { Bell, type FollowOptions, followRound, RoundFeed, tasksOf } from '../follow-round.ts'
+import { type FollowOptions, followRound, RoundFeed, tasksOf } from '../follow-round.ts'
 import { modelsOf } from '../goal-tasks.ts'
 import { openSubtasks } from '../going-on.ts'
 import { HeldNotes } from '../held-notes.ts'

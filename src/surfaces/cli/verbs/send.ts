@@ -1,5 +1,5 @@
 // `errand send`: a message for a task, to be read by whichever process works on it. This one only commands.
-import { misuse } from '../arguments.ts'
+import { misuse, switches } from '../arguments.ts'
 import { printValue } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { argumentOrInput } from '../read-input.ts'
@@ -15,7 +15,7 @@ export const verb = defineVerb({
     '  --abort      the task is paused at once, and reads it when it is resumed',
     '  --retry      a failed task gets a new attempt with it',
   ].join('\n'),
-  options: { 'follow-up': { type: 'boolean' }, abort: { type: 'boolean' }, retry: { type: 'boolean' } },
+  options: switches('follow-up', 'abort', 'retry'),
   positionals: { min: 1, max: 2 },
   async run(io, { values, positionals: [ref, given] }) {
     if (values['follow-up'] && values.abort)

@@ -1,8 +1,7 @@
 // `errand serve`: works on a ledger, and serves it over HTTP to programs and to a page in the browser, until it is told to stop.
-
 import type { Engine } from '../../../api.ts'
 import { messageOf } from '../../../stored-error.ts'
-import { type FlagsOf, misuse, wholeNumber } from '../arguments.ts'
+import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from '../arguments.ts'
 import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note, print, printJson } from '../io.ts'
@@ -20,14 +19,10 @@ const usualPort = 4711
 
 const options = {
   ...agentOptions,
-  port: { type: 'string' },
-  host: { type: 'string' },
-  'allow-host': { type: 'string', multiple: true },
-  'token-file': { type: 'string' },
-  concurrency: { type: 'string' },
-  'no-work': { type: 'boolean' },
-  'no-page': { type: 'boolean' },
-} as const
+  ...texts('port', 'host', 'token-file', 'concurrency'),
+  ...lists('allow-host'),
+  ...switches('no-work', 'no-page'),
+}
 
 export const verb = defineVerb({
   usage:
@@ -92,8 +87,8 @@ async function serveUntil(
     token,
     port: flags.port === undefined ? usualPort : wholeNumber('port', flags.port, 0),
     page: flags['no-page'] !== true,
-    ...(flags.host === undefined ? {} : { host: flags.host }),
-    ...(flags['allow-host'] === undefined ? {} : { allowedHosts: flags['allow-host'] }),
+    host: flags.host,
+    allowedHosts: flags['allow-host'],
     onError: (error) => complain(io, error),
   })
   const server = await orMisuse(listening)

@@ -1,6 +1,5 @@
 // `errand board add`: a task for whoever claims it.
-
-import { wholeNumber } from '../../arguments.ts'
+import { lists, texts, wholeNumber } from '../../arguments.ts'
 import { boardOptions, boardRef, boardRefs, fromHere, withBoard } from '../../board-place.ts'
 import { printChanged } from '../../board-text.ts'
 import { defineVerb } from '../../verb.ts'
@@ -19,13 +18,8 @@ export const verb = defineVerb({
   ].join('\n'),
   options: {
     ...boardOptions,
-    after: { type: 'string', multiple: true },
-    description: { type: 'string' },
-    priority: { type: 'string' },
-    role: { type: 'string' },
-    tag: { type: 'string', multiple: true },
-    owner: { type: 'string' },
-    parent: { type: 'string' },
+    ...texts('description', 'priority', 'role', 'owner', 'parent'),
+    ...lists('after', 'tag'),
   },
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [subject = ''] }) {

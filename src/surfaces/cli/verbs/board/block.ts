@@ -1,12 +1,12 @@
 // `errand board block`: a task of the board comes after others; and what `unblock` shares with it.
 
-import { type FlagsOf, misuse } from '../../arguments.ts'
+import { type FlagsOf, lists, misuse } from '../../arguments.ts'
 import { boardOptions, boardRef, boardRefs, fromHere, withBoard } from '../../board-place.ts'
 import { printChanged } from '../../board-text.ts'
 import type { CommandIo } from '../../io.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const options = { ...boardOptions, after: { type: 'string', multiple: true } } as const
+export const options = { ...boardOptions, ...lists('after') }
 
 export const verb = defineVerb({
   usage: 'board block N --after M,…',

@@ -1,8 +1,7 @@
 // `errand board claim`: a task becomes one member's, so that no two work on it.
-
 import type { BoardTask } from '../../../../entities/board.ts'
 import { ErrandError } from '../../../../errors.ts'
-import { misuse } from '../../arguments.ts'
+import { lists, misuse, texts } from '../../arguments.ts'
 import { type BoardAccess, boardOptions, boardRef, fromHere, requireMember, withBoard } from '../../board-place.ts'
 import { claimText, printBoard } from '../../board-text.ts'
 import { type CommandIo, print, printJson } from '../../io.ts'
@@ -21,14 +20,7 @@ export const verb = defineVerb({
     '  --tag T           next: only tasks with this tag; with several, with all of them',
     '  --parent N        next: only parts of this task',
   ].join('\n'),
-  options: {
-    ...boardOptions,
-    as: { type: 'string' },
-    lease: { type: 'string' },
-    role: { type: 'string' },
-    tag: { type: 'string', multiple: true },
-    parent: { type: 'string' },
-  },
+  options: { ...boardOptions, ...texts('as', 'lease', 'role', 'parent'), ...lists('tag') },
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [ref = ''] }) {
     const { lease, role, tag: tags, parent } = values

@@ -1,4 +1,5 @@
 // `errand board done`: a task is completed, with what came of it.
+import { texts } from '../../arguments.ts'
 import { boardOptions, boardRef, fromHere, memberOptions, withBoard, writerOf } from '../../board-place.ts'
 import { printChanged } from '../../board-text.ts'
 import { inFlags } from '../../claim-words.ts'
@@ -12,7 +13,7 @@ export const verb = defineVerb({
     '  --as NAME  whose claim it is; default: ERRAND_AGENT, else ERRAND_OWNER',
     '  --fence N  the number of the claim, as "claim" printed it; required with a lease',
   ].join('\n'),
-  options: { ...boardOptions, ...memberOptions, result: { type: 'string' } },
+  options: { ...boardOptions, ...memberOptions, ...texts('result') },
   positionals: { min: 1 },
   async run(io, { values, positionals: [ref = '', ...words] }) {
     const result = givenResult(values.result, words) as never

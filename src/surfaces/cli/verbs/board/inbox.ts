@@ -1,6 +1,6 @@
 // `errand board inbox`: what a member of the team was told, each message once.
-
 import { isoTime } from '../../../../clock.ts'
+import { switches, texts } from '../../arguments.ts'
 import { boardOptions, fromHere, requireMember, withBoard } from '../../board-place.ts'
 import { type CommandIo, note, print, printJson } from '../../io.ts'
 import { shellCommand } from '../../shell-words.ts'
@@ -14,7 +14,7 @@ export const verb = defineVerb({
     '  --as NAME  who you are; default: ERRAND_AGENT, else ERRAND_OWNER',
     '  --keep     only looks: they stay unread',
   ].join('\n'),
-  options: { ...boardOptions, as: { type: 'string' }, keep: { type: 'boolean' } },
+  options: { ...boardOptions, ...texts('as'), ...switches('keep') },
   positionals: { max: 0 },
   async run(io, { values }) {
     const as = requireMember(io, values)

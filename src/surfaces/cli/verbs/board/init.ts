@@ -1,4 +1,5 @@
 // `errand board init`: a board, and a folder of files that shows it to git, editors and scripts.
+import { texts } from '../../arguments.ts'
 import { boardOptions, boardRef, fromHere, withBoard } from '../../board-place.ts'
 import { print } from '../../io.ts'
 import { folderOf, tellReport } from '../../mirror-words.ts'
@@ -11,7 +12,7 @@ export const verb = defineVerb({
     '  --board NAME   a board with numbers of its own',
     '  --parent TASK  it holds only what is below this task: its number on the main board, or its id',
   ].join('\n'),
-  options: { ...boardOptions, parent: { type: 'string' } },
+  options: { ...boardOptions, ...texts('parent') },
   positionals: { max: 1 },
   async run(io, { values, positionals: [given] }) {
     const { mirrorBoard } = await import('../../../../index.ts')

@@ -1,4 +1,5 @@
 // `errand board release`: the owner lets go of a task, and others may claim it.
+import { texts } from '../../arguments.ts'
 import { boardOptions, boardRef, fromHere, memberOptions, withBoard, writerOf } from '../../board-place.ts'
 import { printChanged } from '../../board-text.ts'
 import { inFlags } from '../../claim-words.ts'
@@ -12,7 +13,7 @@ export const verb = defineVerb({
     '  --fence N      the number of the claim, as "claim" printed it; required with a lease',
     '  --reason TEXT  why, for whoever takes it next',
   ].join('\n'),
-  options: { ...boardOptions, ...memberOptions, reason: { type: 'string' } },
+  options: { ...boardOptions, ...memberOptions, ...texts('reason') },
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [ref = ''] }) {
     const writer = writerOf(io, values)

@@ -1,5 +1,5 @@
 // `errand board respond`: a yes or a no to what a member of the team has asked.
-import { oneOf } from '../../arguments.ts'
+import { oneOf, texts } from '../../arguments.ts'
 import { fromHere, requireMember } from '../../board-place.ts'
 import { printValue } from '../../io.ts'
 import { withLedger } from '../../open-ledger.ts'
@@ -11,7 +11,7 @@ export const verb = defineVerb({
     'Answers a request that lies in your inbox, once: a shutdown, a plan, or whatever it is about.',
     '  --as NAME  who you are; default: ERRAND_AGENT, else ERRAND_OWNER',
   ].join('\n'),
-  options: { as: { type: 'string' } },
+  options: texts('as'),
   positionals: { min: 2, max: 3 },
   async run(io, { values, positionals: [requestId = '', verdict = '', body] }) {
     const as = requireMember(io, values)

@@ -1,6 +1,5 @@
 // `errand board rm`: tasks leave the board for good. One that is refused does not keep the others from it.
-
-import { oneOf } from '../../arguments.ts'
+import { oneOf, texts } from '../../arguments.ts'
 import { boardOptions, boardRef, fromHere, withBoard } from '../../board-place.ts'
 import { printFreed } from '../../board-text.ts'
 import { forEachRef } from '../../each-ref.ts'
@@ -15,7 +14,7 @@ export const verb = defineVerb({
     'Takes tasks off the board for good. Nothing waits for them any more, and their numbers are never given again.',
     '  --children P  what becomes of their parts: promote (default) makes them tasks of their own, cascade takes them along, refuse forbids it',
   ].join('\n'),
-  options: { ...boardOptions, children: { type: 'string' } },
+  options: { ...boardOptions, ...texts('children') },
   positionals: { min: 1 },
   async run(io, { values, positionals }) {
     const children = oneOf('children', values.children ?? 'promote', fates)

@@ -1,4 +1,5 @@
 // `errand board send`: a message to a member of the team.
+import { texts } from '../../arguments.ts'
 import { boardOptions, fromHere, requireMember, withBoard } from '../../board-place.ts'
 import { printValue } from '../../io.ts'
 import { argumentOrInput } from '../../read-input.ts'
@@ -11,7 +12,7 @@ export const verb = defineVerb({
     '  --as NAME      who you are; default: ERRAND_AGENT, else ERRAND_OWNER',
     '  --topic TOPIC  what it is about, in a word',
   ].join('\n'),
-  options: { ...boardOptions, as: { type: 'string' }, topic: { type: 'string' } },
+  options: { ...boardOptions, ...texts('as', 'topic') },
   positionals: { min: 1, max: 2 },
   async run(io, { values, positionals: [to = '', given] }) {
     const as = requireMember(io, values)

@@ -1,5 +1,4 @@
 // `errand board sync`: the board and a folder of task files in step, once or for as long as somebody lets it run.
-
 import { isEmptyReport, type MirrorReport } from '../../../../board/mirror/mirror-report.ts'
 import { type BoardAccess, boardOptions, withBoard } from '../../board-place.ts'
 import { exitCodes } from '../../exit-code.ts'

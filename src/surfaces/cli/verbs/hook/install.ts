@@ -1,9 +1,8 @@
 // `errand hook install`: the settings that make a coding agent call our hooks, for its file or into it.
-
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { messageOf } from '../../../../stored-error.ts'
-import { misuse } from '../../arguments.ts'
+import { misuse, switches, texts } from '../../arguments.ts'
 import { exitCodes } from '../../exit-code.ts'
 import { hookSettings, readSettings, withHooks } from '../../hook-settings.ts'
 import { print } from '../../io.ts'
@@ -21,7 +20,7 @@ export const verb = defineVerb({
     `  --settings FILE    which file; default ${usualFile}`,
     `  --command COMMAND  how errand is started; default "${usualCommand}"`,
   ].join('\n'),
-  options: { write: { type: 'boolean' }, settings: { type: 'string' }, command: { type: 'string' } },
+  options: { ...texts('settings', 'command'), ...switches('write') },
   positionals: { max: 0 },
   async run(io, { values }) {
     const wanted = hookSettings(values.command ?? usualCommand)

@@ -1,6 +1,5 @@
 // `errand hook session-end`: that a session has ended stands in the conversation of its task, so that the next one knows of it; and what
 // it has observed becomes facts.
-
 import { isoTime, systemClock } from '../../../../clock.ts'
 import { type BoardAccess, fromHere, memberName, withBoard } from '../../board-place.ts'
 import {

@@ -1,5 +1,4 @@
 // `errand hook session-start`: what a session of a coding agent should know before it begins, in the JSON that its hook expects.
-
 import { lineOf } from '../../../../board/list-text.ts'
 import type { BoardRef, BoardTask } from '../../../../entities/board.ts'
 import { type BoardAccess, fromHere, memberName, withBoard } from '../../board-place.ts'

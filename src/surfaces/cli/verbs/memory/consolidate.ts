@@ -2,7 +2,7 @@
 import type { Engine } from '../../../../api.ts'
 import { type ConsolidationLevel, type ConsolidationType, consolidationLevels } from '../../../../entities/memory.ts'
 import { nearestName } from '../../../../errors.ts'
-import { misuse } from '../../arguments.ts'
+import { lists, misuse, texts } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
 import { didYouMean } from '../../did-you-mean.ts'
 import { print, printJson } from '../../io.ts'
@@ -28,12 +28,7 @@ export const verb = defineVerb({
     '  task     --task ID: which of the facts on its branch will last',
     '  project  [--task ID]… [--branch B]: what several tasks found is more certain, and what lasts reaches the branch above',
   ].join('\n'),
-  options: {
-    session: { type: 'string' },
-    agent: { type: 'string' },
-    task: { type: 'string', multiple: true },
-    branch: { type: 'string' },
-  },
+  options: { ...texts('session', 'agent', 'branch'), ...lists('task') },
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [word = ''] }) {
     const level = levelOf(word)

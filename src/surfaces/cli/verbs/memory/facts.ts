@@ -1,7 +1,7 @@
 // `errand memory facts`: the facts of a branch.
 import type { Engine } from '../../../../api.ts'
 import { factStatuses, mainBranch } from '../../../../entities/memory.ts'
-import { oneOf, wholeNumber } from '../../arguments.ts'
+import { oneOf, switches, texts, wholeNumber } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
 import { note, printItems } from '../../io.ts'
 import { factTable, nothingKnown } from '../../memory-text.ts'
@@ -19,13 +19,7 @@ export const verb = defineVerb({
     `  --status S    only those that are ${factStatuses.join(' or ')}; default: active`,
     '  --limit N     so many; default 50',
   ].join('\n'),
-  options: {
-    branch: { type: 'string' },
-    inherited: { type: 'boolean' },
-    category: { type: 'string' },
-    status: { type: 'string' },
-    limit: { type: 'string' },
-  },
+  options: { ...texts('branch', 'category', 'status', 'limit'), ...switches('inherited') },
   positionals: { max: 0 },
   async run(io, { values }) {
     const query = {

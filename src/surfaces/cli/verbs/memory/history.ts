@@ -1,7 +1,7 @@
 // `errand memory history`: what each run of consolidation did, and each merge.
 import { systemClock } from '../../../../clock.ts'
 import { consolidationTypes } from '../../../../entities/memory.ts'
-import { oneOf, wholeNumber } from '../../arguments.ts'
+import { oneOf, texts, wholeNumber } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
 import { note, printItems } from '../../io.ts'
 import { optionalTaskId } from '../../memory-place.ts'
@@ -18,14 +18,7 @@ export const verb = defineVerb({
     '  --branch B   only what came from this branch, or to it',
     '  --limit N    so many; default 50',
   ].join('\n'),
-  options: {
-    type: { type: 'string' },
-    task: { type: 'string' },
-    agent: { type: 'string' },
-    session: { type: 'string' },
-    branch: { type: 'string' },
-    limit: { type: 'string' },
-  },
+  options: texts('type', 'task', 'agent', 'session', 'branch', 'limit'),
   positionals: { max: 0 },
   async run(io, { values }) {
     const filter = {

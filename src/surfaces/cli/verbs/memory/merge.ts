@@ -1,5 +1,5 @@
 // `errand memory merge`: gives the facts of a branch to one above it.
-import { oneOf } from '../../arguments.ts'
+import { oneOf, texts } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
 import { print, printJson } from '../../io.ts'
 import { conflictLines } from '../../memory-text.ts'
@@ -17,7 +17,7 @@ export const verb = defineVerb({
     '  --into B        default: the branch right above',
     '  --only durable  what a checkpoint of its task has found to last; default: all',
   ].join('\n'),
-  options: { into: { type: 'string' }, only: { type: 'string' } },
+  options: texts('into', 'only'),
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [branch = ''] }) {
     const request = {

@@ -1,6 +1,6 @@
 // `errand memory observe`: notes what an agent, or a person, saw in a session.
 import { observationTypes } from '../../../../entities/memory.ts'
-import { misuse, oneOf } from '../../arguments.ts'
+import { misuse, oneOf, texts } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
 import { printValue } from '../../io.ts'
 import { optionalTaskId } from '../../memory-place.ts'
@@ -18,14 +18,7 @@ export const verb = defineVerb({
     '  --branch B        default: that of the agent on the task, else of the task, else main',
     '  --outcome TEXT    what came of it',
   ].join('\n'),
-  options: {
-    session: { type: 'string' },
-    type: { type: 'string' },
-    task: { type: 'string' },
-    agent: { type: 'string' },
-    branch: { type: 'string' },
-    outcome: { type: 'string' },
-  },
+  options: texts('session', 'type', 'task', 'agent', 'branch', 'outcome'),
   positionals: { min: 1 },
   async run(io, { values, positionals }) {
     const { session: sessionId, type, branch, outcome } = values

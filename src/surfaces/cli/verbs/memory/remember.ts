@@ -1,4 +1,5 @@
 // `errand memory remember`: states a fact, without an observation.
+import { texts } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
 import { printValue } from '../../io.ts'
 import { fraction } from '../../memory-place.ts'
@@ -13,7 +14,7 @@ export const verb = defineVerb({
     '  --category C    bug_fix, architecture, decision, … ; default: found out from its words',
     '  --confidence P  how certain it is, 0 to 1; default 0.7',
   ].join('\n'),
-  options: { branch: { type: 'string' }, category: { type: 'string' }, confidence: { type: 'string' } },
+  options: texts('branch', 'category', 'confidence'),
   positionals: { min: 1 },
   async run(io, { values, positionals }) {
     const fact = {

@@ -1,6 +1,6 @@
 // `errand memory search`: the facts that fit some words, as an agent recalls them.
 import { mainBranch } from '../../../../entities/memory.ts'
-import { wholeNumber } from '../../arguments.ts'
+import { texts, wholeNumber } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
 import { shortFactId } from '../../memory-text.ts'
 import { withLedger } from '../../open-ledger.ts'
@@ -14,7 +14,7 @@ export const verb = defineVerb({
     `  --branch B  default: ${mainBranch}`,
     '  --limit N   so many; default 5',
   ].join('\n'),
-  options: { branch: { type: 'string' }, limit: { type: 'string' } },
+  options: texts('branch', 'limit'),
   positionals: { min: 1 },
   async run(io, { values, positionals }) {
     const query = {

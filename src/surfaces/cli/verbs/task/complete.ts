@@ -1,6 +1,6 @@
 // `errand task complete`: completes a team's task, and lets what lasts of its memory reach the branch above.
-
 import type { Task } from '../../../../entities/task.ts'
+import { switches, texts } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
 import { print, printJson } from '../../io.ts'
 import { withLedger } from '../../open-ledger.ts'
@@ -27,11 +27,8 @@ export const verb = defineVerb({
   ].join('\n'),
   options: {
     ...ownerOptions,
-    summary: { type: 'string' },
-    'no-merge': { type: 'boolean' },
-    archive: { type: 'boolean' },
-    'complete-agents': { type: 'boolean' },
-    'require-objectives': { type: 'boolean' },
+    ...texts('summary'),
+    ...switches('no-merge', 'archive', 'complete-agents', 'require-objectives'),
   },
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [ref = ''] }) {

@@ -1,5 +1,6 @@
 // `errand task join`: an agent from outside begins to work on a team's task.
 import type { Task } from '../../../../entities/task.ts'
+import { lists, texts } from '../../arguments.ts'
 import { fromHere, requireMember } from '../../board-place.ts'
 import { print, printJson } from '../../io.ts'
 import { withLedger } from '../../open-ledger.ts'
@@ -19,11 +20,7 @@ export const verb = defineVerb({
     '  --role R       what it does: implementer, reviewer',
     '  --objective N  the number of an objective that it takes; may be given several times, or hold several: 1,2',
   ].join('\n'),
-  options: {
-    as: { type: 'string' },
-    role: { type: 'string' },
-    objective: { type: 'string', multiple: true },
-  },
+  options: { ...texts('as', 'role'), ...lists('objective') },
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [ref = ''] }) {
     const agentId = requireMember(io, values)

@@ -1,5 +1,6 @@
 // `errand task leave`: an agent has done its part of a team's task, and what it found reaches the team.
 import type { Task } from '../../../../entities/task.ts'
+import { texts } from '../../arguments.ts'
 import { fromHere, requireMember } from '../../board-place.ts'
 import { print, printJson } from '../../io.ts'
 import { withLedger } from '../../open-ledger.ts'
@@ -18,7 +19,7 @@ export const verb = defineVerb({
     '  --as AGENT      its name; default: ERRAND_AGENT, else ERRAND_OWNER',
     '  --summary TEXT  what it did, for whoever comes next; default: made of what it found',
   ].join('\n'),
-  options: { as: { type: 'string' }, summary: { type: 'string' } },
+  options: texts('as', 'summary'),
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [ref = ''] }) {
     const agentId = requireMember(io, values)

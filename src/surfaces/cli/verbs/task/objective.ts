@@ -1,6 +1,7 @@
 // `errand task objective`: says how far an objective is.
 import { objectiveStatuses } from '../../../../entities/team.ts'
 import { ErrandError, nearestName } from '../../../../errors.ts'
+import { texts } from '../../arguments.ts'
 import { fromHere, memberName } from '../../board-place.ts'
 import { didYouMean } from '../../did-you-mean.ts'
 import { withLedger } from '../../open-ledger.ts'
@@ -15,7 +16,7 @@ export const verb = defineVerb({
     '  --as AGENT   who works on it; default: ERRAND_AGENT, else ERRAND_OWNER, else as it is',
     '  --note TEXT  what others should know of it',
   ].join('\n'),
-  options: { as: { type: 'string' }, note: { type: 'string' } },
+  options: texts('as', 'note'),
   positionals: { min: 3, max: 3 },
   async run(io, { values, positionals: [ref = '', number = '', status = ''] }) {
     const [objectiveId = 0] = objectiveNumbers([number])

@@ -1,4 +1,5 @@
 // `errand task objectives`: what is to be reached on a task, or more of it.
+import { lists } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
 import { withLedger } from '../../open-ledger.ts'
 import { findTask } from '../../task-ref.ts'
@@ -11,7 +12,7 @@ export const verb = defineVerb({
     'Lists the objectives of a task by number: todo, active, done or blocked, whose they are, and notes. --json gives one a line.',
     '  --add TEXT  one more; may be given several times',
   ].join('\n'),
-  options: { add: { type: 'string', multiple: true } },
+  options: lists('add'),
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [ref = ''] }) {
     return await withLedger(io, values, async (engine) => {

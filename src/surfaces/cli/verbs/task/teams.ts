@@ -1,6 +1,6 @@
 // `errand task teams`: the tasks that have a team.
 import { teamStatuses } from '../../../../team/team-status.ts'
-import { oneOf, wholeNumber } from '../../arguments.ts'
+import { oneOf, texts, wholeNumber } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
 import { withLedger } from '../../open-ledger.ts'
 import { printTable } from '../../table.ts'
@@ -15,7 +15,7 @@ export const verb = defineVerb({
     '  --type T    only work of this type',
     '  --limit N   so many; default 20',
   ].join('\n'),
-  options: { status: { type: 'string' }, type: { type: 'string' }, limit: { type: 'string' } },
+  options: texts('status', 'type', 'limit'),
   positionals: { max: 0 },
   async run(io, { values }) {
     const filter = {

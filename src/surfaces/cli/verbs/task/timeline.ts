@@ -1,6 +1,6 @@
 // `errand task timeline`: what an agent has worked on, over all tasks.
 import { isoTime } from '../../../../clock.ts'
-import { wholeNumber } from '../../arguments.ts'
+import { texts, wholeNumber } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
 import { formatDuration } from '../../duration.ts'
 import { withLedger } from '../../open-ledger.ts'
@@ -14,7 +14,7 @@ export const verb = defineVerb({
     'Lists the work of an agent on all tasks, the latest first: when it joined, for how long, in which role, and what it did. --json gives one stretch of work a line.',
     '  --limit N  so many; default 20',
   ].join('\n'),
-  options: { limit: { type: 'string' } },
+  options: texts('limit'),
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [agentId = ''] }) {
     const limit = values.limit === undefined ? undefined : wholeNumber('limit', values.limit, 1)
