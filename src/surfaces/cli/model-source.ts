@@ -44,10 +44,7 @@ export class ModelSource {
   get engineOptions(): Pick<EngineOptions, 'model' | 'resolveModel'> {
     const { defaultModel, named } = this.#options
     if (defaultModel === undefined && (named === undefined || named.models.length === 0)) return {}
-    return {
-      ...(defaultModel === undefined ? {} : { model: defaultModel }),
-      resolveModel: (id) => this.choose(id),
-    }
+    return { model: defaultModel, resolveModel: (id) => this.choose(id) }
   }
 
   /** @throws ErrandError INVALID_INPUT, NOT_FOUND, NO_MODEL, NOT_OFFERED as `chooseModel`. */
@@ -88,10 +85,7 @@ export async function agentFacilities(
   const files = flags.files === undefined ? ofPlan.files : resolve(io.cwd, flags.files)
   const steps = flags['max-iterations']
   const maxIterations = steps === undefined ? ofPlan.maxIterations : wholeNumber('max-iterations', steps, 1)
-  return {
-    ...(files === undefined ? {} : { abilities: await abilitiesOver(files) }),
-    ...(maxIterations === undefined ? {} : { maxIterations }),
-  }
+  return { abilities: files === undefined ? undefined : await abilitiesOver(files), maxIterations }
 }
 
 async function abilitiesOver(folder: string): Promise<NonNullable<EngineOptions['abilities']>> {

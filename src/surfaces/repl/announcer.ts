@@ -3,7 +3,7 @@
 import type { TaskEvent } from '../../entities/event.ts'
 import { ErrandError } from '../../errors.ts'
 import { messageOf } from '../../stored-error.ts'
-import { errorMessageOf, statusAfter, textOf, willRetry } from '../cli/event-words.ts'
+import { failureWords, statusAfter, textOf } from '../cli/event-words.ts'
 import { shortId } from '../cli/task-words.ts'
 import { cleanLine, firstLine, fitWidth } from '../cli/terminal-text.ts'
 import type { Session } from './session.ts'
@@ -45,13 +45,5 @@ function announcement(session: Session, event: TaskEvent): string {
   const number = session.numberOf(event.taskId)
   const label = number === undefined ? `${name} (${shortId(event.taskId)})` : `${number} ${name}`
   if (event.type === 'question.asked') return `${label} asks: ${firstLine(textOf(event, 'question'))}`
-  return `${label} ${wordFor(event)}`
-}
-
-function wordFor(event: TaskEvent): string {
-  if (event.type === 'task.failed') {
-    const again = willRetry(event) ? ' (another attempt follows)' : ''
-    return `failed: ${firstLine(errorMessageOf(event))}${again}`
-  }
-  return event.type.replace('task.', '')
+  return `${label} ${event.type === 'task.failed' ? failureWords(event) : event.type.replace('task.', '')}`
 }

@@ -3,15 +3,15 @@
 import type { Engine } from '../../../api.ts'
 import type { TaskEvent } from '../../../entities/event.ts'
 import { isSettled, type Task } from '../../../entities/task.ts'
-import { messageOf } from '../../../stored-error.ts'
 import { AnswerPrompt } from '../answer-prompt.ts'
 import { type FlagsOf, misuse, texts } from '../arguments.ts'
 import { modelFailure } from '../event-words.ts'
 import { exitCodes } from '../exit-code.ts'
 import { openSubtasks } from '../going-on.ts'
 import { type CommandIo, isLiveTerminal, note, printJson } from '../io.ts'
-import { ledgerFlagOf, makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
+import { ledgerFlagOf } from '../ledger-path.ts'
 import { agentFacilities, agentOptions, agentOptionsHelp, ModelSource, requireModel } from '../model-source.ts'
+import { openEngine } from '../open-ledger.ts'
 import { linesOf } from '../plain-lines.ts'
 import { QuestionLine } from '../question-line.ts'
 import { argumentOrInput } from '../read-input.ts'
@@ -46,16 +46,7 @@ export const verb = defineVerb({
     const facilities = await agentFacilities(io, values)
     const abilities = abilityList(values.allow)
     const goal = await argumentOrInput(io, given, 'The goal')
-    const ledger = resolveLedger(values.ledger, io)
-    makeLedgerFolder(ledger)
-    const { createEngine } = await import('../../../index.ts')
-    const engine: Engine = await createEngine({
-      ledger,
-      work: false,
-      ...models.engineOptions,
-      ...facilities,
-      onError: (error) => note(io, `errand: ${messageOf(error)}`),
-    })
+    const engine = await openEngine(io, values, { work: false, ...models.engineOptions, ...facilities })
     try {
       const task = await engine.create({
         goal,

@@ -6,8 +6,8 @@ import { type ChatLines, openChatLines } from '../chat-lines.ts'
 import { ChatSession } from '../chat-session.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note, printJson } from '../io.ts'
-import { makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
 import { agentFacilities, agentOptions, agentOptionsHelp, ModelSource, requireModel } from '../model-source.ts'
+import { openEngine } from '../open-ledger.ts'
 import { StopListener } from '../stop-listener.ts'
 import { taskLabel } from '../task-words.ts'
 import { defineVerb } from '../verb.ts'
@@ -28,12 +28,8 @@ export const verb = defineVerb({
     const models = new ModelSource(io, { defaultModel: requireModel(io, values), note: (text) => note(io, text) })
     await models.choose(requireModel(io, values))
     const facilities = await agentFacilities(io, values)
-    const ledger = resolveLedger(values.ledger, io)
-    makeLedgerFolder(ledger)
-    const { createEngine } = await import('../../../index.ts')
     const chat = openChatLines(io)
-    const engine: Engine = await createEngine({
-      ledger,
+    const engine = await openEngine(io, values, {
       ...models.engineOptions,
       ...facilities,
       onError: (error) => chat.listener.note(`errand: ${messageOf(error)}`),

@@ -8,9 +8,10 @@ import { messageOf } from '../../../stored-error.ts'
 import { type FlagsOf, misuse, switches, texts } from '../arguments.ts'
 import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
-import { type CommandIo, note } from '../io.ts'
-import { makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
+import type { CommandIo } from '../io.ts'
+import { resolveLedger } from '../ledger-path.ts'
 import { agentOptions, agentOptionsHelp } from '../model-source.ts'
+import { openEngine } from '../open-ledger.ts'
 import { StopListener } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
 import { workingOptions } from '../working-options.ts'
@@ -43,11 +44,7 @@ export const verb = defineVerb({
     if (values.json)
       throw misuse('--json says nothing here: a line prints what it gives, `JSON.stringify(await list())` too.')
     const script = await givenScript(io, values)
-    const ledger = resolveLedger(values.ledger, io)
-    const options = await engineOptions(io, ledger, values)
-    makeLedgerFolder(ledger)
-    const { createEngine } = await import('../../../index.ts')
-    const engine: Engine = await createEngine({ ...options, ledger })
+    const engine = await openEngine(io, values, await engineOptions(io, values))
     try {
       return script === undefined
         ? await converse(io, engine, values.quiet === true)
@@ -83,12 +80,10 @@ async function linesIn(file: string): Promise<string> {
 }
 
 /** With --work what `errand run` has; else nothing, and it only commands. */
-async function engineOptions(io: CommandIo, ledger: string, flags: ReplFlags): Promise<EngineOptions> {
+async function engineOptions(io: CommandIo, flags: ReplFlags): Promise<EngineOptions> {
   const idle = (['model', 'files', 'max-iterations', 'concurrency'] as const).find((flag) => flags[flag] !== undefined)
   if (!flags.work && idle !== undefined) throw misuse(`--${idle} goes with --work.`)
-  const onError = (error: unknown) => note(io, `errand: ${messageOf(error)}`)
-  if (!flags.work) return { work: false, onError }
-  return { ...(await workingOptions(io, ledger, flags)), onError }
+  return flags.work ? await workingOptions(io, resolveLedger(flags.ledger, io), flags) : { work: false }
 }
 
 async function carryOut(io: CommandIo, engine: Engine, script: string): Promise<number> {

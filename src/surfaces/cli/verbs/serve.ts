@@ -6,9 +6,10 @@ import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note, print, printJson } from '../io.ts'
 import { keepFolders } from '../kept-folders.ts'
-import { makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
+import { resolveLedger } from '../ledger-path.ts'
 import { orMisuse } from '../listening-words.ts'
 import { agentOptions, agentOptionsHelp } from '../model-source.ts'
+import { openEngine } from '../open-ledger.ts'
 import { chooseToken, type ServedToken } from '../served-token.ts'
 import { StopListener } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
@@ -48,7 +49,7 @@ export const verb = defineVerb({
     const token = await chooseToken(io, values['token-file'], tokenVariable)
     const stop = new StopListener(io)
     try {
-      const engine = await openEngine(io, values)
+      const engine = await engineFor(io, values)
       stop.endCommands = () => endCommands(engine)
       try {
         return await serveUntil(io, engine, values, token, stop.signal)
@@ -64,15 +65,13 @@ export const verb = defineVerb({
 type ServeFlags = FlagsOf<typeof options>
 
 /** It has what `errand run` has, and does not begin yet. */
-async function openEngine(io: CommandIo, flags: ServeFlags): Promise<Engine> {
+async function engineFor(io: CommandIo, flags: ServeFlags): Promise<Engine> {
   if (flags.concurrency !== undefined && flags['no-work']) {
     throw misuse('--concurrency says nothing with --no-work: nothing runs.')
   }
   const ledger = resolveLedger(flags.ledger, io)
   const options = await workingOptions(io, ledger, flags)
-  makeLedgerFolder(ledger)
-  const { createEngine } = await import('../../../index.ts')
-  return await createEngine({ ...options, ledger, work: false, onError: (error) => complain(io, error) })
+  return await openEngine(io, flags, { ...options, work: false, onError: (error) => complain(io, error) })
 }
 
 async function serveUntil(
