@@ -7,7 +7,7 @@ export async function answerTask(
   engine: Engine,
   task: Task,
   text: string | undefined,
-  question?: string | undefined,
+  question?: string,
 ): Promise<Task> {
   const asked = task.questions.find(({ id }) => question === undefined || id === question)
   return await engine.answer(task.id, text === undefined ? undefined : parseAnswer(text, asked?.schema), { question })

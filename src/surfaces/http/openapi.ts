@@ -296,7 +296,11 @@ interface Refusing {
 /** What a call of an ability may be refused with. */
 function callProblems({ isVersioned, takesBody, streams }: Refusing): Record<string, Record<string, unknown>> {
   return problems([
-    ...['400', '401', '403', '404', '409'],
+    '400',
+    '401',
+    '403',
+    '404',
+    '409',
     ...(isVersioned ? ['412'] : []),
     ...(takesBody ? ['413', '415', '422'] : []),
     '429',

@@ -12,10 +12,9 @@ export const verb = defineVerb({
   help: 'Answers the open question of a task. VALUE is JSON where it can be read as such, else a text; a question for a text takes it as it is. Without VALUE the default answers. --question names one of several.',
   options: texts('question'),
   positionals: { min: 1, max: 2 },
-  async run(io, { values, positionals: [ref = '', text] }) {
-    return await withLedger(io, values, async (engine) => {
+  run: (io, { values, positionals: [ref = '', text] }) =>
+    withLedger(io, values, async (engine) => {
       const answered = await answerTask(engine, await findTask(engine, ref), text, values.question)
       printValue(io, values, answered, `${taskLabel(answered)} answered`)
-    })
-  },
+    }),
 })

@@ -17,14 +17,13 @@ export const verb = defineVerb({
   ].join('\n'),
   options: { ...ownerOptions, ...texts('code') },
   positionals: { min: 2 },
-  async run(io, { values, positionals: [ref, ...words] }) {
-    return await withLedger(io, values, async (engine) => {
+  run: (io, { values, positionals: [ref, ...words] }) =>
+    withLedger(io, values, async (engine) => {
       const task = await findTask(engine, ref as string)
       const quote = quoteIfClaimed(io, values, task)
       const failed = await asOwner(task, quote, () =>
         engine.fail(task.id, words.join(' '), { ...quote, code: values.code }),
       )
       printValue(io, values, failed, `${taskLabel(failed)} ${stateWord(failed)}: ${endReason(failed)}`)
-    })
-  },
+    }),
 })

@@ -11,12 +11,11 @@ export const verb = defineVerb({
   help: 'Shows everything about a task: its fields, its runs and calls, its conversation and the tokens it took, how far its team is, and why it does not run.',
   options: {},
   positionals: { min: 1, max: 1 },
-  async run(io, { values, positionals: [ref = ''] }) {
-    return await withLedger(io, values, async (engine) => {
+  run: (io, { values, positionals: [ref = ''] }) =>
+    withLedger(io, values, async (engine) => {
       const picture = await takePicture(engine, await findTask(engine, ref))
       printValue(io, values, pictureJson(picture), describePicture(picture, io.stdout.columns))
-    })
-  },
+    }),
 })
 
 function pictureJson({ task, ...rest }: Picture): Record<string, unknown> {

@@ -10,14 +10,13 @@ export const verb = defineVerb({
   help: 'Shows a task and everything below it; without an id every tree in which something is not settled, with --all every one. --json gives one task a line.',
   options: { all: { type: 'boolean', short: 'a' } },
   positionals: { max: 1 },
-  async run(io, { values, positionals: [ref] }) {
-    return await withLedger(io, values, async (engine) => {
+  run: (io, { values, positionals: [ref] }) =>
+    withLedger(io, values, async (engine) => {
       const trees =
         ref === undefined
           ? await readTrees(engine, values.all === true)
           : [await readTree(engine, await findTask(engine, ref))]
       const tasks = trees.flatMap(({ root, below }) => [root, ...below])
       printItems(io, values, tasks, treeLines(trees, io.stdout.columns))
-    })
-  },
+    }),
 })

@@ -9,8 +9,8 @@ export const verb = defineVerb({
   help: 'Lists the open tasks in an order in which they can be done, then those that come after nothing and hold up others, most first. "errand graph" draws the same as a diagram.',
   options: boardOptions,
   positionals: { max: 0 },
-  async run(io, { values }) {
-    return await withBoard(io, values, async ({ engine, board }) => {
+  run: (io, { values }) =>
+    withBoard(io, values, async ({ engine, board }) => {
       const graph = await engine.bus.call('board:graph', { board }, fromHere)
       if (values.json) printJson(io, graph)
       else if (graph.order.length === 0) print(io, 'No open tasks.')
@@ -18,6 +18,5 @@ export const verb = defineVerb({
         printBoard(io, graph.order)
         for (const { id, holdsUp } of graph.critical) print(io, `    #${id} holds up ${holdsUp}`)
       }
-    })
-  },
+    }),
 })

@@ -9,8 +9,8 @@ export const verb = defineVerb({
   help: 'Lists the claims of a task, the oldest first: when, who took it or let go of it, by which claim, in which role, from where, and why. --json gives one a line.',
   options: boardOptions,
   positionals: { min: 1, max: 1 },
-  async run(io, { values, positionals: [ref = ''] }) {
-    return await withBoard(io, values, async ({ engine, board }) => {
+  run: (io, { values, positionals: [ref = ''] }) =>
+    withBoard(io, values, async ({ engine, board }) => {
       const { claims } = await engine.bus.call('board:log', { id: await boardRef(engine, ref), board }, fromHere)
       printTable(io, values, claims, 'Nobody has claimed it.', {
         time: ({ at }) => isoTime(at),
@@ -21,6 +21,5 @@ export const verb = defineVerb({
         from: ({ source }) => source,
         reason: ({ reason }) => reason,
       })
-    })
-  },
+    }),
 })

@@ -9,13 +9,12 @@ export const verb = defineVerb({
   help: 'Says why a task does not move: what blocks it, who works on it, what it waits for.',
   options: boardOptions,
   positionals: { min: 1, max: 1 },
-  async run(io, { values, positionals: [ref = ''] }) {
-    return await withBoard(io, values, async ({ engine, board }) => {
+  run: (io, { values, positionals: [ref = ''] }) =>
+    withBoard(io, values, async ({ engine, board }) => {
       const why = await engine.bus.call('board:why', { id: await boardRef(engine, ref), board }, fromHere)
       printValue(io, values, why, why.message)
       if (values.json) return
       for (const id of why.blockedBy)
         printBoard(io, [(await engine.bus.call('board:get', { id, board }, fromHere)).task])
-    })
-  },
+    }),
 })

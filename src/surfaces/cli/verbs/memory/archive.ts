@@ -10,10 +10,9 @@ export const verb = defineVerb({
   help: 'Closes a branch and those below it: nothing is observed or stated there any more, and what they hold can be read as before. main is never closed.',
   options: {},
   positionals: { min: 1, max: 1 },
-  async run(io, { values, positionals: [branch = ''] }) {
-    return await withLedger(io, values, async (engine) => {
+  run: (io, { values, positionals: [branch = ''] }) =>
+    withLedger(io, values, async (engine) => {
       const archived = await engine.bus.call('mem:archive', { branch }, fromHere)
       printValue(io, values, archived, `${cleanLine(branch)} is archived.`)
-    })
-  },
+    }),
 })

@@ -10,10 +10,9 @@ export const verb = defineVerb({
   help: 'Tells why a fact is as it is, the oldest first: which observations said it and who made them, what made it more certain and by how much, which merge carried it from where, what it took the place of, what contradicts it, and which fact says it now. FACT is an id or a unique beginning of one, as "errand memory" lists them.',
   options: {},
   positionals: { min: 1, max: 1 },
-  async run(io, { values, positionals: [ref = ''] }) {
-    return await withLedger(io, values, async (engine) => {
+  run: (io, { values, positionals: [ref = ''] }) =>
+    withLedger(io, values, async (engine) => {
       const why = await engine.bus.call('mem:why', { factId: ref }, fromHere)
       printValue(io, values, why, storyLines(why))
-    })
-  },
+    }),
 })

@@ -31,8 +31,8 @@ export const verb = defineVerb({
     ...switches('no-merge', 'archive', 'complete-agents', 'require-objectives'),
   },
   positionals: { min: 1, max: 1 },
-  async run(io, { values, positionals: [ref = ''] }) {
-    return await withLedger(io, values, async (engine) => {
+  run: (io, { values, positionals: [ref = ''] }) =>
+    withLedger(io, values, async (engine) => {
       const task = await findTask(engine, ref)
       const quote = quoteIfClaimed(io, values, task)
       const request = {
@@ -59,8 +59,7 @@ export const verb = defineVerb({
         )
         if (done.merge !== null) print(io, `  ${mergeWords(done.merge)}`)
       }
-    })
-  },
+    }),
 })
 
 function agentsWords(task: Task, agents: unknown): string {

@@ -10,11 +10,10 @@ export const verb = defineVerb({
   help: 'Prints what one has to know to work on a task: what it is, its objectives, what agents before have done and who works on it now, the facts that the team has found, and how far it is. --json gives the same as an object.',
   options: {},
   positionals: { min: 1, max: 1 },
-  async run(io, { values, positionals: [ref = ''] }) {
-    return await withLedger(io, values, async (engine) => {
+  run: (io, { values, positionals: [ref = ''] }) =>
+    withLedger(io, values, async (engine) => {
       const { id: taskId } = await findTask(engine, ref)
       if (values.json) printJson(io, await contextOf(engine, taskId))
       else print(io, await contextTextOf(engine, taskId))
-    })
-  },
+    }),
 })

@@ -14,14 +14,13 @@ export const verb = defineVerb({
   ].join('\n'),
   options: lists('add'),
   positionals: { min: 1, max: 1 },
-  async run(io, { values, positionals: [ref = ''] }) {
-    return await withLedger(io, values, async (engine) => {
+  run: (io, { values, positionals: [ref = ''] }) =>
+    withLedger(io, values, async (engine) => {
       const { id: taskId } = await findTask(engine, ref)
       const { objectives } =
         values.add === undefined
           ? await contextOf(engine, taskId)
           : await engine.bus.call('objective:add', { taskId, descriptions: values.add }, fromHere)
       printObjectives(io, values, objectives)
-    })
-  },
+    }),
 })

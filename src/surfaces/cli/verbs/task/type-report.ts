@@ -10,8 +10,8 @@ export const verb = defineVerb({
   help: 'Compares the tasks of teams by their type: how many there were, how many were completed or failed (canceled ones count as failed), what part of those that are over was completed, and how long these took. --json gives one type a line.',
   options: {},
   positionals: { max: 0 },
-  async run(io, { values }) {
-    return await withLedger(io, values, async (engine) => {
+  run: (io, { values }) =>
+    withLedger(io, values, async (engine) => {
       const { types } = await engine.bus.call('task:types', {}, fromHere)
       printTable(io, values, types, 'No teams.', {
         type: ({ type }) => type ?? '(none)',
@@ -21,6 +21,5 @@ export const verb = defineVerb({
         success: ({ successRate }) => (successRate === null ? '' : `${Math.round(successRate * 100)} %`),
         took: ({ meanDurationMs }) => (meanDurationMs === null ? '' : formatDuration(meanDurationMs)),
       })
-    })
-  },
+    }),
 })
