@@ -66,6 +66,22 @@ const proofs: Record<keyof typeof rules, Proof> = {
     ],
     fine: { 'src/bus/a.ts': `import './b.ts'; import './c.ts'`, 'src/bus/b.ts': `import './c.ts'`, 'src/bus/c.ts': '' },
   },
+  'surfaces reach tasks through operations only': {
+    faults: [
+      { 'src/surfaces/cli/verbs/pause.ts': `import { pause } from '../../../steps/pause.ts'` },
+      { 'src/surfaces/http/routes.ts': `import type { Tx } from '../../ledger/ledger.ts'` },
+      { 'src/surfaces/repl/session.ts': `import { draft } from '../../drafts/draft.ts'` },
+      { 'src/surfaces/mcp/mapping.ts': `await import('../../actors/supervisor.ts')` },
+      { 'src/surfaces/cli/memory-text.ts': `import { mergeFacts, type Conflict } from '../../memory/merge.ts'` },
+    ],
+    fine: {
+      'src/surfaces/cli/memory-text.ts': `import type { Conflict } from '../../memory/merge.ts'`,
+      'src/surfaces/inspector/wire.ts': `import type { InspectionEvent } from '../../actors/inspection-event.ts'`,
+      'src/surfaces/cli/ledger-path.ts': `import { findLedger } from '../../ledger/find-ledger.ts'`,
+      'src/surfaces/cli/verbs/pause.ts': `import { engine } from '../../../index.ts'; import '../../../machines/charts.ts'`,
+      'src/abilities/task/pause.ts': `import { pause } from '../../steps/pause.ts'`,
+    },
+  },
   'kysely, xstate and its store are imported only where they belong': {
     faults: [
       { 'src/actors/run.ts': `import { sql } from 'kysely'` },

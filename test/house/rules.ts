@@ -74,6 +74,46 @@ const noImportCycles: Rule = (files) => {
   return cycles
 }
 
+const insideTheEngine = /^src\/(?:steps|ledger|actors|drafts|memory|team|board)\//
+
+/** What finds and opens a ledger for `createEngine`, what programs are given too, and what is pure. */
+const openToSurfaces = [
+  'src/ledger/find-ledger.ts',
+  'src/ledger/open-ledger.ts',
+  'src/board/board-session.ts',
+  'src/board/list-text.ts',
+  'src/board/mirror/',
+  'src/team/team-status.ts',
+]
+
+/** What operations give, by its type alone. */
+const shownBySurfaces = /^src\/(?:memory|team|board)\/|^src\/actors\/inspection-event\.ts$/
+
+const surfacesUseOperations: Rule = (files) =>
+  files
+    .filter((file) => file.path.startsWith('src/surfaces/'))
+    .flatMap((file) => {
+      const types = typeImportsOf(file)
+      return file.imports
+        .map((specifier) => ({ target: targetOf(file, specifier) ?? '', isType: types.includes(specifier) }))
+        .filter(({ target }) => insideTheEngine.test(target))
+        .filter(({ target }) => !openToSurfaces.some((open) => target.startsWith(open)))
+        .filter(({ target, isType }) => !isType || !shownBySurfaces.test(target))
+        .map(
+          ({ target }) => `${file.path} imports ${target}; surfaces reach tasks through the engine and its abilities`,
+        )
+    })
+
+/** Specifiers of which nothing but types is imported. */
+function typeImportsOf(file: SourceFile): string[] {
+  const types = Array.from(
+    file.text.matchAll(/\b(?:import|export)\s+type\s*\{[^}]*\}\s*from\s*'([^']+)'/g),
+    ([, specifier = '']) => specifier,
+  )
+  const count = (specifiers: string[], wanted: string) => specifiers.filter((each) => each === wanted).length
+  return types.filter((specifier) => count(file.imports, specifier) === count(types, specifier))
+}
+
 // --- Who may know which package --------------------------------------------------------------------------------------
 
 const homes: Record<string, string[]> = {
@@ -300,6 +340,7 @@ export const rules = {
   'every folder and root file of src has a level': everyRoomHasALevel,
   'imports point down, and folders of one level never import each other': importsPointDown,
   'there are no import cycles': noImportCycles,
+  'surfaces reach tasks through operations only': surfacesUseOperations,
   'kysely, xstate and its store are imported only where they belong': packagesStayAtHome,
   'one file below ledger/dialects/sqlite knows better-sqlite3': oneFileKnowsTheDriver,
   'ledger files are opened by SQLite only, but for making new ones': ledgerFilesAreSqlites,

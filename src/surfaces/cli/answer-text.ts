@@ -1,4 +1,17 @@
 // What a person typed as an answer: JSON where it can be read as such, else the words as they are.
+import type { Engine } from '../../api.ts'
+import type { Task } from '../../entities/task.ts'
+
+/** Answers the open question of a task, or the one that is named; without a text its default answers. */
+export async function answerTask(
+  engine: Engine,
+  task: Task,
+  text: string | undefined,
+  question?: string,
+): Promise<Task> {
+  const asked = task.questions.find(({ id }) => question === undefined || id === question)
+  return await engine.answer(task.id, text === undefined ? undefined : parseAnswer(text, asked?.schema), { question })
+}
 
 /** A question for a text gets the words themselves where they happen to be JSON of another kind: `2027`, `true`, `null`. */
 export function parseAnswer(text: string, schema: unknown): unknown {

@@ -3,16 +3,34 @@ import { type ParseArgsConfig, type ParseArgsOptionsConfig, parseArgs } from 'no
 import { ErrandError, nearestName } from '../../errors.ts'
 import { didYouMean } from './did-you-mean.ts'
 
+/** Options that take a text. */
+export function texts<const N extends string>(...names: N[]) {
+  return each(names, { type: 'string' })
+}
+
+/** Options that take a text each time they are given. */
+export function lists<const N extends string>(...names: N[]) {
+  return each(names, { type: 'string', multiple: true })
+}
+
+/** Options that are given or not. */
+export function switches<const N extends string>(...names: N[]) {
+  return each(names, { type: 'boolean' })
+}
+
+function each<N extends string, const O>(names: readonly N[], option: O): Readonly<Record<N, O>> {
+  return Object.fromEntries(names.map((name) => [name, option])) as Record<N, O>
+}
+
 /** What every verb takes. */
-export const commonOptions = {
-  ledger: { type: 'string' },
-  json: { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
-} as const satisfies ParseArgsOptionsConfig
+export const commonOptions = { ...texts('ledger'), ...switches('json'), help: { type: 'boolean', short: 'h' } } as const
 
 export type ArgumentsOf<O extends ParseArgsOptionsConfig> = ReturnType<
   typeof parseArgs<{ args: string[]; options: O & typeof commonOptions; strict: true; allowPositionals: true }>
 >
+
+/** What the options of a verb give; those that are left away are undefined. */
+export type FlagsOf<O extends ParseArgsOptionsConfig> = ArgumentsOf<O>['values']
 
 export interface Positionals {
   min?: number

@@ -3,7 +3,7 @@
 import type { BoardStatus, BoardTask } from '../../entities/board.ts'
 import { formatDuration } from './duration.ts'
 import type { Paint } from './paint.ts'
-import { formatTable } from './table.ts'
+import { type Columns, formatTable } from './table.ts'
 import { cleanLine, fitWidth } from './terminal-text.ts'
 
 /** Lines of news at most. */
@@ -35,8 +35,14 @@ export function drawBoard(
   const room = Math.max(1, height - 2 - (told.length === 0 ? 0 : told.length + 1))
   const sorted = [...tasks].sort((a, b) => rankOf(a) - rankOf(b) || within(a, b))
   const shown = sorted.slice(0, room)
-  const rows = shown.map((task) => [`#${task.id}`, stateOf(task), ownerOf(task, now), ageOf(task, now), task.subject])
-  const [header = '', ...lines] = formatTable(['', 'state', 'owner', 'age', 'subject'], rows, columns)
+  const table: Columns<BoardTask> = {
+    '': ({ id }) => `#${id}`,
+    state: stateOf,
+    owner: (task) => ownerOf(task, now),
+    age: (task) => ageOf(task, now),
+    subject: ({ subject }) => subject,
+  }
+  const [header = '', ...lines] = formatTable(shown, table, columns)
   const hidden = tasks.length - shown.length + unread
   return [
     paint.quiet(fitWidth(`${countOf(board, tasks)}${hidden > 0 ? `, ${hidden} not shown` : ''}`, columns)),

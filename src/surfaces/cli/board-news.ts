@@ -1,8 +1,8 @@
 // What happens on the board, in words: who claimed what, what was done, what came free by it.
 import type { BoardTask } from '../../entities/board.ts'
 import type { TaskEvent } from '../../entities/event.ts'
-import { errorMessageOf, textOf, willRetry } from './event-words.ts'
-import { cleanLine, firstLine } from './terminal-text.ts'
+import { failureWords, reasonWords, textOf } from './event-words.ts'
+import { cleanLine } from './terminal-text.ts'
 
 /** A line of news. */
 export interface BoardNews {
@@ -31,7 +31,7 @@ function wordsOf(event: TaskEvent, task: BoardTask | undefined): string | undefi
     case 'task.claimed':
       return `claimed by ${textOf(event, 'owner')}${claimNumber(event)}`
     case 'task.released':
-      return `let go by ${textOf(event, 'owner')}${reasonOf(event)}`
+      return `let go by ${textOf(event, 'owner')}${reasonWords(event)}`
     case 'task.started':
       // A claim tells the same, and by whom.
       return task === undefined || task.owner !== '' ? undefined : 'begun'
@@ -42,10 +42,10 @@ function wordsOf(event: TaskEvent, task: BoardTask | undefined): string | undefi
     case 'task.completed':
       return `completed${task === undefined || task.owner === '' ? '' : ` by ${task.owner}`}`
     case 'task.failed':
-      return `failed: ${firstLine(errorMessageOf(event))}${willRetry(event) ? ' (another attempt follows)' : ''}`
+      return failureWords(event)
     case 'task.canceled':
       // Whoever takes a task off cancels it first.
-      return task === undefined ? undefined : `deleted${reasonOf(event)}`
+      return task === undefined ? undefined : `deleted${reasonWords(event)}`
     case 'task.deleted':
       return 'taken off the board'
     case 'task.retried':
@@ -87,9 +87,4 @@ function wordsOf(event: TaskEvent, task: BoardTask | undefined): string | undefi
 
 function claimNumber({ data }: TaskEvent): string {
   return typeof data['fence'] === 'number' ? ` (claim ${data['fence']})` : ''
-}
-
-function reasonOf(event: TaskEvent): string {
-  const reason = firstLine(textOf(event, 'reason') || textOf(event, 'statusReason'))
-  return reason === '' ? '' : `: ${reason}`
 }

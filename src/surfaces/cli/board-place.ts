@@ -1,24 +1,17 @@
 // How the verbs of the board reach it: which board, which of its tasks, and in whose name.
 import type { Engine } from '../../api.ts'
 import { type BoardRef, mainBoard } from '../../entities/board.ts'
-import { misuse, wholeNumber } from './arguments.ts'
+import { type FlagsOf, misuse, texts, wholeNumber } from './arguments.ts'
 import type { CommandIo } from './io.ts'
 import { inStep } from './kept-folders.ts'
 import { withLedger } from './open-ledger.ts'
 import { findTask } from './task-ref.ts'
 
-export const boardOptions = { board: { type: 'string' } } as const
-export const memberOptions = { as: { type: 'string' }, fence: { type: 'string' } } as const
+export const boardOptions = texts('board')
+export const memberOptions = texts('as', 'fence')
 
-interface PlaceFlags {
-  ledger?: string | undefined
-  board?: string | undefined
-}
-
-interface MemberFlags {
-  as?: string | undefined
-  fence?: string | undefined
-}
+type PlaceFlags = FlagsOf<typeof boardOptions>
+type MemberFlags = FlagsOf<typeof memberOptions>
 
 /** An open board. */
 export interface BoardAccess {

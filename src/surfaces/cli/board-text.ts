@@ -3,7 +3,7 @@
 import { lineOf } from '../../board/list-text.ts'
 import { isoTime } from '../../clock.ts'
 import type { BoardStatus, BoardTask } from '../../entities/board.ts'
-import { type CommandIo, hasColor, isLiveTerminal, printPainted } from './io.ts'
+import { type CommandIo, hasColor, isLiveTerminal, type JsonFlag, printJson, printPainted } from './io.ts'
 import { createPaint, type Paint } from './paint.ts'
 import { cleanLine, fitWidth } from './terminal-text.ts'
 
@@ -22,8 +22,26 @@ export function printBoard(io: CommandIo, tasks: readonly BoardTask[]): void {
   for (const task of tasks) printPainted(io, boardLine(task, paint, columns))
 }
 
+/** A task that was just changed, and what came free by it; with `--json` the value. */
+export function printChanged(
+  io: CommandIo,
+  { json }: JsonFlag,
+  task: BoardTask,
+  freed: Freed = [],
+  value: unknown = task,
+): void {
+  if (json) {
+    printJson(io, value)
+    return
+  }
+  printBoard(io, [task])
+  printFreed(io, freed)
+}
+
+type Freed = ReadonlyArray<{ id: number; subject: string }>
+
 /** What came free by what was just done. */
-export function printFreed(io: CommandIo, freed: ReadonlyArray<{ id: number; subject: string }>): void {
+export function printFreed(io: CommandIo, freed: Freed): void {
   for (const { id, subject } of freed) printPainted(io, `    #${id} came free: ${cleanLine(subject)}`)
 }
 

@@ -2,7 +2,7 @@
 import type { Engine } from '../../api.ts'
 import type { Task } from '../../entities/task.ts'
 import { exitCodes } from './exit-code.ts'
-import { type CommandIo, print, printJson } from './io.ts'
+import { type CommandIo, printValue } from './io.ts'
 import { withLedger } from './open-ledger.ts'
 import { findTask } from './task-ref.ts'
 import { stateWord, taskLabel } from './task-words.ts'
@@ -21,8 +21,7 @@ export async function changeBlockers(
     const task = await findTask(engine, ref as string)
     const blockers = await Promise.all(refs.map(async (each) => (await findTask(engine, each)).id))
     const changed = await change(engine, task, blockers)
-    if (values.json) printJson(io, changed)
-    else print(io, `${taskLabel(changed)} ${stateWord(changed)}, ${await afterWords(engine, changed)}`)
+    printValue(io, values, changed, `${taskLabel(changed)} ${stateWord(changed)}, ${await afterWords(engine, changed)}`)
     return exitCodes.done
   })
 }

@@ -149,9 +149,5 @@ function resultLines({ result }: Task): string[] {
 }
 
 function handledJson({ task, tasks, ...handled }: Handled): Record<string, unknown> {
-  return {
-    ...handled,
-    taskId: task?.id ?? null,
-    ...(tasks === undefined ? {} : { taskIds: tasks.map(({ id }) => id) }),
-  }
+  return { ...handled, taskId: task?.id ?? null, taskIds: tasks?.map(({ id }) => id) }
 }

@@ -1,5 +1,5 @@
 // The board's refusals of a claim, in the flags of the command line.
-import { ErrandError } from '../../errors.ts'
+import { rewording, type Wordings } from './rewording.ts'
 
 interface Writer {
   as: string | undefined
@@ -8,18 +8,11 @@ interface Writer {
 
 /** What `write` resolves to; what it refuses because of who writes says which flag would help. `ref` is the task as it was named. */
 export async function inFlags<T>(ref: string, writer: Writer, write: () => Promise<T>): Promise<T> {
-  try {
-    return await write()
-  } catch (error) {
-    if (!ErrandError.isInstance(error)) throw error
-    if (error.code === 'NOT_OWNER') throw said(error, notOwnerWords(ref, writer, error.details))
-    if (error.code === 'STALE_CLAIM') throw said(error, staleWords(ref, writer, error.details))
-    throw error
+  const wordings: Wordings = {
+    NOT_OWNER: (details) => notOwnerWords(ref, writer, details),
+    STALE_CLAIM: (details) => staleWords(ref, writer, details),
   }
-}
-
-function said(error: ErrandError, message: string): ErrandError {
-  return new ErrandError(error.code, message, error.details, error)
+  return await rewording(wordings, write)
 }
 
 function notOwnerWords(ref: string, { as }: Writer, { owner }: Record<string, unknown>): string {

@@ -4,10 +4,7 @@ import type { Decision } from './plan-round.ts'
 import { formatTable } from './table.ts'
 
 export function describeDecisions(decisions: readonly Decision[]): string[] {
-  return formatTable(
-    ['would', 'task', 'because'],
-    decisions.map((decision) => [verbFor(decision), decision.task.path, reasonFor(decision)]),
-  )
+  return formatTable(decisions, { would: verbFor, task: ({ task }) => task.path, because: reasonFor })
 }
 
 export function decisionJson(decision: Decision) {

@@ -8,7 +8,7 @@ const pageSize = 1_000
 export async function* eachTask(engine: Engine, filter: Omit<ListOptions, 'limit' | 'after'>): AsyncGenerator<Task> {
   let after: string | null = null
   do {
-    const page = await engine.list({ ...filter, limit: pageSize, ...(after === null ? {} : { after }) })
+    const page = await engine.list({ ...filter, limit: pageSize, after: after ?? undefined })
     yield* page.tasks
     after = page.next
   } while (after !== null)

@@ -51,3 +51,14 @@ export function modelFailure(event: TaskEvent): string {
 export function willRetry(event: TaskEvent): boolean {
   return event.data['willRetry'] === true
 }
+
+/** `failed: no such file (another attempt follows)`; `after` follows the word. */
+export function failureWords(event: TaskEvent, after = ''): string {
+  return `failed${after}: ${firstLine(errorMessageOf(event))}${willRetry(event) ? ' (another attempt follows)' : ''}`
+}
+
+/** `: out of time`, of an event that gives a reason. */
+export function reasonWords(event: TaskEvent): string {
+  const reason = firstLine(textOf(event, 'reason') || textOf(event, 'statusReason'))
+  return reason === '' ? '' : `: ${reason}`
+}

@@ -6,7 +6,8 @@ import { type Clock, systemClock } from '../../clock.ts'
 import type { TaskEvent } from '../../entities/event.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
-import { resolvesWithin } from '../../executors/timed-wait.ts'
+import { rest } from '../../signals.ts'
+import type { Bell } from './bell.ts'
 import { goesOn } from './going-on.ts'
 import type { KnownRound } from './plan-round.ts'
 import { readRound } from './prepare-round.ts'
@@ -65,8 +66,6 @@ export async function followRound(options: FollowOptions): Promise<void> {
     if (view.looksIdle) bell.ring()
   })
   const watching = engine.status.subscribe(() => bell.ring())
-  const onAbort = () => bell.ring()
-  signal.addEventListener('abort', onAbort)
   try {
     while (!signal.aborted) {
       const begunAt = clock.now()
@@ -74,11 +73,10 @@ export async function followRound(options: FollowOptions): Promise<void> {
       // A round is read page by page: what happened meanwhile may stand in none of them.
       if (quiet && !bell.heard) return
       const restMs = Math.min((clock.now() - begunAt) * restPerLook, longestRestMs)
-      await bell.rung()
+      await bell.rung(signal)
       await rest(clock, restMs, signal)
     }
   } finally {
-    signal.removeEventListener('abort', onAbort)
     watching.unsubscribe()
   }
 }
@@ -97,38 +95,6 @@ async function roundGoesOn({ engine, round, view }: FollowOptions): Promise<bool
   return await goesOn(engine, open)
 }
 
-/** Resolves after so many milliseconds, or when the user wants to stop. */
-export async function rest(clock: Clock, restMs: number, signal: AbortSignal): Promise<void> {
-  if (restMs <= 0 || signal.aborted) return
-  const stopped = Promise.withResolvers<void>()
-  const stop = () => stopped.resolve()
-  signal.addEventListener('abort', stop)
-  await resolvesWithin(clock, restMs, stopped.promise)
-  signal.removeEventListener('abort', stop)
-}
-
 export function tasksOf(known: KnownRound): Task[] {
   return [...known.newest.values()].map(({ task }) => task)
-}
-
-/** Wakes one waiter. Rings are not counted: one that came while nobody waited is heard at the next wait. */
-export class Bell {
-  #heard = false
-  #wake: (() => void) | undefined
-
-  /** It was rung since the last wait. */
-  get heard(): boolean {
-    return this.#heard
-  }
-
-  ring(): void {
-    this.#heard = true
-    this.#wake?.()
-  }
-
-  async rung(): Promise<void> {
-    if (!this.#heard) await new Promise<void>((resolve) => (this.#wake = resolve))
-    this.#heard = false
-    this.#wake = undefined
-  }
 }

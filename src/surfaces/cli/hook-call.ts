@@ -6,12 +6,13 @@ import { systemClock } from '../../clock.ts'
 import type { BoardRef } from '../../entities/board.ts'
 import { ErrandError } from '../../errors.ts'
 import { resolvesWithin } from '../../executors/timed-wait.ts'
+import { texts } from './arguments.ts'
 import { type BoardAccess, boardOptions, boardRef, fromHere } from './board-place.ts'
 import { exitCodes } from './exit-code.ts'
 import { type CommandIo, note } from './io.ts'
 import { durationOption } from './time-options.ts'
 
-export const hookOptions = { ...boardOptions, as: { type: 'string' }, timeout: { type: 'string' } } as const
+export const hookOptions = { ...boardOptions, ...texts('as', 'timeout') }
 export const hookOptionsHelp = [
   '  --as NAME           who the agent is on the board; default: ERRAND_AGENT, else ERRAND_OWNER',
   '  --board NAME        another board than main',

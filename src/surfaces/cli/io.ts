@@ -1,4 +1,5 @@
 // The world as the command line sees it, as one value: tests hand in their own, `bin.ts` the process's.
+import type { ErrandError } from '../../errors.ts'
 import { cleanText } from './terminal-text.ts'
 
 /** What is written to: a stream of the process, or a collector in a test. */
@@ -33,9 +34,9 @@ export interface CommandIo {
   exit(code: number): void
 }
 
-/** A line on stdout, clean. */
-export function print(io: CommandIo, text: string): void {
-  io.stdout.write(`${cleanText(text)}\n`)
+/** Clean lines on stdout. */
+export function print(io: CommandIo, text: string | readonly string[]): void {
+  for (const line of typeof text === 'string' ? [text] : text) io.stdout.write(`${cleanText(line)}\n`)
 }
 
 /** A line on stdout that was cleaned before it was coloured. */
@@ -51,6 +52,32 @@ export function note(io: CommandIo, text: string): void {
 /** One JSON value a line. JSON escapes control characters itself. */
 export function printJson(io: CommandIo, value: unknown): void {
   io.stdout.write(`${JSON.stringify(value)}\n`)
+}
+
+export interface JsonFlag {
+  json?: boolean | undefined
+}
+
+/** What a verb has found or done: with `--json` the value, else the same in words. */
+export function printValue(io: CommandIo, { json }: JsonFlag, value: unknown, words: string | readonly string[]): void {
+  if (json) printJson(io, value)
+  else print(io, words)
+}
+
+/** Several of them: with `--json` each in a line of its own. */
+export function printItems(
+  io: CommandIo,
+  { json }: JsonFlag,
+  items: readonly unknown[],
+  words: string | readonly string[],
+): void {
+  if (json) for (const item of items) printJson(io, item)
+  else print(io, words)
+}
+
+/** What was refused, on stderr; with `--json` as an object. */
+export function noteRefusal(io: CommandIo, { json }: JsonFlag, error: ErrandError): void {
+  note(io, json ? JSON.stringify({ error: error.toJSON() }) : `errand: ${error.message}`)
 }
 
 /** A terminal on which lines can be rewritten. */

@@ -3,6 +3,7 @@
 import type { Engine } from '../../api.ts'
 import type { BoardMirror } from '../../board/mirror/mirror-board.ts'
 import type { MirrorReport } from '../../board/mirror/mirror-report.ts'
+import { messageOf } from '../../stored-error.ts'
 import { type CommandIo, note } from './io.ts'
 import { tellUntaken } from './mirror-words.ts'
 
@@ -30,7 +31,7 @@ async function syncOnce(io: CommandIo, engine: Engine, folder: { board: string; 
     tellUntaken(io, await mirror.sync())
   } catch (error) {
     // The board is right all the same.
-    note(io, `${folder.dir} is not in step: ${error instanceof Error ? error.message : String(error)}`)
+    note(io, `${folder.dir} is not in step: ${messageOf(error)}`)
   }
 }
 
@@ -45,7 +46,7 @@ export async function keepFolders(io: CommandIo, engine: Engine): Promise<BoardM
         await mirrorBoard(engine, { ...folder, onReport: (report: MirrorReport) => tellUntaken(io, report) }),
       )
     } catch (error) {
-      note(io, `${folder.dir} is not kept in step: ${error instanceof Error ? error.message : String(error)}`)
+      note(io, `${folder.dir} is not kept in step: ${messageOf(error)}`)
     }
   }
   return mirrors

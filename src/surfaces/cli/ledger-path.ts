@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { ErrandError } from '../../errors.ts'
 import { findLedger } from '../../ledger/find-ledger.ts'
+import { messageOf } from '../../stored-error.ts'
 
 interface Place {
   env: Readonly<Record<string, string | undefined>>
@@ -38,7 +39,7 @@ export function makeLedgerFolder(ledger: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     throw new ErrandError(
       'LEDGER_UNAVAILABLE',
       `Cannot make the folder of the ledger ${ledger}: ${reason}.`,
@@ -58,4 +59,9 @@ export function realLedger(ledger: string, cwd: string): string {
     folder = dirname(folder)
   }
   return join(realpathSync(folder), ...missing, basename(ledger))
+}
+
+/** For the commands that are shown: the ledger that the user had to name will be needed there, too. */
+export function ledgerFlagOf({ ledger }: { ledger?: string | undefined }): string[] {
+  return ledger === undefined ? [] : ['--ledger', ledger]
 }

@@ -6,7 +6,7 @@ import { parseArguments } from './arguments.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { exitCodeOf, exitCodes } from './exit-code.ts'
 import { helpFor, overview } from './help.ts'
-import { type CommandIo, note, print } from './io.ts'
+import { type CommandIo, note, noteRefusal, print } from './io.ts'
 import type { Verb, VerbTable } from './verb.ts'
 import { verbs } from './verbs.ts'
 
@@ -61,7 +61,7 @@ async function run(verb: Verb, args: string[], io: CommandIo): Promise<number> {
     print(io, helpFor(verb))
     return exitCodes.done
   }
-  return await verb.run(io, parsed)
+  return (await verb.run(io, parsed)) ?? exitCodes.done
 }
 
 async function runSilently(verb: Verb, args: string[], io: CommandIo): Promise<number> {
@@ -75,7 +75,7 @@ async function runSilently(verb: Verb, args: string[], io: CommandIo): Promise<n
 
 async function loadVerb(name: string, table: VerbTable): Promise<Verb> {
   const entry = Object.hasOwn(table, name) ? table[name] : undefined
-  if (entry !== undefined) return await entry.load()
+  if (entry !== undefined) return (await entry.load()).verb
   const known = [...Object.keys(table), ...(table === verbs ? ['help'] : [])]
   const nearest = nearestName(name, known)
   throw new ErrandError(
@@ -86,9 +86,6 @@ async function loadVerb(name: string, table: VerbTable): Promise<Verb> {
 }
 
 function report(error: unknown, io: CommandIo, json: boolean): void {
-  if (ErrandError.isInstance(error)) {
-    note(io, json ? JSON.stringify({ error: error.toJSON() }) : `errand: ${error.message}`)
-  } else {
-    note(io, `errand: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
-  }
+  if (ErrandError.isInstance(error)) noteRefusal(io, { json }, error)
+  else note(io, `errand: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
 }

@@ -2,7 +2,7 @@
 import type { BranchView, FactView, HistoryView } from '../../memory/fact-view.ts'
 import type { Conflict } from '../../memory/merge.ts'
 import { formatDuration } from './duration.ts'
-import { formatTable } from './table.ts'
+import { type Columns, formatTable } from './table.ts'
 import { shortId } from './task-words.ts'
 import { cleanLine, fitWidth } from './terminal-text.ts'
 
@@ -30,16 +30,16 @@ export function certainty({
 
 /** The header, and one line a fact; branches have a column only where there may be several. */
 export function factTable(facts: readonly FactView[], { branches }: { branches: boolean }, columns?: number): string[] {
-  const header = ['id', 'sure', 'category', ...(branches ? ['branch'] : []), 'who', 'fact']
-  const rows = facts.map((fact) => [
-    shortFactId(fact.id),
-    certainty(fact),
-    short(fact.category),
-    ...(branches ? [fact.branch] : []),
-    short(fact.agentId ?? ''),
-    fact.text,
-  ])
-  return formatTable(header, rows, columns)
+  const branch = (fact: FactView) => fact.branch
+  const table: Columns<FactView> = {
+    id: ({ id }) => shortFactId(id),
+    sure: certainty,
+    category: ({ category }) => short(category),
+    ...(branches && { branch }),
+    who: ({ agentId }) => short(agentId ?? ''),
+    fact: ({ text }) => text,
+  }
+  return formatTable(facts, table, columns)
 }
 
 /** Of a name that anybody may have chosen: what stands beside it must be seen as well. */
@@ -61,15 +61,21 @@ export function branchTree(branches: readonly CountedBranch[], columns?: number)
     const parent = branch.parent !== undefined && known.has(branch.parent) ? branch.parent : ''
     below.set(parent, [...(below.get(parent) ?? []), branch])
   }
-  const rows: string[][] = []
+  const rows: Array<{ branch: CountedBranch; depth: number }> = []
   const draw = (parent: string, depth: number): void => {
     for (const branch of below.get(parent) ?? []) {
-      rows.push([`${indent.repeat(depth)}${branch.name}`, branch.status, `${branch.facts}`, ownerOf(branch)])
+      rows.push({ branch, depth })
       draw(branch.name, depth + 1)
     }
   }
   draw('', 0)
-  return formatTable(['branch', 'status', 'facts', 'of'], rows, columns)
+  const table: Columns<(typeof rows)[number]> = {
+    branch: ({ branch, depth }) => `${indent.repeat(depth)}${branch.name}`,
+    status: ({ branch }) => branch.status,
+    facts: ({ branch }) => branch.facts,
+    of: ({ branch }) => ownerOf(branch),
+  }
+  return formatTable(rows, table, columns)
 }
 
 /** No white space, which a table would drop at the beginning of a cell. */
@@ -82,8 +88,13 @@ function ownerOf({ taskId, agentId }: BranchView): string {
 
 /** The header, and one line a run. The last segment of an agent's branch is its name. */
 export function historyTable(runs: readonly HistoryView[], now: number, columns?: number): string[] {
-  const rows = runs.map((run) => [formatDuration(now - run.at), run.type, whatItDid(run), placeOf(run)])
-  return formatTable(['age', 'run', 'did', 'branch'], rows, columns)
+  const table: Columns<HistoryView> = {
+    age: ({ at }) => formatDuration(now - at),
+    run: ({ type }) => type,
+    did: whatItDid,
+    branch: placeOf,
+  }
+  return formatTable(runs, table, columns)
 }
 
 function placeOf({ sourceBranch, targetBranch, type }: HistoryView): string {

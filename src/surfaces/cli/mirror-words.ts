@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import type { MirrorReport, RefusedFile } from '../../board/mirror/mirror-report.ts'
 import { exitCodes } from './exit-code.ts'
-import { type CommandIo, note, print, printJson } from './io.ts'
+import { type CommandIo, type JsonFlag, note, print, printJson } from './io.ts'
 import { cleanLine } from './terminal-text.ts'
 
 export const usualFolder = '.tasks'
@@ -14,11 +14,14 @@ export function folderOf(io: CommandIo, given: string | undefined): string {
   return resolve(io.cwd, given ?? usualFolder)
 }
 
-export function tellReport(io: CommandIo, report: MirrorReport, json: boolean): void {
-  if (json) {
-    printJson(io, report)
-    return
-  }
+/** Gives the exit code: something that a file says is not on the board, or all is. */
+export function tellReport(io: CommandIo, report: MirrorReport, { json }: JsonFlag): number {
+  if (json) printJson(io, report)
+  else describe(io, report)
+  return report.refused.length > 0 ? exitCodes.failed : exitCodes.done
+}
+
+function describe(io: CommandIo, report: MirrorReport): void {
   if (report.standingBy) note(io, 'Another process keeps this folder in step; nothing was done here.')
   const { imported, written, removed } = report
   for (const [what, files] of Object.entries({ imported, written, removed })) {
@@ -32,11 +35,6 @@ export function tellUntaken(io: CommandIo, report: MirrorReport): void {
   for (const refused of report.refused) note(io, fileWords('refused', refused))
   for (const skipped of report.skipped) note(io, fileWords('skipped', skipped))
   for (const { file, key, why } of report.unheld) note(io, cleanLine(`kept for export ${file} (${key}): ${why}`))
-}
-
-/** Something that a file says is not on the board. */
-export function exitCodeOfReport({ refused }: MirrorReport): number {
-  return refused.length > 0 ? exitCodes.failed : exitCodes.done
 }
 
 function named(files: readonly string[]): string {

@@ -6,6 +6,7 @@ import { ErrandError, nearestName } from '../../errors.ts'
 import { type LanguageModelLike, requireLanguageModel } from '../../models/language-model.ts'
 import { parseScript } from '../../models/script.ts'
 import { createScriptedModel } from '../../models/scripted-model.ts'
+import { messageOf } from '../../stored-error.ts'
 import { loadOptional } from '../optional-package.ts'
 
 const packageName = '@ai-sdk/openai-compatible'
@@ -87,7 +88,7 @@ async function scriptIn(file: string, cwd: string, { note }: ModelChoiceOptions)
   try {
     text = await readFile(resolve(cwd, file), 'utf8')
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     throw new ErrandError('NOT_FOUND', `Cannot read the script ${file}: ${reason}.`, { file }, error)
   }
   const model = createScriptedModel(parseScript(text, file), { modelId: file })

@@ -4,21 +4,13 @@ import { resolve } from 'node:path'
 import type { EngineOptions } from '../../api.ts'
 import { ErrandError } from '../../errors.ts'
 import type { LanguageModelLike } from '../../models/language-model.ts'
-import { misuse, wholeNumber } from './arguments.ts'
+import { type FlagsOf, misuse, texts, wholeNumber } from './arguments.ts'
 import type { CommandIo } from './io.ts'
 import { chooseModel } from './model-choice.ts'
 
-export const agentOptions = {
-  model: { type: 'string' },
-  files: { type: 'string' },
-  'max-iterations': { type: 'string' },
-} as const
+export const agentOptions = texts('model', 'files', 'max-iterations')
 
-export interface AgentFlags {
-  model?: string | undefined
-  files?: string | undefined
-  'max-iterations'?: string | undefined
-}
+export type AgentFlags = FlagsOf<typeof agentOptions>
 
 /** What `help` says of them. */
 export const agentOptionsHelp = [
@@ -52,10 +44,7 @@ export class ModelSource {
   get engineOptions(): Pick<EngineOptions, 'model' | 'resolveModel'> {
     const { defaultModel, named } = this.#options
     if (defaultModel === undefined && (named === undefined || named.models.length === 0)) return {}
-    return {
-      ...(defaultModel === undefined ? {} : { model: defaultModel }),
-      resolveModel: (id) => this.choose(id),
-    }
+    return { model: defaultModel, resolveModel: (id) => this.choose(id) }
   }
 
   /** @throws ErrandError INVALID_INPUT, NOT_FOUND, NO_MODEL, NOT_OFFERED as `chooseModel`. */
@@ -96,10 +85,7 @@ export async function agentFacilities(
   const files = flags.files === undefined ? ofPlan.files : resolve(io.cwd, flags.files)
   const steps = flags['max-iterations']
   const maxIterations = steps === undefined ? ofPlan.maxIterations : wholeNumber('max-iterations', steps, 1)
-  return {
-    ...(files === undefined ? {} : { abilities: await abilitiesOver(files) }),
-    ...(maxIterations === undefined ? {} : { maxIterations }),
-  }
+  return { abilities: files === undefined ? undefined : await abilitiesOver(files), maxIterations }
 }
 
 async function abilitiesOver(folder: string): Promise<NonNullable<EngineOptions['abilities']>> {

@@ -3,9 +3,9 @@
 import type { BoardTask } from '../../entities/board.ts'
 import type { TaskEvent } from '../../entities/event.ts'
 import { ErrandError } from '../../errors.ts'
+import type { Bell } from './bell.ts'
 import { type BoardNews, labelOf, newsOf } from './board-news.ts'
 import { type BoardAccess, fromHere } from './board-place.ts'
-import type { Bell } from './follow-round.ts'
 
 export class NewsFeed {
   readonly #place: BoardAccess

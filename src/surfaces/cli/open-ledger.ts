@@ -1,8 +1,9 @@
 // How the verbs that work on nothing reach the ledger: an engine that only commands. It never runs, recovers or fires anything,
 // and the process that does hears of what is written here through the ledger itself.
-import type { Engine } from '../../api.ts'
+import type { Engine, EngineOptions } from '../../api.ts'
 import { ErrandError } from '../../errors.ts'
-import type { CommandIo } from './io.ts'
+import { messageOf } from '../../stored-error.ts'
+import { type CommandIo, note } from './io.ts'
 import { ledgerExists, makeLedgerFolder, resolveLedger } from './ledger-path.ts'
 
 interface Flags {
@@ -29,6 +30,14 @@ export async function withLedger<T>(
   } finally {
     await engine.close()
   }
+}
+
+/** An engine that works on the ledger that the flags name, which is made if it is not there. What goes wrong inside it is noted. */
+export async function openEngine(io: CommandIo, flags: Flags, options: Omit<EngineOptions, 'ledger'>): Promise<Engine> {
+  const ledger = resolveLedger(flags.ledger, io)
+  makeLedgerFolder(ledger)
+  const { createEngine } = await import('../../index.ts')
+  return await createEngine({ onError: (error) => note(io, `errand: ${messageOf(error)}`), ...options, ledger })
 }
 
 function missingLedger(ledger: string): ErrandError {

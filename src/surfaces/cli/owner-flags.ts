@@ -2,17 +2,14 @@
 // the number of its claim is not given it from the ledger: it would let a former owner write as the present one.
 import type { Quoted } from '../../api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
-import { ErrandError } from '../../errors.ts'
-import { misuse, wholeNumber } from './arguments.ts'
+import { type FlagsOf, misuse, texts, wholeNumber } from './arguments.ts'
 import type { CommandIo } from './io.ts'
+import { rewording, type Wordings } from './rewording.ts'
 import { shortId, taskLabel } from './task-words.ts'
 
-export const ownerOptions = { as: { type: 'string' }, fence: { type: 'string' } } as const
+export const ownerOptions = texts('as', 'fence')
 
-export interface OwnerFlags {
-  as?: string | undefined
-  fence?: string | undefined
-}
+export type OwnerFlags = FlagsOf<typeof ownerOptions>
 
 /** @throws ErrandError INVALID_INPUT when nobody is named. */
 export function requireOwnerName(io: CommandIo, flags: Pick<OwnerFlags, 'as'>): string {
@@ -31,7 +28,7 @@ function ownerName(io: CommandIo, flags: Pick<OwnerFlags, 'as'>): string | undef
 
 /** For the verbs that only owners call. */
 export function quoteOf(io: CommandIo, flags: OwnerFlags): Quoted {
-  return { owner: requireOwnerName(io, flags), ...fenceOf(flags) }
+  return { owner: requireOwnerName(io, flags), fence: fenceOf(flags) }
 }
 
 /** For the verbs that a task without an owner takes from anybody: the environment counts only where there was a claim. */
@@ -41,37 +38,30 @@ export function quoteIfClaimed(io: CommandIo, flags: OwnerFlags, task: Task): Qu
   if (owner === undefined && flags.fence !== undefined)
     throw misuse('--fence is quoted together with its owner: --as NAME, or ERRAND_OWNER=NAME in the environment.')
   if (owner === undefined || (flags.as === undefined && flags.fence === undefined && task.fence === 0)) return {}
-  return { owner, ...fence }
+  return { owner, fence }
 }
 
-function fenceOf({ fence }: OwnerFlags): { fence?: number } {
-  return fence === undefined ? {} : { fence: wholeNumber('fence', fence, 1) }
+function fenceOf({ fence }: OwnerFlags): number | undefined {
+  return fence === undefined ? undefined : wholeNumber('fence', fence, 1)
 }
 
 /** What `write` resolves to; the engine's refusals of a claim say which flag would help. */
 export async function asOwner<T>(task: Task, quote: Quoted, write: () => Promise<T>): Promise<T> {
-  try {
-    return await write()
-  } catch (error) {
-    if (!ErrandError.isInstance(error)) throw error
-    if (error.code === 'NOT_OWNER') throw inFlags(error, notOwnerWords(task, quote, error))
-    if (error.code === 'STALE_CLAIM') throw inFlags(error, staleWords(task, quote, error))
-    throw error
+  const wordings: Wordings = {
+    NOT_OWNER: (details) => notOwnerWords(task, quote, details),
+    STALE_CLAIM: (details) => staleWords(task, quote, details),
   }
+  return await rewording(wordings, write)
 }
 
-function inFlags(error: ErrandError, message: string): ErrandError {
-  return new ErrandError(error.code, message, error.details, error)
-}
-
-function notOwnerWords(task: Task, { owner }: Quoted, { details }: ErrandError): string {
+function notOwnerWords(task: Task, { owner }: Quoted, details: Record<string, unknown>): string {
   const is = `${taskLabel(task)} ${isSettled(task.status) ? 'was' : 'is'} ${String(details['owner'])}'s`
   return owner === undefined
     ? `${is}: --as NAME (or ERRAND_OWNER) says who writes. "errand pause" and "errand cancel" are anybody's.`
     : `${is}, not ${owner}'s. "errand pause" and "errand cancel" are anybody's.`
 }
 
-function staleWords(task: Task, { owner, fence }: Quoted, { details }: ErrandError): string {
+function staleWords(task: Task, { owner, fence }: Quoted, details: Record<string, unknown>): string {
   if (fence === undefined && details['owner'] === owner) {
     return `The claim of ${owner} on ${taskLabel(task)} has a lease, so its number must be quoted: --fence N, as "errand claim" printed it.`
   }

@@ -233,43 +233,28 @@ function specOf(scope: Scope, raw: RawPlanTask, name: string, work: Work): PlanT
   const timeoutMs = raw.timeout ?? raw.timeoutMs
   return {
     name: raw.name ?? name,
-    ...(raw.description === undefined ? {} : { description: raw.description }),
+    description: raw.description,
     ...workOf(raw, work, timeoutMs, placeOf(scope, resolve(scope.folder, scope.cwd))),
-    ...(raw.blockedBy === undefined ? {} : { blockedBy: raw.blockedBy }),
-    ...(raw.priority === undefined ? {} : { priority: raw.priority }),
-    ...(raw.retry === undefined ? {} : { retry: retryOf(raw.retry) }),
-    ...(timeoutMs === undefined || work === 'ask' ? {} : { timeoutMs }),
-    ...(raw.notBefore === undefined ? {} : { notBefore: raw.notBefore }),
-    ...(raw.onInterrupt === undefined ? {} : { onInterrupt: raw.onInterrupt }),
+    blockedBy: raw.blockedBy,
+    priority: raw.priority,
+    retry: raw.retry === undefined ? undefined : retryOf(raw.retry),
+    timeoutMs: work === 'ask' ? undefined : timeoutMs,
+    notBefore: raw.notBefore,
+    onInterrupt: raw.onInterrupt,
     ...familyOf(raw),
     ...teamOf(raw),
-    ...(raw.metadata === undefined ? {} : { metadata: raw.metadata }),
+    metadata: raw.metadata,
   }
 }
 
-function familyOf(raw: RawPlanTask): PlanTaskSpec {
-  const { concurrency, onChildFailure, onDependencyFailure, role, tags } = raw
-  return {
-    ...(concurrency === undefined ? {} : { concurrency }),
-    ...(onChildFailure === undefined ? {} : { onChildFailure }),
-    ...(onDependencyFailure === undefined ? {} : { onDependencyFailure }),
-    ...(role === undefined ? {} : { role }),
-    ...(tags === undefined ? {} : { tags }),
-  }
+function familyOf({ concurrency, onChildFailure, onDependencyFailure, role, tags }: RawPlanTask): PlanTaskSpec {
+  return { concurrency, onChildFailure, onDependencyFailure, role, tags }
 }
 
 /** What makes it a team's task, and the name that its agent has in one. */
 function teamOf(raw: RawPlanTask): PlanTaskSpec {
   const { team, type, objectives, parentBranch, durableThreshold, durableCategories, agentId } = raw
-  return {
-    ...(team === undefined ? {} : { team }),
-    ...(type === undefined ? {} : { type }),
-    ...(objectives === undefined ? {} : { objectives }),
-    ...(parentBranch === undefined ? {} : { parentBranch }),
-    ...(durableThreshold === undefined ? {} : { durableThreshold }),
-    ...(durableCategories === undefined ? {} : { durableCategories }),
-    ...(agentId === undefined ? {} : { agentId }),
-  }
+  return { team, type, objectives, parentBranch, durableThreshold, durableCategories, agentId }
 }
 
 /** Anything that only a team has makes one. */
@@ -309,9 +294,9 @@ function workOf(raw: RawPlanTask, work: Work, timeoutMs: number | undefined, pla
     case 'goal':
       return agentOf(raw)
     case 'executor':
-      return { executor: raw.executor as string, ...(raw.input === undefined ? {} : { input: raw.input }) }
+      return { executor: raw.executor as string, input: raw.input }
     case 'role':
-      return raw.input === undefined ? {} : { input: raw.input }
+      return { input: raw.input }
     case 'tasks':
       return {}
   }
@@ -319,14 +304,7 @@ function workOf(raw: RawPlanTask, work: Work, timeoutMs: number | undefined, pla
 
 /** Whether there is a model for it is known only when the plan is run (goal-tasks.ts). */
 function agentOf({ goal, model, system, systemPrompt = system, abilities, input }: RawPlanTask): PlanTaskSpec {
-  return {
-    executor: 'agent',
-    ...(goal === undefined ? {} : { goal }),
-    ...(model === undefined ? {} : { model }),
-    ...(systemPrompt === undefined ? {} : { systemPrompt }),
-    ...(abilities === undefined ? {} : { abilities }),
-    ...(input === undefined ? {} : { input }),
-  }
+  return { executor: 'agent', goal, model, systemPrompt, abilities, input }
 }
 
 /** The input of a command is what it reads: text as it is, anything else as JSON. */

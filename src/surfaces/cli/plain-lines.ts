@@ -1,7 +1,7 @@
 // A run line by line, for logs and pipes: what started, what it printed, how it ended. Nothing is ever rewritten.
 import type { TaskEvent } from '../../entities/event.ts'
 import { formatDuration } from './duration.ts'
-import { callWords, errorMessageOf, modelFailure, outputOf, textOf, willRetry } from './event-words.ts'
+import { callWords, errorMessageOf, failureWords, modelFailure, outputOf, reasonWords, textOf } from './event-words.ts'
 import { type CommandIo, print } from './io.ts'
 import type { Reporter } from './reporter.ts'
 import type { Row, RunView } from './run-view.ts'
@@ -38,7 +38,7 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
     case 'task.paused':
       return ['paused']
     case 'task.released':
-      return [`let go by ${textOf(event, 'owner')}${reasonOf(event)}`]
+      return [`let go by ${textOf(event, 'owner')}${reasonWords(event)}`]
     case 'task.waiting':
       // Of a task without runs it was the owner who was lost, and that line is told already.
       return event.data['reason'] === 'interrupted' && event.data['run'] !== 0
@@ -59,11 +59,9 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
     case 'task.completed':
       return [`completed${inTime(event, row)}`]
     case 'task.failed':
-      return [
-        `failed${inTime(event, row)}: ${firstLine(errorMessageOf(event))}${willRetry(event) ? ' (another attempt follows)' : ''}`,
-      ]
+      return [failureWords(event, inTime(event, row))]
     case 'task.canceled':
-      return [`canceled${reasonOf(event)}`]
+      return [`canceled${reasonWords(event)}`]
     case 'task.deleted':
       return ['deleted']
     case 'task.created':
@@ -100,9 +98,4 @@ function outputLines(output: string): string[] {
 
 function inTime(event: TaskEvent, row: Row): string {
   return row.startedAt === null ? '' : ` in ${formatDuration(event.at - row.startedAt)}`
-}
-
-function reasonOf(event: TaskEvent): string {
-  const reason = firstLine(textOf(event, 'reason') || textOf(event, 'statusReason'))
-  return reason === '' ? '' : `: ${reason}`
 }

@@ -135,8 +135,8 @@ export function newGeneration(
       metadata: withMark(metadata, { ...common, path: task.path, definition: task.definitionHash, held }),
       ...(blockers.after.length === 0 ? {} : { after: blockers.after }),
       ...(blockers.ids.length + blockedBy.length === 0 ? {} : { blockedBy: [...blockers.ids, ...blockedBy] }),
-      ...(deadline === undefined ? {} : { deadline }),
-      ...(tasks === undefined ? {} : { tasks }),
+      deadline,
+      tasks,
       ...(held ? { autoStart: false } : {}),
     }
   }

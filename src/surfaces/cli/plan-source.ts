@@ -18,6 +18,7 @@ import {
   type YAMLParseError,
 } from 'yaml'
 import { ErrandError } from '../../errors.ts'
+import { messageOf } from '../../stored-error.ts'
 
 export type PlanPath = ReadonlyArray<string | number>
 
@@ -44,7 +45,7 @@ export async function readPlanSource(file: string, cwd: string): Promise<PlanSou
     path = await realpath(resolve(cwd, file))
     bytes = await readFile(path)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     throw new ErrandError('NOT_FOUND', `Cannot read the plan ${file}: ${reason}.`, { file }, error)
   }
   return { ...parsePlanSource(decode(bytes, file), file), path }
@@ -110,7 +111,7 @@ function toValue(
     return document.toJS({ maxAliasCount: 1_000 })
   } catch (error) {
     if (error instanceof RangeError) throw error
-    throw refuse(0, error instanceof Error ? error.message : String(error))
+    throw refuse(0, messageOf(error))
   }
 }
 

@@ -81,7 +81,7 @@ async function createGeneration(
   try {
     const group = await engine.create({
       name: plan.name,
-      ...(plan.description === undefined ? {} : { description: plan.description }),
+      description: plan.description,
       key: generationKey(round, generation.mark.generation),
       metadata: withMark(undefined, generation.mark),
       tasks: generation.tasks,
@@ -163,7 +163,7 @@ function taskPatch(task: PlanTask, plan: Plan, known: KnownRound, found: KnownTa
   return {
     ...groupPatch(task, { ...found, mark }),
     blockedBy,
-    ...(spec.goal === undefined ? {} : { goal: spec.goal }),
+    goal: spec.goal,
     ...(spec.executor === undefined ? { role: spec.role ?? null } : { executor: spec.executor }),
     input: spec.input ?? null,
     retry: spec.retry ?? null,

@@ -2,11 +2,11 @@
 // anew.
 import { availableParallelism } from 'node:os'
 import type { Engine } from '../../api.ts'
-import { misuse, wholeNumber } from './arguments.ts'
+import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from './arguments.ts'
 import { withModel } from './goal-tasks.ts'
 import type { CommandIo } from './io.ts'
 import { realLedger, resolveLedger } from './ledger-path.ts'
-import { type AgentFlags, agentOptions, defaultModelOf } from './model-source.ts'
+import { agentOptions, defaultModelOf } from './model-source.ts'
 import { readPlan } from './parse-plan.ts'
 import { flatten, type Plan } from './plan.ts'
 import { leavesOf, neededBy } from './plan-graph.ts'
@@ -14,23 +14,13 @@ import { planTask } from './plan-names.ts'
 import { countedRound, firstRound, namedRound, planKey } from './round-key.ts'
 
 export const runOptions = {
-  concurrency: { type: 'string' },
-  'dry-run': { type: 'boolean' },
-  redo: { type: 'string', multiple: true },
-  again: { type: 'boolean' },
-  key: { type: 'string' },
   ...agentOptions,
-} as const
-
-export interface RunFlags extends AgentFlags {
-  ledger?: string | undefined
-  json?: boolean | undefined
-  concurrency?: string | undefined
-  'dry-run'?: boolean | undefined
-  redo?: string[] | undefined
-  again?: boolean | undefined
-  key?: string | undefined
+  ...texts('concurrency', 'key'),
+  ...lists('redo'),
+  ...switches('dry-run', 'again'),
 }
+
+export type RunFlags = FlagsOf<typeof runOptions>
 
 export interface RunPlan {
   plan: Plan

@@ -2,6 +2,7 @@
 // from the command line itself: every user of the machine can read that.
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { messageOf } from '../../stored-error.ts'
 import { makeToken } from '../web/made-token.ts'
 import { misuse } from './arguments.ts'
 import type { CommandIo } from './io.ts'
@@ -30,7 +31,7 @@ async function tokenIn(file: string): Promise<string> {
   try {
     return (await readFile(file, 'utf8')).trim()
   } catch (error) {
-    throw misuse(`Cannot read the token from ${file}: ${error instanceof Error ? error.message : String(error)}.`, {
+    throw misuse(`Cannot read the token from ${file}: ${messageOf(error)}.`, {
       option: 'token-file',
     })
   }

@@ -1,17 +1,32 @@
 // Columns of clean text, as wide as they need to be; the last one takes what is left of the terminal.
+import { type CommandIo, type JsonFlag, printItems } from './io.ts'
 import { cleanLine, displayWidth, fitWidth, padWidth } from './terminal-text.ts'
 
 const gap = 2
 
-export function formatTable(
-  header: readonly string[],
-  rows: ReadonlyArray<readonly string[]>,
-  columns = Number.POSITIVE_INFINITY,
-): string[] {
-  const lines = [header, ...rows].map((cells) => cells.map(cleanLine))
-  const widths = header.map((_, column) => Math.max(...lines.map((cells) => displayWidth(cells[column] ?? ''))))
+/** What a table tells of each item, by the heads of its columns; what there is not stays empty. */
+export type Columns<T> = Readonly<Record<string, (item: T) => string | number | null | undefined>>
+
+/** The header, and one line an item. */
+export function formatTable<T>(items: readonly T[], columns: Columns<T>, width = Number.POSITIVE_INFINITY): string[] {
+  const cellsOf = (item: T) => Object.values(columns).map((cell) => cleanLine(`${cell(item) ?? ''}`))
+  const lines = [Object.keys(columns), ...items.map(cellsOf)]
+  const widths = Object.keys(columns).map((_, column) =>
+    Math.max(...lines.map((cells) => displayWidth(cells[column] ?? ''))),
+  )
   return lines.map((cells) => {
     const line = cells.map((cell, column) => padWidth(cell, (widths[column] as number) + gap)).join('')
-    return fitWidth(line.trimEnd(), columns)
+    return fitWidth(line.trimEnd(), width)
   })
+}
+
+/** Items as a table, or what is said where there are none; with `--json` each as it is, in a line of its own. */
+export function printTable<T>(
+  io: CommandIo,
+  flags: JsonFlag,
+  items: readonly T[],
+  none: string,
+  columns: Columns<T>,
+): void {
+  printItems(io, flags, items, items.length === 0 ? none : formatTable(items, columns, io.stdout.columns))
 }

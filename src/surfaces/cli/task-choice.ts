@@ -3,11 +3,11 @@ import type { Task, TaskStatus } from '../../entities/task.ts'
 
 /** A part of what `engine.list` takes. */
 export interface TaskChoice {
-  status?: TaskStatus[]
-  ready?: boolean
-  owner?: string
+  status?: TaskStatus[] | undefined
+  ready?: boolean | undefined
+  owner?: string | undefined
   /** All of them. */
-  tags?: string[]
+  tags?: string[] | undefined
 }
 
 export function isChosen(task: Task, { status, ready, owner, tags = [] }: TaskChoice): boolean {

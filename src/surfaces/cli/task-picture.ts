@@ -1,5 +1,5 @@
 // A task with all that belongs to it, in words: its fields, its runs and calls, its conversation and how far its team is.
-import type { Why } from '../../api.ts'
+import type { Engine, Why } from '../../api.ts'
 import { isoTime } from '../../clock.ts'
 import type { Call } from '../../entities/call.ts'
 import type { Message } from '../../entities/message.ts'
@@ -8,8 +8,9 @@ import type { Task } from '../../entities/task.ts'
 import type { TeamContext } from '../../team/context.ts'
 import { describeConversation } from './conversation-text.ts'
 import { formatDuration } from './duration.ts'
-import { formatTable } from './table.ts'
+import { type Columns, formatTable } from './table.ts'
 import { ownerWords, shortId, stateWord, taskLabel } from './task-words.ts'
+import { contextOf } from './team-text.ts'
 import { cleanLine, cleanText, firstLine, fitWidth } from './terminal-text.ts'
 
 const longestValue = 2_000
@@ -22,13 +23,26 @@ export interface Picture {
   calls: Call[]
   messages: Message[]
   /** Of a task that has a branch of memory. */
-  team?: TeamPicture
+  team?: TeamPicture | undefined
 }
 
 export interface TeamPicture {
   branch: string
   type: string | null
   progress: TeamContext['progress']
+}
+
+export async function takePicture(engine: Engine, task: Task): Promise<Picture> {
+  const [why, runs, calls, messages, context] = await Promise.all([
+    engine.why(task.id),
+    engine.runs(task.id),
+    engine.calls(task.id),
+    engine.messages(task.id),
+    contextOf(engine, task.id),
+  ])
+  const { branch, type } = context.task
+  const team = branch === null ? undefined : { branch, type, progress: context.progress }
+  return { task, why, runs, calls, messages, team }
 }
 
 /** All of it, in lines. */
@@ -91,12 +105,26 @@ function isEmpty(value: unknown): boolean {
 
 /** The runs of a task, one a line. */
 export function runTable(runs: readonly RunRecord[], columns?: number): string[] {
-  return formatTable(['run', 'attempt', 'outcome', 'started', 'took', 'error'], runs.map(runCells), columns)
+  const table: Columns<RunRecord> = {
+    run: ({ number }) => number,
+    attempt: ({ attempt }) => attempt,
+    outcome: ({ outcome, status }) => outcome ?? status,
+    started: ({ startedAt }) => isoTime(startedAt),
+    took: ({ startedAt, endedAt }) => (endedAt === null ? '' : formatDuration(endedAt - startedAt)),
+    error: ({ error }) => firstLine(error?.message ?? ''),
+  }
+  return formatTable(runs, table, columns)
 }
 
 /** The calls of a task, one a line. */
 export function callTable(calls: readonly Call[], columns?: number): string[] {
-  return formatTable(['call', 'run', 'status', 'error'], calls.map(callCells), columns)
+  const table: Columns<Call> = {
+    call: ({ name }) => fitWidth(cleanLine(name), 40),
+    run: ({ run }) => run,
+    status: ({ status }) => status,
+    error: ({ error }) => firstLine(error?.message ?? ''),
+  }
+  return formatTable(calls, table, columns)
 }
 
 function section(title: string, count: number, lines: readonly string[]): string[] {
@@ -105,20 +133,4 @@ function section(title: string, count: number, lines: readonly string[]): string
 
 function narrower(columns: number | undefined): number {
   return (columns ?? 200) - 2
-}
-
-function runCells(run: RunRecord): string[] {
-  const took = run.endedAt === null ? '' : formatDuration(run.endedAt - run.startedAt)
-  return [
-    `${run.number}`,
-    `${run.attempt}`,
-    run.outcome ?? run.status,
-    isoTime(run.startedAt),
-    took,
-    firstLine(run.error?.message ?? ''),
-  ]
-}
-
-function callCells(call: Call): string[] {
-  return [fitWidth(cleanLine(call.name), 40), `${call.run}`, call.status, firstLine(call.error?.message ?? '')]
 }

@@ -1,7 +1,7 @@
 // Tasks as a table: what `ps` prints, and what `ps --watch` keeps on the screen.
 import type { Task } from '../../entities/task.ts'
 import { formatDuration } from './duration.ts'
-import { formatTable } from './table.ts'
+import { type Columns, formatTable } from './table.ts'
 import { ownerCell, shortId, stateWord } from './task-words.ts'
 
 /** What the table tells of a task. */
@@ -23,16 +23,15 @@ export type ListedTask = Pick<
 
 /** The header, and one line a task; owners have a column only where there are some. */
 export function taskTable(tasks: readonly ListedTask[], now: number, columns?: number): string[] {
-  const owned = tasks.some((task) => task.owner !== null)
-  const header = ['#', 'id', 'status', ...(owned ? ['owner'] : []), 'age', 'attempt', 'name']
-  const rows = tasks.map((task) => [
-    `${task.seq}`,
-    shortId(task.id),
-    stateWord(task),
-    ...(owned ? [ownerCell(task, now)] : []),
-    formatDuration(now - task.createdAt),
-    `${task.attempt}`,
-    task.name,
-  ])
-  return formatTable(header, rows, columns)
+  const owner = (task: ListedTask) => ownerCell(task, now)
+  const table: Columns<ListedTask> = {
+    '#': ({ seq }) => seq,
+    id: ({ id }) => shortId(id),
+    status: stateWord,
+    ...(tasks.some((task) => task.owner !== null) && { owner }),
+    age: ({ createdAt }) => formatDuration(now - createdAt),
+    attempt: ({ attempt }) => attempt,
+    name: ({ name }) => name,
+  }
+  return formatTable(tasks, table, columns)
 }

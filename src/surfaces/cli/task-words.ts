@@ -1,4 +1,5 @@
 // Words for tasks, as every verb uses them.
+import type { Engine, Why } from '../../api.ts'
 import { isoTime, systemClock } from '../../clock.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
 import { formatDuration } from './duration.ts'
@@ -27,6 +28,23 @@ export function shortId(id: string): string {
 /** `#12 lines`: how messages name a task. */
 export function taskLabel(task: Pick<Task, 'seq' | 'name'>): string {
   return `#${task.seq} ${fitWidth(cleanLine(task.name), 60)}`
+}
+
+/** `#12 lines paused, told`: what has become of a task that was just changed. */
+export function changedLine(task: Task, more = ''): string {
+  return `${taskLabel(task)} ${stateWord(task)}${more === '' ? '' : `, ${more}`}`
+}
+
+/** Why a task does not run, with the tasks that this is about and, of a limit, the command that shows it. */
+export async function whyLines(engine: Pick<Engine, 'get'>, { message, reason, tasks }: Why): Promise<string[]> {
+  const others = await Promise.all(tasks.map((id) => engine.get(id)))
+  return [
+    message,
+    ...(reason === 'limit' ? ['    errand limit'] : []),
+    ...others
+      .filter((task) => task !== null)
+      .map((task) => `  ${taskLabel(task)} ${stateWord(task)} ${endReason(task)}`.trimEnd()),
+  ]
 }
 
 /** The first line of why a task failed or was canceled. */

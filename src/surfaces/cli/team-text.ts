@@ -4,8 +4,8 @@ import type { TeamContext } from '../../team/context.ts'
 import type { Objective } from '../../team/objectives.ts'
 import { wholeNumber } from './arguments.ts'
 import { fromHere } from './board-place.ts'
-import { type CommandIo, print } from './io.ts'
-import { formatTable } from './table.ts'
+import type { CommandIo, JsonFlag } from './io.ts'
+import { printTable } from './table.ts'
 
 /** All that one has to know to work on a task. The output of the ability is whole in one of its formats and a text in the other. */
 export async function contextOf(engine: Engine, taskId: string): Promise<TeamContext> {
@@ -22,14 +22,13 @@ export function objectiveNumbers(given: readonly string[] = []): number[] {
   return given.flatMap((each) => each.split(',')).map((each) => wholeNumber('objective', each.trim(), 1))
 }
 
-export function printObjectives(io: CommandIo, objectives: readonly Objective[]): void {
-  const rows = objectives.map(({ id, status, agentId, description, notes }) => [
-    `${id}`,
-    status,
-    agentId ?? '',
-    notes === null ? description : `${description} (${notes})`,
-  ])
-  for (const line of formatTable(['n', 'status', 'agent', 'objective'], rows, io.stdout.columns)) print(io, line)
+export function printObjectives(io: CommandIo, flags: JsonFlag, objectives: readonly Objective[]): void {
+  printTable(io, flags, objectives, 'It has no objectives.', {
+    n: ({ id }) => id,
+    status: ({ status }) => status,
+    agent: ({ agentId }) => agentId,
+    objective: ({ description, notes }) => (notes === null ? description : `${description} (${notes})`),
+  })
 }
 
 /** `1 fact`, `3 facts`. */

@@ -4,7 +4,7 @@ import type { Engine, StreamItem } from '../../api.ts'
 import type { TaskEvent } from '../../entities/event.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
-import { Bell } from './follow-round.ts'
+import { Bell } from './bell.ts'
 import { goesOn } from './going-on.ts'
 import { lastPosition } from './stream-position.ts'
 
@@ -24,12 +24,9 @@ export class QuietWatch {
       this.#bell.ring()
     })
     const watching = engine.status.subscribe(() => this.#bell.ring())
-    const onAbort = (): void => this.#bell.ring()
-    signal.addEventListener('abort', onAbort)
     this.#stop = () => {
       unsubscribe()
       watching.unsubscribe()
-      signal.removeEventListener('abort', onAbort)
     }
   }
 
@@ -41,7 +38,7 @@ export class QuietWatch {
     while (!this.#signal.aborted) {
       const goingOn = await this.#goesOn(taskIds())
       if (!goingOn && !(await isAwaited()) && !this.#bell.heard) return
-      await this.#bell.rung()
+      await this.#bell.rung(this.#signal)
     }
   }
 

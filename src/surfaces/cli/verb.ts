@@ -14,20 +14,22 @@ export interface VerbDefinition<O extends ParseArgsOptionsConfig> {
   verbs?: VerbTable
   /** An agent that must not be stopped calls it: whatever goes wrong, it exits with 0, and says so only with ERRAND_DEBUG=1. */
   silent?: boolean
-  /** Resolves to the exit code. */
-  run(io: CommandIo, args: ArgumentsOf<O>): Promise<number>
+  /** Resolves to the exit code, if that is not 0. */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most verbs have nothing to return
+  run(io: CommandIo, args: ArgumentsOf<O>): Promise<number | void>
 }
 
 /** A verb whose options the caller does not know. */
 export interface Verb extends Omit<VerbDefinition<ParseArgsOptionsConfig>, 'run'> {
   // biome-ignore lint/suspicious/noExplicitAny: the arguments fit because `options` of the same verb parsed them
-  run(io: CommandIo, args: any): Promise<number>
+  // biome-ignore lint/suspicious/noConfusingVoidType: as above
+  run(io: CommandIo, args: any): Promise<number | void>
 }
 
-/** A verb that is loaded when it is called. */
+/** A verb whose module is loaded when it is called. */
 export interface VerbEntry {
   summary: string
-  load(): Promise<Verb>
+  load(): Promise<{ verb: Verb }>
 }
 
 export type VerbTable = Readonly<Record<string, VerbEntry>>

@@ -4,22 +4,16 @@ import type { Engine, TaskPage } from '../../api.ts'
 import { type Clock, systemClock } from '../../clock.ts'
 import type { TaskEvent } from '../../entities/event.ts'
 import type { Task } from '../../entities/task.ts'
+import { Bell } from './bell.ts'
 import { eachTask } from './each-task.ts'
 import { exitCodes } from './exit-code.ts'
-import { Bell, rest } from './follow-round.ts'
 import { type CommandIo, isLiveTerminal, print, printJson } from './io.ts'
-import { LiveScreen } from './live-screen.ts'
 import { isChosen, type TaskChoice } from './task-choice.ts'
 import { taskTable } from './task-table.ts'
 import { ownerWords, shortId, stateWord, taskLabel } from './task-words.ts'
 import { fitWidth } from './terminal-text.ts'
+import { watchScreen } from './watch-screen.ts'
 
-/** Between two looks at the ledger; a look that takes long is given more. */
-const shortestRestMs = 100
-const longestRestMs = 1_000
-const restPerLook = 4
-/** Ages and leases are redrawn so often; nothing is read for it. */
-const tickMs = 1_000
 /** Lines that are not tasks: the header, the count, and the one that the cursor stands on. */
 const otherLines = 3
 const longestPage = 1_000
@@ -49,30 +43,19 @@ async function watchOnScreen(
   { choice, clock = systemClock }: WatchOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const screen = new LiveScreen(io.stdout)
   const bell = new Bell()
-  let timer: unknown
-  const draw = (page: TaskPage) => {
-    clock.clearTimeout(timer)
-    screen.draw(drawPage(page, clock.now(), io.stdout))
-    timer = clock.setTimeout(() => draw(page), tickMs)
-  }
   const unsubscribe = engine.subscribe('*', () => bell.ring())
-  const onAbort = () => bell.ring()
-  signal.addEventListener('abort', onAbort)
   try {
-    while (!signal.aborted) {
-      const begunAt = clock.now()
-      draw(await engine.list({ ...choice, limit: Math.min(roomIn(io.stdout), longestPage) }))
-      const restMs = Math.min(Math.max((clock.now() - begunAt) * restPerLook, shortestRestMs), longestRestMs)
-      await bell.rung()
-      await rest(clock, restMs, signal)
-    }
+    await watchScreen({
+      output: io.stdout,
+      clock,
+      bell,
+      signal,
+      read: () => engine.list({ ...choice, limit: Math.min(roomIn(io.stdout), longestPage) }),
+      draw: (page, now) => drawPage(page, now, io.stdout),
+    })
   } finally {
-    clock.clearTimeout(timer)
-    signal.removeEventListener('abort', onAbort)
     unsubscribe()
-    screen.end()
   }
 }
 
@@ -109,12 +92,10 @@ async function watchAsLines(
     changed.add(event.taskId)
     bell.ring()
   })
-  const onAbort = () => bell.ring()
-  signal.addEventListener('abort', onAbort)
   try {
     for await (const task of eachTask(engine, choice)) lines.tell(task)
     while (!signal.aborted) {
-      await bell.rung()
+      await bell.rung(signal)
       for (const taskId of changed) {
         if (signal.aborted) return
         changed.delete(taskId)
@@ -124,7 +105,6 @@ async function watchAsLines(
       }
     }
   } finally {
-    signal.removeEventListener('abort', onAbort)
     unsubscribe()
   }
 }

@@ -12,7 +12,6 @@ export interface WorkingFlags extends AgentFlags {
 /** For `createEngine`. @throws ErrandError for a model that is missing or has no key, before anything begins; INVALID_INPUT. */
 export async function workingOptions(io: CommandIo, ledger: string, flags: WorkingFlags): Promise<EngineOptions> {
   const { concurrency } = flags
-  const slots = concurrency === undefined ? {} : { maxConcurrent: wholeNumber('concurrency', concurrency, 1) }
   const defaultModel = defaultModelOf(io, flags)
   const models = new ModelSource(io, { defaultModel, note: (text) => note(io, text) })
   if (defaultModel !== undefined) await models.choose(defaultModel)
@@ -24,7 +23,7 @@ export async function workingOptions(io: CommandIo, ledger: string, flags: Worki
   return {
     ...facilities,
     ...models.engineOptions,
-    ...slots,
+    maxConcurrent: concurrency === undefined ? undefined : wholeNumber('concurrency', concurrency, 1),
     executors: { shell: createShell(isLedgerFile(ledger) ? { ledger } : {}), ask },
   }
 }

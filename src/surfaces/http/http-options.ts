@@ -2,10 +2,18 @@
 import { z } from 'zod'
 import type { Engine } from '../../api.ts'
 import { type Access, accessClasses } from '../../bus/access.ts'
-import { type Clock, systemClock } from '../../clock.ts'
+import type { Clock } from '../../clock.ts'
 import { abilityListSchema } from '../../entities/ability-pattern.ts'
 import { largestBody } from '../web/body.ts'
-import { doorShape, tokenSchema } from '../web/door-options.ts'
+import {
+  clockSchema,
+  type DoorOptions,
+  doorShape,
+  functionOf,
+  milliseconds,
+  onErrorSchema,
+  tokenSchema,
+} from '../web/door-options.ts'
 
 /** What the surface needs of an engine. */
 export type HttpEngine = Pick<Engine, 'bus'>
@@ -24,7 +32,7 @@ export interface Principal {
 
 export type Authenticate = (request: Request) => Principal | null | Promise<Principal | null>
 
-export interface HttpOptions {
+export interface HttpOptions extends DoorOptions {
   /**
    * Who sends a request, whose body is left unread; null for somebody unknown, who is answered with 401. What it throws, and what is no
    * principal, is a 500 that `onError` is told of. Exactly one of this and `token` is given.
@@ -35,13 +43,6 @@ export interface HttpOptions {
    * many words: whoever reaches the handler may do everything, because something in front of it has judged them.
    */
   token?: string | false
-  /**
-   * Values of the `Host` header that are served, port included (`example.org`, `127.0.0.1:8080`). Default: the loopback names, at any
-   * port.
-   */
-  allowedHosts?: readonly string[]
-  /** Origins of web pages that may call, like `https://example.org`. Default: none but that of the host itself. */
-  allowedOrigins?: readonly string[]
   /** Below which path clients reach it, like `/errand`. Default: none. */
   basePath?: string
   /** Largest body of a request, in bytes. Default 1 MiB. */
@@ -58,15 +59,6 @@ export interface HttpOptions {
   onError?: (error: unknown) => void
   /** Default: the system's. */
   clock?: Clock
-}
-
-const milliseconds = z
-  .number()
-  .positive()
-  .max(2 ** 31 - 1)
-
-function functionOf<F>(shape: string) {
-  return z.custom<F>((value) => typeof value === 'function', `expected a function ${shape}`)
 }
 
 export const httpOptionsSchema = z
@@ -86,10 +78,8 @@ export const httpOptionsSchema = z
     rateLimit: z
       .union([z.literal(false), z.strictObject({ perSecond: z.number().positive(), burst: z.number().min(1) })])
       .default({ perSecond: 100, burst: 200 }),
-    onError: functionOf<(error: unknown) => void>('(error)').default(() => () => {}),
-    clock: z
-      .custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function', 'expected a clock with `now`')
-      .default(() => systemClock),
+    onError: onErrorSchema,
+    clock: clockSchema,
   })
   .refine(({ authenticate, token }) => (authenticate === undefined) !== (token === undefined), {
     path: ['token'],

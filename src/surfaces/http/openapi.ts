@@ -184,17 +184,7 @@ function routeOperation(route: Route, ability: Ability, pascal: string): OpenApi
         content: answerContent(ability, pascal),
       },
       ...(route.streams ? { '204': { description: 'There is no more than what `Last-Event-ID` has seen.' } } : {}),
-      ...problems([
-        '400',
-        '401',
-        '403',
-        '404',
-        '409',
-        ...(isVersioned ? ['412'] : []),
-        ...(takesBody ? ['413', '415', '422'] : []),
-        '429',
-        ...(route.streams ? ['503'] : []),
-      ]),
+      ...callProblems({ isVersioned, takesBody, streams: route.streams }),
     },
   }
 }
@@ -211,19 +201,7 @@ function abilityOperation(ability: Ability, pascal: string): OpenApiOperation {
     requestBody: bodyOf(referenceTo(`${pascal}Input`), requiredOf(inputSchema)),
     responses: {
       '200': { description: ability.description, content: answerContent(ability, pascal) },
-      ...problems([
-        '400',
-        '401',
-        '403',
-        '404',
-        '409',
-        ...(hasField(inputSchema, 'expectedVersion') ? ['412'] : []),
-        '413',
-        '415',
-        '422',
-        '429',
-        ...(isStream ? ['503'] : []),
-      ]),
+      ...callProblems({ isVersioned: hasField(inputSchema, 'expectedVersion'), takesBody: true, streams: isStream }),
     },
   }
 }
@@ -307,6 +285,27 @@ function requiredOf(schema: JsonSchema): boolean {
 
 function hasField(schema: JsonSchema, field: string): boolean {
   return Object.hasOwn((schema['properties'] ?? {}) as object, field)
+}
+
+interface Refusing {
+  isVersioned: boolean
+  takesBody: boolean
+  streams: boolean | undefined
+}
+
+/** What a call of an ability may be refused with. */
+function callProblems({ isVersioned, takesBody, streams }: Refusing): Record<string, Record<string, unknown>> {
+  return problems([
+    '400',
+    '401',
+    '403',
+    '404',
+    '409',
+    ...(isVersioned ? ['412'] : []),
+    ...(takesBody ? ['413', '415', '422'] : []),
+    '429',
+    ...(streams ? ['503'] : []),
+  ])
 }
 
 function problems(statuses: readonly string[]): Record<string, Record<string, unknown>> {

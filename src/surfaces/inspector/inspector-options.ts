@@ -20,7 +20,7 @@ export interface InspectorOptions {
    * authorization and cookies: keys (texts, in full and in any case, or regular expressions), or a function that gets every value with its
    * place in the message and returns what is told instead.
    */
-  redact?: RedactFunction | ReadonlyArray<string | RegExp>
+  redact?: RedactFunction | ReadonlyArray<string | RegExp> | undefined
   /** How many of the last messages a new receiver is told. Default 200. */
   historySize?: number
   /** `own` (the default): what this engine works on. `all`: every open task of the ledger, at most 1,000. */

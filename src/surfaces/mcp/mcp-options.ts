@@ -2,9 +2,19 @@
 import { z } from 'zod'
 import type { Engine } from '../../api.ts'
 import type { InvokeOptions } from '../../bus/bus.ts'
-import { type Clock, systemClock } from '../../clock.ts'
+import type { Clock } from '../../clock.ts'
 import { abilityListSchema } from '../../entities/ability-pattern.ts'
-import { doorShape, placeShape, tokenSchema } from '../web/door-options.ts'
+import {
+  clockSchema,
+  type DoorOptions,
+  doorShape,
+  functionOf,
+  milliseconds,
+  onErrorSchema,
+  type PlaceOptions,
+  placeShape,
+  tokenSchema,
+} from '../web/door-options.ts'
 
 /** What the surface needs of an engine. */
 export type ServedEngine = Pick<Engine, 'bus' | 'get'>
@@ -22,7 +32,7 @@ export interface McpOptions {
    * The abilities that become tools: ids, `module:*`, `*`. Never those that are not for models, that want a person's consent, or
    * that stream. Default: `board:*` and what an agent needs of `task:*` (create, get, list, wait, answer, cancel, send, messages).
    */
-  abilities?: readonly string[]
+  abilities?: readonly string[] | undefined
   /**
    * The name of the agent that calls: it owns what it claims on the board, and its claims are kept alive while it is connected.
    * Default: none; such a client says who it is with each claim.
@@ -48,26 +58,14 @@ export interface McpStdioOptions extends McpOptions {
   signal?: AbortSignal
 }
 
-export interface McpFetchOptions extends McpOptions {
+export interface McpFetchOptions extends McpOptions, DoorOptions {
   /** What clients must send as `Authorization: Bearer …`, at least 32 characters. `false`, in so many words: everybody may call. */
   token: string | false
-  /**
-   * Values of the `Host` header that are served, port included (`example.org`, `127.0.0.1:8080`). Default: the loopback names, at
-   * any port where the port is not known.
-   */
-  allowedHosts?: readonly string[]
-  /** Origins of web pages that may call, like `https://example.org`. Default: none but one that is the host itself. */
-  allowedOrigins?: readonly string[]
   /** After so many milliseconds without a call the session of an agent is closed. Default 30 minutes. */
   sessionIdleMs?: number
 }
 
-export interface McpHttpOptions extends McpFetchOptions {
-  /** The address to listen at. Default 127.0.0.1. Any that is not loopback needs a token. */
-  host?: string
-  /** Default 0: a free one. */
-  port?: number
-}
+export interface McpHttpOptions extends McpFetchOptions, PlaceOptions {}
 
 /** What agents that only drive tasks, and agents that share a board, need. */
 export const usualAbilities: readonly string[] = [
@@ -87,25 +85,14 @@ export const agentNameSchema = z
   .string()
   .regex(/^[A-Za-z0-9._@:/-]{1,100}$/, 'expected a name of at most 100 letters, digits and . _ @ : / -')
 
-const milliseconds = z
-  .number()
-  .positive()
-  .max(2 ** 31 - 1)
-
-function functionOf<F>(shape: string) {
-  return z.custom<F>((value) => typeof value === 'function', `expected a function ${shape}`)
-}
-
 const shared = {
   abilities: abilityListSchema.default([...usualAbilities]),
   as: agentNameSchema.optional(),
   session: functionOf<(agent: string) => AgentSession>('(agent) => session').optional(),
   longestWaitMs: milliseconds.default(30_000),
   progressEveryMs: milliseconds.default(5_000),
-  clock: z
-    .custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function', 'expected a clock with `now`')
-    .default(() => systemClock),
-  onError: functionOf<(error: unknown) => void>('(error)').default(() => () => {}),
+  clock: clockSchema,
+  onError: onErrorSchema,
 }
 
 export const stdioOptionsSchema = z.strictObject({

@@ -2,7 +2,8 @@
 // this session, and what any task asks.
 import type { TaskEvent } from '../../entities/event.ts'
 import { ErrandError } from '../../errors.ts'
-import { errorMessageOf, statusAfter, textOf, willRetry } from '../cli/event-words.ts'
+import { messageOf } from '../../stored-error.ts'
+import { failureWords, statusAfter, textOf } from '../cli/event-words.ts'
 import { shortId } from '../cli/task-words.ts'
 import { cleanLine, firstLine, fitWidth } from '../cli/terminal-text.ts'
 import type { Session } from './session.ts'
@@ -44,17 +45,5 @@ function announcement(session: Session, event: TaskEvent): string {
   const number = session.numberOf(event.taskId)
   const label = number === undefined ? `${name} (${shortId(event.taskId)})` : `${number} ${name}`
   if (event.type === 'question.asked') return `${label} asks: ${firstLine(textOf(event, 'question'))}`
-  return `${label} ${wordFor(event)}`
-}
-
-function wordFor(event: TaskEvent): string {
-  if (event.type === 'task.failed') {
-    const again = willRetry(event) ? ' (another attempt follows)' : ''
-    return `failed: ${firstLine(errorMessageOf(event))}${again}`
-  }
-  return event.type.replace('task.', '')
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return `${label} ${event.type === 'task.failed' ? failureWords(event) : event.type.replace('task.', '')}`
 }

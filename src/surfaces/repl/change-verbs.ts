@@ -1,12 +1,10 @@
-// The commands that change tasks. Each is one ability, called for the tasks that the line names.
-
-import type { TaskRow } from '../../abilities/views/task-row.ts'
+// The commands that change tasks: each does what the verb of the command line does, to the tasks that the line names.
+import type { CreateOptions } from '../../api.ts'
 import type { Task } from '../../entities/task.ts'
-import { ErrandError } from '../../errors.ts'
-import { parseAnswer } from '../cli/answer-text.ts'
+import { answerTask } from '../cli/answer-text.ts'
 import { misuse } from '../cli/arguments.ts'
 import { jsonOption } from '../cli/json-option.ts'
-import { stateWord, taskLabel } from '../cli/task-words.ts'
+import { changedLine, taskLabel } from '../cli/task-words.ts'
 import { followTask } from './follow-task.ts'
 import { takeWord, wordsOf } from './read-line.ts'
 import type { ReplVerb, ReplVerbs } from './repl-verb.ts'
@@ -22,10 +20,7 @@ function toEach(verb: 'start' | 'pause' | 'resume' | 'retry', summary: string): 
     async run(session, rest) {
       const refs = wordsOf(rest)
       if (refs.length === 0) throw misuse(`Which task? Usage: /${verb} TASK…`)
-      for (const ref of refs) {
-        const { id } = await session.find(ref)
-        tellState(session, await session.change(id, `task:${verb}`))
-      }
+      for (const ref of refs) await change(session, await session.find(ref), ({ engine }, { id }) => engine[verb](id))
     },
   }
 }
@@ -36,10 +31,9 @@ export const changeVerbs: ReplVerbs = {
     summary:
       'create a task: the words are the goal of an agent; with --executor, or --by-hand for whoever claims it, its name. JSON goes to the end of the line',
     async run(session, rest) {
-      const { taskId, task } = await session.call<{ taskId: string; task: TaskRow }>('task:create', readCreation(rest))
-      const created = await session.engine.get(taskId)
-      if (created !== null) session.touch(created)
-      session.printer.line(`${taskLabel(task)} created (${taskId})`)
+      const [task] = await session.engine.create([readCreation(rest)])
+      if (task === undefined) return
+      session.printer.line(`${taskLabel(session.touch(task))} created (${task.id})`)
     },
   },
   start: toEach('start', 'start what is held or worked on by hand'),
@@ -52,7 +46,7 @@ export const changeVerbs: ReplVerbs = {
     complete: refsAccepting('cancel'),
     async run(session, rest) {
       const { task, text } = await taskAndText(session, rest)
-      tellState(session, await session.change(task.id, 'task:cancel', { reason: text || 'canceled by hand' }))
+      await change(session, task, ({ engine }, { id }) => engine.cancel(id, text || undefined))
     },
   },
   answer: {
@@ -61,8 +55,8 @@ export const changeVerbs: ReplVerbs = {
     complete: refsAccepting('answer'),
     async run(session, rest) {
       const { task, text } = await taskAndText(session, rest)
-      const value = text === '' ? {} : { value: parseAnswer(text, task.questions[0]?.schema) }
-      tellState(session, await session.change(task.id, 'task:answer', value), 'answered')
+      const answered = await session.change(task, ({ engine }) => answerTask(engine, task, text || undefined))
+      session.printer.line(`${taskLabel(answered)} answered`)
     },
   },
   send: {
@@ -70,9 +64,8 @@ export const changeVerbs: ReplVerbs = {
     summary: 'tell a task something, and do not wait for what it says; "@TASK TEXT" waits',
     complete: openRefs,
     async run(session, rest) {
-      const { word: ref, rest: text } = takeWord(rest) ?? { word: undefined, rest: '' }
-      const { id } = await sendTo(session, ref, text)
-      tellState(session, await session.find(id), 'told')
+      const { task, text } = await taskAndText(session, rest)
+      session.printer.line(changedLine(await send(session, task, text), 'told'))
     },
   },
 }
@@ -80,17 +73,19 @@ export const changeVerbs: ReplVerbs = {
 /** `@ref text`: tells a task something and follows it to its answer. Without a text it is only followed. */
 export async function talk(session: Session, ref: string, text: string, signal: AbortSignal): Promise<void> {
   if (ref === '') throw misuse('Which task? "@TASK TEXT" tells a task something; TAB after @ lists them.')
-  const before = await session.show((await session.find(ref)).id)
-  if (text !== '') await sendTo(session, before.task.id, text)
-  const task = await session.find(before.task.id)
-  await followTask(session, task, before.seq, signal)
+  const after = await session.position()
+  const named = await session.find(ref)
+  const task = text === '' ? named : await send(session, named, text)
+  await followTask(session, task, after, signal)
 }
 
-async function sendTo(session: Session, ref: string | undefined, text: string) {
-  const task = await session.find(ref)
+async function send(session: Session, task: Task, text: string): Promise<Task> {
   if (text === '') throw misuse(`What shall ${taskLabel(task)} be told? Usage: /send TASK TEXT…`)
-  await session.call('task:send', { taskId: task.id, message: text })
-  return task
+  return session.touch(await session.engine.send(task.id, text))
+}
+
+async function change(session: Session, task: Task, act: Parameters<Session['change']>[1]): Promise<void> {
+  session.printer.line(changedLine(await session.change(task, act)))
 }
 
 async function taskAndText(session: Session, rest: string) {
@@ -98,12 +93,7 @@ async function taskAndText(session: Session, rest: string) {
   return { task: await session.find(word), text }
 }
 
-function tellState({ printer }: Session, task: Task, more?: string): void {
-  printer.line(`${taskLabel(task)} ${stateWord(task)}${more === undefined ? '' : `, ${more}`}`)
-}
-
-/** What `task:create` takes. */
-function readCreation(rest: string): Record<string, unknown> {
+function readCreation(rest: string): CreateOptions & { executor?: string } {
   const [, before = rest, json] = /^([\s\S]*?)(?:^|\s)--input\s+([\s\S]+)$/.exec(rest) ?? []
   const byHand = /(?:^|\s)--by-hand(?=\s|$)/.test(before)
   const executor = /(?:^|\s)--executor[\s=]+(\S+)/.exec(before)?.[1]
@@ -119,9 +109,6 @@ function readCreation(rest: string): Record<string, unknown> {
     throw misuse('--input needs --executor: without one nobody would read it.')
   if (words === '' && executor === undefined) throw misuse('What is to be done? /create NAME OR GOAL…')
   if (executor === undefined) return byHand ? { name: words } : { goal: words }
-  return {
-    executor,
-    ...(words === '' ? {} : { name: words }),
-    ...(json === undefined ? {} : { input: jsonOption('input', json, '{"run": "make"}') }),
-  }
+  const input = json === undefined ? undefined : jsonOption('input', json, '{"run": "make"}')
+  return { executor, name: words || undefined, input }
 }

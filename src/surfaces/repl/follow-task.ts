@@ -2,7 +2,7 @@
 import type { StreamItem } from '../../api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
 import { goesOn } from '../cli/going-on.ts'
-import { stateWord, taskLabel } from '../cli/task-words.ts'
+import { changedLine } from '../cli/task-words.ts'
 import { ToldAnswer } from '../cli/told-answer.ts'
 import type { Session } from './session.ts'
 
@@ -10,7 +10,7 @@ import type { Session } from './session.ts'
 export async function followTask(session: Session, task: Task, after: number, signal: AbortSignal): Promise<void> {
   const { printer } = session
   if (!(await isWorthFollowing(session, task))) {
-    printer.line(`${taskLabel(task)} ${stateWord(task)}, told`)
+    printer.line(changedLine(task, 'told'))
     return
   }
   const told = new ToldAnswer(
@@ -31,7 +31,7 @@ export async function followTask(session: Session, task: Task, after: number, si
   }
   if (signal.aborted) return
   const now = await session.engine.get(task.id)
-  if (now !== null && now.status !== 'completed') printer.line(`· ${taskLabel(now)} ${stateWord(now)}`)
+  if (now !== null && now.status !== 'completed') printer.line(`· ${changedLine(now)}`)
 }
 
 /** Whoever works on a task by hand may answer at any time, or never. A script waits only for what certainly goes on. */

@@ -1,97 +1,88 @@
-// The commands that look: at tasks, what happens to them and why they stand as they do. Each prints what one ability, or a few, say.
-import type { EngineStatus, Limits, TaskGraph, Why } from '../../api.ts'
-import type { Call } from '../../entities/call.ts'
+// The commands that look: at tasks, what happens to them and why they stand as they do. What a verb of the command line shows too
+// is read and written by the same functions.
+import type { TaskRow } from '../../abilities/views/task-row.ts'
+import type { EngineStatus, Limits, TaskGraph } from '../../api.ts'
 import type { TaskEvent } from '../../entities/event.ts'
-import type { Message } from '../../entities/message.ts'
-import type { RunRecord } from '../../entities/run.ts'
-import { openStatuses, type Task, taskStatuses } from '../../entities/task.ts'
+import { type Task, taskStatuses } from '../../entities/task.ts'
 import { acceptedEvents } from '../../machines/task-machine.ts'
-import type { TeamContext } from '../../team/context.ts'
 import { misuse } from '../cli/arguments.ts'
 import { describeConversation } from '../cli/conversation-text.ts'
 import { formatDuration } from '../cli/duration.ts'
-import { toFlowchart } from '../cli/mermaid.ts'
-import { callTable, describePicture, runTable } from '../cli/task-picture.ts'
+import { allTasks } from '../cli/each-task.ts'
+import { sharedLimitLines } from '../cli/limit-lines.ts'
+import { taskFlowchart } from '../cli/task-flowchart.ts'
+import { openTasks } from '../cli/task-list.ts'
+import { callTable, describePicture, runTable, takePicture } from '../cli/task-picture.ts'
 import { taskTable } from '../cli/task-table.ts'
-import { endReason, stateWord, taskLabel } from '../cli/task-words.ts'
+import { readTree, readTrees, treeLines } from '../cli/task-tree.ts'
+import { changedLine, stateWord, taskLabel, whyLines } from '../cli/task-words.ts'
 import { cleanLine } from '../cli/terminal-text.ts'
-import { drawTree } from '../cli/verbs/tree.ts'
 import { eventLine } from './event-line.ts'
 import { takeWord, wordsOf } from './read-line.ts'
-import type { ReplVerbs } from './repl-verb.ts'
+import type { ReplVerb, ReplVerbs } from './repl-verb.ts'
 import type { Session } from './session.ts'
 import { anyRefs } from './task-refs.ts'
-import { listed } from './task-rows.ts'
 
 const latestEvents = 5
 const usualEvents = 20
 /** As many as one page of events may hold. */
 const mostEvents = 5_000
 
+/** Prints lines about one task. */
+function aboutTask(
+  usage: string,
+  summary: string,
+  linesOf: (session: Session, task: Task) => Promise<string[]>,
+): ReplVerb {
+  return {
+    usage,
+    summary,
+    complete: anyRefs,
+    async run(session, rest) {
+      session.printer.lines(await linesOf(session, await session.find(wordsOf(rest)[0])))
+    },
+  }
+}
+
 export const lookVerbs: ReplVerbs = {
   ps: {
     usage: 'ps [all]',
     summary: 'list the tasks that are not settled, or all',
     complete: async () => ['all'],
-    async run(session, rest) {
+    async run({ engine, printer, clock }, rest) {
       if (rest !== '' && rest !== 'all') throw misuse(`/ps takes nothing but "all", got "${rest}". Usage: /ps [all]`)
-      const rows = await session.rows(rest === 'all' ? {} : { status: openStatuses })
-      const { printer, clock } = session
-      printer.lines(rows.length === 0 ? ['no tasks'] : taskTable(rows.map(listed), clock.now(), printer.columns))
+      const tasks = await (rest === 'all' ? allTasks(engine) : openTasks(engine))
+      printer.lines(taskTable(tasks, clock.now(), printer.columns))
     },
   },
   tree: {
-    usage: 'tree [TASK]',
-    summary: 'a task and all below it, or every tree',
-    complete: anyRefs,
+    usage: 'tree [TASK | all]',
+    summary: 'a task and all below it; else every tree in which something is not settled, or all',
+    complete: async (session, typed) => ['all', ...(await anyRefs(session, typed))],
     async run(session, rest) {
-      const ref = takeWord(rest)?.word
-      const top = ref === undefined ? undefined : (await session.find(ref)).id
-      const rows = (await session.rows()).map(listed)
-      const roots = rows.filter((row) => (top === undefined ? row.parentId === null : row.id === top))
-      session.printer.lines(rows.length === 0 ? ['no tasks'] : roots.flatMap((root) => drawTree(root, rows)))
+      const { engine, printer } = session
+      const task = rest === 'all' ? undefined : await named(session, rest)
+      const trees = task === undefined ? await readTrees(engine, rest === 'all') : [await readTree(engine, task)]
+      printer.lines(treeLines(trees, printer.columns))
     },
   },
-  show: {
-    usage: 'show TASK',
-    summary: 'everything about a task',
-    complete: anyRefs,
-    async run(session, rest) {
-      const task = await session.find(wordsOf(rest)[0])
-      const { id: taskId } = task
-      const [why, { runs }, { calls }, messages, context] = await Promise.all([
-        session.call<Why>('task:why', { taskId }),
-        session.call<{ runs: RunRecord[] }>('task:runs', { taskId }),
-        session.call<{ calls: Call[] }>('task:calls', { taskId }),
-        messagesOf(session, taskId),
-        session.call<TeamContext>('task:context', { taskId }),
-      ])
-      const { branch, type } = context.task
-      const team = branch === null ? {} : { team: { branch, type, progress: context.progress } }
-      const picture = { task, why, runs, calls, messages, ...team }
-      session.printer.lines(describePicture(picture, session.printer.columns))
-    },
-  },
-  why: {
-    usage: 'why TASK',
-    summary: 'why a task does not run',
-    complete: anyRefs,
-    async run(session, rest) {
-      const { id } = await session.find(wordsOf(rest)[0])
-      const why = await session.call<Why>('task:why', { taskId: id })
-      session.printer.lines([why.message, ...(await othersOf(session, why))])
-    },
-  },
+  show: aboutTask('show TASK', 'everything about a task', async ({ engine, printer }, task) =>
+    describePicture(await takePicture(engine, task), printer.columns),
+  ),
+  why: aboutTask('why TASK', 'why a task does not run', async ({ engine }, { id }) =>
+    whyLines(engine, await engine.why(id)),
+  ),
   graph: {
     usage: 'graph [TASK] [--mermaid]',
-    summary: 'in which order the open tasks can be worked off, and what holds up the most',
+    summary: 'in which order the open tasks can be worked off, and what holds up the most; or all as a diagram',
     complete: anyRefs,
     async run(session, rest) {
+      const { engine, printer } = session
       const words = wordsOf(rest)
       const ref = words.find((word) => word !== '--mermaid')
-      const parent = ref === undefined ? {} : { parentId: (await session.find(ref)).id }
-      const graph = await session.call<TaskGraph>('task:graph', parent)
-      session.printer.lines(words.includes('--mermaid') ? [mermaidOf(graph)] : graphLines(graph))
+      const task = ref === undefined ? undefined : await session.find(ref)
+      if (words.includes('--mermaid')) printer.line(await taskFlowchart(engine, task))
+      else printer.lines(graphLines(await engine.graph({ parentId: task?.id })))
     },
   },
   tail: {
@@ -99,14 +90,13 @@ export const lookVerbs: ReplVerbs = {
     summary: 'events as they come, until Ctrl-C',
     complete: anyRefs,
     async run(session, rest, signal) {
-      const ref = takeWord(rest)?.word
-      const only = ref === undefined ? {} : { taskId: (await session.find(ref)).id }
+      const taskId = (await named(session, rest))?.id
       const after = await session.position()
       if (session.interactive) session.printer.line('(Ctrl-C ends it)')
       const { loudness } = session
       session.loudness = 'quiet'
       try {
-        for await (const event of session.stream<TaskEvent>('event:feed', { ...only, after }, signal))
+        for await (const event of session.stream<TaskEvent>('event:feed', { taskId, after }, signal))
           session.printer.line(eventLine(event))
       } catch (error) {
         if (!signal.aborted) throw error
@@ -120,49 +110,30 @@ export const lookVerbs: ReplVerbs = {
     summary: `the latest events, ${usualEvents} unless told`,
     complete: anyRefs,
     async run(session, rest) {
-      const words = wordsOf(rest)
-      const limit = words[1] === undefined ? usualEvents : readCount(words[1])
-      const taskId = words[0] === undefined ? undefined : (await session.find(words[0])).id
-      session.printer.lines(await latest(session, limit, taskId))
+      const count = wordsOf(rest)[1]
+      const limit = count === undefined ? usualEvents : readCount(count)
+      session.printer.lines(await latest(session, limit, (await named(session, rest))?.id))
     },
   },
-  runs: {
-    usage: 'runs TASK',
-    summary: 'the runs of a task',
-    complete: anyRefs,
-    async run(session, rest) {
-      const { id: taskId } = await session.find(wordsOf(rest)[0])
-      const { runs } = await session.call<{ runs: RunRecord[] }>('task:runs', { taskId })
-      session.printer.lines(runs.length === 0 ? ['no runs'] : runTable(runs, session.printer.columns))
-    },
-  },
-  calls: {
-    usage: 'calls TASK',
-    summary: 'the calls of a task',
-    complete: anyRefs,
-    async run(session, rest) {
-      const { id: taskId } = await session.find(wordsOf(rest)[0])
-      const { calls } = await session.call<{ calls: Call[] }>('task:calls', { taskId })
-      session.printer.lines(calls.length === 0 ? ['no calls'] : callTable(calls, session.printer.columns))
-    },
-  },
-  messages: {
-    usage: 'messages TASK',
-    summary: 'the conversation of a task',
-    complete: anyRefs,
-    async run(session, rest) {
-      const { id } = await session.find(wordsOf(rest)[0])
-      const lines = describeConversation(await messagesOf(session, id)).slice(2)
-      session.printer.lines(lines.length === 0 ? ['no messages'] : lines)
-    },
-  },
+  runs: aboutTask('runs TASK', 'the runs of a task', async ({ engine, printer }, { id }) => {
+    const runs = await engine.runs(id)
+    return runs.length === 0 ? ['no runs'] : runTable(runs, printer.columns)
+  }),
+  calls: aboutTask('calls TASK', 'the calls of a task', async ({ engine, printer }, { id }) => {
+    const calls = await engine.calls(id)
+    return calls.length === 0 ? ['no calls'] : callTable(calls, printer.columns)
+  }),
+  messages: aboutTask('messages TASK', 'the conversation of a task', async ({ engine }, { id }) => {
+    const lines = describeConversation(await engine.messages(id)).slice(2)
+    return lines.length === 0 ? ['no messages'] : lines
+  }),
   inspect: {
     usage: 'inspect [TASK]',
     summary: 'the state of its machine and what that accepts, or the state of the engine',
     complete: anyRefs,
     async run(session, rest) {
-      const ref = takeWord(rest)?.word
-      session.printer.lines(ref === undefined ? await engineLines(session) : await taskLines(session, ref))
+      const task = await named(session, rest)
+      session.printer.lines(task === undefined ? await engineLines(session) : await taskLines(session, task))
     },
   },
   status: {
@@ -173,7 +144,7 @@ export const lookVerbs: ReplVerbs = {
   limits: {
     usage: 'limits',
     summary: 'how many tasks may run at once, in this engine and in all',
-    run: async (session) => session.printer.lines(limitLines((await statusOf(session)).limits)),
+    run: async (session) => session.printer.lines(limitLines(await session.engine.limits())),
   },
 }
 
@@ -189,25 +160,10 @@ async function statusOf(session: Session): Promise<Status> {
   return await session.call<Status>('engine:status')
 }
 
-async function messagesOf(session: Session, taskId: string): Promise<Message[]> {
-  const messages: Message[] = []
-  let after = 0
-  for (;;) {
-    const page = await session.call<{ messages: Message[]; next: number }>('task:messages', {
-      taskId,
-      after,
-      limit: 1_000,
-    })
-    if (page.messages.length === 0) return messages
-    messages.push(...page.messages)
-    after = page.next
-  }
-}
-
-async function othersOf(session: Session, why: Why): Promise<string[]> {
-  if (why.tasks.length === 0) return []
-  const rows = await session.rows({ ids: why.tasks.slice(0, 1_000) })
-  return rows.map((row) => `  ${taskLabel(row)} ${stateWord(listed(row))} ${endReason(row)}`.trimEnd())
+/** The task that a line names, if it names one. */
+async function named(session: Session, rest: string): Promise<Task | undefined> {
+  const ref = takeWord(rest)?.word
+  return ref === undefined ? undefined : await session.find(ref)
 }
 
 function graphLines({ order, critical }: TaskGraph): string[] {
@@ -216,21 +172,9 @@ function graphLines({ order, critical }: TaskGraph): string[] {
   const nameOf = (id: string) => (byId.has(id) ? `#${byId.get(id)?.seq}` : id)
   const after = ({ blockedBy }: Task) => (blockedBy.length === 0 ? '' : `, after ${blockedBy.map(nameOf).join(', ')}`)
   return [
-    ...order.map((task, index) => `${index + 1}. ${taskLabel(task)} ${stateWord(task)}${after(task)}`),
+    ...order.map((task, index) => `${index + 1}. ${changedLine(task)}${after(task)}`),
     ...critical.map(({ taskId, holdsUp }) => `${nameOf(taskId)} holds up ${holdsUp}`),
   ]
-}
-
-function mermaidOf({ order }: TaskGraph): string {
-  const nodes = order.map((task) => ({
-    id: task.id,
-    label: cleanLine(`${task.name}: ${stateWord(task)}`),
-    group: false,
-    parent: null,
-    after: task.blockedBy,
-    status: task.status,
-  }))
-  return toFlowchart(nodes)
 }
 
 function readCount(text: string): number {
@@ -243,19 +187,19 @@ async function latest(session: Session, limit: number, taskId?: string): Promise
   const { events } = await session.call<{ events: TaskEvent[] }>('event:list', {
     before: Number.MAX_SAFE_INTEGER,
     limit,
-    ...(taskId === undefined ? {} : { taskId }),
+    taskId,
   })
   return events.length === 0 ? ['no events'] : events.reverse().map(eventLine)
 }
 
-async function taskLines(session: Session, ref: string): Promise<string[]> {
-  const task = await session.find(ref)
+async function taskLines(session: Session, task: Task): Promise<string[]> {
+  const { engine } = session
   const { id: taskId } = task
-  const [{ dependents }, why, { runs }, { calls }, events] = await Promise.all([
-    session.show(taskId),
-    session.call<Why>('task:why', { taskId }),
-    session.call<{ runs: RunRecord[] }>('task:runs', { taskId }),
-    session.call<{ calls: Call[] }>('task:calls', { taskId }),
+  const [{ dependents }, why, runs, calls, events] = await Promise.all([
+    session.call<{ dependents: TaskRow[] }>('task:show', { taskId }),
+    engine.why(taskId),
+    engine.runs(taskId),
+    engine.calls(taskId),
     latest(session, latestEvents, taskId),
   ])
   const accepts = acceptedEvents(task.status)
@@ -298,9 +242,6 @@ function statusLines({ tasks, queued, claimable, slots, running }: Status, now: 
 }
 
 function limitLines({ engine, shared }: Limits): string[] {
-  const single = ([executor, limit]: [string, number]) => `, ${executor} ${limit}`
-  return [
-    `here     ${engine.maxConcurrent} at once${Object.entries(engine.limits).map(single).join('')}`,
-    `shared   ${shared.maxConcurrent ?? 'no limit'}${shared.maxConcurrent === null ? '' : ' at once'}${Object.entries(shared.limits).map(single).join('')}`,
-  ]
+  const own = Object.entries(engine.limits).map(([executor, limit]) => `, ${executor} ${limit}`)
+  return [`here     ${engine.maxConcurrent} at once${own.join('')}`, ...sharedLimitLines(shared)]
 }

@@ -7,49 +7,15 @@ import type { Task } from '../../entities/task.ts'
 import type { Session } from './session.ts'
 import { taskIn } from './shown-value.ts'
 
-/** Methods of the engine that can be called by their name alone; `delete` is a word of the language. */
-const methods = [
-  'create',
-  'get',
-  'find',
-  'list',
-  'children',
-  'subtree',
-  'dependencies',
-  'calls',
-  'messages',
-  'runs',
-  'update',
-  'start',
-  'pause',
-  'resume',
-  'cancel',
-  'retry',
-  'complete',
-  'fail',
-  'answer',
-  'send',
-  'handle',
-  'why',
-  'claim',
-  'heartbeat',
-  'release',
-  'block',
-  'unblock',
-  'graph',
-  'result',
-  'settled',
-  'stream',
-  'events',
-  'subscribe',
-  'schedule',
-  'idle',
-  'work',
-  'limits',
-  'setLimits',
-  'setSharedLimits',
-  'purge',
-] as const satisfies ReadonlyArray<keyof Engine>
+/** `delete` is a word of the language; what ends the engine, or looks into it, is called as a method of `engine`. */
+const notByName: ReadonlySet<string> = new Set(['constructor', 'delete', 'close', 'inspect'])
+
+/** Names of the methods of the engine that can be called by their name alone. */
+function methodsOf(engine: Engine): string[] {
+  return Object.entries(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(engine)))
+    .filter(([name, { value }]) => typeof value === 'function' && !notByName.has(name))
+    .map(([name]) => name)
+}
 
 /** `tasks.report`, `tasks['12']`: a promise of that task as it is now. `for await (const task of tasks)`: all of them. */
 export interface TasksView extends AsyncIterable<Task> {
@@ -74,13 +40,13 @@ export function namedValues(session: Session): NamedValues {
     call: (abilityId: string, input?: unknown) => session.call(abilityId, input),
     tasks,
   }
-  for (const method of methods) values[method] = bound(session, engine, method)
+  for (const method of methodsOf(engine)) values[method] = bound(session, engine, method)
   return { values, tasks, close: () => abilities.close() }
 }
 
 /** The tasks that come of it are tasks of the session. */
-function bound(session: Session, engine: Engine, method: (typeof methods)[number]) {
-  const call = (engine[method] as (...args: unknown[]) => unknown).bind(engine)
+function bound(session: Session, engine: Engine, method: string) {
+  const call = (Reflect.get(engine, method) as (...args: unknown[]) => unknown).bind(engine)
   const calling = (...args: unknown[]): unknown => {
     const given = call(...args)
     return types.isPromise(given) ? given.then((value) => noticed(session, value)) : given

@@ -2,6 +2,7 @@
 import { inspect } from 'node:util'
 import type { Ability } from '../../bus/ability.ts'
 import { ErrandError, nearestName } from '../../errors.ts'
+import { messageOf } from '../../stored-error.ts'
 import { misuse } from '../cli/arguments.ts'
 import { didYouMean } from '../cli/did-you-mean.ts'
 import { firstLine } from '../cli/terminal-text.ts'
@@ -132,9 +133,7 @@ function readInput(json: string): unknown {
   try {
     return JSON.parse(json)
   } catch (error) {
-    throw misuse(
-      `The input of an ability is JSON, like {"taskId": "task-…"}: ${error instanceof Error ? error.message : String(error)}.`,
-    )
+    throw misuse(`The input of an ability is JSON, like {"taskId": "task-…"}: ${messageOf(error)}.`)
   }
 }
 

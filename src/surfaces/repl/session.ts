@@ -23,14 +23,6 @@ export interface SessionOptions {
   interactive: boolean
 }
 
-/** What `task:get` gives. */
-export interface ShownTask {
-  task: Task
-  dependencies: TaskRow[]
-  dependents: TaskRow[]
-  seq: number
-}
-
 export class Session {
   readonly engine: Engine
   readonly printer: Printer
@@ -56,11 +48,11 @@ export class Session {
   }
 
   async call<T>(abilityId: string, input: unknown = {}, signal?: AbortSignal): Promise<T> {
-    return (await this.engine.bus.call(abilityId, input, this.#options(signal))) as T
+    return (await this.engine.bus.call(abilityId, input, { caller, signal })) as T
   }
 
   stream<T>(abilityId: string, input: unknown, signal?: AbortSignal): AsyncGenerator<T, void, undefined> {
-    return this.engine.bus.stream(abilityId, input, this.#options(signal)) as AsyncGenerator<T, void, undefined>
+    return this.engine.bus.stream(abilityId, input, { caller, signal }) as AsyncGenerator<T, void, undefined>
   }
 
   /** The session is about this task from now on: what happens to it is told. */
@@ -71,13 +63,12 @@ export class Session {
   }
 
   /** Changes a task, and gives it as it is then. */
-  async change(taskId: string, abilityId: string, input: Record<string, unknown> = {}): Promise<Task> {
-    this.#changing.add(taskId)
+  async change(task: Task, act: (session: Session, task: Task) => Promise<Task>): Promise<Task> {
+    this.#changing.add(task.id)
     try {
-      await this.call(abilityId, { taskId, ...input })
-      return await this.find(taskId)
+      return this.touch(await act(this, task))
     } finally {
-      this.#changing.delete(taskId)
+      this.#changing.delete(task.id)
     }
   }
 
@@ -108,10 +99,6 @@ export class Session {
       `There is no task ${ref}. A task is named by its number, its id (or any unique beginning of it), or its name; /ps all lists them.`,
       { taskId: ref },
     )
-  }
-
-  async show(taskId: string): Promise<ShownTask> {
-    return await this.call<ShownTask>('task:get', { taskId })
   }
 
   /** Where the feed stands: what comes after it has not happened yet. */
@@ -169,9 +156,5 @@ export class Session {
       )
     }
     return named[0] === undefined ? null : await this.engine.get(named[0].id)
-  }
-
-  #options(signal: AbortSignal | undefined) {
-    return signal === undefined ? { caller } : { caller, signal }
   }
 }

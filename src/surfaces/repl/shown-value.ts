@@ -8,11 +8,10 @@ import { eventTypes, type TaskEvent } from '../../entities/event.ts'
 import type { RunRecord } from '../../entities/run.ts'
 import { type Task, taskStatuses } from '../../entities/task.ts'
 import { callTable, describeTask, runTable } from '../cli/task-picture.ts'
-import { taskTable } from '../cli/task-table.ts'
+import { type ListedTask, taskTable } from '../cli/task-table.ts'
 import { cleanText } from '../cli/terminal-text.ts'
 import { errorWords } from './error-words.ts'
 import { eventLine } from './event-line.ts'
-import { listed } from './task-rows.ts'
 
 export interface Showing {
   now: number
@@ -72,6 +71,11 @@ function taskLines(tasks: readonly unknown[], now: number, columns: number | und
 
 function countLine({ tasks, total }: { tasks: unknown[]; total: number | null }): string[] {
   return total === null || total <= tasks.length ? [] : [`${tasks.length} of ${total}`]
+}
+
+/** A row as tables take it. Rows count what comes before a task, and hold no leases. */
+function listed(row: TaskRow): ListedTask {
+  return { ...row, blockedBy: Array.from({ length: row.openBlockers }, () => ''), leaseUntil: null }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

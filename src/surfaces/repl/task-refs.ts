@@ -8,7 +8,7 @@ import type { Session } from './session.ts'
 
 /** Of the tasks in these states. @param typed what has been typed of the name so far. */
 export async function taskRefs(session: Session, typed: string, statuses?: readonly TaskStatus[]): Promise<string[]> {
-  const rows = await session.rows(statuses === undefined ? {} : { status: statuses })
+  const rows = await session.rows({ status: statuses })
   const names = new Map<string, number>()
   for (const { name } of rows) names.set(name, (names.get(name) ?? 0) + 1)
   if (typed.startsWith('#')) return rows.map(({ seq }) => `#${seq}`)

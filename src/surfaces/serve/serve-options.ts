@@ -1,13 +1,9 @@
 // What a server may be told: where it listens, whether it has the page, and all that the routes take.
 import { z } from 'zod'
 import { type HttpOptions, httpOptionsSchema } from '../http/http-options.ts'
-import { placeShape } from '../web/door-options.ts'
+import { type PlaceOptions, placeShape } from '../web/door-options.ts'
 
-export interface ServeOptions extends Omit<HttpOptions, 'basePath'> {
-  /** The address to listen at. Default 127.0.0.1. Any that is not loopback needs a token, or `authenticate`. */
-  host?: string
-  /** Default 0: a free one. */
-  port?: number
+export interface ServeOptions extends Omit<HttpOptions, 'basePath'>, PlaceOptions {
   /** Serves the page at `/`. Default true. */
   page?: boolean
   /** Connections at once; one more is closed as it comes. Default 1,024. */

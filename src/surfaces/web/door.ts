@@ -1,18 +1,12 @@
 // The door of every surface over HTTP: who may come in, judged by the headers before anything of a request is read. A browser that
 // was led astray knows no token, but it is turned away at its host and origin before it could try one.
 import { hash, timingSafeEqual } from 'node:crypto'
+import type { DoorOptions } from './door-options.ts'
 
 const loopbackNames = ['127.0.0.1', 'localhost', '[::1]']
 /** Of http, in which all servers here speak. */
 const usualPort = 80
 const loopbackAddresses = ['127.0.0.1', 'localhost', '::1']
-
-export interface DoorOptions {
-  /** Values of the `Host` header that are served, port included, in lower case. Default: the loopback names at any port. */
-  allowedHosts?: readonly string[] | undefined
-  /** Origins of web pages that may call, beside that of the host itself. Default: none. */
-  allowedOrigins?: readonly string[] | undefined
-}
 
 export interface Refused {
   status: 403

@@ -68,11 +68,11 @@ describe('text for a terminal', () => {
   test('stands in columns, the last one cut to the terminal', () => {
     expect(
       formatTable(
-        ['#', 'name'],
         [
-          ['1', 'a\u001b[2Jb\nc'],
-          ['10', 'long name'],
+          { seq: 1, name: 'a\u001b[2Jb\nc' },
+          { seq: 10, name: 'long name' },
         ],
+        { '#': ({ seq }) => seq, name: ({ name }) => name },
         9,
       ),
     ).toEqual(['#   name', '1   ab c', '10  long…'])

@@ -9,7 +9,7 @@ import { createPlainLines } from '../../../src/surfaces/cli/plain-lines.ts'
 import type { KnownRound } from '../../../src/surfaces/cli/plan-round.ts'
 import { RunView } from '../../../src/surfaces/cli/run-view.ts'
 import { shellCommand } from '../../../src/surfaces/cli/shell-words.ts'
-import { drawTree } from '../../../src/surfaces/cli/verbs/tree.ts'
+import { treeLines } from '../../../src/surfaces/cli/task-tree.ts'
 import { fakeIo } from './fake-io.ts'
 import { planOf } from './plan-text.ts'
 import { taskOf } from './task-of.ts'
@@ -154,7 +154,7 @@ test('a tree is drawn in the order of creation, reasons included', () => {
     taskOf({ id: 'task-a00000', seq: 2, name: 'a', parentId: root.id, ready: true }),
     taskOf({ id: 'task-c00000', seq: 4, name: 'c', parentId: 'task-a00000', blockedBy: ['x'] }),
   ]
-  expect(drawTree(root, below)).toEqual([
+  expect(treeLines([{ root, below }])).toEqual([
     '#1 root working (root00)',
     '├─ #2 a queued (a00000)',
     '│  └─ #4 c blocked (c00000)',

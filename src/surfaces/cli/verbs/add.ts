@@ -10,7 +10,7 @@ import { findTask } from '../task-ref.ts'
 import { timeOption } from '../time-options.ts'
 import { defineVerb } from '../verb.ts'
 
-export const addVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'add [NAME] [--run CMD | --executor X [--input JSON]]',
   help: [
     'Creates a task and prints its id. With --run it is a shell command, to be run here; without an executor it is worked on by whoever claims it ("errand claim").',

@@ -4,20 +4,14 @@ import type { Engine } from '../../../api.ts'
 import type { TaskEvent } from '../../../entities/event.ts'
 import { isSettled, type Task } from '../../../entities/task.ts'
 import { AnswerPrompt } from '../answer-prompt.ts'
-import { misuse } from '../arguments.ts'
+import { type FlagsOf, misuse, texts } from '../arguments.ts'
 import { modelFailure } from '../event-words.ts'
 import { exitCodes } from '../exit-code.ts'
 import { openSubtasks } from '../going-on.ts'
 import { type CommandIo, isLiveTerminal, note, printJson } from '../io.ts'
-import { makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
-import {
-  type AgentFlags,
-  agentFacilities,
-  agentOptions,
-  agentOptionsHelp,
-  ModelSource,
-  requireModel,
-} from '../model-source.ts'
+import { ledgerFlagOf } from '../ledger-path.ts'
+import { agentFacilities, agentOptions, agentOptionsHelp, ModelSource, requireModel } from '../model-source.ts'
+import { openEngine } from '../open-ledger.ts'
 import { linesOf } from '../plain-lines.ts'
 import { QuestionLine } from '../question-line.ts'
 import { argumentOrInput } from '../read-input.ts'
@@ -30,7 +24,9 @@ import { ToldAnswer } from '../told-answer.ts'
 import { FollowedStream, QuietWatch } from '../until-quiet.ts'
 import { defineVerb } from '../verb.ts'
 
-export const askVerb = defineVerb({
+const options = { ...agentOptions, ...texts('system', 'allow', 'key') }
+
+export const verb = defineVerb({
   usage: 'ask [GOAL] --model SPEC [--system TEXT] [--allow LIST] [--files DIR] [--max-iterations N] [--key K]',
   help: [
     'Gives an agent a goal and works on it here. Its text goes to stdout as it comes, what it does to stderr. Without GOAL it is read from stdin.',
@@ -42,7 +38,7 @@ export const askVerb = defineVerb({
     '  --json         the items of its stream, one a line',
     'Agents that another call left behind on the same ledger are worked on as well.',
   ].join('\n'),
-  options: { ...agentOptions, system: { type: 'string' }, allow: { type: 'string' }, key: { type: 'string' } },
+  options,
   positionals: { max: 1 },
   async run(io, { values, positionals: [given] }) {
     const models = new ModelSource(io, { defaultModel: requireModel(io, values), note: (text) => note(io, text) })
@@ -50,22 +46,13 @@ export const askVerb = defineVerb({
     const facilities = await agentFacilities(io, values)
     const abilities = abilityList(values.allow)
     const goal = await argumentOrInput(io, given, 'The goal')
-    const ledger = resolveLedger(values.ledger, io)
-    makeLedgerFolder(ledger)
-    const { createEngine } = await import('../../../index.ts')
-    const engine: Engine = await createEngine({
-      ledger,
-      work: false,
-      ...models.engineOptions,
-      ...facilities,
-      onError: (error) => note(io, `errand: ${error instanceof Error ? error.message : String(error)}`),
-    })
+    const engine = await openEngine(io, values, { work: false, ...models.engineOptions, ...facilities })
     try {
       const task = await engine.create({
         goal,
-        ...(values.system === undefined ? {} : { systemPrompt: values.system }),
-        ...(abilities === undefined ? {} : { abilities }),
-        ...(values.key === undefined ? {} : { key: values.key }),
+        systemPrompt: values.system,
+        abilities,
+        key: values.key,
       })
       return await workOn(io, engine, task.status === 'failed' ? await engine.retry(task.id) : task, values)
     } finally {
@@ -74,11 +61,7 @@ export const askVerb = defineVerb({
   },
 })
 
-interface AskFlags extends AgentFlags {
-  ledger?: string | undefined
-  json?: boolean | undefined
-  key?: string | undefined
-}
+type AskFlags = FlagsOf<typeof options>
 
 export function abilityList(text: string | undefined): string[] | undefined {
   if (text === undefined) return undefined
@@ -158,14 +141,13 @@ function questionLine(io: CommandIo, engine: Engine, view: RunView, told: ToldAn
 }
 
 async function letGo(io: CommandIo, engine: Engine, task: Task, flags: AskFlags): Promise<number> {
-  const ledger = flags.ledger === undefined ? [] : ['--ledger', flags.ledger]
   const goOn =
     flags.key === undefined
       ? 'the next "errand ask", "errand chat" or "errand run" with a model goes on with it'
       : 'the same command goes on with it'
   note(
     io,
-    `Stopping: ${taskLabel(task)} stays open, ${goOn}; "${shellCommand('errand', 'cancel', shortId(task.id), ...ledger)}" drops it.`,
+    `Stopping: ${taskLabel(task)} stays open, ${goOn}; "${shellCommand('errand', 'cancel', shortId(task.id), ...ledgerFlagOf(flags))}" drops it.`,
   )
   await engine.close()
   return exitCodes.interrupted
@@ -177,6 +159,6 @@ async function conclude(io: CommandIo, engine: Engine, { id }: Task, flags: AskF
   if (task.status === 'completed') return exitCodes.done
   if (isSettled(task.status)) return exitCodes.failed
   const resting = [task, ...(await openSubtasks(engine, [task]))]
-  for (const words of restNotes(resting, flags.ledger === undefined ? [] : ['--ledger', flags.ledger])) note(io, words)
+  for (const words of restNotes(resting, ledgerFlagOf(flags))) note(io, words)
   return exitCodes.open
 }

@@ -2,7 +2,7 @@
 import { changeBlockers } from '../change-blockers.ts'
 import { defineVerb } from '../verb.ts'
 
-export const blockVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'block ID BLOCKER…',
   help: 'Lets a task come after others: it starts only when they have completed. Not while it works, and not in a circle.',
   options: {},

@@ -1,59 +1,34 @@
 // `errand board`: the tasks of the ledger as one list for many agents and people, and the verbs that belong to it.
 import { boardStatuses } from '../../../entities/board.ts'
-import { misuse, oneOf } from '../arguments.ts'
+import { lists, misuse, oneOf, switches, texts } from '../arguments.ts'
 import { type BoardChoice, chosenTasks } from '../board-choice.ts'
 import { type BoardAccess, boardOptions, withBoard } from '../board-place.ts'
 import { printBoard } from '../board-text.ts'
-import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note, print, printJson } from '../io.ts'
 import { defineVerb, type VerbTable } from '../verb.ts'
 
 const boardVerbs: VerbTable = {
-  init: {
-    summary: 'make a board, and a folder of files that mirrors it',
-    load: async () => (await import('./board/init.ts')).initVerb,
-  },
-  add: { summary: 'put a task on it', load: async () => (await import('./board/add.ts')).addVerb },
-  show: { summary: 'one task, with what belongs to it', load: async () => (await import('./board/show.ts')).showVerb },
-  claim: { summary: 'take a task', load: async () => (await import('./board/claim.ts')).claimVerb },
-  done: { summary: 'say that a task is done', load: async () => (await import('./board/done.ts')).doneVerb },
-  release: { summary: 'let go of a task', load: async () => (await import('./board/release.ts')).releaseVerb },
-  block: { summary: 'let a task come after others', load: async () => (await import('./board/block.ts')).blockVerb },
-  unblock: {
-    summary: 'let a task go on without others',
-    load: async () => (await import('./board/block.ts')).unblockVerb,
-  },
-  why: { summary: 'why a task does not move', load: async () => (await import('./board/why.ts')).whyVerb },
-  graph: {
-    summary: 'the open tasks in an order in which they can be done',
-    load: async () => (await import('./board/graph.ts')).graphVerb,
-  },
-  log: { summary: 'who claimed a task, and when', load: async () => (await import('./board/log.ts')).logVerb },
-  rm: { summary: 'take tasks off for good', load: async () => (await import('./board/rm.ts')).rmVerb },
-  send: {
-    summary: 'tell a member of the team something',
-    load: async () => (await import('./board/send.ts')).sendVerb,
-  },
-  inbox: { summary: 'read what you were told', load: async () => (await import('./board/inbox.ts')).inboxVerb },
-  respond: {
-    summary: 'say yes or no to what you were asked',
-    load: async () => (await import('./board/respond.ts')).respondVerb,
-  },
-  import: {
-    summary: 'take over a folder of task files',
-    load: async () => (await import('./board/import.ts')).importVerb,
-  },
-  export: {
-    summary: 'write the board to a folder of task files',
-    load: async () => (await import('./board/export.ts')).exportVerb,
-  },
-  sync: {
-    summary: 'bring the board and a folder of task files in step',
-    load: async () => (await import('./board/sync.ts')).syncVerb,
-  },
+  init: { summary: 'make a board, and a folder of files that mirrors it', load: () => import('./board/init.ts') },
+  add: { summary: 'put a task on it', load: () => import('./board/add.ts') },
+  show: { summary: 'one task, with what belongs to it', load: () => import('./board/show.ts') },
+  claim: { summary: 'take a task', load: () => import('./board/claim.ts') },
+  done: { summary: 'say that a task is done', load: () => import('./board/done.ts') },
+  release: { summary: 'let go of a task', load: () => import('./board/release.ts') },
+  block: { summary: 'let a task come after others', load: () => import('./board/block.ts') },
+  unblock: { summary: 'let a task go on without others', load: () => import('./board/unblock.ts') },
+  why: { summary: 'why a task does not move', load: () => import('./board/why.ts') },
+  graph: { summary: 'the open tasks in an order in which they can be done', load: () => import('./board/graph.ts') },
+  log: { summary: 'who claimed a task, and when', load: () => import('./board/log.ts') },
+  rm: { summary: 'take tasks off for good', load: () => import('./board/rm.ts') },
+  send: { summary: 'tell a member of the team something', load: () => import('./board/send.ts') },
+  inbox: { summary: 'read what you were told', load: () => import('./board/inbox.ts') },
+  respond: { summary: 'say yes or no to what you were asked', load: () => import('./board/respond.ts') },
+  import: { summary: 'take over a folder of task files', load: () => import('./board/import.ts') },
+  export: { summary: 'write the board to a folder of task files', load: () => import('./board/export.ts') },
+  sync: { summary: 'bring the board and a folder of task files in step', load: () => import('./board/sync.ts') },
 }
 
-export const boardVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'board [VERB] [--ready] [--status S]… [--owner NAME] [--watch] [--board NAME]',
   help: [
     'Shows the board: [ ] pending, [>] in progress, [x] completed, [!] failed, [-] deleted. --json gives one task a line.',
@@ -66,9 +41,9 @@ export const boardVerb = defineVerb({
   ].join('\n'),
   options: {
     ...boardOptions,
-    ready: { type: 'boolean' },
-    status: { type: 'string', multiple: true },
-    owner: { type: 'string' },
+    ...texts('owner'),
+    ...lists('status'),
+    ...switches('ready'),
     watch: { type: 'boolean', short: 'w' },
   },
   positionals: { max: 0 },
@@ -87,7 +62,6 @@ export const boardVerb = defineVerb({
         return await watchBoard(io, place, { choice, json: values.json === true })
       }
       await show(io, place, choice, values.json === true)
-      return exitCodes.done
     })
   },
 })

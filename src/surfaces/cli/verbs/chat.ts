@@ -1,16 +1,18 @@
 // `errand chat`: lines in, answers out. The agents that the lines begin or talk to are worked on here, for as long as the chat lasts.
 import type { Engine } from '../../../api.ts'
+import { messageOf } from '../../../stored-error.ts'
+import { switches } from '../arguments.ts'
 import { type ChatLines, openChatLines } from '../chat-lines.ts'
 import { ChatSession } from '../chat-session.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note, printJson } from '../io.ts'
-import { makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
 import { agentFacilities, agentOptions, agentOptionsHelp, ModelSource, requireModel } from '../model-source.ts'
+import { openEngine } from '../open-ledger.ts'
 import { StopListener } from '../stop-listener.ts'
 import { taskLabel } from '../task-words.ts'
 import { defineVerb } from '../verb.ts'
 
-export const chatVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'chat --model SPEC [--no-intent] [--files DIR] [--max-iterations N]',
   help: [
     'Reads lines. Each is a wish about tasks (list, pause, cancel, …), a message for the task that it belongs to, or the goal of a new one; "@task-… text" names the task.',
@@ -20,21 +22,17 @@ export const chatVerb = defineVerb({
     '  --json       what was done with each line, and the items of the streams, one a line',
     'It ends with the input (Ctrl-D), or with Ctrl-C (130). Tasks that are open then stay so.',
   ].join('\n'),
-  options: { ...agentOptions, 'no-intent': { type: 'boolean' } },
+  options: { ...agentOptions, ...switches('no-intent') },
   positionals: { max: 0 },
   async run(io, { values }) {
     const models = new ModelSource(io, { defaultModel: requireModel(io, values), note: (text) => note(io, text) })
     await models.choose(requireModel(io, values))
     const facilities = await agentFacilities(io, values)
-    const ledger = resolveLedger(values.ledger, io)
-    makeLedgerFolder(ledger)
-    const { createEngine } = await import('../../../index.ts')
     const chat = openChatLines(io)
-    const engine: Engine = await createEngine({
-      ledger,
+    const engine = await openEngine(io, values, {
       ...models.engineOptions,
       ...facilities,
-      onError: (error) => chat.listener.note(`errand: ${error instanceof Error ? error.message : String(error)}`),
+      onError: (error) => chat.listener.note(`errand: ${messageOf(error)}`),
     })
     try {
       return await talk(io, engine, chat, { intent: values['no-intent'] !== true, json: values.json === true })

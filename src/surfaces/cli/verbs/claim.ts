@@ -3,8 +3,9 @@ import type { Engine } from '../../../api.ts'
 import type { Task } from '../../../entities/task.ts'
 import { ErrandError } from '../../../errors.ts'
 import type { ClaimOptions } from '../../../options.ts'
-import { exitCodes } from '../exit-code.ts'
+import { lists, texts } from '../arguments.ts'
 import { type CommandIo, print, printJson } from '../io.ts'
+import { ledgerFlagOf } from '../ledger-path.ts'
 import { withLedger } from '../open-ledger.ts'
 import { requireOwnerName } from '../owner-flags.ts'
 import { shellCommand } from '../shell-words.ts'
@@ -14,7 +15,7 @@ import { cleanText } from '../terminal-text.ts'
 import { durationOption } from '../time-options.ts'
 import { defineVerb } from '../verb.ts'
 
-export const claimVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'claim [ID] --as OWNER [--lease DURATION] [--role R] [--parent ID] [--tag T]…',
   help: [
     'Takes a task that no executor runs, to be worked on by you: without ID the one of the highest priority, then the oldest.',
@@ -26,13 +27,7 @@ export const claimVerb = defineVerb({
     '  --parent ID       only children of this task',
     '  --tag T           only tasks with this tag; with several, with all of them',
   ].join('\n'),
-  options: {
-    as: { type: 'string' },
-    lease: { type: 'string' },
-    role: { type: 'string' },
-    parent: { type: 'string' },
-    tag: { type: 'string', multiple: true },
-  },
+  options: { ...texts('as', 'lease', 'role', 'parent'), ...lists('tag') },
   positionals: { max: 1 },
   async run(io, { values, positionals: [ref] }) {
     const owner = requireOwnerName(io, values)
@@ -42,14 +37,13 @@ export const claimVerb = defineVerb({
       const task = await claimed(engine, ref, {
         owner,
         source: 'cli',
-        ...(leaseMs === undefined ? {} : { leaseMs }),
-        ...(parentId === undefined ? {} : { parentId }),
-        ...(values.role === undefined ? {} : { role: values.role }),
-        ...(values.tag === undefined ? {} : { tags: values.tag }),
+        leaseMs,
+        parentId,
+        role: values.role,
+        tags: values.tag,
       })
       if (values.json) printJson(io, task)
-      else describe(io, task, values.ledger === undefined ? [] : ['--ledger', values.ledger])
-      return exitCodes.done
+      else describe(io, task, ledgerFlagOf(values))
     })
   },
 })

@@ -1,13 +1,13 @@
 // `errand fail`: whoever works on a task from outside says that it cannot be done, and why.
-import { exitCodes } from '../exit-code.ts'
-import { print, printJson } from '../io.ts'
+import { texts } from '../arguments.ts'
+import { printValue } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { asOwner, ownerOptions, quoteIfClaimed } from '../owner-flags.ts'
 import { findTask } from '../task-ref.ts'
 import { endReason, stateWord, taskLabel } from '../task-words.ts'
 import { defineVerb } from '../verb.ts'
 
-export const failVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'fail ID REASON… [--as OWNER] [--fence N] [--code CODE]',
   help: [
     'Fails a task that is worked on from outside. "errand retry" opens it again.',
@@ -15,17 +15,15 @@ export const failVerb = defineVerb({
     '  --fence N    the number of the claim, as "errand claim" printed it; required with a lease',
     '  --code CODE  what programs see; default: TASK_FAILED',
   ].join('\n'),
-  options: { ...ownerOptions, code: { type: 'string' } },
+  options: { ...ownerOptions, ...texts('code') },
   positionals: { min: 2 },
-  async run(io, { values, positionals: [ref, ...words] }) {
-    const code = values.code === undefined ? {} : { code: values.code }
-    return await withLedger(io, values, async (engine) => {
+  run: (io, { values, positionals: [ref, ...words] }) =>
+    withLedger(io, values, async (engine) => {
       const task = await findTask(engine, ref as string)
       const quote = quoteIfClaimed(io, values, task)
-      const failed = await asOwner(task, quote, () => engine.fail(task.id, words.join(' '), { ...quote, ...code }))
-      if (values.json) printJson(io, failed)
-      else print(io, `${taskLabel(failed)} ${stateWord(failed)}: ${endReason(failed)}`)
-      return exitCodes.done
-    })
-  },
+      const failed = await asOwner(task, quote, () =>
+        engine.fail(task.id, words.join(' '), { ...quote, code: values.code }),
+      )
+      printValue(io, values, failed, `${taskLabel(failed)} ${stateWord(failed)}: ${endReason(failed)}`)
+    }),
 })

@@ -2,17 +2,13 @@
 // lifecycle.
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Engine } from '../../../api.ts'
-import type { Task } from '../../../entities/task.ts'
 import type { MachineName } from '../../../machines/charts.ts'
-import { misuse, oneOf } from '../arguments.ts'
-import { allTasks } from '../each-task.ts'
-import { exitCodes } from '../exit-code.ts'
+import { misuse, oneOf, texts } from '../arguments.ts'
 import { type CommandIo, print, printJson } from '../io.ts'
 import { type GraphNode, toFlowchart } from '../mermaid.ts'
 import { withLedger } from '../open-ledger.ts'
+import { taskFlowchart } from '../task-flowchart.ts'
 import { findTask } from '../task-ref.ts'
-import { stateWord } from '../task-words.ts'
 import { cleanLine } from '../terminal-text.ts'
 import { defineVerb } from '../verb.ts'
 
@@ -27,7 +23,7 @@ const machineNames = Object.keys({
 } satisfies Record<MachineName, true>) as MachineName[]
 const formats = ['mermaid', 'json', 'both'] as const
 
-export const graphVerb = defineVerb({
+export const verb = defineVerb({
   usage: `graph [ID | PLAN | --machine ${machineNames.join('|')} [--format ${formats.join('|')}]]`,
   help: [
     'Prints a Mermaid diagram: of a plan file, of a task and everything below it, or of the whole ledger. Or a lifecycle:',
@@ -35,7 +31,7 @@ export const graphVerb = defineVerb({
     '  --format F      only one of them: mermaid or json; default both, with an empty line between',
     '  --json          with --machine: { "id", "mermaid", "config" } in one line',
   ].join('\n'),
-  options: { machine: { type: 'string' }, format: { type: 'string' } },
+  options: texts('machine', 'format'),
   positionals: { max: 1 },
   async run(io, { values, positionals: [subject] }) {
     if (values.machine === undefined && values.format !== undefined) throw misuse('--format goes with --machine.')
@@ -46,12 +42,9 @@ export const graphVerb = defineVerb({
     else if (subject !== undefined && isPlanFile(io, subject)) print(io, toFlowchart(await planNodes(io, subject)))
     else {
       await withLedger(io, values, async (engine) => {
-        const root = subject === undefined ? undefined : await findTask(engine, subject)
-        const tasks = root === undefined ? await allTasks(engine) : [root, ...(await engine.subtree(root.id))]
-        print(io, toFlowchart(await taskNodes(engine, tasks)))
+        print(io, await taskFlowchart(engine, subject === undefined ? undefined : await findTask(engine, subject)))
       })
     }
-    return exitCodes.done
   },
 })
 
@@ -82,20 +75,4 @@ async function planNodes(io: CommandIo, file: string): Promise<GraphNode[]> {
     parent: task.parent,
     after: task.after,
   }))
-}
-
-/** Every edge, satisfied ones too: a finished plan still shows what came after what. */
-async function taskNodes(engine: Engine, tasks: readonly Task[]): Promise<GraphNode[]> {
-  const parents = new Set(tasks.map((task) => task.parentId))
-  const sorted = [...tasks].sort((a, b) => a.seq - b.seq)
-  return Promise.all(
-    sorted.map(async (task) => ({
-      id: task.id,
-      label: cleanLine(`${task.name}: ${stateWord(task)}`),
-      group: parents.has(task.id),
-      parent: task.parentId,
-      after: (await engine.dependencies(task)).map((blocker) => blocker.id),
-      status: task.status,
-    })),
-  )
 }

@@ -1,13 +1,12 @@
 // `errand heartbeat`: a sign of life, by which the lease of a claim begins anew.
-import { exitCodes } from '../exit-code.ts'
-import { print, printJson } from '../io.ts'
+import { printValue } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { asOwner, ownerOptions, quoteOf } from '../owner-flags.ts'
 import { findTask } from '../task-ref.ts'
 import { ownerWords, taskLabel } from '../task-words.ts'
 import { defineVerb } from '../verb.ts'
 
-export const heartbeatVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'heartbeat ID --as OWNER [--fence N]',
   help: 'Says that you still work on a task that you claimed: its lease begins anew. --as defaults to ERRAND_OWNER; --fence is the number of the claim, required with a lease.',
   options: ownerOptions,
@@ -17,9 +16,7 @@ export const heartbeatVerb = defineVerb({
     return await withLedger(io, values, async (engine) => {
       const task = await findTask(engine, ref as string)
       const alive = await asOwner(task, quote, () => engine.heartbeat(task.id, quote))
-      if (values.json) printJson(io, alive)
-      else print(io, `${taskLabel(alive)} is ${ownerWords(alive)}`)
-      return exitCodes.done
+      printValue(io, values, alive, `${taskLabel(alive)} is ${ownerWords(alive)}`)
     })
   },
 })

@@ -6,19 +6,13 @@ import { defineVerb, type VerbTable } from '../verb.ts'
 const hookVerbs: VerbTable = {
   'session-start': {
     summary: 'tells a new session of its task, or of the board',
-    load: async () => (await import('./hook/session-start.ts')).sessionStartVerb,
+    load: () => import('./hook/session-start.ts'),
   },
-  'session-end': {
-    summary: 'notes on its task that a session has ended',
-    load: async () => (await import('./hook/session-end.ts')).sessionEndVerb,
-  },
-  install: {
-    summary: 'the settings that make a coding agent call these',
-    load: async () => (await import('./hook/install.ts')).installVerb,
-  },
+  'session-end': { summary: 'notes on its task that a session has ended', load: () => import('./hook/session-end.ts') },
+  install: { summary: 'the settings that make a coding agent call these', load: () => import('./hook/install.ts') },
 }
 
-export const hookVerb = defineVerb({
+export const verb = defineVerb({
   usage: `hook ${Object.keys(hookVerbs).join('|')}`,
   help: `For the hooks of coding agents. The task of a session is the one that ${taskVariables.join(', ')} name, the first that there is. session-start and session-end always exit with 0 and never make a ledger; what went wrong they say only with ERRAND_DEBUG=1.`,
   options: {},

@@ -1,15 +1,18 @@
 // `errand inspect`: watch the tasks of a ledger, whoever works on them: a page in the browser, and what inspectors for XState connect
 // to, until it is told to stop. It works on nothing and changes nothing.
 import type { Engine } from '../../../api.ts'
-import { wholeNumber } from '../arguments.ts'
+import { messageOf } from '../../../stored-error.ts'
+import { type FlagsOf, lists, switches, texts, wholeNumber } from '../arguments.ts'
 import { exitCodes } from '../exit-code.ts'
-import { type CommandIo, note, print, printJson } from '../io.ts'
+import { type CommandIo, note, printValue } from '../io.ts'
 import { orMisuse } from '../listening-words.ts'
 import { withLedger } from '../open-ledger.ts'
 import { StopListener } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
 
-export const inspectVerb = defineVerb({
+const options = { ...texts('port', 'inspector-port'), ...lists('redact'), ...switches('no-page') }
+
+export const verb = defineVerb({
   usage: 'inspect [--port N] [--inspector-port N] [--redact KEY]… [--no-page]',
   help: [
     'Shows what the tasks of the ledger do, whichever process works on them, until Ctrl-C: a page to look at, which needs no internet, and an address for inspectors of state machines (the receiver of @statelyai/inspect). It works on nothing, and whoever has its token can read, and change nothing. Both are reached from this machine alone.',
@@ -19,12 +22,7 @@ export const inspectVerb = defineVerb({
     '  --no-page           only for inspectors',
     '  --json              { "url", "inspector", "token" } in place of the lines; without a page, no "url"',
   ].join('\n'),
-  options: {
-    port: { type: 'string' },
-    'inspector-port': { type: 'string' },
-    redact: { type: 'string', multiple: true },
-    'no-page': { type: 'boolean' },
-  },
+  options,
   positionals: { max: 0 },
   async run(io, { values }) {
     const stop = new StopListener(io)
@@ -36,13 +34,7 @@ export const inspectVerb = defineVerb({
   },
 })
 
-interface InspectFlags {
-  json?: boolean | undefined
-  port?: string | undefined
-  'inspector-port'?: string | undefined
-  redact?: string[] | undefined
-  'no-page'?: boolean | undefined
-}
+type InspectFlags = FlagsOf<typeof options>
 
 async function showUntil(io: CommandIo, engine: Engine, flags: InspectFlags, signal: AbortSignal): Promise<number> {
   const { serveInspector } = await import('../../inspector/serve-inspector.ts')
@@ -50,7 +42,7 @@ async function showUntil(io: CommandIo, engine: Engine, flags: InspectFlags, sig
     serveInspector(engine, {
       tasks: 'all',
       port: portOf(flags, 'inspector-port'),
-      ...(flags.redact === undefined ? {} : { redact: flags.redact }),
+      redact: flags.redact,
     }),
   )
   try {
@@ -80,7 +72,7 @@ async function servePage(io: CommandIo, engine: Engine, token: string, port: num
     serve(engine, {
       port,
       authenticate: (request) => (bearsToken(request, token) ? { scopes: ['read'] } : null),
-      onError: (error) => note(io, `errand inspect: ${error instanceof Error ? error.message : String(error)}`),
+      onError: (error) => note(io, `errand inspect: ${messageOf(error)}`),
     }),
   )
 }
@@ -92,11 +84,6 @@ interface Places {
 }
 
 function tell(io: CommandIo, flags: InspectFlags, { url, inspector, token }: Places): void {
-  if (flags.json) {
-    printJson(io, { ...(url === undefined ? {} : { url }), inspector, token })
-    return
-  }
-  if (url !== undefined) print(io, `page: ${url}`)
-  print(io, `inspector: ${inspector}`)
-  print(io, `token: ${token}`)
+  const page = url === undefined ? [] : [`page: ${url}`]
+  printValue(io, flags, { url, inspector, token }, [...page, `inspector: ${inspector}`, `token: ${token}`])
 }

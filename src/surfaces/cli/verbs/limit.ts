@@ -1,19 +1,18 @@
 // `errand limit`: how many tasks may run at once on this ledger, in all processes together.
-import type { Limits } from '../../../api.ts'
-import { misuse } from '../arguments.ts'
-import { exitCodes } from '../exit-code.ts'
-import { print, printJson } from '../io.ts'
+import { misuse, texts } from '../arguments.ts'
+import { printValue } from '../io.ts'
+import { executorLimitLine, sharedLimitLines } from '../limit-lines.ts'
 import { withLedger } from '../open-ledger.ts'
 import { defineVerb } from '../verb.ts'
 
-export const limitVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'limit [N | none] [--executor X]',
   help: [
     'Shows how many tasks may run at once on this ledger, in all processes together, or sets it; "none" takes the limit away.',
     'What runs already goes on. Each process also has a limit of its own: "errand run --concurrency".',
     '  --executor X  the limit of this executor: "errand limit --executor shell 2"',
   ].join('\n'),
-  options: { executor: { type: 'string' } },
+  options: texts('executor'),
   positionals: { max: 1 },
   async run(io, { values, positionals: [text] }) {
     const { executor } = values
@@ -26,9 +25,12 @@ export const limitVerb = defineVerb({
           : await engine.setSharedLimits(
               executor === undefined ? { maxConcurrent: limit } : { limits: { [executor]: limit } },
             )
-      if (values.json) printJson(io, shared)
-      else for (const line of linesOf(shared, executor)) print(io, line)
-      return exitCodes.done
+      printValue(
+        io,
+        values,
+        shared,
+        executor === undefined ? sharedLimitLines(shared) : executorLimitLine(shared, executor),
+      )
     })
   },
 })
@@ -39,24 +41,4 @@ function parseLimit(text: string): number | null {
   const limit = /^\d+$/.test(text) ? Number(text) : Number.NaN
   if (Number.isSafeInteger(limit) && limit >= 1) return limit
   throw misuse(`A limit is a whole number of at least 1, or "none", got "${text}".`, { value: text })
-}
-
-function linesOf({ maxConcurrent, limits }: Limits['shared'], executor: string | undefined): string[] {
-  if (executor !== undefined) {
-    const limit = limits[executor]
-    return [limit === undefined ? `There is no shared limit for ${executor}.` : lineOf(executor, limit)]
-  }
-  const lines = [
-    ...(maxConcurrent === null ? [] : [lineOf('all tasks', maxConcurrent)]),
-    ...Object.entries(limits)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, limit]) => lineOf(name, limit)),
-  ]
-  return lines.length > 0
-    ? lines
-    : ['There are no shared limits: each process runs as many tasks as its own limit allows.']
-}
-
-function lineOf(what: string, limit: number): string {
-  return `${what}: ${limit} at once`
 }

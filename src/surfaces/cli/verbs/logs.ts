@@ -12,13 +12,13 @@ import { lastPosition } from '../stream-position.ts'
 import { findTask } from '../task-ref.ts'
 import { defineVerb } from '../verb.ts'
 
-export const logsVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'logs ID [-f]',
   help: 'Prints the output and the messages of a task, and what its agent called. -f follows it to its end. --json gives the items of its stream, one a line.',
   options: { follow: { type: 'boolean', short: 'f' } },
   positionals: { min: 1, max: 1 },
-  async run(io, { values, positionals: [ref] }) {
-    return await withLedger(io, values, async (engine) => {
+  run: (io, { values, positionals: [ref] }) =>
+    withLedger(io, values, async (engine) => {
       const task = await findTask(engine, ref as string)
       const endsItself = values.follow === true || isSettled(task.status)
       const last = endsItself ? Number.POSITIVE_INFINITY : await lastPosition(engine, task.id)
@@ -42,8 +42,7 @@ export const logsVerb = defineVerb({
         failures.end()
         unlisten()
       }
-    })
-  },
+    }),
 })
 
 /** Steps of a model that came to nothing: in the feed, though in no stream. */

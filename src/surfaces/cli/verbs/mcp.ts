@@ -4,7 +4,8 @@ import type { Engine } from '../../../api.ts'
 import { createBoardSession } from '../../../board/board-session.ts'
 import { systemClock } from '../../../clock.ts'
 import { createRandomIds } from '../../../ids.ts'
-import { misuse, wholeNumber } from '../arguments.ts'
+import { messageOf } from '../../../stored-error.ts'
+import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from '../arguments.ts'
 import { boardName, boardOptions } from '../board-place.ts'
 import { clientName } from '../client-name.ts'
 import { exitCodes } from '../exit-code.ts'
@@ -18,7 +19,14 @@ import { defineVerb } from '../verb.ts'
 
 const tokenVariable = 'ERRAND_MCP_TOKEN'
 
-export const mcpVerb = defineVerb({
+const options = {
+  ...boardOptions,
+  ...texts('as', 'role', 'lease', 'host', 'port', 'token-file'),
+  ...lists('abilities', 'allow-host'),
+  ...switches('http'),
+}
+
+export const verb = defineVerb({
   usage:
     'mcp [--as NAME] [--role R] [--board NAME] [--lease DURATION] [--abilities LIST] [--http [--host H] [--port N] [--token-file F]]',
   help: [
@@ -34,18 +42,7 @@ export const mcpVerb = defineVerb({
     '  --allow-host H    with --http: a Host header that is served, port included, in place of the usual ones; may be given several times',
     `  --token-file F    with --http: the file with the token that clients must send; else ${tokenVariable}, else a new one is made and told on standard error`,
   ].join('\n'),
-  options: {
-    ...boardOptions,
-    as: { type: 'string' },
-    role: { type: 'string' },
-    lease: { type: 'string' },
-    abilities: { type: 'string', multiple: true },
-    http: { type: 'boolean' },
-    host: { type: 'string' },
-    port: { type: 'string' },
-    'allow-host': { type: 'string', multiple: true },
-    'token-file': { type: 'string' },
-  },
+  options,
   positionals: { max: 0 },
   async run(io, { values }) {
     refuseIdleOptions(values)
@@ -72,19 +69,7 @@ export const mcpVerb = defineVerb({
   },
 })
 
-interface McpFlags {
-  json?: boolean | undefined
-  board?: string | undefined
-  as?: string | undefined
-  role?: string | undefined
-  lease?: string | undefined
-  abilities?: string[] | undefined
-  http?: boolean | undefined
-  host?: string | undefined
-  port?: string | undefined
-  'allow-host'?: string[] | undefined
-  'token-file'?: string | undefined
-}
+type McpFlags = FlagsOf<typeof options>
 
 function refuseIdleOptions(flags: McpFlags): void {
   const idle = (['host', 'port', 'allow-host', 'token-file'] as const).find((option) => flags[option] !== undefined)
@@ -97,10 +82,10 @@ function sharedOptions(io: CommandIo, engine: Engine, flags: McpFlags) {
   const leaseMs = flags.lease === undefined ? undefined : durationOption('lease', flags.lease)
   const abilities = flags.abilities?.flatMap((list) => list.split(',')).map((each) => each.trim())
   return {
-    ...(abilities === undefined ? {} : { abilities }),
+    abilities,
     session: (as: string) =>
       createBoardSession({ bus: engine.bus, as, role: flags.role, board, leaseMs, surface: 'mcp', clock: systemClock }),
-    onError: (error: unknown) => note(io, `errand mcp: ${error instanceof Error ? error.message : String(error)}`),
+    onError: (error: unknown) => note(io, `errand mcp: ${messageOf(error)}`),
   }
 }
 
@@ -128,9 +113,9 @@ async function serveHttp(io: CommandIo, engine: Engine, flags: McpFlags, signal:
     ...sharedOptions(io, engine, flags),
     as: givenName(io, flags) ?? `http-${fourLetters()}`,
     token,
-    ...(flags.host === undefined ? {} : { host: flags.host }),
-    ...(port === undefined ? {} : { port }),
-    ...(flags['allow-host'] === undefined ? {} : { allowedHosts: flags['allow-host'] }),
+    host: flags.host,
+    port,
+    allowedHosts: flags['allow-host'],
   })
   const server = await orMisuse(listening)
   if (isNew) note(io, `Token (only told now): ${token}`)

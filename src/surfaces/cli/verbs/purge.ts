@@ -1,16 +1,15 @@
 // `errand purge`: what has been over for long leaves the ledger, for good.
 import { systemClock } from '../../../clock.ts'
-import { misuse } from '../arguments.ts'
-import { exitCodes } from '../exit-code.ts'
+import { misuse, texts } from '../arguments.ts'
 import { print, printJson } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { durationOption } from '../time-options.ts'
 import { defineVerb } from '../verb.ts'
 
-export const purgeVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'purge --older-than DURATION',
   help: 'Removes tasks that have been settled for longer than this (90s, 2h, 30d), with all that belongs to them, for good: whole families only, and none that an open task still comes after.',
-  options: { 'older-than': { type: 'string' } },
+  options: texts('older-than'),
   positionals: { max: 0 },
   async run(io, { values }) {
     const text = values['older-than']
@@ -28,7 +27,6 @@ export const purgeVerb = defineVerb({
             : `${counted(purged.tasks, 'task')} in ${counted(purged.families, 'family', 'families')} left the ledger, with ${counted(purged.events, 'event')}`
         print(io, `${gone}; ${counted(left, 'task')} ${left === 1 ? 'remains' : 'remain'}.`)
       }
-      return exitCodes.done
     })
   },
 })

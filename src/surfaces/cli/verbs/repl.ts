@@ -4,17 +4,26 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Engine, EngineOptions } from '../../../api.ts'
-import { misuse } from '../arguments.ts'
+import { messageOf } from '../../../stored-error.ts'
+import { type FlagsOf, misuse, switches, texts } from '../arguments.ts'
 import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
-import { type CommandIo, note } from '../io.ts'
-import { makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
+import type { CommandIo } from '../io.ts'
+import { resolveLedger } from '../ledger-path.ts'
 import { agentOptions, agentOptionsHelp } from '../model-source.ts'
+import { openEngine } from '../open-ledger.ts'
 import { StopListener } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
-import { type WorkingFlags, workingOptions } from '../working-options.ts'
+import { workingOptions } from '../working-options.ts'
 
-export const replVerb = defineVerb({
+const options = {
+  ...agentOptions,
+  ...texts('concurrency', 'file'),
+  ...switches('work', 'quiet'),
+  eval: { type: 'string', short: 'e', multiple: true },
+} as const
+
+export const verb = defineVerb({
   usage: 'repl [--work] [--quiet] [-e LINE]… [--file F] [--model SPEC] [--files DIR]',
   help: [
     'A session with the ledger. "@TASK text" tells a task something and follows it to its answer, "/help" lists the commands, and',
@@ -29,24 +38,13 @@ export const replVerb = defineVerb({
     agentOptionsHelp,
     'What was typed is kept in ~/.errand_repl_history, or in the file that ERRAND_HISTORY names; empty: nowhere.',
   ].join('\n'),
-  options: {
-    ...agentOptions,
-    work: { type: 'boolean' },
-    quiet: { type: 'boolean' },
-    concurrency: { type: 'string' },
-    eval: { type: 'string', short: 'e', multiple: true },
-    file: { type: 'string' },
-  },
+  options,
   positionals: { max: 0 },
   async run(io, { values }) {
     if (values.json)
       throw misuse('--json says nothing here: a line prints what it gives, `JSON.stringify(await list())` too.')
     const script = await givenScript(io, values)
-    const ledger = resolveLedger(values.ledger, io)
-    const options = await engineOptions(io, ledger, values)
-    makeLedgerFolder(ledger)
-    const { createEngine } = await import('../../../index.ts')
-    const engine: Engine = await createEngine({ ...options, ledger })
+    const engine = await openEngine(io, values, await engineOptions(io, values))
     try {
       return script === undefined
         ? await converse(io, engine, values.quiet === true)
@@ -57,12 +55,7 @@ export const replVerb = defineVerb({
   },
 })
 
-interface ReplFlags extends WorkingFlags {
-  work?: boolean | undefined
-  quiet?: boolean | undefined
-  eval?: string[] | undefined
-  file?: string | undefined
-}
+type ReplFlags = FlagsOf<typeof options>
 
 /** The lines that are given instead of typed; undefined where somebody sits at a terminal. */
 async function givenScript(io: CommandIo, flags: ReplFlags): Promise<string | undefined> {
@@ -80,19 +73,17 @@ async function linesIn(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
-    throw misuse(`Cannot read the lines in ${file}: ${error instanceof Error ? error.message : String(error)}.`, {
+    throw misuse(`Cannot read the lines in ${file}: ${messageOf(error)}.`, {
       option: 'file',
     })
   }
 }
 
 /** With --work what `errand run` has; else nothing, and it only commands. */
-async function engineOptions(io: CommandIo, ledger: string, flags: ReplFlags): Promise<EngineOptions> {
+async function engineOptions(io: CommandIo, flags: ReplFlags): Promise<EngineOptions> {
   const idle = (['model', 'files', 'max-iterations', 'concurrency'] as const).find((flag) => flags[flag] !== undefined)
   if (!flags.work && idle !== undefined) throw misuse(`--${idle} goes with --work.`)
-  const onError = (error: unknown) => note(io, `errand: ${error instanceof Error ? error.message : String(error)}`)
-  if (!flags.work) return { work: false, onError }
-  return { ...(await workingOptions(io, ledger, flags)), onError }
+  return flags.work ? await workingOptions(io, resolveLedger(flags.ledger, io), flags) : { work: false }
 }
 
 async function carryOut(io: CommandIo, engine: Engine, script: string): Promise<number> {

@@ -1,14 +1,15 @@
 // `errand retry`: a failed task gets a new attempt.
-import { forEachRef } from '../each-ref.ts'
+import { switches } from '../arguments.ts'
+import { forEachTask } from '../each-ref.ts'
 import { defineVerb } from '../verb.ts'
 
-export const retryVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'retry ID… [--allow-divergence]',
   help: 'Gives failed tasks a new attempt. What completed inside them is not done again. --allow-divergence is for a task that failed with CALL_DIVERGED, when what its code now does is meant to be done besides.',
-  options: { 'allow-divergence': { type: 'boolean' } },
+  options: switches('allow-divergence'),
   positionals: { min: 1 },
   run: (io, args) =>
-    forEachRef(io, args, (engine, task) =>
+    forEachTask(io, args, (engine, task) =>
       engine.retry(task.id, args.values['allow-divergence'] ? { divergence: 'allow' } : {}),
     ),
 })

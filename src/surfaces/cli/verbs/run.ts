@@ -4,19 +4,21 @@ import type { Engine, EngineOptions } from '../../../api.ts'
 import { systemClock } from '../../../clock.ts'
 import { isSettled, type Task } from '../../../entities/task.ts'
 import { createRandomIds } from '../../../ids.ts'
+import { messageOf } from '../../../stored-error.ts'
 import { AnswerPrompt } from '../answer-prompt.ts'
+import { Bell } from '../bell.ts'
 import { decisionJson, describeDecisions } from '../dry-run.ts'
 import { formatDuration } from '../duration.ts'
 import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
-import { Bell, type FollowOptions, followRound, RoundFeed, tasksOf } from '../follow-round.ts'
+import { type FollowOptions, followRound, RoundFeed, tasksOf } from '../follow-round.ts'
 import { modelsOf } from '../goal-tasks.ts'
 import { openSubtasks } from '../going-on.ts'
 import { HeldNotes } from '../held-notes.ts'
-import { type CommandIo, hasColor, isLiveTerminal, note, print, printJson, printPainted } from '../io.ts'
+import { type CommandIo, hasColor, isLiveTerminal, note, print, printItems, printPainted } from '../io.ts'
 import { createJsonLines } from '../json-lines.ts'
 import { LedgerFile } from '../ledger-file.ts'
-import { isLedgerFile, ledgerExists, makeLedgerFolder } from '../ledger-path.ts'
+import { isLedgerFile, ledgerExists, ledgerFlagOf, makeLedgerFolder } from '../ledger-path.ts'
 import { createLiveTree } from '../live-tree.ts'
 import { agentFacilities, agentOptionsHelp, ModelSource } from '../model-source.ts'
 import { createPaint } from '../paint.ts'
@@ -39,7 +41,7 @@ import { judgeRound } from '../verdict.ts'
 /** How long a question with a default waits for somebody at the terminal; elsewhere nobody is there to answer. */
 const defaultAfterMs = { terminal: 30_000, elsewhere: 0 }
 
-export const runVerb = defineVerb({
+export const verb = defineVerb({
   usage:
     'run PLAN [TARGET…] [--concurrency N] [--redo NAME]… [--again | --key K] [--dry-run] [--model SPEC] [--files DIR]',
   help: [
@@ -67,8 +69,7 @@ export const runVerb = defineVerb({
 async function dryRun(io: CommandIo, request: RunPlan, flags: RunFlags): Promise<number> {
   const known = await peek(request, flags)
   const decisions = decide(request.plan, known, request)
-  if (flags.json) for (const decision of decisions) printJson(io, decisionJson(decision))
-  else for (const line of describeDecisions(decisions)) print(io, line)
+  printItems(io, flags, decisions.map(decisionJson), describeDecisions(decisions))
   return exitCodes.done
 }
 
@@ -115,7 +116,7 @@ async function runRound(
   const bell = new Bell()
   const models = modelsFor(io, request, (text) => notes.add(text))
   const engine = await openEngine(io, request, facilities, models, (error) => {
-    notes.add(`errand: ${error instanceof Error ? error.message : String(error)}`)
+    notes.add(`errand: ${messageOf(error)}`)
     bell.ring()
   })
   stop.endCommands = () => endCommands(engine)
@@ -245,15 +246,10 @@ interface Ending {
 function conclude(io: CommandIo, request: RunPlan, flags: RunFlags, ending: Ending): number {
   const verdict = judgeRound(request.plan, ending.known, request.needed, ending.subtasks)
   const say = flags.json ? note : printPainted
-  if (!flags.json) for (const line of resultsOf(io, request, ending)) print(io, line)
+  if (!flags.json) print(io, resultsOf(io, request, ending))
   const paint = createPaint(!flags.json && hasColor(io))
   for (const line of summarize(verdict, { paint, ledgerFlag: ledgerFlagOf(flags), ...ending })) say(io, line)
   return verdict.code
-}
-
-/** For the commands that are shown: what the user had to give will be needed there, too. */
-function ledgerFlagOf({ ledger }: RunFlags): string[] {
-  return ledger === undefined ? [] : ['--ledger', ledger]
 }
 
 /** A plan that ends in more tasks than this has no last words: they would be a list of everything. */

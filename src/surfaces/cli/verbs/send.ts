@@ -1,14 +1,13 @@
 // `errand send`: a message for a task, to be read by whichever process works on it. This one only commands.
-import { misuse } from '../arguments.ts'
-import { exitCodes } from '../exit-code.ts'
-import { print, printJson } from '../io.ts'
+import { misuse, switches } from '../arguments.ts'
+import { printValue } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { argumentOrInput } from '../read-input.ts'
 import { findTask } from '../task-ref.ts'
-import { stateWord, taskLabel } from '../task-words.ts'
+import { changedLine } from '../task-words.ts'
 import { defineVerb } from '../verb.ts'
 
-export const sendVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'send ID [MESSAGE] [--follow-up | --abort] [--retry]',
   help: [
     'Sends a message to a task: its agent reads it before its next step. It also answers an open question that a text can answer. Without MESSAGE it is read from stdin.',
@@ -16,7 +15,7 @@ export const sendVerb = defineVerb({
     '  --abort      the task is paused at once, and reads it when it is resumed',
     '  --retry      a failed task gets a new attempt with it',
   ].join('\n'),
-  options: { 'follow-up': { type: 'boolean' }, abort: { type: 'boolean' }, retry: { type: 'boolean' } },
+  options: switches('follow-up', 'abort', 'retry'),
   positionals: { min: 1, max: 2 },
   async run(io, { values, positionals: [ref, given] }) {
     if (values['follow-up'] && values.abort)
@@ -26,9 +25,7 @@ export const sendVerb = defineVerb({
     return await withLedger(io, values, async (engine) => {
       const task = await findTask(engine, ref as string)
       const sent = await engine.send(task.id, message, { delivery, retry: values.retry === true })
-      if (values.json) printJson(io, sent)
-      else print(io, `${taskLabel(sent)} ${stateWord(sent)}, told`)
-      return exitCodes.done
+      printValue(io, values, sent, changedLine(sent, 'told'))
     })
   },
 })

@@ -1,22 +1,31 @@
 // `errand serve`: works on a ledger, and serves it over HTTP to programs and to a page in the browser, until it is told to stop.
 import type { Engine } from '../../../api.ts'
-import { misuse, wholeNumber } from '../arguments.ts'
+import { messageOf } from '../../../stored-error.ts'
+import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from '../arguments.ts'
 import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note, print, printJson } from '../io.ts'
 import { keepFolders } from '../kept-folders.ts'
-import { makeLedgerFolder, resolveLedger } from '../ledger-path.ts'
+import { resolveLedger } from '../ledger-path.ts'
 import { orMisuse } from '../listening-words.ts'
 import { agentOptions, agentOptionsHelp } from '../model-source.ts'
+import { openEngine } from '../open-ledger.ts'
 import { chooseToken, type ServedToken } from '../served-token.ts'
 import { StopListener } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
-import { type WorkingFlags, workingOptions } from '../working-options.ts'
+import { workingOptions } from '../working-options.ts'
 
 const tokenVariable = 'ERRAND_TOKEN'
 const usualPort = 4711
 
-export const serveVerb = defineVerb({
+const options = {
+  ...agentOptions,
+  ...texts('port', 'host', 'token-file', 'concurrency'),
+  ...lists('allow-host'),
+  ...switches('no-work', 'no-page'),
+}
+
+export const verb = defineVerb({
   usage:
     'serve [--port N] [--host H] [--allow-host H]… [--token-file F] [--concurrency N] [--no-work] [--no-page] [--model SPEC] [--files DIR]',
   help: [
@@ -33,23 +42,14 @@ export const serveVerb = defineVerb({
     agentOptionsHelp,
     '  --json            { "url", "token" } in place of the lines; without a new token, no "token"',
   ].join('\n'),
-  options: {
-    ...agentOptions,
-    port: { type: 'string' },
-    host: { type: 'string' },
-    'allow-host': { type: 'string', multiple: true },
-    'token-file': { type: 'string' },
-    concurrency: { type: 'string' },
-    'no-work': { type: 'boolean' },
-    'no-page': { type: 'boolean' },
-  },
+  options,
   positionals: { max: 0 },
   async run(io, { values }) {
     // Before a ledger is made: what is no token is told first.
     const token = await chooseToken(io, values['token-file'], tokenVariable)
     const stop = new StopListener(io)
     try {
-      const engine = await openEngine(io, values)
+      const engine = await engineFor(io, values)
       stop.endCommands = () => endCommands(engine)
       try {
         return await serveUntil(io, engine, values, token, stop.signal)
@@ -62,27 +62,16 @@ export const serveVerb = defineVerb({
   },
 })
 
-interface ServeFlags extends WorkingFlags {
-  ledger?: string | undefined
-  json?: boolean | undefined
-  port?: string | undefined
-  host?: string | undefined
-  'allow-host'?: string[] | undefined
-  'token-file'?: string | undefined
-  'no-work'?: boolean | undefined
-  'no-page'?: boolean | undefined
-}
+type ServeFlags = FlagsOf<typeof options>
 
 /** It has what `errand run` has, and does not begin yet. */
-async function openEngine(io: CommandIo, flags: ServeFlags): Promise<Engine> {
+async function engineFor(io: CommandIo, flags: ServeFlags): Promise<Engine> {
   if (flags.concurrency !== undefined && flags['no-work']) {
     throw misuse('--concurrency says nothing with --no-work: nothing runs.')
   }
   const ledger = resolveLedger(flags.ledger, io)
   const options = await workingOptions(io, ledger, flags)
-  makeLedgerFolder(ledger)
-  const { createEngine } = await import('../../../index.ts')
-  return await createEngine({ ...options, ledger, work: false, onError: (error) => complain(io, error) })
+  return await openEngine(io, flags, { ...options, work: false, onError: (error) => complain(io, error) })
 }
 
 async function serveUntil(
@@ -97,8 +86,8 @@ async function serveUntil(
     token,
     port: flags.port === undefined ? usualPort : wholeNumber('port', flags.port, 0),
     page: flags['no-page'] !== true,
-    ...(flags.host === undefined ? {} : { host: flags.host }),
-    ...(flags['allow-host'] === undefined ? {} : { allowedHosts: flags['allow-host'] }),
+    host: flags.host,
+    allowedHosts: flags['allow-host'],
     onError: (error) => complain(io, error),
   })
   const server = await orMisuse(listening)
@@ -130,5 +119,5 @@ function isWildcard(host: string | undefined): boolean {
 }
 
 function complain(io: CommandIo, error: unknown): void {
-  note(io, `errand serve: ${error instanceof Error ? error.message : String(error)}`)
+  note(io, `errand serve: ${messageOf(error)}`)
 }

@@ -3,39 +3,24 @@ import { misuse } from '../arguments.ts'
 import { defineVerb, type VerbTable } from '../verb.ts'
 
 const taskVerbs: VerbTable = {
-  context: {
-    summary: 'what one has to know to work on it',
-    load: async () => (await import('./task/context.ts')).contextVerb,
-  },
-  join: { summary: 'begin to work on it', load: async () => (await import('./task/join.ts')).joinVerb },
+  context: { summary: 'what one has to know to work on it', load: () => import('./task/context.ts') },
+  join: { summary: 'begin to work on it', load: () => import('./task/join.ts') },
   leave: {
     summary: 'end your work on it, and leave what you found to the team',
-    load: async () => (await import('./task/leave.ts')).leaveVerb,
+    load: () => import('./task/leave.ts'),
   },
-  objectives: {
-    summary: 'what is to be reached, and by whom',
-    load: async () => (await import('./task/objectives.ts')).objectivesVerb,
-  },
-  objective: {
-    summary: 'say how far an objective is',
-    load: async () => (await import('./task/objective.ts')).objectiveVerb,
-  },
+  objectives: { summary: 'what is to be reached, and by whom', load: () => import('./task/objectives.ts') },
+  objective: { summary: 'say how far an objective is', load: () => import('./task/objective.ts') },
   complete: {
     summary: 'complete it, and let what lasts reach the branch above',
-    load: async () => (await import('./task/complete.ts')).completeVerb,
+    load: () => import('./task/complete.ts'),
   },
-  teams: { summary: 'the tasks that have a team', load: async () => (await import('./task/teams.ts')).teamsVerb },
-  types: {
-    summary: 'how tasks of each type went',
-    load: async () => (await import('./task/type-report.ts')).typesVerb,
-  },
-  timeline: {
-    summary: 'what an agent has worked on',
-    load: async () => (await import('./task/timeline.ts')).timelineVerb,
-  },
+  teams: { summary: 'the tasks that have a team', load: () => import('./task/teams.ts') },
+  types: { summary: 'how tasks of each type went', load: () => import('./task/type-report.ts') },
+  timeline: { summary: 'what an agent has worked on', load: () => import('./task/timeline.ts') },
 }
 
-export const taskVerb = defineVerb({
+export const verb = defineVerb({
   usage: `task ${Object.keys(taskVerbs).join('|')}`,
   help: [
     'For tasks that a team works on: several agents, each on a branch of memory of its own below that of the task. "errand add NAME --team" makes one; any other task gets its team with the first agent that joins.',

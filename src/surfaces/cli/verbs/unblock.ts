@@ -2,7 +2,7 @@
 import { changeBlockers } from '../change-blockers.ts'
 import { defineVerb } from '../verb.ts'
 
-export const unblockVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'unblock ID BLOCKER…',
   help: 'Lets a task go on without others that it would come after: those that failed or were canceled, say. One that it does not come after is no error.',
   options: {},

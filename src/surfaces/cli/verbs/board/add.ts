@@ -1,12 +1,10 @@
 // `errand board add`: a task for whoever claims it.
-import { wholeNumber } from '../../arguments.ts'
+import { lists, texts, wholeNumber } from '../../arguments.ts'
 import { boardOptions, boardRef, boardRefs, fromHere, withBoard } from '../../board-place.ts'
-import { printBoard } from '../../board-text.ts'
-import { exitCodes } from '../../exit-code.ts'
-import { printJson } from '../../io.ts'
+import { printChanged } from '../../board-text.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const addVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'board add SUBJECT [--after N,…] [--description TEXT] [--priority N] [--role R] [--tag T]… [--owner NAME]',
   help: [
     'Puts a task on the board. It waits there until somebody claims it; a ledger that is not there yet is made.',
@@ -20,13 +18,8 @@ export const addVerb = defineVerb({
   ].join('\n'),
   options: {
     ...boardOptions,
-    after: { type: 'string', multiple: true },
-    description: { type: 'string' },
-    priority: { type: 'string' },
-    role: { type: 'string' },
-    tag: { type: 'string', multiple: true },
-    owner: { type: 'string' },
-    parent: { type: 'string' },
+    ...texts('description', 'priority', 'role', 'owner', 'parent'),
+    ...lists('after', 'tag'),
   },
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [subject = ''] }) {
@@ -51,9 +44,7 @@ export const addVerb = defineVerb({
           },
           fromHere,
         )
-        if (values.json) printJson(io, task)
-        else printBoard(io, [task])
-        return exitCodes.done
+        printChanged(io, values, task)
       },
       { create: true },
     )

@@ -1,16 +1,15 @@
 // `errand board claim`: a task becomes one member's, so that no two work on it.
 import type { BoardTask } from '../../../../entities/board.ts'
 import { ErrandError } from '../../../../errors.ts'
-import { misuse } from '../../arguments.ts'
+import { lists, misuse, texts } from '../../arguments.ts'
 import { type BoardAccess, boardOptions, boardRef, fromHere, requireMember, withBoard } from '../../board-place.ts'
 import { claimText, printBoard } from '../../board-text.ts'
-import { exitCodes } from '../../exit-code.ts'
 import { type CommandIo, print, printJson } from '../../io.ts'
 import { shellCommand } from '../../shell-words.ts'
 import { durationOption } from '../../time-options.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const claimVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'board claim N|next --as NAME [--lease DURATION] [--role R] [--tag T]… [--parent N]',
   help: [
     'Takes a task that nobody owns and nothing blocks: it is in progress then, and yours alone. "next" is the most urgent one.',
@@ -21,14 +20,7 @@ export const claimVerb = defineVerb({
     '  --tag T           next: only tasks with this tag; with several, with all of them',
     '  --parent N        next: only parts of this task',
   ].join('\n'),
-  options: {
-    ...boardOptions,
-    as: { type: 'string' },
-    lease: { type: 'string' },
-    role: { type: 'string' },
-    tag: { type: 'string', multiple: true },
-    parent: { type: 'string' },
-  },
+  options: { ...boardOptions, ...texts('as', 'lease', 'role', 'parent'), ...lists('tag') },
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [ref = ''] }) {
     const { lease, role, tag: tags, parent } = values
@@ -44,7 +36,6 @@ export const claimVerb = defineVerb({
       const task = isNext ? await claimNext(place, { ...terms, tags }, parent) : await claimOne(place, terms, ref)
       if (values.json) printJson(io, task)
       else describe(io, task, values)
-      return exitCodes.done
     })
   },
 })

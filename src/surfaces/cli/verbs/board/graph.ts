@@ -1,17 +1,16 @@
 // `errand board graph`: in which order the open tasks can be done, and which of them hold up the most.
 import { boardOptions, fromHere, withBoard } from '../../board-place.ts'
 import { printBoard } from '../../board-text.ts'
-import { exitCodes } from '../../exit-code.ts'
 import { print, printJson } from '../../io.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const graphVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'board graph',
   help: 'Lists the open tasks in an order in which they can be done, then those that come after nothing and hold up others, most first. "errand graph" draws the same as a diagram.',
   options: boardOptions,
   positionals: { max: 0 },
-  async run(io, { values }) {
-    return await withBoard(io, values, async ({ engine, board }) => {
+  run: (io, { values }) =>
+    withBoard(io, values, async ({ engine, board }) => {
       const graph = await engine.bus.call('board:graph', { board }, fromHere)
       if (values.json) printJson(io, graph)
       else if (graph.order.length === 0) print(io, 'No open tasks.')
@@ -19,7 +18,5 @@ export const graphVerb = defineVerb({
         printBoard(io, graph.order)
         for (const { id, holdsUp } of graph.critical) print(io, `    #${id} holds up ${holdsUp}`)
       }
-      return exitCodes.done
-    })
-  },
+    }),
 })

@@ -1,20 +1,20 @@
 // `errand board inbox`: what a member of the team was told, each message once.
 import { isoTime } from '../../../../clock.ts'
+import { switches, texts } from '../../arguments.ts'
 import { boardOptions, fromHere, requireMember, withBoard } from '../../board-place.ts'
-import { exitCodes } from '../../exit-code.ts'
 import { type CommandIo, note, print, printJson } from '../../io.ts'
 import { shellCommand } from '../../shell-words.ts'
 import { cleanLine } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const inboxVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'board inbox [--as NAME] [--keep]',
   help: [
     'Prints your unread messages, the oldest first, and takes them out of your inbox. --json gives one a line.',
     '  --as NAME  who you are; default: ERRAND_AGENT, else ERRAND_OWNER',
     '  --keep     only looks: they stay unread',
   ].join('\n'),
-  options: { ...boardOptions, as: { type: 'string' }, keep: { type: 'boolean' } },
+  options: { ...boardOptions, ...texts('as'), ...switches('keep') },
   positionals: { max: 0 },
   async run(io, { values }) {
     const as = requireMember(io, values)
@@ -26,7 +26,6 @@ export const inboxVerb = defineVerb({
       }
       if (inbox.mail.length === 0 && !values.json) print(io, 'No messages.')
       if (inbox.more) note(io, 'There are more.')
-      return exitCodes.done
     })
   },
 })

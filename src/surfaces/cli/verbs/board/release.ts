@@ -1,12 +1,11 @@
 // `errand board release`: the owner lets go of a task, and others may claim it.
+import { texts } from '../../arguments.ts'
 import { boardOptions, boardRef, fromHere, memberOptions, withBoard, writerOf } from '../../board-place.ts'
-import { printBoard } from '../../board-text.ts'
+import { printChanged } from '../../board-text.ts'
 import { inFlags } from '../../claim-words.ts'
-import { exitCodes } from '../../exit-code.ts'
-import { printJson } from '../../io.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const releaseVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'board release N [--as NAME] [--fence N] [--reason TEXT]',
   help: [
     'Lets go of a task: it is pending again, and anybody may claim it.',
@@ -14,7 +13,7 @@ export const releaseVerb = defineVerb({
     '  --fence N      the number of the claim, as "claim" printed it; required with a lease',
     '  --reason TEXT  why, for whoever takes it next',
   ].join('\n'),
-  options: { ...boardOptions, ...memberOptions, reason: { type: 'string' } },
+  options: { ...boardOptions, ...memberOptions, ...texts('reason') },
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [ref = ''] }) {
     const writer = writerOf(io, values)
@@ -22,9 +21,7 @@ export const releaseVerb = defineVerb({
       const id = await boardRef(engine, ref)
       const input = { id, reason: values.reason, ...writer, board }
       const { task } = await inFlags(ref, writer, () => engine.bus.call('board:release', input, fromHere))
-      if (values.json) printJson(io, task)
-      else printBoard(io, [task])
-      return exitCodes.done
+      printChanged(io, values, task)
     })
   },
 })

@@ -3,10 +3,10 @@ import { isEmptyReport, type MirrorReport } from '../../../../board/mirror/mirro
 import { type BoardAccess, boardOptions, withBoard } from '../../board-place.ts'
 import { exitCodes } from '../../exit-code.ts'
 import { type CommandIo, note } from '../../io.ts'
-import { exitCodeOfReport, folderOf, tellReport } from '../../mirror-words.ts'
+import { folderOf, tellReport } from '../../mirror-words.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const syncVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'board sync [DIR] [--watch] [--board NAME]',
   help: [
     'Brings the board and a folder of task files in step: edits of files are done on the board like any command, and files are written anew. An edit that is refused is told, kept beside, and the file says again what the board says. DIR is .tasks unless it is given. Exits with 1 when an edit was refused.',
@@ -16,25 +16,21 @@ export const syncVerb = defineVerb({
   positionals: { max: 1 },
   async run(io, { values, positionals: [given] }) {
     const dir = folderOf(io, given)
-    const tell = (report: MirrorReport) => tellReport(io, report, values.json === true)
-    const tellNews = (report: MirrorReport) => {
-      if (!isEmptyReport(report)) tell(report)
-    }
+    const tell = (report: MirrorReport) => tellReport(io, report, values)
+    const tellNews = (report: MirrorReport) => (isEmptyReport(report) ? undefined : tell(report))
     const work = (place: BoardAccess) =>
       values.watch ? keepInStep(io, place, dir, tellNews) : syncOnce(place, dir, tell)
     return await withBoard(io, values, work, { folders: false })
   },
 })
 
-type Tell = (report: MirrorReport) => void
+type Tell = (report: MirrorReport) => number | undefined
 
-async function syncOnce({ engine, board }: BoardAccess, dir: string, tell: Tell): Promise<number> {
+async function syncOnce({ engine, board }: BoardAccess, dir: string, tell: Tell) {
   const { mirrorBoard } = await import('../../../../index.ts')
   const mirror = await mirrorBoard(engine, { dir, board, watch: false })
   try {
-    const report = await mirror.sync()
-    tell(report)
-    return exitCodeOfReport(report)
+    return tell(await mirror.sync())
   } finally {
     await mirror.close()
   }

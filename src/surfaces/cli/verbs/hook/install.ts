@@ -1,7 +1,8 @@
 // `errand hook install`: the settings that make a coding agent call our hooks, for its file or into it.
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { misuse } from '../../arguments.ts'
+import { messageOf } from '../../../../stored-error.ts'
+import { misuse, switches, texts } from '../../arguments.ts'
 import { exitCodes } from '../../exit-code.ts'
 import { hookSettings, readSettings, withHooks } from '../../hook-settings.ts'
 import { print } from '../../io.ts'
@@ -11,7 +12,7 @@ const usualFile = '.claude/settings.json'
 /** Never fetched from a registry: what runs in every session is what is installed. */
 const usualCommand = 'npx --no-install errand'
 
-export const installVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'hook install [--write] [--settings FILE] [--command COMMAND]',
   help: [
     'Prints the settings that make Claude Code call the hooks when a session begins and ends.',
@@ -19,7 +20,7 @@ export const installVerb = defineVerb({
     `  --settings FILE    which file; default ${usualFile}`,
     `  --command COMMAND  how errand is started; default "${usualCommand}"`,
   ].join('\n'),
-  options: { write: { type: 'boolean' }, settings: { type: 'string' }, command: { type: 'string' } },
+  options: { ...texts('settings', 'command'), ...switches('write') },
   positionals: { max: 0 },
   async run(io, { values }) {
     const wanted = hookSettings(values.command ?? usualCommand)
@@ -35,7 +36,6 @@ export const installVerb = defineVerb({
       await replace(file, `${JSON.stringify(settings, null, 2)}\n`)
       print(io, `${file} calls the hooks from now on.`)
     }
-    return exitCodes.done
   },
 })
 
@@ -62,5 +62,5 @@ async function replace(file: string, text: string): Promise<void> {
 }
 
 function cannot(what: string, file: string, error: unknown): Error {
-  return misuse(`Cannot ${what} ${file}: ${error instanceof Error ? error.message : String(error)}.`, { file })
+  return misuse(`Cannot ${what} ${file}: ${messageOf(error)}.`, { file })
 }

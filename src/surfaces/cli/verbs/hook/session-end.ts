@@ -16,7 +16,7 @@ import {
 import { cleanLine } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const sessionEndVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'hook session-end [--as NAME] [--board NAME] [--timeout DURATION]',
   help: [
     "Makes facts of what the session has observed, on every branch of memory. Notes in the conversation of the session's task that the session has ended: which one, when, why, and where its transcript lies. Without a task nothing is noted. A claim is not touched: with a lease it lapses, without one it stays. Takes the JSON of the hook on standard input.",

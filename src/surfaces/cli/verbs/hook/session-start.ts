@@ -26,7 +26,7 @@ const leastOfBoard = 2_000
 /** As long as the id of a session may be in memory. */
 const longestSessionId = 500
 
-export const sessionStartVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'hook session-start [TASK] [--as NAME] [--board NAME] [--timeout DURATION]',
   help: [
     "Prints the context of the session's task (TASK, else the one that ERRAND_TASK_ID, BM_TASK_ID or DAY1_TASK_ID names), as the JSON of a SessionStart hook: what its team knows, if it has one, how it stands, and by which command the session keeps what it finds out. Nothing for a task that there is not. Where none is named: what may be claimed on the board and what the agent holds, if there is anything. Takes the JSON of the hook on standard input.",

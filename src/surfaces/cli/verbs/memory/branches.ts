@@ -2,7 +2,6 @@
 import type { Engine } from '../../../../api.ts'
 import { mainBranch } from '../../../../entities/memory.ts'
 import { fromHere } from '../../board-place.ts'
-import { exitCodes } from '../../exit-code.ts'
 import { print, printJson } from '../../io.ts'
 import { branchTree, type CountedBranch, nothingKnown } from '../../memory-text.ts'
 import { withLedger } from '../../open-ledger.ts'
@@ -10,20 +9,18 @@ import { defineVerb } from '../../verb.ts'
 
 const pageSize = 1_000
 
-export const branchesVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'memory branches',
   help: 'Shows the branches of memory below each other, and how many facts hold on each (summaries of agents are not counted): main holds what is known for good, below it each team has a branch and each of its agents one below that. A branch sees its own facts and those of the branches above. merged: it has given on what it held; archived: nothing is added any more. --json gives one branch a line.',
   options: {},
   positionals: { max: 0 },
-  async run(io, { values }) {
-    return await withLedger(io, values, async (engine) => {
+  run: (io, { values }) =>
+    withLedger(io, values, async (engine) => {
       const branches = await allBranches(engine)
       if (values.json) for (const branch of branches) printJson(io, branch)
       else if (branches.every(({ name, facts }) => name === mainBranch && facts === 0)) print(io, nothingKnown)
-      else for (const line of branchTree(branches, io.stdout.columns)) print(io, line)
-      return exitCodes.done
-    })
-  },
+      else print(io, branchTree(branches, io.stdout.columns))
+    }),
 })
 
 /** By age. */

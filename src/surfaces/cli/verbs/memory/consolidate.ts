@@ -2,10 +2,9 @@
 import type { Engine } from '../../../../api.ts'
 import { type ConsolidationLevel, type ConsolidationType, consolidationLevels } from '../../../../entities/memory.ts'
 import { nearestName } from '../../../../errors.ts'
-import { misuse } from '../../arguments.ts'
+import { lists, misuse, texts } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
 import { didYouMean } from '../../did-you-mean.ts'
-import { exitCodes } from '../../exit-code.ts'
 import { print, printJson } from '../../io.ts'
 import { whatItDid } from '../../memory-text.ts'
 import { withLedger } from '../../open-ledger.ts'
@@ -20,7 +19,7 @@ const runOf: Readonly<Record<ConsolidationLevel, ConsolidationType>> = {
   project: 'project_checkpoint',
 }
 
-export const consolidateVerb = defineVerb({
+export const verb = defineVerb({
   usage: `memory consolidate ${consolidationLevels.join('|')} [--session S] [--agent A] [--task ID]… [--branch B]`,
   help: [
     'Consolidates memory, at one of its levels. What was done once is not done again. Texts are compared by their words here, whatever an engine of yours compares them by.',
@@ -29,12 +28,7 @@ export const consolidateVerb = defineVerb({
     '  task     --task ID: which of the facts on its branch will last',
     '  project  [--task ID]… [--branch B]: what several tasks found is more certain, and what lasts reaches the branch above',
   ].join('\n'),
-  options: {
-    session: { type: 'string' },
-    agent: { type: 'string' },
-    task: { type: 'string', multiple: true },
-    branch: { type: 'string' },
-  },
+  options: { ...texts('session', 'agent', 'branch'), ...lists('task') },
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [word = ''] }) {
     const level = levelOf(word)
@@ -51,7 +45,6 @@ export const consolidateVerb = defineVerb({
         print(io, whatItDid({ ...done, type: runOf[level], durable }))
         if (done.summary !== undefined) print(io, `  ${done.summary.replaceAll('\n', '\n  ')}`)
       }
-      return exitCodes.done
     })
   },
 })

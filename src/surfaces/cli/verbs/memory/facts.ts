@@ -1,16 +1,15 @@
 // `errand memory facts`: the facts of a branch.
 import type { Engine } from '../../../../api.ts'
 import { factStatuses, mainBranch } from '../../../../entities/memory.ts'
-import { oneOf, wholeNumber } from '../../arguments.ts'
+import { oneOf, switches, texts, wholeNumber } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
-import { exitCodes } from '../../exit-code.ts'
-import { note, print, printJson } from '../../io.ts'
+import { note, printItems } from '../../io.ts'
 import { factTable, nothingKnown } from '../../memory-text.ts'
 import { withLedger } from '../../open-ledger.ts'
 import { cleanLine } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const factsVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'memory facts [--branch B] [--inherited] [--category C] [--status S] [--limit N]',
   help: [
     'Lists what agents have found out on a branch, the latest first: how certain it is (0 to 1), of which kind, who said it first. "disputed" is what another fact contradicts; "errand memory why ID" says which. --json gives one fact a line.',
@@ -20,13 +19,7 @@ export const factsVerb = defineVerb({
     `  --status S    only those that are ${factStatuses.join(' or ')}; default: active`,
     '  --limit N     so many; default 50',
   ].join('\n'),
-  options: {
-    branch: { type: 'string' },
-    inherited: { type: 'boolean' },
-    category: { type: 'string' },
-    status: { type: 'string' },
-    limit: { type: 'string' },
-  },
+  options: { ...texts('branch', 'category', 'status', 'limit'), ...switches('inherited') },
   positionals: { max: 0 },
   async run(io, { values }) {
     const query = {
@@ -39,11 +32,15 @@ export const factsVerb = defineVerb({
     const isNarrowed = values.category !== undefined || values.status !== undefined
     return await withLedger(io, values, async (engine) => {
       const { facts, next } = await engine.bus.call('mem:facts', query, fromHere)
-      if (values.json) for (const fact of facts) printJson(io, fact)
-      else if (facts.length === 0) print(io, await whyNone(engine, query.branch, isNarrowed))
-      else for (const line of factTable(facts, { branches: query.inherited }, io.stdout.columns)) print(io, line)
+      printItems(
+        io,
+        values,
+        facts,
+        facts.length === 0
+          ? await whyNone(engine, query.branch, isNarrowed)
+          : factTable(facts, { branches: query.inherited }, io.stdout.columns),
+      )
       if (next !== null) note(io, 'There are more: --limit.')
-      return exitCodes.done
     })
   },
 })

@@ -1,16 +1,15 @@
 // `errand memory history`: what each run of consolidation did, and each merge.
 import { systemClock } from '../../../../clock.ts'
 import { consolidationTypes } from '../../../../entities/memory.ts'
-import { oneOf, wholeNumber } from '../../arguments.ts'
+import { oneOf, texts, wholeNumber } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
-import { exitCodes } from '../../exit-code.ts'
-import { note, print, printJson } from '../../io.ts'
+import { note, printItems } from '../../io.ts'
 import { optionalTaskId } from '../../memory-place.ts'
 import { historyTable } from '../../memory-text.ts'
 import { withLedger } from '../../open-ledger.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const historyVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'memory history [--type T] [--task ID] [--agent A] [--session S] [--branch B] [--limit N]',
   help: [
     'Lists what each consolidation and each merge did, the latest first, with its session in brackets. Nothing of it is ever changed. --json gives one run a line, with its summary and what set it off.',
@@ -19,14 +18,7 @@ export const historyVerb = defineVerb({
     '  --branch B   only what came from this branch, or to it',
     '  --limit N    so many; default 50',
   ].join('\n'),
-  options: {
-    type: { type: 'string' },
-    task: { type: 'string' },
-    agent: { type: 'string' },
-    session: { type: 'string' },
-    branch: { type: 'string' },
-    limit: { type: 'string' },
-  },
+  options: texts('type', 'task', 'agent', 'session', 'branch', 'limit'),
   positionals: { max: 0 },
   async run(io, { values }) {
     const filter = {
@@ -40,11 +32,17 @@ export const historyVerb = defineVerb({
     return await withLedger(io, values, async (engine) => {
       const taskId = await optionalTaskId(engine, values.task)
       const { history, next } = await engine.bus.call('mem:history', { ...filter, taskId }, fromHere)
-      if (values.json) for (const run of history) printJson(io, run)
-      else if (history.length === 0) print(io, isNarrowed ? 'No run is like that.' : 'Nothing has been consolidated.')
-      else for (const line of historyTable(history, systemClock.now(), io.stdout.columns)) print(io, line)
+      printItems(
+        io,
+        values,
+        history,
+        history.length === 0
+          ? isNarrowed
+            ? 'No run is like that.'
+            : 'Nothing has been consolidated.'
+          : historyTable(history, systemClock.now(), io.stdout.columns),
+      )
       if (next !== null) note(io, 'There are more: --limit.')
-      return exitCodes.done
     })
   },
 })

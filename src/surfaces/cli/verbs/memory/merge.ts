@@ -1,7 +1,6 @@
 // `errand memory merge`: gives the facts of a branch to one above it.
-import { oneOf } from '../../arguments.ts'
+import { oneOf, texts } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
-import { exitCodes } from '../../exit-code.ts'
 import { print, printJson } from '../../io.ts'
 import { conflictLines } from '../../memory-text.ts'
 import { withLedger } from '../../open-ledger.ts'
@@ -11,14 +10,14 @@ import { defineVerb } from '../../verb.ts'
 
 const selections = ['all', 'durable'] as const
 
-export const mergeVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'memory merge BRANCH [--into B] [--only durable]',
   help: [
     'Gives the facts of a branch to one above it: what is known there already becomes more certain, the rest is carried over. Done again, it adds nothing.',
     '  --into B        default: the branch right above',
     '  --only durable  what a checkpoint of its task has found to last; default: all',
   ].join('\n'),
-  options: { into: { type: 'string' }, only: { type: 'string' } },
+  options: texts('into', 'only'),
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [branch = ''] }) {
     const request = {
@@ -33,7 +32,6 @@ export const mergeVerb = defineVerb({
         print(io, `${cleanLine(branch)}: ${mergeWords(merge)}`)
         for (const line of conflictLines(merge.conflicts)) print(io, `  ${line}`)
       }
-      return exitCodes.done
     })
   },
 })

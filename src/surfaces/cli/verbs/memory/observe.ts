@@ -1,14 +1,13 @@
 // `errand memory observe`: notes what an agent, or a person, saw in a session.
 import { observationTypes } from '../../../../entities/memory.ts'
-import { misuse, oneOf } from '../../arguments.ts'
+import { misuse, oneOf, texts } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
-import { exitCodes } from '../../exit-code.ts'
-import { print, printJson } from '../../io.ts'
+import { printValue } from '../../io.ts'
 import { optionalTaskId } from '../../memory-place.ts'
 import { withLedger } from '../../open-ledger.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const observeVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'memory observe --session S --type T TEXT… [--task ID] [--agent A] [--branch B] [--outcome TEXT]',
   help: [
     'Notes what was seen, and prints the id of the observation. It becomes a fact, or makes one more certain, when its session is consolidated: at its end, when its agent leaves the task, or by "errand memory consolidate session".',
@@ -19,14 +18,7 @@ export const observeVerb = defineVerb({
     '  --branch B        default: that of the agent on the task, else of the task, else main',
     '  --outcome TEXT    what came of it',
   ].join('\n'),
-  options: {
-    session: { type: 'string' },
-    type: { type: 'string' },
-    task: { type: 'string' },
-    agent: { type: 'string' },
-    branch: { type: 'string' },
-    outcome: { type: 'string' },
-  },
+  options: texts('session', 'type', 'task', 'agent', 'branch', 'outcome'),
   positionals: { min: 1 },
   async run(io, { values, positionals }) {
     const { session: sessionId, type, branch, outcome } = values
@@ -43,9 +35,7 @@ export const observeVerb = defineVerb({
     return await withLedger(io, values, async (engine) => {
       const taskId = await optionalTaskId(engine, values.task)
       const observed = await engine.bus.call('mem:observe', { ...observation, taskId }, fromHere)
-      if (values.json) printJson(io, observed)
-      else print(io, observed.observationId)
-      return exitCodes.done
+      printValue(io, values, observed, observed.observationId)
     })
   },
 })

@@ -1,12 +1,12 @@
 // `errand memory remember`: states a fact, without an observation.
+import { texts } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
-import { exitCodes } from '../../exit-code.ts'
-import { print, printJson } from '../../io.ts'
+import { printValue } from '../../io.ts'
 import { fraction } from '../../memory-place.ts'
 import { withLedger } from '../../open-ledger.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const rememberVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'memory remember TEXT… [--branch B] [--category C] [--confidence P]',
   help: [
     'States a fact and prints its id. It is there as it was said: only a consolidation compares it with others.',
@@ -14,7 +14,7 @@ export const rememberVerb = defineVerb({
     '  --category C    bug_fix, architecture, decision, … ; default: found out from its words',
     '  --confidence P  how certain it is, 0 to 1; default 0.7',
   ].join('\n'),
-  options: { branch: { type: 'string' }, category: { type: 'string' }, confidence: { type: 'string' } },
+  options: texts('branch', 'category', 'confidence'),
   positionals: { min: 1 },
   async run(io, { values, positionals }) {
     const fact = {
@@ -25,9 +25,7 @@ export const rememberVerb = defineVerb({
     }
     return await withLedger(io, values, async (engine) => {
       const remembered = await engine.bus.call('mem:remember', fact, fromHere)
-      if (values.json) printJson(io, remembered)
-      else print(io, remembered.factId)
-      return exitCodes.done
+      printValue(io, values, remembered, remembered.factId)
     })
   },
 })

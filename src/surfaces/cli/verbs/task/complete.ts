@@ -1,11 +1,11 @@
 // `errand task complete`: completes a team's task, and lets what lasts of its memory reach the branch above.
 import type { Task } from '../../../../entities/task.ts'
-import { ErrandError } from '../../../../errors.ts'
+import { switches, texts } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
-import { exitCodes } from '../../exit-code.ts'
 import { print, printJson } from '../../io.ts'
 import { withLedger } from '../../open-ledger.ts'
 import { asOwner, ownerOptions, quoteIfClaimed } from '../../owner-flags.ts'
+import { rewording, type Wordings } from '../../rewording.ts'
 import { shellCommand } from '../../shell-words.ts'
 import { findTask } from '../../task-ref.ts'
 import { shortId, taskLabel } from '../../task-words.ts'
@@ -13,7 +13,7 @@ import { factCount, mergeWords } from '../../team-text.ts'
 import { cleanLine } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const completeVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'task complete ID [--summary TEXT] [--no-merge] [--archive] [--complete-agents] [--require-objectives]',
   help: [
     'Completes a task that is worked on from outside. The facts of its team are judged: what lasts (certain enough, and of a lasting category) is merged into the branch above, the rest stays on the branch of the task. Of a task that an executor has completed only the memory is left to do; once it is done, it is not done again.',
@@ -27,15 +27,12 @@ export const completeVerb = defineVerb({
   ].join('\n'),
   options: {
     ...ownerOptions,
-    summary: { type: 'string' },
-    'no-merge': { type: 'boolean' },
-    archive: { type: 'boolean' },
-    'complete-agents': { type: 'boolean' },
-    'require-objectives': { type: 'boolean' },
+    ...texts('summary'),
+    ...switches('no-merge', 'archive', 'complete-agents', 'require-objectives'),
   },
   positionals: { min: 1, max: 1 },
-  async run(io, { values, positionals: [ref = ''] }) {
-    return await withLedger(io, values, async (engine) => {
+  run: (io, { values, positionals: [ref = ''] }) =>
+    withLedger(io, values, async (engine) => {
       const task = await findTask(engine, ref)
       const quote = quoteIfClaimed(io, values, task)
       const request = {
@@ -47,10 +44,12 @@ export const completeVerb = defineVerb({
         agents: values['complete-agents'] === true ? ('complete' as const) : ('refuse' as const),
         requireObjectives: values['require-objectives'] === true,
       }
-      const done = await asOwner(task, quote, () => engine.bus.call('task:complete', request, fromHere)).catch(
-        (error: unknown) => {
-          throw inFlags(error, task)
-        },
+      const wordings: Wordings = {
+        AGENTS_ACTIVE: ({ agents }) => agentsWords(task, agents),
+        OBJECTIVES_OPEN: ({ objectives }) => objectivesWords(task, objectives),
+      }
+      const done = await rewording(wordings, () =>
+        asOwner(task, quote, () => engine.bus.call('task:complete', request, fromHere)),
       )
       if (values.json) printJson(io, done)
       else {
@@ -60,24 +59,17 @@ export const completeVerb = defineVerb({
         )
         if (done.merge !== null) print(io, `  ${mergeWords(done.merge)}`)
       }
-      return exitCodes.done
-    })
-  },
+    }),
 })
 
-/** The engine's refusals that a flag would help against, with that flag. */
-function inFlags(error: unknown, task: Task): unknown {
-  if (!ErrandError.isInstance(error)) return error
-  const { code, details } = error
-  if (code === 'AGENTS_ACTIVE') {
-    const [agent = 'AGENT'] = details['agents'] as string[]
-    const leave = shellCommand('errand', 'task', 'leave', shortId(task.id), '--as', agent)
-    const message = `${namesOf(details['agents'])} still at work on ${taskLabel(task)}: "${leave}" ends that, --complete-agents that of all.`
-    return new ErrandError(code, message, details, error)
-  }
-  if (code !== 'OBJECTIVES_OPEN') return error
-  const message = `Not all objectives of ${taskLabel(task)} are done: ${namesOf(details['objectives'])} open. "errand task objective" says that one is; without --require-objectives they need not be.`
-  return new ErrandError(code, message, details, error)
+function agentsWords(task: Task, agents: unknown): string {
+  const [agent = 'AGENT'] = agents as string[]
+  const leave = shellCommand('errand', 'task', 'leave', shortId(task.id), '--as', agent)
+  return `${namesOf(agents)} still at work on ${taskLabel(task)}: "${leave}" ends that, --complete-agents that of all.`
+}
+
+function objectivesWords(task: Task, objectives: unknown): string {
+  return `Not all objectives of ${taskLabel(task)} are done: ${namesOf(objectives)} open. "errand task objective" says that one is; without --require-objectives they need not be.`
 }
 
 /** `1, 2, 3 are`, cut where they are many. */

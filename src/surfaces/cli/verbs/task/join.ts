@@ -1,10 +1,10 @@
 // `errand task join`: an agent from outside begins to work on a team's task.
 import type { Task } from '../../../../entities/task.ts'
-import { ErrandError } from '../../../../errors.ts'
+import { lists, texts } from '../../arguments.ts'
 import { fromHere, requireMember } from '../../board-place.ts'
-import { exitCodes } from '../../exit-code.ts'
 import { print, printJson } from '../../io.ts'
 import { withLedger } from '../../open-ledger.ts'
+import { rewording } from '../../rewording.ts'
 import { shellCommand } from '../../shell-words.ts'
 import { findTask } from '../../task-ref.ts'
 import { shortId, taskLabel } from '../../task-words.ts'
@@ -12,7 +12,7 @@ import { contextTextOf, objectiveNumbers } from '../../team-text.ts'
 import { cleanLine } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const joinVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'task join ID [--as AGENT] [--role R] [--objective N]…',
   help: [
     'Begins the work of an agent on a task and prints what it has to know. What it observes lies on a branch of its own ("errand memory observe --task ID --agent AGENT") until it leaves ("errand task leave"). An agent that comes back goes on where it was.',
@@ -20,11 +20,7 @@ export const joinVerb = defineVerb({
     '  --role R       what it does: implementer, reviewer',
     '  --objective N  the number of an objective that it takes; may be given several times, or hold several: 1,2',
   ].join('\n'),
-  options: {
-    as: { type: 'string' },
-    role: { type: 'string' },
-    objective: { type: 'string', multiple: true },
-  },
+  options: { ...texts('as', 'role'), ...lists('objective') },
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [ref = ''] }) {
     const agentId = requireMember(io, values)
@@ -32,9 +28,9 @@ export const joinVerb = defineVerb({
     return await withLedger(io, values, async (engine) => {
       const task = await findTask(engine, ref)
       const request = { taskId: task.id, agentId, role: values.role, objectives }
-      const joined = await engine.bus.call('agent:join', request, fromHere).catch((error: unknown) => {
-        throw inFlags(error, task, agentId)
-      })
+      const joined = await rewording({ ALREADY_ACTIVE: (details) => activeWords(task, agentId, details) }, () =>
+        engine.bus.call('agent:join', request, fromHere),
+      )
       if (values.json) printJson(io, joined)
       else {
         print(io, `${cleanLine(agentId)} works on ${taskLabel(task)}, on the branch ${cleanLine(joined.branch)}`)
@@ -42,7 +38,6 @@ export const joinVerb = defineVerb({
         print(io, '')
         print(io, await contextTextOf(engine, task.id))
       }
-      return exitCodes.done
     })
   },
 })
@@ -57,9 +52,6 @@ function leaveCommand(task: Task, agentId: string): string {
   return shellCommand('errand', 'task', 'leave', shortId(task.id), '--as', agentId)
 }
 
-/** The engine's refusal of an agent that is there already, with the command that would help. */
-function inFlags(error: unknown, task: Task, agentId: string): unknown {
-  if (!ErrandError.isInstance(error) || error.code !== 'ALREADY_ACTIVE') return error
-  const message = `${cleanLine(agentId)} works on ${taskLabel(task)} already, on the branch ${cleanLine(String(error.details['branch']))}. "${leaveCommand(task, agentId)}" ends that; then it may join again.`
-  return new ErrandError(error.code, message, error.details, error)
+function activeWords(task: Task, agentId: string, { branch }: Record<string, unknown>): string {
+  return `${cleanLine(agentId)} works on ${taskLabel(task)} already, on the branch ${cleanLine(String(branch))}. "${leaveCommand(task, agentId)}" ends that; then it may join again.`
 }

@@ -1,10 +1,10 @@
 // `errand task leave`: an agent has done its part of a team's task, and what it found reaches the team.
 import type { Task } from '../../../../entities/task.ts'
-import { ErrandError } from '../../../../errors.ts'
+import { texts } from '../../arguments.ts'
 import { fromHere, requireMember } from '../../board-place.ts'
-import { exitCodes } from '../../exit-code.ts'
 import { print, printJson } from '../../io.ts'
 import { withLedger } from '../../open-ledger.ts'
+import { rewording } from '../../rewording.ts'
 import { shellCommand } from '../../shell-words.ts'
 import { findTask } from '../../task-ref.ts'
 import { shortId, taskLabel } from '../../task-words.ts'
@@ -12,38 +12,34 @@ import { mergeWords } from '../../team-text.ts'
 import { cleanLine } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const leaveVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'task leave ID [--as AGENT] [--summary TEXT]',
   help: [
     'Ends the work of an agent on a task: what it observed becomes facts, these are merged into the branch of the task, and its active objectives are done.',
     '  --as AGENT      its name; default: ERRAND_AGENT, else ERRAND_OWNER',
     '  --summary TEXT  what it did, for whoever comes next; default: made of what it found',
   ].join('\n'),
-  options: { as: { type: 'string' }, summary: { type: 'string' } },
+  options: texts('as', 'summary'),
   positionals: { min: 1, max: 1 },
   async run(io, { values, positionals: [ref = ''] }) {
     const agentId = requireMember(io, values)
     return await withLedger(io, values, async (engine) => {
       const task = await findTask(engine, ref)
       const request = { taskId: task.id, agentId, summary: values.summary }
-      const left = await engine.bus.call('agent:complete', request, fromHere).catch((error: unknown) => {
-        throw inFlags(error, task, agentId)
-      })
+      const left = await rewording({ NOT_ACTIVE: () => goneWords(task, agentId) }, () =>
+        engine.bus.call('agent:complete', request, fromHere),
+      )
       if (values.json) printJson(io, left)
       else {
         print(io, `${cleanLine(agentId)} has left ${taskLabel(task)}: ${mergeWords(left)}`)
         const summary = values.summary ?? left.consolidation.summary
         if (summary !== null && summary !== undefined) print(io, `  ${summary.replaceAll('\n', '\n  ')}`)
       }
-      return exitCodes.done
     })
   },
 })
 
-/** The engine's refusal of an agent that has left already, with the command that would help. */
-function inFlags(error: unknown, task: Task, agentId: string): unknown {
-  if (!ErrandError.isInstance(error) || error.code !== 'NOT_ACTIVE') return error
+function goneWords(task: Task, agentId: string): string {
   const join = shellCommand('errand', 'task', 'join', shortId(task.id), '--as', agentId)
-  const message = `${cleanLine(agentId)} has left ${taskLabel(task)} already. "${join}" lets it come back.`
-  return new ErrandError(error.code, message, error.details, error)
+  return `${cleanLine(agentId)} has left ${taskLabel(task)} already. "${join}" lets it come back.`
 }

@@ -1,15 +1,13 @@
 // `errand task teams`: the tasks that have a team.
 import { taskStatuses } from '../../../../entities/task.ts'
-import { oneOf, wholeNumber } from '../../arguments.ts'
+import { oneOf, texts, wholeNumber } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
-import { exitCodes } from '../../exit-code.ts'
-import { print, printJson } from '../../io.ts'
 import { withLedger } from '../../open-ledger.ts'
-import { formatTable } from '../../table.ts'
+import { printTable } from '../../table.ts'
 import { shortId } from '../../task-words.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const teamsVerb = defineVerb({
+export const verb = defineVerb({
   usage: 'task teams [--status S] [--type T] [--limit N]',
   help: [
     'Lists the tasks that have a team, the latest first. --json gives one a line.',
@@ -17,7 +15,7 @@ export const teamsVerb = defineVerb({
     '  --type T    only work of this type',
     '  --limit N   so many; default 20',
   ].join('\n'),
-  options: { status: { type: 'string' }, type: { type: 'string' }, limit: { type: 'string' } },
+  options: texts('status', 'type', 'limit'),
   positionals: { max: 0 },
   async run(io, { values }) {
     const filter = {
@@ -27,20 +25,13 @@ export const teamsVerb = defineVerb({
     }
     return await withLedger(io, values, async (engine) => {
       const { tasks } = await engine.bus.call('task:teams', filter, fromHere)
-      if (values.json) for (const task of tasks) printJson(io, task)
-      else if (tasks.length === 0) print(io, 'No teams.')
-      else {
-        const rows = tasks.map(({ id, status, type, branch, name }) => [
-          shortId(id),
-          status,
-          type ?? '',
-          branch ?? '',
-          name,
-        ])
-        for (const line of formatTable(['id', 'status', 'type', 'branch', 'name'], rows, io.stdout.columns))
-          print(io, line)
-      }
-      return exitCodes.done
+      printTable(io, values, tasks, 'No teams.', {
+        id: ({ id }) => shortId(id),
+        status: ({ status }) => status,
+        type: ({ type }) => type,
+        branch: ({ branch }) => branch,
+        name: ({ name }) => name,
+      })
     })
   },
 })
