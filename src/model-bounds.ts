@@ -2,7 +2,7 @@
 // concerns the whole engine is not for it. Which tasks it may touch is judged in each step (steps/within.ts).
 import type { Lifecycle } from './actors/lifecycle.ts'
 import type { Drafter, TaskDraft } from './drafts/draft.ts'
-import { agentOf } from './drafts/known-executors.ts'
+import { agentName, agentOf } from './drafts/known-executors.ts'
 import { ErrandError } from './errors.ts'
 
 /** Within what a model acts. */
@@ -13,15 +13,11 @@ export interface Bounds {
 }
 
 /**
- * Where goals have no agent of their own, because there is no model for all, what a model creates is worked on by the same agent
- * and model as its own task: nobody else would, and it would wait for ever.
+ * Where there is no default model, what a model creates is worked on by the same agent and model as its own task: else it would
+ * wait for a model.
  */
-export async function likeTheCaller(
-  life: Lifecycle,
-  { context }: Drafter,
-  bounds: Bounds | null,
-): Promise<(given: unknown) => unknown> {
-  if (bounds === null || context.goalExecutor() !== null) return (given) => given
+export async function likeTheCaller(life: Lifecycle, bounds: Bounds | null): Promise<(given: unknown) => unknown> {
+  if (bounds === null || life.canRun(agentName) === 'all') return (given) => given
   const own = await life.read((tx) => tx.task.get(bounds.taskId))
   return (given) => {
     const spec = given as { executor?: unknown; model?: unknown; goal?: unknown; input?: unknown } | null

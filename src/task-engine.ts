@@ -18,6 +18,7 @@ import { noSharedLimits } from './entities/limits.ts'
 import { type Message, toMessage } from './entities/message.ts'
 import type { Outcome, Task, TaskRecord } from './entities/task.ts'
 import { ErrandError, TaskCanceledError, TaskFailedError } from './errors.ts'
+import type { RunnableTasks } from './executor.ts'
 import { checkText, fromJson, toJson } from './json.ts'
 import type { Op, PurgePosition, Reads, Step } from './ledger/ledger.ts'
 import { type Bounds, boundDrafts, forProgramsOnly, likeTheCaller, requireAgent } from './model-bounds.ts'
@@ -120,7 +121,7 @@ export class TaskEngine {
   async create(given: unknown): Promise<unknown> {
     this.#life.requireOpen()
     const many = Array.isArray(given)
-    const likeItself = await likeTheCaller(this.#life, this.#drafter, this.#bounds)
+    const likeItself = await likeTheCaller(this.#life, this.#bounds)
     const trees = (many ? given : [given]).map((each: unknown) =>
       boundDrafts(this.#drafter.draft(likeItself(each), 'create'), this.#drafter, this.#bounds),
     )
@@ -304,8 +305,7 @@ export class TaskEngine {
 
   async why(ref: TaskRef): Promise<Why> {
     const id = idOf(ref)
-    const known = [...this.#drafter.context.executors.keys()]
-    return this.#read([id], (tx) => explain(tx, id, this.#life.supervisor.isWorking ? known : null))
+    return this.#read([id], (tx) => explain(tx, id, this.#life.supervisor.isWorking ? this.#life.canRun : null))
   }
 
   // ── work from outside ──
@@ -460,7 +460,8 @@ export class TaskEngine {
     for (;;) {
       this.#life.requireOpen()
       const moved = this.#life.feed.moved()
-      if (!(await this.#life.read((tx) => tx.task.anyAwake(executors)))) return
+      const those = (tasks: RunnableTasks) => executors.filter((name) => this.#life.canRun(name) === tasks)
+      if (!(await this.#life.read((tx) => tx.task.anyAwake(those('all'), those('named'))))) return
       await moved
     }
   }

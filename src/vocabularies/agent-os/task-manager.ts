@@ -3,8 +3,6 @@ import { z } from 'zod'
 import type { Engine, EngineOptions } from '../../api.ts'
 import type { Bus } from '../../bus/bus.ts'
 import { createEngine } from '../../engine.ts'
-import { agent } from '../../executors/agent/agent.ts'
-import { agentName } from '../../executors/agent/agents.ts'
 import { engineOptionsSchema } from '../../options.ts'
 import { parse } from '../../parse.ts'
 import { describeError } from '../../stored-error.ts'
@@ -86,8 +84,7 @@ type ParsedConfig = z.output<typeof configSchema>
  * meanwhile answer when it is open. Then it goes on with every task that was not finished.
  *
  * Its model is that of the config, or whoever answers `model:llm` on the bus, registered before or after. Until there is one,
- * nothing runs: a goal that is created then belongs to whoever claims it, and what an earlier manager left unfinished waits for
- * the model, and for the first thing that happens in the ledger after that.
+ * tasks wait for it.
  *
  * @example
  * const bus = createAgentBus()
@@ -115,12 +112,10 @@ class TaskManager implements TaskManagerState {
   readonly #bus: Bus
   readonly #config: ParsedConfig
   readonly #running = new RunningTasks()
-  #works: boolean
 
   constructor(bus: Bus, config: ParsedConfig) {
     this.#bus = bus
     this.#config = config
-    this.#works = this.#hasModel
     this.engine = createEngine(this.#engineOptions())
     this.ready = this.engine.then((engine) => this.#opened(engine))
     this.ready.catch((error: unknown) => this.#report(error, { doing: 'open the task manager' }))
@@ -153,12 +148,6 @@ class TaskManager implements TaskManagerState {
     return this.shutdown()
   }
 
-  /** Whoever brings a `model:llm` may come later than the manager; to run its tasks without one would be to fail them. */
-  get #hasModel(): boolean {
-    const { model, resolveModel } = this.#config
-    return model !== undefined || resolveModel !== undefined || this.#bus.has('model:llm')
-  }
-
   #engineOptions(): EngineOptions {
     const { maxConcurrentTasks, maxIterationsPerTask, emitToUser: _emitToUser, ...rest } = this.#config
     return {
@@ -166,28 +155,15 @@ class TaskManager implements TaskManagerState {
       bus: this.#bus,
       maxConcurrent: maxConcurrentTasks,
       maxIterations: maxIterationsPerTask,
-      executors: { [agentName]: agent() },
       // Memory is another process of that system: whoever has one registers it, before or after.
       memory: false,
-      work: this.#works,
     }
   }
 
-  async #opened(engine: Engine): Promise<void> {
+  #opened(engine: Engine): void {
     this.#running.follow(engine)
     const { emitToUser } = this.#config
     if (emitToUser) emitOutput(engine, emitToUser, (error, context) => this.#report(error, context))
-    if (this.#works) return
-    const stop = engine.subscribe('*', () => this.#workWithModel(engine, stop))
-    await this.#workWithModel(engine, stop)
-  }
-
-  /** Looked at once the ledger is open, and then whenever something happens in it. */
-  async #workWithModel(engine: Engine, stopLooking: () => void): Promise<void> {
-    if (this.#works || !this.#hasModel) return
-    this.#works = true
-    stopLooking()
-    await engine.work()
   }
 
   #report(error: unknown, context: Record<string, unknown>): void {
