@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/api.ts'
 import { accessClasses } from '../../src/bus/access.ts'
 import type { Caller } from '../../src/bus/caller.ts'
+import type { Task } from '../../src/entities/task.ts'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { deferred, openEngine, refusalOf } from '../engine/world.ts'
 import { modelOf } from './world.ts'
@@ -170,18 +171,24 @@ describe('Work from outside, over the bus', () => {
 })
 
 describe('task:submit', () => {
-  it('takes a goal, or makes one of what else was said; null is none', async () => {
+  it('S2-001 S2-050 with a goal is for an agent, with nothing but words for agents that join it, and else for whom it says', async () => {
     const engine = await openEngine({ executors: { work: () => 1 } })
-    const goalOf = async (input: Record<string, unknown>) => {
-      const { taskId } = await engine.bus.call('task:submit', input as never)
-      return (await engine.get(taskId))?.goal
+    const made = async (input: Record<string, unknown>) => {
+      const { taskId, branch } = await engine.bus.call('task:submit', input as never)
+      const { name, goal, executor } = (await engine.get(taskId)) as Task
+      return { name, goal, executor, branch }
     }
-    expect(await goalOf({ name: 'n', goal: 'g', description: 'd' })).toBe('g')
-    expect(await goalOf({ name: 'n', description: 'd' })).toBe('d')
-    expect(await goalOf({ name: 'n' })).toBe('n')
-    expect(await goalOf({ name: 'n', goal: null })).toBeNull()
-    expect(await goalOf({ name: 'n', executor: 'work' })).toBeNull()
-    expect(await goalOf({ name: 'n', tasks: { a: { name: 'a' } } })).toBeNull()
+    const words = { goal: null, executor: null }
+    expect(await made({ name: 'n', goal: 'g', description: 'd' })).toMatchObject({ goal: 'g', executor: 'agent' })
+    expect(await made({ name: 'n' })).toEqual({ ...words, name: 'n', branch: 'task/n' })
+    expect(await made({ name: 'm', description: 'd' })).toEqual({ ...words, name: 'm', branch: 'task/m' })
+    expect(await made({ description: 'first\nsecond' })).toEqual({ ...words, name: 'first', branch: 'task/first' })
+    expect(await made({ name: 'n', goal: null })).toEqual({ ...words, name: 'n', branch: null })
+    expect(await made({ description: 'd', goal: null })).toEqual({ ...words, name: 'd', branch: null })
+    expect(await made({ name: 'n', role: 'reviewer' })).toEqual({ ...words, name: 'n', branch: null })
+    expect(await made({ name: 'n', team: false })).toEqual({ ...words, name: 'n', branch: null })
+    expect(await made({ name: 'n', executor: 'work' })).toMatchObject({ goal: null, executor: 'work', branch: null })
+    expect(await made({ name: 'n', tasks: { a: { name: 'a' } } })).toEqual({ ...words, name: 'n', branch: null })
     await refusalOf(engine.bus.call('task:submit', {}), 'INVALID_INPUT')
     await refusalOf(engine.bus.call('task:submit', { name: 'x', executer: 'work' } as never), 'INVALID_INPUT')
   })

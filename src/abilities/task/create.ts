@@ -63,11 +63,17 @@ export function taskCreate(host: AbilityHost) {
   })
 }
 
+interface Described {
+  goal?: string | null | undefined
+  name?: string | undefined
+  description?: string | undefined
+}
+
 const longestDefaultName = 80
 
 /** A task without a goal is called what it is described as. */
-function namedBy({ goal, name, description }: z.output<typeof inputSchema>): Pick<CreateOptions, 'name'> {
-  if (goal !== undefined || name !== undefined) return {}
+export function namedBy({ goal, name, description }: Described): Pick<CreateOptions, 'name'> {
+  if (goal != null || name !== undefined) return {}
   return { name: description?.split('\n')[0]?.trim().slice(0, longestDefaultName).toWellFormed() as string }
 }
 

@@ -9,6 +9,7 @@ import { refuseCommands } from '../commands-refused.ts'
 import { eitherCase } from '../either-case.ts'
 import { idsIn } from '../own-tasks.ts'
 import { taskRowSchema, toRow } from '../views/task-row.ts'
+import { namedBy } from './create.ts'
 import { taskIdSchema } from './task-input.ts'
 
 /** A child within `tasks`. */
@@ -51,7 +52,7 @@ const inputSchema = z
     goal: fields.goal
       .nullable()
       .describe(
-        'What it is to achieve. Default, without executor and tasks: the description, else the name. null: none; it waits for somebody who claims it.',
+        'What its agent is to achieve. Without one, and without executor, role and tasks, it is for agents that join it; null: for whoever claims it.',
       ),
     parentTaskId: taskIdSchema.optional().describe('The task that it is a subtask of.'),
     tasks: z.record(z.string().min(1), childSchema).optional().describe('Its subtasks, by names of their own.'),
@@ -90,7 +91,7 @@ export function taskSubmit(host: AbilityHost) {
       const [created] = await engine.create([
         {
           ...(given as CreateOptions & { executor?: string }),
-          ...goalOf(input),
+          ...workersOf(input),
           ...(parentId === undefined ? {} : { parentId }),
           ...(identity === undefined || input.key !== undefined ? {} : { key: identity }),
         },
@@ -105,11 +106,12 @@ export function taskSubmit(host: AbilityHost) {
   })
 }
 
-/** Whoever says only what is to be done says a goal. With an executor or tasks it says what it is called. */
-function goalOf({ goal, description, name, executor, tasks }: SubmitInput): Pick<CreateOptions, 'goal'> {
-  if (goal !== undefined) return goal === null ? {} : { goal }
-  const text = description ?? name
-  return executor !== undefined || tasks !== undefined || text === undefined ? {} : { goal: text }
+/** As `task:create` has it, a task of which only the name or the description is said is for agents that join it (conformance S2-001, S2-050). */
+function workersOf(input: SubmitInput): Pick<CreateOptions, 'goal' | 'name' | 'team'> {
+  const { goal, executor, tasks, role, team } = input
+  if (typeof goal === 'string') return { goal }
+  const isMeantForOthers = [goal, executor, tasks, role, team].some((each) => each !== undefined)
+  return { ...(executor === undefined ? namedBy(input) : {}), ...(isMeantForOthers ? {} : { team: true }) }
 }
 
 function executorsIn({ executor, tasks = {} }: ChildInput): string[] {
