@@ -16,6 +16,7 @@ import { toCall } from './entities/call.ts'
 import type { TaskEvent } from './entities/event.ts'
 import { noSharedLimits } from './entities/limits.ts'
 import { type Message, toMessage } from './entities/message.ts'
+import { filterByStatus } from './entities/status-filter.ts'
 import type { Outcome, Task, TaskRecord } from './entities/task.ts'
 import { ErrandError, TaskCanceledError, TaskFailedError } from './errors.ts'
 import type { RunnableTasks } from './executor.ts'
@@ -160,7 +161,7 @@ export class TaskEngine {
   async list(options: ListOptions = {}): Promise<{ tasks: Task[]; total: number; next: string | null }> {
     const { limit, after, status, ...rest } = parse(listOptionsSchema, options, 'list')
     const filter = {
-      ...(status === undefined ? {} : { statuses: Array.isArray(status) ? status : [status] }),
+      ...(status === undefined ? {} : filterByStatus(status)),
       ...(Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) as object),
     }
     const position = after === undefined ? undefined : readPosition(after)

@@ -44,6 +44,8 @@ export interface TaskFilter {
   letGo?: boolean
   /** Of the failed ones only those with this message. */
   failedWith?: string
+  /** The type of work, of those that have a team. */
+  type?: string
   /** Words that must all stand in the name, the goal or the description, or begin the id; in either case of letters. */
   words?: string[]
   ids?: readonly string[]

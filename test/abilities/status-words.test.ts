@@ -7,8 +7,8 @@ import {
   parseCompletionStatus,
   processStatuses,
   processStatusOf,
-  statusWordSchema,
 } from '../../src/abilities/views/status-words.ts'
+import { statusWordSchema } from '../../src/entities/status-filter.ts'
 import { isSettled, openStatuses, type TaskRecord, taskStatuses } from '../../src/entities/task.ts'
 import { openEngine, waysTo } from '../engine/world.ts'
 import { surface } from './world.ts'

@@ -1,9 +1,10 @@
 // task:list: tasks by status and parent, the latest first.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { statusWordSchema } from '../../entities/status-filter.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { amongOwn, idsIn, requireOwn } from '../own-tasks.ts'
-import { filterByWord, statusWordSchema } from '../views/status-words.ts'
+import { filterByWord } from '../views/status-words.ts'
 import { taskItemSchema, toItem } from '../views/task-view.ts'
 import { limitSchema, taskIdSchema, usualLimit } from './task-input.ts'
 

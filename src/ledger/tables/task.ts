@@ -272,6 +272,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     if (filter.below !== undefined) query = query.where(isBelow(filter.below))
     if (filter.letGo !== undefined) query = query.where(isLetGo(filter.letGo))
     if (filter.failedWith !== undefined) query = query.where(failedWith(filter.failedWith))
+    if (filter.type !== undefined) query = query.where(hasType(filter.type))
     if (filter.ids !== undefined) query = query.where(isAmong(filter.ids))
     for (const word of filter.words ?? []) query = query.where(holdsWord(word))
     if (filter.createdFrom !== undefined) query = query.where('created_at', '>=', filter.createdFrom)
@@ -289,6 +290,10 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     const like = sql.raw(dialect.kind === 'postgres' ? 'ilike' : 'like')
     const [anywhere, atStart] = [`%${literal}%`, `${literal}%`]
     return sql<boolean>`(name ${like} ${anywhere} escape '\\' or goal ${like} ${anywhere} escape '\\' or description ${like} ${anywhere} escape '\\' or id ${like} ${atStart} escape '\\')`
+  }
+
+  function hasType(type: string) {
+    return sql<boolean>`task.id in (select task_id from team where team.type = ${type})`
   }
 
   function isBelow(root: string) {

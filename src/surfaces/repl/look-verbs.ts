@@ -4,6 +4,7 @@ import type { Call } from '../../entities/call.ts'
 import type { TaskEvent } from '../../entities/event.ts'
 import type { Message } from '../../entities/message.ts'
 import type { RunRecord } from '../../entities/run.ts'
+import { statusWords } from '../../entities/status-filter.ts'
 import { openStatuses, type Task, taskStatuses } from '../../entities/task.ts'
 import { acceptedEvents } from '../../machines/task-machine.ts'
 import type { TeamContext } from '../../team/context.ts'
@@ -30,12 +31,12 @@ const mostEvents = 5_000
 
 export const lookVerbs: ReplVerbs = {
   ps: {
-    usage: 'ps [all]',
-    summary: 'list the tasks that are not settled, or all',
-    complete: async () => ['all'],
+    usage: 'ps [all | STATUS…]',
+    summary: 'list the tasks that are not settled, or all, or those in some states',
+    complete: async () => ['all', ...statusWords],
     async run(session, rest) {
-      if (rest !== '' && rest !== 'all') throw misuse(`/ps takes nothing but "all", got "${rest}". Usage: /ps [all]`)
-      const rows = await session.rows(rest === 'all' ? {} : { status: openStatuses })
+      const words = wordsOf(rest)
+      const rows = await session.rows(rest === 'all' ? {} : { status: words.length === 0 ? openStatuses : words })
       const { printer, clock } = session
       printer.lines(rows.length === 0 ? ['no tasks'] : taskTable(rows.map(listed), clock.now(), printer.columns))
     },

@@ -1,6 +1,7 @@
 // `errand ps`: tasks as a table, or one JSON object a line; with --watch for as long as somebody looks.
 import type { Engine } from '../../../api.ts'
 import { systemClock } from '../../../clock.ts'
+import { statusWords } from '../../../entities/status-filter.ts'
 import { openStatuses, type Task, taskStatuses } from '../../../entities/task.ts'
 import { oneOf } from '../arguments.ts'
 import { eachTask } from '../each-task.ts'
@@ -14,7 +15,7 @@ import { defineVerb } from '../verb.ts'
 export const psVerb = defineVerb({
   usage: 'ps [--all] [--status S]… [--ready] [--owner NAME] [--tag T]… [--watch]',
   help: [
-    `Lists the tasks that are not settled, and the failed groups that they are in; --all lists every one, --status those in one state (${taskStatuses.join(', ')}). --json gives one task a line.`,
+    `Lists the tasks that are not settled, and the failed groups that they are in; --all lists every one, --status those in one state (${taskStatuses.join(', ')}; ${statusWords.filter((word) => !taskStatuses.some((status) => status === word)).join(', ')} are understood too). --json gives one task a line.`,
     '  --ready       only what waits for nothing but a slot (queued) or somebody who claims it (claimable)',
     '  --owner NAME  only what this owner has claimed',
     '  --tag T       only tasks with this tag; with several, with all of them',
@@ -31,7 +32,7 @@ export const psVerb = defineVerb({
   positionals: { max: 0 },
   async run(io, { values }) {
     const statuses =
-      values.status?.map((status) => oneOf('status', status, taskStatuses)) ??
+      values.status?.map((status) => oneOf('status', status, statusWords)) ??
       (values.all ? undefined : [...openStatuses])
     const choice: TaskChoice = {
       ...(statuses === undefined ? {} : { status: statuses }),
