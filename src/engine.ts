@@ -73,7 +73,6 @@ export async function openEngine<const E extends Executors = Executors>(
     (each): Ability => (isAbility(each) ? each : defineAbility(each as Parameters<typeof defineAbility>[0])),
   )
   const parsed = { ...given, executors: { ...broughtBy(abilities), ...given.executors } }
-  requireExecutors(Object.keys(parsed.limits), Object.keys(parsed.executors), 'limits')
   const clock = (parsed.clock as Clock | undefined) ?? systemClock
   const ids = (parsed.ids as Ids | undefined) ?? createRandomIds()
   const bus = (parsed.bus as Bus | undefined) ?? createBus({ clock })
@@ -82,7 +81,8 @@ export async function openEngine<const E extends Executors = Executors>(
   const embeddingModel = parsed.embeddingModel === undefined ? null : requireEmbeddingModel(parsed.embeddingModel)
   const agents = createAgents(parsed, () => offersForeign(runBus, 'model:llm'))
   const { executors } = agents
-  const drafter = createDrafter(parsed, executors, ids, agents.goalExecutor)
+  requireExecutors(Object.keys(parsed.limits), [...executors.keys()], 'limits')
+  const drafter = createDrafter(parsed, executors, ids)
 
   const opened = Promise.withResolvers<{ engine: TaskEngine; life: Lifecycle }>()
   opened.promise.catch(() => {})
@@ -100,7 +100,7 @@ export async function openEngine<const E extends Executors = Executors>(
     read: async (query) => (await opened.promise).life.read(query),
     moment: async () => (await opened.promise).life.moment(),
     clock,
-    executors: () => [...executors.keys()].sort(),
+    executors: () => [...executors.keys()].filter((name) => agents.canRun(name) !== 'none').sort(),
     moved: async (signal) => {
       const { life } = await opened.promise
       life.requireOpen()
@@ -117,12 +117,17 @@ export async function openEngine<const E extends Executors = Executors>(
     embed: (texts) => embedOnBus(bus, texts),
     report: (error, context) => void opened.promise.then(({ life }) => life.report(error, context)).catch(() => {}),
     drafter,
+    canRun: agents.canRun,
   }
   const leaveTheBuses = takeToTheBuses(bus, runBus, host, abilities, runs?.abilities(host) ?? [])
   // Whoever brings a model may come later: goals that wait for one are taken up then.
-  const listenNoMore = runBus.onRegister(({ id }) => {
-    if (id !== 'model:llm' || agents.goalExecutor() === null) return
+  const modelCame = (): void => {
+    agents.equip()
     void opened.promise.then(({ life }) => life.supervisor.wake()).catch(() => {})
+  }
+  agents.models.onRegister(modelCame)
+  const listenNoMore = runBus.onRegister(({ id }) => {
+    if (id === 'model:llm') modelCame()
   })
 
   const ownsLedger = typeof parsed.ledger === 'string'
@@ -147,6 +152,7 @@ export async function openEngine<const E extends Executors = Executors>(
       executors,
       bus: runBus,
       modelIdOf: agents.modelIdOf,
+      canRun: agents.canRun,
       options: parsed,
       treeLimits: drafter.treeLimits,
       draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),

@@ -204,6 +204,12 @@ export interface AgentTraits {
   readonly model: string | object | undefined
 }
 
+/**
+ * Which tasks of an executor an engine can run now: all; `named`, those alone that name a model, where an agent has no other; none, for
+ * an agent where there is no model at all; or the executor is unknown.
+ */
+export type RunnableTasks = 'all' | 'named' | 'none' | 'unknown'
+
 /** An executor as the engine holds it. `In` is what `create` accepts, `Out` what `result` gives. */
 export interface Executor<In = any, Out = any> {
   readonly input: z.ZodType | undefined

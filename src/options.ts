@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { abilityListSchema } from './entities/ability-pattern.ts'
 import { eventTypes } from './entities/event.ts'
 import { type ContradictionPolicy, contradictionPolicies } from './entities/memory.ts'
+import { statusFilterSchema } from './entities/status-filter.ts'
 import { childFailurePolicies, dependencyFailurePolicies, onInterruptPolicies, taskStatuses } from './entities/task.ts'
 import { mostObjectives } from './entities/team.ts'
 import { executorOptionsSchema, isExecutor } from './executor.ts'
@@ -150,7 +151,7 @@ export const updateSchema = z.strictObject({
 export type TaskPatch = z.input<typeof updateSchema>
 
 export const listOptionsSchema = z.strictObject({
-  status: z.union([z.enum(taskStatuses), z.array(z.enum(taskStatuses)).min(1)]).optional(),
+  status: statusFilterSchema.optional(),
   parentId: taskIdSchema.nullable().optional(),
   executor: name.optional(),
   metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),

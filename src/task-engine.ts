@@ -30,8 +30,10 @@ import { toCall } from './entities/call.ts'
 import type { TaskEvent } from './entities/event.ts'
 import { noSharedLimits } from './entities/limits.ts'
 import { type Message, toMessage } from './entities/message.ts'
+import { filterByStatus } from './entities/status-filter.ts'
 import type { Outcome, Task, TaskRecord } from './entities/task.ts'
 import { ErrandError, TaskCanceledError, TaskFailedError } from './errors.ts'
+import type { RunnableTasks } from './executor.ts'
 import { checkText, fromJson, toJson } from './json.ts'
 import type { Op, PurgePosition, Reads, Step } from './ledger/ledger.ts'
 import type { Quote } from './machines/ownership.ts'
@@ -149,7 +151,7 @@ export class TaskEngine {
   async list(options: ListOptions = {}): Promise<{ tasks: Task[]; total: number; next: string | null }> {
     const { limit, after, status, ...rest } = parse(listOptionsSchema, options, 'list')
     const filter = {
-      ...(status === undefined ? {} : { statuses: Array.isArray(status) ? status : [status] }),
+      ...(status === undefined ? {} : filterByStatus(status)),
       ...(Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) as object),
     }
     const position = after === undefined ? undefined : readPosition(after)
@@ -262,8 +264,7 @@ export class TaskEngine {
 
   async why(ref: TaskRef): Promise<Why> {
     const id = idOf(ref)
-    const known = [...this.#host.drafter.context.executors.keys()]
-    return this.#read([id], (tx) => explain(tx, id, this.#life.supervisor.isWorking ? known : null))
+    return this.#read([id], (tx) => explain(tx, id, this.#life.supervisor.isWorking ? this.#life.canRun : null))
   }
 
   // ── work from outside ──
@@ -412,7 +413,8 @@ export class TaskEngine {
     for (;;) {
       this.#life.requireOpen()
       const moved = this.#life.feed.moved()
-      if (!(await this.#life.read((tx) => tx.task.anyAwake(executors)))) return
+      const those = (tasks: RunnableTasks) => executors.filter((name) => this.#life.canRun(name) === tasks)
+      if (!(await this.#life.read((tx) => tx.task.anyAwake(those('all'), those('named'))))) return
       await moved
     }
   }

@@ -19,6 +19,7 @@ export const whyReasons = [
   'timer',
   'answer',
   'executor',
+  'model',
   'held',
   'children',
   'closing',
@@ -33,7 +34,7 @@ export interface Why {
   /**
    * `slot`: queued behind others; `lane`: its parent has as many children running as it lets; `limit`: a limit that all engines
    * on the ledger share is reached; `blocked`: dependencies are open; `timer`: not before a time; `answer`: a question is open;
-   * `executor`: no engine that works here has its executor; `claim`: it has none, and waits for somebody to claim it; `held`:
+   * `executor`: no engine that works here has its executor; `model`: its executor is an agent, and has no model; `claim`: it has none, and waits for somebody to claim it; `held`:
    * somebody must start or resume it; `children`: it waits for other tasks, or is a group none of whose tasks runs now;
    * `closing`: queued, but its last run is still ending; `running`; `settled`.
    */

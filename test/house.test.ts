@@ -184,10 +184,15 @@ const proofs: Record<keyof typeof rules, Proof> = {
     fine: { 'src/entities/task-types.ts': '', 'src/bus/common-sense.ts': '' },
   },
   'canceled is spelled with one l': {
-    faults: [{ 'src/bus/bus.ts': '// a cancelled task' }, { 'src/bus/bus.ts': `const onCancelled = 'x'` }],
+    faults: [
+      { 'src/bus/bus.ts': '// a cancelled task' },
+      { 'src/entities/task.ts': `'cancelled'` },
+      { 'src/bus/bus.ts': `const onCancelled = 'x'` },
+    ],
     fine: {
       'src/bus/bus.ts': '// canceled, canceling, cancellation',
       'src/vocabularies/exo.ts': `'cancelled'`,
+      'src/entities/status-filter.ts': `'cancelled'`,
       'src/abilities/index.ts': `'cancelled'`,
       'src/surfaces/a2a/mapping.ts': `'cancelled'`,
     },

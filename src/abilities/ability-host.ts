@@ -6,6 +6,7 @@ import type { Clock } from '../clock.ts'
 import type { Drafter } from '../drafts/draft.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { Task, TaskRecord } from '../entities/task.ts'
+import type { RunnableTasks } from '../executor.ts'
 import type { Step } from '../ledger/ledger.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
 import type { EmbeddingModelLike } from '../models/embedding-model.ts'
@@ -34,6 +35,8 @@ export interface AbilityHost extends MemoryHost {
   pages(options: { after: number; signal: AbortSignal; taskId: string | undefined }): AsyncIterable<TaskEvent[]>
   /** Wakes who waits so in this engine, after a step that made no event. */
   stir(): Promise<void>
+  /** Which tasks of an executor this engine can run now. */
+  canRun(executor: string): RunnableTasks
   /** From what `create` takes to the rows that are to be made. */
   readonly drafter: Drafter
 }

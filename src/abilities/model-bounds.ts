@@ -2,16 +2,16 @@
 // bound like itself, and what concerns the whole engine is not for it. Which tasks it may touch is judged in each step (steps/within.ts).
 import type { Caller } from '../bus/caller.ts'
 import type { Drafter, TaskDraft } from '../drafts/draft.ts'
-import { agentOf } from '../drafts/known-executors.ts'
+import { agentName, agentOf } from '../drafts/known-executors.ts'
 import { ErrandError } from '../errors.ts'
 import type { AbilityHost } from './ability-host.ts'
 
 /**
- * Where goals have no agent of their own, because there is no model for all, what a model creates is worked on by the same agent
- * and model as its own task: nobody else would, and it would wait for ever.
+ * Where there is no default model, what a model creates is worked on by the same agent and model as its own task: else it would
+ * wait for a model.
  */
 export async function likeTheCaller(host: AbilityHost, { taskId }: Caller): Promise<(given: unknown) => unknown> {
-  if (taskId === undefined || host.drafter.context.goalExecutor() !== null) return (given) => given
+  if (taskId === undefined || host.canRun(agentName) === 'all') return (given) => given
   const own = await host.read((tx) => tx.task.get(taskId))
   return (given) => {
     const spec = given as { executor?: unknown; model?: unknown; goal?: unknown; input?: unknown } | null

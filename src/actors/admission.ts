@@ -1,7 +1,7 @@
 // Admission by priority, then age: how many runs this engine may have open, of all executors and of each, and the steps that begin
 // them. What it knows of the slots here only spares a step that would find no room: the step counts in its own transaction.
 import type { TaskRecord } from '../entities/task.ts'
-import { isExecutor } from '../executor.ts'
+import { isExecutor, type RunnableTasks } from '../executor.ts'
 import { admit } from '../steps/admit.ts'
 import { dueAfter } from '../steps/moment.ts'
 import type { EngineHost } from './engine-host.ts'
@@ -12,6 +12,7 @@ export interface AdmissionHost
     | 'ledger'
     | 'actors'
     | 'executors'
+    | 'canRun'
     | 'maxConcurrent'
     | 'limits'
     | 'leaseMs'
@@ -54,16 +55,18 @@ export class Admission {
     >
   }
 
-  /** Executors that have a slot here. */
-  freeExecutors(): string[] {
-    const { slots, executors } = this.#host
-    if (slots.size >= this.#maxConcurrent) return []
+  /** Executors that have a slot here: of `named`, for tasks alone that name a model. */
+  freeExecutors(): { all: string[]; named: string[] } {
+    const { slots, executors, canRun } = this.#host
+    if (slots.size >= this.#maxConcurrent) return { all: [], named: [] }
     const open = new Map<string, number>()
     for (const { task } of slots.values()) {
       const executor = task.executor as string
       open.set(executor, (open.get(executor) ?? 0) + 1)
     }
-    return [...executors.keys()].filter((name) => (open.get(name) ?? 0) < this.#limitOf(name))
+    const free = [...executors.keys()].filter((name) => (open.get(name) ?? 0) < this.#limitOf(name))
+    const those = (tasks: RunnableTasks): string[] => free.filter((name) => canRun(name) === tasks)
+    return { all: those('all'), named: those('named') }
   }
 
   #limitOf(name: string): number {
@@ -90,16 +93,20 @@ export class Admission {
   }
 
   #admitNow(): Promise<void> {
-    const { ledger, leaseMs, maxCrashes, executors, enlisted, report } = this.#host
+    const { ledger, leaseMs, maxCrashes, executors, canRun, enlisted, report } = this.#host
     const moment = this.#host.moment()
     const step = admit({
       ...moment,
       maxConcurrent: this.#maxConcurrent,
-      executors: [...executors].map(([name, executor]) => ({
-        name,
-        limit: this.#limitOf(name),
-        timeoutMs: isExecutor(executor) ? executor.timeoutMs : undefined,
-      })),
+      // An agent without a model is not begun, only to fail.
+      executors: [...executors]
+        .filter(([name]) => canRun(name) !== 'none')
+        .map(([name, executor]) => ({
+          name,
+          limit: this.#limitOf(name),
+          timeoutMs: isExecutor(executor) ? executor.timeoutMs : undefined,
+          named: canRun(name) === 'named',
+        })),
       maxCrashes,
       instance: enlisted(dueAfter(moment.at, leaseMs)),
     })

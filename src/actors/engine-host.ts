@@ -6,7 +6,7 @@ import type { TreeLimits } from '../drafts/draft.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { Task, TaskRecord } from '../entities/task.ts'
-import type { AnyExecutor, SpawnSpec } from '../executor.ts'
+import type { AnyExecutor, RunnableTasks, SpawnSpec } from '../executor.ts'
 import type { Ledger, Op, Reads, Step } from '../ledger/ledger.ts'
 import type { ParsedEngineOptions } from '../options.ts'
 import type { CreateRequest } from '../steps/create.ts'
@@ -52,6 +52,8 @@ export interface EngineHost extends Settings {
   views(records: readonly TaskRecord[]): Promise<Task[]>
   /** The model that an agent of this name uses; undefined for the default one. */
   modelIdOf(executor: string): string | undefined
+  /** Which tasks of an executor can run here now. */
+  canRun(executor: string): RunnableTasks
   /** Parses children that a run spawns. */
   draft(specs: readonly SpawnSpec[], parentId: string): CreateRequest['trees']
   /** Where a live run works with others, when memory knows of what ended before it. */

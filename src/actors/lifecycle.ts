@@ -29,7 +29,7 @@ import { LiveOutput } from './task-stream.ts'
 import { TeamKeeper, type TeamWork } from './team-keeper.ts'
 
 export interface LifecycleParts
-  extends Pick<EngineHost, 'ledger' | 'clock' | 'bus' | 'executors' | 'treeLimits' | 'modelIdOf' | 'draft'> {
+  extends Pick<EngineHost, 'ledger' | 'clock' | 'bus' | 'executors' | 'treeLimits' | 'modelIdOf' | 'canRun' | 'draft'> {
   /** Opened for this engine: closed with it. */
   ownsLedger: boolean
   ids: Ids
@@ -97,6 +97,7 @@ export class Lifecycle {
       read: (query) => ledger.read(query),
       views: (records) => this.views(records),
       modelIdOf: parts.modelIdOf,
+      canRun: parts.canRun,
       draft: parts.draft,
       placeOf: (task) => this.#placeOf(task),
       live: (taskId, output) => this.output.publish(taskId, output),
@@ -109,6 +110,10 @@ export class Lifecycle {
     this.#archive = new MemoryArchive({ ...host, readTask: parts.readTask, wants: parts.memoryWants })
     this.#keeper = new TeamKeeper({ ...host, ...parts.teamWork })
     this.supervisor = new Supervisor(host)
+  }
+
+  get canRun(): EngineHost['canRun'] {
+    return this.#parts.canRun
   }
 
   get ledger(): Ledger {

@@ -255,7 +255,7 @@ export class Supervisor {
     const own = { instanceId, executors: [...executors.keys()] }
     try {
       const found = await ledger.read(function* (tx) {
-        return { due: yield* nextDue(tx, own), ready: yield* tx.task.anyReady(free) }
+        return { due: yield* nextDue(tx, own), ready: yield* tx.task.anyReady(free.all, free.named) }
       })
       this.#caretaker.arm(found.due)
       if (found.ready) this.#admission.admit()

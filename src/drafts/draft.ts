@@ -10,7 +10,7 @@ import { parse } from '../parse.ts'
 import { agentNameOf, type Opening, openingOf } from './agent-draft.ts'
 import { checkedInput } from './executor-input.ts'
 import { refuseAgentOptions, refuseIdlePolicy } from './idle-options.ts'
-import { agentOf, executorName, type KnownExecutors } from './known-executors.ts'
+import { agentName, agentOf, executorName, type KnownExecutors } from './known-executors.ts'
 import { refuseSiblingCycle, siblingsOf } from './siblings.ts'
 import { type TeamSpec, teamSpecOf } from './team-draft.ts'
 
@@ -59,8 +59,6 @@ export interface DraftContext extends KnownExecutors {
   autoComplete: AutoComplete
   onChildFailure: OnChildFailure
   onDependencyFailure: OnDependencyFailure
-  /** The executor of tasks that have a goal and name none; null while no model is at hand. */
-  goalExecutor: () => string | null
 }
 
 interface Place {
@@ -82,7 +80,6 @@ export function createDrafter(
   options: ParsedEngineOptions,
   executors: ReadonlyMap<string, AnyExecutor>,
   ids: Ids,
-  goalExecutor: () => string | null,
 ): Drafter {
   const context: DraftContext = {
     nextId: (prefix) => ids.next(prefix),
@@ -92,7 +89,6 @@ export function createDrafter(
     autoComplete: options.autoComplete,
     onChildFailure: options.onChildFailure,
     onDependencyFailure: options.onDependencyFailure,
-    goalExecutor,
   }
   return {
     context,
@@ -110,7 +106,7 @@ const longestDefaultName = 80
 /** The rows of a task and of those below it: the root first, parents before children. */
 function draftTree(spec: ChildSpec, localName: string | undefined, place: Place, context: DraftContext): TaskDraft[] {
   const named = executorName(spec.executor, context)
-  const executor = named ?? (spec.goal === undefined ? null : context.goalExecutor())
+  const executor = named ?? executorOfGoal(spec)
   const children = spec.tasks ?? {}
   const group = spec.tasks !== undefined && executor === null && spec.goal === undefined
   const name = spec.name ?? localName ?? named ?? spec.goal?.split('\n')[0]?.slice(0, longestDefaultName)
@@ -154,6 +150,11 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
   }
   if (spec.tasks === undefined) return [root]
   return [root, ...draftChildren(children, root, spec.autoStart === undefined ? place.held : held, context)]
+}
+
+/** A goal is for an agent, whether there is a model for it by now or not; with a role it is for whoever claims it in that role. */
+function executorOfGoal({ goal, role }: ChildSpec): string | null {
+  return goal === undefined || role !== undefined ? null : agentName
 }
 
 function policyOf(spec: ChildSpec, executor: string | null, context: DraftContext): TaskPolicy {

@@ -20,7 +20,7 @@ export function refuseIdlePolicy(
     ? 'it is a group and is not worked on itself. Give it to the tasks in the group'
     : byHand
       ? option === 'model' || option === 'systemPrompt'
-        ? 'no agent works on it. Give createEngine a `model` or `resolveModel`, and the task a goal; or name an agent as its executor'
+        ? 'no agent works on it. Give the task a goal and no role, or name an agent as its executor'
         : 'without an executor no run of it is ever made. Name an executor'
       : 'its executor runs it, and nobody claims it. Leave the executor out'
   throw new ErrandError('INVALID_INPUT', `\`${option}\` does nothing for "${name}": ${why}, or leave it out.`, {

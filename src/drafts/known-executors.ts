@@ -2,6 +2,9 @@
 import { ErrandError, nearestName } from '../errors.ts'
 import { type AgentTraits, type AnyExecutor, isExecutor } from '../executor.ts'
 
+/** The executor of tasks that have a goal, and neither an executor nor a role. */
+export const agentName = 'agent'
+
 export interface KnownExecutors {
   executors: ReadonlyMap<string, AnyExecutor>
   /** A producer may name executors that only other processes have. */

@@ -44,6 +44,8 @@ export interface TaskFilter {
   letGo?: boolean
   /** Of the failed ones only those with this message. */
   failedWith?: string
+  /** The type of work, of those that have a team. */
+  type?: string
   /** Words that must all stand in the name, the goal or the description, or begin the id; in either case of letters. */
   words?: string[]
   ids?: readonly string[]
@@ -92,14 +94,17 @@ export interface Reads extends MemoryReads {
     getByKey(key: string): Op<TaskRecord | undefined>
     /** At most `limit` tasks whose id begins with `prefix`. */
     findByPrefix(prefix: string, limit: number): Op<TaskRecord[]>
-    /** Ready tasks of one executor in one lane ('' for no lane), highest priority first, then oldest; only those with fewer crashes in a row than `crashes`. */
-    ready(executor: string, lane: string, limit: number, crashes?: number): Op<TaskRecord[]>
+    /**
+     * Ready tasks of one executor in one lane ('' for no lane), highest priority first, then oldest; only those with fewer crashes
+     * in a row than `crashes`. Here and below, `named` leaves only the tasks that name a model of their own.
+     */
+    ready(executor: string, lane: string, limit: number, crashes?: number, named?: boolean): Op<TaskRecord[]>
     /** Ready tasks of one executor in any lane with `crashes` crashes in a row or more, in the same order. */
-    suspects(executor: string, limit: number, crashes: number): Op<TaskRecord[]>
-    /** Is any task of these executors ready? */
-    anyReady(executors: readonly string[]): Op<boolean>
+    suspects(executor: string, limit: number, crashes: number, named?: boolean): Op<TaskRecord[]>
+    /** Is any task of these executors ready, or any task of `named` that names a model? */
+    anyReady(executors: readonly string[], named?: readonly string[]): Op<boolean>
     /** Lanes in which an executor has ready tasks, the first `most` (or all); that with the best of them first, by priority, then age. */
-    lanes(executor: string, most?: number): Op<string[]>
+    lanes(executor: string, most?: number, named?: boolean): Op<string[]>
     /** Open runs in a lane. */
     openInLane(lane: string): Op<number>
     /** The best task that may be claimed: highest priority, then oldest. */
@@ -111,8 +116,8 @@ export interface Reads extends MemoryReads {
     /** Of the tasks that are not deleted. Reads all of them: for a read model that begins, not for a step. */
     countByStatus(): Op<Record<TaskStatus, number>>
     countQueued(): Op<{ ready: number; claimable: number }>
-    /** Is any task of these executors ready or on a timer, or has an open run? */
-    anyAwake(executors: string[]): Op<boolean>
+    /** Is any task of these executors, or any of `named` that names a model, ready or on a timer, or has an open run? */
+    anyAwake(executors: readonly string[], named?: readonly string[]): Op<boolean>
     list(filter: TaskFilter, limit: number, after?: { priority: number; seq: number }): Op<TaskRecord[]>
     /** The same tasks by age, the latest first. */
     newest(filter: TaskFilter, limit: number, offset: number): Op<TaskRecord[]>

@@ -20,14 +20,10 @@ export class ModelRegistry {
   readonly #resolved = new Map<string, Promise<LanguageModelLike>>()
   readonly #resolve: ResolveModel | undefined
   #default: string | undefined
+  #registered: () => void = () => {}
 
   constructor(options: { resolve?: ResolveModel | undefined } = {}) {
     this.#resolve = options.resolve
-  }
-
-  /** Whether names of the form `provider:model` may be resolved. */
-  get resolves(): boolean {
-    return this.#resolve !== undefined
   }
 
   /** Whether there is no model at all, nor any way to one. */
@@ -63,6 +59,12 @@ export class ModelRegistry {
     this.#models.set(name, checked)
     this.#resolved.delete(name)
     if (options.default ?? this.#default === undefined) this.#default = name
+    this.#registered()
+  }
+
+  /** Calls this after each registration from now on. */
+  onRegister(listener: () => void): void {
+    this.#registered = listener
   }
 
   /** In the order in which they were registered. */

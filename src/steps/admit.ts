@@ -18,11 +18,19 @@ import { wayToWorking } from './walk.ts'
 export interface AdmitRequest extends Moment {
   /** Slots of this engine in all. */
   maxConcurrent: number
-  /** Executors that this instance has, with their slots. */
-  executors: ReadonlyArray<{ name: string; limit: number; timeoutMs: number | undefined }>
+  /** Executors that can run here, with their slots. */
+  executors: readonly AdmittedExecutor[]
   maxCrashes: number
   /** The row of this engine, with its lease begun anew: an engine that owns runs counts as alive. */
   instance: InstanceRecord
+}
+
+interface AdmittedExecutor {
+  name: string
+  limit: number
+  timeoutMs: number | undefined
+  /** Only its tasks that name a model. */
+  named: boolean
 }
 
 /** So many lanes with nothing but full ones before them are looked through at once. */
@@ -98,13 +106,14 @@ function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
   if (solitary !== undefined) return { heads: [solitary], room }
   const heads: TaskRecord[] = []
   const suspicious = suspectFrom(request.maxCrashes)
-  for (const { name } of request.executors) {
+  for (const executor of request.executors) {
+    const { name, named } = executor
     const limit = Math.min(room.total, room.perExecutor.get(name) as number)
     if (limit <= 0) continue
-    heads.push(...(yield* tx.task.ready(name, '', limit, suspicious)))
-    yield* loadLaneHeads(tx, name, limit, room, request, heads)
+    heads.push(...(yield* tx.task.ready(name, '', limit, suspicious, named)))
+    yield* loadLaneHeads(tx, executor, limit, room, request, heads)
     if (room.suspects <= 0) continue
-    const suspects = yield* loadSuspects(tx, name, suspicious, room, request)
+    const suspects = yield* loadSuspects(tx, executor, suspicious, room, request)
     heads.push(...suspects.filter(({ crashes }) => crashes < request.maxCrashes))
   }
   return { heads, room }
@@ -112,9 +121,9 @@ function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
 
 /** A task that has died `maxCrashes` times beside others is tried by itself, as soon as nothing runs here: so its engine's death is its own. */
 function* loadSolitary(tx: Reads, room: Room, request: AdmitRequest): Op<TaskRecord | undefined> {
-  for (const { name } of request.executors) {
-    if (Math.min(room.total, room.perExecutor.get(name) as number) <= 0) continue
-    const [found] = yield* loadSuspects(tx, name, request.maxCrashes, room, request)
+  for (const executor of request.executors) {
+    if (Math.min(room.total, room.perExecutor.get(executor.name) as number) <= 0) continue
+    const [found] = yield* loadSuspects(tx, executor, request.maxCrashes, room, request)
     if (found !== undefined) return found
   }
   return undefined
@@ -123,13 +132,13 @@ function* loadSolitary(tx: Reads, room: Room, request: AdmitRequest): Op<TaskRec
 /** The first suspects of an executor whose lanes have a place. */
 function* loadSuspects(
   tx: Reads,
-  executor: string,
+  { name, named }: AdmittedExecutor,
   crashes: number,
   room: Room,
   request: AdmitRequest,
 ): Op<TaskRecord[]> {
   const found: TaskRecord[] = []
-  for (const suspect of yield* tx.task.suspects(executor, suspectsSeen, crashes)) {
+  for (const suspect of yield* tx.task.suspects(name, suspectsSeen, crashes, named)) {
     if (suspect.lane === '' || (yield* placesInLane(tx, suspect.lane, room, request)) > 0) found.push(suspect)
   }
   return found
@@ -138,7 +147,7 @@ function* loadSuspects(
 /** By their heads, and no more lanes with places than there are slots: there may be thousands of lanes. */
 function* loadLaneHeads(
   tx: Reads,
-  executor: string,
+  { name, named }: AdmittedExecutor,
   limit: number,
   room: Room,
   request: AdmitRequest,
@@ -148,7 +157,7 @@ function* loadLaneHeads(
   const seen = new Set<string>()
   // The first few are enough, unless they are full.
   for (const most of [2 * lanesWanted + usuallyFull, undefined]) {
-    const lanes = yield* tx.task.lanes(executor, most)
+    const lanes = yield* tx.task.lanes(name, most, named)
     for (const lane of lanes) {
       if (lanesWanted === 0) break
       if (seen.has(lane)) continue
@@ -156,7 +165,7 @@ function* loadLaneHeads(
       const places = Math.min(limit, yield* placesInLane(tx, lane, room, request))
       if (places <= 0) continue
       lanesWanted--
-      heads.push(...(yield* tx.task.ready(executor, lane, places, suspectFrom(request.maxCrashes))))
+      heads.push(...(yield* tx.task.ready(name, lane, places, suspectFrom(request.maxCrashes), named)))
     }
     if (lanesWanted === 0 || lanes.length < (most ?? 0)) break
   }

@@ -1,8 +1,10 @@
 // Why a task does not run, in a word for programs and a sentence for people. A read: nothing is judged or written.
 
 import { isoTime } from '../clock.ts'
+import { agentName } from '../drafts/known-executors.ts'
 import { type Question, toQuestion } from '../entities/question.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
+import type { RunnableTasks } from '../executor.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { isQueued, obstacleOf } from '../machines/readiness.ts'
 import type { Why } from '../views.ts'
@@ -11,8 +13,11 @@ import { explainPlace } from './explain-place.ts'
 import { listOf, nameOf } from './explain-words.ts'
 import { loadTask } from './moment.ts'
 
-/** Why a task does not run; `executors` are those of this engine if it works, null if it only commands. */
-export function* explain(tx: Reads, id: string, executors: string[] | null): Op<Why> {
+/** Which tasks of an executor this engine can run; null for one that only commands. */
+type CanRun = ((executor: string) => RunnableTasks) | null
+
+/** Why a task does not run. */
+export function* explain(tx: Reads, id: string, canRun: CanRun): Op<Why> {
   const task = yield* loadTask(tx, id)
   const base = { taskId: id, status: task.status, tasks: [] as string[], at: null as number | null }
   switch (obstacleOf(task)) {
@@ -52,25 +57,34 @@ export function* explain(tx: Reads, id: string, executors: string[] | null): Op<
       return { ...base, reason: 'closing', message: `It is queued: its last run (${task.run}) is still ending.` }
     case null:
       if (task.executor === null) return { ...base, reason: 'claim', message: claimableMessage(task) }
-      if (executors !== null && !executors.includes(task.executor as string)) {
-        return {
-          ...base,
-          reason: 'executor',
-          message: `This engine has no executor "${task.executor}"; one that has it will run it.`,
-        }
-      }
-      return yield* explainQueue(tx, task, executors, base)
+      return { ...base, ...(explainExecutor(task, canRun) ?? (yield* explainQueue(tx, task, canRun))) }
   }
 }
 
-function* explainQueue(tx: Reads, task: TaskRecord, executors: string[] | null, base: Base): Op<Why> {
+/** Undefined where this engine can run it, or does not run tasks at all. */
+function explainExecutor({ executor, policy }: TaskRecord, canRun: CanRun): Explained | undefined {
+  const tasks = canRun?.(executor as string) ?? 'all'
+  if (tasks === 'all' || (tasks === 'named' && policy.model !== undefined)) return undefined
+  if (tasks === 'unknown') {
+    const message = `This engine has no executor "${executor}"; one that has it will run it.`
+    return { reason: 'executor', message }
+  }
+  const missing =
+    tasks === 'named'
+      ? `no default model is configured in this engine, and the task names none`
+      : `no model is configured in this engine`
+  return {
+    reason: 'model',
+    message: `It waits for a model: ${missing}. Give createEngine a \`model\`, call \`model:register\`, or register a \`model:llm\` on the bus (on the command line: --model, or ERRAND_MODEL); an engine on this ledger that has a model runs it too.`,
+  }
+}
+
+function* explainQueue(tx: Reads, task: TaskRecord, canRun: CanRun): Op<Explained> {
   const place = yield* explainPlace(tx, task)
-  if (place !== undefined) return { ...base, ...place }
-  const message =
-    executors === null
-      ? 'It is ready: the next free slot of a working engine is its.'
-      : 'It is ready and waits for a free slot.'
-  return { ...base, reason: 'slot', message }
+  if (place !== undefined) return place
+  if (canRun !== null) return { reason: 'slot', message: 'It is ready and waits for a free slot.' }
+  const withModel = task.executor === agentName ? ' that has a model' : ''
+  return { reason: 'slot', message: `It is ready: the next free slot of a working engine${withModel} is its.` }
 }
 
 function* whoWorks(tx: Reads, task: TaskRecord): Op<string> {
@@ -98,6 +112,7 @@ function claimableMessage(task: TaskRecord): string {
 }
 
 type Base = Omit<Why, 'reason' | 'message'>
+type Explained = Pick<Why, 'reason' | 'message'>
 
 function explainHeld(task: TaskRecord, base: Base): Why {
   const verb = task.status === 'paused' ? 'resume' : 'start'

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/api.ts'
 import { accessClasses } from '../../src/bus/access.ts'
 import type { Caller } from '../../src/bus/caller.ts'
+import type { Task } from '../../src/entities/task.ts'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { deferred, openEngine, refusalOf } from '../engine/world.ts'
 import { modelOf } from './world.ts'
@@ -170,18 +171,22 @@ describe('Work from outside, over the bus', () => {
 })
 
 describe('task:create', () => {
-  it('S2-001 makes no goal of a name: such a task is for agents that join it, and has a branch', async () => {
+  it('S2-001 S2-050 with a goal is for an agent, with nothing but words for agents that join it, and else for whom it says', async () => {
     const engine = await openEngine({ executors: { work: () => 1 } })
     const made = async (input: Record<string, unknown>) => {
-      const { taskId, branch, task } = await engine.bus.call('task:create', input as never)
-      return { name: task.name, goal: (await engine.get(taskId))?.goal, branch }
+      const { taskId, branch } = await engine.bus.call('task:create', input as never)
+      const { name, goal, executor } = (await engine.get(taskId)) as Task
+      return { name, goal, executor, branch }
     }
-    expect(await made({ name: 'n', goal: 'g' })).toEqual({ name: 'n', goal: 'g', branch: 'task/n' })
-    expect(await made({ name: 'm' })).toEqual({ name: 'm', goal: null, branch: 'task/m' })
-    expect(await made({ description: 'First line\nsecond' })).toMatchObject({ name: 'First line', goal: null })
-    expect(await made({ name: 'o', role: 'reviewer' })).toEqual({ name: 'o', goal: null, branch: null })
-    expect(await made({ name: 'p', executor: 'work' })).toEqual({ name: 'p', goal: null, branch: null })
-    expect(await made({ name: 'q', tasks: { a: { name: 'a' } } })).toEqual({ name: 'q', goal: null, branch: null })
+    const words = { goal: null, executor: null }
+    expect(await made({ name: 'n', goal: 'g', description: 'd' })).toMatchObject({ goal: 'g', executor: 'agent' })
+    expect(await made({ name: 'n' })).toEqual({ ...words, name: 'n', branch: 'task/n' })
+    expect(await made({ name: 'm', description: 'd' })).toEqual({ ...words, name: 'm', branch: 'task/m' })
+    expect(await made({ description: 'first\nsecond' })).toEqual({ ...words, name: 'first', branch: 'task/first' })
+    expect(await made({ name: 'n', role: 'reviewer' })).toEqual({ ...words, name: 'n', branch: null })
+    expect(await made({ name: 'n', team: false })).toEqual({ ...words, name: 'n', branch: null })
+    expect(await made({ name: 'n', executor: 'work' })).toMatchObject({ goal: null, executor: 'work', branch: null })
+    expect(await made({ name: 'n', tasks: { a: { name: 'a' } } })).toEqual({ ...words, name: 'n', branch: null })
     await refusalOf(engine.bus.call('task:create', {}), 'INVALID_INPUT')
     await refusalOf(engine.bus.call('task:create', { name: 'x', executer: 'work' } as never), 'INVALID_INPUT')
   })

@@ -65,16 +65,11 @@ describe('Several agents', () => {
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'NO_MODEL' } })
   })
 
-  it('a task with a goal and no executor gets `agent` only where there is a model', async () => {
-    const without = await openEngine()
-    expect(await without.create({ goal: 'Wait for somebody' })).toMatchObject({ executor: null })
+  it('a task with a goal and no executor gets `agent`, whichever way its model came', async () => {
     const withModel = await openEngine({ model: saying('hello') })
     expect(await withModel.create({ goal: 'Speak' })).toMatchObject({ executor: 'agent' })
     const foreign = await openEngine({ abilities: [llm(() => ({ content: 'hi' })).ability] })
     expect(await foreign.result(await foreign.create({ goal: 'Speak' }))).toBe('hi')
-    const later = await openEngine()
-    await later.bus.call('model:register' as string, { id: 'late', model: saying('late') })
-    expect(await later.result(await later.create({ goal: 'Speak' }))).toBe('late')
     const named = await openEngine({ executors: { agent: agent({ model: saying('own') }) } })
     expect(await named.result(await named.create({ goal: 'Speak' }))).toBe('own')
   })

@@ -113,7 +113,7 @@ describe('create', () => {
     expect((await engine.create({ executor: greet, input: { name: 'Ada' } })).executor).toBe('greet')
     const stranger = defineExecutor({ run: () => null })
     const refusal = await refusalOf(engine.create({ executor: stranger }), 'UNKNOWN_EXECUTOR')
-    expect(refusal.details.known).toEqual(['greet', 'other'])
+    expect(refusal.details.known).toEqual(['greet', 'other', 'agent'])
   })
 
   it('refuses an unknown executor with the nearest name, at create and at update', async () => {
@@ -122,7 +122,7 @@ describe('create', () => {
       engine.create({ executor: 'gret' as never, input: {} as never }),
       'UNKNOWN_EXECUTOR',
     )
-    expect(refusal.details).toEqual({ executor: 'gret', nearest: 'greet', known: ['greet', 'other'] })
+    expect(refusal.details).toEqual({ executor: 'gret', nearest: 'greet', known: ['greet', 'other', 'agent'] })
     expect(refusal.message).toContain('Did you mean "greet"?')
     const task = await engine.create({ executor: 'other' })
     await refusalOf(engine.update(task, { executor: 'gret' }), 'UNKNOWN_EXECUTOR')

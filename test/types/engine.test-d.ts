@@ -82,6 +82,7 @@ defineExecutor({ result: z.object({ count: z.number() }), run: () => ({ count: '
 // @ts-expect-error: there is no such event.
 engine.subscribe('task.exploded', () => {})
 // @ts-expect-error: there is no such status.
+await engine.list({ status: 'runing' })
 await engine.list({ status: 'running' })
 // @ts-expect-error: parents do not change.
 await engine.update(task, { parentId: 'task-a' })

@@ -323,12 +323,14 @@ describe('A model that the program registers itself', () => {
     expect(again).not.toBe(taskId)
   })
 
-  it('is missed by a goal that is created without it: nothing runs, and whoever claims the goal works on it', async () => {
+  it('S0-048 is waited for by a goal that was created without it', async () => {
     const { bus, state, invoke } = openManager()
     const { taskId, status } = await invoke('task:spawn', { goal: 'Who will do it?' })
     expect(status).toBe('pending')
     const engine = await state.engine
-    await engine.complete(await engine.claim(String(taskId), { owner: 'ada' }), 'I did.')
+    await engine.idle()
+    expect(await engine.why(String(taskId))).toMatchObject({ reason: 'model' })
+    registerModel(bus, answer)
     expect(await ended(bus, taskId)).toMatchObject({ completionStatus: 'success' })
   })
 

@@ -5,6 +5,40 @@ import { createExoExecutor, type Task, TaskError, TaskManager, TaskScheduler } f
 import { ledgerFile, openEngine, turns } from '../engine/world.ts'
 import { createIn, hands, namesOf, openExo, recorder } from './exo-world.ts'
 
+describe('work that is meant for somebody else', () => {
+  it('is left to its owner, its role or its team, when it comes and when it is there already (S3-036, X-018)', async () => {
+    const exo = createExoExecutor()
+    const engine = await openEngine({ executors: { exo } })
+    const manager = new TaskManager({ engine, executor: exo })
+    const scheduler = new TaskScheduler(manager)
+    const others = async () => {
+      await engine.create({ name: 'for a role', role: 'reviewer' })
+      await engine.create({ goal: 'A goal for a role', role: 'reviewer' })
+      await engine.create({ name: 'for a team', team: true })
+      await engine.create({ goal: 'For an agent' })
+    }
+    await engine.update(await engine.create({ name: 'for ann' }), { owner: 'ann' })
+    await others()
+    await manager.create('first')
+    const { executor, order } = recorder()
+    let isLate = false
+    const handled = await scheduler.schedule(async (task, signal) => {
+      if (!isLate) {
+        isLate = true
+        await others()
+        await manager.create('second')
+      }
+      return executor(task, signal, undefined as never)
+    })
+    expect(namesOf(handled)).toEqual(['first', 'second'])
+    expect(order).toEqual(['first', 'second'])
+    const rest = (await engine.list({ status: 'submitted' })).tasks
+    const left = [null, null, null, 'agent']
+    expect(rest.map(({ executor: name }) => name)).toEqual([null, ...left, ...left])
+    await manager.close()
+  })
+})
+
 describe('a family that is scheduled', () => {
   it('shares the work out to its agents, never too many at once, and its head completes (S3-074, S3-084, S3-110)', async () => {
     const { manager, scheduler, heard } = openExo({ scheduler: { maxConcurrent: 2, autoComplete: true } })

@@ -1,19 +1,26 @@
 // task:list: tasks as rows of a list or a tree, the oldest first, now or as they stood at a position of the feed.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { filterByStatus, statusFilterSchema } from '../../entities/status-filter.ts'
 import type { Op, Reads, TaskFilter } from '../../ledger/ledger.ts'
 import { requireCursor } from '../../steps/purge.ts'
 import type { AbilityHost } from '../ability-host.ts'
+import { eitherCase } from '../either-case.ts'
 import { amongOwn, refuseTasks } from '../own-tasks.ts'
 import { positionSchema } from '../views/event-view.ts'
 import { type TaskRow, taskRowSchema, toPastRow, toRow } from '../views/task-row.ts'
-import { statusFilterSchema, taskIdSchema, usualLimit } from './task-input.ts'
+import { taskIdSchema, usualLimit } from './task-input.ts'
 
 const word = z.string().trim().min(1).max(500)
 
 const inputSchema = z
   .strictObject({
-    status: statusFilterSchema.optional(),
+    status: statusFilterSchema
+      .optional()
+      .describe(
+        'One state, or several; words like `pending`, `running`, `active` stand for the states that they mean.',
+      ),
+    type: word.optional().describe('What kind of work it is, of tasks with a team.'),
     parentId: taskIdSchema.nullable().optional().describe('Only direct subtasks of this task; null for roots.'),
     executor: word.optional(),
     owner: word.optional(),
@@ -26,9 +33,9 @@ const inputSchema = z
     limit: z.int().min(1).max(5_000).default(usualLimit),
   })
   .refine(
-    ({ at, status, parentId, executor, owner, tag, keyPrefix, text }) =>
+    ({ at, status, type, parentId, executor, owner, tag, keyPrefix, text }) =>
       at === undefined ||
-      [status, parentId, executor, owner, tag, keyPrefix, text].every((filter) => filter === undefined),
+      [status, type, parentId, executor, owner, tag, keyPrefix, text].every((filter) => filter === undefined),
     {
       path: ['at'],
       message: 'of the past there are all tasks, or those that `ids` names: leave the other filters out',
@@ -43,7 +50,7 @@ export function taskList(host: AbilityHost) {
     access: 'read',
     description:
       'Lists tasks as rows, the oldest first, page by page: now, or as they stood at a position of the feed.',
-    input: inputSchema,
+    input: eitherCase(inputSchema, { taskType: 'type' }),
     output: z.object({
       tasks: z.array(taskRowSchema),
       total: z.int().nullable(),
@@ -75,9 +82,10 @@ function* page(tx: Reads, { at, ids, limit, after }: ListInput, filter: TaskFilt
   return (yield* tx.task.asOf(position, limit + 1, after, ids)).map(toPastRow)
 }
 
-function filterOf({ status, parentId, executor, owner, tag, keyPrefix, text, ids }: ListInput): TaskFilter {
+function filterOf({ status, type, parentId, executor, owner, tag, keyPrefix, text, ids }: ListInput): TaskFilter {
   return {
-    ...(status === undefined ? {} : { statuses: status }),
+    ...(status === undefined ? {} : filterByStatus(status)),
+    ...(type === undefined ? {} : { type }),
     ...(parentId === undefined ? {} : { parentId }),
     ...(executor === undefined ? {} : { executor }),
     ...(owner === undefined ? {} : { owner }),

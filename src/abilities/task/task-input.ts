@@ -15,14 +15,6 @@ export const verbShape = { taskId: taskIdSchema, expectedVersion: expectedVersio
 export const limitSchema = z.int().min(0).max(1_000)
 export const usualLimit = 100
 
-const statusSchema = z.enum(taskStatuses)
-
-/** By which states a list is filtered. */
-export const statusFilterSchema = z
-  .union([statusSchema, z.array(statusSchema).min(1)])
-  .transform((given) => [given].flat())
-  .describe('One state, or several.')
-
 /** How a task stands after a change. */
 export const standingSchema = z.object({
   taskId: z.string(),

@@ -1,13 +1,13 @@
 // task:teams: the tasks that several agents work on, the latest first.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { filterByStatus, statusFilterSchema } from '../../entities/status-filter.ts'
 import { listTeams } from '../../team/teams.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { limitSchema, offsetSchema } from '../agent/agent-input.ts'
 import { eitherCase } from '../either-case.ts'
 import { refuseTasks } from '../own-tasks.ts'
 import { teamTaskSchema } from '../views/team-view.ts'
-import { statusFilterSchema } from './task-input.ts'
 
 const inputSchema = z.strictObject({
   status: statusFilterSchema.optional(),
@@ -25,9 +25,9 @@ export function taskTeams(host: AbilityHost) {
     input: eitherCase(inputSchema, { taskType: 'type' }),
     output: z.object({ tasks: z.array(teamTaskSchema) }),
     models: false,
-    async handle({ status: statuses, ...query }, { caller }) {
+    async handle({ status, ...query }, { caller }) {
       refuseTasks(caller, 'task:teams')
-      return { tasks: await listTeams(host, { statuses, ...query }) }
+      return { tasks: await listTeams(host, { statuses: status && filterByStatus(status).statuses, ...query }) }
     },
   })
 }

@@ -1,19 +1,18 @@
 // The agents and models of an engine: what `createEngine` was given, by the names under which tasks use them.
-import { type AnyExecutor, type Executor, isExecutor } from '../../executor.ts'
+import { agentName } from '../../drafts/known-executors.ts'
+import { type AnyExecutor, type Executor, isExecutor, type RunnableTasks } from '../../executor.ts'
 import type { LanguageModelLike } from '../../models/language-model.ts'
 import { ModelRegistry, type ResolveModel } from '../../models/model-registry.ts'
 import type { ParsedEngineOptions } from '../../options.ts'
 import { agent } from './agent.ts'
 
-/** The executor of tasks that have a goal and name none. */
-export const agentName = 'agent'
-
 export interface Agents {
   /** All executors of the engine, agents and others. */
   executors: Map<string, AnyExecutor>
   models: ModelRegistry
-  /** `agent`, if it has a model; null while there is none. */
-  goalExecutor(): string | null
+  canRun(executor: string): RunnableTasks
+  /** To be called when a model has come: whoever brings one may come later than the engine. */
+  equip(): void
   /** The model that an executor brought along; undefined for the default one. */
   modelIdOf(executor: string): string | undefined
 }
@@ -31,15 +30,21 @@ export function createAgents(options: ParsedEngineOptions, hasForeignModel: () =
   // What is given goes on the bus a moment later; tasks of an earlier engine may wait for this agent already.
   const isGiven = (options.abilities as ReadonlyArray<{ id?: unknown }>).some(({ id }) => id === 'model:llm')
   const hasModel = (): boolean => models.hasDefault || isGiven || hasForeignModel()
-  if (!executors.has(agentName) && (hasModel() || models.resolves)) executors.set(agentName, agent())
+  // An engine that only commands, and has no model, leaves it to those that run the tasks what their agent is.
+  const equip = (): void => {
+    if (!executors.has(agentName) && (options.work || hasModel() || !models.isEmpty)) executors.set(agentName, agent())
+  }
+  equip()
   return {
     executors,
     models,
-    goalExecutor: () => {
-      if (!executors.has(agentName) && hasModel()) executors.set(agentName, agent())
-      const own = executors.get(agentName)
-      const brings = isExecutor(own) && own.agent?.model !== undefined
-      return own !== undefined && (brings || hasModel()) ? agentName : null
+    equip,
+    canRun: (name) => {
+      const executor = executors.get(name)
+      const isAgent = executor === undefined ? name === agentName : isExecutor(executor) && executor.agent !== undefined
+      if (!isAgent) return executor === undefined ? 'unknown' : 'all'
+      if (brought.has(name) || hasModel()) return 'all'
+      return models.isEmpty ? 'none' : 'named'
     },
     modelIdOf: (executor) => brought.get(executor),
   }

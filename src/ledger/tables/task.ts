@@ -25,6 +25,12 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where('deleted_at', 'is', null)
       .limit(hole('limit')),
   )
+  const namesModel =
+    dialect.kind === 'postgres'
+      ? sql<boolean>`(policy::jsonb ->> 'model') is not null`
+      : sql<boolean>`json_extract(policy, '$.model') is not null`
+  /** With 1 in the hole only the tasks that name a model. */
+  const orNamed = (named: unknown) => sql<boolean>`(${named} = 0 or ${namesModel})`
   // `ready = 1` stands in the text, not in a hole: only so does the planner see that the partial index serves.
   const selectReady = select((task, hole) =>
     task
@@ -32,6 +38,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where('executor', '=', hole('executor'))
       .where('lane', '=', hole('lane'))
       .where('crashes', '<', hole('crashes'))
+      .where(orNamed(hole('named')))
       .orderBy('priority', 'desc')
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
@@ -42,6 +49,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where(sql<boolean>`ready = 1 and crashes > 0`)
       .where('executor', '=', hole('executor'))
       .where('crashes', '>=', hole('crashes'))
+      .where(orNamed(hole('named')))
       .orderBy('priority', 'desc')
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
@@ -52,6 +60,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .select('seq')
       .where(sql<boolean>`ready = 1`)
       .where('executor', '=', hole('executor'))
+      .where(orNamed(hole('named')))
       .limit(1),
   )
   const selectInLanes = prepare((db, hole) =>
@@ -60,6 +69,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .select('lane')
       .where(sql<boolean>`ready = 1 and lane <> ''`)
       .where('executor', '=', hole('executor'))
+      .where(orNamed(hole('named')))
       .orderBy('priority', 'desc')
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
@@ -72,6 +82,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where(sql<boolean>`ready = 1`)
       .where('executor', '=', hole('executor'))
       .where('lane', '>', hole('after'))
+      .where(orNamed(hole('named')))
       .orderBy(sql`lane asc, priority desc, seq asc`)
       .limit(1),
   )
@@ -188,6 +199,9 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where('deleted_at', 'is', null)
       .where(sql<boolean>`child_count > 0`),
   )
+  function* isAnyReady(executor: string, named: number): Op<boolean> {
+    return (yield* row(selectAnyReady, { executor, named })) !== undefined
+  }
   /** A stuck task has no part in this, but its children may. */
   function* canMoveBelow(parent: string): Op<boolean> {
     const parents = [parent]
@@ -215,9 +229,13 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
    * One probe for each reason to be awake, each led by a partial index, so that settled tasks cost nothing. CROSS JOIN is
    * SQLite's word for "in this order"; asked about one executor only, it would rather begin with all tasks.
    */
-  function awakeProbes(executors: string[]) {
+  function awakeProbes(executors: readonly string[], named: readonly string[]) {
     const { db } = dialect
-    const ours = sql<boolean>`executor in (${sql.join(executors)}) and deleted_at is null`
+    const of = [
+      ...(executors.length === 0 ? [] : [sql<boolean>`executor in (${sql.join(executors)})`]),
+      ...(named.length === 0 ? [] : [sql<boolean>`executor in (${sql.join(named)}) and ${namesModel}`]),
+    ]
+    const ours = sql<boolean>`(${sql.join(of, sql` or `)}) and deleted_at is null`
     return [
       sql`select 1 from task where ready = 1 and ${ours} limit 1`,
       sql`select 1 from run cross join task where task.id = run.task_id and run.status <> 'closed' and ${ours} limit 1`,
@@ -254,6 +272,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     if (filter.below !== undefined) query = query.where(isBelow(filter.below))
     if (filter.letGo !== undefined) query = query.where(isLetGo(filter.letGo))
     if (filter.failedWith !== undefined) query = query.where(failedWith(filter.failedWith))
+    if (filter.type !== undefined) query = query.where(hasType(filter.type))
     if (filter.ids !== undefined) query = query.where(isAmong(filter.ids))
     for (const word of filter.words ?? []) query = query.where(holdsWord(word))
     if (filter.createdFrom !== undefined) query = query.where('created_at', '>=', filter.createdFrom)
@@ -271,6 +290,10 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     const like = sql.raw(dialect.kind === 'postgres' ? 'ilike' : 'like')
     const [anywhere, atStart] = [`%${literal}%`, `${literal}%`]
     return sql<boolean>`(name ${like} ${anywhere} escape '\\' or goal ${like} ${anywhere} escape '\\' or description ${like} ${anywhere} escape '\\' or id ${like} ${atStart} escape '\\')`
+  }
+
+  function hasType(type: string) {
+    return sql<boolean>`task.id in (select task_id from team where team.type = ${type})`
   }
 
   function isBelow(root: string) {
@@ -308,24 +331,31 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     getBySeq: (seq) => tasks.one(selectBySeq, { seq }),
     getByKey: (key) => tasks.one(selectByKey, { key }),
     findByPrefix: (prefix, limit) => tasks.list(selectByPrefix, { from: prefix, to: `${prefix}\u{10ffff}`, limit }),
-    ready: (executor, lane, limit, crashes = Number.MAX_SAFE_INTEGER) =>
-      tasks.list(selectReady, { executor, lane, limit, crashes }),
-    suspects: (executor, limit, crashes) => tasks.list(selectSuspects, { executor, limit, crashes }),
-    *anyReady(executors) {
-      for (const executor of executors) if ((yield* row(selectAnyReady, { executor })) !== undefined) return true
+    ready: (executor, lane, limit, crashes = Number.MAX_SAFE_INTEGER, named = false) =>
+      tasks.list(selectReady, { executor, lane, limit, crashes, named: Number(named) }),
+    suspects: (executor, limit, crashes, named = false) =>
+      tasks.list(selectSuspects, { executor, limit, crashes, named: Number(named) }),
+    *anyReady(executors, named = []) {
+      for (const executor of executors) if (yield* isAnyReady(executor, 0)) return true
+      for (const executor of named) if (yield* isAnyReady(executor, 1)) return true
       return false
     },
-    *lanes(executor, most) {
+    *lanes(executor, most, onlyNamed = false) {
+      const named = Number(onlyNamed)
       if (most !== undefined) {
         // The best in any lane come first: so do their lanes. Only where a few lanes have it all must each be looked up.
         const limit = most * 4
-        const best = yield* rows<{ lane: string }>(selectInLanes, { executor, limit })
+        const best = yield* rows<{ lane: string }>(selectInLanes, { executor, limit, named })
         const lanes = [...new Set(best.map(({ lane }) => lane))]
         if (lanes.length >= most || best.length < limit) return lanes.slice(0, most)
       }
       const found: Array<{ lane: string; priority: number; seq: number }> = []
       for (let after = ''; ; after = (found.at(-1) as { lane: string }).lane) {
-        const next = yield* row<{ lane: string; priority: number; seq: number }>(selectNextLane, { executor, after })
+        const next = yield* row<{ lane: string; priority: number; seq: number }>(selectNextLane, {
+          executor,
+          after,
+          named,
+        })
         if (next === undefined) break
         found.push(next)
       }
@@ -359,9 +389,9 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       const ready = (yield* numberOf(countReady)) + (yield* numberOf(countBehindRuns))
       return { ready, claimable: yield* numberOf(countClaimable) }
     },
-    *anyAwake(executors) {
-      if (executors.length === 0) return false
-      for (const probe of awakeProbes(executors)) if ((yield* queryRows(probe.compile())).length > 0) return true
+    *anyAwake(executors, named = []) {
+      if (executors.length + named.length === 0) return false
+      for (const probe of awakeProbes(executors, named)) if ((yield* queryRows(probe.compile())).length > 0) return true
       return false
     },
     *list(filter, limit, after) {

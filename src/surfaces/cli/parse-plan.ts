@@ -302,7 +302,6 @@ function workOf(raw: RawPlanTask, work: Work, timeoutMs: number | undefined, pla
   }
 }
 
-/** Whether there is a model for it is known only when the plan is run (goal-tasks.ts). */
 function agentOf({ goal, model, system, systemPrompt = system, abilities, input }: RawPlanTask): PlanTaskSpec {
   return { executor: 'agent', goal, model, systemPrompt, abilities, input }
 }

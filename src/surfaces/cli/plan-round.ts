@@ -80,10 +80,10 @@ function actionOf(plan: Plan, task: PlanTask, known: KnownTask | undefined, requ
 
 /**
  * What an agent was given is what its conversation begins with, so another definition is another task: one that has failed, or
- * has not begun, is made anew. So is a goal that waited to be claimed, once there is a model for it.
+ * has not begun, is made anew. So is a goal that waited to be claimed, as those of earlier versions did without a model.
  */
 function isReplaced(plan: Plan, task: PlanTask, { task: known, mark }: KnownTask, { needed }: RoundRequest): boolean {
-  if (!isGoal(task) || task.spec.executor === undefined) return false
+  if (!isGoal(task)) return false
   if (known.executor === task.spec.executor && !isChanged(plan, task, mark)) return false
   if (known.status === 'failed') return needed.has(task.path)
   return known.status === 'submitted' && known.run === 0 && known.owner === null

@@ -100,7 +100,7 @@ function checkKinds(plan: Plan, known: KnownRound): void {
     if (found === undefined) continue
     const was = kindWords(found.task)
     const is = kindWords({ group: task.group, executor: task.spec.executor ?? null })
-    // Whether a goal is an agent's depends on whether there is a model, and may change from run to run.
+    // Without a model, earlier versions left a goal to whoever claimed it.
     if (was === is || (isGoal(task) && found.task.goal !== null)) continue
     throw new ErrandError(
       'INVALID_PLAN',

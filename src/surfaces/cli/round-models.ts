@@ -1,14 +1,13 @@
-// Before a round is made: are there the models that its goals need? A key that is missing should be told before anything has been
-// created, and no agent that has begun should fail for want of a flag.
+// Before a round is made: can the models that its goals name be had? A key that is missing should be told before anything has been
+// created.
 import { isSettled } from '../../entities/task.ts'
-import { ErrandError } from '../../errors.ts'
-import { lacksModel, modelsOf } from './goal-tasks.ts'
-import { howToGiveModel, type ModelSource } from './model-source.ts'
+import { modelsOf } from './goal-tasks.ts'
+import type { ModelSource } from './model-source.ts'
 import { flatten, type PlanTask } from './plan.ts'
 import type { KnownRound } from './plan-round.ts'
 import type { RunPlan } from './run-request.ts'
 
-/** @throws ErrandError NO_MODEL { task } or { variable }, INVALID_INPUT, NOT_FOUND, NOT_OFFERED */
+/** @throws ErrandError NO_MODEL { variable }, INVALID_INPUT, NOT_FOUND, NOT_OFFERED */
 export async function requireModels(
   { plan, needed, redo, model }: RunPlan,
   known: KnownRound,
@@ -17,14 +16,6 @@ export async function requireModels(
   const toDo = flatten(plan.tasks).filter(
     (task) => needed.has(task.path) && (redo.has(task.path) || isOpen(task, known)),
   )
-  const begun = toDo.find((task) => lacksModel(task) && known.newest.get(task.path)?.task.executor === 'agent')
-  if (begun !== undefined) {
-    throw new ErrandError(
-      'NO_MODEL',
-      `"${begun.path}" is an agent's, made when there was a model, and now there is none. ${howToGiveModel}`,
-      { task: begun.path },
-    )
-  }
   for (const each of modelsOf(toDo, model)) await models.choose(each)
 }
 

@@ -3,9 +3,10 @@
 import { isSettled } from '../../entities/task.ts'
 import { lacksModel } from './goal-tasks.ts'
 import { howToGiveModel } from './model-source.ts'
-import { flatten, isGoal, type Plan } from './plan.ts'
+import { flatten, isGoal } from './plan.ts'
 import type { KnownTask } from './plan-mark.ts'
 import type { Decision, KnownRound } from './plan-round.ts'
+import type { RunPlan } from './run-request.ts'
 import { shellCommand } from './shell-words.ts'
 
 /** @param ledgerFlag `--ledger FILE` for the commands that are shown, when the user had to give it. */
@@ -37,17 +38,17 @@ function noteOn({ task, known, action, changed, needed }: Decision): string[] {
 }
 
 /** Goals for which there is no model: nothing here works on them. */
-export function goalNotes(plan: Plan, known: KnownRound): string[] {
+export function goalNotes({ plan, model }: Pick<RunPlan, 'plan' | 'model'>, known: KnownRound): string[] {
   const waiting = flatten(plan.tasks).filter((task) => {
     const found = known.newest.get(task.path)?.task
-    return lacksModel(task) && found !== undefined && !isSettled(found.status)
+    return lacksModel(task, model) && found !== undefined && !isSettled(found.status)
   })
   const [first, ...others] = waiting.map((task) => `"${task.path}"`)
   if (first === undefined) return []
   const [who, has, it] =
     others.length === 0 ? [first, 'has', 'it waits'] : [`${[first, ...others].join(', ')}`, 'have', 'they wait']
   return [
-    `${who} ${has} a goal and no model that works on it, so ${it} for somebody who claims it. ${howToGiveModel} A plan may have \`model\` at its top, or on a task.`,
+    `${who} ${has} a goal, and no model is configured, so ${it} for one. ${howToGiveModel} A plan may have \`model\` at its top, or on a task.`,
   ]
 }
 

@@ -3,7 +3,6 @@
 import { availableParallelism } from 'node:os'
 import type { Engine } from '../../api.ts'
 import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from './arguments.ts'
-import { withModel } from './goal-tasks.ts'
 import type { CommandIo } from './io.ts'
 import { realLedger, resolveLedger } from './ledger-path.ts'
 import { agentOptions, defaultModelOf } from './model-source.ts'
@@ -45,9 +44,8 @@ export async function readRunRequest(
   if (flags.key !== undefined && flags.again)
     throw misuse('--key names a round and --again counts on to the next one: give only one of them.')
   if (flags.key?.trim() === '') throw misuse('--key is empty: it takes the name of a round, like --key "$(date +%F)".')
-  const written = await readPlan(file as string, io.cwd)
-  const model = defaultModelOf(io, flags, written.model)
-  const plan = withModel(written, model)
+  const plan = await readPlan(file as string, io.cwd)
+  const model = defaultModelOf(io, flags, plan.model)
   const ledger = resolveLedger(flags.ledger, io)
   const redo = new Set((flags.redo ?? []).flatMap((name) => leavesOf(planTask(plan, name))).map((task) => task.path))
   const asked =

@@ -1,9 +1,11 @@
 // Which tasks a list is of: what the ledger is asked for, and the same asked of one task that has changed.
-import type { Task, TaskStatus } from '../../entities/task.ts'
+import { filterByStatus, type StatusWord } from '../../entities/status-filter.ts'
+import type { Task } from '../../entities/task.ts'
+import { isLetGo } from '../../machines/readiness.ts'
 
 /** A part of what `engine.list` takes. */
 export interface TaskChoice {
-  status?: TaskStatus[] | undefined
+  status?: StatusWord[] | undefined
   ready?: boolean | undefined
   owner?: string | undefined
   /** All of them. */
@@ -12,9 +14,14 @@ export interface TaskChoice {
 
 export function isChosen(task: Task, { status, ready, owner, tags = [] }: TaskChoice): boolean {
   return (
-    (status === undefined || status.includes(task.status)) &&
+    (status === undefined || hasStatus(task, status)) &&
     (ready === undefined || task.ready === ready) &&
     (owner === undefined || task.owner === owner) &&
     tags.every((tag) => task.tags.includes(tag))
   )
+}
+
+function hasStatus(task: Task, words: StatusWord[]): boolean {
+  const { statuses, letGo } = filterByStatus(words)
+  return statuses.includes(task.status) && (task.status !== 'waiting' || letGo === undefined || isLetGo(task) === letGo)
 }

@@ -26,7 +26,9 @@ export interface Verdict {
 
 /** A run of it is open, or it will have one without anybody's help: it is ready, on a timer, or closing. */
 export function isGoingOn(task: Task, why: Pick<Why, 'reason' | 'at'> | undefined): boolean {
-  if (task.status === 'working' || isQueued(task)) return true
+  // Only `why` knows whether there is a model for an agent.
+  const lacksModel = why === undefined ? task.executor === 'agent' : why.reason === 'model'
+  if (task.status === 'working' || (isQueued(task) && !lacksModel)) return true
   if (task.questions.some((question) => question.dueAt !== null)) return true
   if (why === undefined) return false
   switch (why.reason) {
@@ -42,6 +44,7 @@ export function isGoingOn(task: Task, why: Pick<Why, 'reason' | 'at'> | undefine
       return why.at !== null
     case 'blocked':
     case 'executor':
+    case 'model':
     case 'claim':
     case 'held':
     case 'settled':

@@ -3,9 +3,10 @@
 import type { TaskRow } from '../../abilities/views/task-row.ts'
 import type { EngineStatus, Limits, TaskGraph } from '../../api.ts'
 import type { TaskEvent } from '../../entities/event.ts'
+import { statusWords } from '../../entities/status-filter.ts'
 import { type Task, taskStatuses } from '../../entities/task.ts'
 import { acceptedEvents } from '../../machines/task-machine.ts'
-import { misuse } from '../cli/arguments.ts'
+import { misuse, oneOf } from '../cli/arguments.ts'
 import { describeConversation } from '../cli/conversation-text.ts'
 import { formatDuration } from '../cli/duration.ts'
 import { allTasks } from '../cli/each-task.ts'
@@ -46,12 +47,12 @@ function aboutTask(
 
 export const lookVerbs: ReplVerbs = {
   ps: {
-    usage: 'ps [all]',
-    summary: 'list the tasks that are not settled, or all',
-    complete: async () => ['all'],
+    usage: 'ps [all | STATUS…]',
+    summary: 'list the tasks that are not settled, or all, or those in some states',
+    complete: async () => ['all', ...statusWords],
     async run({ engine, printer, clock }, rest) {
-      if (rest !== '' && rest !== 'all') throw misuse(`/ps takes nothing but "all", got "${rest}". Usage: /ps [all]`)
-      const tasks = await (rest === 'all' ? allTasks(engine) : openTasks(engine))
+      const status = rest === 'all' ? [] : wordsOf(rest).map((word) => oneOf('status', word, statusWords))
+      const tasks = await (rest === '' ? openTasks(engine) : allTasks(engine, status.length === 0 ? {} : { status }))
       printer.lines(taskTable(tasks, clock.now(), printer.columns))
     },
   },

@@ -289,6 +289,39 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       const any = (...executors: string[]) => ledger.read((tx) => tx.task.anyReady(executors))
       expect([await any(), await any('y'), await any('y', 'x')]).toEqual([false, false, true])
     })
+
+    proves('may be taken by tasks alone that name a model', async (ledger) => {
+      const named = { policy: { model: 'm' } }
+      const none = { policy: { timeoutMs: 5 } }
+      await write(ledger, function* (tx) {
+        for (const [id, executor, fields] of [
+          ['a', 'x', none],
+          ['b', 'x', named],
+          ['c', 'x', { ...none, lane: 'l-1' }],
+          ['d', 'x', { ...named, lane: 'l-2' }],
+          ['e', 'x', { ...none, crashes: 2, lane: 'l-1' }],
+          ['f', 'x', { ...named, crashes: 2, lane: 'l-2' }],
+          ['g', 'y', none],
+        ] as const) {
+          yield* tx.task.insert(taskRow({ id, executor, ready: true, ...fields }))
+        }
+      })
+      const ids = (tasks: Array<{ id: string }>) => tasks.map(({ id }) => id)
+      expect(ids(await ledger.read((tx) => tx.task.ready('x', '', 9, 9, true)))).toEqual(['b'])
+      expect(ids(await ledger.read((tx) => tx.task.ready('x', 'l-1', 9, 9, true)))).toEqual([])
+      expect(ids(await ledger.read((tx) => tx.task.suspects('x', 9, 2, true)))).toEqual(['f'])
+      for (const most of [undefined, 1]) {
+        expect(await ledger.read((tx) => tx.task.lanes('x', most, true))).toEqual(['l-2'])
+      }
+      for (const [all, some, expected] of [
+        [[], ['y'], false],
+        [[], ['x'], true],
+        [['y'], [], true],
+      ] as const) {
+        expect(await ledger.read((tx) => tx.task.anyReady(all, some))).toBe(expected)
+        expect(await ledger.read((tx) => tx.task.anyAwake(all, some))).toBe(expected)
+      }
+    })
   })
 
   describe('somebody is awake', () => {

@@ -161,7 +161,9 @@ class TaskManager implements TaskManagerState {
       maxIterations: maxIterationsPerTask,
     }
     const bus = this.#bus as Bus
-    return openEngine(options, { bus, abilities: (host) => agentOsAbilities(host, bus),
+    return openEngine(options, {
+      bus,
+      abilities: (host) => agentOsAbilities(host, bus),
       readTask: (tx, task) => readDetail(tx, task, true),
     })
   }

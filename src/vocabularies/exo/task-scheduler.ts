@@ -8,7 +8,7 @@ import { retryOptionSchema } from '../../options.ts'
 import { parse, requireFunction } from '../../parse.ts'
 import { askEngine, type Backing, backingOf } from './backing.ts'
 import { exoExecutorName, type TaskExecutor } from './exo-executor.ts'
-import { defined, listAll, type Task, viewOf } from './task.ts'
+import { defined, listAll, pageSize, type Task, viewOf } from './task.ts'
 import { inExoWords, inExoWordsAtOnce } from './task-error.ts'
 import type { TaskManager } from './task-manager.ts'
 
@@ -77,7 +77,7 @@ export class TaskScheduler {
   }
 
   /**
-   * Runs every SUBMITTED task, by priority and then age, and those that are submitted meanwhile; resolves, when nothing
+   * Runs every SUBMITTED task that has no executor, owner, role or team, by priority and then age, and those that are submitted meanwhile; resolves, when nothing
    * runs, is queued or rests before its next attempt any more, to the tasks whose executor was called, in the order of
    * their starts and as they are then. Empty when there was nothing to do.
    *
@@ -146,10 +146,12 @@ export class TaskScheduler {
     ours: Set<string>,
   ): Promise<number> {
     const { picked } = this.#backing.worker
+    const teams = await teamsOf(engine)
     const given = await Promise.all(
       tasks
-        // Groups have no work of their own, and what is claimed is its owner's.
-        .filter((task) => task.executor === null && !task.group && task.owner === null)
+        // Groups have no work of their own; what has an owner, a role or a team is for them.
+        .filter((task) => task.executor === null && !task.group && task.owner === null && task.role === null)
+        .filter((task) => !teams.has(task.id))
         .map(async ({ id }) => {
           picked.set(id, executor)
           try {
@@ -166,4 +168,16 @@ export class TaskScheduler {
     )
     return given.filter(Boolean).length
   }
+}
+
+/** The tasks that agents join, as far as they are not over. */
+async function teamsOf(engine: Engine): Promise<Set<string>> {
+  const found = new Set<string>()
+  for (let last = pageSize; last === pageSize; ) {
+    const page = { status: 'active', limit: pageSize, offset: found.size } as const
+    const { tasks } = await engine.bus.call('task:teams', page)
+    for (const { id } of tasks) found.add(id)
+    last = tasks.length
+  }
+  return found
 }

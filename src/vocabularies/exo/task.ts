@@ -53,7 +53,7 @@ export interface Task {
 /** Where a task that is worked on by hand keeps what it asks for; never shown in `metadata`. */
 export const promptKey = 'exo:prompt'
 const ownRunId = /^task-[a-z0-9]+\/run-\d+$/
-const pageSize = 1_000
+export const pageSize = 1_000
 
 export async function listAll(engine: Engine, filter: { status?: TaskStatus | undefined }): Promise<EngineTask[]> {
   const found: EngineTask[] = []

@@ -1,7 +1,6 @@
 // What a plan and `errand add` may say of teams: how it is read, what is refused, and what comes of it in the ledger.
 import { describe, expect, test } from 'vitest'
 import { ErrandError } from '../../../src/errors.ts'
-import { withModel } from '../../../src/surfaces/cli/goal-tasks.ts'
 import { planOf } from './plan-text.ts'
 import { Workplace } from './workplace.ts'
 
@@ -39,8 +38,6 @@ describe('a plan', () => {
     expect(taskOf('{ goal: g, team: true, agentId: ann }')?.spec.agentId).toBe('ann')
     const plan = planOf('tasks: { t: { type: repair, tasks: { g: { tasks: { a: { goal: x, agentId: ann } } } } } }')
     expect(plan.byPath.get('t/g/a')?.spec.agentId).toBe('ann')
-    // Whoever claims a goal for which there is no model works under a name of its own.
-    expect(withModel(plan, undefined).byPath.get('t/g/a')?.spec).toEqual({ name: 'a', goal: 'x' })
   })
 
   test('refuses what would do nothing, and says where it stands', () => {

@@ -111,6 +111,9 @@ describe('from a second process', () => {
     expect(await place.errand('ps', '--status', 'working', '--json')).toMatchObject({
       out: expect.stringContaining(id),
     })
+    expect((await place.errand('ps', '--status', 'running', '--json')).out).toContain(id)
+    expect((await place.errand('ps', '--status', 'success', '--json')).out).not.toContain(id)
+    expect((await place.errand('ps', '--status', 'runing')).err).toContain('Did you mean "running"?')
     place.write('go', '')
     expect((await run.ended).code).toBe(0)
   })

@@ -100,6 +100,8 @@ describe('a task goes on by itself', () => {
     ['that somebody must claim', { ready: true, executor: null }, { reason: 'claim', at: null }, false],
     ['that is blocked', {}, { reason: 'blocked', at: null }, false],
     ['that is held', {}, { reason: 'held', at: null }, false],
+    ['of an agent that waits for a slot', { ready: true, executor: 'agent' }, { reason: 'slot', at: null }, true],
+    ['of an agent without a model', { ready: true, executor: 'agent' }, { reason: 'model', at: null }, false],
     ['whose executor nobody has', {}, { reason: 'executor', at: null }, false],
   ])('%s', (_what, fields, why, expected) => {
     expect(isGoingOn(taskOf(fields), why)).toBe(expected)

@@ -1,5 +1,6 @@
 // The routes of teams: what several agents do on one task, asked for over HTTP, and how refusals of it are answered.
 import { describe, expect, it } from 'vitest'
+import { createScriptedModel } from '../../../src/models/scripted-model.ts'
 import { openWorld, problemIn } from './world.ts'
 
 async function teamWorld() {
@@ -27,6 +28,23 @@ describe('a team over HTTP', () => {
       [1, 'todo'],
       [2, 'todo'],
     ])
+  })
+
+  it('S2-050 S2-001 POST /tasks with a name only gives the task a branch, and agents join it', async () => {
+    const { ask, engine } = await openWorld({}, { model: createScriptedModel([{ text: 'taken up' }]) })
+    const { status, body } = await ask('POST', '/tasks', { name: 'Fix the login' })
+    expect([status, body.branch]).toEqual([201, 'task/fix-the-login'])
+    const described = await ask('POST', '/tasks', {
+      name: 'Fix it',
+      description: 'Users are logged out',
+      type: 'bug_fix',
+    })
+    expect(described.body.branch).toBe('task/fix-it')
+    const joined = await ask('POST', `/tasks/${body.taskId}/join`, { agent_id: 'ann' })
+    expect(joined.body.branch).toBe('task/fix-the-login/ann')
+    // No agent of the engine has taken it up.
+    await engine.idle()
+    expect((await ask('GET', `/tasks/${body.taskId}`)).body.task).toMatchObject({ executor: null, goal: null, run: 0 })
   })
 
   it('S2-050 takes the words of the documents, in snake_case, as well', async () => {
@@ -104,6 +122,32 @@ describe('a team over HTTP', () => {
     expect(await names('?status=submitted,working&limit=1')).toEqual(['Fix the login'])
     expect(await names('?parentId=null')).toEqual(['Fix the login', 'Another'])
     expect(await names(`?parentId=${taskId}`)).toEqual([])
+  })
+
+  it('S2-007 S2-056 GET /tasks takes the words of the designs, and the type of work in either spelling', async () => {
+    const { ask, taskId } = await teamWorld()
+    await ask('POST', '/tasks', { name: 'A bug', type: 'bug_fix' })
+    const { body } = await ask('POST', '/tasks', { name: 'Another bug', type: 'bug_fix' })
+    await ask('POST', `/tasks/${body.taskId}/cancel`, { reason: 'none' })
+    await ask('POST', `/tasks/${taskId}/start`, {})
+    const names = async (query: string) => {
+      const reply = await ask('GET', `/tasks${query}`)
+      expect([query, reply.status]).toEqual([query, 200])
+      return reply.body.tasks.map(({ name }: { name: string }) => name)
+    }
+    expect(await names('?status=active&task_type=bug_fix')).toEqual(['A bug'])
+    expect(await names('?taskType=bug_fix')).toEqual(['A bug', 'Another bug'])
+    expect(await names('?type=bug_fix&status=killed')).toEqual(['Another bug'])
+    expect(await names('?status=active')).toEqual(['Fix the login', 'A bug'])
+    expect(await names('?status=running')).toEqual(['Fix the login'])
+    expect(await names('?status=pending,in_progress')).toEqual(['Fix the login', 'A bug'])
+    expect(await names('?status=cancelled&status=success')).toEqual(['Another bug'])
+    const shown = (await ask('GET', '/tasks?status=running')).body.tasks[0]
+    expect(shown.status).toBe('working')
+    for (const query of ['?status=actve', '?status=working,actve']) {
+      const refused = problemIn(await ask('GET', `/tasks${query}`))
+      expect(refused).toMatchObject({ status: 400, detail: expect.stringContaining('Did you mean "active"?') })
+    }
   })
 
   it('S2-056 pages of a list go on where the one before ended', async () => {

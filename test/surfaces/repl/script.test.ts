@@ -98,6 +98,11 @@ describe('errand repl without a terminal', () => {
       code: 0,
       out: expect.stringMatching(/^#1 one created .*\n#.*\n1 .*claimable.*one\none\n$/),
     })
+    const found = await place.errand('repl', '-e', '/ps pending', '-e', '/ps running killed')
+    expect(found.out).toMatch(/^#.*\n1 .*claimable.*one\nno tasks\n$/)
+    expect(await place.errand('repl', '-e', '/ps runing')).toMatchObject({
+      err: expect.stringContaining('Did you mean "running"?'),
+    })
     place.write('lines.txt', "/cancel 1 it is enough\n(await tasks['1']).statusReason\n")
     expect(await place.errand('repl', '--file', 'lines.txt')).toMatchObject({
       code: 0,

@@ -18,7 +18,7 @@ describe('task:list', () => {
   it('S1-034 C-08 shows of each task what both lists promise, and its state', async () => {
     const { engine, call, make } = await setup()
     const parent = await make('parent')
-    const task = await engine.create({ name: 'child', goal: 'Do it', parentId: parent })
+    const task = await engine.create({ name: 'child', goal: 'Do it', role: 'doer', parentId: parent })
     await engine.start(task)
     const done = await engine.complete(task)
     expect(((await call('task:list', { parentTaskId: parent })) as { tasks: unknown[] }).tasks).toEqual([

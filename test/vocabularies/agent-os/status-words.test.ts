@@ -1,5 +1,6 @@
 // The words for a task's state, there and back.
 import { describe, expect, it } from 'vitest'
+import { statusWordSchema } from '../../../src/entities/status-filter.ts'
 import { isSettled, openStatuses, type TaskRecord, taskStatuses } from '../../../src/entities/task.ts'
 import {
   completionStatusOf,
@@ -8,7 +9,6 @@ import {
   parseCompletionStatus,
   processStatuses,
   processStatusOf,
-  statusWordSchema,
 } from '../../../src/vocabularies/agent-os/views/status-words.ts'
 import { waysTo } from '../../engine/world.ts'
 import { openManager } from './world.ts'

@@ -1,5 +1,6 @@
 // `errand ps`: tasks as a table, or one JSON object a line; with --watch for as long as somebody looks.
 import { systemClock } from '../../../clock.ts'
+import { statusWords } from '../../../entities/status-filter.ts'
 import { openStatuses, taskStatuses } from '../../../entities/task.ts'
 import { lists, oneOf, switches, texts } from '../arguments.ts'
 import { allTasks } from '../each-task.ts'
@@ -13,7 +14,7 @@ import { defineVerb } from '../verb.ts'
 export const verb = defineVerb({
   usage: 'ps [--all] [--status S]… [--ready] [--owner NAME] [--tag T]… [--watch]',
   help: [
-    `Lists the tasks that are not settled, and the failed groups that they are in; --all lists every one, --status those in one state (${taskStatuses.join(', ')}). --json gives one task a line.`,
+    `Lists the tasks that are not settled, and the failed groups that they are in; --all lists every one, --status those in one state (${taskStatuses.join(', ')}; ${statusWords.filter((word) => !taskStatuses.some((status) => status === word)).join(', ')} are understood too). --json gives one task a line.`,
     '  --ready       only what waits for nothing but a slot (queued) or somebody who claims it (claimable)',
     '  --owner NAME  only what this owner has claimed',
     '  --tag T       only tasks with this tag; with several, with all of them',
@@ -31,8 +32,7 @@ export const verb = defineVerb({
     const { status, ready, owner, tag: tags } = values
     const isNarrowed = [status, ready, owner, tags].some((given) => given !== undefined)
     const choice: TaskChoice = {
-      status:
-        status?.map((each) => oneOf('status', each, taskStatuses)) ?? (values.all ? undefined : [...openStatuses]),
+      status: status?.map((each) => oneOf('status', each, statusWords)) ?? (values.all ? undefined : [...openStatuses]),
       ready,
       owner,
       tags,

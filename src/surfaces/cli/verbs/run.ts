@@ -56,7 +56,7 @@ export const verb = defineVerb({
     'Tasks with a `goal` are worked on by an agent:',
     agentOptionsHelp,
     'A plan can say so itself: `model`, `files` and `maxIterations` at its top (--model goes before), `model`, `system` and',
-    '`abilities` on a task (its own goes before all). A goal without any model waits for somebody who claims it.',
+    '`abilities` on a task (its own goes before all). A goal without any model waits for one.',
   ].join('\n'),
   options: runOptions,
   positionals: { min: 1 },
@@ -128,7 +128,7 @@ async function runRound(
     const invocation = createRandomIds().next('run')
     const { decisions, known } = await prepareRound(engine, { ...request, round, invocation })
     for (const line of notesOn(decisions, leftovers(request.plan, known), ledgerFlagOf(flags))) notes.add(line)
-    for (const line of goalNotes(request.plan, known)) notes.add(line)
+    for (const line of goalNotes(request, known)) notes.add(line)
     const work = needsWork(known) && !stop.signal.aborted
     if (work) {
       const view = new RunView(request.plan, known)

@@ -1,6 +1,6 @@
 // The words for a task's state that abilities speak: those of processes (`pending` … `killed`) and those of the ledger's
 // completion status (`success`, `cancelled`, `failed: why`), both ways (conformance 1.1, C-04, C-05). One table, nowhere else.
-import { z } from 'zod'
+import { filterByStatus, type StatusWord } from '../../../entities/status-filter.ts'
 import { openStatuses, settledStatuses, type TaskRecord, type TaskStatus } from '../../../entities/task.ts'
 import type { TaskFilter } from '../../../ledger/ledger.ts'
 
@@ -27,35 +27,11 @@ export function processStatusOf({ status, statusReason }: Pick<TaskRecord, 'stat
   return status === 'waiting' && letGoReasons.includes(statusReason) ? 'pending' : processWords[status]
 }
 
-/** What a list may be filtered by: a process's word, or a state by any of its spellings. */
-export const statusWordSchema = z.enum([
-  ...processStatuses,
-  'submitted',
-  'working',
-  'paused',
-  'input_required',
-  'canceled',
-  'cancelled',
-])
-export type StatusWord = z.output<typeof statusWordSchema>
-
 type StateFilter = Pick<TaskFilter, 'statuses' | 'letGo' | 'failedWith'>
 
 /** All states that a word stands for. `waiting` is the process's word here: it holds PAUSED and INPUT_REQUIRED too. */
 export function filterByWord(word: StatusWord): StateFilter {
-  switch (word) {
-    case 'pending':
-      return { statuses: ['submitted', 'waiting'], letGo: true }
-    case 'waiting':
-      return { statuses: ['paused', 'input_required', 'waiting'], letGo: false }
-    case 'running':
-      return { statuses: ['working'] }
-    case 'killed':
-    case 'cancelled':
-      return { statuses: ['canceled'] }
-    default:
-      return { statuses: [word] }
-  }
+  return word === 'waiting' ? { statuses: ['paused', 'input_required', 'waiting'], letGo: false } : filterByStatus(word)
 }
 
 // ── words of the completion status ──

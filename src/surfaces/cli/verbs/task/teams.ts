@@ -1,4 +1,5 @@
 // `errand task teams`: the tasks that have a team.
+import { statusWords } from '../../../../entities/status-filter.ts'
 import { taskStatuses } from '../../../../entities/task.ts'
 import { oneOf, texts, wholeNumber } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
@@ -19,7 +20,7 @@ export const verb = defineVerb({
   positionals: { max: 0 },
   async run(io, { values }) {
     const filter = {
-      status: values.status === undefined ? undefined : oneOf('status', values.status, taskStatuses),
+      status: values.status === undefined ? undefined : oneOf('status', values.status, statusWords),
       type: values.type,
       limit: values.limit === undefined ? undefined : wholeNumber('limit', values.limit, 1),
     }

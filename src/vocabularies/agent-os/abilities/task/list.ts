@@ -4,7 +4,8 @@ import type { AbilityHost } from '../../../../abilities/ability-host.ts'
 import { amongOwn, idsIn, requireOwn } from '../../../../abilities/own-tasks.ts'
 import { limitSchema, taskIdSchema, usualLimit } from '../../../../abilities/task/task-input.ts'
 import { defineAbility } from '../../../../bus/ability.ts'
-import { filterByWord, statusWordSchema } from '../../views/status-words.ts'
+import { statusWordSchema } from '../../../../entities/status-filter.ts'
+import { filterByWord } from '../../views/status-words.ts'
 import { taskItemSchema, toItem } from '../../views/task-view.ts'
 
 /** `total` counts all that match. A caller with a task sees what is below that task. */

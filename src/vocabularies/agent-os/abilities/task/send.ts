@@ -41,7 +41,10 @@ async function send(host: AbilityHost, input: SendInput, caller: Caller) {
   const engine = await host.engineFor(caller)
   const options = { ...(delivery === undefined ? {} : { delivery }), ...(retry === undefined ? {} : { retry }) }
   try {
-    const sent = await afterAdmission(engine, await engine.send({ id: taskId, expectedVersion: input.expectedVersion }, message, options))
+    const sent = await afterAdmission(
+      engine,
+      await engine.send({ id: taskId, expectedVersion: input.expectedVersion }, message, options),
+    )
     return { success: true, status: processStatusOf(sent) }
   } catch (error) {
     const ended = await endedTask(engine, taskId, error)

@@ -1,0 +1,68 @@
+// The words by which tasks are found by their state: the eight states, and what the designs that this engine joins call them
+// (conformance 1.1). For input alone: whatever is shown says one of the eight. One table, nowhere else.
+import { z } from 'zod'
+import { nearestName } from '../errors.ts'
+import type { TaskStatus } from './task.ts'
+
+/** What a word stands for. */
+export interface StatusFilter {
+  statuses: TaskStatus[]
+  /** Of the WAITING ones only those whose holder was lost or let go of them (true), or only the others (false). */
+  letGo?: boolean
+}
+
+/**
+ * A word that is one of the eight states means that state, whatever else it means in a design: `waiting` is not all that waits in
+ * the words of processes, and `failed` holds no canceled tasks as it does for teams.
+ */
+const meanings = {
+  submitted: { statuses: ['submitted'] },
+  working: { statuses: ['working'] },
+  paused: { statuses: ['paused'] },
+  input_required: { statuses: ['input_required'] },
+  waiting: { statuses: ['waiting'] },
+  completed: { statuses: ['completed'] },
+  failed: { statuses: ['failed'] },
+  canceled: { statuses: ['canceled'] },
+  // Of processes (S1). Boards say `pending` for the same.
+  pending: { statuses: ['submitted', 'waiting'], letGo: true },
+  running: { statuses: ['working'] },
+  killed: { statuses: ['canceled'] },
+  // Of completion (S0).
+  success: { statuses: ['completed'] },
+  cancelled: { statuses: ['canceled'] },
+  // Of teams (S2).
+  active: { statuses: ['submitted', 'working', 'input_required', 'waiting'] },
+  // Of boards (S4).
+  in_progress: { statuses: ['working', 'paused', 'input_required', 'waiting'], letGo: false },
+  deleted: { statuses: ['canceled'] },
+} as const satisfies Readonly<Record<string, Readonly<{ statuses: readonly TaskStatus[]; letGo?: boolean }>>>
+
+export type StatusWord = keyof typeof meanings
+export const statusWords = Object.keys(meanings) as [StatusWord, ...StatusWord[]]
+
+/** One word. */
+export const statusWordSchema = z.enum(statusWords, { error: ({ input }) => unknownWord(input) })
+
+/** One word, or several: the tasks that any of them finds. */
+export const statusFilterSchema = z.union([statusWordSchema, z.array(statusWordSchema).min(1)], {
+  error: ({ input }) => unknownWord(input),
+})
+
+function unknownWord(given: unknown): string {
+  const unknown = [given].flat().find((word) => !(statusWords as unknown[]).includes(word))
+  const nearest = typeof unknown === 'string' ? nearestName(unknown, statusWords) : undefined
+  const got = typeof unknown === 'string' ? `, got ${JSON.stringify(unknown)}` : ''
+  return `expected one of ${statusWords.join(', ')}${got}.${nearest === undefined ? '' : ` Did you mean "${nearest}"?`}`
+}
+
+/** What any of the words finds. */
+export function filterByStatus(words: StatusWord | readonly StatusWord[]): StatusFilter {
+  const found: StatusFilter[] = [words]
+    .flat()
+    .map((word) => ({ ...meanings[word], statuses: [...meanings[word].statuses] }))
+  const statuses = [...new Set(found.flatMap((each) => each.statuses))]
+  const waiting = new Set(found.filter((each) => each.statuses.includes('waiting')).map(({ letGo }) => letGo))
+  const [letGo] = waiting.size === 1 ? waiting : []
+  return letGo === undefined ? { statuses } : { statuses, letGo }
+}

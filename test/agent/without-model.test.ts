@@ -1,0 +1,170 @@
+// Goals where there is no model: they are an agent's all the same, nothing begins only to fail, `why` says what is missing, and they
+// run as soon as there is a model, however it comes.
+import { describe, expect, it } from 'vitest'
+import { createBus } from '../../src/bus/bus.ts'
+import { agent } from '../../src/executors/agent/agent.ts'
+import { createScriptedModel } from '../../src/models/scripted-model.ts'
+import { ledgerFile, openEngine, reached, refusalOf, turns } from '../engine/world.ts'
+import { llm } from './world.ts'
+
+const saying = (text: string) => createScriptedModel(() => ({ text }), { modelId: text })
+
+describe('A goal without a model', () => {
+  it('S0-048 S0-047 S0-049 is an agent’s, with its conversation opened, and waits for a model instead of failing', async () => {
+    const engine = await openEngine()
+    const task = await engine.create({ goal: 'Speak', retry: { maxAttempts: 2 }, systemPrompt: 'Be brief.' })
+    expect(task).toMatchObject({ executor: 'agent', status: 'submitted', ready: true })
+    const messages = await engine.messages(task)
+    expect(messages.map(({ role, content }) => [role, content])).toEqual([
+      ['system', 'Be brief.'],
+      ['user', 'Speak'],
+    ])
+    // The engine has nothing to do, and the task is still there to be done.
+    await engine.idle()
+    expect(await engine.get(task)).toMatchObject({ status: 'submitted', run: 0 })
+    const why = await engine.why(task)
+    expect(why).toMatchObject({ reason: 'model', tasks: [], at: null })
+    expect(why.message).toMatch(/no model is configured.*createEngine.*`model:register`.*--model/)
+    expect((await engine.bus.call('engine:status', {})).executors).toEqual([])
+    await refusalOf(engine.claim(task, { owner: 'ada' }), 'NOT_CLAIMABLE')
+  })
+
+  it('S0-048 runs when the ledger is opened by an engine that has a model', async () => {
+    const ledger = ledgerFile()
+    const without = await openEngine({ ledger })
+    const { id } = await without.create({ goal: 'Speak' })
+    await without.close()
+    const withModel = await openEngine({ ledger, model: saying('hello') })
+    expect(await withModel.result(id)).toBe('hello')
+  })
+
+  it('S0-048 is left to an engine on the same ledger that has a model', async () => {
+    const ledger = ledgerFile()
+    const without = await openEngine({ ledger })
+    await openEngine({ ledger, model: saying('hello') })
+    expect(await without.result(await without.create({ goal: 'Speak' }))).toBe('hello')
+  })
+
+  it('S0-048 runs when `model:register` brings a model', async () => {
+    const engine = await openEngine()
+    const task = await engine.create({ goal: 'Speak' })
+    await engine.idle()
+    await engine.bus.call('model:register' as string, { id: 'late', model: saying('late') })
+    expect(await engine.result(task)).toBe('late')
+  })
+
+  it('S0-048 runs when somebody registers `model:llm` on the bus', async () => {
+    const bus = createBus()
+    const engine = await openEngine({ bus })
+    const task = await engine.create({ goal: 'Speak' })
+    await engine.idle()
+    bus.register(llm(() => ({ content: 'from the bus' })).ability)
+    expect(await engine.result(task)).toBe('from the bus')
+  })
+
+  it('S0-048 runs when a default comes to an engine that has models for named tasks only', async () => {
+    const engine = await openEngine({ executors: { critic: agent({ model: saying('critic') }) } })
+    const task = await engine.create({ goal: 'Speak' })
+    expect(await engine.result(await engine.create({ executor: 'critic', goal: 'Judge' }))).toBe('critic')
+    await engine.idle()
+    expect(await engine.why(task)).toMatchObject({ reason: 'model' })
+    await engine.bus.call('model:register' as string, { id: 'late', model: saying('late') })
+    expect(await engine.result(task)).toBe('late')
+  })
+
+  it('waits where only tasks that name a model can run, and those run past it', async () => {
+    const engine = await openEngine({ resolveModel: saying, maxConcurrent: 1 })
+    const parent = await engine.create({ name: 'lane', concurrency: 1 })
+    const waiting = [
+      await engine.create({ goal: 'Speak', priority: 9 }),
+      await engine.create({ goal: 'Speak', priority: 9, parentId: parent.id }),
+    ]
+    const named = [
+      await engine.create({ goal: 'Speak', model: 'far:away' }),
+      await engine.create({ goal: 'Speak', model: 'near:by', parentId: parent.id }),
+    ]
+    expect(await Promise.all(named.map((task) => engine.result(task)))).toEqual(['far:away', 'near:by'])
+    await engine.idle()
+    for (const task of waiting) {
+      expect(await engine.get(task)).toMatchObject({ status: 'submitted', run: 0 })
+      expect((await engine.why(task)).message).toMatch(/no default model is configured.*the task names none/)
+    }
+  })
+
+  it('waits with an agent of any name, and with children of its own', async () => {
+    const engine = await openEngine({ executors: { writer: agent() } })
+    const task = await engine.create({ executor: 'writer', goal: 'Write' })
+    const parent = await engine.create({ goal: 'Lead', tasks: { part: { goal: 'Work' }, byHand: { name: 'by hand' } } })
+    expect(parent).toMatchObject({ executor: 'agent', group: false })
+    await engine.idle()
+    const children = await engine.children(parent)
+    for (const each of [task, parent, ...children.filter(({ name }) => name === 'part')])
+      expect(await engine.why(each)).toMatchObject({ reason: 'model' })
+    await engine.bus.call('model:register' as string, { id: 'late', model: saying('late') })
+    expect(await engine.result(task)).toBe('late')
+    await engine.result(parent)
+  })
+
+  it('takes no slot from what can run', async () => {
+    const engine = await openEngine({ executors: { work: () => 'done' }, maxConcurrent: 1 })
+    for (let n = 0; n < 3; n++) await engine.create({ goal: 'Speak', priority: 5 })
+    expect(await engine.result(await engine.create({ executor: 'work' }))).toBe('done')
+  })
+})
+
+describe('A goal with a role', () => {
+  it.each([{}, { model: saying('hello') }])(
+    'is for whoever claims it in that role, with a model or without',
+    async (options) => {
+      const engine = await openEngine(options)
+      const task = await engine.create({ goal: 'Review it', role: 'reviewer' })
+      expect(task).toMatchObject({ executor: null, role: 'reviewer', goal: 'Review it' })
+      expect(await engine.why(task)).toMatchObject({ reason: 'claim' })
+      const claimed = await engine.claim(task, { owner: 'ada', role: 'reviewer' })
+      expect(await engine.complete(claimed, 'fine')).toMatchObject({ status: 'completed' })
+      await refusalOf(engine.create({ goal: 'x', role: 'r', model: 'far:away' }), 'INVALID_INPUT')
+    },
+  )
+})
+
+describe('A goal of a team', () => {
+  it('S0-048 X-022 is its agent’s too, and others may join it while it waits for a model', async () => {
+    const engine = await openEngine()
+    const task = await engine.create({ goal: 'Fix it', team: true, agentId: 'ann' })
+    expect(task).toMatchObject({ executor: 'agent' })
+    expect(await engine.why(task)).toMatchObject({ reason: 'model' })
+    const { branch } = await engine.bus.call('agent:join', { taskId: task.id, agentId: 'bob' })
+    expect(branch).toMatch(/bob$/)
+    const byHand = await engine.create({ name: 'Fix it', team: true })
+    expect(byHand).toMatchObject({ executor: null, goal: null })
+  })
+})
+
+describe('A goal of an engine that only commands', () => {
+  it('is opened by the engine that runs it, with the instructions of its agent', async () => {
+    const ledger = ledgerFile()
+    const producer = await openEngine({ ledger, work: false })
+    const task = await producer.create({ goal: 'Speak' })
+    expect(task).toMatchObject({ executor: 'agent' })
+    expect(await producer.messages(task)).toEqual([])
+    expect((await producer.why(task)).message).toContain('a working engine that has a model')
+    const told: string[] = []
+    const model = createScriptedModel(({ messages }) => {
+      told.push(String(messages[0]?.text))
+      return { text: 'hello' }
+    })
+    const worker = await openEngine({ ledger, model, executors: { agent: agent({ instructions: 'You sing.' }) } })
+    expect(await worker.result(task.id)).toBe('hello')
+    expect(told).toEqual(['You sing.'])
+  })
+
+  it('waits, once that engine works, until a model comes to it', async () => {
+    const engine = await openEngine({ work: false })
+    const task = await engine.create({ goal: 'Speak' })
+    await engine.work()
+    await turns(3)
+    expect(await engine.why(task)).toMatchObject({ reason: 'model' })
+    await engine.bus.call('model:register' as string, { id: 'late', model: saying('late') })
+    await reached(engine, task, 'completed')
+  })
+})

@@ -1,0 +1,80 @@
+// The words by which tasks are found by their state: each against what the designs say of it, row by row.
+import { describe, expect, it } from 'vitest'
+import { filterByStatus, statusFilterSchema, statusWords } from '../../src/entities/status-filter.ts'
+import type { TaskStatus } from '../../src/entities/task.ts'
+import { openEngine, refusalOf, waysTo } from '../engine/world.ts'
+
+/** The table of the conformance, 1.1, the other way round; where a word is one of the eight states, that state alone. */
+const expected: Record<string, [states: TaskStatus[], letGo?: boolean]> = {
+  submitted: [['submitted']],
+  working: [['working']],
+  paused: [['paused']],
+  input_required: [['input_required']],
+  waiting: [['waiting']],
+  completed: [['completed']],
+  failed: [['failed']],
+  canceled: [['canceled']],
+  pending: [['submitted', 'waiting'], true],
+  running: [['working']],
+  killed: [['canceled']],
+  success: [['completed']],
+  cancelled: [['canceled']],
+  active: [['submitted', 'working', 'input_required', 'waiting']],
+  in_progress: [['working', 'paused', 'input_required', 'waiting'], false],
+  deleted: [['canceled']],
+}
+
+describe('A word for a state', () => {
+  it('X-019 C-05 stands for the states that its design means, and a state for itself', () => {
+    expect([...statusWords].sort()).toEqual(Object.keys(expected).sort())
+    for (const [word, [statuses, letGo]] of Object.entries(expected)) {
+      expect([word, filterByStatus(word as never)]).toEqual([
+        word,
+        letGo === undefined ? { statuses } : { statuses, letGo },
+      ])
+    }
+  })
+
+  it('finds with others what any of them finds', () => {
+    expect(filterByStatus(['completed', 'killed'])).toEqual({ statuses: ['completed', 'canceled'] })
+    expect(filterByStatus(['pending', 'running'])).toEqual({
+      statuses: ['submitted', 'waiting', 'working'],
+      letGo: true,
+    })
+    const all = ['submitted', 'waiting', 'working', 'paused', 'input_required']
+    expect(filterByStatus(['pending', 'in_progress'])).toEqual({ statuses: all })
+    expect(filterByStatus(['in_progress', 'waiting']).letGo).toBeUndefined()
+  })
+
+  it('is refused with the nearest when there is no such word', () => {
+    const messageOf = (given: unknown) => statusFilterSchema.safeParse(given).error?.issues[0]?.message
+    expect(messageOf('runing')).toMatch(/got "runing"\. Did you mean "running"\?$/)
+    expect(messageOf(['completed', 'kiled'])).toMatch(/got "kiled"\. Did you mean "killed"\?$/)
+    expect(messageOf('nothing of the kind')).toMatch(
+      /^expected one of submitted, .*deleted, got "nothing of the kind"\.$/,
+    )
+    expect(statusFilterSchema.safeParse([]).success).toBe(false)
+    expect(messageOf(7)).toMatch(/deleted\.$/)
+    expect(messageOf('constructor')).toMatch(/got "constructor"/)
+  })
+
+  it('X-019 finds the same tasks wherever tasks are listed', async () => {
+    const engine = await openEngine()
+    for (const [status, way] of Object.entries(waysTo)) {
+      const task = await engine.create({ name: status })
+      for (const next of way) await engine.update(task, { status: next })
+    }
+    await engine.release(await engine.claim(await engine.create({ name: 'let go' }), { owner: 'ann' }))
+    for (const [word, [states, letGo]] of Object.entries(expected)) {
+      const names = states.filter((state) => !(state === 'waiting' && letGo === true))
+      if (states.includes('waiting') && letGo !== false) names.push('let go' as TaskStatus)
+      const listed = (await engine.list({ status: word as never })).tasks.map(({ name }) => name)
+      const { tasks } = await engine.bus.call('task:list', { status: [word as never] })
+      expect([word, listed.sort()]).toEqual([word, [...names].sort()])
+      expect([word, tasks.map(({ name }) => name).sort()]).toEqual([word, [...names].sort()])
+    }
+    const refusal = await refusalOf(engine.list({ status: 'complet' as never }), 'INVALID_INPUT')
+    expect(refusal.message).toContain('Did you mean "completed"?')
+    await refusalOf(engine.bus.call('task:list', { status: 'complet' as never }), 'INVALID_INPUT')
+  })
+})
