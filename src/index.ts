@@ -66,20 +66,22 @@ export type { Delivery, Message, MessageRole, ModelStep, ToolCall, Usage } from 
 export type { Question } from './entities/question.ts'
 export type { RunOutcome, RunRecord, RunStatus } from './entities/run.ts'
 export {
-  type AutoComplete,
   isSettled,
   isTerminal,
-  type OnChildFailure,
-  type OnDependencyFailure,
-  type OnInterrupt,
   type Outcome,
   type Progress,
-  type RetryPolicy,
   type Task,
   type TaskId,
   type TaskStatus,
   taskStatuses,
 } from './entities/task.ts'
+export type {
+  AutoComplete,
+  OnChildFailure,
+  OnDependencyFailure,
+  OnInterrupt,
+  RetryPolicy,
+} from './entities/task-fields.ts'
 export {
   ErrandError,
   type ErrorCode,

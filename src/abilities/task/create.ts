@@ -6,38 +6,14 @@ import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { ErrandError } from '../../errors.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
-import { teamFields } from '../../options.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { eitherCase } from '../either-case.ts'
-import { createTask, newTaskSchema, tasksNamedBy } from './new-task.ts'
+import { anyTaskSchema, createTask, tasksNamedBy } from './new-task.ts'
 
-const word = z.string().trim().min(1).max(100)
-
-const inputSchema = newTaskSchema
-  .extend({
-    goal: newTaskSchema.shape.goal
-      .optional()
-      .describe(
-        'What the task is to achieve, in full: it is all that its agent is told. Without one (then with a name or a description) it is for agents that join it.',
-      ),
-    name: newTaskSchema.shape.name.describe(
-      'A short name for lists. Default: the first line of the goal, or of the description.',
-    ),
-    description: z.string().trim().min(1).max(100_000).optional().describe('What one needs to know to work on it.'),
-    type: teamFields.type.describe('What kind of work it is, to list and compare tasks by: bug_fix, research, …'),
-    tags: z.array(word).max(100).optional(),
-    objectives: teamFields.objectives.describe('What is to be reached, in parts; they are numbered from 1.'),
-    parentBranch: teamFields.parentBranch.describe(
-      'Branch of memory that gets what lasts. Default: that of the team above, else main.',
-    ),
-    durableThreshold: teamFields.durableThreshold.describe('How certain a fact must be to last, 0 to 1.'),
-    durableCategories: teamFields.durableCategories.describe('Categories of facts that last.'),
-    agentId: teamFields.agentId.describe('The name under which its agent works in the team.'),
-  })
-  .refine(({ goal, name, description }) => (goal ?? name ?? description) !== undefined, {
-    path: ['goal'],
-    message: 'expected a goal, or for a task that agents join a name or a description',
-  })
+const inputSchema = anyTaskSchema.refine(
+  ({ goal, name, description = '' }) => (goal ?? name ?? description.trim()) !== '',
+  { path: ['goal'], message: 'expected a goal, or for a task that agents join a name or a description' },
+)
 
 /** Returns without waiting for any of the work. */
 export function taskCreate(host: AbilityHost) {
@@ -68,7 +44,7 @@ const longestDefaultName = 80
 /** A task without a goal is called what it is described as. */
 function namedBy({ goal, name, description }: z.output<typeof inputSchema>): Pick<CreateOptions, 'name'> {
   if (goal !== undefined || name !== undefined) return {}
-  return { name: description?.split('\n')[0]?.trim().slice(0, longestDefaultName).toWellFormed() as string }
+  return { name: description?.trim().split('\n')[0]?.trim().slice(0, longestDefaultName).toWellFormed() }
 }
 
 /** What a task's model learns goes to its own team, wherever it would rather have it. @throws ErrandError FORBIDDEN */

@@ -3,58 +3,37 @@
 import { z } from 'zod'
 import type { CreateOptions } from '../../api.ts'
 import { defineAbility } from '../../bus/ability.ts'
-import { createFields } from '../../options.ts'
+import { fieldsFor } from '../../entities/task-fields.ts'
+import { childrenSchema } from '../../options.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { refuseCommands } from '../commands-refused.ts'
 import { eitherCase } from '../either-case.ts'
 import { idsIn } from '../own-tasks.ts'
 import { taskRowSchema, toRow } from '../views/task-row.ts'
-import { taskIdSchema } from './task-input.ts'
-
-/** A child within `tasks`. */
-interface ChildInput {
-  after?: string | string[] | undefined
-  executor?: string | undefined
-  tasks?: Record<string, ChildInput> | undefined
-  [field: string]: unknown
-}
 
 /** Keys that begin so are made by surfaces, of who calls and what they say: nobody names the key of somebody else. */
 export const keyPrefixes = { http: 'http:', chat: 'chat:' } as const
 
+const { parentId, key, goal, ...further } = fieldsFor('create')
 const fields = {
-  ...createFields,
-  key: createFields.key.refine(
-    (key) => Object.values(keyPrefixes).every((prefix) => key?.startsWith(prefix) !== true),
+  ...further,
+  goal,
+  key: key.refine(
+    (given) => Object.values(keyPrefixes).every((prefix) => given?.startsWith(prefix) !== true),
     `keys that begin with ${Object.values(keyPrefixes).join(' or ')} are not given, but made`,
   ),
-  executor: z.string().trim().min(1).max(500).optional().describe('The name of the executor that works on it.'),
-  tags: z.array(z.string()).max(100).optional(),
 }
-
-const childSchema: z.ZodType<ChildInput> = z
-  .lazy(() =>
-    z.strictObject({
-      ...fields,
-      after: z
-        .union([z.string(), z.array(z.string())])
-        .optional()
-        .describe('Siblings that come first, by their keys.'),
-      tasks: z.record(z.string().min(1), childSchema).optional(),
-    }),
-  )
-  .meta({ id: 'ChildTask' }) as z.ZodType<ChildInput>
 
 const inputSchema = z
   .strictObject({
     ...fields,
-    goal: fields.goal
+    goal: goal
       .nullable()
       .describe(
-        'What it is to achieve. Default, without executor and tasks: the description, else the name. null: none; it waits for somebody who claims it.',
+        'What it is to achieve. Default, without executor and tasks: the description, else the name. null: none; it waits for a claim.',
       ),
-    parentTaskId: taskIdSchema.optional().describe('The task that it is a subtask of.'),
-    tasks: z.record(z.string().min(1), childSchema).optional().describe('Its subtasks, by names of their own.'),
+    parentTaskId: parentId,
+    tasks: childrenSchema(fields, 'ChildTask').optional(),
   })
   .refine(({ name, goal, description, executor }) => (name ?? goal ?? description ?? executor) !== undefined, {
     path: ['name'],
@@ -85,14 +64,13 @@ export function taskSubmit(host: AbilityHost) {
     async handle(input, { caller, identity }) {
       for (const executor of executorsIn(input)) refuseCommands(caller, executor)
       const { parentTaskId, goal: _goal, ...given } = input
-      const parentId = parentTaskId ?? caller.taskId
       const engine = await host.engineFor(caller)
       const [created] = await engine.create([
         {
           ...(given as CreateOptions & { executor?: string }),
           ...goalOf(input),
-          ...(parentId === undefined ? {} : { parentId }),
-          ...(identity === undefined || input.key !== undefined ? {} : { key: identity }),
+          parentId: parentTaskId ?? caller.taskId,
+          key: input.key ?? identity,
         },
       ])
       const taskId = (created as { id: string }).id
@@ -112,6 +90,6 @@ function goalOf({ goal, description, name, executor, tasks }: SubmitInput): Pick
   return executor !== undefined || tasks !== undefined || text === undefined ? {} : { goal: text }
 }
 
-function executorsIn({ executor, tasks = {} }: ChildInput): string[] {
+function executorsIn({ executor, tasks = {} }: Pick<SubmitInput, 'executor' | 'tasks'>): string[] {
   return [...(executor === undefined ? [] : [executor]), ...Object.values(tasks).flatMap(executorsIn)]
 }
