@@ -169,7 +169,7 @@ export interface ChildOptions extends Omit<CreateOptions, 'tasks' | 'parentId'> 
 }
 
 /** Who writes to a claimed task. Passing the task that `claim` returned says the same. */
-export interface Quoted {
+export interface ClaimToken {
   owner?: string
   /** Number of the claim; required with a lease. */
   fence?: number
@@ -238,9 +238,9 @@ export interface Engine<E extends Executors = Executors> extends AbilityMethods 
    */
   retry(task: TaskRef, options?: { divergence?: 'allow' }): Promise<Task>
   /** WORKING only; a claimed task by its owner only. Live children stay as they are. */
-  complete(task: TaskRef, result?: unknown, options?: Quoted): Promise<Task>
+  complete(task: TaskRef, result?: unknown, options?: ClaimToken): Promise<Task>
   /** Like `complete`. `code` is what retry policies and programs see; default `TASK_FAILED`. Final: no policy tries it again. */
-  fail(task: TaskRef, reason: string, options?: Quoted & { code?: string }): Promise<Task>
+  fail(task: TaskRef, reason: string, options?: ClaimToken & { code?: string }): Promise<Task>
   /** INPUT_REQUIRED only. Without a value: the question's default. */
   answer(task: TaskRef, value?: unknown, options?: { question?: string }): Promise<Task>
   /**
@@ -271,9 +271,9 @@ export interface Engine<E extends Executors = Executors> extends AbilityMethods 
   claim(task: null, options: ClaimOptions): Promise<Task | null>
   claim(task: TaskRef, options: ClaimOptions): Promise<Task>
   /** A sign of life of the owner: its lease begins anew. @throws ErrandError STALE_CLAIM, NOT_OWNER, NOT_CLAIMABLE */
-  heartbeat(task: TaskRef, options?: Quoted): Promise<Task>
+  heartbeat(task: TaskRef, options?: ClaimToken): Promise<Task>
   /** The owner lets go: the task is WAITING, `released`, and may be claimed again. One that rests (paused, say) stays so. */
-  release(task: TaskRef, options?: Quoted & { reason?: string }): Promise<Task>
+  release(task: TaskRef, options?: ClaimToken & { reason?: string }): Promise<Task>
 
   /** The task comes after these too. While it does not work; a group passes it on to what it holds. @throws ErrandError CYCLE */
   block(task: TaskRef, blockers: TaskRef | readonly TaskRef[]): Promise<Task>

@@ -6,6 +6,7 @@ export type { CommandAbilityOptions } from './abilities/shell/command-settings.t
 export type { TaskOutput } from './abilities/task/task-output.ts'
 export type {
   ChildOptions,
+  ClaimToken,
   CreateOptions,
   Engine,
   EngineOptions,
@@ -20,7 +21,6 @@ export type {
   InspectOptions,
   Limits,
   MemoryOptions,
-  Quoted,
   RunningTask,
   StatusStore,
   StreamItem,

@@ -133,10 +133,10 @@ export class Lifecycle {
 
   async #beginWork(): Promise<void> {
     const { instanceId } = this
-    await this.#ledger.enlist(instanceId)
+    await this.#ledger.register(instanceId)
     this.#startedAt = this.moment().at
     const instance = this.#enlisted(dueAfter(this.#startedAt, this.#parts.options.leaseMs))
-    await this.#ledger.step({ name: 'enlist', decide: (tx) => tx.instance.insert(instance) })
+    await this.#ledger.step({ name: 'register', decide: (tx) => tx.instance.insert(instance) })
     this.#archive.start()
     this.#keeper.start()
     await this.supervisor.work()
@@ -170,7 +170,7 @@ export class Lifecycle {
         this.#archive.saveActive(active)
         await Promise.all([this.#archive.close(shutdownTimeoutMs), this.#keeper.close(shutdownTimeoutMs)])
       }
-      this.#ledger.discharge(instanceId, { asDead: !released })
+      this.#ledger.unregister(instanceId, { asDead: !released })
     }
     // Only now: until they have let go, runs call abilities.
     this.#parts.closed()

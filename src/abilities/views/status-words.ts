@@ -39,15 +39,15 @@ export const statusWordSchema = z.enum([
 ])
 export type StatusWord = z.output<typeof statusWordSchema>
 
-type StateFilter = Pick<TaskFilter, 'statuses' | 'letGo' | 'failedWith'>
+type StateFilter = Pick<TaskFilter, 'statuses' | 'released' | 'failedWith'>
 
 /** All states that a word stands for. `waiting` is the process's word here: it holds PAUSED and INPUT_REQUIRED too. */
 export function filterByWord(word: StatusWord): StateFilter {
   switch (word) {
     case 'pending':
-      return { statuses: ['submitted', 'waiting'], letGo: true }
+      return { statuses: ['submitted', 'waiting'], released: true }
     case 'waiting':
-      return { statuses: ['paused', 'input_required', 'waiting'], letGo: false }
+      return { statuses: ['paused', 'input_required', 'waiting'], released: false }
     case 'running':
       return { statuses: ['working'] }
     case 'killed':
