@@ -157,7 +157,7 @@ export const refusedTaskKeys: Readonly<Record<string, string>> = {
   parentId: 'a task of a plan belongs to the group that it stands in; nest it under `tasks`',
 }
 
-/** What an editor needs to complete and check a plan; `plan.schema.json` is this. */
+/** What an editor needs to complete and check a plan; `dist/plan.schema.json` is this. */
 export function planJsonSchema(): object {
   const task: z.ZodType = z
     .strictObject({ ...planTaskSchema.shape, tasks: z.lazy(() => inside).optional() })
