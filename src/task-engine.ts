@@ -211,22 +211,18 @@ export class TaskEngine {
         return typeof text === 'string' ? [[field, checkText(text, `the ${field}`)]] : []
       }),
     )
-    const metadata =
-      parsed.metadata === undefined
-        ? {}
-        : { metadata: fromJson<Record<string, unknown>>(toJson(parsed.metadata, 'the metadata')) }
+    const metadata = parsed.metadata && fromJson<Record<string, unknown>>(toJson(parsed.metadata, 'the metadata'))
     if (parsed.executor !== undefined) {
       executorName(parsed.executor, this.#drafter.context)
       if (this.#bounds !== null) requireAgent(parsed.executor, this.#drafter)
     }
-    const input =
-      parsed.input === undefined ? {} : { input: fromJson(toJson(parsed.input, `the input of "${idOf(ref)}"`)) }
+    const input = parsed.input === undefined ? undefined : fromJson(toJson(parsed.input, `the input of "${idOf(ref)}"`))
     const quote = quoteOf(ref)
     const checkInput = (executor: string | null, given: unknown, name: string) =>
       refuseUnfitInput(executor, given, name, this.#drafter.context)
     return this.#verb(
       ref,
-      (id) => update(id, { ...parsed, ...texts, ...metadata, ...input }, quote, this.#life.moment(), checkInput),
+      (id) => update(id, { ...parsed, ...texts, metadata, input }, quote, this.#life.moment(), checkInput),
       quote,
       parsed.blockedBy,
     )

@@ -63,9 +63,9 @@ export const askVerb = defineVerb({
     try {
       const task = await engine.create({
         goal,
-        ...(values.system === undefined ? {} : { systemPrompt: values.system }),
-        ...(abilities === undefined ? {} : { abilities }),
-        ...(values.key === undefined ? {} : { key: values.key }),
+        systemPrompt: values.system,
+        abilities,
+        key: values.key,
       })
       return await workOn(io, engine, task.status === 'failed' ? await engine.retry(task.id) : task, values)
     } finally {

@@ -42,10 +42,10 @@ export const claimVerb = defineVerb({
       const task = await claimed(engine, ref, {
         owner,
         source: 'cli',
-        ...(leaseMs === undefined ? {} : { leaseMs }),
-        ...(parentId === undefined ? {} : { parentId }),
-        ...(values.role === undefined ? {} : { role: values.role }),
-        ...(values.tag === undefined ? {} : { tags: values.tag }),
+        leaseMs,
+        parentId,
+        role: values.role,
+        tags: values.tag,
       })
       if (values.json) printJson(io, task)
       else describe(io, task, values.ledger === undefined ? [] : ['--ledger', values.ledger])
