@@ -16,7 +16,7 @@ interface FieldRules {
   says: string
   by: readonly FieldTaker[]
   /** What holds where nobody says it. */
-  default?: unknown
+  default?: string | number | boolean | readonly never[]
   /** `update` takes null, too: then it is as if it had never been said. */
   clearable?: true
   /** Part of the work itself: it cannot change while the task works, or after. */
@@ -434,6 +434,7 @@ const namesWhere = (applies: (rules: FieldRules) => boolean) =>
 /** What cannot change while the task works, or after. */
 export const workFields = namesWhere(({ definesWork }) => definesWork === true) as Array<FieldOf<'update'>>
 export const policyFields = namesWhere(({ policy }) => policy === true) as PolicyField[]
+const usualPolicy = policyFields.map((name) => [name, rulesOf.get(name)?.default] as const)
 const storedFields = Object.entries(taskFields).flatMap(([name, rules]) =>
   'stored' in rules ? [[name as StoredField, rules.stored.first] as const] : [],
 )
@@ -447,9 +448,9 @@ export function unsaid(name: FieldOf<'update'>): unknown {
 /** The part of a policy that was said: what holds anyway is not written into each row. */
 export function policyFrom(said: PolicyFields, usual: PolicyFields): PolicyFields {
   const policy: Record<string, unknown> = {}
-  for (const name of policyFields) {
+  for (const [name, unless] of usualPolicy) {
     const value = said[name] ?? usual[name]
-    if (value !== undefined && value !== rulesOf.get(name)?.default) policy[name] = value
+    if (value !== undefined && value !== unless) policy[name] = value
   }
   return policy as PolicyFields
 }

@@ -28,7 +28,7 @@ const flags = new Map(
     const option = { type: isSwitch ? 'boolean' : 'string', multiple: schema instanceof z.ZodArray } as const
     const [value, read, hint = ''] = isSwitch ? ['', String] : readerOf(name, schema, unit)
     const more = option.multiple ? ' May be given several times.' : ''
-    const otherwise = usual === undefined || option.multiple || usual === '' ? '' : ` Default ${String(usual)}.`
+    const otherwise = usual === undefined || option.multiple || usual === '' ? '' : ` Default ${usual.toString()}.`
     return [name, { field, option, value, says: `${says}${hint}${isSwitch ? '' : otherwise}${more}`, read }]
   }),
 )
