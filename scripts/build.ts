@@ -2,7 +2,7 @@
 // that start the command line as a process want a dist no older than the source, and want it once per test run, not once per file.
 
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildPage } from '../page/build.ts'
 
@@ -17,8 +17,10 @@ function compile(): void {
   execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' })
 }
 
-function makeExecutable(): void {
+async function finish(): Promise<void> {
   if (existsSync(bin)) chmodSync(bin, 0o755)
+  const { planJsonSchema } = await import(join(dist, 'surfaces/cli/plan-schema.js'))
+  writeFileSync(join(dist, 'plan.schema.json'), `${JSON.stringify(planJsonSchema(), null, 2)}\n`)
 }
 
 function newestFileIn(folder: string, except?: string): number {
@@ -37,7 +39,7 @@ export async function setup(): Promise<void> {
     } catch {
       console.warn('The build reported errors; the tests go on with what it emitted.')
     }
-    makeExecutable()
+    await finish()
   }
   if (newestFileIn(page.source) > newestFileIn(page.built)) await buildPage()
 }
@@ -45,6 +47,6 @@ export async function setup(): Promise<void> {
 if (import.meta.main) {
   rmSync(dist, { recursive: true, force: true })
   compile()
-  makeExecutable()
+  await finish()
   await buildPage()
 }

@@ -8,16 +8,15 @@ import type { Call } from './entities/call.ts'
 import type { EventType, TaskEvent } from './entities/event.ts'
 import type { Message } from './entities/message.ts'
 import type { RunRecord } from './entities/run.ts'
+import type { Outcome, Task, TaskId } from './entities/task.ts'
 import type {
   AutoComplete,
+  GivenFields,
   OnChildFailure,
   OnDependencyFailure,
   OnInterrupt,
-  Outcome,
   RetryPolicy,
-  Task,
-  TaskId,
-} from './entities/task.ts'
+} from './entities/task-fields.ts'
 import type { AnyExecutor, Executor, InputOf, ResultOf } from './executor.ts'
 import type { Ids } from './ids.ts'
 import type { EmbeddingModelLike } from './models/embedding-model.ts'
@@ -157,80 +156,10 @@ export interface MemoryOptions {
 }
 
 /** The fields of `create`. */
-export interface CreateOptions<In = unknown> {
-  /** Optional with an executor or a goal; else required. */
-  name?: string
-  goal?: string
-  description?: string
+export interface CreateOptions<In = unknown> extends Omit<GivenFields<'create'>, 'executor' | 'input'> {
   input?: In
-  /** Higher runs first. Default 0. */
-  priority?: number
-  parentId?: string
-  /** Ids of tasks that must be completed before this one starts. */
-  blockedBy?: string[]
-  metadata?: Record<string, unknown>
-  /** Only with an executor; the same holds for `timeoutMs`: without one it would do nothing, and is refused. */
-  retry?: Partial<RetryPolicy>
-  /** Longest run in milliseconds. */
-  timeoutMs?: number
-  /** Epoch milliseconds: when it fails for good, with `TIMEOUT`, unless it has settled. A group takes its tasks along. */
-  deadline?: number
-  /** Epoch milliseconds. */
-  notBefore?: number
-  /** How many of its children (executor runs of its direct children) may be open at once, in all engines. Default: no limit. */
-  concurrency?: number
-  /**
-   * The same key returns the first task, whatever became of it. Compared are only the root's executor, goal, input, and whether
-   * it is a group: where one differs, or the first was deleted, it is a `KEY_CONFLICT`. Everything else is not compared and
-   * stays as it was: name, metadata, policy, dependencies, and the children in `tasks`, which may have changed by now.
-   */
-  key?: string
   /** Children by local name; `after` names siblings. Without executor and goal this makes a group. At most 128 levels at once. */
   tasks?: Record<string, ChildOptions>
-  autoStart?: boolean
-  autoComplete?: AutoComplete
-  onInterrupt?: OnInterrupt
-  /** What the final failure of a child means for this task. Default: the engine's (`ignore`). */
-  onChildFailure?: OnChildFailure
-  /** What becomes of this task when one that it comes after fails for good or is canceled. Default: the engine's (`block`). */
-  onDependencyFailure?: OnDependencyFailure
-  /**
-   * When this task has settled for good, its parent gets a message of it, in the same transaction: what it came to, or how it
-   * failed, or that it was canceled. An agent reads it before its next step, as if it had been sent (`send` with `steer`), only that
-   * it answers no question; one that waits for tasks is woken. A parent that has settled itself is told nothing. Refused for a task
-   * without a parent, and below a group, which reads nothing. Default false.
-   */
-  tellParent?: boolean
-  /** Without an executor: only claims of this role get it. */
-  role?: string
-  tags?: string[]
-  /** What its agent is told first, in place of the agent's own instructions. Only for agents. */
-  systemPrompt?: string
-  /** The model that its agent uses. Only for agents. Default: the agent's, else the engine's. */
-  model?: string
-  /**
-   * What its model may call: ids of abilities, `module:*`, `*`. Its children may never call more. Default: everything but `ldg:*`,
-   * `bus:*` and tasks outside of its own subtree, which no list allows.
-   */
-  abilities?: string[]
-  /**
-   * True: the task is for a team. It gets a branch of memory, `task/<its name>`, that agents join with branches of their own. Any of
-   * the five fields below says the same. `later`: it has that branch, and a team with its first agent; until then what an agent of the
-   * engine does on it is not observed. Default: it has neither until its first agent joins.
-   */
-  team?: boolean | 'later'
-  /** What kind of work it is, to list and compare tasks by. */
-  type?: string
-  /** What is to be reached, in order; each is todo, active, done or blocked (conformance S2-023). */
-  objectives?: ReadonlyArray<string | { description: string }>
-  /** The branch of memory that its own lies below. Default: that of the nearest team above, else `main`. */
-  parentBranch?: string
-  /** How certain a fact must be to reach the parent branch, 0 to 1. Default: the engine's. */
-  durableThreshold?: number
-  /** Which categories of facts may. Default: the engine's. */
-  durableCategories?: string[]
-  /** In a team (its own, or its parent's): under which name its agent works. Default: the name of its executor. */
-  agentId?: string
 }
 
 export interface ChildOptions extends Omit<CreateOptions, 'tasks' | 'parentId'> {
@@ -240,7 +169,7 @@ export interface ChildOptions extends Omit<CreateOptions, 'tasks' | 'parentId'> 
 }
 
 /** Who writes to a claimed task. Passing the task that `claim` returned says the same. */
-export interface Quoted {
+export interface ClaimToken {
   owner?: string
   /** Number of the claim; required with a lease. */
   fence?: number
@@ -309,9 +238,9 @@ export interface Engine<E extends Executors = Executors> extends AbilityMethods 
    */
   retry(task: TaskRef, options?: { divergence?: 'allow' }): Promise<Task>
   /** WORKING only; a claimed task by its owner only. Live children stay as they are. */
-  complete(task: TaskRef, result?: unknown, options?: Quoted): Promise<Task>
+  complete(task: TaskRef, result?: unknown, options?: ClaimToken): Promise<Task>
   /** Like `complete`. `code` is what retry policies and programs see; default `TASK_FAILED`. Final: no policy tries it again. */
-  fail(task: TaskRef, reason: string, options?: Quoted & { code?: string }): Promise<Task>
+  fail(task: TaskRef, reason: string, options?: ClaimToken & { code?: string }): Promise<Task>
   /** INPUT_REQUIRED only. Without a value: the question's default. */
   answer(task: TaskRef, value?: unknown, options?: { question?: string }): Promise<Task>
   /**
@@ -342,9 +271,9 @@ export interface Engine<E extends Executors = Executors> extends AbilityMethods 
   claim(task: null, options: ClaimOptions): Promise<Task | null>
   claim(task: TaskRef, options: ClaimOptions): Promise<Task>
   /** A sign of life of the owner: its lease begins anew. @throws ErrandError STALE_CLAIM, NOT_OWNER, NOT_CLAIMABLE */
-  heartbeat(task: TaskRef, options?: Quoted): Promise<Task>
+  heartbeat(task: TaskRef, options?: ClaimToken): Promise<Task>
   /** The owner lets go: the task is WAITING, `released`, and may be claimed again. One that rests (paused, say) stays so. */
-  release(task: TaskRef, options?: Quoted & { reason?: string }): Promise<Task>
+  release(task: TaskRef, options?: ClaimToken & { reason?: string }): Promise<Task>
 
   /** The task comes after these too. While it does not work; a group passes it on to what it holds. @throws ErrandError CYCLE */
   block(task: TaskRef, blockers: TaskRef | readonly TaskRef[]): Promise<Task>

@@ -174,9 +174,9 @@ export async function openEngine<const E extends Executors = Executors>(
       clock,
       ledgerName: ledger.name,
       events: (stream) => engine.events(stream),
-      enlist: (id) => ledger.enlist(id),
+      register: (id) => ledger.register(id),
       isAlive: (id) => ledger.isAlive(id),
-      discharge: (id) => ledger.discharge(id),
+      unregister: (id) => ledger.unregister(id),
       report: life.report,
     })
     await life.open()

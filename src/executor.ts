@@ -2,7 +2,9 @@
 // flow from here to `create`, `result` and `settled`.
 import { z } from 'zod'
 import type { MessageRole } from './entities/message.ts'
-import type { OnInterrupt, Outcome, RetryPolicy, Task } from './entities/task.ts'
+import type { Outcome, Task } from './entities/task.ts'
+import type { OnInterrupt, RetryPolicy } from './entities/task-fields.ts'
+import { retryPolicySchema, taskFields } from './entities/task-fields.ts'
 import { parse } from './parse.ts'
 
 declare const resultType: unique symbol
@@ -243,25 +245,14 @@ export type ResultOf<E> =
 
 const executorMarker = Symbol.for('errand.executor')
 
-const retrySchema = z
-  .strictObject({
-    maxAttempts: z.int().min(1).max(1_000_000),
-    backoffMs: z.number().min(0),
-    backoff: z.enum(['fixed', 'exponential']),
-    maxBackoffMs: z.number().min(0),
-    jitter: z.number().min(0).max(1),
-    on: z.array(z.string().min(1).max(100)).min(1).max(100),
-  })
-  .partial()
-
-/** The door for definitions; `create` and `run.call` take their `retry` from it too. */
+/** The door for definitions. */
 export const executorOptionsSchema = z.strictObject({
   input: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'expected a zod schema').optional(),
   result: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'expected a zod schema').optional(),
-  retry: retrySchema.optional(),
+  retry: retryPolicySchema.optional(),
   timeoutMs: z.number().positive().optional(),
   concurrency: z.int().min(1).optional(),
-  onInterrupt: z.enum(['fail', 'rerun', 'ask']).optional(),
+  onInterrupt: taskFields.onInterrupt.schema.optional(),
   divergence: z.literal('allow').optional(),
   divergenceWaitMs: z.number().min(1).max(8.64e15).optional(),
   run: z.custom<ExecutorFunction>((value) => typeof value === 'function', 'expected a function (task, run) => result'),

@@ -5,6 +5,7 @@ export { commandAbilities } from './abilities/shell/command-abilities.ts'
 export type { CommandAbilityOptions } from './abilities/shell/command-settings.ts'
 export type {
   ChildOptions,
+  ClaimToken,
   CreateOptions,
   Engine,
   EngineOptions,
@@ -19,7 +20,6 @@ export type {
   InspectOptions,
   Limits,
   MemoryOptions,
-  Quoted,
   RunningTask,
   StatusStore,
   StreamItem,
@@ -65,20 +65,22 @@ export type { Delivery, Message, MessageRole, ModelStep, ToolCall, Usage } from 
 export type { Question } from './entities/question.ts'
 export type { RunOutcome, RunRecord, RunStatus } from './entities/run.ts'
 export {
-  type AutoComplete,
   isSettled,
   isTerminal,
-  type OnChildFailure,
-  type OnDependencyFailure,
-  type OnInterrupt,
   type Outcome,
   type Progress,
-  type RetryPolicy,
   type Task,
   type TaskId,
   type TaskStatus,
   taskStatuses,
 } from './entities/task.ts'
+export type {
+  AutoComplete,
+  OnChildFailure,
+  OnDependencyFailure,
+  OnInterrupt,
+  RetryPolicy,
+} from './entities/task-fields.ts'
 export {
   ErrandError,
   type ErrorCode,

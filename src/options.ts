@@ -4,160 +4,84 @@ import { abilityListSchema } from './entities/ability-pattern.ts'
 import { eventTypes } from './entities/event.ts'
 import { type ContradictionPolicy, contradictionPolicies } from './entities/memory.ts'
 import { statusFilterSchema } from './entities/status-filter.ts'
-import { childFailurePolicies, dependencyFailurePolicies, onInterruptPolicies, taskStatuses } from './entities/task.ts'
-import { mostObjectives } from './entities/team.ts'
+import { type TaskStatus, taskStatuses } from './entities/task.ts'
+import {
+  fieldsFor,
+  type GivenFields,
+  millisecondsSchema,
+  nameSchema,
+  retryPolicySchema,
+  taskFields,
+  taskIdSchema,
+  updateFields,
+  wordSchema,
+} from './entities/task-fields.ts'
 import { executorOptionsSchema, isExecutor } from './executor.ts'
 
-const name = z.string().trim().min(1).max(500)
-/** What a task is called: a line, which in a folder of files from elsewhere may be a long one. */
-const title = z.string().trim().min(1).max(10_000)
-const taskIdSchema = z.string().min(1).max(100)
-const onInterrupt = z.enum(onInterruptPolicies)
-const autoComplete = z.union([z.boolean(), z.literal('all-settled')])
-const onChildFailure = z.enum(childFailurePolicies)
-const onDependencyFailure = z.enum(dependencyFailurePolicies)
-/** What is stored and compared as it is: a letter that no store keeps would make an owner a stranger to its own claim. */
-const word = z
-  .string()
-  .trim()
-  .min(1)
-  .max(100)
-  .refine(
-    (text) => text.isWellFormed() && !text.includes('\u0000'),
-    'it holds a NUL character or half of a surrogate pair',
-  )
-/** Each once, in the order given. */
-const tags = z
-  .array(word)
-  .max(100)
-  .transform((words) => [...new Set(words)])
-const milliseconds = z.number().min(0).max(8.64e15)
-/** A point in time, as the tables keep it: whole milliseconds, never earlier than it was named. */
-const time = milliseconds.transform(Math.ceil)
-
-export const retryOptionSchema = executorOptionsSchema.shape.retry.unwrap()
-
-/** What makes a task one for a team. */
-export const teamFields = {
-  team: z.union([z.boolean(), z.literal('later')]).optional(),
-  type: word.optional(),
-  objectives: z
-    .array(
-      z.union(
-        [
-          z.string().trim().min(1).max(10_000),
-          z
-            .strictObject({ description: z.string().trim().min(1).max(10_000) })
-            .transform(({ description }) => description),
-        ],
-        'expected what is to be reached, as a text or { description }, of 1 to 10,000 characters',
-      ),
-    )
-    .max(mostObjectives)
-    .optional(),
-  parentBranch: z.string().trim().min(1).max(1_000).optional(),
-  durableThreshold: z.number().min(0).max(1).optional(),
-  durableCategories: z.array(word).max(100).optional(),
-  agentId: word.optional(),
-}
+const { autoComplete, onInterrupt, onChildFailure, onDependencyFailure, tags } = taskFields
 
 /** The fields of `create` that stand alone; `tasks` and `after` make trees of them. */
-export const createFields = {
-  name: title.optional(),
-  goal: z.string().trim().min(1).optional(),
-  description: z.string().optional(),
+const createFields = {
+  ...fieldsFor('create'),
   executor: z
     .union([
-      name,
+      taskFields.executor.schema,
       z.custom<object>(
         (value) => isExecutor(value),
         'expected the name of an executor, or what defineExecutor returned',
       ),
     ])
     .optional(),
-  input: z.unknown().optional(),
-  priority: z.int().min(-1_000_000_000).max(1_000_000_000).optional(),
-  blockedBy: z.array(taskIdSchema).max(10_000).optional(),
-  metadata: z.record(z.string(), z.unknown()).optional(),
-  retry: retryOptionSchema.optional(),
-  timeoutMs: z.number().positive().max(8.64e15).optional(),
-  deadline: time.optional(),
-  notBefore: time.optional(),
-  concurrency: z.int().min(1).max(1_000_000).optional(),
-  key: z.string().min(1).max(500).optional(),
-  autoStart: z.boolean().optional(),
-  autoComplete: autoComplete.optional(),
-  onInterrupt: onInterrupt.optional(),
-  onChildFailure: onChildFailure.optional(),
-  onDependencyFailure: onDependencyFailure.optional(),
-  tellParent: z.boolean().optional(),
-  role: word.optional(),
-  tags: tags.optional(),
-  systemPrompt: z.string().trim().min(1).optional(),
-  model: word.optional(),
-  abilities: abilityListSchema.optional(),
-  ...teamFields,
 }
 
 /** A child inside `tasks`: it comes after its siblings by their local names. */
-export interface ChildSpec extends z.infer<z.ZodObject<typeof createFields>> {
+export type ChildOf<F extends z.ZodRawShape> = z.output<z.ZodObject<F>> & {
   after?: string | string[] | undefined
-  tasks?: Record<string, ChildSpec> | undefined
+  tasks?: Record<string, ChildOf<F>> | undefined
 }
-export const childSpecSchema: z.ZodType<ChildSpec> = z.lazy(() =>
-  z.strictObject({
-    ...createFields,
-    after: z.union([z.string(), z.array(z.string())]).optional(),
-    tasks: z.record(z.string().min(1), childSpecSchema).optional(),
-  }),
-)
+
+/** Children by local names, each of which takes these fields. `id` names them in a JSON Schema. */
+export function childrenSchema<F extends z.ZodRawShape>(fields: F, id?: string): z.ZodType<Record<string, ChildOf<F>>> {
+  const child: z.ZodType<ChildOf<F>> = z.lazy(
+    () =>
+      z.strictObject({
+        ...fields,
+        after: z
+          .union([z.string(), z.array(z.string())])
+          .optional()
+          .describe('Siblings that come first, by their names.'),
+        tasks: children.optional(),
+      }) as unknown as z.ZodType<ChildOf<F>>,
+  )
+  const children = z.record(z.string().min(1), id === undefined ? child : child.meta({ id }))
+  return children.describe('Its subtasks, by names of their own.')
+}
+
+export interface ChildSpec extends ChildOf<typeof createFields> {}
 
 /** A parsed `create`. */
-export interface CreateSpec extends z.infer<z.ZodObject<typeof createFields>> {
-  parentId?: string | undefined
-  tasks?: Record<string, ChildSpec> | undefined
-}
+export interface CreateSpec extends Omit<ChildSpec, 'after'> {}
+const { parentId: _parentId, ...childFields } = createFields
 export const createSpecSchema: z.ZodType<CreateSpec> = z.strictObject({
   ...createFields,
-  parentId: taskIdSchema.optional(),
-  tasks: z.record(z.string().min(1), childSpecSchema).optional(),
+  tasks: childrenSchema(childFields).optional(),
 })
 
-/** What `update` may change. null takes a value away: then what is usual holds (`onChildFailure` ignore, `onDependencyFailure` block). `status` walks the one edge that leads there, or is refused. */
-export const updateSchema = z.strictObject({
-  name: title.optional(),
-  goal: z.string().trim().min(1).nullable().optional(),
-  description: z.string().optional(),
-  priority: createFields.priority,
-  metadata: createFields.metadata,
-  executor: name.optional(),
-  input: z.unknown().optional(),
-  blockedBy: z.array(taskIdSchema).max(10_000).optional(),
-  retry: retryOptionSchema.nullable().optional(),
-  timeoutMs: z.number().positive().nullable().optional(),
-  onInterrupt: onInterrupt.nullable().optional(),
-  autoComplete: autoComplete.optional(),
-  onChildFailure: onChildFailure.nullable().optional(),
-  onDependencyFailure: onDependencyFailure.nullable().optional(),
-  notBefore: time.nullable().optional(),
-  deadline: time.nullable().optional(),
-  concurrency: z.int().min(1).max(1_000_000).nullable().optional(),
-  /** Who shall claim it: nobody else may, until it is claimed and let go of again. */
-  owner: word.nullable().optional(),
-  role: word.nullable().optional(),
-  tags: tags.optional(),
-  status: z.enum(taskStatuses).optional(),
-})
-export type TaskPatch = z.input<typeof updateSchema>
+/** What `update` may change. null takes a value away: then what is usual holds. `status` walks the one edge that leads there, or is refused. */
+export const updateSchema = z.strictObject({ ...updateFields, status: z.enum(taskStatuses).optional() })
+export interface TaskPatch extends GivenFields<'update'> {
+  /** Walks the one edge that leads there, or is refused. */
+  status?: TaskStatus
+}
 
 export const listOptionsSchema = z.strictObject({
   status: statusFilterSchema.optional(),
   parentId: taskIdSchema.nullable().optional(),
-  executor: name.optional(),
+  executor: nameSchema.optional(),
   metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
   keyPrefix: z.string().min(1).max(500).optional(),
-  owner: word.optional(),
-  tags: tags.optional(),
+  owner: wordSchema.optional(),
+  tags: tags.schema.optional(),
   ready: z.boolean().optional(),
   limit: z.int().min(0).max(1_000).default(100),
   after: z.string().min(1).max(200).optional(),
@@ -183,17 +107,17 @@ export const deleteOptionsSchema = z.strictObject({
   children: z.enum(['promote', 'cascade', 'refuse']).default('promote'),
 })
 /** Who writes to a claimed task: its owner, and with a lease the number of the claim. */
-const quote = { owner: word.optional(), fence: z.int().min(1).optional() }
+const quote = { owner: wordSchema.optional(), fence: z.int().min(1).optional() }
 export const quoteOptionsSchema = z.strictObject(quote)
 export const failOptionsSchema = z.strictObject({ ...quote, code: z.string().min(1).max(100).default('TASK_FAILED') })
 export const releaseOptionsSchema = z.strictObject({ ...quote, reason: z.string().min(1).max(500).optional() })
 export const claimOptionsSchema = z.strictObject({
-  owner: word,
+  owner: wordSchema,
   leaseMs: z.number().min(1).max(8.64e15).optional(),
   parentId: taskIdSchema.optional(),
-  role: word.optional(),
-  tags: tags.optional(),
-  source: word.default('library'),
+  role: wordSchema.optional(),
+  tags: tags.schema.optional(),
+  source: wordSchema.default('library'),
 })
 export type ClaimOptions = z.input<typeof claimOptionsSchema>
 
@@ -201,16 +125,16 @@ export type ClaimOptions = z.input<typeof claimOptionsSchema>
 export const versionSchema = z.int().min(0)
 
 export const taskIdsSchema = z.union([taskIdSchema.transform((id) => [id]), z.array(taskIdSchema).min(1).max(10_000)])
-export const purgeOptionsSchema = z.strictObject({ before: milliseconds })
+export const purgeOptionsSchema = z.strictObject({ before: millisecondsSchema })
 export const graphOptionsSchema = z.strictObject({ parentId: taskIdSchema.optional() })
 const limit = z.int().min(1).max(1_000_000)
 export const limitsSchema = z.strictObject({
   maxConcurrent: limit.optional(),
-  limits: z.record(name, limit.nullable()).optional(),
+  limits: z.record(nameSchema, limit.nullable()).optional(),
 })
 export const sharedLimitsSchema = z.strictObject({
   maxConcurrent: limit.nullable().optional(),
-  limits: z.record(name, limit.nullable()).optional(),
+  limits: z.record(nameSchema, limit.nullable()).optional(),
 })
 export type LimitsPatch = z.input<typeof limitsSchema>
 export type SharedLimitsPatch = z.input<typeof sharedLimitsSchema>
@@ -222,7 +146,7 @@ export const retryOptionsSchema = z.strictObject({ divergence: executorOptionsSc
 export const answerOptionsSchema = z.strictObject({ question: z.string().min(1).max(100).optional() })
 
 const key = z.string().optional()
-const waitingTime = milliseconds.optional()
+const waitingTime = millisecondsSchema.optional()
 
 /** The options of `run.*`; those of `sleep`, `message`, `now` and its kind are a key alone. */
 export const keyOptionsSchema = z.strictObject({ key })
@@ -231,9 +155,9 @@ export const spawnOptionsSchema = z.strictObject({ key, divergence })
 export const emitOptionsSchema = z.strictObject({ store: z.boolean().optional() })
 export const callOptionsSchema = z.strictObject({
   key,
-  onInterrupt: onInterrupt.optional(),
-  retry: retryOptionSchema.optional(),
-  timeoutMs: createFields.timeoutMs,
+  onInterrupt: onInterrupt.schema.optional(),
+  retry: retryPolicySchema.optional(),
+  timeoutMs: taskFields.timeoutMs.schema.optional(),
   divergence,
 })
 export const invokeOptionsSchema = callOptionsSchema
@@ -277,15 +201,15 @@ const languageModel = objectWith<object>(['doStream'], 'expected a language mode
 
 /** The options of `agent`. */
 export const agentOptionsSchema = z.strictObject({
-  model: z.union([word, languageModel]).optional(),
+  model: z.union([wordSchema, languageModel]).optional(),
   instructions: z.string().trim().min(1).optional(),
   abilities: abilityListSchema.optional(),
   maxIterations: iterations.optional(),
   toolExecution: toolExecution.optional(),
-  modelRetry: retryOptionSchema.optional(),
+  modelRetry: retryPolicySchema.optional(),
   settings: z.record(z.string(), z.unknown()).optional(),
   result: executorOptionsSchema.shape.result,
-  retry: retryOptionSchema.optional(),
+  retry: retryPolicySchema.optional(),
   timeoutMs: executorOptionsSchema.shape.timeoutMs,
   concurrency: executorOptionsSchema.shape.concurrency,
   onInterrupt: executorOptionsSchema.shape.onInterrupt,
@@ -327,9 +251,9 @@ export const memoryOptionsSchema = z
     threshold: fraction.optional(),
     candidates: z.enum(['all', 'words']).optional(),
     durableThreshold: fraction.optional(),
-    durableCategories: z.array(word).max(100).optional(),
+    durableCategories: z.array(wordSchema).max(100).optional(),
     categoryRules: z
-      .array(z.strictObject({ category: word, words: z.array(word).min(1).max(1_000) }))
+      .array(z.strictObject({ category: wordSchema, words: z.array(wordSchema).min(1).max(1_000) }))
       .max(1_000)
       .optional(),
     consolidateEvery: z.int().min(1).max(100_000).optional(),
@@ -353,7 +277,7 @@ export const engineOptionsSchema = z.strictObject({
     .default(':memory:'),
   executors: z
     .record(
-      name,
+      nameSchema,
       z.custom(
         (value) => isExecutor(value) || typeof value === 'function',
         'expected a function (task, run) => result or what defineExecutor returned',
@@ -364,26 +288,26 @@ export const engineOptionsSchema = z.strictObject({
   abilities: z
     .array(z.custom<object>((value) => typeof value === 'object' && value !== null, 'expected an ability'))
     .default([]),
-  model: z.union([word, languageModel]).optional(),
-  models: z.record(word, languageModel).default({}),
+  model: z.union([wordSchema, languageModel]).optional(),
+  models: z.record(wordSchema, languageModel).default({}),
   resolveModel: functionSchema<(id: string) => unknown>('expected a function (id) => model').optional(),
   maxIterations: iterations.default(10),
   toolExecution: toolExecution.default('parallel'),
-  modelRetry: retryOptionSchema.optional(),
+  modelRetry: retryPolicySchema.optional(),
   archiveFailed: z.boolean().default(true),
   /** Judged by `memoryOptionsSchema`, so that what is wrong with it is told in its own names. */
   memory: z.unknown().optional(),
   embeddingModel: objectWith<object>(['doEmbed'], 'expected an embedding model object with `doEmbed`').optional(),
   maxConcurrent: z.int().min(1).default(10),
-  limits: z.record(name, z.int().min(1)).default({}),
+  limits: z.record(nameSchema, z.int().min(1)).default({}),
   autoStart: z.boolean().default(true),
-  autoComplete: autoComplete.default(false),
-  onInterrupt: onInterrupt.default('fail'),
-  onChildFailure: onChildFailure.default('ignore'),
-  onDependencyFailure: onDependencyFailure.default('block'),
+  autoComplete: autoComplete.schema.default(autoComplete.default),
+  onInterrupt: onInterrupt.schema.default('fail'),
+  onChildFailure: onChildFailure.schema.default(onChildFailure.default),
+  onDependencyFailure: onDependencyFailure.schema.default(onDependencyFailure.default),
   maxDepth: z.int().min(1).default(10_000),
   maxChildren: z.int().min(1).default(1_000_000),
-  retentionMs: milliseconds.optional(),
+  retentionMs: millisecondsSchema.optional(),
   leaseMs: z.number().min(100).max(86_400_000).default(30_000),
   maxCrashes: z.int().min(1).default(3),
   abortGraceMs: z.number().min(0).default(5_000),

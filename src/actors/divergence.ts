@@ -2,7 +2,7 @@
 // while completed work stands unasked. It is not in flight meanwhile: the run can be suspended, paused or closed under it.
 import type { Clock } from '../clock.ts'
 import type { CallRecord } from '../entities/call.ts'
-import type { OnInterrupt } from '../entities/task.ts'
+import type { OnInterrupt } from '../entities/task-fields.ts'
 import type { ErrandError } from '../errors.ts'
 import {
   callDiverged,

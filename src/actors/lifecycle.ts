@@ -5,7 +5,8 @@ import type { WorkPlace } from '../agent-run.ts'
 import type { Clock } from '../clock.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { InstanceRecord } from '../entities/instance.ts'
-import type { RetryPolicy, Task, TaskRecord } from '../entities/task.ts'
+import type { Task, TaskRecord } from '../entities/task.ts'
+import type { RetryPolicy } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
 import type { Ids } from '../ids.ts'
 import type { Ledger, Op, Reads, Step } from '../ledger/ledger.ts'
@@ -137,10 +138,10 @@ export class Lifecycle {
 
   async #beginWork(): Promise<void> {
     const { instanceId } = this
-    await this.#ledger.enlist(instanceId)
+    await this.#ledger.register(instanceId)
     this.#startedAt = this.moment().at
     const instance = this.#enlisted(dueAfter(this.#startedAt, this.#parts.options.leaseMs))
-    await this.#ledger.step({ name: 'enlist', decide: (tx) => tx.instance.insert(instance) })
+    await this.#ledger.step({ name: 'register', decide: (tx) => tx.instance.insert(instance) })
     this.#archive.start()
     this.#keeper.start()
     await this.supervisor.work()
@@ -174,7 +175,7 @@ export class Lifecycle {
         this.#archive.saveActive(active)
         await Promise.all([this.#archive.close(shutdownTimeoutMs), this.#keeper.close(shutdownTimeoutMs)])
       }
-      this.#ledger.discharge(instanceId, { asDead: !released })
+      this.#ledger.unregister(instanceId, { asDead: !released })
     }
     // Only now: until they have let go, runs call abilities.
     this.#parts.closed()

@@ -28,7 +28,7 @@ async function recoverIfLost({ id, leaseUntil }: InstanceRecord, at: number, hos
     if (alive && !(host.mayJudgeLeases && leaseUntil <= at)) return
     const closed = await takeUp({ instanceId: id, reason: 'interrupted', onlyIfSilentAt: alive ? at : null }, host)
     // The lock of one that hangs stays its own: it may come back, and must be known to live.
-    if (closed && !alive) host.ledger.discharge(id)
+    if (closed && !alive) host.ledger.unregister(id)
   } catch (error) {
     // Left as it is: nothing of it runs again until it can be recovered.
     host.report(error, { doing: 'recover', instance: id })

@@ -1,7 +1,8 @@
 // What the parts of a live run share: whose it is, what earlier runs recorded, what of it is in flight, and whether it has ended.
 import type { Caller } from '../bus/caller.ts'
 import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
-import type { OnInterrupt, TaskRecord } from '../entities/task.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import type { OnInterrupt } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
 import { type AnyExecutor, isExecutor } from '../executor.ts'
 import { checkText } from '../json.ts'

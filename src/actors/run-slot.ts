@@ -1,7 +1,8 @@
 // A slot: one open executor run of this engine, from its executor's first line until the run is closed. Ending and closing are two
 // things: a run that has ended (paused, canceled, settled) is closed when its executor and its calls have settled or their grace is
 // over, and never while a process that it started is alive.
-import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { ErrandError } from '../errors.ts'
 import type { Step } from '../ledger/ledger.ts'
 import { rest, untilAborted } from '../signals.ts'

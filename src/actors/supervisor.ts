@@ -2,7 +2,8 @@
 // from what it then reads of the ledger: what is due, what is ready, which runs are its own. A run starts or is ended when the feed
 // says so, never before.
 import type { TaskEvent } from '../entities/event.ts'
-import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import type { RetryPolicy } from '../entities/task-fields.ts'
 import { type AnyExecutor, isExecutor } from '../executor.ts'
 import { resolveRetry } from '../machines/family.ts'
 import { waitAtMost } from '../signals.ts'

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Bus } from '../bus/bus.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { type BoardRef, type BoardTask, boardStatuses } from '../entities/board.ts'
+import { fieldsFor } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
 import { parse } from '../parse.ts'
 import { createBoardSession } from './board-session.ts'
@@ -51,10 +52,11 @@ const reference = z
   .describe('Number of the task, or its id.')
 const references = z.array(reference).max(10_000)
 
+const { name: subject, description, priority } = fieldsFor('board')
 const words = {
-  description: z.string().optional().describe('What one needs to know to do it.'),
+  description,
   activeForm: z.string().max(1_000).optional().describe('What is shown while it is done: "Writing tests".'),
-  priority: z.int().min(-1_000_000_000).max(1_000_000_000).optional().describe('Higher first. Default 0.'),
+  priority,
   metadata: z.record(z.string(), z.json()).optional(),
 }
 const edges = {
@@ -64,7 +66,7 @@ const edges = {
 
 const inputs = {
   task_create: z.strictObject({
-    subject: z.string().trim().min(1).max(10_000).describe('What is to be done, in a line.'),
+    subject: subject.unwrap(),
     ...words,
     ...edges,
     owner: z.string().trim().max(100).optional().describe('Who shall do it; nobody else may then.'),
@@ -75,7 +77,7 @@ const inputs = {
       .enum(boardStatuses)
       .optional()
       .describe('in_progress takes the task for you; completed is its owner’s to say.'),
-    subject: z.string().trim().min(1).max(10_000).optional(),
+    subject,
     ...words,
     ...edges,
     removeBlockedBy: references.optional(),

@@ -50,17 +50,8 @@ export async function createOnBoard(host: BoardHost, place: BoardPlace, given: N
 
 /** A task that is worked on from outside, or by an executor; never one that a model of the engine takes up by itself. */
 function draftOf(host: BoardHost, given: NewBoardTask): TaskDraft {
-  const spec = {
-    name: given.subject,
-    ...(given.description === undefined ? {} : { description: given.description }),
-    ...(given.priority === undefined ? {} : { priority: given.priority }),
-    ...(given.metadata === undefined ? {} : { metadata: given.metadata }),
-    ...(given.role === undefined ? {} : { role: given.role }),
-    ...(given.tags === undefined ? {} : { tags: given.tags }),
-    ...(given.executor === undefined ? {} : { executor: given.executor }),
-    ...(given.input === undefined ? {} : { input: given.input }),
-    ...(given.key === undefined ? {} : { key: given.key }),
-  }
+  const { subject: name, description, priority, metadata, role, tags, executor, input, key } = given
+  const spec = { name, description, priority, metadata, role, tags, executor, input, key }
   return host.drafter.draft(spec, 'board:create')[0] as TaskDraft
 }
 

@@ -162,14 +162,15 @@ function refuseBinding({ task, entry }: Found, { workspace }: BoardPatch, writer
 function* describe(tx: Tx, { task }: Found, patch: BoardPatch, quote: Quote | undefined, moment: Moment): Op<void> {
   const { subject, description, priority, metadata, role, tags } = patch
   const wanted: TaskPatch = {
-    ...(subject === undefined || subject === task.name ? {} : { name: subject }),
-    ...(description === undefined || description === task.description ? {} : { description }),
-    ...(priority === undefined || priority === task.priority ? {} : { priority }),
-    ...(metadata === undefined ? {} : { metadata: merged(task.metadata, metadata) }),
-    ...(role === undefined || role === task.role ? {} : { role }),
-    ...(tags === undefined ? {} : { tags: [...new Set(tags)] }),
+    name: subject === task.name ? undefined : subject,
+    description: description === task.description ? undefined : description,
+    priority: priority === task.priority ? undefined : priority,
+    metadata: metadata && merged(task.metadata, metadata),
+    role: role === task.role ? undefined : role,
+    tags: tags && [...new Set(tags)],
   }
-  if (Object.keys(wanted).length > 0) yield* update(task.id, wanted, quote, moment).decide(tx)
+  if (Object.values(wanted).some((value) => value !== undefined))
+    yield* update(task.id, wanted, quote, moment).decide(tx)
 }
 
 function merged(metadata: Record<string, unknown>, changes: Record<string, unknown>): Record<string, unknown> {

@@ -1,7 +1,7 @@
 // What an ability is: an id, a description, two schemas and a handler, defined once and offered on every surface.
 import { z } from 'zod'
 import { abilityIdSchema } from '../entities/ability-pattern.ts'
-import type { OnInterrupt, RetryPolicy } from '../entities/task.ts'
+import type { OnInterrupt, RetryPolicy } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
 import { type AnyExecutor, executorOptionsSchema, isExecutor, type Run } from '../executor.ts'
 import { parse } from '../parse.ts'

@@ -1,6 +1,7 @@
 // From what `create`, `spawn` and plan files say to the rows that are to be made: names, defaults, executors, trees. Pure, so a
 // bad one is refused before any transaction begins.
-import type { AutoComplete, OnChildFailure, OnDependencyFailure, RetryPolicy, TaskPolicy } from '../entities/task.ts'
+import type { TaskPolicy } from '../entities/task.ts'
+import { type PolicyFields, policyFrom, type StoredFields, storedFrom } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
 import type { AnyExecutor } from '../executor.ts'
 import type { Ids } from '../ids.ts'
@@ -15,26 +16,13 @@ import { refuseSiblingCycle, siblingsOf } from './siblings.ts'
 import { type TeamSpec, teamSpecOf } from './team-draft.ts'
 
 /** A task to be made, its id drawn already. Parents come before their children. */
-export interface TaskDraft {
+export interface TaskDraft extends StoredFields {
   id: string
-  key: string | null
-  name: string
-  goal: string | null
-  description: string
-  executor: string | null
-  input: unknown
-  priority: number
-  parentId: string | null
   /** Ids of drafts or of stored tasks, in the order in which they were named. */
   blockedBy: string[]
   group: boolean
   held: boolean
-  notBefore: number | null
-  deadline: number | null
-  role: string | null
-  tags: string[]
   policy: TaskPolicy
-  metadata: Record<string, unknown>
   /** Its team, if it is to have one of its own; `later`: its branch alone. */
   team: TeamSpec | 'later' | null
   /** Under which name its agent works in a team; null where no agent does. */
@@ -56,9 +44,8 @@ export interface TreeLimits {
 export interface DraftContext extends KnownExecutors {
   nextId: (prefix: string) => string
   autoStart: boolean
-  autoComplete: AutoComplete
-  onChildFailure: OnChildFailure
-  onDependencyFailure: OnDependencyFailure
+  /** What holds where a task says nothing. */
+  usualPolicy: PolicyFields
 }
 
 interface Place {
@@ -81,14 +68,13 @@ export function createDrafter(
   executors: ReadonlyMap<string, AnyExecutor>,
   ids: Ids,
 ): Drafter {
+  const { autoComplete, onChildFailure, onDependencyFailure } = options
   const context: DraftContext = {
     nextId: (prefix) => ids.next(prefix),
     executors,
     anyExecutor: !options.work,
     autoStart: options.autoStart,
-    autoComplete: options.autoComplete,
-    onChildFailure: options.onChildFailure,
-    onDependencyFailure: options.onDependencyFailure,
+    usualPolicy: { autoComplete, onChildFailure, onDependencyFailure },
   }
   return {
     context,
@@ -125,6 +111,7 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
   const held = !byHand && (spec.autoStart === undefined ? (place.held ?? !context.autoStart) : !spec.autoStart)
   const blockedBy = [...new Set([...(spec.blockedBy ?? []), ...place.blockedBy])]
   const root: TaskDraft = {
+    ...storedFrom(spec as Partial<StoredFields>),
     id: context.nextId('task'),
     key: spec.key === undefined ? null : checkText(spec.key, 'the key'),
     name: checkText(name, 'the name'),
@@ -132,15 +119,10 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
     description: checkText(spec.description ?? '', 'the description'),
     executor,
     input: checkedInput(executor, spec.input, name, context),
-    priority: spec.priority ?? 0,
     parentId: place.parentId,
     blockedBy,
     group,
     held,
-    notBefore: spec.notBefore ?? null,
-    deadline: spec.deadline ?? null,
-    role: spec.role ?? null,
-    tags: spec.tags ?? [],
     policy: policyOf(spec, executor, context),
     metadata: fromJson(toJson(spec.metadata ?? {}, 'the metadata')),
     team: teamSpecOf(spec),
@@ -159,30 +141,12 @@ function executorOfGoal({ goal, role }: ChildSpec): string | null {
 
 function policyOf(spec: ChildSpec, executor: string | null, context: DraftContext): TaskPolicy {
   const lists = [agentOf(executor, context)?.abilities, spec.abilities].filter((list) => list !== undefined)
-  const failure = spec.onDependencyFailure ?? context.onDependencyFailure
   return {
-    ...(spec.retry === undefined ? {} : { retry: spec.retry as Partial<RetryPolicy> }),
-    ...(spec.timeoutMs === undefined ? {} : { timeoutMs: spec.timeoutMs }),
-    ...(spec.onInterrupt === undefined ? {} : { onInterrupt: spec.onInterrupt }),
-    ...unlessDefault('autoComplete', spec.autoComplete ?? context.autoComplete, false as AutoComplete),
-    ...unlessDefault<'onChildFailure', OnChildFailure>(
-      'onChildFailure',
-      spec.onChildFailure ?? context.onChildFailure,
-      'ignore',
-    ),
-    ...unlessDefault<'onDependencyFailure', OnDependencyFailure>('onDependencyFailure', failure, 'block'),
-    ...(spec.tellParent ? { tellParent: true } : {}),
-    ...(spec.concurrency === undefined ? {} : { concurrency: spec.concurrency }),
+    ...policyFrom(spec, context.usualPolicy),
     // The agent's own list stands with the task too: it binds what is created below it.
     ...(lists.length === 0 ? {} : { abilities: lists.map((list) => [...list]) }),
-    ...(spec.model === undefined ? {} : { model: spec.model }),
     ...(spec.systemPrompt === undefined ? {} : { systemPrompt: checkText(spec.systemPrompt, 'the system prompt') }),
   }
-}
-
-/** Rows are read for each decision: what everybody does anyway is not written into each of them. */
-function unlessDefault<K extends string, V>(field: K, value: V, usual: V): Partial<Record<K, V>> {
-  return value === usual ? {} : ({ [field]: value } as Record<K, V>)
 }
 
 /** Siblings may name each other in any order, so their ids are drawn before their edges. */

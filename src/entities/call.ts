@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import type { StoredError } from '../errors.ts'
 import { canonicalJson, checkText } from '../json.ts'
-import type { OnInterrupt } from './task.ts'
+import type { OnInterrupt } from './task-fields.ts'
 
 export const callStatuses = ['pending', 'in_progress', 'completed', 'failed'] as const
 export type CallStatus = (typeof callStatuses)[number]

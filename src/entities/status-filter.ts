@@ -8,7 +8,7 @@ import type { TaskStatus } from './task.ts'
 export interface StatusFilter {
   statuses: TaskStatus[]
   /** Of the WAITING ones only those whose holder was lost or let go of them (true), or only the others (false). */
-  letGo?: boolean
+  released?: boolean
 }
 
 /**
@@ -25,7 +25,7 @@ const meanings = {
   failed: { statuses: ['failed'] },
   canceled: { statuses: ['canceled'] },
   // Of processes (S1). Boards say `pending` for the same.
-  pending: { statuses: ['submitted', 'waiting'], letGo: true },
+  pending: { statuses: ['submitted', 'waiting'], released: true },
   running: { statuses: ['working'] },
   killed: { statuses: ['canceled'] },
   // Of completion (S0).
@@ -34,9 +34,9 @@ const meanings = {
   // Of teams (S2).
   active: { statuses: ['submitted', 'working', 'input_required', 'waiting'] },
   // Of boards (S4).
-  in_progress: { statuses: ['working', 'paused', 'input_required', 'waiting'], letGo: false },
+  in_progress: { statuses: ['working', 'paused', 'input_required', 'waiting'], released: false },
   deleted: { statuses: ['canceled'] },
-} as const satisfies Readonly<Record<string, Readonly<{ statuses: readonly TaskStatus[]; letGo?: boolean }>>>
+} as const satisfies Readonly<Record<string, Readonly<{ statuses: readonly TaskStatus[]; released?: boolean }>>>
 
 export type StatusWord = keyof typeof meanings
 export const statusWords = Object.keys(meanings) as [StatusWord, ...StatusWord[]]
@@ -62,7 +62,7 @@ export function filterByStatus(words: StatusWord | readonly StatusWord[]): Statu
     .flat()
     .map((word) => ({ ...meanings[word], statuses: [...meanings[word].statuses] }))
   const statuses = [...new Set(found.flatMap((each) => each.statuses))]
-  const waiting = new Set(found.filter((each) => each.statuses.includes('waiting')).map(({ letGo }) => letGo))
-  const [letGo] = waiting.size === 1 ? waiting : []
-  return letGo === undefined ? { statuses } : { statuses, letGo }
+  const waiting = new Set(found.filter((each) => each.statuses.includes('waiting')).map(({ released }) => released))
+  const [released] = waiting.size === 1 ? waiting : []
+  return released === undefined ? { statuses } : { statuses, released }
 }

@@ -1,6 +1,7 @@
 // The task: every status vocabulary, the stored noun, and the shape in which people see it. Nothing here touches a database.
 import { briefError, type StoredError } from '../errors.ts'
 import type { Question } from './question.ts'
+import type { PolicyFields, StoredFields } from './task-fields.ts'
 import type { TeamPlace } from './team.ts'
 
 /** The eight states of a task, in lifecycle order (conformance 1.1). */
@@ -31,58 +32,10 @@ export const settledStatuses: readonly TaskStatus[] = taskStatuses.filter(isSett
 /** All others: there is, or may be, something left to do. */
 export const openStatuses: readonly TaskStatus[] = taskStatuses.filter((status) => !isSettled(status))
 
-/** What a call that a crash interrupted means for the next run: an error in it, a repetition, or a question to a person. */
-export const onInterruptPolicies = ['fail', 'rerun', 'ask'] as const
-export type OnInterrupt = (typeof onInterruptPolicies)[number]
-
-/**
- * When a parent is completed by its children, once its own work is done: when all are completed (`true`), or when all have settled,
- * whatever they came to (`all-settled`; conformance C-43).
- */
-export type AutoComplete = boolean | 'all-settled'
-
-/** What the final failure of a child means for its parent: nothing, its failure too, or the end of the siblings. */
-export const childFailurePolicies = ['ignore', 'fail', 'cancel-siblings'] as const
-export type OnChildFailure = (typeof childFailurePolicies)[number]
-
-/** What a dependency that failed or was canceled means for who comes after it: it stays blocked, is canceled, or goes on. */
-export const dependencyFailurePolicies = ['block', 'cancel', 'ignore'] as const
-export type OnDependencyFailure = (typeof dependencyFailurePolicies)[number]
-
-/** How often a task may be attempted, and how long it rests in between. */
-export interface RetryPolicy {
-  /** Attempts in all, the first included. Default 1. */
-  maxAttempts: number
-  /** Milliseconds before the second attempt. Default 0. */
-  backoffMs: number
-  /** `fixed` rests equally long each time, `exponential` twice as long as before. Default fixed. */
-  backoff: 'fixed' | 'exponential'
-  /** The longest rest that `exponential` comes to, in milliseconds. Default: none. */
-  maxBackoffMs: number
-  /** Which part of each rest is random, 0 to 1: it is shortened by up to that part, so that many do not return at once. Default 0. */
-  jitter: number
-  /** Codes of the errors that are tried again (`TIMEOUT`, `ECONNRESET`, those of a `Failure`); any other is final. Default: all. */
-  on: string[]
-}
-
 /** What a task was told at its creation and the engine consults at each turn; stored with it as JSON. */
-export interface TaskPolicy {
-  retry?: Partial<RetryPolicy>
-  /** Longest run, in milliseconds; beyond it the run fails with `TIMEOUT`. */
-  timeoutMs?: number
-  onInterrupt?: OnInterrupt
-  /** Completed by its children once its own work is done. */
-  autoComplete?: AutoComplete
-  onChildFailure?: OnChildFailure
-  onDependencyFailure?: OnDependencyFailure
-  /** Its parent gets a message when it has settled for good; absent: none. */
-  tellParent?: true
-  /** How many of its children run at once. */
-  concurrency?: number
+export interface TaskPolicy extends PolicyFields {
   /** Lists that must all allow what the task's model calls: its own and those of its ancestors. Absent: no list. */
   abilities?: string[][]
-  /** The model that its agent uses; absent: the agent's own, or the engine's. */
-  model?: string
   /** The team that its agent works in; absent: none. */
   team?: TeamPlace
   /** Told to its agent in place of the agent's own instructions. */
@@ -94,15 +47,10 @@ export interface TaskPolicy {
 /**
  * A row of the task table. Times are epoch milliseconds.
  */
-export interface TaskRecord {
+export interface TaskRecord extends StoredFields {
   /** Set by the ledger at creation, rising, never reused: the tie-break of everything that is sorted by time. */
   seq: number
   id: string
-  /** Idempotency key of the creation; null when none was given. */
-  key: string | null
-  name: string
-  goal: string | null
-  description: string
   status: TaskStatus
   statusReason: string | null
   /** A group has no work of its own: it starts with its first child and ends with its last. */
@@ -113,15 +61,9 @@ export interface TaskRecord {
   claimable: boolean
   /** Somebody must act before it may run: `autoStart: false` not yet started, or paused and not yet resumed. */
   held: boolean
-  /** Name of the executor that runs it; null when it is worked on from outside or is a group. */
-  executor: string | null
-  input: unknown
   /** JSON image of what the executor returned; null until completed. */
   result: unknown
   error: StoredError | null
-  /** Higher runs first. */
-  priority: number
-  parentId: string | null
   /** The parent, if that limits how many of its children run at once; else empty. Admission takes each lane's first. */
   lane: string
   /** Ancestors above it. */
@@ -136,10 +78,6 @@ export interface TaskRecord {
   leaseMs: number | null
   /** When the claim lapses; null while it is not WORKING, or without a lease. */
   leaseUntil: number | null
-  /** Only owners of this role may claim it; null for anybody. */
-  role: string | null
-  /** Words to claim and list by. */
-  tags: string[]
   /** Counts from 1; a retry adds one. */
   attempt: number
   /** Number of the latest run; 0 before the first. A fence: only that run may write. */
@@ -157,12 +95,7 @@ export interface TaskRecord {
   wakes: number
   /** Runs in a row that a crash ended with nothing recorded in them. */
   crashes: number
-  /** May not start before this time; null when it may at once. */
-  notBefore: number | null
-  /** Must be settled by this time, else it fails for good; null for no limit. */
-  deadline: number | null
   policy: TaskPolicy
-  metadata: Record<string, unknown>
   progress: Progress | null
   /** Image of its machine: version, state value, context. The row wins where they disagree. */
   snapshot: string
@@ -188,13 +121,10 @@ declare const resultType: unique symbol
 export type TaskId<R = unknown> = string & { readonly [resultType]?: R }
 
 /** A task as every method returns it: a copy, safe to change. Times are epoch milliseconds. */
-export interface Task<R = unknown> {
+export interface Task<R = unknown> extends StoredFields {
   id: TaskId<R>
   /** Rising, never reused; `#seq` names the task on the command line. */
   seq: number
-  name: string
-  goal: string | null
-  description: string
   status: TaskStatus
   /**
    * Waits for nothing but a slot and the end of its last run (shown as *queued*), or without an executor for an owner who claims it
@@ -203,10 +133,6 @@ export interface Task<R = unknown> {
   ready: boolean
   /** Why it is in this state: the reason given to `cancel` or `fail`, `interrupted`, `released`; null otherwise. */
   statusReason: string | null
-  priority: number
-  parentId: string | null
-  executor: string | null
-  input: unknown
   result: R | null
   error: StoredError | null
   /** Who works on it from outside, or has completed it. */
@@ -215,9 +141,6 @@ export interface Task<R = unknown> {
   fence: number
   /** When the claim lapses unless its owner writes; null without a lease, or while it is not WORKING. */
   leaseUntil: number | null
-  /** Only owners of this role may claim it; null for anybody. */
-  role: string | null
-  tags: string[]
   /** It has no work of its own: it starts with its first child and ends with its last. */
   group: boolean
   /** Ids of the dependencies that are still open. */
@@ -228,12 +151,6 @@ export interface Task<R = unknown> {
   attempt: number
   /** Number of its latest run; 0 before the first. */
   run: number
-  /** Earliest start; null when none was set or it has passed into history. */
-  notBefore: number | null
-  /** When it fails unless it has settled; null for never. */
-  deadline: number | null
-  key: string | null
-  metadata: Record<string, unknown>
   /** Counts what was written of it: quoted as `expectedVersion` it keeps a change from overwriting another. */
   version: number
   createdAt: number

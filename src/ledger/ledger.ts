@@ -40,8 +40,8 @@ export interface TaskFilter {
   ready?: boolean
   /** Below this task, at any depth. */
   below?: string
-  /** Of the WAITING ones only those whose holder was lost or let go of them (true), or only the others (false). */
-  letGo?: boolean
+  /** Of the WAITING ones only those whose holder was lost or released them (true), or only the others (false). */
+  released?: boolean
   /** Of the failed ones only those with this message. */
   failedWith?: string
   /** The type of work, of those that have a team. */
@@ -75,7 +75,7 @@ export interface OwnRuns {
 }
 
 /** A task, and what an event told of it once. */
-export interface ToldTask {
+export interface TaskAtEvent {
   task: TaskRecord
   event: TaskEvent
 }
@@ -124,7 +124,7 @@ export interface Reads extends MemoryReads {
     /** The same by age, the oldest first, from a `seq` on. */
     oldest(filter: TaskFilter, limit: number, afterSeq: number): Op<TaskRecord[]>
     /** Tasks as an event at or before a position last told of them, deleted ones since included; the oldest first. */
-    asOf(position: number, limit: number, afterSeq: number, ids?: readonly string[]): Op<ToldTask[]>
+    asOf(position: number, limit: number, afterSeq: number, ids?: readonly string[]): Op<TaskAtEvent[]>
     count(filter: TaskFilter): Op<number>
     children(parentId: string): Op<TaskRecord[]>
     /** All descendants, below settled ones too; root excluded. */
@@ -361,7 +361,7 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
   }
   readonly mirror: Reads['mirror'] & {
     hold(dir: string, board: string, instanceId: string, until: number): Op<void>
-    letGo(dir: string, instanceId: string): Op<void>
+    release(dir: string, instanceId: string): Op<void>
     keep(text: MirroredText): Op<void>
     /** Forgets texts of a file older than a version; with Infinity all of them. */
     forget(dir: string, number: number, before: number): Op<void>
@@ -416,13 +416,13 @@ export interface Ledger {
    * Makes the death of this instance visible to the others at once. Call before its row is inserted.
    * @throws LEDGER_UNAVAILABLE, with nothing left behind
    */
-  enlist(instanceId: string): Promise<void>
+  register(instanceId: string): Promise<void>
   isAlive(instanceId: string): Promise<Life>
   /**
    * Forgets an instance whose row has ended, ours or a dead one. When our own row could not be ended, `asDead` lets the others
    * see a dead instance, so that they recover it at once.
    */
-  discharge(instanceId: string, options?: { asDead?: boolean }): void
+  unregister(instanceId: string, options?: { asDead?: boolean }): void
   /** Tells the observer of commits, ours and others'; returns how to stop. `watchOthers` costs a cheap poll. */
   observe(observer: LedgerObserver, options: { watchOthers: boolean }): () => void
   /**

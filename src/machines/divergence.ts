@@ -1,7 +1,7 @@
 // The divergence guard as pure verdicts: may a call that the journal does not know be made while completed work of the journal
 // has not been asked for again, how long is it held back, and how is a refusal explained.
 import { type CallRecord, identOf } from '../entities/call.ts'
-import type { OnInterrupt } from '../entities/task.ts'
+import type { OnInterrupt } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
 

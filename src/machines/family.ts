@@ -1,5 +1,6 @@
 // What a settled task owes its relatives, as pure verdicts: does its parent end, is a wait over, may it be tried again?
-import { isSettled, type Outcome, type RetryPolicy, type TaskRecord } from '../entities/task.ts'
+import { isSettled, type Outcome, type TaskRecord } from '../entities/task.ts'
+import type { RetryPolicy } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
 import { isLetGo } from './readiness.ts'
 

@@ -1,6 +1,7 @@
 // What a repeated run does with what the journal knows: the identity rule's second half, as a pure verdict.
 import type { CallRecord } from '../entities/call.ts'
-import type { OnInterrupt, Outcome } from '../entities/task.ts'
+import type { Outcome } from '../entities/task.ts'
+import type { OnInterrupt } from '../entities/task-fields.ts'
 import { briefError, ErrandError, Failure, type StoredCause, type StoredError } from '../errors.ts'
 
 /**

@@ -1,6 +1,7 @@
 // Does what an intent wants, through the engine, and reports what became of it. What the engine refuses is part of the report.
 import { z } from 'zod'
 import { settledStatuses, type Task, type TaskStatus, taskStatuses } from '../entities/task.ts'
+import { taskFields } from '../entities/task-fields.ts'
 import { briefError, ErrandError, type ErrorCode, type StoredError } from '../errors.ts'
 import { toStoredError } from '../stored-error.ts'
 import type { HandlerEngine, NewTask, TaskChanges } from './handler-engine.ts'
@@ -138,14 +139,13 @@ const mostListed = 100
 const textSchema = z.string().trim().min(1)
 const nameSchema = textSchema.max(500)
 const reasonSchema = textSchema.max(500)
-const prioritySchema = z.int().min(-1_000_000_000).max(1_000_000_000)
 const listedSchema = z.enum([...taskStatuses, 'all'])
 
 function changesIn(intent: Intent): TaskChanges {
   return defined<TaskChanges>({
     name: read(intent, 'name', nameSchema),
     description: read(intent, 'description', textSchema),
-    priority: read(intent, 'priority', prioritySchema),
+    priority: read(intent, 'priority', taskFields.priority.schema),
   })
 }
 

@@ -8,7 +8,7 @@ import { isSpec } from './new-task.ts'
 
 /** @throws ErrandError INVALID_INPUT for an option that would do nothing, LIMIT_EXCEEDED for a place that is too deep. */
 export function requirePlace(draft: TaskDraft, parent: NewTask | undefined, { maxDepth }: TreeLimits): void {
-  if (draft.policy.tellParent) requireReader(draft, parent)
+  if (draft.policy.notifyParent) requireReader(draft, parent)
   if (draft.agentNamed) requireTeam(draft, parent)
   if (parent !== undefined && parent.depth >= maxDepth) throw tooDeep(draft, parent, maxDepth)
 }
@@ -17,9 +17,9 @@ export function requirePlace(draft: TaskDraft, parent: NewTask | undefined, { ma
 function requireReader(draft: TaskDraft, parent: NewTask | undefined): void {
   if (parent !== undefined && !parent.group) return
   const why = parent === undefined ? 'it has no parent' : `its parent ${parent.id} is a group, which reads no messages`
-  throw new ErrandError('INVALID_INPUT', `\`tellParent\` does nothing for "${draft.name}": ${why}. Leave it out.`, {
+  throw new ErrandError('INVALID_INPUT', `\`notifyParent\` does nothing for "${draft.name}": ${why}. Leave it out.`, {
     name: draft.name,
-    option: 'tellParent',
+    option: 'notifyParent',
   })
 }
 

@@ -5,6 +5,7 @@ import { defaultSystemPrompt } from '../drafts/agent-draft.ts'
 import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { isSettled } from '../entities/task.ts'
+import { storedFrom } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Step, Tx } from '../ledger/ledger.ts'
 import { isByHand } from '../machines/readiness.ts'
@@ -141,24 +142,12 @@ function* instruct(tx: Tx, task: TaskRecord, request: SaveTaskRequest): Op<void>
 
 function draftOf({ id, parentId, systemPrompt }: SaveTaskRequest): TaskDraft {
   return {
+    ...storedFrom({ name: id, parentId: parentId ?? null }),
     id,
-    key: null,
-    name: id,
-    goal: null,
-    description: '',
-    executor: null,
-    input: null,
-    priority: 0,
-    parentId: parentId ?? null,
     blockedBy: [],
     group: false,
     held: false,
-    notBefore: null,
-    deadline: null,
-    role: null,
-    tags: [],
     policy: systemPrompt === undefined ? {} : { systemPrompt },
-    metadata: {},
     team: null,
     agentId: null,
     agentNamed: false,

@@ -20,9 +20,9 @@ import { touched } from '../machines/task-transition.ts'
 import { reviveGroups } from './groups-above.ts'
 import { closeEntry, endedWith, isInFlight } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
+import { notifyParent } from './notify-parent.ts'
 import { wake } from './rouse.ts'
 import { type Concerned, judgeTask, noteConcerned, stuckError } from './stuck.ts'
-import { tellParent } from './tell-parent.ts'
 import { Turns } from './turns.ts'
 import { walk, walkToWorking } from './walk.ts'
 
@@ -89,7 +89,7 @@ function* settleOne(tx: Tx, { task, edges }: Ended, pending: Pending, moment: Mo
   }
   if (edges !== undefined || task.parentId === null) return
   // First of all: a parent that is told of an end goes on, and is not completed by it.
-  yield* tellParent(tx, task, moment)
+  yield* notifyParent(tx, task, moment)
   if (task.status === 'failed') pending.ended.push(...(yield* childFailed(tx, task.parentId, task, moment)))
   yield* judgeParent(tx, task.parentId, pending, moment, false)
 }
@@ -220,10 +220,10 @@ function* childFailed(tx: Tx, parentId: string, child: TaskRecord, moment: Momen
 /** The parent goes on without its children, so it is told of those that tell it of their end. */
 function* cancelSiblings(tx: Tx, parent: TaskRecord, why: string, moment: Moment): Op<Ended[]> {
   const telling = (yield* tx.task.children(parent.id)).filter(
-    (child) => child.policy.tellParent && !isSettled(child.status),
+    (child) => child.policy.notifyParent && !isSettled(child.status),
   )
   const ended = yield* cancelBelow(tx, parent, why, moment)
-  for (const { id } of telling) yield* tellParent(tx, (yield* tx.task.get(id)) as TaskRecord, moment)
+  for (const { id } of telling) yield* notifyParent(tx, (yield* tx.task.get(id)) as TaskRecord, moment)
   return ended
 }
 

@@ -1,7 +1,8 @@
 // The outcome of a run whose executor has settled: the task takes it if the run is still the task's live one. The run is closed
 // with it, unless one of its calls is still in flight: then it has ended, and is closed when these have settled (close-run.ts).
 
-import type { RetryPolicy, TaskRecord } from '../entities/task.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { StoredError } from '../errors.ts'
 import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 import { isHeldUp, retryDelay } from '../machines/family.ts'

@@ -3,6 +3,7 @@
 import { refuseIdlePolicy } from '../drafts/idle-options.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { isTerminal } from '../entities/task.ts'
+import { policyFields, workFields } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
 import { awaitsChildren } from '../machines/family.ts'
@@ -22,30 +23,6 @@ import { settleBlockers, settleByChildren } from './settle-family.ts'
 import { transition } from './transition.ts'
 import { complete, fail, loadFree, pause, resume, saveWhole, start } from './verbs.ts'
 
-/** What a task must not be told anew while it works, or once it is over. */
-const definingFields = [
-  'executor',
-  'input',
-  'blockedBy',
-  'retry',
-  'timeoutMs',
-  'onInterrupt',
-  'notBefore',
-  'goal',
-  'role',
-] as const
-
-/** What is stored with the task as its policy. */
-const policyFields = [
-  'retry',
-  'timeoutMs',
-  'onInterrupt',
-  'autoComplete',
-  'onChildFailure',
-  'onDependencyFailure',
-  'concurrency',
-] as const
-
 /** Refuses an input that the executor does not take. */
 type InputCheck = (executor: string | null, input: unknown, name: string) => void
 
@@ -64,7 +41,7 @@ export function update(
     name: 'update',
     *decide(tx): Op<void> {
       const { status, blockedBy, ...told } = patch
-      const changed = Object.keys(told)
+      const changed = Object.keys(told).filter((field) => told[field as keyof typeof told] !== undefined)
       const task = yield* loadTask(tx, id)
       const executor = told.executor ?? task.executor
       if (told.owner !== undefined) requireAssignable(task)
@@ -107,7 +84,7 @@ function* toldAnew(tx: Reads, task: TaskRecord, told: TaskPatch, at: number): Op
   const changes: Record<string, unknown> = { policy }
   for (const [field, value] of Object.entries(told)) {
     if (value === undefined) continue
-    if (!(policyFields as readonly string[]).includes(field)) changes[field] = value
+    if (!(policyFields as string[]).includes(field)) changes[field] = value
     else if (value === null) delete policy[field]
     else policy[field] = value
   }
@@ -143,7 +120,7 @@ function* laneBelow(tx: Reads, task: TaskRecord): Op<string> {
 }
 
 function refuseLateChange(task: TaskRecord, patch: TaskPatch): void {
-  const late = definingFields.filter((field) => patch[field] !== undefined)
+  const late = workFields.filter((field) => patch[field] !== undefined)
   const isDone = isTerminal(task.status) || awaitsChildren(task)
   if (late.length === 0 || (task.status !== 'working' && !isDone)) return
   throw new ErrandError(

@@ -1,6 +1,7 @@
 // Tasks as people see them: the row, with what is kept beside it.
 import type { Question } from '../entities/question.ts'
 import type { Task, TaskRecord } from '../entities/task.ts'
+import { storedFrom } from '../entities/task-fields.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { isFree } from '../machines/readiness.ts'
 import { openQuestions } from './explain.ts'
@@ -20,33 +21,21 @@ export function toTask(record: TaskRecord, blockedBy: string[], questions: Quest
   return {
     id: record.id,
     seq: record.seq,
-    name: record.name,
-    goal: record.goal,
-    description: record.description,
+    ...storedFrom(record),
     status: record.status,
     ready: isFree(record),
     statusReason: record.statusReason,
-    priority: record.priority,
-    parentId: record.parentId,
-    executor: record.executor,
-    input: record.input,
     result: record.result,
     error: record.error,
     owner: record.owner,
     fence: record.fence,
     leaseUntil: record.leaseUntil,
-    role: record.role,
-    tags: record.tags,
     group: record.group,
     blockedBy,
     questions,
     progress: record.progress,
     attempt: record.attempt,
     run: record.run,
-    notBefore: record.notBefore,
-    deadline: record.deadline,
-    key: record.key,
-    metadata: record.metadata,
     version: record.version,
     createdAt: record.createdAt,
     updatedAt: record.updatedAt,

@@ -8,6 +8,7 @@ import type {
   ObservationRecord,
 } from '../entities/memory.ts'
 import type { RunRecord } from '../entities/run.ts'
+import { storedFrom } from '../entities/task-fields.ts'
 import type { ObjectiveRecord, StintRecord, TeamRecord } from '../entities/team.ts'
 import type { NewCall, NewEvent, NewMessage, NewTask } from '../ledger/ledger.ts'
 
@@ -17,22 +18,15 @@ export const someTime: number = Date.UTC(2030, 0, 1)
 /** A submitted task. Its snapshot is its machine's image only in name: a ledger keeps it as text. */
 export function taskRow(task: Partial<NewTask> & { id: string }): NewTask {
   return {
-    key: null,
-    name: task.id,
-    goal: null,
-    description: '',
+    ...storedFrom({ name: task.id }),
     status: 'submitted',
     statusReason: null,
     group: false,
     ready: false,
     claimable: false,
     held: false,
-    executor: null,
-    input: null,
     result: null,
     error: null,
-    priority: 0,
-    parentId: null,
     lane: '',
     depth: 0,
     childCount: 0,
@@ -40,8 +34,6 @@ export function taskRow(task: Partial<NewTask> & { id: string }): NewTask {
     fence: 0,
     leaseMs: null,
     leaseUntil: null,
-    role: null,
-    tags: [],
     attempt: 1,
     run: 0,
     runOpen: false,
@@ -49,10 +41,7 @@ export function taskRow(task: Partial<NewTask> & { id: string }): NewTask {
     stuckBy: null,
     wakes: 0,
     crashes: 0,
-    notBefore: null,
-    deadline: null,
     policy: {},
-    metadata: {},
     progress: null,
     snapshot: '{}',
     version: 1,

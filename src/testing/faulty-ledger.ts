@@ -189,16 +189,16 @@ class Faulty implements FaultyLedger {
     throw new ErrandError('LEDGER_UNAVAILABLE', 'A fault was planted in a read.', {}, new Error('disk I/O error'))
   }
 
-  enlist(instanceId: string): Promise<void> {
-    return this.#inner.enlist(instanceId)
+  register(instanceId: string): Promise<void> {
+    return this.#inner.register(instanceId)
   }
 
   isAlive(instanceId: string): Promise<Life> {
     return this.#inner.isAlive(instanceId)
   }
 
-  discharge(instanceId: string, options?: { asDead?: boolean }): void {
-    this.#inner.discharge(instanceId, options)
+  unregister(instanceId: string, options?: { asDead?: boolean }): void {
+    this.#inner.unregister(instanceId, options)
   }
 
   observe(observer: LedgerObserver, options: { watchOthers: boolean }): () => void {

@@ -255,7 +255,7 @@ describe('The end of a command in the background, over a crash', () => {
 })
 
 describe('A subtask that tells its parent', () => {
-  const telling = (parent: { id: string }, name = 'child') => ({ name, parentId: parent.id, tellParent: true })
+  const telling = (parent: { id: string }, name = 'child') => ({ name, parentId: parent.id, notifyParent: true })
   const linesOf = async (engine: Engine, task: { id: string }) =>
     (await engine.messages(task.id)).map(({ content }) => content).filter((line) => line.startsWith('[background]'))
 
@@ -271,7 +271,7 @@ describe('A subtask that tells its parent', () => {
     const { engine, parent } = await byHand()
     const names = ['text', 'data', 'nothing', 'failed', 'canceled', 'silent']
     const [text, data, nothing, failed, canceled, silent] = (await engine.create(
-      names.map((name) => ({ ...telling(parent, name), tellParent: name !== 'silent' })),
+      names.map((name) => ({ ...telling(parent, name), notifyParent: name !== 'silent' })),
     )) as [Task, Task, Task, Task, Task, Task]
     for (const task of [text, data, nothing, failed, silent]) await engine.start(task)
     await engine.complete(text, 'x'.repeat(3_000))
@@ -320,12 +320,12 @@ describe('A subtask that tells its parent', () => {
   it('is refused where nobody would read it', async () => {
     const { engine } = await byHand()
     const group = await engine.create({ name: 'group', tasks: { one: { name: 'one' } } })
-    const root = await refusalOf(engine.create({ name: 'root', tellParent: true }), 'INVALID_INPUT')
+    const root = await refusalOf(engine.create({ name: 'root', notifyParent: true }), 'INVALID_INPUT')
     expect(root.message).toContain('it has no parent')
     const inGroup = await refusalOf(engine.create(telling(group)), 'INVALID_INPUT')
     expect(inGroup.message).toContain('is a group')
-    expect(inGroup.details).toMatchObject({ option: 'tellParent' })
-    await refusalOf(engine.create({ name: 'group', tasks: { one: { tellParent: true } } }), 'INVALID_INPUT')
+    expect(inGroup.details).toMatchObject({ option: 'notifyParent' })
+    await refusalOf(engine.create({ name: 'group', tasks: { one: { notifyParent: true } } }), 'INVALID_INPUT')
     expect((await engine.list()).total).toBe(3)
   })
 

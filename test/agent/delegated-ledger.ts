@@ -6,9 +6,9 @@ export function delegated(inner: Ledger): Ledger {
     name: inner.name,
     step: (step) => inner.step(step),
     read: (query) => inner.read(query),
-    enlist: (id) => inner.enlist(id),
+    register: (id) => inner.register(id),
     isAlive: (id) => inner.isAlive(id),
-    discharge: (id, options) => inner.discharge(id, options),
+    unregister: (id, options) => inner.unregister(id, options),
     observe: (observer, options) => inner.observe(observer, options),
     close: (options) => inner.close(options),
   }

@@ -14,9 +14,9 @@ export function createMortalLedger(inner: Ledger, death: Death | undefined): { l
   const ledger: Ledger = {
     name: inner.name,
     read: (query) => inner.read(query),
-    enlist: (id) => inner.enlist(id),
+    register: (id) => inner.register(id),
     isAlive: (id) => inner.isAlive(id),
-    discharge: (id) => inner.discharge(id),
+    unregister: (id) => inner.unregister(id),
     close: () => inner.close(),
     step<R>(step: Step<R>): Promise<R> {
       if (steps.push(step.name) !== death?.step) return inner.step(step)

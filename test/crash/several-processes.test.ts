@@ -17,8 +17,8 @@ async function watchedLedger(path: string) {
     name: inner.name,
     step: <R>(step: Step<R>) => inner.step(step),
     read: (query) => inner.read(query),
-    enlist: (id) => inner.enlist(id),
-    discharge: (id) => inner.discharge(id),
+    register: (id) => inner.register(id),
+    unregister: (id) => inner.unregister(id),
     observe: (observer, options) => inner.observe(observer, options),
     close: () => inner.close(),
     isAlive(id) {
@@ -214,12 +214,12 @@ async function zombie(place: ReturnType<typeof createPlace>, altered: (step: Ste
     name: inner.name,
     step: <R>(step: Step<R>) => inner.step(altered(step) as Step<R>),
     read: (query) => inner.read(query),
-    async enlist(id) {
+    async register(id) {
       instances.push(id)
-      await inner.enlist(id)
+      await inner.register(id)
     },
     isAlive: (id) => inner.isAlive(id),
-    discharge: (id) => inner.discharge(id),
+    unregister: (id) => inner.unregister(id),
     // A hung process hears nothing of its losses.
     observe: (observer, options) =>
       inner.observe(
@@ -253,7 +253,7 @@ async function zombie(place: ReturnType<typeof createPlace>, altered: (step: Ste
   })
   const task = await createOne(first, { ...held, onInterrupt: 'rerun' })
   await inside.promise
-  for (const id of instances) inner.discharge(id, { asDead: true })
+  for (const id of instances) inner.unregister(id, { asDead: true })
   const second = await openEngine(place, {
     executors: {
       held: (_task: never, run: { call(name: string, fn: () => unknown): Promise<unknown> }) =>

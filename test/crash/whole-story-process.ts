@@ -64,9 +64,9 @@ function deadly(within: Ledger): Ledger {
   return {
     name: within.name,
     read: (query) => within.read(query),
-    enlist: (id) => within.enlist(id),
+    register: (id) => within.register(id),
     isAlive: (id) => within.isAlive(id),
-    discharge: (id) => within.discharge(id),
+    unregister: (id) => within.unregister(id),
     close: () => within.close(),
     observe: (observer, options) =>
       within.observe(

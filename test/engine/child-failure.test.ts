@@ -1,7 +1,8 @@
 // What the final failure of a child sets off in its parent: nothing, its failure, or the end of the siblings (conformance Q-06).
 import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/api.ts'
-import type { OnChildFailure, Task } from '../../src/entities/task.ts'
+import type { Task } from '../../src/entities/task.ts'
+import type { OnChildFailure } from '../../src/entities/task-fields.ts'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { history, openEngine, puppet, reached, turns } from './world.ts'
 

@@ -2,7 +2,8 @@
 // (conformance C-52); at that moment, at its creation, and when it is told of the dependency later.
 import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/api.ts'
-import type { OnDependencyFailure, Task } from '../../src/entities/task.ts'
+import type { Task } from '../../src/entities/task.ts'
+import type { OnDependencyFailure } from '../../src/entities/task-fields.ts'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { history, openEngine, puppet, reached, typesOf } from './world.ts'
 

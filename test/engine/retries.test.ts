@@ -1,6 +1,6 @@
 // What a retry policy weighs: chance, a longest rest, which codes count, and what a failure itself says.
 import { describe, expect, it } from 'vitest'
-import type { RetryPolicy } from '../../src/entities/task.ts'
+import type { RetryPolicy } from '../../src/entities/task-fields.ts'
 import { Failure } from '../../src/errors.ts'
 import { defineExecutor, type ExecutorTask, type Run } from '../../src/executor.ts'
 import type { Ids } from '../../src/ids.ts'

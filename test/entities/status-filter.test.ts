@@ -5,7 +5,7 @@ import type { TaskStatus } from '../../src/entities/task.ts'
 import { openEngine, refusalOf, waysTo } from '../engine/world.ts'
 
 /** The table of the conformance, 1.1, the other way round; where a word is one of the eight states, that state alone. */
-const expected: Record<string, [states: TaskStatus[], letGo?: boolean]> = {
+const expected: Record<string, [states: TaskStatus[], released?: boolean]> = {
   submitted: [['submitted']],
   working: [['working']],
   paused: [['paused']],
@@ -27,10 +27,10 @@ const expected: Record<string, [states: TaskStatus[], letGo?: boolean]> = {
 describe('A word for a state', () => {
   it('X-019 C-05 stands for the states that its design means, and a state for itself', () => {
     expect([...statusWords].sort()).toEqual(Object.keys(expected).sort())
-    for (const [word, [statuses, letGo]] of Object.entries(expected)) {
+    for (const [word, [statuses, released]] of Object.entries(expected)) {
       expect([word, filterByStatus(word as never)]).toEqual([
         word,
-        letGo === undefined ? { statuses } : { statuses, letGo },
+        released === undefined ? { statuses } : { statuses, released },
       ])
     }
   })
@@ -39,11 +39,11 @@ describe('A word for a state', () => {
     expect(filterByStatus(['completed', 'killed'])).toEqual({ statuses: ['completed', 'canceled'] })
     expect(filterByStatus(['pending', 'running'])).toEqual({
       statuses: ['submitted', 'waiting', 'working'],
-      letGo: true,
+      released: true,
     })
     const all = ['submitted', 'waiting', 'working', 'paused', 'input_required']
     expect(filterByStatus(['pending', 'in_progress'])).toEqual({ statuses: all })
-    expect(filterByStatus(['in_progress', 'waiting']).letGo).toBeUndefined()
+    expect(filterByStatus(['in_progress', 'waiting']).released).toBeUndefined()
   })
 
   it('is refused with the nearest when there is no such word', () => {
@@ -65,9 +65,9 @@ describe('A word for a state', () => {
       for (const next of way) await engine.update(task, { status: next })
     }
     await engine.release(await engine.claim(await engine.create({ name: 'let go' }), { owner: 'ann' }))
-    for (const [word, [states, letGo]] of Object.entries(expected)) {
-      const names = states.filter((state) => !(state === 'waiting' && letGo === true))
-      if (states.includes('waiting') && letGo !== false) names.push('let go' as TaskStatus)
+    for (const [word, [states, released]] of Object.entries(expected)) {
+      const names = states.filter((state) => !(state === 'waiting' && released === true))
+      if (states.includes('waiting') && released !== false) names.push('let go' as TaskStatus)
       const listed = (await engine.list({ status: word as never })).tasks.map(({ name }) => name)
       const { tasks } = await engine.bus.call('task:list', { status: [word as never] })
       expect([word, listed.sort()]).toEqual([word, [...names].sort()])

@@ -32,6 +32,11 @@ const boardRows = [
     values ('mail-1', 'main', 'ann', 'bob', 'message', '', 'it''s so', 1000)`,
 ]
 
+/** What versions before 8 wrote for a child whose parent gets a message of its end, with the same words in a text. */
+const systemPrompt = 'say "tellParent":true'
+const notifying = `update task set policy = '${JSON.stringify({ tellParent: true, systemPrompt })}' where id = 'task-grandchild'`
+const notifyingPolicy = { notifyParent: true, systemPrompt }
+
 /** What every ledger remembers on, an old one too. */
 const firstBranch = [{ name: 'main', parent: null, status: 'active' }]
 
@@ -171,14 +176,33 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     await client.query(`create schema version_${version}`)
     await client.query(`set search_path to version_${version}`)
     for (const text of textsOf(postgresDialect, version)) await client.query(text)
+    await client.query(notifying)
     await client.query('create table ledger_version (version bigint not null)')
     await client.query(`insert into ledger_version (version) values (${version})`)
     const ledger = await openPostgresLedger(client)
     expect(await numbersOf(ledger)).toEqual(upgradedNumbers)
     expect((await ledger.read((tx) => tx.message.list('task-child'))).length).toBe(2)
+    expect((await ledger.read((tx) => tx.task.get('task-grandchild')))?.policy).toEqual(notifyingPolicy)
     expect((await ledger.read((tx) => tx.instance.open())).map((instance) => instance.leaseUntil)).toEqual([0])
     expect((await client.query('select name, parent, status from branch')).rows).toEqual(firstBranch)
     await ledger.close()
+  })
+
+  it('sends a parent the message of a child that was created with `tellParent` (X-013)', async () => {
+    const file = fileOf(version)
+    withFile(file, (old) =>
+      old.execute(`${notifying}; update task set parent_id = 'task-byhand' where id = 'task-grandchild'`),
+    )
+    const engine = await createEngine({ ledger: file, work: false })
+    onTestFinished(() => engine.close())
+    expect(rowsIn(file, `select policy from task where id = 'task-grandchild'`)).toEqual([
+      { policy: JSON.stringify(notifyingPolicy) },
+    ])
+    await engine.start('task-grandchild')
+    await engine.complete('task-grandchild')
+    expect((await engine.messages('task-byhand')).map(({ content }) => content)).toEqual([
+      expect.stringMatching(/^\[background\] task-grandchild ".*" completed$/),
+    ])
   })
 
   it('is worked on: its runs are recovered, its waits end, its tasks are claimed, run and canceled (X-013)', async () => {

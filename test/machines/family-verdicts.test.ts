@@ -1,12 +1,7 @@
 // The verdicts on broken relatives: what a failed child and a broken dependency mean, for every state and policy.
 import { describe, expect, it } from 'vitest'
-import {
-  childFailurePolicies,
-  dependencyFailurePolicies,
-  isSettled,
-  type TaskPolicy,
-  taskStatuses,
-} from '../../src/entities/task.ts'
+import { isSettled, type TaskPolicy, taskStatuses } from '../../src/entities/task.ts'
+import { childFailurePolicies, dependencyFailurePolicies } from '../../src/entities/task-fields.ts'
 import { childFailureVerdict, dependencyVerdict, isBroken } from '../../src/machines/family.ts'
 import { taskOf } from './task-of.ts'
 

@@ -116,9 +116,9 @@ export function tampered(inner: Ledger, change: (tx: Tx, step: string) => Tx): L
   return {
     name: inner.name,
     read: (query) => inner.read(query),
-    enlist: (id) => inner.enlist(id),
+    register: (id) => inner.register(id),
     isAlive: (id) => inner.isAlive(id),
-    discharge: (id) => inner.discharge(id),
+    unregister: (id) => inner.unregister(id),
     observe: (observer, options) => inner.observe(observer, options),
     close: () => inner.close(),
     step<R>(step: Step<R>): Promise<R> {

@@ -82,18 +82,18 @@ function createMortal(inner: Ledger) {
   const stops: Array<() => void> = []
   const never = () => new Promise<never>(() => {})
   const loseLock = () => {
-    for (const id of instances) inner.discharge(id, { asDead: true })
+    for (const id of instances) inner.unregister(id, { asDead: true })
   }
   const ledger: Ledger = {
     name: inner.name,
     step: <R>(step: Step<R>) => (dead ? never() : inner.step(step)),
     read: (query) => (dead ? never() : inner.read(query)),
-    async enlist(id) {
+    async register(id) {
       instances.push(id)
-      await inner.enlist(id)
+      await inner.register(id)
     },
     isAlive: (id) => inner.isAlive(id),
-    discharge: (id) => inner.discharge(id),
+    unregister: (id) => inner.unregister(id),
     observe(observer: LedgerObserver, options) {
       const stop = inner.observe(observer, options)
       stops.push(stop)

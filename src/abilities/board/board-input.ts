@@ -4,25 +4,41 @@ import type { BoardPlace } from '../../board/board-host.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { type BoardRef, type BoardTask, boardStatuses, mainBoard } from '../../entities/board.ts'
 import { taskStatuses } from '../../entities/task.ts'
+import { fieldsFor, taskFields, wordSchema } from '../../entities/task-fields.ts'
 import { ErrandError } from '../../errors.ts'
 
-const word = z.string().trim().min(1).max(100)
+const { name: subject, description, priority, role, tags, executor, input } = fieldsFor('board')
 
-export const boardSchema = word.default(mainBoard).describe('Which board. Default: main, all tasks of the ledger.')
+/** What a task of the board is created and changed with; its name is called a subject here. */
+export const boardFields = {
+  subject,
+  description,
+  activeForm: z.string().max(1_000).optional().describe('What is shown while it is done: "Writing tests".'),
+  owner: z.string().trim().max(100).optional().describe('Who shall claim it; empty for anybody.'),
+  priority,
+  metadata: z.record(z.string(), z.json()).optional(),
+  role,
+  tags,
+}
+/** What it is created with besides. */
+export const workFields = { executor, input }
+
+export const boardSchema = wordSchema
+  .default(mainBoard)
+  .describe('Which board. Default: main, all tasks of the ledger.')
 export const refSchema = z
   .union([z.int().min(1), z.string().trim().min(1).max(100)])
   .describe('Number of the task on the board, or its id.')
 export const refsSchema = z.array(refSchema).max(10_000)
-export const asSchema = word.describe('Who acts: the name of the agent or person.')
+export const asSchema = wordSchema.describe('Who acts: the name of the agent or person.')
 export const fenceSchema = z.int().min(1).describe('Number of the claim, as `claim` returned it.')
-export const roleSchema = word
-export const tagsSchema = z.array(word).max(100)
+export const roleSchema = wordSchema
+export const tagsSchema = taskFields.tags.schema
 export const leaseSchema = z
   .number()
   .min(1)
   .max(8.64e15)
   .describe('The claim lapses after so many milliseconds without a sign of life. Default: never.')
-export const metadataSchema = z.record(z.string(), z.json())
 export const workspaceSchema = z
   .string()
   .trim()
@@ -31,8 +47,6 @@ export const workspaceSchema = z
   // One tree in both spellings.
   .overwrite((path) => path.replace(/(?<=[^/])\/+$/, ''))
   .describe('Directory or worktree that is bound to it while it is in progress, and to nothing else meanwhile.')
-export const prioritySchema = z.int().min(-1_000_000_000).max(1_000_000_000)
-export const subjectSchema = z.string().trim().min(1).max(10_000)
 
 /** A task of the board as every ability of it returns it. */
 export const boardTaskSchema = z.object({

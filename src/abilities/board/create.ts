@@ -5,18 +5,15 @@ import { defineAbility } from '../../bus/ability.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { refuseCommands } from '../commands-refused.ts'
 import {
+  boardFields,
   boardSchema,
   boardTaskSchema,
   idsAmong,
-  metadataSchema,
   placeOf,
-  prioritySchema,
   refSchema,
   refsSchema,
-  roleSchema,
   shown,
-  subjectSchema,
-  tagsSchema,
+  workFields,
 } from './board-input.ts'
 
 /** A caller with a task makes subtasks of it. Made once under the identity of its call. */
@@ -27,24 +24,12 @@ export function boardCreate(host: AbilityHost) {
     description:
       'Puts a task on the board: what is to be done, after which others, and for whom. It waits until somebody claims it.',
     input: z.strictObject({
-      subject: subjectSchema.describe('What is to be done, in a line.'),
-      description: z.string().optional().describe('What one needs to know to do it.'),
-      activeForm: z.string().max(1_000).optional().describe('What is shown while it is done: "Writing tests".'),
-      owner: z.string().trim().max(100).optional().describe('Who shall claim it; nobody else may then.'),
-      priority: prioritySchema.optional().describe('Higher first. Default 0.'),
-      metadata: metadataSchema.optional(),
-      role: roleSchema.optional().describe('Only agents of this role may claim it.'),
-      tags: tagsSchema.optional(),
+      ...boardFields,
+      ...workFields,
+      subject: boardFields.subject.unwrap(),
       parent: refSchema.optional().describe('The task that it is a part of.'),
       blockedBy: refsSchema.optional().describe('Tasks that must be completed before it.'),
       blocks: refsSchema.optional().describe('Tasks that come after it.'),
-      executor: z
-        .string()
-        .min(1)
-        .max(200)
-        .optional()
-        .describe('Executor that runs it as soon as nothing is in its way.'),
-      input: z.unknown().optional().describe('What the executor is given.'),
       board: boardSchema,
     }),
     output: z.object({ task: boardTaskSchema }),
@@ -54,8 +39,8 @@ export function boardCreate(host: AbilityHost) {
       refuseCommands(caller, given.executor)
       const task = await createOnBoard(host, placeOf(board, caller), {
         ...given,
-        ...(owner ? { owner } : {}),
-        ...(identity === undefined ? {} : { key: `board:create ${identity}` }),
+        owner: owner || undefined,
+        key: identity && `board:create ${identity}`,
       })
       return { task: shown(task) }
     },

@@ -1,5 +1,5 @@
 // shell:background: a command that goes on while its agent does. It is a subtask of the one that calls, and tells it how it ended
-// (`steps/tell-parent.ts`).
+// (`steps/notify-parent.ts`).
 import { z } from 'zod'
 import { type AbilityContext, defineAbility } from '../../bus/ability.ts'
 import { ErrandError } from '../../errors.ts'
@@ -37,7 +37,7 @@ export function shellBackground({ folder, confirm, killGraceMs, clock }: Command
           executor,
           name,
           input: { run: command, cwd: folder },
-          tellParent: true,
+          notifyParent: true,
           // Nobody knows whether a model's command may run twice: one that a crash broke off is told of as failed.
           onInterrupt: 'fail',
         },

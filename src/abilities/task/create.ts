@@ -3,94 +3,37 @@ import { z } from 'zod'
 import type { CreateOptions } from '../../api.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
+import { fieldsFor } from '../../entities/task-fields.ts'
 import { ErrandError } from '../../errors.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
-import { createFields } from '../../options.ts'
+import { childrenSchema } from '../../options.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { refuseCommands } from '../commands-refused.ts'
 import { eitherCase } from '../either-case.ts'
 import { idsIn } from '../own-tasks.ts'
 import { taskRowSchema, toRow } from '../views/task-row.ts'
 import { createTasks } from './create-tasks.ts'
-import { taskIdSchema } from './task-input.ts'
-
-/** A child within `tasks`. */
-interface ChildInput {
-  after?: string | string[] | undefined
-  executor?: string | undefined
-  tasks?: Record<string, ChildInput> | undefined
-  [field: string]: unknown
-}
 
 /** Keys that begin so are made by surfaces, from who calls and what they say: a client cannot name the key of another one. */
 export const keyPrefixes = { http: 'http:', chat: 'chat:' } as const
 
+const { key, ...further } = fieldsFor('create')
 const fields = {
-  ...createFields,
-  key: createFields.key.refine(
-    (key) => Object.values(keyPrefixes).every((prefix) => key?.startsWith(prefix) !== true),
+  ...further,
+  key: key.refine(
+    (given) => Object.values(keyPrefixes).every((prefix) => given?.startsWith(prefix) !== true),
     `keys that begin with ${Object.values(keyPrefixes).join(' or ')} are not given, but made`,
   ),
-  executor: z.string().trim().min(1).max(500).optional().describe('The name of the executor that works on it.'),
-  tags: z.array(z.string()).max(100).optional(),
 }
-
-const childSchema: z.ZodType<ChildInput> = z
-  .lazy(() =>
-    z.strictObject({
-      ...fields,
-      after: z
-        .union([z.string(), z.array(z.string())])
-        .optional()
-        .describe('Siblings that come first, by their keys.'),
-      tasks: z.record(z.string().min(1), childSchema).optional(),
-    }),
-  )
-  .meta({ id: 'ChildTask' }) as z.ZodType<ChildInput>
-
-const parentId = taskIdSchema
-  .optional()
-  .describe('The task that it is a subtask of. Default: the task that calls, if one does.')
+const { parentId: _parentId, ...childFields } = fields
 
 const inputSchema = z
-  .strictObject({
-    ...fields,
-    parentId,
-    tasks: z.record(z.string().min(1), childSchema).optional().describe('Its subtasks, by names of their own.'),
-  })
-  .refine(({ name, goal, description, executor }) => (name ?? goal ?? description ?? executor) !== undefined, {
+  .strictObject({ ...fields, tasks: childrenSchema(childFields, 'ChildTask').optional() })
+  .refine(({ name, goal, description = '', executor }) => (name ?? goal ?? executor ?? description.trim()) !== '', {
     path: ['name'],
     message: 'expected a name, a goal, a description or an executor',
   })
 type CreateInput = z.output<typeof inputSchema>
-
-/** What a model is offered of it: the rest is for programs. */
-const modelInputSchema = z.strictObject({
-  goal: fields.goal.describe(
-    'What the task is to achieve, in full: it is all that its agent is told. Without one (then with a name or a description) it is for agents that join it.',
-  ),
-  name: fields.name.describe('A short name for lists. Default: the first line of the goal, or of the description.'),
-  description: fields.description.describe('What one needs to know to work on it.'),
-  parentId,
-  executor: fields.executor,
-  model: fields.model.describe('The name of the model that works on it.'),
-  systemPrompt: fields.systemPrompt.describe('Instructions for its agent in place of the usual ones.'),
-  abilities: fields.abilities.describe(
-    'What its model may call: ids of abilities, `module:*`, `*`. Never more than the task that calls may.',
-  ),
-  input: fields.input.describe('Data for it, as JSON.'),
-  priority: fields.priority.describe('Higher runs first. Default 0.'),
-  blockedBy: fields.blockedBy.describe('Ids of tasks that must be completed before it starts.'),
-  tags: fields.tags,
-  type: fields.type.describe('What kind of work it is, to list and compare tasks by: bug_fix, research, …'),
-  objectives: fields.objectives.describe('What is to be reached, in parts; they are numbered from 1.'),
-  parentBranch: fields.parentBranch.describe(
-    'Branch of memory that gets what lasts. Default: that of the team above, else main.',
-  ),
-  durableThreshold: fields.durableThreshold.describe('How certain a fact must be to last, 0 to 1.'),
-  durableCategories: fields.durableCategories.describe('Categories of facts that last.'),
-  agentId: fields.agentId.describe('The name under which its agent works in the team.'),
-})
 
 const aliases = { parentTaskId: 'parentId' }
 
@@ -105,7 +48,7 @@ export function taskCreate(host: AbilityHost) {
     description:
       'Creates a task, or a whole tree of tasks: for an agent that works towards its goal, for an executor, or for those who claim or join it.',
     input: eitherCase(inputSchema, aliases),
-    modelInput: eitherCase(modelInputSchema, aliases),
+    modelInput: eitherCase(z.strictObject(fieldsFor('models')), aliases),
     output: z.object({
       taskId: z.string(),
       /** Its branch of memory; null where it has none. */
@@ -144,7 +87,7 @@ function teamOf({ team, goal, executor, role, tasks }: CreateInput): Pick<Create
   return { team: goal === undefined ? true : 'later' }
 }
 
-function executorsIn({ executor, tasks = {} }: ChildInput): string[] {
+function executorsIn({ executor, tasks = {} }: Pick<CreateInput, 'executor' | 'tasks'>): string[] {
   return [...(executor === undefined ? [] : [executor]), ...Object.values(tasks).flatMap(executorsIn)]
 }
 

@@ -2,9 +2,10 @@
 import type { z } from 'zod'
 import { refuseUnfitInput } from '../../drafts/executor-input.ts'
 import { executorName } from '../../drafts/known-executors.ts'
+import { updateFields } from '../../entities/task-fields.ts'
 import { checkText, fromJson, toJson } from '../../json.ts'
 import type { Step } from '../../ledger/ledger.ts'
-import { updateSchema } from '../../options.ts'
+import type { updateSchema } from '../../options.ts'
 import type { Moment } from '../../steps/moment.ts'
 import { update } from '../../steps/update.ts'
 import { requireAgent } from '../model-bounds.ts'
@@ -13,14 +14,12 @@ import { type ChangeContext, taskChange } from './task-change.ts'
 
 type Patch = z.output<typeof updateSchema>
 
-const { status: _status, ...fields } = updateSchema.shape
-
 /** What `engine.update` takes, but for the state: that is changed by the other abilities. */
 export const taskUpdate = taskChange({
   id: 'task:update',
   description:
     'Changes what a task was created with: its texts, priority, tags, input, policies, dependencies. null takes a value away.',
-  input: fields,
+  input: updateFields,
   models: false,
   others: ({ blockedBy = [] }) => blockedBy,
   step: ({ taskId, expectedVersion: _version, ...patch }, moment, context) =>

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { callStatuses } from '../../entities/call.ts'
 import { runOutcomes, runStatuses } from '../../entities/run.ts'
-import { onInterruptPolicies } from '../../entities/task.ts'
+import { onInterruptPolicies } from '../../entities/task-fields.ts'
 import { storedErrorSchema } from './error-view.ts'
 
 /** Every time is in epoch milliseconds. */

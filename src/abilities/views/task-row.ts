@@ -1,7 +1,7 @@
 // A task as a row of a list or a tree: what one sees at a glance, small enough for ten thousand of them.
 import { z } from 'zod'
 import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
-import type { ToldTask } from '../../ledger/ledger.ts'
+import type { TaskAtEvent } from '../../ledger/ledger.ts'
 import { isFree } from '../../machines/readiness.ts'
 
 const brief = z.object({ code: z.string(), message: z.string() })
@@ -73,7 +73,7 @@ export function toRow(task: TaskRecord): TaskRow {
 }
 
 /** The same as an event told of it once. What events do not tell (progress, who held it) is left out rather than taken from today. */
-export function toPastRow({ task, event }: ToldTask): TaskRow {
+export function toPastRow({ task, event }: TaskAtEvent): TaskRow {
   const name = typeof event.data['name'] === 'string' ? event.data['name'] : task.name
   const status = (event.data['status'] ?? task.status) as TaskStatus
   const past = { ready: false, held: false, owner: null, openBlockers: 0, progress: null, statusReason: null }

@@ -1,29 +1,22 @@
 // A task whole, as the methods of the engine return it.
 import { z } from 'zod'
 import { type Task, taskStatuses } from '../../entities/task.ts'
+import { storedShape } from '../../entities/task-fields.ts'
 import { storedErrorSchema } from './error-view.ts'
 
 /** Every time is in epoch milliseconds. */
 export const wholeTaskSchema = z.object({
   id: z.string(),
   seq: z.int(),
-  name: z.string(),
-  goal: z.string().nullable(),
-  description: z.string(),
+  ...storedShape,
   status: z.enum(taskStatuses),
   ready: z.boolean(),
   statusReason: z.string().nullable(),
-  priority: z.number(),
-  parentId: z.string().nullable(),
-  executor: z.string().nullable(),
-  input: z.unknown(),
   result: z.unknown(),
   error: storedErrorSchema.nullable(),
   owner: z.string().nullable(),
   fence: z.int(),
   leaseUntil: z.number().nullable(),
-  role: z.string().nullable(),
-  tags: z.array(z.string()),
   group: z.boolean(),
   blockedBy: z.array(z.string()),
   questions: z.array(
@@ -39,10 +32,6 @@ export const wholeTaskSchema = z.object({
   progress: z.object({ fraction: z.number(), note: z.string().nullable(), at: z.number() }).nullable(),
   attempt: z.int(),
   run: z.int(),
-  notBefore: z.number().nullable(),
-  deadline: z.number().nullable(),
-  key: z.string().nullable(),
-  metadata: z.record(z.string(), z.unknown()),
   version: z.int(),
   createdAt: z.number(),
   updatedAt: z.number(),

@@ -44,7 +44,7 @@ export async function takeSeat(host: MirrorHost, { id, dir, board }: Seat): Prom
     },
   })
   if (!taken) return 'theirs'
-  if (isDead) host.discharge(other.instanceId)
+  if (isDead) host.unregister(other.instanceId)
   return holder?.instanceId === id ? 'mine' : 'taken'
 }
 
@@ -54,5 +54,5 @@ export function* isSeated(tx: Reads, { id, dir }: Seat): Op<boolean> {
 }
 
 export async function leaveSeat(host: MirrorHost, { id, dir }: Seat): Promise<void> {
-  await host.step({ name: 'leave the seat of a mirror', decide: (tx: Tx) => tx.mirror.letGo(dir, id) })
+  await host.step({ name: 'leave the seat of a mirror', decide: (tx: Tx) => tx.mirror.release(dir, id) })
 }

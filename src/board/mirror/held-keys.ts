@@ -1,10 +1,11 @@
 // The keys that the board has a word for, as they may stand in a file. Ids may be numbers or text, and null says nothing.
 import { z } from 'zod'
 import { type BoardRef, boardStatuses } from '../../entities/board.ts'
+import { taskFields } from '../../entities/task-fields.ts'
 import { parse } from '../../parse.ts'
 import type { FileValue } from './task-file.ts'
 
-const word = z.string().trim().min(1).max(100)
+const { name: subject, priority, role, tags } = taskFields
 const numeric = /^#?([1-9]\d{0,14})$/
 
 /** `3`, `"3"` and `"#3"` are one task. */
@@ -20,7 +21,7 @@ const references = z
 
 /** The seven. What is missing says nothing, but a task has a subject. */
 const seven = {
-  subject: z.string().trim().min(1).max(10_000),
+  subject: subject.schema,
   description: z
     .string()
     .nullish()
@@ -37,10 +38,10 @@ const seven = {
 }
 const further = {
   activeForm: z.string().max(1_000),
-  priority: z.int().min(-1_000_000_000).max(1_000_000_000),
+  priority: priority.schema,
   metadata: z.record(z.string(), z.json()),
-  role: word,
-  tags: z.array(word).max(100),
+  role: role.schema,
+  tags: tags.schema,
   parent: reference,
   workspace: z.string().trim().min(1).max(4_096),
 }

@@ -88,10 +88,10 @@ function newcomerOf(host: BoardHost, file: NewFile, unheld: UnheldKey[]): Newcom
   const spec = {
     name: seven.subject,
     description: seven.description,
-    ...(priority === undefined ? {} : { priority }),
-    ...(metadata === undefined ? {} : { metadata }),
-    ...(role === undefined ? {} : { role }),
-    ...(tags === undefined ? {} : { tags }),
+    priority,
+    metadata,
+    role,
+    tags,
   }
   return { ...file, seven, further, draft: host.drafter.draft(spec, 'the file')[0] as TaskDraft }
 }

@@ -82,7 +82,7 @@ export async function openMirror(
   const seat: Seat = { id: host.nextId('mirror'), dir, board: place.board }
   const sync = new FolderSync(host, place, seat, files, given.watch)
   await ownFolder(host, sync.desk, dir, place.board)
-  await host.enlist(seat.id)
+  await host.register(seat.id)
   const after = await host.read((tx) => tx.event.last())
   const mirror = new LiveMirror(host, seat, sync, given)
   if (given.watch) mirror.follow(after)
@@ -264,7 +264,7 @@ class LiveMirror implements BoardMirror {
       // Without the ledger there is nothing to leave: others take the seat when its time is over, or this process is.
       if (!ErrandError.isInstance(error) || error.code !== 'ENGINE_CLOSED') throw error
     } finally {
-      this.#host.discharge(this.#seat.id)
+      this.#host.unregister(this.#seat.id)
     }
   }
 }

@@ -12,9 +12,9 @@ export interface MirrorHost extends BoardHost {
   /** Every event after a position, until the signal aborts or the engine closes. */
   events(options: { after: number; signal: AbortSignal }): AsyncIterable<TaskEvent>
   /** Makes the death of a mirror visible to others at once, as that of an engine is. */
-  enlist(id: string): Promise<void>
+  register(id: string): Promise<void>
   isAlive(id: string): Promise<Life>
-  discharge(id: string): void
+  unregister(id: string): void
   report(error: unknown, context: Record<string, unknown>): void
 }
 

@@ -2,7 +2,7 @@
 // them and going on.
 import type { z } from 'zod'
 import { agentRunOf } from '../../agent-run.ts'
-import type { RetryPolicy } from '../../entities/task.ts'
+import type { RetryPolicy } from '../../entities/task-fields.ts'
 import { type Executor, makeExecutor } from '../../executor.ts'
 import type { LanguageModelLike } from '../../models/language-model.ts'
 import type { ModelSettings } from '../../models/step-schema.ts'

@@ -9,6 +9,7 @@ import { boards } from './0004-boards.ts'
 import { memory } from './0005-memory.ts'
 import { valuesAndSuspects } from './0006-values-and-suspects.ts'
 import { stuckGroups } from './0007-stuck-groups.ts'
+import { notifyParent } from './0008-notify-parent.ts'
 import type { Migration, Spelling } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -19,6 +20,7 @@ export const migrations: readonly Migration[] = [
   memory,
   valuesAndSuspects,
   stuckGroups,
+  notifyParent,
 ]
 
 export const ledgerVersion = migrations.length

@@ -60,7 +60,7 @@ export function createBoardMirrorTable(compiler: StatementCompiler): Tx['mirror'
       return (yield* rows<{ number: number }>(selectNumbers, { dir })).map((each) => each.number)
     },
     hold: (dir, board, instance, until) => write(upsertHolder, { dir, board, instance, until }),
-    letGo: (dir, instance) => write(deleteHolder, { dir, instance }),
+    release: (dir, instance) => write(deleteHolder, { dir, instance }),
     keep: (text) => write(upsertText, text),
     forget: (dir, number, before) =>
       write(deleteOlder, { dir, number, before: Math.min(before, Number.MAX_SAFE_INTEGER) }),

@@ -270,7 +270,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       query = query.where(filter.ready ? waitsForItsTurn : sql<boolean>`not ${waitsForItsTurn}`)
     }
     if (filter.below !== undefined) query = query.where(isBelow(filter.below))
-    if (filter.letGo !== undefined) query = query.where(isLetGo(filter.letGo))
+    if (filter.released !== undefined) query = query.where(isLetGo(filter.released))
     if (filter.failedWith !== undefined) query = query.where(failedWith(filter.failedWith))
     if (filter.type !== undefined) query = query.where(hasType(filter.type))
     if (filter.ids !== undefined) query = query.where(isAmong(filter.ids))

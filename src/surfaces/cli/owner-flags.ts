@@ -1,6 +1,6 @@
 // Who writes to a claimed task: `--as` and `--fence`, with refusals in the words of the command line. Whoever does not say
 // the number of its claim is not given it from the ledger: it would let a former owner write as the present one.
-import type { Quoted } from '../../api.ts'
+import type { ClaimToken } from '../../api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
 import { type FlagsOf, misuse, texts, wholeNumber } from './arguments.ts'
 import type { CommandIo } from './io.ts'
@@ -27,12 +27,12 @@ function ownerName(io: CommandIo, flags: Pick<OwnerFlags, 'as'>): string | undef
 }
 
 /** For the verbs that only owners call. */
-export function quoteOf(io: CommandIo, flags: OwnerFlags): Quoted {
+export function quoteOf(io: CommandIo, flags: OwnerFlags): ClaimToken {
   return { owner: requireOwnerName(io, flags), fence: fenceOf(flags) }
 }
 
 /** For the verbs that a task without an owner takes from anybody: the environment counts only where there was a claim. */
-export function quoteIfClaimed(io: CommandIo, flags: OwnerFlags, task: Task): Quoted {
+export function quoteIfClaimed(io: CommandIo, flags: OwnerFlags, task: Task): ClaimToken {
   const fence = fenceOf(flags)
   const owner = ownerName(io, flags)
   if (owner === undefined && flags.fence !== undefined)
@@ -46,7 +46,7 @@ function fenceOf({ fence }: OwnerFlags): number | undefined {
 }
 
 /** What `write` resolves to; the engine's refusals of a claim say which flag would help. */
-export async function asOwner<T>(task: Task, quote: Quoted, write: () => Promise<T>): Promise<T> {
+export async function asOwner<T>(task: Task, quote: ClaimToken, write: () => Promise<T>): Promise<T> {
   const wordings: Wordings = {
     NOT_OWNER: (details) => notOwnerWords(task, quote, details),
     STALE_CLAIM: (details) => staleWords(task, quote, details),
@@ -54,14 +54,14 @@ export async function asOwner<T>(task: Task, quote: Quoted, write: () => Promise
   return await rewording(wordings, write)
 }
 
-function notOwnerWords(task: Task, { owner }: Quoted, details: Record<string, unknown>): string {
+function notOwnerWords(task: Task, { owner }: ClaimToken, details: Record<string, unknown>): string {
   const is = `${taskLabel(task)} ${isSettled(task.status) ? 'was' : 'is'} ${String(details['owner'])}'s`
   return owner === undefined
     ? `${is}: --as NAME (or ERRAND_OWNER) says who writes. "errand pause" and "errand cancel" are anybody's.`
     : `${is}, not ${owner}'s. "errand pause" and "errand cancel" are anybody's.`
 }
 
-function staleWords(task: Task, { owner, fence }: Quoted, details: Record<string, unknown>): string {
+function staleWords(task: Task, { owner, fence }: ClaimToken, details: Record<string, unknown>): string {
   if (fence === undefined && details['owner'] === owner) {
     return `The claim of ${owner} on ${taskLabel(task)} has a lease, so its number must be quoted: --fence N, as "errand claim" printed it.`
   }

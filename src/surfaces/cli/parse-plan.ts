@@ -9,7 +9,7 @@ import { canonicalJson } from '../../json.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { flatten, type Plan, type PlanTask, type PlanTaskSpec } from './plan.ts'
 import { findCycle } from './plan-graph.ts'
-import { planKeys, planSchema, planTaskSchema, type RawPlanTask, refusedTaskKeys } from './plan-schema.ts'
+import { planFields, planKeys, planSchema, planTaskSchema, type RawPlanTask, refusedTaskKeys } from './plan-schema.ts'
 import { type PlanPath, type PlanSource, readPlanSource } from './plan-source.ts'
 
 /** Executors that a plan can name; their schemas judge `input` when the tasks are created. */
@@ -232,29 +232,18 @@ function checkExecutor(source: PlanSource, executor: string, at: PlanPath, path:
 function specOf(scope: Scope, raw: RawPlanTask, name: string, work: Work): PlanTaskSpec {
   const timeoutMs = raw.timeout ?? raw.timeoutMs
   return {
+    ...fieldsIn(raw),
     name: raw.name ?? name,
-    description: raw.description,
-    ...workOf(raw, work, timeoutMs, placeOf(scope, resolve(scope.folder, scope.cwd))),
-    blockedBy: raw.blockedBy,
-    priority: raw.priority,
-    retry: raw.retry === undefined ? undefined : retryOf(raw.retry),
+    retry: raw.retry && retryOf(raw.retry),
     timeoutMs: work === 'ask' ? undefined : timeoutMs,
-    notBefore: raw.notBefore,
-    onInterrupt: raw.onInterrupt,
-    ...familyOf(raw),
-    ...teamOf(raw),
-    metadata: raw.metadata,
+    ...workOf(raw, work, timeoutMs, placeOf(scope, resolve(scope.folder, scope.cwd))),
   }
 }
 
-function familyOf({ concurrency, onChildFailure, onDependencyFailure, role, tags }: RawPlanTask): PlanTaskSpec {
-  return { concurrency, onChildFailure, onDependencyFailure, role, tags }
-}
-
-/** What makes it a team's task, and the name that its agent has in one. */
-function teamOf(raw: RawPlanTask): PlanTaskSpec {
-  const { team, type, objectives, parentBranch, durableThreshold, durableCategories, agentId } = raw
-  return { team, type, objectives, parentBranch, durableThreshold, durableCategories, agentId }
+/** What `create` is told as it stands. When a task starts and must have settled is said by the round. */
+function fieldsIn(raw: RawPlanTask): PlanTaskSpec {
+  const told = planFields.filter((field) => field !== 'autoStart' && field !== 'deadline')
+  return Object.fromEntries(told.map((field) => [field, raw[field]]))
 }
 
 /** Anything that only a team has makes one. */
@@ -266,20 +255,21 @@ function hasTeam(raw: RawPlanTask): boolean {
   )
 }
 
-function retryOf({ maxBackoff, ...policy }: NonNullable<RawPlanTask['retry']> & { maxBackoff?: number }): Retry {
-  return { ...policy, ...(maxBackoff === undefined ? {} : { maxBackoffMs: maxBackoff }) } as Retry
+function retryOf(retry: NonNullable<RawPlanTask['retry']>): PlanTaskSpec['retry'] {
+  if (!('maxBackoff' in retry)) return retry
+  const { maxBackoff, ...policy } = retry
+  return { ...policy, maxBackoffMs: maxBackoff }
 }
-type Retry = NonNullable<PlanTaskSpec['retry']>
 
 interface Place {
   cwd: string
   env: Record<string, string>
-  shell?: string
+  shell: string | undefined
 }
 
 /** Where and how a command runs. */
 function placeOf({ env, shell }: Scope, cwd: string): Place {
-  return { cwd, env, ...(shell === undefined ? {} : { shell }) }
+  return { cwd, env, shell }
 }
 
 /**
@@ -290,20 +280,15 @@ function workOf(raw: RawPlanTask, work: Work, timeoutMs: number | undefined, pla
     case 'run':
       return { executor: 'shell', input: { run: raw.run, ...place, ...stdinOf(raw.input) } }
     case 'ask':
-      return { executor: 'ask', input: { ...raw.ask, ...(timeoutMs === undefined ? {} : { timeoutMs }) } }
+      return { executor: 'ask', input: { ...raw.ask, timeoutMs } }
+    // Whether there is a model for it is known only when the plan is run (goal-tasks.ts).
     case 'goal':
-      return agentOf(raw)
+      return { executor: 'agent', systemPrompt: raw.systemPrompt ?? raw.system }
     case 'executor':
-      return { executor: raw.executor as string, input: raw.input }
     case 'role':
-      return { input: raw.input }
     case 'tasks':
       return {}
   }
-}
-
-function agentOf({ goal, model, system, systemPrompt = system, abilities, input }: RawPlanTask): PlanTaskSpec {
-  return { executor: 'agent', goal, model, systemPrompt, abilities, input }
 }
 
 /** The input of a command is what it reads: text as it is, anything else as JSON. */

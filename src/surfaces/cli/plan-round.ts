@@ -133,11 +133,11 @@ export function newGeneration(
       ...spec,
       key: taskKey(options.round, generation, task.path),
       metadata: withMark(metadata, { ...common, path: task.path, definition: task.definitionHash, held }),
-      ...(blockers.after.length === 0 ? {} : { after: blockers.after }),
-      ...(blockers.ids.length + blockedBy.length === 0 ? {} : { blockedBy: [...blockers.ids, ...blockedBy] }),
+      after: blockers.after,
+      blockedBy: [...blockers.ids, ...blockedBy],
       deadline,
       tasks,
-      ...(held ? { autoStart: false } : {}),
+      autoStart: held ? false : undefined,
     }
   }
   const childrenOf = (level: readonly PlanTask[]): Record<string, ChildOptions> | undefined => {

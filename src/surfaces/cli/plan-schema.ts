@@ -1,9 +1,7 @@
 // What a plan may say: every key of the file with its type, in zod. What the keys mean together (one kind of work per
 // task, names that exist, no cycles) is judged in plan.ts.
 import { z } from 'zod'
-import { abilityListSchema } from '../../entities/ability-pattern.ts'
-import { childFailurePolicies, dependencyFailurePolicies, onInterruptPolicies } from '../../entities/task.ts'
-import { retryOptionSchema, teamFields } from '../../options.ts'
+import { type FieldOf, fieldsFor, retryPolicySchema, taskFields } from '../../entities/task-fields.ts'
 import { durationForms, parseDuration } from './duration.ts'
 
 /** A moment, or so long after a run of the plan creates the task or gives it another attempt. */
@@ -18,29 +16,35 @@ const env = z
   )
   .transform((variables) => Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, String(value)])))
 
-const duration = z.unknown().transform((value, context) => {
-  const durationMs = typeof value === 'string' ? parseDuration(value) : undefined
-  if (durationMs !== undefined) return durationMs
-  const bare = typeof value === 'number' || (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value.trim()))
-  const message = bare
-    ? `${String(value)} has no unit, so it could mean seconds or milliseconds. Write ${String(value)}s, or one of ${durationForms}`
-    : `expected a duration like ${durationForms}, got ${JSON.stringify(value)}`
-  context.addIssue({ code: 'custom', message })
-  return z.NEVER
-})
+const duration = z
+  .unknown()
+  .transform((value, context) => {
+    const durationMs = typeof value === 'string' ? parseDuration(value) : undefined
+    if (durationMs !== undefined) return durationMs
+    const bare = typeof value === 'number' || (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value.trim()))
+    const message = bare
+      ? `${String(value)} has no unit, so it could mean seconds or milliseconds. Write ${String(value)}s, or one of ${durationForms}`
+      : `expected a duration like ${durationForms}, got ${JSON.stringify(value)}`
+    context.addIssue({ code: 'custom', message })
+    return z.NEVER
+  })
+  .meta({ type: 'string', examples: ['90s', '5m', '2h'] })
 
-const deadline = z.unknown().transform((value, context): PlanDeadline => {
-  const afterMs = typeof value === 'string' ? parseDuration(value) : undefined
-  if (afterMs !== undefined) return { afterMs }
-  const bare = typeof value === 'number' || (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value.trim()))
-  const at = typeof value === 'string' && !bare ? Date.parse(value) : Number.NaN
-  if (Number.isFinite(at) && at >= 0) return { at }
-  const message = bare
-    ? `${String(value)} has no unit, so it could be a duration or a time. Write ${String(value)}s, or one of ${durationForms}, or a time like "2030-01-31T08:00:00Z"`
-    : `expected a time like "2030-01-31T08:00:00Z" or a duration like ${durationForms}, got ${JSON.stringify(value)}`
-  context.addIssue({ code: 'custom', message })
-  return z.NEVER
-})
+const deadline = z
+  .unknown()
+  .transform((value, context): PlanDeadline => {
+    const afterMs = typeof value === 'string' ? parseDuration(value) : undefined
+    if (afterMs !== undefined) return { afterMs }
+    const bare = typeof value === 'number' || (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value.trim()))
+    const at = typeof value === 'string' && !bare ? Date.parse(value) : Number.NaN
+    if (Number.isFinite(at) && at >= 0) return { at }
+    const message = bare
+      ? `${String(value)} has no unit, so it could be a duration or a time. Write ${String(value)}s, or one of ${durationForms}, or a time like "2030-01-31T08:00:00Z"`
+      : `expected a time like "2030-01-31T08:00:00Z" or a duration like ${durationForms}, got ${JSON.stringify(value)}`
+    context.addIssue({ code: 'custom', message })
+    return z.NEVER
+  })
+  .meta({ type: 'string', examples: ['2030-01-31T08:00:00Z', '2h'] })
 
 const notBefore = z.union([z.number(), z.string()]).transform((value, context) => {
   const at = typeof value === 'number' ? value : Date.parse(value)
@@ -53,9 +57,9 @@ const notBefore = z.union([z.number(), z.string()]).transform((value, context) =
 })
 
 const retryPolicy = z.strictObject({
-  ...retryOptionSchema.shape,
+  ...retryPolicySchema.shape,
   maxBackoff: duration.optional(),
-  on: z.union([text.transform((code) => [code]), retryOptionSchema.shape.on.unwrap()]).optional(),
+  on: z.union([text.transform((code) => [code]), retryPolicySchema.shape.on.unwrap()]).optional(),
 })
 
 const retry = z.union(
@@ -86,63 +90,47 @@ const after = z.union(
 
 const model = text.max(100).regex(/^[^\s:]+:\S.*$/, 'expected a model like "openai:gpt-5-mini", or "script:FILE"')
 
+const list = taskFields.abilities.schema
 const abilities = z.union(
-  [text.transform((list) => list.split(',').map((id) => id.trim())).pipe(abilityListSchema), abilityListSchema],
+  [text.transform((ids) => ids.split(',').map((id) => id.trim())).pipe(list), list],
   'expected what the agent may call: a list of abilities like [fs:read, "task:*"]',
 )
 
-const objectives = z
-  .array(
-    z.union([text, z.strictObject({ description: text })], 'expected a text, or { description }'),
-    'expected a list of what is to be reached, like ["The login is repaired", "It has tests"]',
-  )
-  .max(1_000)
-
 const tasks = z.record(z.string(), z.unknown(), 'expected tasks by name, like { lines: { run: "wc -l *" } }')
 
-/** The keys of a task. `tasks` is judged level by level, so that each complaint is about one task. */
+/** A field in a form of the plan, which means the same. */
+function inPlan<S extends z.ZodType>(field: FieldOf<'plans'>, schema: S): z.ZodOptional<S> {
+  return schema.optional().describe(taskFields[field].says)
+}
+
+/** The keys of a task: fields of `create`, and more. `tasks` is judged level by level, so that each complaint is about one task. */
 export const planTaskSchema = z.strictObject({
-  name: text.max(500).optional(),
-  description: z.string().optional(),
-  run: text.optional(),
-  ask: ask.optional(),
-  goal: text.optional(),
-  model: model.optional(),
-  system: text.optional(),
-  systemPrompt: text.optional(),
-  abilities: abilities.optional(),
-  tasks: tasks.optional(),
-  executor: text.optional(),
-  input: z.unknown().optional(),
-  after: after.optional(),
-  blockedBy: z.array(text).optional(),
-  priority: z.int().min(-1_000_000_000).max(1_000_000_000).optional(),
-  retry: retry.optional(),
-  timeout: duration.optional(),
-  timeoutMs: z.number().positive().optional(),
-  notBefore: notBefore.optional(),
-  deadline: deadline.optional(),
-  concurrency: z.int('expected a number of tasks').min(1, 'at least one task must be able to run').optional(),
-  onChildFailure: z.enum(childFailurePolicies).optional(),
-  onDependencyFailure: z.enum(dependencyFailurePolicies).optional(),
-  role: text.max(100).optional(),
-  tags: z.array(text.max(100), 'expected a list of words').max(100).optional(),
-  onInterrupt: z.enum(onInterruptPolicies).optional(),
-  cwd: text.optional(),
-  env: env.optional(),
-  shell: text.optional(),
-  metadata: z.record(z.string(), z.unknown()).optional(),
-  autoStart: z.boolean().optional(),
-  ...teamFields,
-  objectives: objectives.optional(),
+  ...fieldsFor('plans'),
+  model: inPlan('model', model),
+  abilities: inPlan('abilities', abilities),
+  retry: inPlan('retry', retry),
+  notBefore: inPlan('notBefore', notBefore),
+  deadline: inPlan('deadline', deadline),
+  run: text.optional().describe('A command for the shell; its output is the result.'),
+  ask: ask.optional().describe('A question to a person.'),
+  system: text.optional().describe('Short for `systemPrompt`.'),
+  tasks: tasks.optional().describe('Makes it a group of these.'),
+  after: after.optional().describe('Tasks beside it that must be completed before it.'),
+  timeout: duration.optional().describe('The longest run, as a duration.'),
+  cwd: text.optional().describe('The folder of a command. Default: that of the plan.'),
+  env: env.optional().describe('Variables of a command.'),
+  shell: text.optional().describe('The shell of a command.'),
 })
 export type RawPlanTask = z.output<typeof planTaskSchema>
+
+/** The fields of `create` that a plan takes. */
+export const planFields = Object.keys(fieldsFor('plans')) as Array<FieldOf<'plans'>>
 
 /** The top level of the file. */
 export const planSchema = z.strictObject({
   name: text.max(200).optional(),
   description: z.string().optional(),
-  concurrency: z.int('expected a number of tasks').min(1, 'at least one task must be able to run').optional(),
+  concurrency: taskFields.concurrency.schema.optional().describe('How many tasks may run at once.'),
   cwd: text.optional(),
   env: env.optional(),
   shell: text.optional(),
@@ -167,4 +155,13 @@ export const planKeys = {
 export const refusedTaskKeys: Readonly<Record<string, string>> = {
   key: 'the tasks of a plan are keyed by their names; `errand run --key` names a round',
   parentId: 'a task of a plan belongs to the group that it stands in; nest it under `tasks`',
+}
+
+/** What an editor needs to complete and check a plan; `dist/plan.schema.json` is this. */
+export function planJsonSchema(): object {
+  const task: z.ZodType = z
+    .strictObject({ ...planTaskSchema.shape, tasks: z.lazy(() => inside).optional() })
+    .meta({ id: 'task' })
+  const inside = z.record(z.string(), task).describe('Tasks by name.')
+  return z.toJSONSchema(z.strictObject({ ...planSchema.shape, tasks: inside }), { io: 'input' })
 }

@@ -4,6 +4,7 @@
 import type { Engine } from '../../api.ts'
 import { systemClock } from '../../clock.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
+import { type FieldOf, unsaid, updateFields, workFields } from '../../entities/task-fields.ts'
 import { ErrandError } from '../../errors.ts'
 import type { TaskPatch } from '../../options.ts'
 import { allTasks } from './each-task.ts'
@@ -22,6 +23,7 @@ import {
   type RoundRequest,
   takesDefinition,
 } from './plan-round.ts'
+import { planFields } from './plan-schema.ts'
 import { generationKey, roundPrefixes } from './round-key.ts'
 
 export interface PrepareOptions extends RoundRequest {
@@ -129,19 +131,26 @@ async function alignDefinitions(engine: Engine, plan: Plan, known: KnownRound): 
   }
 }
 
+/** What a plan says and `update` takes, with what holds where the plan does not say it. */
+const alignedFields = planFields.filter((field) => Object.hasOwn(updateFields, field)) as Array<
+  FieldOf<'plans'> & FieldOf<'update'>
+>
+
+function saidIn({ spec }: PlanTask, fields: typeof alignedFields): TaskPatch {
+  return Object.fromEntries(fields.map((field) => [field, spec[field as keyof typeof spec] ?? unsaid(field)]))
+}
+
 /** The tasks in a group carry what it comes after, so nothing of it is left to be told. */
 function groupPatch(task: PlanTask, { mark }: KnownTask): TaskPatch {
   const { spec, name, definitionHash } = task
   return {
+    ...saidIn(
+      task,
+      alignedFields.filter((field) => !workFields.includes(field)),
+    ),
     // Where only what it comes after has changed, its time does not begin anew.
-    ...(mark.definition === definitionHash ? {} : { deadline: deadlineOf(task, systemClock.now()) ?? null }),
-    concurrency: spec.concurrency ?? null,
-    onChildFailure: spec.onChildFailure ?? null,
-    onDependencyFailure: spec.onDependencyFailure ?? null,
-    tags: spec.tags ?? [],
+    deadline: mark.definition === definitionHash ? undefined : (deadlineOf(task, systemClock.now()) ?? null),
     name: spec.name ?? name,
-    description: spec.description ?? '',
-    priority: spec.priority ?? 0,
     metadata: withMark(spec.metadata, { ...mark, definition: definitionHash }),
   }
 }
@@ -157,19 +166,13 @@ function edgesPatch(task: PlanTask, plan: Plan, known: KnownRound, found: KnownT
 }
 
 function taskPatch(task: PlanTask, plan: Plan, known: KnownRound, found: KnownTask): TaskPatch {
-  const { spec } = task
   const mark = { ...found.mark, folder: plan.folder, edges: known.nextGeneration - 1 }
   const { blockedBy } = edgesPatch(task, plan, known, found)
   return {
+    ...saidIn(task, alignedFields),
     ...groupPatch(task, { ...found, mark }),
+    input: task.spec.input ?? null,
     blockedBy,
-    goal: spec.goal,
-    ...(spec.executor === undefined ? { role: spec.role ?? null } : { executor: spec.executor }),
-    input: spec.input ?? null,
-    retry: spec.retry ?? null,
-    timeoutMs: spec.timeoutMs ?? null,
-    onInterrupt: spec.onInterrupt ?? null,
-    notBefore: spec.notBefore ?? null,
   }
 }
 

@@ -22,6 +22,8 @@ export function isChosen(task: Task, { status, ready, owner, tags = [] }: TaskCh
 }
 
 function hasStatus(task: Task, words: StatusWord[]): boolean {
-  const { statuses, letGo } = filterByStatus(words)
-  return statuses.includes(task.status) && (task.status !== 'waiting' || letGo === undefined || isLetGo(task) === letGo)
+  const { statuses, released } = filterByStatus(words)
+  return (
+    statuses.includes(task.status) && (task.status !== 'waiting' || released === undefined || isLetGo(task) === letGo)
+  )
 }

@@ -41,7 +41,7 @@ export interface McpOptions {
   /** Opens the session of an agent, at its first call. Default: a session of the main board, with leases of a minute. */
   session?: (agent: string) => AgentSession
   /** Longest that one call of `task_wait` takes, in milliseconds; it then says how things stand. Default 30,000. */
-  longestWaitMs?: number
+  maxWaitMs?: number
   /** How often a client that asked for it hears that a call is going on, in milliseconds. Default 5000. */
   progressEveryMs?: number
   /** Default: the system's. */
@@ -89,7 +89,7 @@ const shared = {
   abilities: abilityListSchema.default([...usualAbilities]),
   as: agentNameSchema.optional(),
   session: functionOf<(agent: string) => AgentSession>('(agent) => session').optional(),
-  longestWaitMs: milliseconds.default(30_000),
+  maxWaitMs: milliseconds.default(30_000),
   progressEveryMs: milliseconds.default(5_000),
   clock: clockSchema,
   onError: onErrorSchema,

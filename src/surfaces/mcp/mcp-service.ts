@@ -115,9 +115,9 @@ export class McpService {
     peer: Peer,
     context: ServerContext,
   ): Promise<ToolResult> {
-    const { longestWaitMs, progressEveryMs, clock } = this.#options
+    const { maxWaitMs, progressEveryMs, clock } = this.#options
     const invoke = this.#invoke(peer, context)
-    const patience = { longestMs: longestWaitMs, leaving: peer.leaving }
+    const patience = { longestMs: maxWaitMs, leaving: peer.leaving }
     const wait: Wait = (bounded, leaving) => this.#invoke(peer, context, leaving)(id, bounded)
     const work = async (): Promise<ToolResult> => {
       if (id === taskWait) return waitForAWhile(this.#engine, input, patience, wait)

@@ -42,16 +42,16 @@ export const instances: Theme = ({ describe, proves, expect }) => {
       expect(await ledger.read((tx) => tx.instance.get('nobody'))).toBe(undefined)
     })
 
-    proves('is alive from enlisting to discharge, and nobody else is', async (ledger) => {
+    proves('is alive from its registration to its end, and nobody else is', async (ledger) => {
       const isAlive = async (id: string) => (await ledger.isAlive(id)) === 'alive'
       expect(await isAlive('engine-1')).toBe(false)
-      await ledger.enlist('engine-1')
-      await ledger.enlist('engine-3')
+      await ledger.register('engine-1')
+      await ledger.register('engine-3')
       expect([await isAlive('engine-1'), await isAlive('engine-2')]).toEqual([true, false])
-      ledger.discharge('engine-1')
-      ledger.discharge('engine-3', { asDead: true })
+      ledger.unregister('engine-1')
+      ledger.unregister('engine-3', { asDead: true })
       expect([await isAlive('engine-1'), await isAlive('engine-3')]).toEqual([false, false])
-      ledger.discharge('engine-2')
+      ledger.unregister('engine-2')
     })
 
     proves('has a life that matters while its row, a run or a folder of a board names it', async (ledger) => {

@@ -135,8 +135,8 @@ export const lists: Theme = ({ describe, proves, expect }) => {
         yield* tx.task.insert(taskRow({ id: 'released', status: 'waiting', statusReason: 'released' }))
         yield* tx.task.insert(taskRow({ id: 'lost', status: 'waiting', statusReason: 'interrupted' }))
       })
-      const found = async (letGo: boolean) =>
-        (await ledger.read((tx) => tx.task.list({ letGo }, 10))).map((task) => task.id)
+      const found = async (released: boolean) =>
+        (await ledger.read((tx) => tx.task.list({ released }, 10))).map((task) => task.id)
       expect(await found(true)).toEqual(['paused', 'released', 'lost'])
       expect(await found(false)).toEqual(['paused', 'children', 'plain'])
     })

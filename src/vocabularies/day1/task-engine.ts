@@ -2,8 +2,8 @@
 // resolves to is said in Day1's words.
 import { z } from 'zod'
 import type { Engine } from '../../api.ts'
+import { fieldsFor } from '../../entities/task-fields.ts'
 import { mostObjectives, type ObjectiveStatus, objectiveStatuses } from '../../entities/team.ts'
-import { teamFields } from '../../options.ts'
 import { parse, requireText } from '../../parse.ts'
 import type { AgentCompleted } from '../../team/complete-agent.ts'
 import type { TeamContext } from '../../team/context.ts'
@@ -88,14 +88,14 @@ export interface TaskCompletion {
   ephemeralCount: number
 }
 
-const { objectives, parentBranch, type } = teamFields
+const { description, objectives, parentBranch, type, tags } = fieldsFor('create')
 const text = z.string().trim().min(1)
 const createTaskSchema = z.strictObject({
-  description: z.string().optional(),
+  description,
   objectives,
   parentBranch,
   type,
-  tags: z.array(text.max(100)).max(100).optional(),
+  tags,
 })
 const listTasksSchema = z.strictObject({
   status: z.enum(taskWords).optional(),

@@ -98,9 +98,9 @@ export class TaskManager {
         name: requireText(taskName, 'the name'),
         ...defined(rest),
         autoStart: true,
-        ...(typeof parentId === 'string' ? { parentId } : {}),
-        ...(given === undefined ? {} : { metadata: toStored(given) }),
-        ...(autoComplete === undefined ? {} : { autoComplete }),
+        parentId: parentId ?? undefined,
+        metadata: given && toStored(given),
+        autoComplete,
       })
     })
   }

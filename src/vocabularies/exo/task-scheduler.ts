@@ -2,9 +2,9 @@
 // are the engine's.
 import { z } from 'zod'
 import type { Engine } from '../../api.ts'
-import type { Task as EngineTask, RetryPolicy } from '../../entities/task.ts'
+import type { Task as EngineTask } from '../../entities/task.ts'
+import { type RetryPolicy, retryPolicySchema } from '../../entities/task-fields.ts'
 import { ErrandError } from '../../errors.ts'
-import { retryOptionSchema } from '../../options.ts'
 import { parse, requireFunction } from '../../parse.ts'
 import { askEngine, type Backing, backingOf } from './backing.ts'
 import { exoExecutorName, type TaskExecutor } from './exo-executor.ts'
@@ -33,7 +33,7 @@ const schedulerOptionsSchema = z.strictObject({
   maxConcurrent: maxConcurrentSchema.default(3),
   autoComplete: z.boolean().optional(),
   timeoutMs: z.number().positive().optional(),
-  retry: retryOptionSchema.optional(),
+  retry: retryPolicySchema.optional(),
 })
 
 /**

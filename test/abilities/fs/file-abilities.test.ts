@@ -61,7 +61,7 @@ describe('fs:list', () => {
   test('shows nothing of a ledger that this process has open: to read it raw would drop the locks on it', async () => {
     const { call, root } = setup()
     const ledger = await openLedger(join(root, 'tasks.db'))
-    await ledger.enlist('engine-1')
+    await ledger.register('engine-1')
     const names = async () =>
       (await call('list', {})).entries.flatMap((entry: { path: string }) =>
         /tasks/.test(entry.path) ? entry.path : [],

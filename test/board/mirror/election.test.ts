@@ -19,7 +19,7 @@ async function setup() {
       await ledger.close()
     })
     const host = mirrorHostOf(engine, 'a test')
-    await host.enlist(id)
+    await host.register(id)
     return { ledger, take: () => takeSeat(host, { id, dir: '/folder', board: 'main' }) }
   }
   const [first, second] = [await open('mirror-1'), await open('mirror-2')]
@@ -29,7 +29,7 @@ async function setup() {
 
 it('a mirror that has died is replaced at once, and its lock file is removed', async () => {
   const { file, first, second } = await setup()
-  first.ledger.discharge('mirror-1', { asDead: true })
+  first.ledger.unregister('mirror-1', { asDead: true })
   expect(await second.take()).toBe('taken')
   expect(existsSync(file)).toBe(false)
 })

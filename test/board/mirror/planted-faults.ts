@@ -64,9 +64,9 @@ function unseated(host: MirrorHost): MirrorHost {
   let own = ''
   const listening: MirrorHost = {
     ...host,
-    async enlist(id) {
+    async register(id) {
       own = id
-      await host.enlist(id)
+      await host.register(id)
     },
   }
   return altered(listening, (mirror) => ({

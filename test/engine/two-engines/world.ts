@@ -222,9 +222,9 @@ export class Place {
         })
       },
       read: (query) => this.#through(() => inner.read(query)),
-      enlist: (id) => inner.enlist(id),
+      register: (id) => inner.register(id),
       isAlive: async (id) => (world.dead.has(id) ? 'dead' : inner.isAlive(id)),
-      discharge: (id) => inner.discharge(id),
+      unregister: (id) => inner.unregister(id),
       observe: (observer, options) => {
         const stop = inner.observe(
           {

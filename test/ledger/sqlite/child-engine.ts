@@ -31,7 +31,7 @@ switch (verb) {
   }
   case 'hold': {
     const ledger = await openLedger(file)
-    await ledger.enlist(name)
+    await ledger.register(name)
     const told = word()
     console.log('held')
     await told

@@ -27,7 +27,7 @@ it('an instance of another process is alive until kill -9, and dead as soon as i
   await child.kill()
   expect(await ledger.isAlive('engine-other')).toBe('dead')
   expect(existsSync(`${file}-engine-other`)).toBe(true)
-  ledger.discharge('engine-other')
+  ledger.unregister('engine-other')
   expect(existsSync(`${file}-engine-other`)).toBe(false)
 })
 
@@ -44,9 +44,9 @@ it('an instance that closes its ledger leaves no file, and nothing to judge its 
 it('two ledgers of one process on one file know of each other', async () => {
   const { file, ledger } = await setup()
   const other = await openLedger(file)
-  await other.enlist('engine-2')
+  await other.register('engine-2')
   expect(await ledger.isAlive('engine-2')).toBe('alive')
-  await expect(ledger.enlist('engine-2')).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
+  await expect(ledger.register('engine-2')).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' })
   expect(await ledger.isAlive('engine-2')).toBe('alive')
   await other.close()
   expect(await ledger.isAlive('engine-2')).toBe('unknown')
@@ -57,7 +57,7 @@ it('an instance is alive whichever way leads to its file: a symbolic link too', 
   const link = join(dirname(file), 'link.db')
   symlinkSync(file, link)
   const other = await openLedger(link)
-  await other.enlist('engine-2')
+  await other.register('engine-2')
   expect(await ledger.isAlive('engine-2')).toBe('alive')
   await other.close()
   expect(await ledger.isAlive('engine-2')).toBe('unknown')
@@ -77,10 +77,10 @@ it('a removed lock file is no proof of death: the instance is unknown, and its l
 it('an instance that could not end its row is dead to others as soon as it is discharged as dead', async () => {
   const { file, ledger } = await setup()
   const other = await openLedger(file)
-  await ledger.enlist('engine-1')
-  ledger.discharge('engine-1', { asDead: true })
+  await ledger.register('engine-1')
+  ledger.unregister('engine-1', { asDead: true })
   expect(await other.isAlive('engine-1')).toBe('dead')
-  other.discharge('engine-1')
+  other.unregister('engine-1')
   expect(existsSync(`${file}-engine-1`)).toBe(false)
   await other.close()
 })
@@ -100,7 +100,7 @@ it('files of killed instances are removed by the next that enlists, unless a row
     },
   })
   for (const child of children.slice(0, 3)) await child.kill()
-  await ledger.enlist('engine-next')
+  await ledger.register('engine-next')
   expect(litter().sort()).toEqual([
     'ledger.db-engine-alive',
     'ledger.db-engine-next',
@@ -131,7 +131,7 @@ it('a lock that cannot be taken is LEDGER_UNAVAILABLE with its cause, and leaves
       return connection
     })
     try {
-      await expect(ledger.enlist('engine-1')).rejects.toMatchObject({
+      await expect(ledger.register('engine-1')).rejects.toMatchObject({
         code: 'LEDGER_UNAVAILABLE',
         message: expect.stringMatching(remedy),
         cause,
@@ -140,6 +140,6 @@ it('a lock that cannot be taken is LEDGER_UNAVAILABLE with its cause, and leaves
       watching.mockRestore()
     }
     expect(existsSync(`${file}-engine-1`)).toBe(false)
-    await ledger.enlist('engine-1')
+    await ledger.register('engine-1')
   }
 })

@@ -111,7 +111,7 @@ describe('an opened ledger file', () => {
     const file = join(folder, 'new', 'ledger.db')
     const ledger = await openLedger(file)
     await ledger.step(add('a'))
-    await ledger.enlist('engine-1')
+    await ledger.register('engine-1')
     const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
     expect(modeOf(join(folder, 'new'))).toBe('700')
     for (const name of ['ledger.db', 'ledger.db-wal', 'ledger.db-shm', 'ledger.db-engine-1']) {
@@ -123,7 +123,7 @@ describe('an opened ledger file', () => {
   it('is one file when it is closed, free for anybody else (X-014)', async () => {
     const { folder, file } = setup()
     const ledger = await openLedger(file)
-    await ledger.enlist('engine-1')
+    await ledger.register('engine-1')
     await ledger.step(add('a'))
     expect(existsSync(`${file}-wal`)).toBe(true)
     await ledger.close()

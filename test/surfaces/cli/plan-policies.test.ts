@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Task } from '../../../src/entities/task.ts'
 import { ErrandError } from '../../../src/errors.ts'
 import { deadlineOf } from '../../../src/surfaces/cli/plan.ts'
+import { openLedger } from '../../../src/testing/index.ts'
 import { planOf } from './plan-text.ts'
 import { Workplace } from './workplace.ts'
 
@@ -16,6 +17,13 @@ describe('a plan', () => {
     expect(
       taskOf('{ tasks: { b: { run: x } }, concurrency: 1, onChildFailure: cancel-siblings, tags: [a] }')?.spec,
     ).toEqual({ name: 'a', concurrency: 1, onChildFailure: 'cancel-siblings', tags: ['a'] })
+  })
+
+  test('takes what a task whose executor creates children may say of them and of its parent', () => {
+    expect(taskOf('{ run: x, autoComplete: all-settled, notifyParent: true }')?.spec).toMatchObject({
+      autoComplete: 'all-settled',
+      notifyParent: true,
+    })
   })
 
   test('reads a deadline as a time, or as a duration from when the task is created or tried again', () => {
@@ -96,6 +104,35 @@ describe('a plan', () => {
 })
 
 describe('errand run', () => {
+  test('says why a task of a plan has no parent that could be notified, and creates nothing', async () => {
+    await using place = new Workplace()
+    place.write('plan.yaml', 'tasks: { a: { run: "true", notifyParent: true } }')
+    expect(await place.errand('run', 'plan.yaml')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('`notifyParent` does nothing for "a": its parent'),
+    })
+    expect((await place.errand('ps', '--all', '--json')).out).toBe('')
+  })
+
+  test('gives a task that waits the present policies, and takes away what the plan no longer says', async () => {
+    await using place = new Workplace()
+    const write = (policies: string) =>
+      place.write('plan.yaml', `tasks: { a: { run: "true", autoStart: false${policies} }, b: { run: "true" } }`)
+    const policy = async () => {
+      const ledger = await openLedger(`${place.folder}/ledger.db`)
+      const { id } = await place.task('a')
+      const found = await ledger.read((tx) => tx.task.get(id))
+      await ledger.close()
+      return found?.policy
+    }
+    write(', autoComplete: true, onChildFailure: fail, timeout: 5m')
+    await place.errand('run', 'plan.yaml')
+    expect(await policy()).toEqual({ autoComplete: true, onChildFailure: 'fail', timeoutMs: 300_000 })
+    write(', onDependencyFailure: ignore')
+    await place.errand('run', 'plan.yaml')
+    expect(await policy()).toEqual({ onDependencyFailure: 'ignore' })
+  })
+
   const deadlineIn = (task: Task) => (task.deadline ?? 0) - task.createdAt
 
   test('gives tasks their time from when it creates them, and anew with another attempt', async () => {

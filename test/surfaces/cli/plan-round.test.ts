@@ -65,7 +65,7 @@ describe('a round', () => {
     expect(generation?.mark).toMatchObject({ path: '', generation: 0 })
     const { a, g, d } = generation?.tasks ?? {}
     expect(a).toMatchObject({ name: 'a', executor: 'shell', key: 'plan:p#1/a' })
-    expect(a).not.toHaveProperty('autoStart')
+    expect(a?.autoStart).toBeUndefined()
     expect(g).toMatchObject({
       after: ['a'],
       key: 'plan:p#1/g',
@@ -87,10 +87,10 @@ describe('a round', () => {
       invocation: 'i',
       now: 0,
     })
-    expect(generation?.tasks['a']).not.toHaveProperty('autoStart')
+    expect(generation?.tasks['a']?.autoStart).toBeUndefined()
     expect(generation?.tasks['d']).toMatchObject({ autoStart: false })
     expect(generation?.tasks['g']?.tasks?.['b']).toMatchObject({ autoStart: false })
-    expect(generation?.tasks['g']).not.toHaveProperty('autoStart')
+    expect(generation?.tasks['g']?.autoStart).toBeUndefined()
   })
 
   test('that is whole creates nothing', () => {

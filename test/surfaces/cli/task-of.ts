@@ -1,5 +1,6 @@
 // Tasks for tests: every field has a value, those that matter are given.
 import type { Task } from '../../../src/entities/task.ts'
+import { storedFrom } from '../../../src/entities/task-fields.ts'
 
 let lastSeq = 0
 
@@ -8,33 +9,21 @@ export function taskOf(fields: Partial<Task>): Task {
   return {
     id: `task-${seq}`,
     seq,
-    name: `t${seq}`,
-    goal: null,
-    description: '',
+    ...storedFrom({ name: `t${seq}`, executor: 'shell' }),
     status: 'submitted',
     ready: false,
     statusReason: null,
-    priority: 0,
-    parentId: null,
-    executor: 'shell',
-    input: null,
     result: null,
     error: null,
     owner: null,
     fence: 0,
     leaseUntil: null,
-    role: null,
-    tags: [],
     group: false,
-    deadline: null,
     blockedBy: [],
     questions: [],
     progress: null,
     attempt: 1,
     run: 0,
-    notBefore: null,
-    key: null,
-    metadata: {},
     version: 1,
     createdAt: 0,
     updatedAt: 0,

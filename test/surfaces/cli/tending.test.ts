@@ -1,8 +1,8 @@
 // The verbs that tend a ledger: limits that all processes share, dependencies at run time, what leaves the ledger, and what a
 // task is told when it is added.
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createEngine } from '../../../src/index.ts'
-import { SimulatedClock } from '../../../src/testing/index.ts'
+import { openLedger, SimulatedClock } from '../../../src/testing/index.ts'
 import { Workplace } from './workplace.ts'
 
 const json = ({ out }: { out: string }) => JSON.parse(out)
@@ -157,7 +157,34 @@ describe('add', () => {
     expect((await engine.why(task.id)).message).toContain('It fails with the first child that fails')
   })
 
+  test('takes every other field that a flag can say', async () => {
+    await using place = new Workplace()
+    await place.errand('add', 'parent')
+    const flags =
+      '--parent #1 --run true --auto-complete all-settled --notify-parent --on-interrupt rerun --timeout 5m --retry {"maxAttempts":3} --metadata {"a":1} --durable-threshold 0.5 --durable-category bug_fix'
+    const { out } = await place.errand('add', 'child', ...flags.split(' '), '--json')
+    expect(JSON.parse(out)).toMatchObject({
+      name: 'child',
+      parentId: (await place.task('parent')).id,
+      metadata: { a: 1 },
+    })
+    const ledger = await openLedger(`${place.folder}/ledger.db`)
+    onTestFinished(() => ledger.close())
+    expect((await ledger.read((tx) => tx.task.get(JSON.parse(out).id)))?.policy).toMatchObject({
+      autoComplete: 'all-settled',
+      notifyParent: true,
+      onInterrupt: 'rerun',
+      timeoutMs: 300_000,
+      retry: { maxAttempts: 3 },
+    })
+  })
+
   test.each([
+    [['--auto-complete', 'all'], /--auto-complete takes one of true, false, all-settled, got "all"/],
+    [['--notify-parent'], /`notifyParent` does nothing for "one": it has no parent/],
+    [['--timeout', '5'], /--timeout takes a duration/],
+    [['--durable-threshold', 'x'], /--durable-threshold takes a number/],
+    [['--metadata', '{'], /--metadata takes JSON/],
     [['--deadline', 'soon'], /--deadline takes a time like .* or a duration like 5m, got "soon"/],
     [['--deadline', '90'], /--deadline takes a time like .* got "90"/],
     [['--not-before', '5'], /--not-before takes a time/],

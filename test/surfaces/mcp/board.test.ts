@@ -114,7 +114,7 @@ describe('Two agents on one engine over HTTP', () => {
   })
 
   it('S4-060 S4-063 write to each other, and wait for mail and for work no longer than a client waits', async () => {
-    const { url } = await openServer({ longestWaitMs: 20 })
+    const { url } = await openServer({ maxWaitMs: 20 })
     const ada = await connectAs('modern', url, 'ada')
     const bob = await connectAs('legacy', url, 'bob')
     for (const timeoutMs of [600_000, undefined]) {

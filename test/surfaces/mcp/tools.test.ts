@@ -148,9 +148,9 @@ describe('A call that takes long', () => {
     ['a shorter limit', 20, 3_600_000],
   ])(
     'comes back before its client gives up: a wait with %s says how things stand, and the task goes on',
-    async (_what, timeoutMs, longestWaitMs) => {
+    async (_what, timeoutMs, maxWaitMs) => {
       const goOn = Promise.withResolvers<string>()
-      const { engine, call } = await open({ longestWaitMs }, { executors: { until: () => goOn.promise } })
+      const { engine, call } = await open({ maxWaitMs }, { executors: { until: () => goOn.promise } })
       const done = await engine.create({ name: 'Done' })
       await engine.start(done)
       await engine.complete(done, 7)

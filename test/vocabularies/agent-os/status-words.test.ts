@@ -43,11 +43,12 @@ describe('Words of processes', () => {
 
   it('X-019 S1-037 each find exactly the states that they stand for', () => {
     for (const word of processStatuses) {
-      const { statuses = [], letGo } = filterByWord(word)
+      const { statuses = [], released } = filterByWord(word)
       for (const task of standings) {
         const isLetGo = task.statusReason === 'interrupted' || task.statusReason === 'released'
         const matches =
-          statuses.includes(task.status) && (task.status !== 'waiting' || letGo === undefined || letGo === isLetGo)
+          statuses.includes(task.status) &&
+          (task.status !== 'waiting' || released === undefined || released === isLetGo)
         expect([word, task, matches]).toEqual([word, task, processStatusOf(task) === word])
       }
     }

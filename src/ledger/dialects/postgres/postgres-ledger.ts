@@ -1,6 +1,6 @@
 // The ledger on PostgreSQL, over one connection: the same steps, statements and migrations as on SQLite, each request awaited.
-// It proves the dialect (PGlite in process) and is not offered to users yet. Honest for now: `enlist`, `isAlive` and
-// `discharge` know only this process, of others they say `unknown` (sessions' advisory locks are to come), and other
+// It proves the dialect (PGlite in process) and is not offered to users yet. Honest for now: `register`, `isAlive` and
+// `unregister` know only this process, of others they say `unknown` (sessions' advisory locks are to come), and other
 // processes' commits are not watched (NOTIFY is to come).
 import { type Clock, systemClock } from '../../../clock.ts'
 import { ErrandError } from '../../../errors.ts'
@@ -81,7 +81,7 @@ class PostgresLedger implements Ledger, GroupRunner {
     })
   }
 
-  async enlist(instanceId: string): Promise<void> {
+  async register(instanceId: string): Promise<void> {
     this.#alive.add(instanceId)
   }
 
@@ -89,7 +89,7 @@ class PostgresLedger implements Ledger, GroupRunner {
     return this.#alive.has(instanceId) ? 'alive' : 'unknown'
   }
 
-  discharge(instanceId: string): void {
+  unregister(instanceId: string): void {
     this.#alive.delete(instanceId)
   }
 

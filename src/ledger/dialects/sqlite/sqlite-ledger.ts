@@ -99,7 +99,7 @@ class SqliteLedger implements Ledger, GroupRunner {
     }
   }
 
-  async enlist(instanceId: string): Promise<void> {
+  async register(instanceId: string): Promise<void> {
     this.#locks.hold(instanceId)
     try {
       // The files of the dead that rows still name prove their death; the others are litter.
@@ -115,7 +115,7 @@ class SqliteLedger implements Ledger, GroupRunner {
     return this.#locks.lifeOf(instanceId)
   }
 
-  discharge(instanceId: string, { asDead = false }: { asDead?: boolean } = {}): void {
+  unregister(instanceId: string, { asDead = false }: { asDead?: boolean } = {}): void {
     this.#locks.release(instanceId, { keepFile: asDead })
   }
 

@@ -27,11 +27,13 @@ export function processStatusOf({ status, statusReason }: Pick<TaskRecord, 'stat
   return status === 'waiting' && letGoReasons.includes(statusReason) ? 'pending' : processWords[status]
 }
 
-type StateFilter = Pick<TaskFilter, 'statuses' | 'letGo' | 'failedWith'>
+type StateFilter = Pick<TaskFilter, 'statuses' | 'released' | 'failedWith'>
 
 /** All states that a word stands for. `waiting` is the process's word here: it holds PAUSED and INPUT_REQUIRED too. */
 export function filterByWord(word: StatusWord): StateFilter {
-  return word === 'waiting' ? { statuses: ['paused', 'input_required', 'waiting'], letGo: false } : filterByStatus(word)
+  return word === 'waiting'
+    ? { statuses: ['paused', 'input_required', 'waiting'], released: false }
+    : filterByStatus(word)
 }
 
 // ── words of the completion status ──

@@ -1,4 +1,4 @@
-// What a parent is told of a child that was created with `tellParent`: how it ended, once, in the transaction of that end. The
+// The message that a parent gets of a child that was created with `notifyParent`: how it ended, once, in the transaction of that end. The
 // line is a message like one that somebody sends, so an agent reads it before its next step, whatever dies in between; but it
 // answers no question.
 import { z } from 'zod'
@@ -9,9 +9,9 @@ import type { Moment } from './moment.ts'
 import { rouse } from './rouse.ts'
 import { writeLine } from './write-message.ts'
 
-/** Tells the parent of a child that has just settled. A parent that has ended itself is told nothing. */
-export function* tellParent(tx: Tx, child: TaskRecord, moment: Moment): Op<void> {
-  if (!child.policy.tellParent || child.parentId === null) return
+/** Sends the parent of a child that has just settled a message of it. A parent that has ended itself gets none. */
+export function* notifyParent(tx: Tx, child: TaskRecord, moment: Moment): Op<void> {
+  if (!child.policy.notifyParent || child.parentId === null) return
   const parent = yield* tx.task.get(child.parentId)
   if (!parent || parent.group || parent.deletedAt !== null || isSettled(parent.status)) return
   const content = storableText(outcomeWords(child))

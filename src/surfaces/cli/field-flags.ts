@@ -1,0 +1,87 @@
+// The fields of a task as flags of the command line: what they are called, what they say in help, and what their texts mean.
+import type { ParseArgsOptionDescriptor } from 'node:util'
+import { z } from 'zod'
+import type { CreateOptions } from '../../api.ts'
+import { rulesFor } from '../../entities/task-fields.ts'
+import { misuse, oneOf, wholeNumber } from './arguments.ts'
+import { jsonOption } from './json-option.ts'
+import { durationOption, timeOption } from './time-options.ts'
+
+type FlagValue = string | boolean | Array<string | boolean> | undefined
+
+interface FieldFlag {
+  field: string
+  option: ParseArgsOptionDescriptor
+  /** What stands for its value in help. */
+  value: string
+  says: string
+  read(text: string): unknown
+}
+
+/** Their other values are for programs. */
+const switches: readonly string[] = ['team']
+
+const flags = new Map(
+  rulesFor('add').map(([field, { schema, flag, unit, says, default: usual }]): [string, FieldFlag] => {
+    const name = flag ?? field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+    const isSwitch = schema instanceof z.ZodBoolean || switches.includes(field)
+    const option = { type: isSwitch ? 'boolean' : 'string', multiple: schema instanceof z.ZodArray } as const
+    const [value, read, hint = ''] = isSwitch ? ['', String] : readerOf(name, schema, unit)
+    const more = option.multiple ? ' May be given several times.' : ''
+    const otherwise = usual === undefined || option.multiple || usual === '' ? '' : ` Default ${usual.toString()}.`
+    return [name, { field, option, value, says: `${says}${hint}${isSwitch ? '' : otherwise}${more}`, read }]
+  }),
+)
+
+/** The word for a value in help, how its text is read, and what more there is to say of it. */
+function readerOf(
+  name: string,
+  schema: z.ZodType,
+  unit: 'time' | 'duration' | undefined,
+): [value: string, read: (text: string) => unknown, hint?: string] {
+  if (unit === 'time')
+    return ['T', (text) => timeOption(name, text), ' An ISO time, or how long from now: 90s, 5m, 2h.']
+  if (unit === 'duration') return ['D', (text) => durationOption(name, text), ' 90s, 5m, 2h.']
+  if (schema instanceof z.ZodEnum) {
+    const words = schema.options as string[]
+    return ['WORD', (text) => oneOf(name, text, words), ` One of ${words.join(', ')}.`]
+  }
+  if (schema instanceof z.ZodUnion) {
+    const words = { true: true, false: false, 'all-settled': 'all-settled' }
+    return ['WORD', (text) => words[oneOf(name, text, Object.keys(words)) as keyof typeof words]]
+  }
+  if (schema instanceof z.ZodNumber) {
+    if (!schema.isInt) return ['N', (text) => numberIn(name, text)]
+    const least = schema.minValue ?? 0
+    return ['N', (text) => wholeNumber(name, text, least < 0 ? Number.MIN_SAFE_INTEGER : least)]
+  }
+  if (schema instanceof z.ZodString || schema instanceof z.ZodArray) return ['TEXT', (text) => text]
+  return ['JSON', (text) => jsonOption(name, text, '{"a": 1}')]
+}
+
+function numberIn(name: string, text: string): number {
+  const value = text.trim() === '' ? Number.NaN : Number(text)
+  if (Number.isFinite(value)) return value
+  throw misuse(`--${name} takes a number, got "${text}".`, { option: name, value: text })
+}
+
+export const fieldOptions: Readonly<Record<string, ParseArgsOptionDescriptor>> = Object.fromEntries(
+  [...flags].map(([name, { option }]) => [name, option]),
+)
+
+/** A line of help for each flag. */
+export function fieldHelp(): string[] {
+  const heads = [...flags].map(([name, { value }]) => `  --${name} ${value}`.trimEnd())
+  const width = Math.max(...heads.map((head) => head.length)) + 2
+  return [...flags.values()].map(({ says }, at) => `${(heads[at] as string).padEnd(width)}${says}`)
+}
+
+/** What the flags say, by the names of the fields. @throws ErrandError INVALID_INPUT { option, value } for a text that is none. */
+export function fieldsIn(values: Readonly<Record<string, FlagValue>>): CreateOptions & { executor?: string } {
+  return Object.fromEntries(
+    [...flags].flatMap(([name, { field, read }]) => {
+      const given = values[name]
+      return given === undefined ? [] : [[field, typeof given === 'string' ? read(given) : given]]
+    }),
+  )
+}

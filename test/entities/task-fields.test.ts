@@ -1,0 +1,73 @@
+// The documents that list the fields of a task are what the definitions print, and every surface takes the fields that the table gives it.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { type FieldTaker, fieldTakers, rulesFor, taskFields } from '../../src/entities/task-fields.ts'
+import { planJsonSchema, planKeys, planTaskSchema } from '../../src/surfaces/cli/plan-schema.ts'
+import { openEngine } from '../engine/world.ts'
+
+const root = join(import.meta.dirname, '../..')
+const page = readFileSync(join(root, 'docs/task-fields.md'), 'utf8')
+
+const titles: Record<FieldTaker, string> = {
+  create: '`create`',
+  update: '`update`',
+  plans: 'plans',
+  add: '`errand add`',
+  board: 'the board',
+  models: 'models',
+}
+
+/** The table as the definitions say it. */
+function table(): string[] {
+  const row = (cells: string[]) => `| ${cells.join(' | ')} |`
+  return [
+    row(['field', 'meaning', ...Object.values(titles)]),
+    `|${'---|'.repeat(fieldTakers.length + 2)}`,
+    ...Object.entries(taskFields).map(([name, { schema, by }]) => {
+      const takes = fieldTakers.map((taker) => ((by as readonly string[]).includes(taker) ? 'yes' : ''))
+      return row([`\`${name}\``, schema.description ?? '', ...takes])
+    }),
+  ]
+}
+
+const namesFor = (taker: FieldTaker) => rulesFor(taker).map(([name]) => name)
+
+describe('docs/task-fields.md', () => {
+  test('has the table that the definitions of the fields print', () => {
+    expect(page.match(/^\|.*$/gm)).toEqual(table())
+  })
+
+  test('is linked from the README', () => {
+    expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('(docs/task-fields.md)')
+  })
+})
+
+test('the JSON Schema of plans has every key of a plan and of its tasks, however deep, and is built into the package', () => {
+  const schema = JSON.parse(readFileSync(join(root, 'dist/plan.schema.json'), 'utf8'))
+  expect(schema).toEqual(planJsonSchema())
+  expect(Object.keys(schema.properties).toSorted()).toEqual(planKeys.plan.toSorted())
+  const { task } = schema.$defs
+  expect(Object.keys(task.properties).toSorted()).toEqual(planKeys.task.toSorted())
+  expect(task.additionalProperties).toBe(false)
+  expect(task.properties.tasks).toEqual(schema.properties.tasks)
+  expect(task.properties.deadline).toMatchObject({ type: 'string', description: taskFields.deadline.says })
+})
+
+describe('the fields of the table', () => {
+  test('are taken by plans', () => {
+    expect(Object.keys(planTaskSchema.shape)).toEqual(expect.arrayContaining(namesFor('plans')))
+  })
+
+  test.each([
+    ['task:submit', 'create'],
+    ['task:update', 'update'],
+    ['task:create', 'models'],
+  ] as const)('are taken by %s', async (id, taker) => {
+    const engine = await openEngine({ work: false })
+    const ability = engine.bus.abilities().find((each) => each.id === id)
+    const { properties = {} } = (ability?.inputSchema ?? {}) as { properties?: object }
+    const names = namesFor(taker).map((name) => (name === 'parentId' ? 'parentTaskId' : name))
+    expect(Object.keys(properties)).toEqual(expect.arrayContaining(names))
+  })
+})
