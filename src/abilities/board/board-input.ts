@@ -104,12 +104,6 @@ export function nameOf(caller: Caller, as: string | undefined): string | undefin
   return caller.taskId ?? caller.owner ?? as
 }
 
-/** Who writes to a claimed task, and with which claim. */
-export function quoteBy(caller: Caller, said: string | undefined, fence: number | undefined) {
-  const owner = nameOf(caller, said)
-  return { ...(owner === undefined ? {} : { owner }), ...(fence === undefined ? {} : { fence }) }
-}
-
 /** @param field of the input, in which it is said. @throws ErrandError INVALID_INPUT { field } where nobody says who claims. */
 export function requireName(caller: Caller, said: string | undefined, field: 'as' | 'owner' = 'as'): string {
   const name = nameOf(caller, said)

@@ -9,7 +9,7 @@ import { toTask } from '../../steps/views.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { requireOwn } from '../own-tasks.ts'
 import { taskRowSchema, toRow } from '../views/task-row.ts'
-import { toWholeTask, wholeTaskSchema } from '../views/whole-task.ts'
+import { wholeTaskSchema } from '../views/whole-task.ts'
 import { taskIdSchema } from './task-input.ts'
 
 /** An unknown id is NOT_FOUND. */
@@ -38,7 +38,7 @@ export function taskGet(host: AbilityHost) {
         const blockedBy = task.openBlockers === 0 ? [] : yield* tx.dependency.openBlockers(taskId)
         const questions = task.status === 'input_required' ? yield* openQuestions(tx, taskId) : []
         return {
-          task: toWholeTask(toTask(task, blockedBy, questions)),
+          task: toTask(task, blockedBy, questions),
           branch: (yield* tx.branch.ofTask(taskId))?.name ?? null,
           dependencies: (yield* dependenciesOf(tx, taskId)).map(toRow),
           dependents: (yield* dependentsOf(tx, taskId)).map(toRow),

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { idsIn, refuseTasks } from '../own-tasks.ts'
-import { toWholeTask, wholeTaskSchema } from '../views/whole-task.ts'
+import { wholeTaskSchema } from '../views/whole-task.ts'
 import { taskIdSchema } from './task-input.ts'
 
 export function taskGraph(host: AbilityHost) {
@@ -21,8 +21,7 @@ export function taskGraph(host: AbilityHost) {
     handle: async ({ parentId }, { caller }) => {
       if (parentId === undefined) refuseTasks(caller, 'task:graph without `parentId`')
       const engine = await host.engineFor(caller)
-      const { order, critical } = await engine.graph(parentId === undefined ? {} : { parentId })
-      return { order: order.map(toWholeTask), critical }
+      return engine.graph({ parentId })
     },
   })
 }

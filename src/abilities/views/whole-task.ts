@@ -1,6 +1,6 @@
 // A task whole, as the methods of the engine return it.
 import { z } from 'zod'
-import { type Task, taskStatuses } from '../../entities/task.ts'
+import { taskStatuses } from '../../entities/task.ts'
 import { storedShape } from '../../entities/task-fields.ts'
 import { storedErrorSchema } from './error-view.ts'
 
@@ -37,7 +37,3 @@ export const wholeTaskSchema = z.object({
   updatedAt: z.number(),
   completedAt: z.number().nullable(),
 })
-
-export function toWholeTask(task: Task): z.output<typeof wholeTaskSchema> {
-  return { ...task }
-}
