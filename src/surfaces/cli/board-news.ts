@@ -1,6 +1,8 @@
 // What happens on the board, in words: who claimed what, what was done, what came free by it.
+
 import type { BoardTask } from '../../entities/board.ts'
 import type { TaskEvent } from '../../entities/event.ts'
+import { failureSuffix } from '../../entities/task.ts'
 import { errorMessageOf, textOf, willRetry } from './event-words.ts'
 import { cleanLine, firstLine } from './terminal-text.ts'
 
@@ -42,7 +44,7 @@ function wordsOf(event: TaskEvent, task: BoardTask | undefined): string | undefi
     case 'task.completed':
       return `completed${task === undefined || task.owner === '' ? '' : ` by ${task.owner}`}`
     case 'task.failed':
-      return `failed: ${firstLine(errorMessageOf(event))}${willRetry(event) ? ' (another attempt follows)' : ''}`
+      return `failed${failureSuffix(firstLine(errorMessageOf(event)))}${willRetry(event) ? ' (another attempt follows)' : ''}`
     case 'task.canceled':
       // Whoever takes a task off cancels it first.
       return task === undefined ? undefined : `deleted${reasonOf(event)}`

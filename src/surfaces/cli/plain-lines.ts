@@ -1,5 +1,7 @@
 // A run line by line, for logs and pipes: what started, what it printed, how it ended. Nothing is ever rewritten.
+
 import type { TaskEvent } from '../../entities/event.ts'
+import { failureSuffix } from '../../entities/task.ts'
 import { formatDuration } from './duration.ts'
 import { callWords, errorMessageOf, modelFailure, outputOf, textOf, willRetry } from './event-words.ts'
 import { type CommandIo, print } from './io.ts'
@@ -60,7 +62,7 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
       return [`completed${inTime(event, row)}`]
     case 'task.failed':
       return [
-        `failed${inTime(event, row)}: ${firstLine(errorMessageOf(event))}${willRetry(event) ? ' (another attempt follows)' : ''}`,
+        `failed${inTime(event, row)}${failureSuffix(firstLine(errorMessageOf(event)))}${willRetry(event) ? ' (another attempt follows)' : ''}`,
       ]
     case 'task.canceled':
       return [`canceled${reasonOf(event)}`]

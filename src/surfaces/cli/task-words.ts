@@ -1,6 +1,6 @@
 // Words for tasks, as every verb uses them.
 import { isoTime, systemClock } from '../../clock.ts'
-import { isSettled, type Task } from '../../entities/task.ts'
+import { isSettled, noReason, type Task } from '../../entities/task.ts'
 import { formatDuration } from './duration.ts'
 import { cleanLine, firstLine, fitWidth } from './terminal-text.ts'
 
@@ -31,7 +31,8 @@ export function taskLabel(task: Pick<Task, 'seq' | 'name'>): string {
 
 /** The first line of why a task failed or was canceled. */
 export function endReason(task: Pick<Task, 'status' | 'error' | 'statusReason'>): string {
-  const reason = task.status === 'failed' ? (task.error?.message ?? '') : (task.statusReason ?? '')
+  const failure = task.error?.message === noReason ? '' : (task.error?.message ?? '')
+  const reason = task.status === 'failed' ? failure : (task.statusReason ?? '')
   return firstLine(reason)
 }
 

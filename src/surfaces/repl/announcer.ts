@@ -1,6 +1,8 @@
 // What happens to tasks while somebody is at the prompt: told as it comes, a line each. By default only what becomes of the tasks of
 // this session, and what any task asks.
+
 import type { TaskEvent } from '../../entities/event.ts'
+import { failureSuffix } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import { errorMessageOf, statusAfter, textOf, willRetry } from '../cli/event-words.ts'
 import { shortId } from '../cli/task-words.ts'
@@ -50,7 +52,7 @@ function announcement(session: Session, event: TaskEvent): string {
 function wordFor(event: TaskEvent): string {
   if (event.type === 'task.failed') {
     const again = willRetry(event) ? ' (another attempt follows)' : ''
-    return `failed: ${firstLine(errorMessageOf(event))}${again}`
+    return `failed${failureSuffix(firstLine(errorMessageOf(event)))}${again}`
   }
   return event.type.replace('task.', '')
 }

@@ -1,4 +1,5 @@
 // `errand fail`: whoever works on a task from outside says that it cannot be done, and why.
+import { failureSuffix } from '../../../entities/task.ts'
 import { exitCodes } from '../exit-code.ts'
 import { print, printJson } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
@@ -24,7 +25,7 @@ export const failVerb = defineVerb({
       const quote = quoteIfClaimed(io, values, task)
       const failed = await asOwner(task, quote, () => engine.fail(task.id, words.join(' '), { ...quote, ...code }))
       if (values.json) printJson(io, failed)
-      else print(io, `${taskLabel(failed)} ${stateWord(failed)}: ${endReason(failed)}`)
+      else print(io, `${taskLabel(failed)} ${stateWord(failed)}${failureSuffix(endReason(failed))}`)
       return exitCodes.done
     })
   },

@@ -66,8 +66,10 @@ export function drawTree(root: TreeTask, below: readonly TreeTask[]): string[] {
   }
   const lines: string[] = []
   const draw = (task: TreeTask, lead: string, indent: string): void => {
-    const reason = isSettled(task.status) && task.status !== 'completed' ? `: ${endReason(task)}` : ''
-    lines.push(`${lead}${taskLabel(task)} ${stateWord(task)}${reason} (${shortId(task.id)})`)
+    const reason = isSettled(task.status) ? endReason(task) : ''
+    lines.push(
+      `${lead}${taskLabel(task)} ${stateWord(task)}${reason === '' ? '' : `: ${reason}`} (${shortId(task.id)})`,
+    )
     const inside = [...(children.get(task.id) ?? [])].sort((a, b) => a.seq - b.seq)
     for (const [index, child] of inside.entries()) {
       const last = index === inside.length - 1
