@@ -2,7 +2,7 @@
 // closed. Off the critical path: nothing it does, or fails to do, changes a task. Every working engine does it for all, whoever wrote
 // the end, and what has been done already is done once.
 import type { TaskEvent } from '../entities/event.ts'
-import { isSettled, type TaskRecord } from '../entities/task.ts'
+import { failureSuffix, isSettled, type TaskRecord } from '../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../entities/team.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
@@ -203,9 +203,8 @@ function* dueAmong(tx: Reads, taskIds: readonly string[]): Op<Due[]> {
 /** What a task came to, in a few words; undefined where it said nothing. */
 function summaryOf({ status, result, error, statusReason }: TaskRecord): string | undefined {
   const said = result === null ? undefined : typeof result === 'string' ? result : JSON.stringify(result)
+  const reason = statusReason === null ? '' : `: ${statusReason}`
   const text =
-    status === 'completed'
-      ? said
-      : [status, status === 'failed' ? error?.message : statusReason].filter((part) => part != null).join(': ')
+    status === 'completed' ? said : `${status}${status === 'failed' ? failureSuffix(error?.message) : reason}`
   return text === undefined || text.trim() === '' ? undefined : clipped(text, longestSummary)
 }

@@ -1,7 +1,7 @@
 // A change of a task on the board: fields, edges and state, in one transaction, all of it or nothing. Edges come before the state,
 // so that completing a task and naming what comes after it in one breath leaves nobody blocked.
 import { type BoardRef, type BoardStatus, type BoardTask, boardStatusOf, workspaceOf } from '../entities/board.ts'
-import type { TaskRecord } from '../entities/task.ts'
+import { noReason, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
@@ -237,7 +237,7 @@ function* walkTo(
       if (is === 'failed') yield* retry(task.id, moment).decide(tx)
       const { task: begun, quote } = yield* requireBegun(tx, place, ref, patch, writer, moment)
       if (wanted === 'completed') return yield* complete(begun.id, patch.result ?? null, quote, moment).decide(tx)
-      const reason = patch.reason ?? 'failed'
+      const reason = patch.reason ?? noReason
       return yield* fail(begun.id, { reason, code: 'TASK_FAILED' }, quote, moment).decide(tx)
     }
     case 'deleted':

@@ -158,6 +158,14 @@ export interface Task<R = unknown> extends StoredFields {
   completedAt: number | null
 }
 
+/** The message of a failure for which nobody gave a reason. */
+export const noReason = 'failed'
+
+/** What stands after `failed`: the reason behind a colon, or nothing where nobody gave one (conformance 1.1). */
+export function failureSuffix(reason: string | null | undefined): string {
+  return reason == null || reason === '' || reason === noReason ? '' : `: ${reason}`
+}
+
 /** How a task ended, as plain JSON. */
 export type Outcome<R = unknown> =
   | { status: 'completed'; result: R }
@@ -170,7 +178,7 @@ export function outcomeOf(task: Pick<TaskRecord, 'status' | 'result' | 'error' |
     case 'completed':
       return { status: 'completed', result: task.result }
     case 'failed':
-      return { status: 'failed', error: briefError(task.error ?? { code: 'TASK_FAILED', message: 'failed' }) }
+      return { status: 'failed', error: briefError(task.error ?? { code: 'TASK_FAILED', message: noReason }) }
     case 'canceled':
       return { status: 'canceled', statusReason: task.statusReason }
     default:

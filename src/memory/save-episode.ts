@@ -1,7 +1,9 @@
 // What a task came to, as one fact: saved again it says the new state, and saved twice it is there once.
+
 import type { Caller } from '../bus/caller.ts'
 import { firstConfidence } from '../entities/confidence.ts'
 import { type FactRecord, mainBranch } from '../entities/memory.ts'
+import { failureSuffix } from '../entities/task.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { nearestOpenBranch } from '../steps/branch.ts'
 import type { Moment } from '../steps/moment.ts'
@@ -73,7 +75,11 @@ function* write(tx: Tx, host: MemoryHost, moment: Moment, taskId: string, branch
 function episodeOf({ id, name, goal, status, result }: SavedTask, error: string | undefined): string {
   const [title = id] = [goal, name].filter((each) => typeof each === 'string' && each.trim() !== '') as string[]
   const outcome =
-    error !== undefined ? `failed: ${error}` : result === undefined || result === null ? textOf(status) : textOf(result)
+    error !== undefined
+      ? `failed${failureSuffix(error)}`
+      : result === undefined || result === null
+        ? textOf(status)
+        : textOf(result)
   return storableText(`${shortened(title, longestTitle)} — ${shortened(outcome, longestOutcome)}`)
 }
 

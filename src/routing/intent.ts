@@ -5,7 +5,7 @@ import { briefError } from '../errors.ts'
 import { parse, requireText } from '../parse.ts'
 import { toStoredError } from '../stored-error.ts'
 import { type AskBus, type AskMessage, askModelOf, type ModelChoice } from './ask-model.ts'
-import { confidenceOf, jsonObjectIn } from './json-answer.ts'
+import { confidenceOf, jsonObjectIn, numberIn } from './json-answer.ts'
 import { clip } from './shown-tasks.ts'
 
 /** What may be wanted. `unknown`: nothing of these, or it could not be told. */
@@ -104,7 +104,9 @@ const unrecognized: Readonly<Intent> = { action: 'unknown', taskId: null, confid
 
 function readIntent(answer: string, availableTasks: readonly AvailableTask[] | undefined): Intent {
   const said = jsonObjectIn(answer)
-  if (said === null) return { ...unrecognized, details: {} }
+  // A model that does not know how sure it is has recognised nothing; one that does not say is not sure at all.
+  const isUnsure = said?.['confidence'] !== undefined && numberIn(said['confidence']) === undefined
+  if (said === null || isUnsure) return { ...unrecognized, details: {} }
   const { details } = said
   return {
     action: intentActions.find((action) => action === said['action']) ?? 'unknown',

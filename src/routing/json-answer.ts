@@ -39,7 +39,11 @@ function objectOf(text: string): Record<string, unknown> | null {
 /** A confidence between 0 and 1: `otherwise` where none was given, 0 for what is no number. */
 export function confidenceOf(given: unknown, otherwise: number): number {
   if (given === undefined || given === null) return otherwise
+  return Math.min(1, Math.max(0, numberIn(given) ?? 0))
+}
+
+/** A number, or the text of one; undefined for anything else. */
+export function numberIn(given: unknown): number | undefined {
   const number = typeof given === 'string' && given.trim() !== '' ? Number(given) : given
-  if (typeof number !== 'number' || Number.isNaN(number)) return 0
-  return Math.min(1, Math.max(0, number))
+  return typeof number !== 'number' || Number.isNaN(number) ? undefined : number
 }

@@ -2,7 +2,7 @@
 // line is a message like one that somebody sends, so an agent reads it before its next step, whatever dies in between; but it
 // answers no question.
 import { z } from 'zod'
-import { isSettled, type TaskRecord } from '../entities/task.ts'
+import { failureSuffix, isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { storableText } from '../storable-text.ts'
 import type { Moment } from './moment.ts'
@@ -39,7 +39,7 @@ function endingWords({ status, statusReason, result, error }: TaskRecord): strin
     return `was canceled${statusReason === null ? '' : `: ${startOf(statusReason, longestQuote)}`}`
   const command = commandWords(status === 'failed' ? error?.details : result)
   if (command !== undefined) return `${status}: ${command}`
-  if (status === 'failed') return `failed: ${startOf(error?.message ?? 'for no stated reason', longestQuote)}`
+  if (status === 'failed') return `failed${failureSuffix(error === null ? null : startOf(error.message, longestQuote))}`
   if (result === null || result === undefined) return 'completed'
   return `completed: ${startOf(typeof result === 'string' ? result : JSON.stringify(result), longestQuote)}`
 }

@@ -4,7 +4,7 @@
 import { defaultSystemPrompt } from '../drafts/agent-draft.ts'
 import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { isSettled } from '../entities/task.ts'
+import { isSettled, noReason } from '../entities/task.ts'
 import { storedFrom } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Step, Tx } from '../ledger/ledger.ts'
@@ -27,6 +27,8 @@ export interface SaveTaskRequest extends Moment {
   outcome: SavedOutcome
   /** When a new one was created, in epoch milliseconds. */
   createdAt: number
+  /** When it was last changed, as its record says. */
+  updatedAt: number | undefined
   treeLimits: TreeLimits
 }
 
@@ -53,9 +55,11 @@ export function saveTask(request: SaveTaskRequest): Step<void> {
       const settled = isSettled(task.status)
       if (settled && !standsSo(task, outcome)) throw settledOtherwise(task, outcome)
       yield* instruct(tx, task, request)
-      if (settled) return
-      if (outcome.status === 'completed' || outcome.status === 'failed') yield* walkToWorking(tx, task, request)
-      yield* end(tx, request)
+      if (!settled) {
+        if (outcome.status === 'completed' || outcome.status === 'failed') yield* walkToWorking(tx, task, request)
+        yield* end(tx, request)
+      }
+      yield* keepTime(tx, task.updatedAt + 1, request, task.version)
     },
   }
 }
@@ -67,6 +71,20 @@ function* makeTask(tx: Tx, request: SaveTaskRequest): Op<void> {
   yield* create({ at, instanceId, trees: [[draftOf(request)]], treeLimits }).decide(tx)
   if (request.outcome.status !== 'canceled') yield* start(id, request).decide(tx)
   yield* end(tx, request)
+  yield* keepTime(tx, at, request)
+}
+
+/** The record says when its task was changed, unless that is earlier than what had happened by then (conformance S0-007). */
+function* keepTime(tx: Tx, earliest: number, request: SaveTaskRequest, version?: number): Op<void> {
+  const { id, updatedAt } = request
+  if (updatedAt === undefined || updatedAt < earliest) return
+  const task = (yield* tx.task.get(id)) as TaskRecord
+  const kept = { ...task, updatedAt }
+  yield* tx.task.saveDefinition(kept)
+  // Where the save has changed nothing else, nothing else tells of it.
+  if (task.version === version) {
+    yield* tx.event.append(eventOf(request, 'task.updated', kept, { changed: ['updatedAt'] }))
+  }
 }
 
 /** Only what is worked on by hand is brought there: an executor's task ends where it stands, or the table refuses it. */
@@ -87,7 +105,7 @@ function* end(tx: Tx, request: SaveTaskRequest): Op<void> {
     case 'completed':
       return yield* complete(id, null, undefined, request).decide(tx)
     case 'failed':
-      return yield* fail(id, { reason: outcome.reason ?? 'failed', code: 'TASK_FAILED' }, undefined, request).decide(tx)
+      return yield* fail(id, { reason: outcome.reason ?? noReason, code: 'TASK_FAILED' }, undefined, request).decide(tx)
     case 'canceled':
       return yield* cancel(id, null, request).decide(tx)
   }

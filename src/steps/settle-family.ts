@@ -2,7 +2,7 @@
 // told are told, parents end with their last child or fail with one, and theirs in turn. Each turn of the loop loads, asks a pure
 // verdict, and writes.
 import type { DependencyRecord } from '../entities/dependency.ts'
-import { isSettled, type TaskRecord } from '../entities/task.ts'
+import { failureSuffix, isSettled, type TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import {
@@ -211,7 +211,7 @@ function* childFailed(tx: Tx, parentId: string, child: TaskRecord, moment: Momen
   if (verdict === 'cancel-siblings') return yield* cancelSiblings(tx, parent, why, moment)
   const error = {
     code: 'CHILD_FAILED',
-    message: `Child ${child.id} (${child.name}) failed: ${child.error?.message ?? 'for no stated reason'}`,
+    message: `Child ${child.id} (${child.name}) failed${failureSuffix(child.error?.message)}`,
     details: { child: child.id },
   }
   return [{ task: yield* failWhereItStands(tx, parent, error, moment) }]

@@ -2,7 +2,7 @@
 
 import { refuseIdlePolicy } from '../drafts/idle-options.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { isTerminal } from '../entities/task.ts'
+import { isTerminal, noReason } from '../entities/task.ts'
 import { policyFields, workFields } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
@@ -158,7 +158,7 @@ function verbTo(task: TaskRecord, status: TaskRecord['status'], quote: Quote | u
     case 'complete':
       return complete(id, null, quote, moment)
     case 'fail':
-      return fail(id, { reason: 'failed by update', code: 'TASK_FAILED' }, quote, moment)
+      return fail(id, { reason: noReason, code: 'TASK_FAILED' }, quote, moment)
     case 'cancel':
       return cancel(id, null, moment)
     case 'retry':

@@ -122,11 +122,19 @@ describe('an intent', () => {
     [1.7, 1],
     [-0.2, 0],
     ['0.6', 0.6],
-    ['NaN', 0],
     [undefined, 0],
   ])('S3-101 has its confidence %j taken for %d', async (confidence, expected) => {
     expect((await recognizing({ ...cancelA, confidence })).confidence).toBe(expected)
   })
+
+  it.each(['NaN', 'high', '', '90 %', true, null, [0.9], { value: 0.9 }])(
+    'S3-101 S3-100 is unknown where the confidence %j is no number, with a threshold or without',
+    async (confidence) => {
+      const unknown = { action: 'unknown', taskId: null, confidence: 0, details: {} }
+      expect(await recognizing({ ...cancelA, confidence })).toEqual(unknown)
+      expect(await recognizing({ ...cancelA, confidence }, { threshold: 0 })).toEqual(unknown)
+    },
+  )
 
   it('S3-101 has a confidence that is beyond all numbers taken for 1', async () => {
     expect((await recognizing('{"action":"list_tasks","confidence":1e999}')).confidence).toBe(1)

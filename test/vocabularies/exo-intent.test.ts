@@ -87,6 +87,11 @@ describe('the recogniser', () => {
     expect(requested).toEqual(['gpt-4o-mini', 'gpt-large'])
   })
 
+  it.each(['NaN', 'certain', null])('S3-101 takes an intent whose confidence is %j for unknown', async (confidence) => {
+    const recognizer = new IntentRecognizer({ provider: providerSaying({ ...cancelA, confidence }).provider })
+    expect(await recognizer.recognize('Stop')).toEqual({ action: 'unknown', task_id: null, confidence: 0, details: {} })
+  })
+
   it('S3-104 takes too little confidence for nothing where a threshold is set', async () => {
     const { provider } = providerSaying({ ...cancelA, confidence: 0.6 })
     const recognizer = new IntentRecognizer({ provider, threshold: 0.7 })

@@ -69,7 +69,7 @@ const wordsOf: Record<TaskStatus, [process: string, ledger: string | null, board
   waiting: ['waiting', null, 'in_progress', 'active'],
   completed: ['completed', 'success', 'completed', 'completed'],
   canceled: ['killed', 'cancelled', 'deleted', 'failed'],
-  failed: ['failed', 'failed: failed by update', 'failed', 'failed'],
+  failed: ['failed', 'failed', 'failed', 'failed'],
 }
 
 function told(state: TaskStatus) {

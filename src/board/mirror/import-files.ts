@@ -3,7 +3,7 @@
 
 import type { TaskDraft } from '../../drafts/draft.ts'
 import { type BoardRef, type BoardStatus, boardStatusOf } from '../../entities/board.ts'
-import type { TaskRecord } from '../../entities/task.ts'
+import { noReason, type TaskRecord } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import type { Op, Reads, Step, Tx } from '../../ledger/ledger.ts'
 import { cancel } from '../../steps/cancel.ts'
@@ -245,7 +245,7 @@ class Import {
     }
     const quote = yield* this.#begin(id, owner)
     if (status === 'completed') yield* complete(id, null, quote, moment).decide(tx)
-    if (status === 'failed') yield* fail(id, { reason: 'failed', code: 'TASK_FAILED' }, quote, moment).decide(tx)
+    if (status === 'failed') yield* fail(id, { reason: noReason, code: 'TASK_FAILED' }, quote, moment).decide(tx)
   }
 
   *#begin(id: string, owner: string | null): Op<{ owner: string; fence: number } | undefined> {

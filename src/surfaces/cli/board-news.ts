@@ -1,4 +1,5 @@
 // What happens on the board, in words: who claimed what, what was done, what came free by it.
+
 import type { BoardTask } from '../../entities/board.ts'
 import type { TaskEvent } from '../../entities/event.ts'
 import { failureWords, reasonWords, textOf } from './event-words.ts'

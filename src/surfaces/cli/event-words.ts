@@ -1,6 +1,6 @@
 // What the events of the feed hold, read with care: `data` is open, and an older or newer engine may have written it.
 import type { TaskEvent } from '../../entities/event.ts'
-import { type TaskStatus, taskStatuses } from '../../entities/task.ts'
+import { failureSuffix, type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import { cleanLine, firstLine, fitWidth } from './terminal-text.ts'
 
 /** The task's state after the event. */
@@ -54,7 +54,7 @@ export function willRetry(event: TaskEvent): boolean {
 
 /** `failed: no such file (another attempt follows)`; `after` follows the word. */
 export function failureWords(event: TaskEvent, after = ''): string {
-  return `failed${after}: ${firstLine(errorMessageOf(event))}${willRetry(event) ? ' (another attempt follows)' : ''}`
+  return `failed${after}${failureSuffix(firstLine(errorMessageOf(event)))}${willRetry(event) ? ' (another attempt follows)' : ''}`
 }
 
 /** `: out of time`, of an event that gives a reason. */

@@ -1,7 +1,9 @@
 // The items of a task's stream as lines for people. Output arrives in pieces that need not end where a line does, and
 // an escape sequence cut in two could slip through the cleaning: so only whole lines are passed on. What a conversation announces
 // of an agent's calls is told by the calls themselves, which know more.
+
 import type { StreamItem } from '../../api.ts'
+import { failureSuffix } from '../../entities/task.ts'
 import { toolWords } from './event-words.ts'
 import { cleanLine, firstLine } from './terminal-text.ts'
 
@@ -34,7 +36,7 @@ export class LogLines {
         this.#line(`asks: ${item.question}`)
         return
       case 'error':
-        this.#line(`failed: ${item.error.message}${item.willRetry ? ' (another attempt follows)' : ''}`)
+        this.#line(`failed${failureSuffix(item.error.message)}${item.willRetry ? ' (another attempt follows)' : ''}`)
         return
       case 'start':
       case 'state':

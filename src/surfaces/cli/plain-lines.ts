@@ -1,4 +1,5 @@
 // A run line by line, for logs and pipes: what started, what it printed, how it ended. Nothing is ever rewritten.
+
 import type { TaskEvent } from '../../entities/event.ts'
 import { formatDuration } from './duration.ts'
 import { callWords, errorMessageOf, failureWords, modelFailure, outputOf, reasonWords, textOf } from './event-words.ts'

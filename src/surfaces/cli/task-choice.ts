@@ -24,6 +24,7 @@ export function isChosen(task: Task, { status, ready, owner, tags = [] }: TaskCh
 function hasStatus(task: Task, words: StatusWord[]): boolean {
   const { statuses, released } = filterByStatus(words)
   return (
-    statuses.includes(task.status) && (task.status !== 'waiting' || released === undefined || isLetGo(task) === released)
+    statuses.includes(task.status) &&
+    (task.status !== 'waiting' || released === undefined || isLetGo(task) === released)
   )
 }

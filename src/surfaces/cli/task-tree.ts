@@ -1,6 +1,6 @@
 // Trees of tasks, as `tree` shows them: what is in them, indented.
 import type { Engine } from '../../api.ts'
-import { isSettled, openStatuses, type Task } from '../../entities/task.ts'
+import { failureSuffix, isSettled, openStatuses, type Task } from '../../entities/task.ts'
 import { allTasks, eachTask } from './each-task.ts'
 import { endReason, shortId, stateWord, taskLabel } from './task-words.ts'
 import { fitWidth } from './terminal-text.ts'
@@ -54,7 +54,7 @@ function drawTree({ root, below }: TaskTree): string[] {
   }
   const lines: string[] = []
   const draw = (task: Task, lead: string, indent: string): void => {
-    const reason = isSettled(task.status) && task.status !== 'completed' ? `: ${endReason(task)}` : ''
+    const reason = isSettled(task.status) && task.status !== 'completed' ? failureSuffix(endReason(task)) : ''
     lines.push(`${lead}${taskLabel(task)} ${stateWord(task)}${reason} (${shortId(task.id)})`)
     const inside = [...(children.get(task.id) ?? [])].sort((a, b) => a.seq - b.seq)
     for (const [index, child] of inside.entries()) {

@@ -1,7 +1,7 @@
 // Words for tasks, as every verb uses them.
 import type { Engine, Why } from '../../api.ts'
 import { isoTime, systemClock } from '../../clock.ts'
-import { isSettled, type Task } from '../../entities/task.ts'
+import { isSettled, noReason, type Task } from '../../entities/task.ts'
 import { formatDuration } from './duration.ts'
 import { cleanLine, firstLine, fitWidth } from './terminal-text.ts'
 
@@ -49,7 +49,8 @@ export async function whyLines(engine: Pick<Engine, 'get'>, { message, reason, t
 
 /** The first line of why a task failed or was canceled. */
 export function endReason(task: Pick<Task, 'status' | 'error' | 'statusReason'>): string {
-  const reason = task.status === 'failed' ? (task.error?.message ?? '') : (task.statusReason ?? '')
+  const failure = task.error?.message === noReason ? '' : (task.error?.message ?? '')
+  const reason = task.status === 'failed' ? failure : (task.statusReason ?? '')
   return firstLine(reason)
 }
 

@@ -1,6 +1,8 @@
 // What an agent says and does, out of the items of its task's stream: its text as it comes, once and whole however it arrived, and
 // the rest as notes. Announcements are left out: the calls that they tell of are noted themselves.
+
 import type { StreamItem } from '../../api.ts'
+import { failureSuffix } from '../../entities/task.ts'
 import { toolWords } from './event-words.ts'
 import { cleanLine, firstLine } from './terminal-text.ts'
 import { TextFlow } from './text-flow.ts'
@@ -128,7 +130,7 @@ function noteOn(item: StreamItem): string | undefined {
     case 'progress':
       return item.note === null ? undefined : firstLine(item.note)
     case 'error':
-      return `failed: ${firstLine(item.error.message)}${item.willRetry ? ' (another attempt follows)' : ''}`
+      return `failed${failureSuffix(firstLine(item.error.message))}${item.willRetry ? ' (another attempt follows)' : ''}`
     case 'state':
       return item.status === 'paused' || item.status === 'canceled' ? item.status : undefined
     case 'start':

@@ -1,5 +1,6 @@
 // What happens to tasks while somebody is at the prompt: told as it comes, a line each. By default only what becomes of the tasks of
 // this session, and what any task asks.
+
 import type { TaskEvent } from '../../entities/event.ts'
 import { ErrandError } from '../../errors.ts'
 import { messageOf } from '../../stored-error.ts'

@@ -1,5 +1,6 @@
 // The ledger abilities: records of tasks, calls and messages, read, and saved by programs that work on tasks themselves.
 import { describe, expect, it } from 'vitest'
+import type { TaskStatus } from '../../../src/entities/task.ts'
 import type { ExecutorTask, Run } from '../../../src/executor.ts'
 import { createScriptedModel } from '../../../src/models/scripted-model.ts'
 import { heldModel } from '../../abilities/world.ts'
@@ -20,7 +21,7 @@ describe('ldg:task:save', () => {
     const record = { id: 'task-mine', systemPrompt: 'Be brief.', createdAt: 1_000, updatedAt: 1_000 }
     expect(await save(record)).toEqual({ success: true })
     const saved = await read('task-mine')
-    expect(saved).toMatchObject({ ...record, updatedAt: expect.any(Number) as number, canonicalStatus: 'working' })
+    expect(saved).toMatchObject({ ...record, canonicalStatus: 'working' })
     expect(saved).not.toHaveProperty('completionStatus')
     expect(await engine.get('task-mine')).toMatchObject({ status: 'working', executor: null, createdAt: 1_000 })
   })
@@ -427,15 +428,74 @@ describe('ldg:msg:save and ldg:msg:list', () => {
   })
 })
 
-describe('What the ledger abilities move', () => {
-  it('S0-007 updatedAt moves with every change of state, createdAt never', async () => {
-    const { save, read } = await setup()
-    await save({ id: 'task-mine', createdAt: 10, updatedAt: 10 })
-    const before = await read('task-mine')
-    await save({ ...before, completionStatus: 'success', createdAt: 20 })
-    const after = await read('task-mine')
-    expect(after['createdAt']).toBe(10)
-    expect(after['updatedAt']).toBeGreaterThanOrEqual(before['updatedAt'] as number)
-    expect(before['updatedAt']).toBeGreaterThan(10)
+describe('The times of a task', () => {
+  /** The clock stands still, but for what the test adds. */
+  const timed = async () => {
+    const clock = { time: 1_000, now: () => clock.time, setTimeout: () => 0, clearTimeout: () => {} }
+    const { engine, call } = await openManager({ clock })
+    const read = async (taskId: string) => (await call('ldg:task:get', { taskId }))['task'] as Record<string, unknown>
+    const times = async (taskId: string) => {
+      const { createdAt, updatedAt } = await read(taskId)
+      return [createdAt, updatedAt]
+    }
+    return { engine, clock, read, times, save: (task: object) => call('ldg:task:save', { task }) }
+  }
+
+  it('S0-007 updatedAt is the time of each change of state, createdAt never changes', async () => {
+    const { engine, clock, times } = await timed()
+    const by = (...statuses: TaskStatus[]) => statuses
+    const ways = [
+      by('working', 'paused', 'working', 'input_required', 'canceled'),
+      by('working', 'waiting', 'working', 'failed', 'submitted', 'working', 'completed'),
+      by('canceled'),
+    ]
+    for (const way of ways) {
+      const created = clock.time
+      const { id } = await engine.create({ name: 'by hand' })
+      expect(await times(id)).toEqual([created, created])
+      for (const status of way) {
+        clock.time += 7
+        await engine.update(id, { status })
+        expect([status, ...(await times(id))]).toEqual([status, created, clock.time])
+      }
+      clock.time += 7
+      await refusalOf(engine.update(id, { status: 'paused' }), 'INVALID_TRANSITION')
+      expect(await times(id)).toEqual([created, clock.time - 7])
+    }
+  })
+
+  it('S0-007 a save changes updatedAt with the state, and createdAt never', async () => {
+    const { clock, save, times } = await timed()
+    await save({ id: 'task-mine', createdAt: 10 })
+    expect(await times('task-mine')).toEqual([10, 1_000])
+    clock.time = 2_000
+    await save({ id: 'task-mine', createdAt: 20 })
+    expect(await times('task-mine')).toEqual([10, 1_000])
+    await save({ id: 'task-mine', createdAt: 20, completionStatus: 'success' })
+    expect(await times('task-mine')).toEqual([10, 2_000])
+  })
+
+  it('S0-007 S0-083 updatedAt is what a record says, unless that is earlier than what had happened', async () => {
+    const { engine, clock, read, save, times } = await timed()
+    await save({ id: 'task-mine', createdAt: 10, updatedAt: 15 })
+    expect(await times('task-mine')).toEqual([10, 15])
+    await save({ id: 'task-early', createdAt: 10, updatedAt: 9 })
+    expect(await times('task-early')).toEqual([10, 1_000])
+    clock.time = 2_000
+    // Without another state it is a change of its own, and told of.
+    const before = await history(engine, 'task-mine')
+    await save({ ...(await read('task-mine')), updatedAt: 20 })
+    expect(await times('task-mine')).toEqual([10, 20])
+    const [told, ...others] = (await history(engine, 'task-mine')).slice(before.length)
+    expect([told?.type, told?.data['changed'], others]).toEqual(['task.updated', ['updatedAt'], []])
+    // An old time says nothing of a new state.
+    await save({ ...(await read('task-early')), completionStatus: 'cancelled' })
+    expect(await times('task-early')).toEqual([10, 2_000])
+    await save({ ...(await read('task-mine')), completionStatus: 'failed', updatedAt: 1_999 })
+    expect(await times('task-mine')).toEqual([10, 1_999])
+    expect((await engine.get('task-mine'))?.status).toBe('failed')
+    await save({ ...(await read('task-mine')), updatedAt: 30 })
+    expect(await times('task-mine')).toEqual([10, 1_999])
+    await refusalOf(save({ id: 'task-mine', updatedAt: 0.5 }), 'INVALID_INPUT')
   })
 })

@@ -1,4 +1,5 @@
 // `errand fail`: whoever works on a task from outside says that it cannot be done, and why.
+import { failureSuffix } from '../../../entities/task.ts'
 import { texts } from '../arguments.ts'
 import { printValue } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
@@ -24,6 +25,6 @@ export const verb = defineVerb({
       const failed = await asOwner(task, quote, () =>
         engine.fail(task.id, words.join(' '), { ...quote, code: values.code }),
       )
-      printValue(io, values, failed, `${taskLabel(failed)} ${stateWord(failed)}: ${endReason(failed)}`)
+      printValue(io, values, failed, `${taskLabel(failed)} ${stateWord(failed)}${failureSuffix(endReason(failed))}`)
     }),
 })

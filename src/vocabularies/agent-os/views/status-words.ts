@@ -1,7 +1,13 @@
 // The words for a task's state that abilities speak: those of processes (`pending` … `killed`) and those of the ledger's
 // completion status (`success`, `cancelled`, `failed: why`), both ways (conformance 1.1, C-04, C-05). One table, nowhere else.
 import { filterByStatus, type StatusWord } from '../../../entities/status-filter.ts'
-import { openStatuses, settledStatuses, type TaskRecord, type TaskStatus } from '../../../entities/task.ts'
+import {
+  failureSuffix,
+  openStatuses,
+  settledStatuses,
+  type TaskRecord,
+  type TaskStatus,
+} from '../../../entities/task.ts'
 import type { TaskFilter } from '../../../ledger/ledger.ts'
 
 // ── words of processes ──
@@ -47,10 +53,8 @@ export function completionStatusOf(task: Pick<TaskRecord, 'status' | 'statusReas
       return 'success'
     case 'canceled':
       return 'cancelled'
-    case 'failed': {
-      const reason = task.error?.message ?? task.statusReason ?? ''
-      return reason === '' || reason === 'failed' ? 'failed' : `${failedPrefix}${reason}`
-    }
+    case 'failed':
+      return `failed${failureSuffix(task.error?.message ?? task.statusReason)}`
     default:
       return undefined
   }

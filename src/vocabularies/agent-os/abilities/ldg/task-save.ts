@@ -17,12 +17,13 @@ const recordSchema = z.object({
   completionStatus: z.string().nullish(),
   systemPrompt: z.string().trim().min(1).optional(),
   createdAt: z.int().min(0).max(8.64e15).optional(),
-  updatedAt: z.number().optional(),
+  updatedAt: z.int().min(0).max(8.64e15).optional(),
 })
 
 /**
  * An id that is not there yet is created, WORKING by hand, and walks on to where the record says; a known task walks legal edges
- * only, and a save of the same state does nothing. `updatedAt` is always the engine's.
+ * only, and a save of the same state does nothing. `updatedAt` is kept where it is later than what was known of the task; else the time of
+ * the save counts.
  */
 export function ldgTaskSave(host: AbilityHost) {
   return defineAbility({
@@ -43,6 +44,7 @@ export function ldgTaskSave(host: AbilityHost) {
           systemPrompt: task.systemPrompt,
           outcome: parseCompletionStatus(task.completionStatus),
           createdAt: task.createdAt ?? moment.at,
+          updatedAt: task.updatedAt,
         }),
       )
       return { success: true }

@@ -1,0 +1,74 @@
+// A failure for which nobody gave a reason: it is `failed` to everybody who is shown it, and no reason is invented for it.
+import { describe, expect, it } from 'vitest'
+import type { TaskEvent } from '../../src/entities/event.ts'
+import { failureSuffix } from '../../src/entities/task.ts'
+import { createScriptedModel } from '../../src/models/scripted-model.ts'
+import { newsOf } from '../../src/surfaces/cli/board-news.ts'
+import { linesOf } from '../../src/surfaces/cli/plain-lines.ts'
+import { treeLines } from '../../src/surfaces/cli/task-tree.ts'
+import { endReason } from '../../src/surfaces/cli/task-words.ts'
+import { history, openEngine, reached } from '../engine/world.ts'
+import { openManager } from '../vocabularies/agent-os/world.ts'
+
+type Manager = Awaited<ReturnType<typeof openManager>>
+
+/** Fails a task by hand, in each way that asks for no reason. */
+const ways = {
+  async 'an update'({ engine }: Manager) {
+    const task = await engine.start(await engine.create({ name: 'it' }))
+    return (await engine.update(task, { status: 'failed' })).id
+  },
+  async 'a board'({ engine }: Manager) {
+    const { task } = await engine.bus.call('board:create', { subject: 'it' })
+    await engine.bus.call('board:update', { id: task.id, status: 'failed' })
+    return (await engine.list()).tasks[0]?.id as string
+  },
+  async 'a saved record'({ bus }: Manager) {
+    await bus.call('ldg:task:save', { task: { id: 'task-it', completionStatus: 'failed' } })
+    return 'task-it'
+  },
+}
+
+describe('A failure without a reason', () => {
+  it.each(Object.keys(ways) as Array<keyof typeof ways>)('S0-006 C-04 reads `failed` after %s', async (way) => {
+    const manager = await openManager()
+    const { engine, bus } = manager
+    const id = await ways[way](manager)
+    const task = await engine.get(id)
+    if (task === null) throw new Error('it is gone')
+    const { task: record } = await bus.call('ldg:task:get', { taskId: id })
+    expect(record).toMatchObject({ canonicalStatus: 'failed', completionStatus: 'failed' })
+    expect(await engine.settled(id)).toMatchObject({ status: 'failed', error: { message: 'failed' } })
+    expect(endReason(task)).toBe('')
+    expect(treeLines([{ root: task, below: [] }])).toEqual([expect.stringMatching(/^#1 \S+ failed \(\w+\)$/)])
+    const event = (await history(engine, id)).findLast(({ type }) => type === 'task.failed') as TaskEvent
+    expect(linesOf(event, { startedAt: null } as never)).toEqual(['failed'])
+    expect(newsOf(event, undefined, '#1')?.words).toBe('#1 failed')
+  })
+
+  it('S0-006 is told on as `failed`, to a parent and in what a parent fails with', async () => {
+    const model = createScriptedModel([{ tools: [{ name: 'ask_user', input: { question: 'Well?' } }] }, { text: 'ok' }])
+    const engine = await openEngine({ model })
+    const agent = await engine.create({ goal: 'Lead' })
+    await reached(engine, agent, 'input_required')
+    const told = await engine.start(await engine.create({ name: 'it', parentId: agent.id, notifyParent: true }))
+    await engine.update(told, { status: 'failed' })
+    expect((await engine.messages(agent)).map(({ content }) => content)).toContain(
+      `[background] ${told.id} "it" failed`,
+    )
+    const strict = await engine.create({ name: 'strict', onChildFailure: 'fail' })
+    await engine.start(strict)
+    const child = await engine.start(await engine.create({ name: 'part', parentId: strict.id }))
+    await engine.update(child, { status: 'failed' })
+    expect((await engine.get(strict))?.error?.message).toBe(`Child ${child.id} (part) failed`)
+  })
+
+  it('keeps every reason that was given', () => {
+    expect(['no disk', 'failed to open', 'Failed'].map(failureSuffix)).toEqual([
+      ': no disk',
+      ': failed to open',
+      ': Failed',
+    ])
+    expect(['failed', '', null, undefined].map(failureSuffix)).toEqual(['', '', '', ''])
+  })
+})
