@@ -149,8 +149,8 @@ describe('A task that a model makes', () => {
     })
   }
 
-  it.each(['task_create', 'task_spawn'])('S1-060 is its own subtask, and its result comes back: %s', async (name) => {
-    const engine = await openEngine({ model: boss(name, { goal: 'Work on it' }) })
+  it('S1-060 is its own subtask, and its result comes back', async () => {
+    const engine = await openEngine({ model: boss('task_create', { goal: 'Work on it' }) })
     const task = await engine.create({ goal: 'Lead' })
     const { tasks } = JSON.parse(String(await engine.result(task))) as { tasks: Array<Record<string, unknown>> }
     const [child] = await engine.children(task)

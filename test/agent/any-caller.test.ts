@@ -61,7 +61,8 @@ function inputFor({ id, inputSchema }: Ability, taskId: string): Record<string, 
   const given: Record<string, unknown> = {
     taskId,
     taskIds: [taskId],
-    parentTaskId: taskId,
+    parentId: taskId,
+    ids: [taskId],
     blockedBy: [taskId],
     message: `@${taskId} go on`,
     goal: 'Help',
@@ -86,7 +87,7 @@ function inputFor({ id, inputSchema }: Ability, taskId: string): Record<string, 
       : {}),
   }
   // What comes after the very task that it is below would be a circle.
-  const circular = known.includes('parentTaskId') || known.includes('parent') ? ['blockedBy'] : []
+  const circular = known.includes('parentId') || known.includes('parent') ? ['blockedBy'] : []
   return Object.fromEntries(Object.entries(given).filter(([key]) => known.includes(key) && !circular.includes(key)))
 }
 
@@ -140,7 +141,6 @@ const namesNone: readonly string[] = [
   'mem:observations',
   'mem:why',
   'model:list',
-  'task:active',
   'task:route',
 ]
 
@@ -164,7 +164,7 @@ describe('A model', () => {
           expect(
             reached.filter((id) => !names.some((name) => family.ids[name] === id && isWithin(name, scope))),
           ).toEqual([])
-          const isClosed = ['ldg', 'bus'].includes(ability.moduleName) || !ability.models
+          const isClosed = ability.moduleName === 'bus' || !ability.models
           const isOutside = !isWithin(named, scope) && !namesNone.includes(ability.id)
           // Who works on a task does not take it away under itself.
           const isItself = ['board:delete', 'task:complete'].includes(ability.id) && named === scope

@@ -115,8 +115,8 @@ describe('A model that calls amiss', () => {
       ['model_llm', { messages: [] }, 'FORBIDDEN'],
       ['bus_list', {}, 'FORBIDDEN'],
       ['task_get', { taskId: stranger }, 'FORBIDDEN'],
-      ['task_spawn', { goal: 'Help', parentTaskId: stranger }, 'FORBIDDEN'],
-      ['task_kill', { taskId: 'task-nobody' }, 'FORBIDDEN'],
+      ['task_create', { goal: 'Help', parentTaskId: stranger }, 'FORBIDDEN'],
+      ['task_cancel', { taskId: 'task-nobody' }, 'FORBIDDEN'],
       ['test_halve', { count: 8 }, undefined],
     ]
     const model = llm((_input, step) =>

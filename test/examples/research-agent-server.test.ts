@@ -26,7 +26,7 @@ const researcher: PlayTurn = ({ body }) => {
       ? [
           {
             toolCalls: ['budget.md', 'building.md', 'readers.md'].map((file) => ({
-              name: 'task_spawn',
+              name: 'task_create',
               arguments: { goal: `Read ${file} and sum it up.` },
             })),
           },
@@ -43,7 +43,7 @@ test('the research agent runs with a model on a server: three subtasks read the 
   const env = { ...process.env, API_KEY: 'sk-of-this-test' }
   const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { cwd: folder, env })
   expect(stdout).toBe('Three notes were read.\n')
-  expect(stderr.match(/· task:spawn/g)).toHaveLength(3)
+  expect(stderr.match(/· task:create/g)).toHaveLength(3)
   expect(server.unplanned).toBe(0)
   expect(server.requests).toHaveLength(3 + 3 * 2)
   const { headers, body } = server.requests.at(-1) ?? { headers: {}, body: {} }

@@ -40,7 +40,7 @@ describe('the research agent', () => {
   test('runs as a program, with no network and no key', async () => {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [join(folder, 'index.ts')], { cwd: folder })
     expect(stdout).toMatch(/^Yes, the library should move to the former post office\.\n/)
-    expect(stderr.match(/· task:spawn/g)).toHaveLength(3)
+    expect(stderr.match(/· task:create/g)).toHaveLength(3)
   })
 
   test('runs on the command line', async () => {

@@ -1,5 +1,6 @@
 // A task in the words of the protocol's Tasks extension: its five statuses, its handle, its questions as forms for the user.
 // The words of a foreigner stand here and nowhere else.
+import type { TaskRow } from '../../abilities/views/task-row.ts'
 import { isoTime } from '../../clock.ts'
 import type { Task, TaskStatus } from '../../entities/task.ts'
 import { answerResult, failureResult, type ToolResult } from './tool-results.ts'
@@ -59,22 +60,22 @@ export function toHandle(task: ShownTask, asks: boolean): TaskHandle {
   }
 }
 
-/** The handle with what belongs to its status: the result, or the questions. */
-export function toDetailedHandle(task: ShownTask, asks: boolean): TaskHandle {
+/** The handle with what belongs to its status: the result, or the questions. `row` is the task in a list. */
+export function toDetailedHandle(task: ShownTask, row: TaskRow, asks: boolean): TaskHandle {
   const handle = toHandle(task, asks)
-  if (handle.status === 'completed') return { ...handle, result: resultOf(task) }
+  if (handle.status === 'completed') return { ...handle, result: resultOf(task, row) }
   if (handle.status !== 'input_required') return handle
   return { ...handle, inputRequests: Object.fromEntries(task.questions.map((each) => [each.id, toElicitation(each)])) }
 }
 
-/** What the tool call that made the task came to. */
-function resultOf(task: ShownTask): ToolResult {
+/** What the tool call that made the task came to: the fields that `task:create` answers with, which clients check, and the result. */
+function resultOf(task: ShownTask, row: TaskRow): ToolResult {
   if (task.status === 'failed') {
     const { code, message } = task.error ?? { code: 'TASK_FAILED', message: 'failed' }
     return failureResult({ code, message, details: { taskId: task.id } })
   }
   const { id: taskId, branch, status, result } = task
-  return answerResult({ taskId, ...(branch === null ? {} : { branch }), status, result })
+  return answerResult({ taskId, branch, task: row, status, result })
 }
 
 function messageOf(task: ShownTask): string | undefined {

@@ -105,7 +105,7 @@ export class McpService {
   }
 
   #offersTasks(): boolean {
-    return ['task:create', 'task:get'].every((id) => listAllows(this.#options.abilities, id))
+    return ['task:create', 'task:get', 'task:list'].every((id) => listAllows(this.#options.abilities, id))
   }
 
   async #call(

@@ -2,6 +2,7 @@
 // itself: it lives in the ledger, and survives this server, this connection and this client.
 import type { Server, ServerContext } from '@modelcontextprotocol/server'
 import { z } from 'zod'
+import type { TaskRow } from '../../abilities/views/task-row.ts'
 import type { Task } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import { publicError } from '../public-error.ts'
@@ -72,9 +73,10 @@ export function serveTasks(sdk: Sdk, server: Server, invokeFor: (context: Server
       }
     })
 
-  serve('tasks/get', async (taskId, invoke, context) =>
-    toDetailedHandle(await detailOf(taskId, invoke), declaredBy(context).asks),
-  )
+  serve('tasks/get', async (taskId, invoke, context) => {
+    const task = await detailOf(taskId, invoke)
+    return toDetailedHandle(task, await rowOf(taskId, invoke), declaredBy(context).asks)
+  })
   serve('tasks/update', async (taskId, invoke, context) => {
     await answerQuestions(await detailOf(taskId, invoke), context.mcpReq.inputResponses ?? {}, invoke)
     return {}
@@ -108,6 +110,13 @@ async function answerQuestions(task: ShownTask, responses: Record<string, unknow
 async function detailOf(taskId: string, invoke: Invoke): Promise<ShownTask> {
   const { task, branch } = (await invoke('task:get', { taskId })) as { task: Task; branch: string | null }
   return { ...task, branch }
+}
+
+async function rowOf(taskId: string, invoke: Invoke): Promise<TaskRow> {
+  const { tasks } = (await invoke('task:list', { ids: [taskId] })) as { tasks: TaskRow[] }
+  const [row] = tasks
+  if (row === undefined) throw new ErrandError('TASK_DELETED', `${taskId} was deleted while it was read.`, { taskId })
+  return row
 }
 
 function missingCapability(sdk: Sdk): Error {

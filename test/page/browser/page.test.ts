@@ -118,7 +118,7 @@ describe('A person at the page', () => {
     await action(page, 'Cancel').click()
     await inDialog(page, 'Cancel 5 tasks').click()
     await page.getByRole('img', { name: /State chart: the task is canceled/ }).waitFor()
-    const { tasks } = await server.call<{ tasks: Array<{ name: string; status: string }> }>('task:rows', {
+    const { tasks } = await server.call<{ tasks: Array<{ name: string; status: string }> }>('task:list', {
       limit: 5000,
     })
     const works = tasks.filter(({ name }) => ['Great works', 'first', 'second', 'deep', 'deeper'].includes(name))
@@ -140,7 +140,7 @@ describe('A person at the page', () => {
     await page.getByRole('dialog').getByRole('spinbutton').fill('7')
     await inDialog(page, 'Change').click()
     await expect
-      .poll(async () => (await server.call<{ task: { priority: number } }>('task:show', { taskId })).task.priority)
+      .poll(async () => (await server.call<{ task: { priority: number } }>('task:get', { taskId })).task.priority)
       .toBe(7)
     await action(page, 'Resume').click()
     await inDialog(page, 'Resume').click()

@@ -71,11 +71,11 @@ export class ServedLedger {
   }
 
   async create(input: Record<string, unknown>): Promise<string> {
-    return (await this.call<{ taskId: string }>('task:submit', input)).taskId
+    return (await this.call<{ taskId: string }>('task:create', input)).taskId
   }
 
   async statusOf(taskId: string): Promise<string> {
-    return (await this.call<{ task: { status: string } }>('task:show', { taskId })).task.status
+    return (await this.call<{ task: { status: string } }>('task:get', { taskId })).task.status
   }
 }
 

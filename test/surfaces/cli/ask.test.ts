@@ -210,7 +210,7 @@ describe('errand ask', () => {
       'script.yaml',
       `
 - when: { goal: '/^root/' }
-  tools: [{ name: task_spawn, input: { goal: "the part" } }]
+  tools: [{ name: task_create, input: { goal: "the part" } }]
 - when: { goal: '/^root/' }
   tools: [{ name: wait_for_tasks }]
 - when: { goal: '/^root/' }

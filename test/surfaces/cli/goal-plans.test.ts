@@ -131,13 +131,13 @@ tasks:
     place.write('note.txt', 'the note\n')
     place.write(
       'script.yaml',
-      `- tools: [{ name: fs_read, input: { path: note.txt } }, { name: task_spawn, input: ${JSON.stringify(spawn)} }]\n- text: done`,
+      `- tools: [{ name: fs_read, input: { path: note.txt } }, { name: task_create, input: ${JSON.stringify(spawn)} }]\n- text: done`,
     )
     place.write('plan.yaml', 'files: .\nmodel: "script:script.yaml"\ntasks: { a: { goal: Read } }')
     const { code, out } = await place.errand('run', 'plan.yaml')
     expect(code).toBe(0)
     expect(out).toContain('a calls fs:read {"path":"note.txt"}')
-    expect(out).toMatch(/^a task:spawn failed: /m)
+    expect(out).toMatch(/^a task:create failed: /m)
     expect(place.lines('broken-out')).toEqual([])
     const { id } = await place.task('a')
     expect((await place.errand('logs', id)).out).toContain('fs:read gave {"text":"the note"')
@@ -149,7 +149,7 @@ tasks:
       'script.yaml',
       `
 - when: { goal: '/^root/' }
-  tools: [{ name: task_spawn, input: { goal: "the part" } }]
+  tools: [{ name: task_create, input: { goal: "the part" } }]
 - when: { goal: '/^root/' }
   tools: [{ name: wait_for_tasks }]
 - when: { goal: '/^root/' }

@@ -240,7 +240,7 @@ describe('session-end and memory', () => {
       (await engine.bus.call('mem:facts', { branch: of })).facts.map(({ text }) => text)
     const input = { session_id: 'abc', reason: 'logout' }
     expect(await hook(place, 'session-end', { input })).toEqual(nothing)
-    expect(await texts(branch)).toEqual(['The cookie has to be strict.'])
+    expect(await texts(branch as string)).toEqual(['The cookie has to be strict.'])
     expect(await texts('main')).toEqual(['We deploy on Mondays.'])
     // Again changes nothing, and a session that has seen nothing is no news either.
     expect(await hook(place, 'session-end', { input, env: { ERRAND_TASK_ID: taskId } })).toEqual(nothing)

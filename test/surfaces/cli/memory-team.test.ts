@@ -297,12 +297,12 @@ describe('all teams', () => {
     ])
     const named = async (...args: string[]) =>
       jsonLines(await place.errand('task', 'teams', '--json', ...args)).map(({ name }) => name)
-    expect(await named('--status', 'active')).toEqual(['Fix auth'])
+    expect(await named('--status', 'submitted')).toEqual(['Fix auth'])
     expect(await named('--type', 'docs')).toEqual(['Write docs'])
     expect(await named('--limit', '1')).toEqual(['Write docs'])
-    expect(await place.errand('task', 'teams', '--status', 'actve')).toMatchObject({
+    expect(await place.errand('task', 'teams', '--status', 'submited')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('Did you mean "active"?'),
+      err: expect.stringContaining('Did you mean "submitted"?'),
     })
   })
 

@@ -83,7 +83,7 @@ describe('the door of the HTTP surface', () => {
     expect(await status(`${'['.repeat(400)}${']'.repeat(400)}`)).toBe(400)
     expect(await status('{"nme":"a"}')).toBe(400)
     expect(await status('[]')).toBe(400)
-    expect((await ask('POST', '/tasks', '{"name":"a","goal":null}')).status).toBe(201)
+    expect((await ask('POST', '/tasks', '{"name":"a"}')).status).toBe(201)
   })
 
   it('takes a request without a body as one without fields, and no body of an unknown kind', async () => {
@@ -154,7 +154,7 @@ describe('the door of the HTTP surface', () => {
   it('answers below its prefix, whether or not the server in front has taken it off', async () => {
     const { ask, http } = await openWorld({ basePath: '/errand' })
     for (const path of ['/errand/tasks', '/tasks']) {
-      const { status, headers, body } = await ask('POST', path, { name: 'a', goal: null })
+      const { status, headers, body } = await ask('POST', path, { name: 'a' })
       expect(status).toBe(201)
       expect(headers.get('location')).toBe(`/errand/tasks/${body.taskId}`)
     }
@@ -212,7 +212,7 @@ describe('principals', () => {
       const replies = [
         await ask('GET', `/tasks/${id}`),
         await ask('POST', '/abilities/objective:log', { taskId: id }),
-        await ask('POST', '/tasks', { name: 'b', goal: null }),
+        await ask('POST', '/tasks', { name: 'b' }),
         await ask('POST', `/tasks/${id}/start`),
         await ask('POST', '/abilities/model:register', {}),
       ]
@@ -256,20 +256,20 @@ describe('principals', () => {
   })
 
   it('call only the abilities of their list', async () => {
-    const { ask } = await as({ scopes: ['admin'], abilities: ['task:rows', 'engine:*'] })
+    const { ask } = await as({ scopes: ['admin'], abilities: ['task:list', 'engine:*'] })
     expect((await ask('GET', '/tasks')).status).toBe(200)
     expect((await ask('GET', '/status')).status).toBe(200)
-    expect((await ask('POST', '/tasks', { name: 'a', goal: null })).status).toBe(403)
+    expect((await ask('POST', '/tasks', { name: 'a' })).status).toBe(403)
     const listed = (await ask('GET', '/abilities')).body.abilities.map(({ id }: { id: string }) => id)
-    expect(listed).toContain('task:rows')
-    expect(listed).not.toContain('task:submit')
+    expect(listed).toContain('task:list')
+    expect(listed).not.toContain('task:create')
   })
 
   it('are never made of something else: 500, told to onError, and nothing is done', async () => {
     const wrong = [undefined, true, 'admin', { scopes: ['root'] }, { scopes: ['read'], taskID: 'x' }, { owner: 'ann' }]
     for (const given of wrong) {
       const { ask, engine, errors } = await as(given)
-      const { detail, code } = problemIn(await ask('POST', '/tasks', { name: 'a', goal: null }))
+      const { detail, code } = problemIn(await ask('POST', '/tasks', { name: 'a' }))
       expect([code, detail.includes('authenticate')]).toEqual(['INTERNAL_ERROR', false])
       expect(errors).toHaveLength(1)
       expect((await engine.list({})).total).toBe(0)

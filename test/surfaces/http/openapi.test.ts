@@ -134,7 +134,7 @@ const scenario = `
 import * as api from './client.ts'
 api.defaults.baseUrl = process.env['BASE_URL'] as string
 api.defaults.headers = { authorization: 'Bearer ' + process.env['TOKEN'] }
-const created = await api.createTask({ name: 'Fix the login', goal: null, objectives: ['Fix it', 'Test it'] }, {})
+const created = await api.createTask({ name: 'Fix the login', objectives: ['Fix it', 'Test it'] }, {})
 const { taskId, branch } = created
 const joined: string[] = []
 for (const agentId of ['ann', 'bob']) {

@@ -37,22 +37,22 @@ describe('the table of routes', () => {
     const base: Route = {
       method: 'GET',
       path: '/x',
-      ability: 'task:show',
+      ability: 'task:get',
       operationId: 'x',
       tag: 'Tasks',
       summary: 'x',
     }
     const faulty = [
-      { ...base, ability: 'task:shwo' },
+      { ...base, ability: 'task:gte' },
       { ...base, path: '/x/{id}' },
       { ...base, streams: true as const },
-      { ...base, ability: 'task:watch' },
+      { ...base, ability: 'task:stream' },
     ]
     expect(complaintsAbout(faulty, engine)).toEqual([
-      'GET /x: there is no task:shwo',
-      'GET /x/{id}: task:show takes no id',
-      'GET /x: task:show is no stream',
-      'GET /x: task:watch is a stream',
+      'GET /x: there is no task:gte',
+      'GET /x/{id}: task:get takes no id',
+      'GET /x: task:get is no stream',
+      'GET /x: task:stream is a stream',
     ])
   })
 
@@ -126,13 +126,13 @@ describe('what a request asks for', () => {
       ['resume', 'working'],
     ] as const) {
       const { body, headers } = await ask('POST', `/tasks/${id}/${verb}`)
-      expect(body.canonicalStatus).toBe(status)
+      expect(body.status).toBe(status)
       expect(headers.get('etag')).toBe(`"${body.version}"`)
     }
     expect((await ask('PATCH', `/tasks/${id}`, { priority: 7, tags: ['x'] })).status).toBe(200)
     expect(await engine.get(id)).toMatchObject({ priority: 7, tags: ['x'] })
-    expect((await ask('POST', `/tasks/${id}/fail`, { reason: 'broke' })).body.canonicalStatus).toBe('failed')
-    expect((await ask('POST', `/tasks/${id}/retry`)).body.canonicalStatus).toBe('submitted')
+    expect((await ask('POST', `/tasks/${id}/fail`, { reason: 'broke' })).body.status).toBe('failed')
+    expect((await ask('POST', `/tasks/${id}/retry`)).body.status).toBe('submitted')
     expect((await ask('DELETE', `/tasks/${id}?children=cascade`)).body).toEqual({ deleted: true })
     expect((await ask('GET', `/tasks/${id}`)).status).toBe(404)
   })
@@ -147,11 +147,32 @@ describe('what a request asks for', () => {
       ['/send', { taskId: id, message: 'one' }],
       [`/tasks/${id}/messages`, { message: 'two' }],
     ] as const) {
-      expect((await ask('POST', path, body)).body).toMatchObject({ success: true, status: 'waiting' })
+      expect((await ask('POST', path, body)).body).toMatchObject({ taskId: id, status: 'paused' })
     }
     const { messages } = (await ask('GET', `/tasks/${id}/messages`)).body
     expect(messages.slice(-2).map(({ content }: { content: string }) => content)).toEqual(['one', 'two'])
     expect(problemIn(await ask('POST', '/send', { message: 'x' })).detail).toMatch(/taskId/)
+  })
+
+  it('X-032 neither sends to a task that has ended nor cancels it again: 409', async () => {
+    const world = await openWorld()
+    const { ask } = world
+    const id = await withTask(world)
+    const canceled = await ask('POST', `/tasks/${id}/cancel`, { reason: 'no longer needed' })
+    expect(canceled.body).toMatchObject({
+      taskId: id,
+      status: 'canceled',
+      statusReason: 'no longer needed',
+      ready: false,
+    })
+    expect(canceled.headers.get('etag')).toBe(`"${canceled.body.version}"`)
+    for (const [path, body] of [
+      ['/send', { taskId: id, message: 'one' }],
+      [`/tasks/${id}/messages`, { message: 'two' }],
+      [`/tasks/${id}/cancel`, {}],
+    ] as const) {
+      expect(problemIn(await ask('POST', path, body))).toMatchObject({ status: 409, code: 'INVALID_TRANSITION' })
+    }
   })
 
   it('answers 503 once the engine is closed', async () => {
@@ -203,7 +224,7 @@ describe('versions', () => {
 
   it('are those of the task as an answer leaves it, so that the next change can ask for them', async () => {
     const { ask } = await openWorld()
-    const id = (await ask('POST', '/tasks', { name: 'by hand', goal: null })).body.taskId as string
+    const id = (await ask('POST', '/tasks', { name: 'by hand' })).body.taskId as string
     const claim = { owner: 'ann', leaseMs: 60_000 }
     let fence: number | undefined
     for (const [verb, body] of [
@@ -264,7 +285,7 @@ describe('Idempotency-Key', () => {
 
   it('makes a task once, for ever: in parallel, again, and by another server', async () => {
     const { ask, engine } = await openWorld()
-    const body = { name: 'a', goal: null, input: { n: 1 } }
+    const body = { name: 'a', input: { n: 1 } }
     const replies = await Promise.all(Array.from({ length: 5 }, () => ask('POST', '/tasks', body, key)))
     expect(replies.map(({ status }) => status)).toEqual([201, 201, 201, 201, 201])
     replies.push(await serve(engine).ask('POST', '/tasks', body, key))
@@ -356,7 +377,7 @@ describe('Idempotency-Key', () => {
     for (const bad of ['x'.repeat(201), 'ä']) {
       expect(problemIn(await world.ask('POST', '/tasks', { name: 'a' }, { 'idempotency-key': bad })).status).toBe(400)
     }
-    expect(problemIn(await world.ask('POST', '/abilities/task:watch', { taskId: id }, key)).status).toBe(400)
+    expect(problemIn(await world.ask('POST', '/abilities/task:stream', { taskId: id }, key)).status).toBe(400)
   })
 })
 

@@ -41,9 +41,9 @@ function complaintsAbout(items: readonly StreamItem[], { id }: Pick<StreamShape,
 describe('the places of a stream', () => {
   it.each(['works', 'breaks'])('of a task that %s lose nothing and give nothing twice', async (executor) => {
     const items = await itemsOf(executor)
-    expect(complaintsAbout(items, shapeOf('task:watch'))).toEqual([])
-    expect(items.filter((item) => shapeOf('task:watch').id(item) !== undefined).length).toBeGreaterThan(3)
-    expect(shapeOf('task:watch').id(items.at(-1))).toBe(items.at(-1)?.seq)
+    expect(complaintsAbout(items, shapeOf('task:stream'))).toEqual([])
+    expect(items.filter((item) => shapeOf('task:stream').id(item) !== undefined).length).toBeGreaterThan(3)
+    expect(shapeOf('task:stream').id(items.at(-1))).toBe(items.at(-1)?.seq)
   })
 
   it('would be found at fault if each item were one', async () => {
@@ -55,8 +55,8 @@ describe('the places of a stream', () => {
 
   it('are none of pieces of a message on its way, and none of a stream that nothing is known of', () => {
     const piece = { type: 'content', taskId: 't', seq: 3, content: 'he', messageId: 'm', offset: 0 }
-    expect(shapeOf('task:watch').id(piece)).toBeUndefined()
-    expect(shapeOf('task:watch').id({ type: 'content', taskId: 't', seq: 3, content: 'written' })).toBe(3)
+    expect(shapeOf('task:stream').id(piece)).toBeUndefined()
+    expect(shapeOf('task:stream').id({ type: 'content', taskId: 't', seq: 3, content: 'written' })).toBe(3)
     expect(shapeOf('my:stream').id({ type: 'x', seq: 3 })).toBeUndefined()
     expect(shapeOf('__proto__').name({ type: 'x' })).toBe('x')
     expect([shapeOf('my:stream').name({ type: 'a\nb' }), shapeOf('my:stream').name(null)]).toEqual([

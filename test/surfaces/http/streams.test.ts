@@ -63,14 +63,22 @@ async function settle() {
 }
 
 describe('a task that is followed', () => {
-  it('X-030 S1-012 GET /stream/{id} gives the output of a task from its start to its one end', async () => {
-    const world = await openWorld({}, { executors: { talk } })
-    const { id } = await world.engine.create({ executor: 'talk' })
-    const events = await (await follow(world, `/stream/${id}`)).rest()
-    expect(events.map(({ event }) => event)).toEqual(['start', 'content', 'end'])
-    expect(events.at(1)?.data).toMatchObject({ type: 'content', taskId: id, content: 'hello' })
-    expect(events.at(2)?.data).toEqual({ type: 'end', taskId: id, status: 'completed' })
-  })
+  it.each(['/stream/ID', '/tasks/ID/stream'])(
+    'X-030 S1-012 GET %s gives it from its start to its one end',
+    async (path) => {
+      const world = await openWorld({}, { executors: { talk } })
+      const { id } = await world.engine.create({ executor: 'talk' })
+      const events = await (await follow(world, path.replace('ID', id))).rest()
+      expect(events.map(({ event }) => event)).toEqual(['start', 'state', 'message', 'progress', 'state', 'end'])
+      expect(events.at(2)?.data).toMatchObject({ type: 'message', taskId: id, role: 'assistant', content: 'hello' })
+      const seq = events.at(4)?.data.seq
+      expect(events.at(5)).toEqual({
+        id: `${seq}`,
+        event: 'end',
+        data: { type: 'end', taskId: id, seq, status: 'completed' },
+      })
+    },
+  )
 
   it('is told to every client in the headers that keep proxies from gathering it', async () => {
     const { http, engine } = await openWorld({}, { executors: { talk } })

@@ -8,7 +8,6 @@ async function teamWorld() {
   const created = await world.ask('POST', '/tasks', {
     name: 'Fix the login',
     description: 'Users are logged out',
-    goal: null,
     objectives: ['Fix the middleware', 'Cover it with tests'],
   })
   return { ...world, created, taskId: created.body.taskId as string }
@@ -51,7 +50,6 @@ describe('a team over HTTP', () => {
     const { ask } = await openWorld()
     const { status, body } = await ask('POST', '/tasks', {
       name: 'A',
-      goal: null,
       objectives: [{ description: 'One' }],
       parent_branch: 'main',
       durable_threshold: 0.9,
@@ -59,7 +57,7 @@ describe('a team over HTTP', () => {
     expect(status).toBe(201)
     expect(body.branch).not.toBeNull()
     // They are read, and not merely let through.
-    const refused = async (more: object) => problemIn(await ask('POST', '/tasks', { name: 'B', goal: null, ...more }))
+    const refused = async (more: object) => problemIn(await ask('POST', '/tasks', { name: 'B', ...more }))
     expect(await refused({ durable_threshold: 2 })).toMatchObject({ code: 'INVALID_INPUT', status: 400 })
     expect(await refused({ parent_branch: 'nowhere' })).toMatchObject({ code: 'NOT_FOUND', status: 404 })
   })
@@ -112,7 +110,7 @@ describe('a team over HTTP', () => {
 
   it('S2-056 GET /tasks lists what there is, filtered by the query', async () => {
     const { ask, taskId } = await teamWorld()
-    await ask('POST', '/tasks', { name: 'Another', goal: null })
+    await ask('POST', '/tasks', { name: 'Another' })
     const names = async (query: string) =>
       (await ask('GET', `/tasks${query}`)).body.tasks.map(({ name }: { name: string }) => name)
     expect(await names('')).toEqual(['Fix the login', 'Another'])
@@ -152,7 +150,7 @@ describe('a team over HTTP', () => {
 
   it('S2-056 pages of a list go on where the one before ended', async () => {
     const { ask } = await openWorld()
-    for (const name of ['a', 'b', 'c']) await ask('POST', '/tasks', { name, goal: null })
+    for (const name of ['a', 'b', 'c']) await ask('POST', '/tasks', { name })
     const names: string[] = []
     let after: number | null = 0
     while (after !== null) {

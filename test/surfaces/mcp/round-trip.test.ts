@@ -63,7 +63,8 @@ describe.each(all)('A client of the $era era over $name', withProcesses, ({ era,
 
     const created = await client.call('task_create', { goal: 'Say hello', executor: 'echo', input: { hello: 'world' } })
     const taskId = created.structuredContent?.['taskId'] as string
-    expect(created.content).toEqual([{ type: 'text', text: JSON.stringify({ taskId, branch: 'task/echo' }) }])
+    expect(created.structuredContent).toMatchObject({ taskId, branch: null, task: { id: taskId, executor: 'echo' } })
+    expect(created.content).toEqual([{ type: 'text', text: JSON.stringify(created.structuredContent) }])
     const waited = await client.call('task_wait', { taskIds: [taskId] })
     const result = { said: { hello: 'world' } }
     expect(waited.structuredContent).toEqual({ tasks: [{ taskId, status: 'completed', result }] })
@@ -109,7 +110,7 @@ describe.each(eras)('What a client of the %s era set going', withProcesses, (era
 
     const second = await connectStdio(era, ledger)
     expect((await second.call('task_get', { taskId })).structuredContent).toMatchObject({
-      task: { canonicalStatus: expect.stringMatching(/^(working|waiting)$/) as string },
+      task: { status: expect.stringMatching(/^(working|waiting)$/) as string },
     })
     writeFileSync(file, '')
     expect((await second.call('task_wait', { taskIds: [taskId] })).structuredContent).toEqual({

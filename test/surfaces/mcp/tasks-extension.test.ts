@@ -38,7 +38,7 @@ describe('The Tasks extension', () => {
     expect((await send('server/discover', {})).result).toMatchObject({
       capabilities: { extensions: { [tasksExtension]: {} } },
     })
-    const { send: toReader } = await open({ abilities: ['task:get'] })
+    const { send: toReader } = await open({ abilities: ['task:get', 'task:list'] })
     expect((await toReader('server/discover', {})).result?.['capabilities']).not.toHaveProperty('extensions')
     expect((await toReader('tasks/get', { taskId: 'task-x' })).error?.code).toBe(-32_601)
   })
@@ -65,6 +65,19 @@ describe('The Tasks extension', () => {
       status: 'completed',
       result: { structuredContent: { taskId, status: 'completed', result: { is: 'done' } } },
     })
+  })
+
+  it('keeps to the output schema of the tool in the result of a handle, as in the answer without one', async () => {
+    const { engine, handler, create, get } = await open()
+    const { result } = await post(handler, modernRequest('tools/list'))
+    const tools = (result as { tools: Array<{ name: string; outputSchema: object }> }).tools
+    const schema = z.fromJSONSchema(tools.find(({ name }) => name === 'task_create')?.outputSchema as never)
+    const taskId = (await create({ executor: 'echo', input: 1 })).result?.['taskId'] as string
+    await engine.result(taskId)
+    expect(schema.safeParse((await get(taskId))['result'].structuredContent)).toMatchObject({ success: true })
+    expect(schema.safeParse({ taskId })).toMatchObject({ success: false })
+    const plain = (await create({ executor: 'echo' }, {})).result?.['structuredContent']
+    expect(schema.safeParse(plain)).toMatchObject({ success: true })
   })
 
   it('outlives the server that gave the handle', async () => {

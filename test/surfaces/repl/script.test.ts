@@ -192,12 +192,12 @@ describe('how tasks are named', () => {
 
   test('X-028 abilities are functions, and a stream gives its chunks one after the other', async () => {
     const { code, out, err } = await ran([
-      "await abilities.task.submit({ name: 'x', goal: null }); 0",
-      'abilities.task.rows({})',
+      "await abilities.task.create({ name: 'x' }); 0",
+      'abilities.task.list({})',
       'for await (const event of abilities.event.feed({ after: 0 })) { console.log(event.type); break }',
       "call('task:why', { taskId: (await tasks.x).id })",
-      '/call task:rows {"limit": 1}',
-      "engine.bus.log({ abilityId: 'task:submit' })[0].caller.surface",
+      '/call task:list {"limit": 1}',
+      "engine.bus.log({ abilityId: 'task:create' })[0].caller.surface",
     ])
     expect({ code, err }).toEqual({ code: 0, err: '' })
     expect(out).toMatch(/^0\n#.*\n1 .* x\ntask\.created\n.*waits for anybody.*\n#.*\n1 .* x\nrepl\n$/)

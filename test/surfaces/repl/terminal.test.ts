@@ -78,7 +78,9 @@ describe('the REPL at a terminal', () => {
     expect(await repl.enter('tasks')).toMatch(/^# +id.*\n1 /)
     expect(await repl.enter('$.id === made.id')).toBe('true')
     expect(await repl.enter("call('task:why', { taskId: made.id })")).toMatch(/waits for anybody to/)
-    expect(await repl.enter("abilities.task.cancel({ taskId: made.id, reason: 'x' })")).toContain('success: true')
+    expect(await repl.enter("abilities.task.cancel({ taskId: made.id, reason: 'x' })")).toMatch(
+      /status: 'canceled',\s+statusReason: 'x'/,
+    )
     expect(await repl.enter('let seen = 0; for await (const task of tasks) seen += task.seq; seen')).toBe('1')
     expect(await repl.enter('engine.events({ follow: false }).next().then(({ value }) => value)')).toMatch(
       /^\d\d:\d\d:\d\d made \(\w+\) task\.created$/,
