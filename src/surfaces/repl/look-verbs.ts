@@ -197,7 +197,7 @@ async function taskLines(session: Session, task: Task): Promise<string[]> {
   const { engine } = session
   const { id: taskId } = task
   const [{ dependents }, why, runs, calls, events] = await Promise.all([
-    session.call<{ dependents: TaskRow[] }>('task:show', { taskId }),
+    session.call<{ dependents: TaskRow[] }>('task:get', { taskId }),
     engine.why(taskId),
     engine.runs(taskId),
     engine.calls(taskId),

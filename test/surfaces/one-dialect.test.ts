@@ -1,0 +1,119 @@
+// Wherever the status of a task is shown, it is one of the eight states: in what abilities answer, which HTTP, MCP, the prompt and the page
+// serve, in events, and in what the command line prints as JSON. Boards have words of their own; calls, runs, objectives, branches and
+// stints have states of their own.
+import { describe, expect, it } from 'vitest'
+import type { JsonSchema } from '../../src/bus/json-schema.ts'
+import { branchStatuses } from '../../src/entities/memory.ts'
+import { callStatuses } from '../../src/entities/call.ts'
+import { openStatuses, settledStatuses, taskStatuses } from '../../src/entities/task.ts'
+import { objectiveStatuses } from '../../src/entities/team.ts'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
+import { history, ledgerFile, openEngine, reached, waysTo } from '../engine/world.ts'
+import { errand } from './cli/run-errand.ts'
+
+interface Shown {
+  /** Where it stands in the answer. */
+  path: string
+  words: string[]
+}
+
+/** Every enumeration of words under a key that says that it is a status, however deep. */
+function statusesIn(schema: unknown, path = ''): Shown[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const found: Shown[] = []
+  for (const [key, value] of Object.entries(schema)) {
+    const words = (value as JsonSchema | null)?.['enum'] ?? oneOf(value)
+    if (/status|^from$/i.test(key) && Array.isArray(words)) found.push({ path: `${path}.${key}`, words: words as string[] })
+    found.push(...statusesIn(value, `${path}.${key}`))
+  }
+  return found
+}
+
+function oneOf(schema: unknown): unknown {
+  const parts = (schema as { anyOf?: JsonSchema[] } | null)?.anyOf
+  return parts?.map((part) => part['enum']).find((words) => words !== undefined)
+}
+
+const sorted = (words: readonly string[]) => [...words].sort().join(' ')
+/** The sets of words that the status of a task may be shown in: all states, or the part of them that can occur there. */
+const ofTasks = [taskStatuses, settledStatuses, openStatuses, [...settledStatuses, 'open']].map(sorted)
+const ofOthers = [callStatuses, objectiveStatuses, branchStatuses, ['active', 'completed'], ['active', 'superseded']].map(sorted)
+
+describe('The status of a task has one meaning', () => {
+  it('in the output of every ability, but for boards', async () => {
+    const engine = await openEngine({ executors: { work: () => 1 } })
+    const seen = engine.bus
+      .abilities()
+      .filter(({ moduleName }) => moduleName !== 'board')
+      .flatMap(({ id, outputSchema }) => statusesIn(outputSchema, id))
+    expect(seen.length).toBeGreaterThan(20)
+    expect(seen.filter(({ words }) => ![...ofTasks, ...ofOthers].includes(sorted(words)))).toEqual([])
+    expect(seen.filter(({ path }) => /canonicalStatus|previousStatus/.test(path))).toEqual([])
+  })
+
+  it('and a word of another dialect among them is found', () => {
+    const faulty = { properties: { task: { properties: { status: { enum: ['pending', 'running', 'killed'] } } } } }
+    const [found] = statusesIn(faulty)
+    expect(found).toEqual({ path: '.properties.task.properties.status', words: ['pending', 'running', 'killed'] })
+    expect([...ofTasks, ...ofOthers]).not.toContain(sorted(found?.words ?? []))
+  })
+
+  it('in every event of a task', async () => {
+    const engine = await openEngine({
+      executors: {
+        asks: (_task: ExecutorTask, run: Run) => run.ask('Go?', { type: 'boolean' }),
+        fails: () => Promise.reject(new Error('broke')),
+      },
+    })
+    for (const status of taskStatuses) {
+      const task = await engine.create({ name: status })
+      for (const next of waysTo[status]) await engine.update(task, { status: next })
+    }
+    await reached(engine, await engine.create({ executor: 'asks' }), 'input_required')
+    await reached(engine, await engine.create({ executor: 'fails' }), 'failed')
+    const told = (await history(engine)).flatMap(({ type, data }) =>
+      (['status', 'from'] as const).flatMap((key) => (typeof data[key] === 'string' ? [[type, key, data[key]]] : [])),
+    )
+    expect(told.length).toBeGreaterThan(20)
+    expect(told.filter(([, , word]) => !(taskStatuses as readonly unknown[]).includes(word))).toEqual([])
+  })
+
+  it('in what the command line prints as JSON', async () => {
+    const ledger = ledgerFile()
+    const engine = await openEngine({ ledger, work: false })
+    const ids: string[] = []
+    for (const status of taskStatuses) {
+      const task = await engine.create({ name: status })
+      for (const next of waysTo[status]) await engine.update(task, { status: next })
+      ids.push(task.id)
+    }
+    const print = async (...words: string[]) => {
+      const { out } = await errand([...words, '--json', '--ledger', ledger])
+      return out
+        .trim()
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as unknown)
+    }
+    const printed = [
+      ...(await print('ps', '--all')),
+      ...(await print('tree', '--all')),
+      ...(await Promise.all(ids.map((id) => print('show', id)))),
+      ...(await Promise.all(ids.map((id) => print('why', id)))),
+      ...(await print('pause', ids[1] as string)),
+      ...(await print('resume', ids[2] as string)),
+      ...(await print('cancel', ids[0] as string)),
+    ]
+    const words = valuesAt(printed, /^(?:status|from)$/)
+    expect(new Set(words)).toEqual(new Set(taskStatuses))
+    expect(valuesAt(printed, /canonicalStatus/)).toEqual([])
+  })
+})
+
+/** All texts under keys of a name, however deep. */
+function valuesAt(value: unknown, name: RegExp): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) =>
+    name.test(key) && typeof inner === 'string' ? [inner] : valuesAt(inner, name),
+  )
+}
