@@ -378,9 +378,9 @@ export type FieldOf<T extends FieldTaker> = {
 type PolicyField = { [K in TaskField]: TaskFields[K] extends { policy: true } ? K : never }[TaskField]
 type StoredField = { [K in TaskField]: TaskFields[K] extends { stored: object } ? K : never }[TaskField]
 
-/** What a caller may give. */
+/** What a caller may give. Editors show the comments above only where `keyof TaskFields` is written out. */
 export type GivenFields<T extends FieldTaker> = {
-  [K in TaskField as K extends FieldOf<T> ? K : never]?: Readable<
+  [K in keyof TaskFields as K extends FieldOf<T> ? K : never]?: Readable<
     z.input<TaskFields[K]['schema']> | (T extends 'update' ? ClearedValue<K> : never)
   >
 }
@@ -390,12 +390,12 @@ type Readable<V> = V extends Array<infer E> ? readonly E[] : V
 
 /** What the policy of a task keeps as it was given. */
 export type PolicyFields = {
-  [K in TaskField as K extends PolicyField ? K : never]?: z.output<TaskFields[K]['schema']>
+  [K in keyof TaskFields as K extends PolicyField ? K : never]?: z.output<TaskFields[K]['schema']>
 }
 
 /** What is kept in columns and shown. */
 export type StoredFields = {
-  [K in TaskField as K extends StoredField ? K : never]: TaskFields[K] extends { stored: { shows: infer S } }
+  [K in keyof TaskFields as K extends StoredField ? K : never]: TaskFields[K] extends { stored: { shows: infer S } }
     ? z.output<S>
     : never
 }

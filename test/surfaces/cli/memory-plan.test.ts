@@ -30,7 +30,10 @@ describe('a plan', () => {
     }
     const text = JSON.stringify(team).slice(1, -1)
     for (const work of ['"tasks": { "b": { "run": "x" } }', '"run": "x"', '"goal": "g"', '"role": "r"']) {
-      expect(taskOf(`{ ${work}, ${text} }`)?.spec).toMatchObject(team)
+      expect(taskOf(`{ ${work}, ${text} }`)?.spec).toMatchObject({
+        ...team,
+        objectives: ['The login works', 'It has tests'],
+      })
     }
   })
 
