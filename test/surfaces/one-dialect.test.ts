@@ -3,13 +3,14 @@
 // stints have states of their own.
 import { describe, expect, it } from 'vitest'
 import type { JsonSchema } from '../../src/bus/json-schema.ts'
-import { branchStatuses } from '../../src/entities/memory.ts'
 import { callStatuses } from '../../src/entities/call.ts'
+import { branchStatuses } from '../../src/entities/memory.ts'
 import { openStatuses, settledStatuses, taskStatuses } from '../../src/entities/task.ts'
 import { objectiveStatuses } from '../../src/entities/team.ts'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
+import { main } from '../../src/surfaces/cli/main.ts'
 import { history, ledgerFile, openEngine, reached, waysTo } from '../engine/world.ts'
-import { errand } from './cli/run-errand.ts'
+import { fakeIo } from './cli/fake-io.ts'
 
 interface Shown {
   /** Where it stands in the answer. */
@@ -23,7 +24,8 @@ function statusesIn(schema: unknown, path = ''): Shown[] {
   const found: Shown[] = []
   for (const [key, value] of Object.entries(schema)) {
     const words = (value as JsonSchema | null)?.['enum'] ?? oneOf(value)
-    if (/status|^from$/i.test(key) && Array.isArray(words)) found.push({ path: `${path}.${key}`, words: words as string[] })
+    if (/status|^from$/i.test(key) && Array.isArray(words))
+      found.push({ path: `${path}.${key}`, words: words as string[] })
     found.push(...statusesIn(value, `${path}.${key}`))
   }
   return found
@@ -37,7 +39,14 @@ function oneOf(schema: unknown): unknown {
 const sorted = (words: readonly string[]) => [...words].sort().join(' ')
 /** The sets of words that the status of a task may be shown in: all states, or the part of them that can occur there. */
 const ofTasks = [taskStatuses, settledStatuses, openStatuses, [...settledStatuses, 'open']].map(sorted)
-const ofOthers = [callStatuses, objectiveStatuses, branchStatuses, ['active', 'completed'], ['active', 'superseded']].map(sorted)
+const ofOthers = [
+  callStatuses,
+  objectiveStatuses,
+  branchStatuses,
+  ['active', 'completed'],
+  ['active', 'superseded'],
+  ['live', 'ending', 'closed'],
+].map(sorted)
 
 describe('The status of a task has one meaning', () => {
   it('in the output of every ability, but for boards', async () => {
@@ -88,8 +97,10 @@ describe('The status of a task has one meaning', () => {
       ids.push(task.id)
     }
     const print = async (...words: string[]) => {
-      const { out } = await errand([...words, '--json', '--ledger', ledger])
-      return out
+      const io = fakeIo()
+      await main([...words, '--json', '--ledger', ledger], io)
+      return io
+        .out()
         .trim()
         .split('\n')
         .filter((line) => line !== '')
