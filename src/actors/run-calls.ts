@@ -11,7 +11,7 @@ import { beginEntry, beginPending, type EntryOutcome, finishEntry, noteEntry } f
 import { toStoredError } from '../stored-error.ts'
 import { type CallScope, type EntryDescription, executeWithin } from './call-scope.ts'
 import { type CallFunction, type CallPerformance, performCall } from './perform-call.ts'
-import type { RunCore } from './run-core.ts'
+import { isRunOver, type RunCore } from './run-core.ts'
 import type { RunOutput } from './run-output.ts'
 import type { RunWaits } from './run-waits.ts'
 
@@ -182,7 +182,7 @@ export class RunCalls {
       try {
         return await this.#core.step(finishEntry(ref, callId, outcome, moment))
       } catch (error) {
-        if (host.stopped.aborted || isOver(error)) throw error
+        if (host.stopped.aborted || isRunOver(error)) throw error
         host.report(error, { ...ref, doing: 'finish call' })
         await rest(host.clock, restMs, host.stopped)
       }
@@ -221,7 +221,3 @@ function imageOf(name: string, params: unknown): unknown {
   return fromJson(toJson(params, `the params of call "${name}"`))
 }
 
-/** The run was closed, or the ledger: nothing more of it is recorded. */
-function isOver(error: unknown): boolean {
-  return ErrandError.isInstance(error) && (error.code === 'RUN_ENDED' || error.code === 'ENGINE_CLOSED')
-}

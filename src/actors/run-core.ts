@@ -219,6 +219,11 @@ export class RunCore {
   }
 }
 
+/** The run was ended, or its engine closed, maybe before the feed has said so here: nothing more of it is recorded. */
+export function isRunOver(error: unknown): boolean {
+  return ErrandError.isInstance(error) && (error.code === 'RUN_ENDED' || error.code === 'ENGINE_CLOSED')
+}
+
 function isUnavailable(error: unknown): boolean {
   return ErrandError.isInstance(error) && (error.code === 'LEDGER_UNAVAILABLE' || error.code === 'LEDGER_BUSY')
 }

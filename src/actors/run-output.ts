@@ -2,7 +2,7 @@
 // in another process still follows closely.
 import { ErrandError } from '../errors.ts'
 import { writeOutput } from '../steps/journal.ts'
-import type { RunCore } from './run-core.ts'
+import { isRunOver, type RunCore } from './run-core.ts'
 
 const batchMs = 100
 const batchCharacters = 16 * 1024
@@ -44,7 +44,7 @@ export class RunOutput {
       await this.#core.step(writeOutput(ref, text, host.moment()))
     } catch (error) {
       // Output of a run that was closed meanwhile has no place any more.
-      if (ErrandError.isInstance(error) && error.code === 'RUN_ENDED') return
+      if (isRunOver(error)) return
       host.report(error, { ...ref, doing: 'store output' })
     }
   }

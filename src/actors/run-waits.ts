@@ -19,7 +19,7 @@ import { beginWait, takeWait, type WaitState } from '../steps/wait.ts'
 import { within } from '../steps/within.ts'
 import type { EntryDescription } from './call-scope.ts'
 import { awaitedIds, checkDuration, checkOptions } from './run-arguments.ts'
-import type { RunCore } from './run-core.ts'
+import { isRunOver, type RunCore } from './run-core.ts'
 import type { RunOutput } from './run-output.ts'
 
 interface PendingWait {
@@ -57,7 +57,7 @@ export class RunWaits {
       .busy(() => this.#settle(callId, wait))
       .catch((error: unknown) => {
         const { ended, host, ref } = this.#core
-        if (ended) return
+        if (ended || isRunOver(error)) return
         host.report(error, { ...ref, doing: 'look whether a wait is over' })
         host.clock.setTimeout(() => this.poke(callId), againMs)
       })
@@ -224,6 +224,7 @@ export class RunWaits {
       // The feed tells of the end, in its order; a run that could not be suspended has something to take up.
       if (!suspended) for (const callId of waits) this.poke(callId)
     } catch (error) {
+      if (isRunOver(error)) return
       host.report(error, { ...ref, doing: 'suspend' })
       host.clock.setTimeout(() => this.#checkQuiet(), againMs)
     } finally {

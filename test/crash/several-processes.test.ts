@@ -147,7 +147,14 @@ it('Two engines that are killed in turn at random moments lose nothing, do nothi
     input: { count: 5, atOnce: 5 },
   }))
   const start = () =>
-    startEngine(place, { create, leave: 'settled', maxConcurrent: 3, onInterrupt: 'rerun', follow: true })
+    startEngine(place, {
+      create,
+      leave: 'settled',
+      maxConcurrent: 3,
+      maxCrashes: 100,
+      onInterrupt: 'rerun',
+      follow: true,
+    })
   const engines = [start(), start()]
   let killed = 0
   for (let death = 0; death < 8; death++) {

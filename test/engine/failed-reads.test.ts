@@ -213,3 +213,42 @@ describe('a read of the journal that fails', () => {
 function refuse(): never {
   throw new ErrandError('LEDGER_UNAVAILABLE', 'A fault was planted in a read of the journal.', {})
 }
+
+describe('a run that another process has ended', () => {
+  it('is not reported as an error when it looks whether a wait is over before the feed has told of its end', async () => {
+    const [began, held] = [deferred(), deferred<number>()]
+    const hold = () => {
+      began.resolve()
+      return held.promise
+    }
+    const { clock, ledger, engine, other, reported } = await setup({
+      executors: {
+        parent: async (_task: unknown, run: Run) => {
+          const child = await run.spawn({ name: 'by hand' })
+          return Promise.all([run.wait([child]), run.call('hold', {}, hold, { onInterrupt: 'rerun' })])
+        },
+      },
+    })
+    const task = await engine.create({ executor: 'parent' })
+    await began.promise
+    await engine.pause(task.id)
+    const looked = deferred<unknown>()
+    const step = ledger.step.bind(ledger)
+    ledger.step = async (given) => {
+      if (given.name !== 'take wait') return step(given)
+      ledger.step = step
+      await other.pause(task.id)
+      const looking = step(given)
+      looking.catch(looked.resolve)
+      return looking
+    }
+    held.resolve(1)
+    await engine.resume(task.id)
+    expect(await looked.promise).toMatchObject({ code: 'RUN_ENDED' })
+    await turns()
+    expect(reported).toEqual([])
+    const paused = reached(engine, task, 'paused')
+    clock.advance(20)
+    await paused
+  })
+})

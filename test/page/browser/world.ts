@@ -88,19 +88,27 @@ function recordFeed(): void {
     const response = await fetchAnything(...request)
     const isFeed = new URL(response.url).pathname === '/events' && response.ok && response.body !== null
     if (!isFeed) return response
-    const [kept, given] = (response.body as ReadableStream<Uint8Array>).tee()
-    void (async () => {
-      const decoder = new TextDecoder()
-      const reader = kept.getReader()
-      let rest = ''
-      for (;;) {
-        const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }))
-        if (done || value === undefined) return
-        const lines = (rest + decoder.decode(value, { stream: true })).split('\n')
-        rest = lines.pop() ?? ''
-        for (const line of lines) if (line.startsWith('id:')) heard.push(Number(line.slice(3)))
-      }
-    })()
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    const decoder = new TextDecoder()
+    let rest = ''
+    const keep = (bytes: Uint8Array): void => {
+      const events = (rest + decoder.decode(bytes, { stream: true })).split('\n\n')
+      rest = events.pop() ?? ''
+      for (const id of events.flatMap((event) => /^id: ?(\d+)$/m.exec(event)?.[1] ?? [])) heard.push(Number(id))
+    }
+    // Read only when the page reads: what a broken connection takes away from the one, the other does not get either.
+    const given = new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          const { done, value } = await reader.read()
+          if (done) return controller.close()
+          keep(value)
+          controller.enqueue(value)
+        },
+        cancel: (reason) => reader.cancel(reason),
+      },
+      { highWaterMark: 0 },
+    )
     return new Response(given, { status: response.status, headers: response.headers })
   }
 }
