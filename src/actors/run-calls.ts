@@ -220,4 +220,3 @@ export class RunCalls {
 function imageOf(name: string, params: unknown): unknown {
   return fromJson(toJson(params, `the params of call "${name}"`))
 }
-

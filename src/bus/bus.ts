@@ -461,12 +461,12 @@ function isToolFor(ability: Ability, caller: Caller): boolean {
   return ability.models && !ability.isStream && takesAnObject(ability) && mayCall(ability, caller) === true
 }
 
-/** Models give the arguments of a tool as an object; an ability that takes a bare text cannot be a tool. */
 /** A model has chosen the input, within what models are offered. */
 function isModel({ model, surface }: Caller): boolean {
   return model === true || surface === 'model'
 }
 
+/** Models give the arguments of a tool as an object; an ability that takes a bare text cannot be a tool. */
 function takesAnObject({ inputSchema }: Ability): boolean {
   return inputSchema['type'] === undefined || inputSchema['type'] === 'object'
 }

@@ -36,9 +36,12 @@ type Wrong = Partial<Record<keyof Draft, string>>
 function bodyOf(draft: Draft): { body: Record<string, unknown> } | { wrong: Wrong } {
   const wrong: Wrong = {}
   const text = (value: string) => (value.trim() === '' ? undefined : value.trim())
-  const [name, goal, description] = [text(draft.name), text(draft.goal), text(draft.description)]
-  if (name === undefined && goal === undefined && draft.executor === '')
-    wrong.name = 'A name, a goal or an executor is needed.'
+  const [name, description] = [text(draft.name), text(draft.description)]
+  // Without a goal no agent takes it: it waits for somebody who claims it.
+  const byHand = draft.claimed && draft.executor === ''
+  const goal = byHand ? undefined : text(draft.goal)
+  if (byHand && name === undefined) wrong.name = 'A name is needed.'
+  if (!byHand && goal === undefined && draft.executor === '') wrong.goal = 'A goal or an executor is needed.'
   const priority = Number(draft.priority)
   if (!Number.isInteger(priority) || draft.priority.trim() === '') wrong.priority = 'A whole number is needed.'
   const input = draft.input.trim() === '' ? undefined : readJson(draft.input)
@@ -47,7 +50,7 @@ function bodyOf(draft: Draft): { body: Record<string, unknown> } | { wrong: Wron
   return {
     body: {
       ...(name === undefined ? {} : { name }),
-      ...(goalIn(draft, goal) === undefined ? {} : { goal: goalIn(draft, goal) }),
+      ...(goal === undefined ? {} : { goal }),
       ...(description === undefined ? {} : { description }),
       ...(draft.executor === '' ? {} : { executor: draft.executor }),
       ...(input?.ok ? { input: input.value } : {}),
@@ -55,11 +58,6 @@ function bodyOf(draft: Draft): { body: Record<string, unknown> } | { wrong: Wron
       priority,
     },
   }
-}
-
-/** Without a goal no agent takes it: it waits for somebody who claims it. */
-function goalIn({ claimed, executor }: Draft, goal: string | undefined): string | null | undefined {
-  return claimed && executor === '' ? null : goal
 }
 
 export function CreateTask() {
@@ -131,7 +129,7 @@ export function CreateTask() {
           </label>
         ) : null}
         {draft.claimed && draft.executor === '' ? null : (
-          <TextField label="Goal" value={draft.goal} rows={3} onInput={(goal) => change({ goal })} />
+          <TextField label="Goal" value={draft.goal} wrong={wrong.goal} rows={3} onInput={(goal) => change({ goal })} />
         )}
         <TextField
           label="Description"

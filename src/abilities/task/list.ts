@@ -6,7 +6,7 @@ import type { Op, Reads, TaskFilter } from '../../ledger/ledger.ts'
 import { requireCursor } from '../../steps/purge.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { eitherCase } from '../either-case.ts'
-import { amongOwn, refuseTasks } from '../own-tasks.ts'
+import { amongOwn, idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
 import { positionSchema } from '../views/event-view.ts'
 import { type TaskRow, taskRowSchema, toPastRow, toRow } from '../views/task-row.ts'
 import { taskIdSchema, usualLimit } from './task-input.ts'
@@ -43,6 +43,10 @@ const inputSchema = z
   )
 type ListInput = z.output<typeof inputSchema>
 
+function namedIn({ parentId, ids = [] }: ListInput): string[] {
+  return [...idsIn(parentId ?? undefined), ...ids]
+}
+
 /** `total` counts all that match now; null of the past. `seq` is where the feed stood: what comes after it is not in the answer. */
 export function taskList(host: AbilityHost) {
   return defineAbility({
@@ -58,8 +62,10 @@ export function taskList(host: AbilityHost) {
       next: positionSchema.nullable(),
       seq: positionSchema,
     }),
+    scope: namedIn,
     handle: (input, { caller }) =>
       host.read(function* (tx) {
+        yield* requireOwn(tx, caller, namedIn(input))
         if (input.at !== undefined) refuseTasks(caller, 'task:list of the past')
         const seq = yield* tx.event.last()
         const filter = amongOwn(filterOf(input), caller)
