@@ -4,6 +4,7 @@ import type { AbilityHost } from './abilities/ability-host.ts'
 import { forProgramsOnly } from './abilities/model-bounds.ts'
 import { taskAnswer } from './abilities/task/answer.ts'
 import { taskBlock } from './abilities/task/block.ts'
+import { taskCancel } from './abilities/task/cancel.ts'
 import { claimTask } from './abilities/task/claim.ts'
 import { createTasks } from './abilities/task/create-tasks.ts'
 import { taskFail } from './abilities/task/fail.ts'
@@ -12,6 +13,7 @@ import { taskPause } from './abilities/task/pause.ts'
 import { taskRelease } from './abilities/task/release.ts'
 import { taskResume } from './abilities/task/resume.ts'
 import { taskRetry } from './abilities/task/retry.ts'
+import { taskSend } from './abilities/task/send.ts'
 import { taskStart } from './abilities/task/start.ts'
 import { applyTo, type ChangeContext, type Changing, type Subject } from './abilities/task/task-change.ts'
 import { taskUnblock } from './abilities/task/unblock.ts'
@@ -68,7 +70,6 @@ import {
 import { kindOf, parse, requireFunction, requireText } from './parse.ts'
 import { createHandler, type Handled, type HandleOptions } from './routing/handle.ts'
 import type { HandlerEngine } from './routing/handler-engine.ts'
-import { cancel } from './steps/cancel.ts'
 import { deleteTask } from './steps/delete.ts'
 import { dependenciesOf, explain } from './steps/explain.ts'
 import { findTask } from './steps/find-task.ts'
@@ -76,7 +77,6 @@ import { graphOf } from './steps/graph.ts'
 import { loadSharedLimits, setSharedLimits } from './steps/limits.ts'
 import { requireTask } from './steps/moment.ts'
 import { purge } from './steps/purge.ts'
-import { send } from './steps/send.ts'
 import * as verbs from './steps/verbs.ts'
 import { requireWithin } from './steps/within.ts'
 
@@ -197,12 +197,8 @@ export class TaskEngine {
 
   async update(ref: TaskRef, patch: TaskPatch): Promise<Task> {
     const parsed = parse(updateSchema, patch, 'update')
-    const claimant = quoteOf(ref)
-    const subject = subjectOf(ref)
-    const context = this.#context(claimant)
-    const step = updateStep(subject.taskId, parsed, this.#life.moment(), context)
-    await applyTo(context, subject, step, parsed.blockedBy)
-    return asWriter(await this.#life.view(subject.taskId), claimant)
+    const stepOf = (id: string, context: ChangeContext) => updateStep(id, parsed, this.#life.moment(), context)
+    return this.#apply(ref, stepOf, quoteOf(ref), parsed.blockedBy)
   }
 
   delete(ref: TaskRef, options: unknown = {}): Promise<boolean> {
@@ -225,8 +221,9 @@ export class TaskEngine {
   }
 
   async cancel(ref: TaskRef, reason?: string): Promise<Task> {
-    const text = reason === undefined ? null : requireText(reason, 'the reason')
-    return this.#verb(ref, (id) => cancel(id, text, this.#life.moment()))
+    return this.#change(taskCancel, ref, {
+      reason: reason === undefined ? undefined : requireText(reason, 'the reason'),
+    })
   }
 
   async retry(ref: TaskRef, options: object = {}): Promise<Task> {
@@ -236,7 +233,7 @@ export class TaskEngine {
   async complete(ref: TaskRef, result?: unknown, options: unknown = {}): Promise<Task> {
     const quote = quoteOf(ref, parse(quoteOptionsSchema, options, 'complete'))
     const image = fromJson(toJson(result, 'the result'))
-    return this.#verb(ref, (id) => verbs.complete(id, image, quote, this.#life.moment()), quote)
+    return this.#apply(ref, (id) => verbs.complete(id, image, quote, this.#life.moment()), quote)
   }
 
   async fail(ref: TaskRef, reason: string, options: unknown = {}): Promise<Task> {
@@ -245,11 +242,8 @@ export class TaskEngine {
   }
 
   async send(ref: TaskRef, message: string, options: unknown = {}): Promise<Task> {
-    const { delivery, retry } = parse(sendOptionsSchema, options, 'send')
-    const content = requireText(message, 'the message')
-    return this.#verb(ref, (taskId) =>
-      send({ ...this.#life.moment(), taskId, messageId: this.#life.nextId('msg'), content, delivery, retry }),
-    )
+    const how = parse(sendOptionsSchema, options, 'send')
+    return this.#change(taskSend, ref, { ...how, message: requireText(message, 'the message') })
   }
 
   async answer(ref: TaskRef, value?: unknown, options: object = {}): Promise<Task> {
@@ -452,9 +446,16 @@ export class TaskEngine {
     return { host: this.#host, caller: this.#caller, claimant }
   }
 
-  async #verb(ref: TaskRef, stepOf: (id: string) => Step, claimant = quoteOf(ref)): Promise<Task> {
+  /** What the bus offers in another form: a step on one task. `others`: the tasks that it names beside. */
+  async #apply(
+    ref: TaskRef,
+    stepOf: (id: string, context: ChangeContext) => Step,
+    claimant: Quote | undefined,
+    others: readonly string[] = [],
+  ): Promise<Task> {
     const subject = subjectOf(ref)
-    await applyTo(this.#context(claimant), subject, stepOf(subject.taskId))
+    const context = this.#context(claimant)
+    await applyTo(context, subject, stepOf(subject.taskId, context), others)
     return asWriter(await this.#life.view(subject.taskId), claimant)
   }
 
