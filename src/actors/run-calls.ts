@@ -1,6 +1,5 @@
 // The calls of a live run: each is recorded before its function runs, its outcome after; a repeated run gets what was recorded.
 import { type CallRecord, identOf, notesProcess } from '../entities/call.ts'
-import { ErrandError } from '../errors.ts'
 import type { CallOptions } from '../executor.ts'
 import { fromJson, toJson } from '../json.ts'
 import type { NewCall, Step } from '../ledger/ledger.ts'

@@ -1,6 +1,5 @@
 // Output that is kept: gathered for a moment and stored in batches, so that a chatty command costs few commits and `logs -f`
 // in another process still follows closely.
-import { ErrandError } from '../errors.ts'
 import { writeOutput } from '../steps/journal.ts'
 import { isRunOver, type RunCore } from './run-core.ts'
 
