@@ -58,7 +58,7 @@ describe('errand', () => {
     ['a concurrency that is none', ['run', 'plan.yaml', '--concurrency', '0'], /at least 1/],
     ['--key beside --again', ['run', 'plan.yaml', '--key', 'k', '--again'], /only one of them/],
     ['a ledger that is not there', ['ps', '--ledger', 'none.db'], /There is no ledger at .*none\.db/],
-    ['a status that is none', ['ps', '--status', 'running'], /--status takes one of/],
+    ['a status that is none', ['ps', '--status', 'runing'], /--status takes one of/],
     ['a machine that is none', ['graph', '--machine', 'tusk'], /Did you mean "task"\?/],
     ['--run beside --executor', ['add', '--run', 'x', '--executor', 'y'], /either --run or --executor/],
     ['a task with no name and nothing to do', ['add'], /needs a name/],
