@@ -60,7 +60,7 @@ describe('a tree', () => {
 describe('an option that would do nothing', () => {
   it.each([
     [{ name: 'by hand', timeoutMs: 5 }, 'timeoutMs', 'Name an executor'],
-    [{ goal: 'tidy up', retry: { maxAttempts: 2 } }, 'retry', 'Name an executor'],
+    [{ goal: 'tidy up', role: 'cleaner', retry: { maxAttempts: 2 } }, 'retry', 'Name an executor'],
     [{ name: 'all', timeoutMs: 5, tasks: { a: { executor: 'work' } } }, 'timeoutMs', 'tasks in the group'],
     [{ name: 'all', tasks: { a: { name: 'by hand', retry: { maxAttempts: 2 } } } }, 'retry', 'Name an executor'],
   ])('is refused where the task has no executor: %j', async (spec, option, hint) => {

@@ -98,7 +98,7 @@ describe('The Tasks extension', () => {
     for (const [input, capabilities] of [
       [{ executor: 'echo' }, {}],
       [{ executor: 'echo' }, { extensions: { other: {} } }],
-      [{}, declared],
+      [{ goal: undefined, name: 'It' }, declared],
     ] as const) {
       const { result } = await create(input, capabilities)
       expect(result).toMatchObject({
