@@ -220,7 +220,7 @@ describe('A model', () => {
       if (models && moduleName === 'board' && ofOneTask.includes(id)) {
         expect([id, called.get(id)?.has('FORBIDDEN'), called.get(id)?.has(undefined)]).toEqual([id, true, true])
       }
-      if (models && moduleName === 'task' && id !== 'task:route' && id !== 'task:active') {
+      if (models && moduleName === 'task' && id !== 'task:route') {
         expect([id, called.get(id)?.has('FORBIDDEN')]).toEqual([id, true])
       }
     }

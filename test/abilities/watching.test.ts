@@ -179,7 +179,7 @@ describe('task:create', () => {
       return { name, goal, executor, branch }
     }
     const words = { goal: null, executor: null }
-    expect(await made({ name: 'n', goal: 'g', description: 'd' })).toMatchObject({ goal: 'g', executor: 'agent' })
+    expect(await made({ name: 'k', goal: 'g', description: 'd' })).toMatchObject({ goal: 'g', executor: 'agent' })
     expect(await made({ name: 'n' })).toEqual({ ...words, name: 'n', branch: 'task/n' })
     expect(await made({ name: 'm', description: 'd' })).toEqual({ ...words, name: 'm', branch: 'task/m' })
     expect(await made({ description: 'first\nsecond' })).toEqual({ ...words, name: 'first', branch: 'task/first' })

@@ -226,10 +226,10 @@ describe('The stack of an error', () => {
       await engine.messages(id),
       (await engine.calls(parent)).map(({ result }) => result),
     ]
-    for (const ability of ['task:get', 'task:show', 'task:calls', 'task:runs', 'task:context']) {
+    for (const ability of ['task:get', 'task:calls', 'task:runs', 'task:context']) {
       told.push(await engine.bus.call(ability, { taskId: id }))
     }
-    told.push(await engine.bus.call('task:rows', { ids: [id] }), await engine.bus.call('task:list', {}))
+    told.push(await engine.bus.call('task:list', { ids: [id] }), await engine.bus.call('task:list', {}))
     told.push((await world.told(id, 'task.failed')).data)
     expect(JSON.stringify(told)).toContain('out of paper')
     expect(JSON.stringify(told)).not.toMatch(/hostile-errors\.test\.ts|"stack"|below/)
