@@ -287,11 +287,13 @@ const statusEveryMs = 2_000
 const keptSlots = 150
 
 async function readStatus(): Promise<void> {
+  // Of the same ledger the answer is no older than this; the feed may be ahead of it when it comes.
+  const heard = link.store.seq
   try {
     const status = await api.get<EngineStatus>('status')
     // A server that was started again over another ledger begins to count anew: what is shown is of the former.
     const former = engineStatus.peek()
-    const startedAnew = former !== null && former.instanceId !== status.instanceId && status.seq < link.store.seq
+    const startedAnew = former !== null && former.instanceId !== status.instanceId && status.seq < heard
     if (startedAnew || hasBeenPurged(status)) void link.load()
     engineStatus.value = status
     const { used, maxConcurrent } = status.slots
