@@ -57,6 +57,7 @@ import {
   purgeOptionsSchema,
   quoteOptionsSchema,
   releaseOptionsSchema,
+  retryOptionsSchema,
   type SharedLimitsPatch,
   sendOptionsSchema,
   sharedLimitsSchema,
@@ -227,7 +228,7 @@ export class TaskEngine {
   }
 
   async retry(ref: TaskRef, options: object = {}): Promise<Task> {
-    return this.#change(taskRetry, ref, parse(taskRetry.options, options, 'retry'))
+    return this.#change(taskRetry, ref, parse(retryOptionsSchema, options, 'retry'))
   }
 
   async complete(ref: TaskRef, result?: unknown, options: unknown = {}): Promise<Task> {

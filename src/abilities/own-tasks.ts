@@ -1,6 +1,7 @@
 // Whose tasks a caller sees and names: a program all of them, a task's run or model its own and what is below it. The bus has
 // judged the names already; here they are judged again, in the very read or step that uses them.
 import type { Caller } from '../bus/caller.ts'
+import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads, TaskFilter } from '../ledger/ledger.ts'
 import { requireWithin } from '../steps/within.ts'
@@ -8,6 +9,16 @@ import { requireWithin } from '../steps/within.ts'
 /** @throws ErrandError FORBIDDEN { taskId, scope } */
 export function* requireOwn(tx: Reads, { taskId }: Caller, named: readonly string[]): Op<void> {
   if (taskId !== undefined) yield* requireWithin(tx, taskId, named)
+}
+
+/** Of these only what a caller with a task may see: itself and what is below it. */
+export function* ownAmong(tx: Reads, { taskId }: Caller, tasks: readonly TaskRecord[]): Op<TaskRecord[]> {
+  if (taskId === undefined) return [...tasks]
+  const own: TaskRecord[] = []
+  for (const task of tasks) {
+    if (task.id === taskId || (yield* tx.task.ancestors(task.id)).some(({ id }) => id === taskId)) own.push(task)
+  }
+  return own
 }
 
 /** A caller with a task lists what is below that task, and not the task itself. */

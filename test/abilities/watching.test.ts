@@ -306,4 +306,38 @@ describe('Access', () => {
     await refusalOf(engine.bus.call('task:create', { name: 'x', key: 'k' }, { caller }), 'INVALID_INPUT')
     await refusalOf(engine.bus.call('task:update', { taskId, name: 'x' }, { caller }), 'FORBIDDEN')
   })
+
+  it('I25 task:get shows a model no token of a claim, no key, no input and no stranger', async () => {
+    const engine = await openEngine()
+    const before = await engine.create({ name: 'before' })
+    const own = await engine.create({ name: 'own', key: 'k', input: { secret: 1 }, blockedBy: [before.id] })
+    const after = await engine.create({ name: 'after', blockedBy: [own.id] })
+    const whole = await engine.bus.call('task:get', { taskId: own.id })
+    expect(whole).toMatchObject({
+      task: { key: 'k', input: { secret: 1 }, fence: 0 },
+      dependencies: [{ id: before.id }],
+      dependents: [{ id: after.id }],
+    })
+    const shown = await engine.bus.call('task:get', { taskId: own.id }, { caller: modelOf(own.id) })
+    expect(Object.keys(shown.task).filter((key) => ['key', 'input', 'fence', 'leaseUntil'].includes(key))).toEqual([])
+    expect(shown).toMatchObject({ dependencies: [], dependents: [] })
+    const client: Caller = { surface: 'mcp', model: true }
+    const over = await engine.bus.call('task:get', { taskId: own.id }, { caller: client })
+    expect(over.task).not.toHaveProperty('fence')
+    await refusalOf(engine.bus.call('task:list', { keyPrefix: 'k' }, { caller: client }), 'INVALID_INPUT')
+  })
+
+  it('I25 a run names no branch of strangers, at whatever level of a tree', async () => {
+    const engine = await openEngine()
+    const { branch } = await engine.bus.call('task:create', { name: 'other' })
+    const { taskId } = await engine.bus.call('task:create', { name: 'own' })
+    const caller: Caller = { surface: 'run', taskId, run: 1 }
+    const parentBranch = branch as string
+    for (const input of [
+      { name: 'x', parentBranch },
+      { name: 'x', tasks: { a: { name: 'a', parentBranch } } },
+    ]) {
+      await refusalOf(engine.bus.call('task:create', input, { caller }), 'FORBIDDEN')
+    }
+  })
 })

@@ -57,10 +57,10 @@ function lead(prompt: ScriptedPrompt): ScriptedTurn {
   const taskId = idIn(told.join('\n'), /"me":"(task-\w+)"/)
   if (taskId === '') return { text: 'Who am I?', tools: [{ name: 'story_who', input: {} }] }
   if (!told.some((text) => text.includes(objectives[0] as string))) return plan(prompt.last, taskId)
-  const spawned = told.flatMap((text) => [...text.matchAll(/"taskId":"(task-\w+)","status"/g)].map(([, id]) => id))
+  const spawned = told.flatMap((text) => [...text.matchAll(/"taskId":"(task-\w+)","branch"/g)].map(([, id]) => id))
   const next = parts[spawned.length]
   if (next !== undefined) return give(next, taskId, spawned.at(-1))
-  if (/"taskId":"task-\w+","status":"(pending|running)"/.test(prompt.last)) {
+  if (/"taskId":"task-\w+","branch":/.test(prompt.last)) {
     return { text: 'I wait for them.', tools: [{ name: 'wait_for_tasks', input: {} }] }
   }
   return { text: ending }
@@ -81,7 +81,7 @@ const parts = [
 
 function give(part: (typeof parts)[number], team: string, after: string | undefined): ScriptedTurn {
   const input = { ...part, input: { team }, blockedBy: after === undefined ? [] : [after] }
-  return { text: `${part.executor} is to do its part.`, tools: [{ name: 'task_spawn', input }] }
+  return { text: `${part.executor} is to do its part.`, tools: [{ name: 'task_create', input }] }
 }
 
 const calls = (name: string, input: unknown): ScriptedTurn => ({ tools: [{ name, input }] })

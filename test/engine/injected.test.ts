@@ -40,7 +40,7 @@ function story(): ScriptFunction {
         ],
       },
       { tools: [{ name: 'ask_user', input: { question: 'Which of them?' } }] },
-      { tools: [{ name: 'task_spawn', input: { goal: 'Count the words' } }] },
+      { tools: [{ name: 'task_create', input: { goal: 'Count the words' } }] },
       { tools: [{ name: 'wait_for_tasks', input: {} }] },
       { text: 'The second.' },
     ]

@@ -59,8 +59,7 @@ export function taskCreate(host: AbilityHost) {
     scope: ({ parentId: parent, blockedBy = [] }) => [...idsIn(parent), ...blockedBy],
     async handle(input, { caller, identity }) {
       for (const executor of executorsIn(input)) refuseCommands(caller, executor)
-      const { parentBranch } = input
-      if (parentBranch !== undefined) await host.read((tx) => requireOwnBranch(tx, caller, parentBranch))
+      for (const branch of branchesIn(input)) await host.read((tx) => requireOwnBranch(tx, caller, branch))
       const spec = { ...input, ...namedBy(input), ...teamOf(input), parentId: input.parentId ?? caller.taskId }
       const [created] = await createTasks(host, caller, [{ ...spec, key: input.key ?? identity }])
       const taskId = (created as { id: string }).id
@@ -89,6 +88,10 @@ function teamOf({ team, goal, executor, role, tasks }: CreateInput): Pick<Create
 
 function executorsIn({ executor, tasks = {} }: Pick<CreateInput, 'executor' | 'tasks'>): string[] {
   return [...(executor === undefined ? [] : [executor]), ...Object.values(tasks).flatMap(executorsIn)]
+}
+
+function branchesIn({ parentBranch, tasks = {} }: Pick<CreateInput, 'parentBranch' | 'tasks'>): string[] {
+  return [...(parentBranch === undefined ? [] : [parentBranch]), ...Object.values(tasks).flatMap(branchesIn)]
 }
 
 /** What a task's model learns goes to its own team, wherever it would rather have it. @throws ErrandError FORBIDDEN */

@@ -1,18 +1,19 @@
 // task:get: one task whole, with what it comes after and what comes after it.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
-import type { TaskRecord } from '../../entities/task.ts'
+import type { Caller } from '../../bus/caller.ts'
+import type { Task, TaskRecord } from '../../entities/task.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import { dependenciesOf, openQuestions } from '../../steps/explain.ts'
 import { loadTask } from '../../steps/moment.ts'
 import { toTask } from '../../steps/views.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { requireOwn } from '../own-tasks.ts'
+import { ownAmong, requireOwn } from '../own-tasks.ts'
 import { taskRowSchema, toRow } from '../views/task-row.ts'
 import { wholeTaskSchema } from '../views/whole-task.ts'
 import { taskIdSchema } from './task-input.ts'
 
-/** An unknown id is NOT_FOUND. */
+/** An unknown id is NOT_FOUND. A caller with a task sees those of its neighbours that are its own. */
 export function taskGet(host: AbilityHost) {
   return defineAbility({
     id: 'task:get',
@@ -20,7 +21,7 @@ export function taskGet(host: AbilityHost) {
     description: 'Shows one task whole, with the tasks that it comes after and those that come after it.',
     input: z.strictObject({ taskId: taskIdSchema }),
     output: z.object({
-      task: wholeTaskSchema,
+      task: wholeTaskSchema.partial({ fence: true, leaseUntil: true, key: true, input: true }),
       /** Its branch of memory, which its team has in common; null where it has none. */
       branch: z.string().nullable(),
       /** What it was told to come after, satisfied or not, in order. */
@@ -38,14 +39,24 @@ export function taskGet(host: AbilityHost) {
         const blockedBy = task.openBlockers === 0 ? [] : yield* tx.dependency.openBlockers(taskId)
         const questions = task.status === 'input_required' ? yield* openQuestions(tx, taskId) : []
         return {
-          task: toTask(task, blockedBy, questions),
+          task: shownTo(caller, toTask(task, blockedBy, questions)),
           branch: (yield* tx.branch.ofTask(taskId))?.name ?? null,
-          dependencies: (yield* dependenciesOf(tx, taskId)).map(toRow),
-          dependents: (yield* dependentsOf(tx, taskId)).map(toRow),
+          dependencies: (yield* ownAmong(tx, caller, yield* dependenciesOf(tx, taskId))).map(toRow),
+          dependents: (yield* ownAmong(tx, caller, yield* dependentsOf(tx, taskId))).map(toRow),
           seq: yield* tx.event.last(),
         }
       }),
   })
+}
+
+/** A model gets neither the token of somebody's claim, nor the key and the input that a program gave. */
+function shownTo(
+  { model, surface }: Caller,
+  task: Task,
+): Partial<Task> & Omit<Task, 'fence' | 'leaseUntil' | 'key' | 'input'> {
+  if (model !== true && surface !== 'model') return task
+  const { fence: _fence, leaseUntil: _leaseUntil, key: _key, input: _input, ...shown } = task
+  return shown
 }
 
 function* dependentsOf(tx: Reads, taskId: string): Op<TaskRecord[]> {

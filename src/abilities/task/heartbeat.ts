@@ -8,5 +8,6 @@ export const taskHeartbeat = taskChange({
   description: 'Keeps the claim of a task alive: its lease begins anew.',
   input: claimantShape,
   models: false,
+  answersWritten: true,
   step: ({ taskId, ...said }, moment, context) => heartbeat(taskId, claimantOf(context, said), moment),
 })

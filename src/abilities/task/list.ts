@@ -41,6 +41,9 @@ const inputSchema = z
       message: 'of the past there are all tasks, or those that `ids` names: leave the other filters out',
     },
   )
+const { status, parentId, ids, after, limit } = inputSchema.shape
+/** What models are offered: keys, owners and the past are for programs. */
+const modelFields = { status, parentId, ids, after, limit }
 type ListInput = z.output<typeof inputSchema>
 
 function namedIn({ parentId, ids = [] }: ListInput): string[] {
@@ -55,6 +58,7 @@ export function taskList(host: AbilityHost) {
     description:
       'Lists tasks as rows, the oldest first, page by page: now, or as they stood at a position of the feed.',
     input: eitherCase(inputSchema, { taskType: 'type' }),
+    modelInput: z.strictObject(modelFields),
     output: z.object({
       tasks: z.array(taskRowSchema),
       total: z.int().nullable(),

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
-import type { Task } from '../../entities/task.ts'
+import type { Task, TaskRecord } from '../../entities/task.ts'
 import type { Step } from '../../ledger/ledger.ts'
 import type { Quote } from '../../machines/ownership.ts'
 import { expecting } from '../../steps/expect-version.ts'
@@ -37,8 +37,10 @@ interface ChangeDefinition<Id extends string, S extends Shape> {
   models?: boolean
   /** Ids of further tasks that the input names. Default: none. */
   others?(input: Input<S>): readonly string[]
+  /** The step gives the task as it wrote it, and that is the answer: by the time of another read it may have another owner. */
+  answersWritten?: true
   /** The step that makes the change. That the caller may touch the task, and its version, are judged in the same transaction. */
-  step(input: Input<S>, moment: Moment, context: ChangeContext): Step
+  step(input: Input<S>, moment: Moment, context: ChangeContext): Step<unknown>
 }
 
 /** What the engine's methods need of a change. */
@@ -54,7 +56,8 @@ export function taskChange<const Id extends string, S extends Shape>(definition:
 
   async function change(context: ChangeContext, given: Input<S>, moment: Moment): Promise<Task> {
     const step = definition.step(given, moment, context)
-    await applyTo(context, subjectOf(given), step, others(given))
+    const written = await applyTo(context, subjectOf(given), step, others(given))
+    if (definition.answersWritten) return (await context.host.views([written as TaskRecord]))[0] as Task
     return context.host.view(subjectOf(given).taskId)
   }
 
@@ -70,7 +73,7 @@ export function taskChange<const Id extends string, S extends Shape>(definition:
       handle: async (given, { caller }) =>
         standingOf(await change({ host, caller }, given as Input<S>, await host.moment())),
     })
-  return Object.assign(ability, { options: z.strictObject(definition.input), change })
+  return Object.assign(ability, { change })
 }
 
 /** Runs a step on a task that this caller may touch, if the task has the expected version. `others`: what it names beside. */

@@ -88,8 +88,8 @@ type ParsedConfig = z.output<typeof configSchema>
  * abilities that are called meanwhile answer when it is open. Then it goes on with every task that was not finished. Its agents call
  * what stands on this bus; the engine has a bus of its own besides, `engine.bus`, where everything from this one can be called too.
  *
- * Its model is that of the config, or whoever answers `model:llm` on the bus, registered before or after. Until there is one, no
- * agent runs: a goal that is created then belongs to whoever claims it, and what an earlier manager left unfinished waits.
+ * Its model is that of the config, or whoever answers `model:llm` on the bus, registered before or after. Until there is one,
+ * goals wait for it, those that an earlier manager left unfinished too.
  *
  * @example
  * const bus = createAgentBus()

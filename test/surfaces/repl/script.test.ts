@@ -99,7 +99,7 @@ describe('errand repl without a terminal', () => {
       out: expect.stringMatching(/^#1 one created .*\n#.*\n1 .*claimable.*one\none\n$/),
     })
     const found = await place.errand('repl', '-e', '/ps pending', '-e', '/ps running killed')
-    expect(found.out).toMatch(/^#.*\n1 .*claimable.*one\nno tasks\n$/)
+    expect(found.out).toMatch(/^#.*\n1 .*claimable.*one\n#.*\n$/)
     expect(await place.errand('repl', '-e', '/ps runing')).toMatchObject({
       err: expect.stringContaining('Did you mean "running"?'),
     })
