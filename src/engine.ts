@@ -13,7 +13,7 @@ import { type Clock, systemClock } from './clock.ts'
 import { createDrafter } from './drafts/draft.ts'
 import { requireExecutors } from './drafts/known-executors.ts'
 import type { CallRecord } from './entities/call.ts'
-import type { Task, TaskRecord } from './entities/task.ts'
+import type { TaskRecord } from './entities/task.ts'
 import { ErrandError } from './errors.ts'
 import { createAgents } from './executors/agent/agents.ts'
 import { processGroupOf, reclaimAll } from './executors/process-group.ts'
@@ -27,7 +27,7 @@ import { requireEmbeddingModel } from './models/embedding-model.ts'
 import { engineOptionsSchema } from './options.ts'
 import { parse } from './parse.ts'
 import { requireRuntime } from './runtime.ts'
-import { viewsOf } from './steps/views.ts'
+import { viewOf } from './steps/views.ts'
 import { requireWithin } from './steps/within.ts'
 import { TaskEngine } from './task-engine.ts'
 import { closeCompleted, completeWorker } from './team/settled-worker.ts'
@@ -96,7 +96,7 @@ export async function openEngine<const E extends Executors = Executors>(
     },
     step: async (step) => (await opened.promise).life.step(step),
     views: async (records) => (await opened.promise).life.views(records),
-    view: async (taskId) => (await opened.promise).life.view(taskId),
+    view: async (taskId) => (await opened.promise).life.ledger.read((tx) => viewOf(tx, taskId)),
     read: async (query) => (await opened.promise).life.read(query),
     moment: async () => (await opened.promise).life.moment(),
     clock,
@@ -157,7 +157,7 @@ export async function openEngine<const E extends Executors = Executors>(
       treeLimits: drafter.treeLimits,
       draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
       reclaim: reclaimProcesses,
-      readTask: runs?.readTask ?? readTask,
+      readTask: runs?.readTask ?? ((tx, { id }) => viewOf(tx, id)),
       memoryWants: (id) => offersForeign(runBus, id) || (memory.archive && runBus.has(id)),
       teamWork: {
         completeAgent: (stint, summary) => completeWorker(whileClosing(), stint, summary),
@@ -198,7 +198,7 @@ function openHost(host: AbilityHost, life: Lifecycle): AbilityHost {
     ...host,
     step: (step) => life.step(step),
     read: (query) => life.read(query),
-    view: (taskId) => life.view(taskId),
+    view: (taskId) => life.ledger.read((tx) => viewOf(tx, taskId)),
     views: (records) => life.views(records),
   }
 }
@@ -267,10 +267,4 @@ async function reclaimProcesses(calls: readonly CallRecord[]): Promise<CallRecor
   // The details of a call that failed may no longer name its group; its processes show its id all the same.
   const outcomes = await reclaimAll(calls.map(({ id, details }) => processGroupOf(details) ?? { mark: markOf(id) }))
   return calls.filter((_call, index) => outcomes[index] === 'unproven')
-}
-
-/** A task as abilities of memory get it. */
-function* readTask(tx: Reads, task: TaskRecord): Op<Task> {
-  const [view] = yield* viewsOf(tx, [task])
-  return view as Task
 }

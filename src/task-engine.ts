@@ -259,7 +259,7 @@ export class TaskEngine {
 
   async why(ref: TaskRef): Promise<Why> {
     const id = idOf(ref)
-    return this.#read([id], (tx) => explain(tx, id, this.#life.supervisor.isWorking ? this.#life.canRun : null))
+    return this.#read([id], (tx) => explain(tx, id, this.#life.supervisor.isWorking ? this.#host.canRun : null))
   }
 
   // ── work from outside ──
@@ -408,7 +408,7 @@ export class TaskEngine {
     for (;;) {
       this.#life.requireOpen()
       const moved = this.#life.feed.moved()
-      const those = (tasks: RunnableTasks) => executors.filter((name) => this.#life.canRun(name) === tasks)
+      const those = (tasks: RunnableTasks) => executors.filter((name) => this.#host.canRun(name) === tasks)
       if (!(await this.#life.read((tx) => tx.task.anyAwake(those('all'), those('named'))))) return
       await moved
     }
@@ -457,7 +457,7 @@ export class TaskEngine {
     const subject = subjectOf(ref)
     const context = this.#context(claimant)
     await applyTo(context, subject, stepOf(subject.taskId, context), others)
-    return asWriter(await this.#life.view(subject.taskId), claimant)
+    return asWriter(await this.#host.view(subject.taskId), claimant)
   }
 
   #of<R>(ref: TaskRef, query: (tx: Reads, id: string) => Op<R>): Promise<R> {

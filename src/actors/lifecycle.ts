@@ -113,10 +113,6 @@ export class Lifecycle {
     this.supervisor = new Supervisor(host)
   }
 
-  get canRun(): EngineHost['canRun'] {
-    return this.#parts.canRun
-  }
-
   get ledger(): Ledger {
     return this.#ledger
   }
@@ -254,14 +250,6 @@ export class Lifecycle {
   /** Tasks as people see them. */
   views(records: readonly TaskRecord[]): Promise<Task[]> {
     return this.#ledger.read((tx) => viewsOf(tx, records))
-  }
-
-  /** A task that a step has written, as it is now. */
-  view(taskId: string): Promise<Task> {
-    return this.#ledger.read(function* (tx) {
-      const [view] = yield* viewsOf(tx, [(yield* tx.task.get(taskId)) as TaskRecord])
-      return view as Task
-    })
   }
 
   nextId(prefix: string): string {

@@ -16,6 +16,12 @@ export function* viewsOf(tx: Reads, records: readonly TaskRecord[]): Op<Task[]> 
   return views
 }
 
+/** A task that is stored, as it is now. */
+export function* viewOf(tx: Reads, taskId: string): Op<Task> {
+  const [view] = yield* viewsOf(tx, [(yield* tx.task.get(taskId)) as TaskRecord])
+  return view as Task
+}
+
 /** What people see of a stored task. */
 export function toTask(record: TaskRecord, blockedBy: string[], questions: Question[]): Task {
   return {
