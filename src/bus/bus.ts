@@ -10,7 +10,7 @@ import { type Ability, type AbilityContext, type AbilityDefinition, defineAbilit
 import { abilityError, abortedError, notFound, shownId, typeMismatch } from './ability-error.ts'
 import type { AbilityTypes, ChunkOfAbility, InputOfAbility, OutputOfAbility } from './ability-types.ts'
 import { type CallListener, CallLog, type CallLogEntry, type LogOptions } from './call-log.ts'
-import { type Caller, callerSchema, libraryCaller } from './caller.ts'
+import { type Caller, callerSchema, isModel, libraryCaller } from './caller.ts'
 import { mayCall } from './capabilities.ts'
 import { readChunks } from './chunks.ts'
 import { readJson } from './input-door.ts'
@@ -459,11 +459,6 @@ async function* chunksOf({ ability, input, context }: Prepared): AsyncGenerator<
 
 function isToolFor(ability: Ability, caller: Caller): boolean {
   return ability.models && !ability.isStream && takesAnObject(ability) && mayCall(ability, caller) === true
-}
-
-/** A model has chosen the input, within what models are offered. */
-function isModel({ model, surface }: Caller): boolean {
-  return model === true || surface === 'model'
 }
 
 /** Models give the arguments of a tool as an object; an ability that takes a bare text cannot be a tool. */

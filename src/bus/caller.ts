@@ -25,6 +25,11 @@ export interface Caller {
   scopes?: readonly Access[]
 }
 
+/** A model has chosen what is asked for: one of a task here, or one at the other end of a surface. */
+export function isModel({ model, surface }: Caller): boolean {
+  return model === true || surface === 'model'
+}
+
 /** Strict: a caller whose `taskId` is misspelled would pass for the program itself. */
 export const callerSchema: z.ZodType<Caller> = z.strictObject({
   surface: z.string().min(1).max(100),

@@ -59,7 +59,8 @@ export function taskCreate(host: AbilityHost) {
     scope: ({ parentId: parent, blockedBy = [] }) => [...idsIn(parent), ...blockedBy],
     async handle(input, { caller, identity }) {
       for (const executor of executorsIn(input)) refuseCommands(caller, executor)
-      for (const branch of branchesIn(input)) await host.read((tx) => requireOwnBranch(tx, caller, branch))
+      const branches = branchesIn(input)
+      if (branches.length > 0) await host.read((tx) => requireOwnBranches(tx, caller, branches))
       const spec = { ...input, ...namedBy(input), ...teamOf(input), parentId: input.parentId ?? caller.taskId }
       const [created] = await createTasks(host, caller, [{ ...spec, key: input.key ?? identity }])
       const taskId = (created as { id: string }).id
@@ -95,11 +96,12 @@ function branchesIn({ parentBranch, tasks = {} }: Pick<CreateInput, 'parentBranc
 }
 
 /** What a task's model learns goes to its own team, wherever it would rather have it. @throws ErrandError FORBIDDEN */
-function* requireOwnBranch(tx: Reads, { taskId }: Caller, branch: string): Op<void> {
+function* requireOwnBranches(tx: Reads, { taskId }: Caller, branches: readonly string[]): Op<void> {
   if (taskId === undefined) return
   const place = (yield* tx.task.get(taskId))?.policy.team
   const team = place === undefined ? undefined : yield* tx.team.get(place.taskId)
-  if (team?.branch === branch) return
+  const branch = branches.find((name) => name !== team?.branch)
+  if (branch === undefined) return
   throw new ErrandError(
     'FORBIDDEN',
     `What is below ${taskId} gives what it learns to ${team === undefined ? 'the branch that is its own' : `"${team.branch}"`}, and not to "${branch}". Leave \`parentBranch\` out.`,

@@ -1,12 +1,12 @@
 // task:get: one task whole, with what it comes after and what comes after it.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
-import type { Caller } from '../../bus/caller.ts'
+import { type Caller, isModel } from '../../bus/caller.ts'
 import type { Task, TaskRecord } from '../../entities/task.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
-import { dependenciesOf, openQuestions } from '../../steps/explain.ts'
+import { dependenciesOf } from '../../steps/explain.ts'
 import { loadTask } from '../../steps/moment.ts'
-import { toTask } from '../../steps/views.ts'
+import { viewsOf } from '../../steps/views.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { ownAmong, requireOwn } from '../own-tasks.ts'
 import { taskRowSchema, toRow } from '../views/task-row.ts'
@@ -36,10 +36,9 @@ export function taskGet(host: AbilityHost) {
       host.read(function* (tx) {
         yield* requireOwn(tx, caller, [taskId])
         const task = yield* loadTask(tx, taskId)
-        const blockedBy = task.openBlockers === 0 ? [] : yield* tx.dependency.openBlockers(taskId)
-        const questions = task.status === 'input_required' ? yield* openQuestions(tx, taskId) : []
+        const [view] = yield* viewsOf(tx, [task])
         return {
-          task: shownTo(caller, toTask(task, blockedBy, questions)),
+          task: shownTo(caller, view as Task),
           branch: (yield* tx.branch.ofTask(taskId))?.name ?? null,
           dependencies: (yield* ownAmong(tx, caller, yield* dependenciesOf(tx, taskId))).map(toRow),
           dependents: (yield* ownAmong(tx, caller, yield* dependentsOf(tx, taskId))).map(toRow),
@@ -50,11 +49,8 @@ export function taskGet(host: AbilityHost) {
 }
 
 /** A model gets neither the token of somebody's claim, nor the key and the input that a program gave. */
-function shownTo(
-  { model, surface }: Caller,
-  task: Task,
-): Partial<Task> & Omit<Task, 'fence' | 'leaseUntil' | 'key' | 'input'> {
-  if (model !== true && surface !== 'model') return task
+function shownTo(caller: Caller, task: Task): Partial<Task> & Omit<Task, 'fence' | 'leaseUntil' | 'key' | 'input'> {
+  if (!isModel(caller)) return task
   const { fence: _fence, leaseUntil: _leaseUntil, key: _key, input: _input, ...shown } = task
   return shown
 }
