@@ -86,6 +86,7 @@ export async function openEngine<const E extends Executors = Executors>(
 
   const opened = Promise.withResolvers<{ engine: TaskEngine; life: Lifecycle }>()
   opened.promise.catch(() => {})
+  let life: Lifecycle | undefined
   const host: AbilityHost = {
     models: agents.models,
     memory,
@@ -117,6 +118,7 @@ export async function openEngine<const E extends Executors = Executors>(
     embed: (texts) => embedOnBus(bus, texts),
     report: (error, context) => void opened.promise.then(({ life }) => life.report(error, context)).catch(() => {}),
     drafter,
+    isWorking: () => life?.supervisor.isWorking ?? false,
     canRun: agents.canRun,
   }
   const leaveTheBuses = takeToTheBuses(bus, runBus, host, abilities, runs?.abilities(host) ?? [])
@@ -131,7 +133,6 @@ export async function openEngine<const E extends Executors = Executors>(
   })
 
   const ownsLedger = typeof parsed.ledger === 'string'
-  let life: Lifecycle | undefined
   /** What runs have left is dealt with while the engine closes, too, when it takes nothing new any more. */
   const whileClosing = (): MemoryHost => {
     const working = life as Lifecycle

@@ -4,20 +4,24 @@ import type { AbilityHost } from './abilities/ability-host.ts'
 import { forProgramsOnly } from './abilities/model-bounds.ts'
 import { taskAnswer } from './abilities/task/answer.ts'
 import { taskBlock } from './abilities/task/block.ts'
+import { taskCalls } from './abilities/task/calls.ts'
 import { taskCancel } from './abilities/task/cancel.ts'
 import { claimTask } from './abilities/task/claim.ts'
 import { createTasks } from './abilities/task/create-tasks.ts'
 import { taskFail } from './abilities/task/fail.ts'
+import { readGraph } from './abilities/task/graph.ts'
 import { taskHeartbeat } from './abilities/task/heartbeat.ts'
 import { taskPause } from './abilities/task/pause.ts'
 import { taskRelease } from './abilities/task/release.ts'
 import { taskResume } from './abilities/task/resume.ts'
 import { taskRetry } from './abilities/task/retry.ts'
+import { taskRuns } from './abilities/task/runs.ts'
 import { taskSend } from './abilities/task/send.ts'
 import { taskStart } from './abilities/task/start.ts'
 import { applyTo, type ChangeContext, type Changing, type Subject } from './abilities/task/task-change.ts'
 import { taskUnblock } from './abilities/task/unblock.ts'
 import { updateStep } from './abilities/task/update.ts'
+import { taskWhy } from './abilities/task/why.ts'
 import { type AbilityMethods, abilityMethods } from './ability-methods.ts'
 import { followEvents } from './actors/event-stream.ts'
 import type { Lifecycle } from './actors/lifecycle.ts'
@@ -28,7 +32,6 @@ import type { Bus } from './bus/bus.ts'
 import { type Caller, libraryCaller } from './bus/caller.ts'
 import { asOwner, asWriter, quoteOf } from './claimed-task.ts'
 import { requireExecutors } from './drafts/known-executors.ts'
-import { toCall } from './entities/call.ts'
 import type { TaskEvent } from './entities/event.ts'
 import { noSharedLimits } from './entities/limits.ts'
 import { type Message, toMessage } from './entities/message.ts'
@@ -72,9 +75,8 @@ import { kindOf, parse, requireFunction, requireText } from './parse.ts'
 import { createHandler, type Handled, type HandleOptions } from './routing/handle.ts'
 import type { HandlerEngine } from './routing/handler-engine.ts'
 import { deleteTask } from './steps/delete.ts'
-import { dependenciesOf, explain } from './steps/explain.ts'
+import { dependenciesOf } from './steps/explain.ts'
 import { findTask } from './steps/find-task.ts'
-import { graphOf } from './steps/graph.ts'
 import { loadSharedLimits, setSharedLimits } from './steps/limits.ts'
 import { requireTask } from './steps/moment.ts'
 import { purge } from './steps/purge.ts'
@@ -183,15 +185,15 @@ export class TaskEngine {
   }
 
   async calls(ref: TaskRef): Promise<unknown[]> {
-    return (await this.#of(ref, (tx, id) => tx.call.list(id, ['call']))).map(toCall)
+    return (await taskCalls.read(this.#context(), idOf(ref))).calls
   }
 
   async messages(ref: TaskRef): Promise<Message[]> {
     return (await this.#of(ref, (tx, id) => tx.message.list(id))).map(toMessage)
   }
 
-  runs(ref: TaskRef): Promise<unknown[]> {
-    return this.#of(ref, (tx, id) => tx.run.list(id))
+  async runs(ref: TaskRef): Promise<unknown[]> {
+    return (await taskRuns.read(this.#context(), idOf(ref))).runs
   }
 
   // ── verbs ──
@@ -258,8 +260,7 @@ export class TaskEngine {
   }
 
   async why(ref: TaskRef): Promise<Why> {
-    const id = idOf(ref)
-    return this.#read([id], (tx) => explain(tx, id, this.#life.supervisor.isWorking ? this.#host.canRun : null))
+    return taskWhy.read(this.#context(), idOf(ref))
   }
 
   // ── work from outside ──
@@ -289,9 +290,7 @@ export class TaskEngine {
   }
 
   async graph(options: unknown = {}): Promise<TaskGraph> {
-    const { parentId } = parse(graphOptionsSchema, options, 'graph')
-    const found = await this.#read([parentId ?? 'the graph of all tasks'], (tx) => graphOf(tx, parentId))
-    return { order: await this.#life.views(found.order), critical: found.critical }
+    return readGraph(this.#context(), parse(graphOptionsSchema, options, 'graph').parentId)
   }
 
   // ── limits and retention ──

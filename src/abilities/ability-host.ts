@@ -35,6 +35,8 @@ export interface AbilityHost extends MemoryHost {
   pages(options: { after: number; signal: AbortSignal; taskId: string | undefined }): AsyncIterable<TaskEvent[]>
   /** Wakes who waits so in this engine, after a step that made no event. */
   stir(): Promise<void>
+  /** Whether the engine runs tasks: false before `work` and once it closes. */
+  isWorking(): boolean
   /** Which tasks of an executor this engine can run now. */
   canRun(executor: string): RunnableTasks
   /** From what `create` takes to the rows that are to be made. */

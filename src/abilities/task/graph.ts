@@ -1,9 +1,13 @@
 // task:graph: in which order the open tasks can be worked off, and which of them hold up the most.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { graphOf } from '../../steps/graph.ts'
+import { viewsOf } from '../../steps/views.ts'
+import type { TaskGraph } from '../../views.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { idsIn, refuseTasks } from '../own-tasks.ts'
+import { idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
 import { wholeTaskSchema } from '../views/whole-task.ts'
+import type { ChangeContext } from './task-change.ts'
 import { taskIdSchema } from './task-input.ts'
 
 export function taskGraph(host: AbilityHost) {
@@ -18,10 +22,16 @@ export function taskGraph(host: AbilityHost) {
     }),
     models: false,
     scope: ({ parentId }) => idsIn(parentId),
-    handle: async ({ parentId }, { caller }) => {
-      if (parentId === undefined) refuseTasks(caller, 'task:graph without `parentId`')
-      const engine = await host.engineFor(caller)
-      return engine.graph({ parentId })
-    },
+    handle: ({ parentId }, { caller }) => readGraph({ host, caller }, parentId),
+  })
+}
+
+/** What `engine.graph` gives, too. */
+export async function readGraph({ host, caller }: ChangeContext, parentId: string | undefined): Promise<TaskGraph> {
+  if (parentId === undefined) refuseTasks(caller, 'task:graph without `parentId`')
+  return host.read(function* (tx) {
+    yield* requireOwn(tx, caller, idsIn(parentId))
+    const { order, critical } = yield* graphOf(tx, parentId)
+    return { order: yield* viewsOf(tx, order), critical }
   })
 }
