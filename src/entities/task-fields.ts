@@ -204,6 +204,13 @@ export const taskFields = {
       policy: true,
     },
   ),
+  /** Deleted children count, too. The engine's limit of the same name holds beside it. */
+  maxChildren: field(z.int().min(1).max(1_000_000), {
+    says: 'How many children it may be given, at most as many as the engine allows.',
+    by: ['create', 'update', 'plans', 'add'],
+    clearable: true,
+    policy: true,
+  }),
   /**
    * The same key returns the first task, whatever became of it. Compared are only the root's executor, goal, input, and whether
    * it is a group: where one differs, or the first was deleted, it is a `KEY_CONFLICT`. Everything else is not compared and

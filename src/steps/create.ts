@@ -224,16 +224,20 @@ function addedChildren(newborns: readonly Newborn[]): Map<string, number> {
 }
 
 /** Counts what each parent gets; a new parent is born with its count. */
-function requireRoom(newborns: readonly Newborn[], loaded: Loaded, { maxChildren }: TreeLimits): void {
+function requireRoom(newborns: readonly Newborn[], { stored }: Loaded, { maxChildren }: TreeLimits): void {
+  const born = new Map(newborns.map(({ task }) => [task.id, task]))
   const added = addedChildren(newborns)
   for (const { task } of newborns) task.childCount = added.get(task.id) ?? 0
   for (const [parentId, children] of added) {
-    const before = loaded.stored.get(parentId)?.childCount ?? 0
-    if (before + children <= maxChildren) continue
+    const before = stored.get(parentId)?.childCount ?? 0
+    const own = (born.get(parentId) ?? stored.get(parentId))?.policy.maxChildren ?? maxChildren
+    const value = Math.min(own, maxChildren)
+    if (before + children <= value) continue
+    const place = own < maxChildren ? `on ${parentId}` : 'in createEngine'
     throw new ErrandError(
       'LIMIT_EXCEEDED',
-      `Cannot add ${children} children to ${parentId}: it has had ${before}, and \`maxChildren\` is ${maxChildren}. Group them, or raise \`maxChildren\` in createEngine.`,
-      { limit: 'maxChildren', value: maxChildren, parentId, children: before },
+      `Cannot add ${children} children to ${parentId}: it has had ${before}, and \`maxChildren\` is ${value}. Group them, or raise \`maxChildren\` ${place}.`,
+      { limit: 'maxChildren', value, parentId, children: before },
     )
   }
 }

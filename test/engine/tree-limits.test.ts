@@ -80,6 +80,27 @@ describe('maxChildren', () => {
   })
 })
 
+describe('maxChildren of a task', () => {
+  it('holds for that task below the limit of the engine, from its creation on, and is changed by update', async () => {
+    const engine = await openEngine({ maxChildren: 3 })
+    const family = { name: 'family', maxChildren: 1, autoComplete: true, tasks: { a: {}, b: {} } }
+    await refusalOf(engine.create(family), 'LIMIT_EXCEEDED')
+    const root = await engine.create({ name: 'root', maxChildren: 1 })
+    await engine.create({ name: 'first', parentId: root.id })
+    const second = { name: 'second', parentId: root.id }
+    const refusal = await refusalOf(engine.create(second), 'LIMIT_EXCEEDED')
+    expect(refusal.details).toEqual({ limit: 'maxChildren', value: 1, parentId: root.id, children: 1 })
+    expect(refusal.message).toContain(`raise \`maxChildren\` on ${root.id}`)
+    await engine.update(root, { maxChildren: 9 })
+    await engine.create(second)
+    await engine.create({ name: 'third', parentId: root.id })
+    const beyond = await refusalOf(engine.create({ name: 'fourth', parentId: root.id }), 'LIMIT_EXCEEDED')
+    expect(beyond.message).toContain('in createEngine')
+    await engine.update(root, { maxChildren: null })
+    await refusalOf(engine.create({ name: 'fourth', parentId: root.id }), 'LIMIT_EXCEEDED')
+  })
+})
+
 describe('a tree of goals', () => {
   it('lists each of its levels: year, quarter, month (S1-061)', async () => {
     const engine = await openEngine()
