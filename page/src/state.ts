@@ -20,6 +20,13 @@ const signedOutKey = 'errand.signed-out'
 
 // --- What is shown ----------------------------------------------------------------------------------------------------
 
+/** The cookie of the first tab serves a second one that is opened with the same link: it is signed in by the link, too. */
+const linked = new URLSearchParams(location.hash.slice(1)).get('token')
+if (linked !== null) {
+  sessionStorage.setItem(tokenKey, linked)
+  history.replaceState(null, '', location.pathname)
+}
+
 export const route = signal<Route>(routeOf(location.hash))
 export const connection = signal<Connection>('connecting')
 /** Whether the rows have been read once. */

@@ -101,13 +101,17 @@ describe('A mirror that dies', () => {
     }
     const measured = await run()
     await requireRepaired(measured.place)
+    let killed = 0
     await killedAt(measured.first + 1, measured.operations, async (dieAt) => {
-      const { place, signal } = await run(dieAt)
-      expect(signal, `operation ${dieAt}`).toBe('SIGKILL')
+      const { place, signal, operations } = await run(dieAt)
+      // A file that has just changed is read once more, so a slow run does fewer operations.
+      if (signal === null) expect(operations, `operation ${dieAt}`).toBeLessThan(dieAt)
+      else killed++
       requireWhole(place, false)
       await requireRepaired(place)
       await place.world.engine.close()
     })
+    expect(killed).toBeGreaterThan(0)
   }, 120_000)
 
   it('is caught by this harness if it writes in place: the planted fault leaves a torn file', async () => {

@@ -95,6 +95,21 @@ describe('Whoever may only read', () => {
   })
 })
 
+describe('A second tab', () => {
+  it('that is opened with the link of the first is signed in by it at once', async () => {
+    const context = await newContext()
+    await openPage(context, server.url)
+    const loads: string[] = []
+    context.on('request', (request) => {
+      if (request.isNavigationRequest() || request.method() === 'DELETE') loads.push(request.method())
+    })
+    const { page } = await openPage(context, server.url)
+    await page.getByLabel('Theme').waitFor()
+    expect(loads).toEqual(['GET'])
+    expect(page.url()).not.toContain('token')
+  })
+})
+
 describe('Light and dark', () => {
   it('stay as they were chosen, in the next visit too', async () => {
     const context = await newContext({ colorScheme: 'light' })
