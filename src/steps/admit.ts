@@ -3,7 +3,7 @@
 
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { suspectFrom } from '../machines/crashes.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
 import { snapshotFault } from '../machines/task-snapshot.ts'
@@ -56,17 +56,14 @@ interface Room {
 
 /** Starts what may start; the tasks as they are then, WORKING, each with its new run. */
 export function admit(request: AdmitRequest): Step<TaskRecord[]> {
-  return {
-    name: 'admit',
-    *decide(tx): Op<TaskRecord[]> {
-      const { heads, room } = yield* loadHeads(tx, request)
-      const chosen = choose(heads, room, request)
-      if (chosen.length > 0) yield* signOfLife(tx, request.instance)
-      const started: TaskRecord[] = []
-      for (const task of chosen) started.push(yield* startRun(tx, task, request))
-      return started
-    },
-  }
+  return step('admit', function* (tx) {
+    const { heads, room } = yield* loadHeads(tx, request)
+    const chosen = choose(heads, room, request)
+    if (chosen.length > 0) yield* signOfLife(tx, request.instance)
+    const started: TaskRecord[] = []
+    for (const task of chosen) started.push(yield* startRun(tx, task, request))
+    return started
+  })
 }
 
 function* startRun(tx: Tx, task: TaskRecord, request: AdmitRequest): Op<TaskRecord> {

@@ -3,7 +3,7 @@
 
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { ClaimFilter, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { type ClaimFilter, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand, obstacleOf } from '../machines/readiness.ts'
 import { requireTransition } from '../machines/task-machine.ts'
@@ -30,29 +30,26 @@ const mostOverdue = 200
  * somebody else's, and whoever passed that on would write in that one's name.
  */
 export function claim(request: ClaimRequest): Step<TaskRecord | null> {
-  return {
-    name: 'claim',
-    *decide(tx): Op<TaskRecord | null> {
-      const { taskId, owner, source } = request
-      const named = taskId === null ? undefined : yield* loadTask(tx, taskId)
-      if (named !== undefined) {
-        // Judged before others are freed: what is refused after it has written costs all that shares its commit.
-        yield* endIfOver(tx, named, request)
-        yield* requireClaimable(tx, yield* loadTask(tx, named.id), request)
-      }
-      yield* closeOverdue(tx, request)
-      const from = yield* named === undefined ? tx.task.claimable(request) : loadTask(tx, named.id)
-      if (from === undefined) return null
-      const claimed = { owner, role: request.role ?? null, source }
-      yield* transition(tx, from, wayToWorking[from.status] as 'start' | 'unblock', request, {
-        set: { owner, fence: from.fence + 1, leaseMs: request.leaseMs ?? null, held: false, wakes: 0 },
-        cause: { type: 'task.claimed', data: ({ fence, leaseUntil }) => ({ ...claimed, fence, leaseUntil }) },
-        data: { owner },
-      })
-      // Read back, for its version.
-      return yield* loadTask(tx, from.id)
-    },
-  }
+  return step('claim', function* (tx) {
+    const { taskId, owner, source } = request
+    const named = taskId === null ? undefined : yield* loadTask(tx, taskId)
+    if (named !== undefined) {
+      // Judged before others are freed: what is refused after it has written costs all that shares its commit.
+      yield* endIfOver(tx, named, request)
+      yield* requireClaimable(tx, yield* loadTask(tx, named.id), request)
+    }
+    yield* closeOverdue(tx, request)
+    const from = yield* named === undefined ? tx.task.claimable(request) : loadTask(tx, named.id)
+    if (from === undefined) return null
+    const claimed = { owner, role: request.role ?? null, source }
+    yield* transition(tx, from, wayToWorking[from.status] as 'start' | 'unblock', request, {
+      set: { owner, fence: from.fence + 1, leaseMs: request.leaseMs ?? null, held: false, wakes: 0 },
+      cause: { type: 'task.claimed', data: ({ fence, leaseUntil }) => ({ ...claimed, fence, leaseUntil }) },
+      data: { owner },
+    })
+    // Read back, for its version.
+    return yield* loadTask(tx, from.id)
+  })
 }
 
 /** Ends claims whose lease is over, and frees tasks whose `notBefore` has passed without an engine that works telling them so. */
@@ -138,44 +135,35 @@ function unmet(task: TaskRecord, claim: ClaimFilter): string {
 
 /** A sign of life of the owner; the task as it is under this claim. */
 export function heartbeat(id: string, quote: Quote | undefined, moment: Moment): Step<TaskRecord> {
-  return {
-    name: 'heartbeat',
-    *decide(tx): Op<TaskRecord> {
-      const task = yield* loadTask(tx, id)
-      requireClaim(task, quote, 'keep alive')
-      yield* tx.task.save(renewed(task, moment.at))
-      return yield* loadTask(tx, id)
-    },
-  }
+  return step('heartbeat', function* (tx) {
+    const task = yield* loadTask(tx, id)
+    requireClaim(task, quote, 'keep alive')
+    yield* tx.task.save(renewed(task, moment.at))
+    return yield* loadTask(tx, id)
+  })
 }
 
 /** The owner lets go: WORKING → WAITING, and anybody may claim it; a task that rests (paused, say) stays as it is, unowned. */
 export function release(id: string, reason: string | null, quote: Quote | undefined, moment: Moment): Step<void> {
-  return {
-    name: 'release',
-    *decide(tx): Op<void> {
-      const task = yield* loadTask(tx, id)
-      requireClaim(task, quote, 'release')
-      yield* writeLetGo(tx, task, 'released', { reason }, moment)
-    },
-  }
+  return step('release', function* (tx) {
+    const task = yield* loadTask(tx, id)
+    requireClaim(task, quote, 'release')
+    yield* writeLetGo(tx, task, 'released', { reason }, moment)
+  })
 }
 
 /** Somebody put it to work by hand, without a claim, and it goes back to where anybody may claim it: WORKING → WAITING, `released`. */
 export function putBack(id: string, moment: Moment): Step<void> {
-  return {
-    name: 'put back',
-    *decide(tx): Op<void> {
-      const task = yield* loadTask(tx, id)
-      requireTransition(task, 'wait')
-      const what = `put ${id} back`
-      if (task.owner !== null) {
-        throw notClaimable(task, what, `${task.owner} owns it, and \`release\` is its owner's`, 'owner')
-      }
-      if (!isByHand(task)) throw notClaimable(task, what, 'it is not worked on by hand', 'executor')
-      yield* writeLetGo(tx, task, 'released', { reason: null }, moment)
-    },
-  }
+  return step('put back', function* (tx) {
+    const task = yield* loadTask(tx, id)
+    requireTransition(task, 'wait')
+    const what = `put ${id} back`
+    if (task.owner !== null) {
+      throw notClaimable(task, what, `${task.owner} owns it, and \`release\` is its owner's`, 'owner')
+    }
+    if (!isByHand(task)) throw notClaimable(task, what, 'it is not worked on by hand', 'executor')
+    yield* writeLetGo(tx, task, 'released', { reason: null }, moment)
+  })
 }
 
 /** A claim that holds, quoted by its owner. One who has lost it hears that first, whatever has become of the task since. */

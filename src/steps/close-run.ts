@@ -4,7 +4,7 @@
 import { type CallRecord, interruptedError } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
-import type { Op, Step, Tx } from '../ledger/ledger.ts'
+import { type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { touched } from '../machines/task-transition.ts'
 import type { RunRef } from './journal.ts'
 import { closeEntries, isInFlight } from './journal-closing.ts'
@@ -13,15 +13,12 @@ import { transition } from './transition.ts'
 
 /** Closes the run if it is still open. One that has not ended is released first: its task is ready for another holder. */
 export function closeRun(ref: RunRef, moment: Moment): Step<void> {
-  return {
-    name: 'close run',
-    *decide(tx): Op<void> {
-      const task = yield* tx.task.get(ref.taskId)
-      if (task?.run !== ref.run || !task.runOpen) return
-      const ended = task.status === 'working' ? yield* releaseRun(tx, task, 'released', moment) : task
-      yield* closeEndedRun(tx, { ...ended, crashes: 0 }, moment)
-    },
-  }
+  return step('close run', function* (tx) {
+    const task = yield* tx.task.get(ref.taskId)
+    if (task?.run !== ref.run || !task.runOpen) return
+    const ended = task.status === 'working' ? yield* releaseRun(tx, task, 'released', moment) : task
+    yield* closeEndedRun(tx, { ...ended, crashes: 0 }, moment)
+  })
 }
 
 /** WORKING → WAITING: the task is ready for another holder. */

@@ -3,7 +3,7 @@
 
 import { isTerminal, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { awaitsChildren, isBroken } from '../machines/family.ts'
 import { cycleError } from '../machines/task-graph.ts'
 import { touched } from '../machines/task-transition.ts'
@@ -97,15 +97,12 @@ function rewiring(
   change: { add: readonly string[]; remove: readonly string[] },
   moment: Moment,
 ): Step<void> {
-  return {
-    name,
-    *decide(tx): Op<void> {
-      const task = yield* loadTask(tx, id)
-      const loaded = yield* loadRewiring(tx, task, change)
-      requireTellable(task, name)
-      yield* writeRewiring(tx, loaded, moment)
-    },
-  }
+  return step(name, function* (tx) {
+    const task = yield* loadTask(tx, id)
+    const loaded = yield* loadRewiring(tx, task, change)
+    requireTellable(task, name)
+    yield* writeRewiring(tx, loaded, moment)
+  })
 }
 
 /** A working group has no run of its own: what it holds and has not begun may still be told to wait. */

@@ -4,7 +4,7 @@
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { StoredError } from '../errors.ts'
-import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { isHeldUp, retryDelay } from '../machines/family.ts'
 import { announce } from './announcements.ts'
 import { isInFlight } from './journal-closing.ts'
@@ -35,24 +35,21 @@ export interface SettleRunRequest extends Moment {
 /** Resolves to whether the run is still open: it had ended before, or a call is in flight. `closeRun` closes it then. */
 export function settleRun(request: SettleRunRequest): Step<boolean> {
   const { taskId, run, outcome, journaled, diverged } = request
-  return {
-    name: 'settle run',
-    *decide(tx): Op<boolean> {
-      const task = yield* tx.task.get(taskId)
-      // It has ended before: the outcome of its executor is ignored.
-      if (task?.run !== run || task.status !== 'working') return true
-      const inFlight = journaled && (yield* tx.call.open(taskId)).some(isInFlight)
-      const edge: Edge = {
-        set: { crashes: 0 },
-        data: { attempt: task.attempt },
-        settling: { closed: !inFlight, journaled },
-        ...(diverged.length > 0 && { cause: { type: 'task.diverged', data: () => ({ run, entries: diverged }) } }),
-      }
-      if (outcome.kind === 'returned') return (yield* settleReturned(tx, task, outcome.result, edge, request)).runOpen
-      if (request.readThrough !== null) yield* announceFailure(tx, task, outcome.error, request)
-      return (yield* failAttempt(tx, task, outcome, edge, request)).runOpen
-    },
-  }
+  return step('settle run', function* (tx) {
+    const task = yield* tx.task.get(taskId)
+    // It has ended before: the outcome of its executor is ignored.
+    if (task?.run !== run || task.status !== 'working') return true
+    const inFlight = journaled && (yield* tx.call.open(taskId)).some(isInFlight)
+    const edge: Edge = {
+      set: { crashes: 0 },
+      data: { attempt: task.attempt },
+      settling: { closed: !inFlight, journaled },
+      ...(diverged.length > 0 && { cause: { type: 'task.diverged', data: () => ({ run, entries: diverged }) } }),
+    }
+    if (outcome.kind === 'returned') return (yield* settleReturned(tx, task, outcome.result, edge, request)).runOpen
+    if (request.readThrough !== null) yield* announceFailure(tx, task, outcome.error, request)
+    return (yield* failAttempt(tx, task, outcome, edge, request)).runOpen
+  })
 }
 
 function* settleReturned(

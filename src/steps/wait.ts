@@ -3,7 +3,7 @@
 
 import type { CallRecord } from '../entities/call.ts'
 import { isSettled, type Outcome, outcomeOf, type TaskRecord } from '../entities/task.ts'
-import type { NewCall, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { isWaitOver, type WaitParams } from '../machines/family.ts'
 import { cycleError } from '../machines/task-graph.ts'
 import { loadLive, type RunRef } from './journal.ts'
@@ -15,37 +15,34 @@ export type WaitState = { open: true } | { open: false; outcomes: Array<Outcome 
 /** Records a wait; one that is over already has its outcome at once. */
 export function beginWait(entry: NewCall, moment: Moment): Step<WaitState> {
   const params = entry.params as WaitParams
-  return {
-    name: 'begin wait',
-    *decide(tx): Op<WaitState> {
-      yield* loadLive(tx, entry)
-      const awaited: TaskRecord[] = []
-      for (const id of new Set(params.tasks)) awaited.push(yield* loadTask(tx, id))
-      yield* refuseCycle(tx, entry.taskId, awaited)
-      const after = params.untilMessageAfter
-      // A message that was sent meanwhile ends the wait before it begins.
-      const interrupted = after !== undefined && (yield* tx.message.lastDelivered(entry.taskId)) > after
-      const statuses = awaited.map((each) => each.status)
-      if (interrupted || isWaitOver(params, statuses)) {
-        const outcomes = yield* outcomesOf(tx, params)
-        yield* tx.call.insert({ ...entry, status: 'completed', result: outcomes, dueAt: null })
-        return { open: false, outcomes }
-      }
-      yield* tx.call.insert(entry)
-      for (const task of awaited) {
-        if (isSettled(task.status)) continue
-        yield* tx.dependency.insert({
-          taskId: entry.taskId,
-          blockerId: task.id,
-          kind: 'wait',
-          callId: entry.id,
-          satisfiedAt: null,
-          createdAt: moment.at,
-        })
-      }
-      return { open: true }
-    },
-  }
+  return step('begin wait', function* (tx) {
+    yield* loadLive(tx, entry)
+    const awaited: TaskRecord[] = []
+    for (const id of new Set(params.tasks)) awaited.push(yield* loadTask(tx, id))
+    yield* refuseCycle(tx, entry.taskId, awaited)
+    const after = params.untilMessageAfter
+    // A message that was sent meanwhile ends the wait before it begins.
+    const interrupted = after !== undefined && (yield* tx.message.lastDelivered(entry.taskId)) > after
+    const statuses = awaited.map((each) => each.status)
+    if (interrupted || isWaitOver(params, statuses)) {
+      const outcomes = yield* outcomesOf(tx, params)
+      yield* tx.call.insert({ ...entry, status: 'completed', result: outcomes, dueAt: null })
+      return { open: false, outcomes }
+    }
+    yield* tx.call.insert(entry)
+    for (const task of awaited) {
+      if (isSettled(task.status)) continue
+      yield* tx.dependency.insert({
+        taskId: entry.taskId,
+        blockerId: task.id,
+        kind: 'wait',
+        callId: entry.id,
+        satisfiedAt: null,
+        createdAt: moment.at,
+      })
+    }
+    return { open: true }
+  })
 }
 
 /** @throws ErrandError CYCLE { path } */
@@ -59,20 +56,17 @@ function* refuseCycle(tx: Reads, waiter: string, awaited: readonly TaskRecord[])
 
 /** Takes up the outcome of a recorded wait if it is over. */
 export function takeWait(ref: RunRef, callId: string, moment: Moment): Step<WaitState> {
-  return {
-    name: 'take wait',
-    *decide(tx): Op<WaitState> {
-      yield* loadLive(tx, ref)
-      const call = yield* tx.call.get(callId)
-      if (call?.status !== 'pending') return { open: true }
-      const params = call.params as WaitParams
-      const statuses = (yield* awaitedOf(tx, params)).map((each) => each?.status ?? 'canceled')
-      if (isWaitOver(params, statuses)) return { open: false, outcomes: yield* endWait(tx, call, moment.at) }
-      // It was over, and one of its tasks has been tried again since: the edge is open anew, and so is the wait.
-      if (call.details !== null) yield* tx.call.save({ ...call, details: null, updatedAt: moment.at })
-      return { open: true }
-    },
-  }
+  return step('take wait', function* (tx) {
+    yield* loadLive(tx, ref)
+    const call = yield* tx.call.get(callId)
+    if (call?.status !== 'pending') return { open: true }
+    const params = call.params as WaitParams
+    const statuses = (yield* awaitedOf(tx, params)).map((each) => each?.status ?? 'canceled')
+    if (isWaitOver(params, statuses)) return { open: false, outcomes: yield* endWait(tx, call, moment.at) }
+    // It was over, and one of its tasks has been tried again since: the edge is open anew, and so is the wait.
+    if (call.details !== null) yield* tx.call.save({ ...call, details: null, updatedAt: moment.at })
+    return { open: true }
+  })
 }
 
 /** A message ends the waits of a task that it may end, with what there is by now. Their ids. */

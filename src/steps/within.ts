@@ -2,7 +2,7 @@
 // itself, because a task may be moved between the asking and the doing.
 
 import { ErrandError } from '../errors.ts'
-import type { Op, Reads, Step } from '../ledger/ledger.ts'
+import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 
 /** @throws ErrandError FORBIDDEN { taskId, scope } for a task that is neither `scope` nor below it; unknown ones are told the same. */
 export function* requireWithin(tx: Reads, scope: string, ids: readonly string[]): Op<void> {
@@ -17,13 +17,10 @@ export function* requireWithin(tx: Reads, scope: string, ids: readonly string[])
 }
 
 /** The step, if all it names lies within a scope; unbounded without one. */
-export function within<R>(step: Step<R>, scope: string | null, ids: readonly string[]): Step<R> {
-  if (scope === null) return step
-  return {
-    name: step.name,
-    *decide(tx) {
-      yield* requireWithin(tx, scope, ids)
-      return yield* step.decide(tx)
-    },
-  }
+export function within<R>(judged: Step<R>, scope: string | null, ids: readonly string[]): Step<R> {
+  if (scope === null) return judged
+  return step(judged.name, function* (tx) {
+    yield* requireWithin(tx, scope, ids)
+    return yield* judged.decide(tx)
+  })
 }
