@@ -6,21 +6,7 @@ import { admit } from '../steps/admit.ts'
 import { dueAfter } from '../steps/moment.ts'
 import type { EngineHost } from './engine-host.ts'
 
-export interface AdmissionHost
-  extends Pick<
-    EngineHost,
-    | 'ledger'
-    | 'actors'
-    | 'executors'
-    | 'canRun'
-    | 'maxConcurrent'
-    | 'limits'
-    | 'leaseMs'
-    | 'maxCrashes'
-    | 'moment'
-    | 'enlisted'
-    | 'report'
-  > {
+export interface AdmissionHost extends EngineHost {
   /** Open runs here. */
   readonly slots: ReadonlyMap<string, { readonly task: TaskRecord }>
   /** Called with the rows of tasks whose runs have begun. */

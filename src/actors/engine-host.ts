@@ -1,4 +1,4 @@
-// What the parts of a live engine get of the engine around them. Each takes the part of it that it names.
+// What the parts of a live engine get of the engine around them; some of them get more, and say what.
 import type { AgentDefaults, WorkPlace } from '../agent-run.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'

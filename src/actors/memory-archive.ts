@@ -16,11 +16,7 @@ interface Remembered {
   context: ChatMessage[]
 }
 
-export interface MemoryArchiveHost
-  extends Pick<
-    EngineHost,
-    'ledger' | 'clock' | 'feed' | 'bus' | 'instanceId' | 'executors' | 'archiveFailed' | 'report'
-  > {
+export interface MemoryArchiveHost extends EngineHost {
   /** Whether `mem:save` or `mem:archive` is there and wants what has ended: the engine's own only where it was told so. */
   wants(abilityId: string): boolean
   /** A task in the words of the memory that gets it. */

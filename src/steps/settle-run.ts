@@ -15,7 +15,7 @@ import type { Edge } from './walk.ts'
 /** What an executor returned or threw. */
 export type ExecutorOutcome =
   | { kind: 'returned'; result: unknown }
-  | { kind: 'threw'; error: StoredError; final: boolean; retryAfterMs?: number }
+  | { kind: 'threw'; error: StoredError; retryAfterMs?: number | undefined }
 
 export interface SettleRunRequest extends Moment {
   taskId: string
@@ -78,23 +78,17 @@ function* hasUnread(tx: Reads, { taskId, readThrough }: SettleRunRequest): Op<bo
   return readThrough !== null && (yield* tx.message.lastDelivered(taskId)) > readThrough
 }
 
-/** How an attempt failed: the retry policy of its task decides whether there is another. */
-interface Failure {
-  error: StoredError
-  final?: boolean
-  retryAfterMs?: number
-}
-
 /** WORKING → FAILED, and on to SUBMITTED with the next attempt where the retry policy gives one; the task as it is then. */
 export function* failAttempt(
   tx: Tx,
   task: TaskRecord,
-  { error, final, retryAfterMs }: Failure,
+  { error, retryAfterMs }: { error: StoredError; retryAfterMs?: number | undefined },
   edge: Edge,
   request: Moment & { retry: RetryPolicy; chance: number },
 ): Op<TaskRecord> {
   const { attempt } = task
-  const delayMs = retryDelay(request.retry, { attempt, code: error.code, final, retryAfterMs }, request.chance)
+  const { code, final } = error
+  const delayMs = retryDelay(request.retry, { attempt, code, final, retryAfterMs }, request.chance)
   const passing = delayMs !== undefined
   const failed = yield* transition(tx, task, 'fail', request, { ...setting(edge, { error }), passing })
   if (delayMs === undefined) return failed
