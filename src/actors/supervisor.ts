@@ -1,11 +1,12 @@
 // The supervisor holds the slots and has them filled. It is level-triggered: whatever moves only wakes it, and what it does follows
 // from what it then reads of the ledger: what is due, what is ready, which runs are its own. A run starts or is ended when the feed
 // says so, never before.
-import type { TaskEvent } from '../entities/event.ts'
+import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import { type AnyExecutor, isExecutor } from '../executor.ts'
 import { resolveRetry } from '../machines/family.ts'
+import { acceptedEvents, publishedAs } from '../machines/task-machine.ts'
 import { waitAtMost } from '../signals.ts'
 import { runEnded } from '../steps/journal.ts'
 import { nextDue } from '../steps/timers.ts'
@@ -21,14 +22,9 @@ const againMs = 200
 const lastMomentMs = 250
 const lastCommandsMs = 2_000
 
-/** Events by which a task leaves WORKING. */
-const endings = new Set([
-  'task.paused',
-  'task.input_required',
-  'task.waiting',
-  'task.completed',
-  'task.failed',
-  'task.canceled',
+/** Events by which a run ends: its task leaves WORKING, or is hidden, or the run is closed. */
+const endings = new Set<EventType>([
+  ...acceptedEvents('working').map((event) => publishedAs[event]),
   'task.deleted',
   'run.closed',
 ])

@@ -3,6 +3,7 @@ import type { ZodSafeParseResult, ZodType } from 'zod'
 import { ErrandError } from '../errors.ts'
 import { isExecutor } from '../executor.ts'
 import { fromJson, toJson } from '../json.ts'
+import { issuesIn, issueWords } from '../parse.ts'
 import { messageOf, readableError } from '../stored-error.ts'
 import type { KnownExecutors } from './known-executors.ts'
 
@@ -20,13 +21,10 @@ export function refuseUnfitInput(executor: string | null, input: unknown, name: 
   if (schema === undefined) return
   const parsed = parsedBy(schema, input, `The input of "${name}" cannot be checked: the schema of ${executor}`)
   if (parsed.success) return
-  const issues = parsed.error.issues.map((issue) => ({
-    path: issue.path.map(String).join('.'),
-    message: issue.message,
-  }))
+  const issues = issuesIn(parsed.error)
   throw new ErrandError(
     'INVALID_INPUT',
-    `The input of "${name}" is not what ${executor} takes: ${issues.map((issue) => `${issue.path ? `${issue.path}: ` : ''}${issue.message}`).join('; ')}.`,
+    `The input of "${name}" is not what ${executor} takes: ${issueWords(issues)}.`,
     { executor, issues },
   )
 }

@@ -8,8 +8,8 @@ import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand, obstacleOf } from '../machines/readiness.ts'
 import { requireTransition } from '../machines/task-machine.ts'
 import { renewed, touched } from '../machines/task-transition.ts'
-import { eventOf, loadTask, type Moment } from './moment.ts'
-import { endRest } from './rouse.ts'
+import { blocked, eventOf, loadTask, type Moment } from './moment.ts'
+import { endRest } from './wait.ts'
 import { transition } from './transition.ts'
 import { wayToWorking } from './walk.ts'
 
@@ -89,12 +89,7 @@ function* requireClaimable(tx: Reads, task: TaskRecord, request: ClaimRequest): 
   if (task.executor !== null) throw notClaimable(task, what, `its executor ${task.executor} runs it`, 'executor')
   const obstacle = obstacleOf(task)
   if (obstacle === 'blocked') {
-    const blockedBy = yield* tx.dependency.openBlockers(task.id)
-    throw new ErrandError(
-      'BLOCKED',
-      `Cannot ${what}: it comes after ${blockedBy.join(', ')}, which must be completed first.`,
-      { taskId: task.id, status: task.status, blockedBy },
-    )
+    throw blocked(what, yield* tx.dependency.openBlockers(task.id), { taskId: task.id, status: task.status })
   }
   if (obstacle !== null) throw notClaimable(task, what, reasonOf(task), obstacle)
   if (meets(task, request)) return

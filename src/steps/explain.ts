@@ -8,9 +8,7 @@ import type { RunnableTasks } from '../executor.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { isQueued, obstacleOf } from '../machines/readiness.ts'
 import type { Why } from '../views.ts'
-import { familyWords } from './explain-family.ts'
-import { explainPlace } from './explain-place.ts'
-import { listOf, nameOf } from './explain-words.ts'
+import { explainPlace, familyWords, listOf, nameOf } from './explain-place.ts'
 import { loadTask } from './moment.ts'
 
 /** Which tasks of an executor this engine can run; null for one that only commands. */

@@ -2,12 +2,12 @@
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
-import type { Op, Tx } from '../ledger/ledger.ts'
-import { announceEnd } from './announcements.ts'
+import type { NewCall, NewEvent, Op, Tx } from '../ledger/ledger.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { observeCall } from './observe-work.ts'
+import { announceEnd } from './write-message.ts'
 
-/** Fails the open entries that `closes` picks; each closed call has its event, and its line where it was announced. */
+/** Fails the open entries that `closes` picks. */
 export function* closeEntries(
   tx: Tx,
   task: TaskRecord,
@@ -32,14 +32,28 @@ export function* closeEntry(
   errorOf: (task: TaskRecord) => StoredError,
   moment: Moment,
 ): Op<void> {
-  const error = errorOf(task)
-  const failed: CallRecord = { ...call, status: 'failed', error, dueAt: null, updatedAt: moment.at }
-  yield* tx.call.save({ ...failed, endMessageId: yield* announceEnd(tx, task, failed, moment) })
-  if (call.kind === 'wait') yield* tx.dependency.satisfyWaits(call.id, moment.at)
-  if (call.kind === 'call') {
-    yield* tx.event.append(eventOf(moment, 'call.failed', task, { callId: call.id, tool: call.name, error }))
-    yield* observeCall(tx, task, failed, moment)
-  }
+  yield* endEntry(tx, task, { ...call, status: 'failed', error: errorOf(task) }, moment)
+}
+
+/** Saves an entry that has its outcome now. A call has its event, and its line where it was announced. */
+export function* endEntry(tx: Tx, task: TaskRecord, outcome: CallRecord, moment: Moment): Op<void> {
+  const ended = { ...outcome, dueAt: null, updatedAt: moment.at }
+  yield* tx.call.save({ ...ended, endMessageId: yield* announceEnd(tx, task, ended, moment) })
+  if (ended.kind === 'wait') yield* tx.dependency.satisfyWaits(ended.id, moment.at)
+  if (ended.kind !== 'call') return
+  yield* tx.event.append(callEvent(moment, task, ended))
+  yield* observeCall(tx, task, ended, moment)
+}
+
+/** The event that tells how a call stands. */
+export function callEvent(
+  moment: Moment,
+  task: TaskRecord,
+  { id: callId, name: tool, status, params: args, result, error, run }: NewCall,
+): NewEvent {
+  if (status === 'completed') return eventOf(moment, 'call.completed', task, { callId, tool, result })
+  if (status === 'failed') return eventOf(moment, 'call.failed', task, { callId, tool, error })
+  return eventOf(moment, 'call.started', task, { callId, tool, args, run })
 }
 
 /** It may be on its way: asked for and begun. One that was never begun waits for a later run. */

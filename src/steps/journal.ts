@@ -7,10 +7,10 @@ import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError, type StoredError } from '../errors.ts'
 import { type NewCall, type NewMessage, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { divergenceTold } from '../machines/divergence.ts'
-import { announceEnd, announceStart } from './announcements.ts'
+import { callEvent, endEntry } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
-import { observeAnswer, observeCall } from './observe-work.ts'
-import { writeMessage } from './write-message.ts'
+import { observeAnswer } from './observe-work.ts'
+import { announceStart, writeMessage } from './write-message.ts'
 
 /** Which run asks. */
 export interface RunRef {
@@ -85,9 +85,7 @@ export function beginPending(ref: RunRef, callId: string, announced: boolean, mo
 }
 
 function* publishStart(tx: Tx, task: TaskRecord, call: NewCall, moment: Moment): Op<void> {
-  yield* tx.event.append(
-    eventOf(moment, 'call.started', task, { callId: call.id, tool: call.name, args: call.params, run: task.run }),
-  )
+  yield* tx.event.append(callEvent(moment, task, { ...call, status: 'in_progress', run: task.run }))
 }
 
 /** Keeps details of a call in progress, while its run is open. */
@@ -112,23 +110,8 @@ export function finishEntry(ref: RunRef, callId: string, outcome: EntryOutcome, 
     if (recorded?.status === status && recorded.updatedAt === moment.at) return
     const task = yield* loadOpenRun(tx, ref)
     const call = yield* loadOpenEntry(tx, ref, callId)
-    const ended: CallRecord = {
-      ...call,
-      status,
-      result: outcome.ok ? outcome.result : null,
-      error: outcome.ok ? null : outcome.error,
-      dueAt: null,
-      updatedAt: moment.at,
-    }
-    yield* tx.call.save({ ...ended, endMessageId: yield* announceEnd(tx, task, ended, moment) })
-    if (call.kind === 'wait') yield* tx.dependency.satisfyWaits(call.id, moment.at)
-    if (call.kind !== 'call') return
-    yield* tx.event.append(
-      outcome.ok
-        ? eventOf(moment, 'call.completed', task, { callId, tool: call.name, result: outcome.result })
-        : eventOf(moment, 'call.failed', task, { callId, tool: call.name, error: outcome.error }),
-    )
-    yield* observeCall(tx, task, ended, moment)
+    const came = outcome.ok ? { result: outcome.result, error: null } : { result: null, error: outcome.error }
+    yield* endEntry(tx, task, { ...call, status, ...came }, moment)
   })
 }
 

@@ -47,3 +47,9 @@ export function requireTask(task: TaskRecord | undefined, id: string): TaskRecor
 export function* loadTask(tx: Reads, id: string): Op<TaskRecord> {
   return requireTask(yield* tx.task.get(id), id)
 }
+
+/** The refusal of what a task may do only when all that it comes after is completed. */
+export function blocked(what: string, blockedBy: readonly string[], details: object): ErrandError {
+  const message = `Cannot ${what}: it comes after ${blockedBy.join(', ')}, which must be completed first.`
+  return new ErrandError('BLOCKED', message, { ...details, blockedBy })
+}

@@ -5,9 +5,10 @@ import type { CallRecord, CallStatus } from '../entities/call.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
-import { type NewCall, type NewEvent, type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
+import { type NewCall, type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import { callTransitions, openCallStatuses } from '../machines/call-machine.ts'
-import { eventOf, loadTask, type Moment } from './moment.ts'
+import { callEvent } from './journal-closing.ts'
+import { loadTask, type Moment } from './moment.ts'
 
 /** The run that saved calls belong to: none. */
 const noRun = 0
@@ -59,7 +60,7 @@ export function saveCall(request: SaveCallRequest): Step<void> {
         updatedAt: request.at,
       })
     }
-    for (const status of path) yield* tx.event.append(told(request, task, status))
+    for (const status of path) yield* tx.event.append(callEvent(request, task, { ...rowOf(request), status }))
   })
 }
 
@@ -97,13 +98,6 @@ function pathTo(from: CallStatus, to: CallStatus): CallStatus[] | undefined {
     if (rest !== undefined) return [next, ...rest]
   }
   return undefined
-}
-
-function told({ call, ...moment }: SaveCallRequest, task: TaskRecord, status: CallStatus): NewEvent {
-  const { id: callId, name: tool, params: args, result, error } = call
-  if (status === 'completed') return eventOf(moment, 'call.completed', task, { callId, tool, result })
-  if (status === 'failed') return eventOf(moment, 'call.failed', task, { callId, tool, error })
-  return eventOf(moment, 'call.started', task, { callId, tool, args, run: noRun })
 }
 
 function rowOf({ call, at }: SaveCallRequest): NewCall {

@@ -6,20 +6,19 @@ import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { StoredError } from '../errors.ts'
 import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { isHeldUp, retryDelay } from '../machines/family.ts'
-import { announce } from './announcements.ts'
+import type { RunRef } from './journal.ts'
 import { isInFlight } from './journal-closing.ts'
 import { dueAfter, type Moment } from './moment.ts'
 import { transition } from './transition.ts'
 import type { Edge } from './walk.ts'
+import { announce } from './write-message.ts'
 
 /** What an executor returned or threw. */
 export type ExecutorOutcome =
   | { kind: 'returned'; result: unknown }
   | { kind: 'threw'; error: StoredError; retryAfterMs?: number | undefined }
 
-export interface SettleRunRequest extends Moment {
-  taskId: string
-  run: number
+export interface SettleRunRequest extends Moment, RunRef {
   outcome: ExecutorOutcome
   retry: RetryPolicy
   /** From 0 to 1, for the jitter of the next attempt. */

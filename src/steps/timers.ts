@@ -10,7 +10,7 @@ import type { StoredError } from '../errors.ts'
 import { type Op, type OwnRuns, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { writeLapse } from './claim.ts'
 import { eventOf, type Moment } from './moment.ts'
-import { endRest, wake } from './rouse.ts'
+import { endRest, wake } from './wait.ts'
 import { cancelBelow, type Ended, failWhereItStands, settleAll } from './settle-family.ts'
 import { failAttempt } from './settle-run.ts'
 

@@ -7,7 +7,7 @@ import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand } from '../machines/readiness.ts'
 import { nextStatus, requireTransition, type TaskEventName } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
-import { eventOf, loadTask, type Moment } from './moment.ts'
+import { blocked, eventOf, loadTask, type Moment } from './moment.ts'
 import { transition } from './transition.ts'
 import type { Edge } from './walk.ts'
 
@@ -34,12 +34,7 @@ export function start(id: string, moment: Moment): Step<void> {
 export function* loadFree(tx: Reads, id: string, event: TaskEventName): Op<TaskRecord> {
   const task = yield* loadTask(tx, id)
   if (task.openBlockers === 0 || !isByHand(task) || nextStatus(task.status, event) === undefined) return task
-  const blockedBy = yield* tx.dependency.openBlockers(id)
-  throw new ErrandError(
-    'BLOCKED',
-    `Cannot ${event} ${id}: it comes after ${blockedBy.join(', ')}, which must be completed first.`,
-    { taskId: id, blockedBy },
-  )
+  throw blocked(`${event} ${id}`, yield* tx.dependency.openBlockers(id), { taskId: id })
 }
 
 function* release(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {

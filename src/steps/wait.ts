@@ -1,13 +1,16 @@
 // Waiting for other tasks: the edges are stored, so that whoever settles them wakes the waiter in the same transaction. A wait
-// that could never end is refused with the path of the cycle.
+// that could never end is refused with the path of the cycle. And what else ends a task's rest: its time has come, or a message that an
+// agent is to take up.
 
 import type { CallRecord } from '../entities/call.ts'
+import type { Delivery } from '../entities/message.ts'
 import { isSettled, type Outcome, outcomeOf, type TaskRecord } from '../entities/task.ts'
 import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
-import { isWaitOver, type WaitParams } from '../machines/family.ts'
+import { awaitsChildren, isWaitOver, type WaitParams } from '../machines/family.ts'
 import { cycleError } from '../machines/task-graph.ts'
+import { touched } from '../machines/task-transition.ts'
 import { loadLive, type RunRef } from './journal.ts'
-import { loadTask, type Moment } from './moment.ts'
+import { eventOf, loadTask, type Moment } from './moment.ts'
 
 /** What a wait came to: `open` while it is not over. */
 export type WaitState = { open: true } | { open: false; outcomes: Array<Outcome | null> }
@@ -70,7 +73,7 @@ export function takeWait(ref: RunRef, callId: string, moment: Moment): Step<Wait
 }
 
 /** A message ends the waits of a task that it may end, with what there is by now. Their ids. */
-export function* endWaitsByMessage(tx: Tx, task: TaskRecord, at: number): Op<string[]> {
+function* endWaitsByMessage(tx: Tx, task: TaskRecord, at: number): Op<string[]> {
   const ended: string[] = []
   for (const call of yield* tx.call.open(task.id)) {
     if (call.kind !== 'wait' || (call.params as WaitParams).untilMessageAfter === undefined) continue
@@ -97,4 +100,32 @@ function* awaitedOf(tx: Reads, params: WaitParams): Op<Array<TaskRecord | undefi
   const found: Array<TaskRecord | undefined> = []
   for (const id of params.tasks) found.push(yield* tx.task.get(id))
   return found
+}
+
+/** One of a task's waits is over: it may run again, or its live run goes on. */
+export function* wake(tx: Tx, waiter: TaskRecord, callId: string | undefined, moment: Moment): Op<TaskRecord> {
+  const woken = touched(waiter, moment.at, { wakes: waiter.wakes + 1 })
+  yield* tx.task.save(woken)
+  yield* tx.event.append(eventOf(moment, 'task.unblocked', woken, callId === undefined ? {} : { callId }))
+  return woken
+}
+
+/** Its `notBefore` has passed: cleared, so that readiness needs no clock. */
+export function* endRest(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
+  const free = touched(task, moment.at, { notBefore: null })
+  yield* tx.task.save(free)
+  if (free.completedAt === null) yield* tx.event.append(eventOf(moment, 'timer.fired', free))
+}
+
+/** A message has just been written: an agent that only waits takes it up, by the end of its wait or in a new run. */
+export function* rouse(tx: Tx, task: TaskRecord, delivery: Delivery, moment: Moment): Op<void> {
+  let current = task
+  if (delivery === 'steer') {
+    for (const callId of yield* endWaitsByMessage(tx, task, moment.at))
+      current = yield* wake(tx, current, callId, moment)
+  }
+  // Its own work was done; now there is more of it, and its children do not complete it meanwhile. Only a task that has heard
+  // messages before is an agent's.
+  const isAgents = awaitsChildren(task) && (yield* tx.message.list(task.id)).some((message) => message.step !== null)
+  if (isAgents) yield* wake(tx, touched(current, moment.at, { statusReason: 'message' }), undefined, moment)
 }

@@ -4,8 +4,7 @@ import type { TaskRecord } from '../../entities/task.ts'
 import { defineTable, json, plain, statementsOf } from '../columns.ts'
 import type { BoardNeighbour, Op, Tx } from '../ledger.ts'
 import { numberOf, rows, type StatementCompiler, sql, write } from '../statement.ts'
-import { withBelow } from './below.ts'
-import { tasks } from './task-row.ts'
+import { tasks, withBelow } from './task-row.ts'
 
 const boards = defineTable('board', {
   name: plain,

@@ -3,10 +3,15 @@ import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../..
 import { flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { Op, TaskFilter, Tx } from '../ledger.ts'
 import { numberOf, queryRows, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
-import { withBelow } from './below.ts'
 import { events } from './event.ts'
-import { countQueuedBehindRuns, isQueuedBehindItsRun } from './queued.ts'
-import { definitionFields, stateFields, tasks } from './task-row.ts'
+import {
+  countQueuedBehindRuns,
+  definitionFields,
+  isQueuedBehindItsRun,
+  stateFields,
+  tasks,
+  withBelow,
+} from './task-row.ts'
 
 const liveStatuses = taskStatuses.filter((status) => !isSettled(status))
 const brokenStatuses: TaskStatus[] = ['failed', 'canceled']

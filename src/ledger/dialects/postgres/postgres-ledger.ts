@@ -13,13 +13,13 @@ import {
   GroupCommit,
   type GroupRunner,
   LedgerBusy,
+  LedgerObservers,
   type QueuedStep,
   refusedStep,
   type StepOutcome,
 } from '../../group-commit.ts'
 import type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../../ledger.ts'
 import { applicationId } from '../../migrations/migrations.ts'
-import { LedgerObservers } from '../../observers.ts'
 import type { Request } from '../../statement.ts'
 import { tablesOf } from '../../tables/tables.ts'
 import { type PostgresClient, StatementFailed } from './client.ts'

@@ -94,14 +94,7 @@ export function isBusy(error: unknown): boolean {
 export function translate(error: unknown, path: string): unknown {
   const code = sqliteCode(error)
   if (code === undefined) return error
-  if (code.startsWith('SQLITE_CORRUPT')) {
-    return new ErrandError(
-      'LEDGER_CORRUPT',
-      `The ledger ${path} is damaged (${(error as Error).message}). Restore a backup, or salvage it with \`sqlite3 ${path} .recover\`.`,
-      { path },
-      error,
-    )
-  }
+  if (code.startsWith('SQLITE_CORRUPT')) return damaged(path, (error as Error).message, { path }, error)
   if (code === 'SQLITE_NOTADB') {
     return new ErrandError(
       'LEDGER_FOREIGN',
@@ -111,6 +104,11 @@ export function translate(error: unknown, path: string): unknown {
     )
   }
   return error
+}
+
+export function damaged(path: string, why: string, details: Record<string, unknown>, cause?: unknown): ErrandError {
+  const message = `The ledger ${path} is damaged (${why}). Restore a backup, or salvage it with \`sqlite3 ${path} .recover\`.`
+  return new ErrandError('LEDGER_CORRUPT', message, details, cause)
 }
 
 /** What keeps a ledger from being used, in typed form, with what would work. */
