@@ -125,7 +125,7 @@ export class LiveActors {
     return this.#made(logic, { ...options, id: systemId, systemId }).start()
   }
 
-  #made(logic: AnyActorLogic, options: { id: string }): Actor<AnyActorLogic> {
+  #made(logic: AnyActorLogic, options: { id: string; systemId?: string }): Actor<AnyActorLogic> {
     const actor = createActor(logic, { ...options, parent: this.supervisor } as never) as Actor<AnyActorLogic>
     this.#watch(actor, { actor: options.id })
     return actor

@@ -6,9 +6,8 @@ import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import { type Step, step } from '../ledger/ledger.ts'
 import { requireTransition } from '../machines/task-machine.ts'
-import { touched } from '../machines/task-transition.ts'
 import { checkAnswer } from './answer-schema.ts'
-import { eventOf, type Moment } from './moment.ts'
+import { amend, type Moment } from './moment.ts'
 import { goOnByHand, loadFree } from './verbs.ts'
 
 export interface AnswerRequest extends Moment {
@@ -39,9 +38,7 @@ export function answer(request: AnswerRequest): Step<void> {
       const cause = { type: 'task.answered' as const, data: () => answered }
       return yield* goOnByHand(tx, task, 'answer', request, { cause })
     }
-    const next = touched(task, at, isLast ? { wakes: task.wakes + 1 } : {})
-    yield* tx.task.save(next)
-    yield* tx.event.append(eventOf(request, 'task.answered', next, answered))
+    yield* amend(tx, task, isLast ? { wakes: task.wakes + 1 } : {}, request, 'task.answered', answered)
   })
 }
 

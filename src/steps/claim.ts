@@ -7,10 +7,10 @@ import { type ClaimFilter, type Op, type Reads, type Step, step, type Tx } from 
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand, obstacleOf } from '../machines/readiness.ts'
 import { requireTransition } from '../machines/task-machine.ts'
-import { renewed, touched } from '../machines/task-transition.ts'
-import { blocked, eventOf, loadTask, type Moment } from './moment.ts'
-import { endRest } from './wait.ts'
+import { renewed } from '../machines/task-transition.ts'
+import { amend, blocked, loadTask, type Moment } from './moment.ts'
 import { transition } from './transition.ts'
+import { endRest } from './wait.ts'
 import { wayToWorking } from './walk.ts'
 
 export interface ClaimRequest extends Moment, ClaimFilter {
@@ -184,9 +184,7 @@ function* writeLetGo(tx: Tx, task: TaskRecord, why: WhyLetGo, data: object, mome
     const cause = { type: 'task.released' as const, data: () => released }
     return void (yield* transition(tx, task, 'wait', moment, { set: { ...unowned(why), wakes: 0 }, cause }))
   }
-  const free = touched(task, moment.at, unowned(why))
-  yield* tx.task.save(free)
-  yield* tx.event.append(eventOf(moment, 'task.released', free, released))
+  yield* amend(tx, task, unowned(why), moment, 'task.released', released)
 }
 
 /** A task that rests keeps the reason too: when it goes on, it waits for another owner (verbs.ts). */

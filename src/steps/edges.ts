@@ -6,8 +6,7 @@ import { ErrandError } from '../errors.ts'
 import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { awaitsChildren, isBroken } from '../machines/family.ts'
 import { cycleError } from '../machines/task-graph.ts'
-import { touched } from '../machines/task-transition.ts'
-import { eventOf, loadTask, type Moment } from './moment.ts'
+import { amend, eventOf, loadTask, type Moment } from './moment.ts'
 import { settleAll, settleEdges } from './settle-family.ts'
 
 /** What is to change, loaded and free of cycles. */
@@ -67,9 +66,8 @@ function* rewire(tx: Tx, task: TaskRecord, added: TaskRecord[], removed: string[
     yield* insertAfter(tx, task.id, blocker.id, satisfied, moment)
   }
   const current = (yield* tx.task.get(task.id)) as TaskRecord
-  const next = touched(current, moment.at, { openBlockers: current.openBlockers + delta })
-  yield* tx.task.save(next)
-  yield* tx.event.append(eventOf(moment, 'task.updated', next, { changed: ['blockedBy'] }))
+  const set = { openBlockers: current.openBlockers + delta }
+  const next = yield* amend(tx, current, set, moment, 'task.updated', { changed: ['blockedBy'] })
   if (current.openBlockers > 0 && next.openBlockers === 0) {
     yield* tx.event.append(eventOf(moment, 'task.unblocked', next, { removed }))
   }

@@ -10,9 +10,9 @@ import { answer } from './answer.ts'
 import { fitsAnswer } from './answer-schema.ts'
 import { loadTask, type Moment } from './moment.ts'
 import { retry } from './retry.ts'
-import { rouse } from './wait.ts'
 import { settleAll } from './settle-family.ts'
 import { pause } from './verbs.ts'
+import { rouse } from './wait.ts'
 import { writeLine } from './write-message.ts'
 
 export interface SendRequest extends Moment {

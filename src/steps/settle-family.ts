@@ -21,8 +21,8 @@ import { reviveGroups } from './groups-above.ts'
 import { closeEntry, endedWith, isInFlight } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { notifyParent } from './notify-parent.ts'
-import { wake } from './wait.ts'
 import { type Concerned, judgeTask, noteConcerned, stuckError, Turns } from './stuck.ts'
+import { wake } from './wait.ts'
 import { walk, walkToWorking } from './walk.ts'
 
 /** Something has ended: one task, or with `edges` a whole cascade, of which only the edges that lead out of it are left. */

@@ -10,9 +10,9 @@ import type { StoredError } from '../errors.ts'
 import { type Op, type OwnRuns, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { writeLapse } from './claim.ts'
 import { eventOf, type Moment } from './moment.ts'
-import { endRest, wake } from './wait.ts'
 import { cancelBelow, type Ended, failWhereItStands, settleAll } from './settle-family.ts'
 import { failAttempt } from './settle-run.ts'
+import { endRest, wake } from './wait.ts'
 
 /** At most so many of each kind in one step: the rest follow in the next. */
 const batch = 200

@@ -6,8 +6,7 @@ import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand } from '../machines/readiness.ts'
 import { nextStatus, requireTransition, type TaskEventName } from '../machines/task-machine.ts'
-import { touched } from '../machines/task-transition.ts'
-import { blocked, eventOf, loadTask, type Moment } from './moment.ts'
+import { amend, blocked, loadTask, type Moment } from './moment.ts'
 import { transition } from './transition.ts'
 import type { Edge } from './walk.ts'
 
@@ -38,10 +37,7 @@ export function* loadFree(tx: Reads, id: string, event: TaskEventName): Op<TaskR
 }
 
 function* release(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
-  if (!task.held) return
-  const free = touched(task, moment.at, { held: false })
-  yield* tx.task.save(free)
-  yield* tx.event.append(eventOf(moment, 'task.updated', free, { changed: ['held'] }))
+  if (task.held) yield* amend(tx, task, { held: false }, moment, 'task.updated', { changed: ['held'] })
 }
 
 /** SUBMITTED tasks of these executors that only `autoStart: false` holds back may now start; their ids. */
@@ -66,9 +62,8 @@ export function pause(id: string, moment: Moment): Step<void> {
     const { status: from } = task
     // Resumed and still queued: no edge is walked, the resume is withdrawn.
     if (from === 'paused' && !task.held) {
-      const held = touched(task, moment.at, { held: true })
-      yield* tx.task.save(held)
-      return yield* tx.event.append(eventOf(moment, 'task.paused', held, { from, withdrawn: 'resume' }))
+      yield* amend(tx, task, { held: true }, moment, 'task.paused', { from, withdrawn: 'resume' })
+      return
     }
     yield* transition(tx, task, 'pause', moment, { set: { held: true } })
   })
@@ -81,9 +76,8 @@ export function resume(id: string, moment: Moment): Step<void> {
     requireTransition(task, 'resume')
     if (task.executor !== null) {
       if (!task.held) throw resumedAlready(task)
-      const queued = touched(task, moment.at, { held: false })
-      yield* tx.task.save(queued)
-      return yield* tx.event.append(eventOf(moment, 'task.resumed', queued))
+      yield* amend(tx, task, { held: false }, moment, 'task.resumed')
+      return
     }
     yield* goOnByHand(tx, task, 'resume', moment, { set: { held: false } })
   })

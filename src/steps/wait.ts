@@ -10,7 +10,7 @@ import { awaitsChildren, isWaitOver, type WaitParams } from '../machines/family.
 import { cycleError } from '../machines/task-graph.ts'
 import { touched } from '../machines/task-transition.ts'
 import { loadLive, type RunRef } from './journal.ts'
-import { eventOf, loadTask, type Moment } from './moment.ts'
+import { amend, eventOf, loadTask, type Moment } from './moment.ts'
 
 /** What a wait came to: `open` while it is not over. */
 export type WaitState = { open: true } | { open: false; outcomes: Array<Outcome | null> }
@@ -104,10 +104,8 @@ function* awaitedOf(tx: Reads, params: WaitParams): Op<Array<TaskRecord | undefi
 
 /** One of a task's waits is over: it may run again, or its live run goes on. */
 export function* wake(tx: Tx, waiter: TaskRecord, callId: string | undefined, moment: Moment): Op<TaskRecord> {
-  const woken = touched(waiter, moment.at, { wakes: waiter.wakes + 1 })
-  yield* tx.task.save(woken)
-  yield* tx.event.append(eventOf(moment, 'task.unblocked', woken, callId === undefined ? {} : { callId }))
-  return woken
+  const told = callId === undefined ? {} : { callId }
+  return yield* amend(tx, waiter, { wakes: waiter.wakes + 1 }, moment, 'task.unblocked', told)
 }
 
 /** Its `notBefore` has passed: cleared, so that readiness needs no clock. */

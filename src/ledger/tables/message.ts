@@ -20,7 +20,7 @@ const messages = defineTable('message', {
 
 export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
   const { prepare } = compiler
-  const { select, insert } = statementsOf(compiler, messages)
+  const { select, finds, insert } = statementsOf(compiler, messages)
   const selectOfTask = select((message, hole) => message.where('task_id', '=', hole('task')).orderBy('n', 'asc'))
   const selectPage = select((message, hole) =>
     message.where('task_id', '=', hole('task')).where('n', '>', hole('after')).orderBy('n', 'asc').limit(hole('limit')),
@@ -32,7 +32,6 @@ export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
       .where('announcement', '=', 0)
       .orderBy('n', 'asc'),
   )
-  const selectById = select((message, hole) => message.where('id', '=', hole('id')))
   const selectLast = prepare((db, hole) =>
     db
       .selectFrom('message')
@@ -55,7 +54,7 @@ export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
     list: (task) => messages.list(selectOfTask, { task }),
     page: (task, after, limit) => messages.list(selectPage, { task, after, limit }),
     spoken: (task, after) => messages.list(selectSpoken, { task, after }),
-    get: (id) => messages.one(selectById, { id }),
+    get: finds('id'),
     count,
     lastDelivered: (task) => numberOf(selectLastDelivered, { task, announcement: 0 }),
     *append(message) {

@@ -114,7 +114,8 @@ function requireSqlite(connection: Connection): void {
 function refuseForeign(connection: Connection, path: string): void {
   const application = Number(connection.pragma('application_id'))
   if (application === applicationId) {
-    return requireKnownVersion(Number(connection.pragma('user_version')), path, { path })
+    requireKnownVersion(Number(connection.pragma('user_version')), path, { path })
+    return
   }
   const [tables] = connection.run({
     sql: 'select count(*) as count from sqlite_schema',
