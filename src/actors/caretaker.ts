@@ -1,9 +1,9 @@
 // What a working engine does for the whole ledger, beside its own runs: it gives signs of life, takes up what lost engines left,
 // fires timers, and removes what is older than the retention.
 import type { PurgePosition } from '../ledger/ledger.ts'
+import { signOfLife } from '../steps/admit.ts'
 import { dueAfter } from '../steps/moment.ts'
 import { purge } from '../steps/purge.ts'
-import { signOfLife } from '../steps/sign-of-life.ts'
 import { fireTimers } from '../steps/timers.ts'
 import type { EngineHost } from './engine-host.ts'
 import { recoverDead } from './recovery.ts'

@@ -17,20 +17,7 @@ import type { Report } from './report.ts'
 import type { StatusModel } from './status.ts'
 import type { LiveContent } from './task-stream.ts'
 
-type Settings = Pick<
-  ParsedEngineOptions,
-  | 'maxConcurrent'
-  | 'limits'
-  | 'onInterrupt'
-  | 'maxCrashes'
-  | 'abortGraceMs'
-  | 'shutdownTimeoutMs'
-  | 'leaseMs'
-  | 'retentionMs'
-  | 'archiveFailed'
->
-
-export interface EngineHost extends Settings {
+export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock' | 'bus' | 'executors'> {
   readonly ledger: Ledger
   readonly clock: Clock
   readonly feed: Feed

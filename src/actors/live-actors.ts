@@ -5,7 +5,8 @@ import type { TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { supervisorMachine } from '../machines/supervisor-machine.ts'
 import { acceptedEvents, publishedAs } from '../machines/task-machine.ts'
-import { letGo, runActorLogic, snapshotOf, supervisorLogic, taskActorLogic } from './actor-logic.ts'
+import { restoreSnapshot } from '../machines/task-snapshot.ts'
+import { letGo, runActorLogic, supervisorLogic, taskActorLogic } from './actor-logic.ts'
 import type { InspectionEvent } from './inspection-event.ts'
 import type { Report } from './report.ts'
 
@@ -45,7 +46,7 @@ export class LiveActors {
   /** A task began to work in a run of ours. */
   awaken(task: TaskRecord): void {
     for (const told of this.#onAwaken) told(task.id)
-    this.#tasks.set(task.id, this.#child(taskActorLogic, `${task.id}#${task.run}`, { snapshot: snapshotOf(task) }))
+    this.#tasks.set(task.id, this.#child(taskActorLogic, `${task.id}#${task.run}`, { snapshot: restoreSnapshot(task) }))
     this.#runs.set(
       task.id,
       this.#child(runActorLogic, `run:${task.id}#${task.run}`, { input: { taskId: task.id, run: task.run } }),

@@ -66,12 +66,7 @@ export class RunCore {
   /** As whom it calls abilities: told by the engine, never by what a model says. */
   get caller(): Caller {
     const { owner, policy } = this.task
-    return {
-      surface: 'run',
-      ...this.ref,
-      ...(owner === null ? {} : { owner }),
-      ...(policy.abilities === undefined ? {} : { abilities: policy.abilities }),
-    }
+    return { surface: 'run', ...this.ref, owner: owner ?? undefined, abilities: policy.abilities }
   }
 
   /** Why the run has ended; undefined while it has not. */

@@ -17,7 +17,6 @@ import { callArguments, checkFraction, checkMessage, checkOptions } from './run-
 import type { CallWay, RunCalls } from './run-calls.ts'
 import type { RunConversation } from './run-conversation.ts'
 import type { RunCore, RunHost } from './run-core.ts'
-import type { RunMessages } from './run-messages.ts'
 import type { RunOutput } from './run-output.ts'
 import { spawnInRun } from './run-spawns.ts'
 import type { RunWaits } from './run-waits.ts'
@@ -26,7 +25,6 @@ import type { RunWaits } from './run-waits.ts'
 export interface RunParts {
   readonly core: RunCore
   readonly output: RunOutput
-  readonly messages: RunMessages
   readonly conversation: RunConversation
   readonly waits: RunWaits
   readonly calls: RunCalls
@@ -103,7 +101,7 @@ export class RunHandle implements Run {
       checkMessage(role, content)
       const { key } = checkOptions(keyOptionsSchema, options, 'run.message')
       this.#core.divergence.asked()
-      return this.#core.busy(() => this.#parts.messages.write(role, content, key))
+      return this.#core.busy(() => this.#parts.conversation.write(role, content, key))
     })
   }
 
@@ -213,7 +211,7 @@ function runInCall(run: Run): Run {
 }
 
 /** What the executor of an agent calls besides what every executor does. */
-function facilitiesOf({ core, calls, conversation, messages, waits }: RunParts, toolRun: Run): AgentRun {
+function facilitiesOf({ core, calls, conversation, waits }: RunParts, toolRun: Run): AgentRun {
   const { host, task } = core
   return {
     bus: host.bus,
@@ -226,7 +224,7 @@ function facilitiesOf({ core, calls, conversation, messages, waits }: RunParts, 
     onInterrupt: core.onInterrupt,
     chance: () => host.chance(),
     nextId: (prefix) => host.nextId(prefix),
-    live: (token, messageId) => messages.live(token, messageId),
+    live: (token, messageId) => conversation.live(token, messageId),
     report: (error, doing) => host.report(error, { ...core.ref, doing }),
     place: () => core.request(() => host.placeOf(task)),
     conversation: () => core.request(() => conversation.read()),

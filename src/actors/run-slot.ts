@@ -18,7 +18,6 @@ import { RunCalls } from './run-calls.ts'
 import { RunConversation } from './run-conversation.ts'
 import { RunCore, type RunHost } from './run-core.ts'
 import { RunHandle, type RunParts } from './run-handle.ts'
-import { RunMessages } from './run-messages.ts'
 import { RunOutput } from './run-output.ts'
 import { RunWaits } from './run-waits.ts'
 
@@ -64,7 +63,6 @@ export class RunSlot {
       output,
       waits,
       calls: new RunCalls(core, output, waits),
-      messages: new RunMessages(core),
       conversation: new RunConversation(core),
     }
     this.closed = this.#follow(former)

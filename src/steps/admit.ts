@@ -10,8 +10,7 @@ import { snapshotFault } from '../machines/task-snapshot.ts'
 import { enterTeam } from './enter-team.ts'
 import { loadSharedLimits } from './limits.ts'
 import { dueAfter, type Moment } from './moment.ts'
-import { signOfLife } from './sign-of-life.ts'
-import { runsAlone } from './suspects.ts'
+import { runsAlone } from './recover.ts'
 import { transition } from './transition.ts'
 import { wayToWorking } from './walk.ts'
 
@@ -64,6 +63,14 @@ export function admit(request: AdmitRequest): Step<TaskRecord[]> {
     for (const task of chosen) started.push(yield* startRun(tx, task, request))
     return started
   })
+}
+
+/**
+ * The engine counts as working until its lease is over. Its row may have been forgotten while it was silent for a day; then it is written
+ * anew, because nothing recovers the runs of an engine that has no row.
+ */
+export function* signOfLife(tx: Tx, instance: InstanceRecord): Op<void> {
+  if (!(yield* tx.instance.renew(instance.id, instance.leaseUntil))) yield* tx.instance.insert(instance)
 }
 
 function* startRun(tx: Tx, task: TaskRecord, request: AdmitRequest): Op<TaskRecord> {

@@ -14,25 +14,10 @@ export function* closeEntries(
   closes: (call: CallRecord) => boolean,
   errorOf: (call: CallRecord) => StoredError,
   moment: Moment,
-): Op<CallRecord[]> {
-  const closed: CallRecord[] = []
-  for (const call of yield* tx.call.open(task.id)) {
-    if (!closes(call)) continue
-    yield* closeEntry(tx, task, call, () => errorOf(call), moment)
-    closed.push(call)
-  }
-  return closed
-}
-
-/** Fails one open entry of a task. */
-export function* closeEntry(
-  tx: Tx,
-  task: TaskRecord,
-  call: CallRecord,
-  errorOf: (task: TaskRecord) => StoredError,
-  moment: Moment,
 ): Op<void> {
-  yield* endEntry(tx, task, { ...call, status: 'failed', error: errorOf(task) }, moment)
+  for (const call of yield* tx.call.open(task.id)) {
+    if (closes(call)) yield* endEntry(tx, task, { ...call, status: 'failed', error: errorOf(call) }, moment)
+  }
 }
 
 /** Saves an entry that has its outcome now. A call has its event, and its line where it was announced. */

@@ -1,6 +1,6 @@
 // The limits that all engines on one ledger share: a row of the ledger, counted in the transaction that starts a run.
 
-import { noSharedLimits, type SharedLimits } from '../entities/limits.ts'
+import { changedLimits, noSharedLimits, type SharedLimits } from '../entities/limits.ts'
 import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import type { SharedLimitsPatch } from '../options.ts'
 
@@ -17,10 +17,9 @@ export function* loadSharedLimits(tx: Reads): Op<SharedLimits | undefined> {
 export function setSharedLimits(patch: SharedLimitsPatch): Step<SharedLimits> {
   return step('set limits', function* (tx) {
     const { maxConcurrent, limits } = (yield* loadSharedLimits(tx)) ?? noSharedLimits
-    const named = Object.entries({ ...limits, ...patch.limits }).filter(([, limit]) => limit !== null)
     const changed = {
       maxConcurrent: patch.maxConcurrent === undefined ? maxConcurrent : patch.maxConcurrent,
-      limits: Object.fromEntries(named) as SharedLimits['limits'],
+      limits: changedLimits(limits, patch.limits),
     }
     yield* tx.setting.put(setting, changed)
     return changed

@@ -69,3 +69,13 @@ export function blocked(what: string, blockedBy: readonly string[], details: obj
   const message = `Cannot ${what}: it comes after ${blockedBy.join(', ')}, which must be completed first.`
   return new ErrandError('BLOCKED', message, { ...details, blockedBy })
 }
+
+/** Those of these tasks that are there, in the same order. */
+export function* existing(tx: Reads, ids: readonly string[]): Op<TaskRecord[]> {
+  const found: TaskRecord[] = []
+  for (const id of ids) {
+    const task = yield* tx.task.get(id)
+    if (task !== undefined) found.push(task)
+  }
+  return found
+}

@@ -1,6 +1,7 @@
 // Recovery: what a lost engine left, and nothing else, in two steps. The first judges that it is lost and ends its runs, so that
 // nothing new starts in them; then the commands that they left running are ended (actors/recovery.ts); the second closes the runs,
-// and with them, once, their calls in flight. Whichever engine comes by between the two goes on from there.
+// and with them, once, their calls in flight. Whichever engine comes by between the two goes on from there. And tasks that are
+// suspected of crashing their engine: what clears one, and whether one must run alone.
 
 import { type CallRecord, notesProcess } from '../entities/call.ts'
 import type { RunRecord } from '../entities/run.ts'
@@ -11,7 +12,6 @@ import { type CrashFacts, chargedBy } from '../machines/crashes.ts'
 import { closeEndedRun, type FormerHolder, releaseRun } from './close-run.ts'
 import { isInFlight } from './journal-closing.ts'
 import type { Moment } from './moment.ts'
-import { hasProgressed } from './suspects.ts'
 import { transition } from './transition.ts'
 
 /** An engine whose runs are to be taken up. */
@@ -102,4 +102,22 @@ export function closeRunsOf(lost: LostEngine, kept: ReadonlySet<string>, moment:
     if (ended.length === runs.length) yield* tx.instance.end(lost.instanceId, moment.at)
     return ended.length
   })
+}
+
+/** An outcome or a message of this run is in the ledger. A call that has only begun is no progress. */
+export function* hasProgressed(tx: Reads, run: RunRecord): Op<boolean> {
+  const isOfRun = (each: { run: number | null }): boolean => each.run === run.number
+  const entries = yield* tx.call.list(run.taskId)
+  if (entries.some((entry) => isOfRun(entry) && (entry.status === 'completed' || entry.status === 'failed')))
+    return true
+  return (yield* tx.message.list(run.taskId)).some(isOfRun)
+}
+
+/** A task that has seen `maxCrashes` crashes runs in this engine, and nothing cleared it yet: nothing may start beside it. */
+export function* runsAlone(tx: Reads, instanceId: string, maxCrashes: number): Op<boolean> {
+  for (const run of yield* tx.run.openOf(instanceId)) {
+    const task = (yield* tx.task.get(run.taskId)) as TaskRecord
+    if (task.crashes >= maxCrashes && !(yield* hasProgressed(tx, run))) return true
+  }
+  return false
 }

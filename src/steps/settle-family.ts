@@ -18,7 +18,7 @@ import {
 } from '../machines/family.ts'
 import { touched } from '../machines/task-transition.ts'
 import { reviveGroups } from './groups-above.ts'
-import { closeEntry, endedWith, isInFlight } from './journal-closing.ts'
+import { endEntry, endedWith, isInFlight } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { notifyParent } from './notify-parent.ts'
 import { type Concerned, judgeTask, noteConcerned, stuckError, Turns } from './stuck.ts'
@@ -196,7 +196,8 @@ export function* cancelBelow(tx: Tx, root: TaskRecord, reason: string | null, mo
   if (canceled === undefined) return []
   for (const { call, runOpen } of yield* tx.cascade.openEntries(canceled)) {
     if (isInFlight(call) && runOpen) continue
-    yield* closeEntry(tx, (yield* tx.task.get(call.taskId)) as TaskRecord, call, endedWith, moment)
+    const task = (yield* tx.task.get(call.taskId)) as TaskRecord
+    yield* endEntry(tx, task, { ...call, status: 'failed', error: endedWith(task) }, moment)
   }
   return [{ task: root, edges: yield* tx.cascade.edgesOut(canceled) }]
 }

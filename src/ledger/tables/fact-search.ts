@@ -13,9 +13,7 @@ const mostWords = 64
 /** So many matches of all words together are read, so that a search takes as long among 100,000 facts as among 10,000. */
 const mostMatches = 4_000
 
-export interface FactSearch {
-  add(fact: IndexedFact): Op<void>
-  remove(seq: number): Op<void>
+export interface FactSearch extends Pick<TextIndex, 'add' | 'remove'> {
   /** Facts by their `seq`, those with the words that are worth most first, of equals the latest. */
   search(branches: readonly string[], words: readonly string[], limit: number): Op<Found[]>
 }

@@ -43,8 +43,6 @@ const facts = defineTable('fact', {
   ...stateFields,
 })
 
-const subjectKey = indexKey
-
 /** The conditions of the partial indexes, in their very words: only so does the planner see that they serve. */
 const isComparable = sql<boolean>`status = 'active' and category <> 'summary'`
 const isUnmerged = sql<boolean>`merged_confidence is distinct from confidence`
@@ -173,7 +171,7 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
     },
     *sameSubject(branch, subject) {
       if (subject === '') return []
-      return (yield* facts.list(selectSameSubject, { branch, subject: subjectKey(subject) })).reverse()
+      return (yield* facts.list(selectSameSubject, { branch, subject: indexKey(subject) })).reverse()
     },
     uncompared: (branch, measure, limit) => facts.list(selectUncompared, { branch, measure, limit }),
     unmerged: (branch, after, limit) => facts.list(selectUnmerged, { branch, after, limit }),
@@ -185,7 +183,7 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
     },
     vectors: (branch, model) => rows(selectVectors, { branch, model }),
     *insert(fact) {
-      const seq = yield* insertSeq(insertFact, { ...fact, subject: subjectKey(subjectOf(fact.text)) })
+      const seq = yield* insertSeq(insertFact, { ...fact, subject: indexKey(subjectOf(fact.text)) })
       if (!isIndexed(fact)) return seq
       const indexed = { seq, branch: fact.branch, words: wordsOf(fact.text) }
       yield* wordIndex.add(indexed)

@@ -1,7 +1,7 @@
 // The message table: conversations, insert only; a trigger refuses any change of a row.
 import { defineTable, flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { change, numberOf, type StatementCompiler } from '../statement.ts'
+import { change, type Holes, numberOf, type StatementCompiler } from '../statement.ts'
 
 const messages = defineTable('message', {
   id: plain,
@@ -19,7 +19,7 @@ const messages = defineTable('message', {
 })
 
 export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
-  const { prepare } = compiler
+  const { prepare, dialect } = compiler
   const { select, finds, insert } = statementsOf(compiler, messages)
   const selectOfTask = select((message, hole) => message.where('task_id', '=', hole('task')).orderBy('n', 'asc'))
   const selectPage = select((message, hole) =>
@@ -32,19 +32,14 @@ export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
       .where('announcement', '=', 0)
       .orderBy('n', 'asc'),
   )
-  const selectLast = prepare((db, hole) =>
-    db
-      .selectFrom('message')
-      .select((query) => query.fn.max('n').as('n'))
-      .where('task_id', '=', hole('task')),
-  )
-  const selectLastDelivered = prepare((db, hole) =>
+  const lastOf = (db: typeof dialect.db, hole: Holes) =>
     db
       .selectFrom('message')
       .select((query) => query.fn.max('n').as('n'))
       .where('task_id', '=', hole('task'))
-      .where('delivery', 'is not', null)
-      .where('announcement', '=', hole('announcement')),
+  const selectLast = prepare(lastOf)
+  const selectLastDelivered = prepare((db, hole) =>
+    lastOf(db, hole).where('delivery', 'is not', null).where('announcement', '=', hole('announcement')),
   )
   const insertMessage = insert()
 

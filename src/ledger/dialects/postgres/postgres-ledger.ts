@@ -5,9 +5,9 @@
 import { type Clock, systemClock } from '../../../clock.ts'
 import { ErrandError } from '../../../errors.ts'
 import { createRandomIds } from '../../../ids.ts'
-import { AppendedEvents } from '../../appended-events.ts'
 import { Draft } from '../../draft.ts'
 import {
+  AppendedEvents,
   CommitFailed,
   type CommittedGroup,
   GroupCommit,
