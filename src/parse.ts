@@ -26,14 +26,22 @@ export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T 
       { option, path, nearest, known },
     )
   }
-  throw new ErrandError(
-    'INVALID_INPUT',
-    `${what} is not valid: ${parsed.error.issues
-      .slice(0, 3)
-      .map((each) => `${each.path.length > 0 ? `${each.path.map(String).join('.')}: ` : ''}${each.message}`)
-      .join('; ')}.`,
-    { issues: parsed.error.issues.map((each) => ({ path: each.path.map(String).join('.'), message: each.message })) },
-  )
+  const issues = issuesIn(parsed.error)
+  throw new ErrandError('INVALID_INPUT', `${what} is not valid: ${issueWords(issues.slice(0, 3))}.`, { issues })
+}
+
+/** Where a value does not fit, and how. */
+export interface Issue {
+  path: string
+  message: string
+}
+
+export function issuesIn(error: z.ZodError): Issue[] {
+  return error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), message }))
+}
+
+export function issueWords(issues: readonly Issue[]): string {
+  return issues.map(({ path, message }) => `${path ? `${path}: ` : ''}${message}`).join('; ')
 }
 
 /** Deepest nesting of `tasks`, the root included: far from where the recursion that parses them ends. */

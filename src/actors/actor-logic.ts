@@ -2,12 +2,11 @@
 // without what would leave something behind for each of many thousand tasks.
 import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate'
 import type { RunStatus } from '../entities/run.ts'
-import type { TaskRecord } from '../entities/task.ts'
 import { machines } from '../machines/charts.ts'
 import { runTransitions } from '../machines/run-machine.ts'
 import { supervisorMachine } from '../machines/supervisor-machine.ts'
 import { type TaskMachineContext, taskMachine } from '../machines/task-machine.ts'
-import { restoreSnapshot } from '../machines/task-snapshot.ts'
+import type { restoreSnapshot } from '../machines/task-snapshot.ts'
 
 export type TaskSnapshot = ReturnType<typeof restoreSnapshot>
 
@@ -57,11 +56,6 @@ export const runActorLogic: ActorLogic<RunSnapshot, { type: 'end' | 'close' }, R
     context: { taskId: input.taskId, run: input.run },
   }),
   getPersistedSnapshot: (snapshot) => snapshot,
-}
-
-/** What an actor of a task starts from. */
-export function snapshotOf(task: Pick<TaskRecord, 'id' | 'name' | 'status' | 'attempt' | 'run'>): TaskSnapshot {
-  return restoreSnapshot(task)
 }
 
 /** In a final state of the chart it has let go by itself. */

@@ -1,26 +1,13 @@
 // Admission by priority, then age: how many runs this engine may have open, of all executors and of each, and the steps that begin
 // them. What it knows of the slots here only spares a step that would find no room: the step counts in its own transaction.
+import { changedLimits } from '../entities/limits.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { isExecutor, type RunnableTasks } from '../executor.ts'
 import { admit } from '../steps/admit.ts'
 import { dueAfter } from '../steps/moment.ts'
 import type { EngineHost } from './engine-host.ts'
 
-export interface AdmissionHost
-  extends Pick<
-    EngineHost,
-    | 'ledger'
-    | 'actors'
-    | 'executors'
-    | 'canRun'
-    | 'maxConcurrent'
-    | 'limits'
-    | 'leaseMs'
-    | 'maxCrashes'
-    | 'moment'
-    | 'enlisted'
-    | 'report'
-  > {
+export interface AdmissionHost extends EngineHost {
   /** Open runs here. */
   readonly slots: ReadonlyMap<string, { readonly task: TaskRecord }>
   /** Called with the rows of tasks whose runs have begun. */
@@ -48,11 +35,7 @@ export class Admission {
   /** Nothing that runs is ended: lower limits are reached as runs end by themselves. */
   setLimits(maxConcurrent: number | undefined, limits: Readonly<Record<string, number | null>>): void {
     this.#maxConcurrent = maxConcurrent ?? this.#maxConcurrent
-    const merged = { ...this.#limits, ...limits }
-    this.#limits = Object.fromEntries(Object.entries(merged).filter(([, limit]) => limit !== null)) as Record<
-      string,
-      number
-    >
+    this.#limits = changedLimits(this.#limits, limits)
   }
 
   /** Executors that have a slot here: of `named`, for tasks alone that name a model. */

@@ -1,18 +1,15 @@
 // What a working engine does for the whole ledger, beside its own runs: it gives signs of life, takes up what lost engines left,
 // fires timers, and removes what is older than the retention.
 import type { PurgePosition } from '../ledger/ledger.ts'
+import { signOfLife } from '../steps/admit.ts'
 import { dueAfter } from '../steps/moment.ts'
 import { purge } from '../steps/purge.ts'
-import { signOfLife } from '../steps/sign-of-life.ts'
 import { fireTimers } from '../steps/timers.ts'
 import type { EngineHost } from './engine-host.ts'
-import { type RecoveryHost, recoverDead } from './recovery.ts'
+import { recoverDead } from './recovery.ts'
 import type { SlotHost } from './run-slot.ts'
 
-export interface CaretakerHost
-  extends Omit<RecoveryHost, 'mayJudgeLeases'>,
-    Pick<EngineHost, 'clock' | 'executors' | 'leaseMs' | 'retentionMs' | 'chance' | 'enlisted'>,
-    Pick<SlotHost, 'retryOf'> {
+export interface CaretakerHost extends EngineHost, Pick<SlotHost, 'retryOf'> {
   /** Called at each look around: the supervisor reads what is due and what is ready at the latest now. */
   looked(): void
   /** Called when families have left the ledger by the retention: no event tells of it. */

@@ -1,4 +1,4 @@
-// What the parts of a live engine get of the engine around them. Each takes the part of it that it names.
+// What the parts of a live engine get of the engine around them; some of them get more, and say what.
 import type { AgentDefaults, WorkPlace } from '../agent-run.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
@@ -17,20 +17,7 @@ import type { Report } from './report.ts'
 import type { StatusModel } from './status.ts'
 import type { LiveContent } from './task-stream.ts'
 
-type Settings = Pick<
-  ParsedEngineOptions,
-  | 'maxConcurrent'
-  | 'limits'
-  | 'onInterrupt'
-  | 'maxCrashes'
-  | 'abortGraceMs'
-  | 'shutdownTimeoutMs'
-  | 'leaseMs'
-  | 'retentionMs'
-  | 'archiveFailed'
->
-
-export interface EngineHost extends Settings {
+export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock' | 'bus' | 'executors'> {
   readonly ledger: Ledger
   readonly clock: Clock
   readonly feed: Feed

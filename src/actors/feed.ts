@@ -18,7 +18,8 @@ export class Feed implements LedgerObserver {
   readonly #listeners = new Set<FeedListener>()
   readonly #taskListeners = new Map<string, Set<FeedListener>>()
   readonly #report: Report
-  readonly #onFailed: (error: unknown) => void
+  /** The ledger has failed. */
+  readonly failed: (error: unknown) => void
   #cursor = 0
   #catchingUp: Promise<void> | undefined
   #again = false
@@ -36,7 +37,7 @@ export class Feed implements LedgerObserver {
     this.#ledger = ledger
     this.#clock = clock
     this.#report = report
-    this.#onFailed = onFailed
+    this.failed = onFailed
   }
 
   /** The position up to which events have been published here. */
@@ -157,10 +158,6 @@ export class Feed implements LedgerObserver {
       }
     }
     return undefined
-  }
-
-  failed(error: unknown): void {
-    this.#onFailed(error)
   }
 
   async #catchUp(): Promise<void> {

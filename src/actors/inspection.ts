@@ -13,7 +13,7 @@ export class Inspection {
 
   /** The observer hears of every actor that is there, then of all that happens, until what is returned is called. */
   attach(observer: InspectionObserver, tasks: 'own' | 'all'): () => void {
-    const tell = toListener(observer)
+    const tell = typeof observer === 'function' ? observer : (event: InspectionEvent) => observer.next?.(event)
     const all = tasks === 'all'
     const endings = [this.#host.actors.inspect(tell, all), ...(all ? [this.#watchOthers()] : [])]
     return () => {
@@ -36,8 +36,4 @@ export class Inspection {
       this.stop()
     }
   }
-}
-
-function toListener(observer: InspectionObserver): (event: InspectionEvent) => void {
-  return typeof observer === 'function' ? observer : (event) => observer.next?.(event)
 }

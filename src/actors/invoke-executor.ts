@@ -9,24 +9,18 @@ import { fromJson, toJson } from '../json.ts'
 /** @throws what the executor threw; Failure INVALID_INPUT or INVALID_RESULT, both final. */
 export async function invokeExecutor(executor: AnyExecutor, task: Task, run: Run): Promise<unknown> {
   if (!isExecutor(executor)) return imageOf(await executor(task as never, run))
-  const input = executor.input === undefined ? task.input : parseInput(executor.input, task)
+  const given = task.input ?? undefined
+  const takes = 'The input is not what the executor takes'
+  const input = executor.input === undefined ? task.input : fitting(executor.input, given, takes, 'INVALID_INPUT')
   const value = await executor.run({ ...task, input }, run)
-  if (executor.result === undefined) return imageOf(value)
-  const parsed = executor.result.safeParse(value)
-  if (parsed.success) return imageOf(parsed.data)
-  throw new Failure(`The result is not what the executor declares: ${parsed.error.message}`, {
-    code: 'INVALID_RESULT',
-    retry: false,
-  })
+  const declares = 'The result is not what the executor declares'
+  return imageOf(executor.result === undefined ? value : fitting(executor.result, value, declares, 'INVALID_RESULT'))
 }
 
-function parseInput(schema: ZodType, task: Task): unknown {
-  const parsed = schema.safeParse(task.input ?? undefined)
+function fitting(schema: ZodType, value: unknown, complaint: string, code: string): unknown {
+  const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  throw new Failure(`The input is not what the executor takes: ${parsed.error.message}`, {
-    code: 'INVALID_INPUT',
-    retry: false,
-  })
+  throw new Failure(`${complaint}: ${parsed.error.message}`, { code, retry: false })
 }
 
 function imageOf(value: unknown): unknown {

@@ -55,8 +55,9 @@ export class Lifecycle {
   readonly supervisor: Supervisor
   readonly inspection: Inspection
   readonly report: Report
+  readonly ledger: Ledger
+  readonly clock: Clock
   readonly #parts: LifecycleParts
-  readonly #ledger: Ledger
   readonly #actors: LiveActors
   readonly #archive: MemoryArchive
   readonly #keeper: TeamKeeper
@@ -68,7 +69,8 @@ export class Lifecycle {
   constructor(parts: LifecycleParts) {
     const { ledger, clock, ids, options } = parts
     this.#parts = parts
-    this.#ledger = ledger
+    this.ledger = ledger
+    this.clock = clock
     this.instanceId = ids.next('instance')
     this.report = createReport(options.onError)
     this.feed = new Feed(ledger, clock, this.report, (error) => this.#fail(error))
@@ -77,29 +79,22 @@ export class Lifecycle {
     this.status = new StatusModel(this.feed, clock, this.report)
     const host: EngineHost = {
       ...options,
-      ledger,
-      clock,
+      ...parts,
       feed: this.feed,
       actors: this.#actors,
       status: this.status,
-      bus: parts.bus,
       instanceId: this.instanceId,
-      executors: parts.executors,
       agentDefaults: {
         maxIterations: options.maxIterations,
         toolExecution: options.toolExecution,
         modelRetry: options.modelRetry as Partial<RetryPolicy> | undefined,
       },
-      treeLimits: parts.treeLimits,
       moment: () => this.moment(),
       nextId: (prefix) => ids.next(prefix),
       chance: () => ids.random(),
       step: (step) => this.patiently(step),
       read: (query) => ledger.read(query),
       views: (records) => this.views(records),
-      modelIdOf: parts.modelIdOf,
-      canRun: parts.canRun,
-      draft: parts.draft,
       placeOf: (task) => this.#placeOf(task),
       live: (taskId, output) => this.output.publish(taskId, output),
       enlisted: (leaseUntil) => this.#enlisted(leaseUntil),
@@ -113,16 +108,8 @@ export class Lifecycle {
     this.supervisor = new Supervisor(host)
   }
 
-  get ledger(): Ledger {
-    return this.#ledger
-  }
-
-  get clock(): Clock {
-    return this.#parts.clock
-  }
-
   async open(): Promise<void> {
-    if (await this.#ledger.read(hasOldGroups)) await this.#ledger.step(judgeOldGroups(this.moment()))
+    if (await this.ledger.read(hasOldGroups)) await this.ledger.step(judgeOldGroups(this.moment()))
     await this.feed.start()
   }
 
@@ -134,10 +121,10 @@ export class Lifecycle {
 
   async #beginWork(): Promise<void> {
     const { instanceId } = this
-    await this.#ledger.register(instanceId)
+    await this.ledger.register(instanceId)
     this.#startedAt = this.moment().at
     const instance = this.#enlisted(dueAfter(this.#startedAt, this.#parts.options.leaseMs))
-    await this.#ledger.step({ name: 'register', decide: (tx) => tx.instance.insert(instance) })
+    await this.ledger.step({ name: 'register', decide: (tx) => tx.instance.insert(instance) })
     this.#archive.start()
     this.#keeper.start()
     await this.supervisor.work()
@@ -171,7 +158,7 @@ export class Lifecycle {
         this.#archive.saveActive(active)
         await Promise.all([this.#archive.close(shutdownTimeoutMs), this.#keeper.close(shutdownTimeoutMs)])
       }
-      this.#ledger.unregister(instanceId, { asDead: !released })
+      this.ledger.unregister(instanceId, { asDead: !released })
     }
     // Only now: until they have let go, runs call abilities.
     this.#parts.closed()
@@ -180,7 +167,7 @@ export class Lifecycle {
     this.status.stop()
     this.inspection.stop()
     this.#actors.stop()
-    if (this.#parts.ownsLedger) await this.#ledger.close({ withinMs: this.#parts.options.shutdownTimeoutMs })
+    if (this.#parts.ownsLedger) await this.ledger.close({ withinMs: this.#parts.options.shutdownTimeoutMs })
   }
 
   /**
@@ -195,7 +182,7 @@ export class Lifecycle {
     let written = false
     try {
       // Queued together, they share a commit.
-      const writing = Promise.all(steps.map((step: Step) => this.#ledger.step(step))).then(() => {
+      const writing = Promise.all(steps.map((step: Step) => this.ledger.step(step))).then(() => {
         written = true
       })
       await waitAtMost(this.clock, shutdownTimeoutMs, writing)
@@ -214,7 +201,7 @@ export class Lifecycle {
   /** Resolves when the step is durable. @throws ErrandError ENGINE_CLOSED, what the step refused, what failed the ledger. */
   async step<R>(step: Step<R>): Promise<R> {
     this.requireOpen()
-    return this.#ledger.step(step)
+    return this.ledger.step(step)
   }
 
   /**
@@ -224,7 +211,7 @@ export class Lifecycle {
   async patiently<R>(step: Step<R>): Promise<R> {
     for (;;) {
       try {
-        return await this.#ledger.step(step)
+        return await this.ledger.step(step)
       } catch (error) {
         const busy = ErrandError.isInstance(error) && error.code === 'LEDGER_BUSY'
         if (!busy || this.#closing || this.#failure !== undefined) throw error
@@ -235,21 +222,21 @@ export class Lifecycle {
 
   read<R>(query: (tx: Reads) => Op<R>): Promise<R> {
     if (this.#closing && this.#parts.ownsLedger) return Promise.reject(engineClosed())
-    return this.#ledger.read(query)
+    return this.ledger.read(query)
   }
 
   /** The stint that a run works in, when what ended before it is accounted for. */
   async #placeOf({ id, run, policy: { team } }: TaskRecord): Promise<WorkPlace | undefined> {
     await this.#keeper.accountFor(team?.taskId)
     if (team === undefined || team.agentId === null) return undefined
-    const found = await this.#ledger.read((tx) => tx.team.stintOfWorker(id))
+    const found = await this.ledger.read((tx) => tx.team.stintOfWorker(id))
     const stint = found ?? (await this.patiently(takePlace({ taskId: id, run }, this.moment())))
     return stint && { taskId: stint.taskId, agentId: stint.agentId }
   }
 
   /** Tasks as people see them. */
   views(records: readonly TaskRecord[]): Promise<Task[]> {
-    return this.#ledger.read((tx) => viewsOf(tx, records))
+    return this.ledger.read((tx) => viewsOf(tx, records))
   }
 
   nextId(prefix: string): string {
@@ -258,7 +245,7 @@ export class Lifecycle {
 
   /** Whole milliseconds, as the tables keep them: a clock may tell fractions. */
   moment(): Moment {
-    return { at: Math.floor(this.#parts.clock.now()), instanceId: this.instanceId }
+    return { at: Math.floor(this.clock.now()), instanceId: this.instanceId }
   }
 
   requireOpen(): void {

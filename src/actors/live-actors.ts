@@ -1,23 +1,17 @@
 // The XState side of what is awake: a supervisor at the root, below it an actor for each task that works and for each open run.
 // They are built from rows and never saved: the ledger is the truth, they are what an inspector sees.
 import { type Actor, type AnyActorLogic, type AnyActorRef, createActor } from 'xstate'
-import type { EventType, TaskEvent } from '../entities/event.ts'
+import type { TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { supervisorMachine } from '../machines/supervisor-machine.ts'
-import type { TaskEventName } from '../machines/task-machine.ts'
-import { letGo, runActorLogic, snapshotOf, supervisorLogic, taskActorLogic } from './actor-logic.ts'
+import { acceptedEvents, publishedAs } from '../machines/task-machine.ts'
+import { restoreSnapshot } from '../machines/task-snapshot.ts'
+import { letGo, runActorLogic, supervisorLogic, taskActorLogic } from './actor-logic.ts'
 import type { InspectionEvent } from './inspection-event.ts'
 import type { Report } from './report.ts'
 
-/** The chart's event for a published one. `task.started` came by the edge that leaves `from`. */
-const chartEvents: Partial<Record<EventType, TaskEventName>> = {
-  'task.paused': 'pause',
-  'task.input_required': 'ask',
-  'task.waiting': 'wait',
-  'task.completed': 'complete',
-  'task.failed': 'fail',
-  'task.canceled': 'cancel',
-}
+/** The chart's event for a published one, of those by which a task leaves WORKING. */
+const chartEvents = new Map(acceptedEvents('working').map((event) => [publishedAs[event], event]))
 
 export class LiveActors {
   readonly supervisor: Actor<typeof supervisorMachine>
@@ -52,7 +46,7 @@ export class LiveActors {
   /** A task began to work in a run of ours. */
   awaken(task: TaskRecord): void {
     for (const told of this.#onAwaken) told(task.id)
-    this.#tasks.set(task.id, this.#child(taskActorLogic, `${task.id}#${task.run}`, { snapshot: snapshotOf(task) }))
+    this.#tasks.set(task.id, this.#child(taskActorLogic, `${task.id}#${task.run}`, { snapshot: restoreSnapshot(task) }))
     this.#runs.set(
       task.id,
       this.#child(runActorLogic, `run:${task.id}#${task.run}`, { input: { taskId: task.id, run: task.run } }),
@@ -63,9 +57,9 @@ export class LiveActors {
   follow(event: TaskEvent): void {
     const task = this.#tasks.get(event.taskId)
     if (task === undefined) return
-    const name = chartEvents[event.type]
-    if (name === undefined) return
-    task.send({ type: name })
+    const type = chartEvents.get(event.type)
+    if (type === undefined) return
+    task.send({ type })
     letGo(task)
     this.#tasks.delete(event.taskId)
     this.#runs.get(event.taskId)?.send({ type: 'end' })
@@ -113,11 +107,9 @@ export class LiveActors {
   addOther(logic: AnyActorLogic, id: string, options: object): AnyActorRef {
     // Known before it is: XState tells of an actor while it is being made.
     this.#others.set(id, null)
-    const actor = createActor(logic, { ...options, parent: this.supervisor, id } as never) as AnyActorRef
+    const actor = this.#made(logic, { ...options, id })
     this.#others.set(id, actor)
-    this.#watch(actor, { actor: id })
-    actor.start()
-    return actor
+    return actor.start()
   }
 
   /** It has let go. */
@@ -131,14 +123,12 @@ export class LiveActors {
 
   /** O(1), unlike a spawned child; the parent option makes it one system for an inspector. */
   #child(logic: AnyActorLogic, systemId: string, options: object): AnyActorRef {
-    const actor = createActor(logic, {
-      ...options,
-      parent: this.supervisor,
-      id: systemId,
-      systemId,
-    } as never) as AnyActorRef
-    this.#watch(actor, { actor: systemId })
-    actor.start()
+    return this.#made(logic, { ...options, id: systemId, systemId }).start()
+  }
+
+  #made(logic: AnyActorLogic, options: { id: string; systemId?: string }): Actor<AnyActorLogic> {
+    const actor = createActor(logic, { ...options, parent: this.supervisor } as never) as Actor<AnyActorLogic>
+    this.#watch(actor, { actor: options.id })
     return actor
   }
 

@@ -16,11 +16,7 @@ interface Remembered {
   context: ChatMessage[]
 }
 
-export interface MemoryArchiveHost
-  extends Pick<
-    EngineHost,
-    'ledger' | 'clock' | 'feed' | 'bus' | 'instanceId' | 'executors' | 'archiveFailed' | 'report'
-  > {
+export interface MemoryArchiveHost extends EngineHost {
   /** Whether `mem:save` or `mem:archive` is there and wants what has ended: the engine's own only where it was told so. */
   wants(abilityId: string): boolean
   /** A task in the words of the memory that gets it. */
@@ -80,7 +76,6 @@ export class MemoryArchive {
     this.#work = this.#work.then(async () => {
       if (this.#giveUp.signal.aborted) return
       try {
-        if (!(await this.#isAgents(taskId))) return
         const remembered = await this.#read(taskId)
         if (remembered !== undefined) await work(remembered)
       } catch (error) {
@@ -89,20 +84,16 @@ export class MemoryArchive {
     })
   }
 
+  /** Undefined for a task that no agent works on. */
   #read(taskId: string): Promise<Remembered | undefined> {
-    const { ledger, readTask } = this.#host
+    const { ledger, executors, readTask } = this.#host
     return ledger.read(function* (tx) {
       const record = yield* tx.task.get(taskId)
-      if (record === undefined) return undefined
+      const executor = executors.get(record?.executor ?? '')
+      if (record === undefined || !isExecutor(executor) || executor.agent === undefined) return undefined
       const conversation = conversationOf(yield* tx.message.list(taskId), yield* tx.call.list(taskId, ['call']))
       return { task: yield* readTask(tx, record), context: chatOf(conversation) }
     })
-  }
-
-  async #isAgents(taskId: string): Promise<boolean> {
-    const task = await this.#host.ledger.read((tx) => tx.task.get(taskId))
-    const executor = task?.executor == null ? undefined : this.#host.executors.get(task.executor)
-    return isExecutor(executor) && executor.agent !== undefined
   }
 
   async #archive(taskId: string, remembered: Remembered): Promise<void> {

@@ -9,15 +9,12 @@ import { readableError, retryAfterOf, toStoredError } from '../stored-error.ts'
 export type CallFunction = (params: unknown, context: CallContext) => unknown
 
 export interface CallPerformance {
-  clock: Clock
-  callId: string
-  identity: string
   name: string
+  /** What the function gets; the signal is that of the run. */
+  context: CallContext
+  clock: Clock
   /** From 0 to 1, drawn anew for each rest. */
   chance(): number
-  /** Of the run. */
-  signal: AbortSignal
-  note(details: unknown): Promise<void>
   /** The function has noted a process of its own. */
   hasProcess(): boolean
 }
@@ -38,22 +35,24 @@ export async function performCall(
       const error = readableError(thrown)
       const { code, final = false } = toStoredError(error, 'CALL_FAILED')
       const delay = retryDelay(policy, { attempt, code, final, retryAfterMs: retryAfterOf(error) }, call.chance())
-      if (delay === undefined || call.signal.aborted) throw error
-      await rest(call.clock, delay, call.signal)
-      if (call.signal.aborted) throw error
+      const { signal } = call.context
+      if (delay === undefined || signal.aborted) throw error
+      await rest(call.clock, delay, signal)
+      if (signal.aborted) throw error
     }
   }
 }
 
 async function performOnce(
-  { clock, callId, identity, name, signal, note, hasProcess }: CallPerformance,
+  { name, context, clock, hasProcess }: CallPerformance,
   params: unknown,
   fn: CallFunction,
   timeoutMs: number | undefined,
 ): Promise<unknown> {
-  if (timeoutMs === undefined) return fn(params, { callId, identity, signal, note })
+  if (timeoutMs === undefined) return fn(params, context)
   const own = new AbortController()
-  const error = new ErrandError('TIMEOUT', `Call "${name}" took longer than ${timeoutMs} ms.`, { callId, timeoutMs })
+  const details = { callId: context.callId, timeoutMs }
+  const error = new ErrandError('TIMEOUT', `Call "${name}" took longer than ${timeoutMs} ms.`, details)
   let timer: unknown
   const late = new Promise<never>((_resolve, reject) => {
     timer = clock.setTimeout(() => {
@@ -63,9 +62,8 @@ async function performOnce(
     }, timeoutMs)
   })
   try {
-    const working = Promise.resolve(
-      fn(params, { callId, identity, signal: AbortSignal.any([signal, own.signal]), note }),
-    )
+    const signal = AbortSignal.any([context.signal, own.signal])
+    const working = Promise.resolve(fn(params, { ...context, signal }))
     working.catch(() => {})
     return await Promise.race([working, late])
   } finally {

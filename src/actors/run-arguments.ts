@@ -21,14 +21,8 @@ export function checkOptions<T extends object>(schema: z.ZodType, options: T | u
   return options
 }
 
-export interface CallArguments {
-  params: unknown
-  fn: CallFunction
-  options: CallOptions
-}
-
 /** What follows the name: params may be left out. */
-export function callArguments(name: unknown, rest: readonly unknown[]): CallArguments {
+export function callArguments(name: unknown, rest: readonly unknown[]) {
   requireText(name, 'the name of a call')
   const [params, fn, options] = typeof rest[0] === 'function' ? [undefined, ...rest] : rest
   if (typeof fn !== 'function') {

@@ -190,19 +190,18 @@ export class RunCalls {
 
   #performing(record: NewCall): CallPerformance {
     const { host, ref, signal } = this.#core
+    const note = (given: unknown): Promise<void> => {
+      const details = fromJson(toJson(given, 'the details of a call'))
+      const call = this.#inFlight.get(record.id)
+      if (call !== undefined) call.details = details
+      return this.#core.step(noteEntry(ref, record.id, details, host.moment()))
+    }
+    const identity = `${record.taskId}/${record.name.slice(0, 100)}/${record.ident}/${record.ordinal}`
     return {
+      name: record.name,
+      context: { callId: record.id, identity, signal, note },
       clock: host.clock,
       chance: () => host.chance(),
-      callId: record.id,
-      identity: `${record.taskId}/${record.name.slice(0, 100)}/${record.ident}/${record.ordinal}`,
-      name: record.name,
-      signal,
-      note: (given) => {
-        const details = fromJson(toJson(given, 'the details of a call'))
-        const call = this.#inFlight.get(record.id)
-        if (call !== undefined) call.details = details
-        return this.#core.step(noteEntry(ref, record.id, details, host.moment()))
-      },
       hasProcess: () => notesProcess(this.#inFlight.get(record.id)?.details),
     }
   }

@@ -16,26 +16,7 @@ import { DivergenceGuard } from './divergence.ts'
 import type { EngineHost } from './engine-host.ts'
 
 /** What a run needs of the engine around it. */
-export interface RunHost
-  extends Pick<
-    EngineHost,
-    | 'clock'
-    | 'bus'
-    | 'onInterrupt'
-    | 'agentDefaults'
-    | 'treeLimits'
-    | 'moment'
-    | 'nextId'
-    | 'chance'
-    | 'step'
-    | 'read'
-    | 'views'
-    | 'modelIdOf'
-    | 'draft'
-    | 'placeOf'
-    | 'live'
-    | 'report'
-  > {
+export interface RunHost extends EngineHost {
   /** Aborts when nothing more is to be written. */
   readonly stopped: AbortSignal
   /** A timer row was written: no event tells of it. */
@@ -50,6 +31,8 @@ export class RunCore {
   readonly task: TaskRecord
   readonly ref: RunRef
   readonly attempt: number
+  /** Aborts when the run ends, with the reason. */
+  readonly signal: AbortSignal
   readonly host: RunHost
   /** What a crash in the middle of a call means where the call does not say. */
   readonly onInterrupt: OnInterrupt
@@ -61,17 +44,16 @@ export class RunCore {
   onIdle: () => void = () => {}
   /** It waits: for an answer, for other tasks, for a time. */
   isWaiting: () => boolean = () => false
-  readonly #controller = new AbortController()
   /** How to reject what has been asked for and not been answered. */
   readonly #pending = new Set<(reason: ErrandError) => void>()
-  #ended: ErrandError | undefined
   #inFlight = 0
 
-  constructor(task: TaskRecord, executor: AnyExecutor, host: RunHost) {
+  constructor(task: TaskRecord, executor: AnyExecutor, signal: AbortSignal, host: RunHost) {
     const { onInterrupt, divergence, divergenceWaitMs } = isExecutor(executor) ? executor : {}
     this.task = task
     this.ref = { taskId: task.id, run: task.run }
     this.attempt = task.attempt
+    this.signal = signal
     this.host = host
     this.onInterrupt = task.policy.onInterrupt ?? onInterrupt ?? host.onInterrupt
     this.divergence = new DivergenceGuard(this, divergence ?? task.policy.divergence, divergenceWaitMs)
@@ -84,34 +66,25 @@ export class RunCore {
   /** As whom it calls abilities: told by the engine, never by what a model says. */
   get caller(): Caller {
     const { owner, policy } = this.task
-    return {
-      surface: 'run',
-      ...this.ref,
-      ...(owner === null ? {} : { owner }),
-      ...(policy.abilities === undefined ? {} : { abilities: policy.abilities }),
-    }
+    return { surface: 'run', ...this.ref, owner: owner ?? undefined, abilities: policy.abilities }
   }
 
-  get signal(): AbortSignal {
-    return this.#controller.signal
-  }
-
+  /** Why the run has ended; undefined while it has not. */
   get ended(): ErrandError | undefined {
-    return this.#ended
+    return this.signal.aborted ? (this.signal.reason as ErrandError) : undefined
   }
 
   get isIdle(): boolean {
-    return this.#inFlight === 0 && this.#ended === undefined
+    return this.#inFlight === 0 && !this.signal.aborted
   }
 
   get inFlight(): number {
     return this.#inFlight
   }
 
-  end(reason: ErrandError): void {
-    if (this.#ended) return
-    this.#ended = reason
-    this.#controller.abort(reason)
+  /** The run has just ended: rejects what has been asked for. */
+  end(): void {
+    const reason = this.signal.reason as ErrandError
     this.divergence.end(reason)
     for (const reject of this.#pending) reject(reason)
     this.#pending.clear()
@@ -120,7 +93,7 @@ export class RunCore {
   /** What is asked of the run: refused after its end, and never an unhandled rejection when the executor has let go of it. */
   request<R>(work: () => R | Promise<R>): Promise<R> {
     const promise = new Promise<R>((resolve, reject) => {
-      if (this.#ended) return reject(this.#ended)
+      if (this.ended) return reject(this.ended)
       this.#pending.add(reject)
       void (async () => work())()
         .then(resolve, reject)
@@ -147,7 +120,7 @@ export class RunCore {
     const { taskId, attempt, host } = this
     // There may be entries, read or not.
     this.journaled = true
-    for (let restMs = pauseMs; this.#ended === undefined; restMs = Math.min(2 * restMs, longestPauseMs)) {
+    for (let restMs = pauseMs; !this.signal.aborted; restMs = Math.min(2 * restMs, longestPauseMs)) {
       try {
         this.journal = await host.read(function* (tx) {
           return new RunJournal(yield* tx.call.list(taskId), yield* tx.message.list(taskId), attempt)

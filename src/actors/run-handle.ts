@@ -1,26 +1,46 @@
-// The run as its executor holds it: what is asked for is checked, recorded before it is done, and refused after the end.
+// The run as its executor holds it: what is asked for is checked, recorded before it is done, and refused after the end. The handler
+// of an ability gets less of it, the executor of an agent more.
 import { type AgentRun, agentFacilities } from '../agent-run.ts'
 import { failureWithin } from '../bus/ability-error.ts'
 import type { MessageRole } from '../entities/message.ts'
 import type { Task } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
 import type { AnswerSchema, AskOptions, InvokeOptions, Run, SpawnOptions, SpawnSpec, WaitOptions } from '../executor.ts'
+import { uuidOf } from '../ids.ts'
 import { checkText } from '../json.ts'
 import { emitOptionsSchema, invokeOptionsSchema, keyOptionsSchema } from '../options.ts'
 import { requireText } from '../parse.ts'
 import { dependenciesOf } from '../steps/explain.ts'
-import { reportProgress } from '../steps/journal.ts'
-import { facilitiesOf } from './agent-facilities.ts'
+import { recordValue, reportProgress } from '../steps/journal.ts'
 import type { CallFunction } from './perform-call.ts'
 import { callArguments, checkFraction, checkMessage, checkOptions } from './run-arguments.ts'
-import type { CallWay } from './run-calls.ts'
-import type { RunCore } from './run-core.ts'
-import { runInCall } from './run-in-call.ts'
-import type { RunParts } from './run-parts.ts'
+import type { CallWay, RunCalls } from './run-calls.ts'
+import type { RunConversation } from './run-conversation.ts'
+import type { RunCore, RunHost } from './run-core.ts'
+import type { RunOutput } from './run-output.ts'
 import { spawnInRun } from './run-spawns.ts'
-import { valueInRun } from './run-values.ts'
+import type { RunWaits } from './run-waits.ts'
+
+/** What a live run is made of. */
+export interface RunParts {
+  readonly core: RunCore
+  readonly output: RunOutput
+  readonly conversation: RunConversation
+  readonly waits: RunWaits
+  readonly calls: RunCalls
+}
 
 /** Waiting is no call: nothing of it is in flight, so the run can end meanwhile and give its slot back. */
 const waitAbility = 'task:wait'
+
+/** Values that are drawn: the time, and chance. */
+const draw = {
+  now: (host: RunHost): number => host.clock.now(),
+  uuid: (host: RunHost): string => uuidOf(host.nextId('uuid') + host.nextId('uuid')),
+  random: (host: RunHost): number => host.chance(),
+}
+
+type Draw = typeof draw
 
 export class RunHandle implements Run {
   readonly number: number
@@ -81,7 +101,7 @@ export class RunHandle implements Run {
       checkMessage(role, content)
       const { key } = checkOptions(keyOptionsSchema, options, 'run.message')
       this.#core.divergence.asked()
-      return this.#core.busy(() => this.#parts.messages.write(role, content, key))
+      return this.#core.busy(() => this.#parts.conversation.write(role, content, key))
     })
   }
 
@@ -120,15 +140,31 @@ export class RunHandle implements Run {
   }
 
   now(options?: { key?: string }): Promise<number> {
-    return this.#core.request(() => valueInRun(this.#core, 'now', options))
+    return this.#value('now', options)
   }
 
   uuid(options?: { key?: string }): Promise<string> {
-    return this.#core.request(() => valueInRun(this.#core, 'uuid', options))
+    return this.#value('uuid', options)
   }
 
   random(options?: { key?: string }): Promise<number> {
-    return this.#core.request(() => valueInRun(this.#core, 'random', options))
+    return this.#value('random', options)
+  }
+
+  /** Recorded before it is given, so that every later run gets the same one, and what is made of it is found again. */
+  #value<N extends keyof Draw>(name: N, options: { key?: string } | undefined): Promise<ReturnType<Draw[N]>> {
+    const core = this.#core
+    return core.request(() => {
+      const { key } = checkOptions(keyOptionsSchema, options, `run.${name}`)
+      const entry = core.describe('value', name, null, key)
+      const found = core.find(entry)
+      if (found !== undefined) return found.result as ReturnType<Draw[N]>
+      return core.busy(async () => {
+        const value = draw[name](core.host) as ReturnType<Draw[N]>
+        await core.step(recordValue(core.entryOf(entry), value))
+        return value
+      })
+    })
   }
 
   dependencies(): Promise<Task[]> {
@@ -138,5 +174,63 @@ export class RunHandle implements Run {
 
   get [agentFacilities](): AgentRun {
     return facilitiesOf(this.#parts, runInCall(this))
+  }
+}
+
+/**
+ * The run as the handler of an ability gets it: without what ends a run. A call in flight keeps its run alive, so a question or a wait
+ * inside of it would hold the slot for ever, and nobody would ever be asked.
+ */
+function runInCall(run: Run): Run {
+  const refuse = (verb: string) => (): Promise<never> =>
+    Promise.reject(
+      new ErrandError(
+        'INVALID_INPUT',
+        `run.${verb} cannot rest inside a call: the call keeps the run alive. Let the executor do it, or a model with its own tools.`,
+        { verb },
+      ),
+    )
+  return {
+    number: run.number,
+    attempt: run.attempt,
+    signal: run.signal,
+    call: run.call.bind(run) as Run['call'],
+    invoke: run.invoke.bind(run) as Run['invoke'],
+    message: (...given) => run.message(...given),
+    emit: (...given) => run.emit(...given),
+    spawn: run.spawn.bind(run) as Run['spawn'],
+    progress: (...given) => run.progress(...given),
+    dependencies: () => run.dependencies(),
+    now: (...given) => run.now(...given),
+    uuid: (...given) => run.uuid(...given),
+    random: (...given) => run.random(...given),
+    ask: refuse('ask'),
+    wait: refuse('wait'),
+    sleep: refuse('sleep'),
+  }
+}
+
+/** What the executor of an agent calls besides what every executor does. */
+function facilitiesOf({ core, calls, conversation, waits }: RunParts, toolRun: Run): AgentRun {
+  const { host, task } = core
+  return {
+    bus: host.bus,
+    toolRun,
+    clock: host.clock,
+    caller: core.caller,
+    policy: task.policy,
+    modelId: task.policy.model ?? host.modelIdOf(task.executor as string),
+    defaults: host.agentDefaults,
+    onInterrupt: core.onInterrupt,
+    chance: () => host.chance(),
+    nextId: (prefix) => host.nextId(prefix),
+    live: (token, messageId) => conversation.live(token, messageId),
+    report: (error, doing) => host.report(error, { ...core.ref, doing }),
+    place: () => core.request(() => host.placeOf(task)),
+    conversation: () => core.request(() => conversation.read()),
+    append: (message) => core.request(() => core.busy(() => conversation.append(message))),
+    modelFailed: (failure) => core.request(() => core.busy(() => conversation.modelFailed(failure))),
+    waitFor: (taskIds, options) => core.request(() => waits.forAgent(taskIds, options, conversation.heardThrough)),
+    perform: (name, params, fn, way) => core.request(() => calls.perform(name, params, fn, way)),
   }
 }

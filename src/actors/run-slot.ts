@@ -1,20 +1,27 @@
 // A slot: one open executor run of this engine, from its executor's first line until the run is closed. Ending and closing are two
 // things: a run that has ended (paused, canceled, settled) is closed when its executor and its calls have settled or their grace is
 // over, and never while a process that it started is alive.
+import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { ErrandError } from '../errors.ts'
+import type { AnyExecutor } from '../executor.ts'
 import type { Step } from '../ledger/ledger.ts'
 import { rest, untilAborted } from '../signals.ts'
 import { closeRun } from '../steps/close-run.ts'
+import { type RunRef, runEnded } from '../steps/journal.ts'
 import { type ExecutorOutcome, settleRun } from '../steps/settle-run.ts'
-import type { EngineHost } from './engine-host.ts'
-import type { LiveRun } from './live-run.ts'
-import type { RunHost } from './run-core.ts'
+import { toTask } from '../steps/views.ts'
+import { retryAfterOf, toStoredError } from '../stored-error.ts'
+import { invokeExecutor } from './invoke-executor.ts'
+import { RunCalls } from './run-calls.ts'
+import { RunConversation } from './run-conversation.ts'
+import { RunCore, type RunHost } from './run-core.ts'
+import { RunHandle, type RunParts } from './run-handle.ts'
+import { RunOutput } from './run-output.ts'
+import { RunWaits } from './run-waits.ts'
 
-export interface SlotHost
-  extends Pick<EngineHost, 'ledger' | 'clock' | 'abortGraceMs' | 'moment' | 'chance' | 'report'>,
-    Pick<RunHost, 'stopped'> {
+export interface SlotHost extends RunHost {
   retryOf(task: TaskRecord): RetryPolicy
   /** A step that makes room is queued: an admission may share its commit. */
   freeing(): void
@@ -28,63 +35,117 @@ const longestPauseMs = 10_000
 
 export class RunSlot {
   readonly task: TaskRecord
-  readonly live: LiveRun
+  readonly ref: RunRef
   /** When the run started, in epoch milliseconds. */
   readonly since: number
   /** Resolves when the run is closed, or nothing more is to be written. */
   readonly closed: Promise<void>
+  readonly #executor: AnyExecutor
   readonly #host: SlotHost
-  readonly #givenUp = Promise.withResolvers<void>()
+  /** Aborts the signal that the executor and its calls have. */
+  readonly #controller = new AbortController()
+  readonly #parts: RunParts
+  readonly #givenUp = Promise.withResolvers<undefined>()
   #grace: unknown
 
   /** `former`: a run of the same task that another engine has closed and whose executor is still to settle here. */
-  constructor(task: TaskRecord, live: LiveRun, since: number, former: RunSlot | undefined, host: SlotHost) {
+  constructor(task: TaskRecord, executor: AnyExecutor, since: number, former: RunSlot | undefined, host: SlotHost) {
     this.task = task
-    this.live = live
+    this.ref = { taskId: task.id, run: task.run }
     this.since = since
+    this.#executor = executor
     this.#host = host
+    const core = new RunCore(task, executor, this.#controller.signal, host)
+    const output = new RunOutput(core)
+    const waits = new RunWaits(core, output)
+    this.#parts = {
+      core,
+      output,
+      waits,
+      calls: new RunCalls(core, output, waits),
+      conversation: new RunConversation(core),
+    }
     this.closed = this.#follow(former)
+  }
+
+  get callsWithProcesses(): CallRecord[] {
+    return this.#parts.calls.withProcesses
   }
 
   /** The run has ended: its executor gets its grace to notice. */
   end(reason?: ErrandError): void {
-    this.live.end(reason)
+    this.#abort(reason)
     const { clock, abortGraceMs } = this.#host
     this.#grace ??= clock.setTimeout(() => this.giveUp(), abortGraceMs)
   }
 
   /** The grace is over: what the executor returns from now on is ignored. */
   giveUp(): void {
-    this.live.end()
-    this.#givenUp.resolve()
+    this.#abort()
+    this.#givenUp.resolve(undefined)
+  }
+
+  /** Ends the run at its next safe point: when no call is in flight. */
+  drain(): void {
+    this.#parts.calls.whenNone(() => this.#abort(runEnded(this.ref, 'the engine is closing')))
+  }
+
+  /** A wait may be over while the run is still alive: it goes on in place. */
+  poke(callId: string): void {
+    this.#parts.waits.poke(callId)
+  }
+
+  /** Aborts, and rejects whatever is pending. */
+  #abort(reason?: ErrandError): void {
+    if (this.#controller.signal.aborted) return
+    const { core, waits, calls } = this.#parts
+    this.#controller.abort(reason ?? runEnded(this.ref))
+    core.end()
+    waits.end()
+    calls.end()
   }
 
   async #follow(former: RunSlot | undefined): Promise<void> {
     await former?.closed
-    const outcome = await Promise.race([this.live.execute(), this.#givenUp.promise])
-    if ((outcome ?? null) === null || (await this.#settle(outcome as ExecutorOutcome))) await this.#close()
+    const outcome = await Promise.race([this.#execute(), this.#givenUp.promise])
+    if (outcome === undefined || (await this.#settle(outcome))) await this.#close()
     this.#host.clock.clearTimeout(this.#grace)
-    this.live.end()
+    this.#abort()
     this.#host.freed(this)
+  }
+
+  /** Runs the executor to its end; never rejects. Undefined for a run that has been ended: whatever it returned or threw is ignored. */
+  async #execute(): Promise<ExecutorOutcome | undefined> {
+    const { core, output } = this.#parts
+    let outcome: ExecutorOutcome
+    try {
+      if (this.ref.run > 1) await core.loadJournal()
+      if (core.ended) return undefined
+      const task = toTask(this.task, [], [])
+      outcome = { kind: 'returned', result: await invokeExecutor(this.#executor, task, new RunHandle(this.#parts)) }
+    } catch (error) {
+      outcome = { kind: 'threw', error: toStoredError(error), retryAfterMs: retryAfterOf(error) }
+    }
+    if (!output.isEmpty) await output.flush()
+    return core.ended ? undefined : outcome
   }
 
   /** Resolves to whether the run is still open. */
   async #settle(outcome: ExecutorOutcome): Promise<boolean> {
-    const { task, live } = this
-    const { diverged, journaled, readThrough } = live
+    const { task, ref } = this
+    const { core, conversation } = this.#parts
     const open = await this.#write(
       'settle run',
       ({ moment, chance, retryOf }) =>
         settleRun({
           ...moment(),
-          taskId: task.id,
-          run: live.number,
+          ...ref,
           outcome,
           retry: retryOf(task),
           chance: chance(),
-          diverged,
-          journaled,
-          readThrough,
+          diverged: core.journal.diverged,
+          journaled: core.journaled,
+          readThrough: conversation.readThrough,
         }),
       (isOpen) => !isOpen,
     )
@@ -92,13 +153,13 @@ export class RunSlot {
   }
 
   async #close(): Promise<void> {
-    const { live } = this
+    const { calls } = this.#parts
     this.end()
-    await Promise.race([live.callsSettled(), this.#givenUp.promise])
-    await untilAborted(live.processesEnded(), this.#host.stopped).catch(() => {})
+    await Promise.race([calls.allSettled(), this.#givenUp.promise])
+    await untilAborted(calls.processesEnded(), this.#host.stopped).catch(() => {})
     await this.#write(
       'close run',
-      ({ moment }) => closeRun(live.ref, moment()),
+      ({ moment }) => closeRun(this.ref, moment()),
       () => true,
     )
   }
@@ -120,7 +181,7 @@ export class RunSlot {
         return await writing
       } catch (error) {
         if (stopped.aborted) return undefined
-        report(error, { ...this.live.ref, doing })
+        report(error, { ...this.ref, doing })
         await rest(clock, restMs, stopped)
       }
     }

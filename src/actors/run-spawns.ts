@@ -1,10 +1,11 @@
 // The children of a live run: created once, with the journal entry that finds them again.
-import type { Task, TaskRecord } from '../entities/task.ts'
+import type { Task } from '../entities/task.ts'
 import type { SpawnOptions, SpawnSpec } from '../executor.ts'
 import { fromJson, toJson } from '../json.ts'
 import { isAnotherWay } from '../machines/divergence.ts'
 import { spawnOptionsSchema } from '../options.ts'
 import type { CreateRequest } from '../steps/create.ts'
+import { existing } from '../steps/moment.ts'
 import { spawn } from '../steps/spawn.ts'
 import type { EntryDescription } from './call-scope.ts'
 import { checkOptions } from './run-arguments.ts'
@@ -52,13 +53,5 @@ async function makeChildren(
 }
 
 async function childrenOf(core: RunCore, ids: readonly string[]): Promise<Task[]> {
-  const records = await core.host.read(function* (tx) {
-    const children: TaskRecord[] = []
-    for (const id of ids) {
-      const child = yield* tx.task.get(id)
-      if (child) children.push(child)
-    }
-    return children
-  })
-  return core.host.views(records)
+  return core.host.views(await core.host.read((tx) => existing(tx, ids)))
 }

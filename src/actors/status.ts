@@ -4,6 +4,7 @@ import { createStore } from '@xstate/store'
 import type { Clock } from '../clock.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import { type TaskStatus, taskStatuses } from '../entities/task.ts'
+import { acceptedEvents, publishedAs, taskTransitions } from '../machines/task-machine.ts'
 import { requireFunction } from '../parse.ts'
 import type { EngineStatus, RunningTask, StatusStore } from '../views.ts'
 import type { Feed } from './feed.ts'
@@ -145,20 +146,15 @@ function counted(tasks: Record<TaskStatus, number>, { type, data }: TaskEvent): 
   const status = data.status as TaskStatus
   if (type === 'task.created') return { ...tasks, [status]: tasks[status] + 1 }
   if (type === 'task.deleted') return { ...tasks, [status]: tasks[status] - 1 }
-  const to = entered[type]
+  const to = entered.get(type)
   const from = data.from as TaskStatus | undefined
   if (to === undefined || from === undefined || from === to) return undefined
   return { ...tasks, [from]: tasks[from] - 1, [to]: tasks[to] + 1 }
 }
 
 /** The state that an event tells of entering. Told by its type: `status` is that of the row, which may be further on. */
-const entered: Partial<Record<TaskEvent['type'], TaskStatus>> = {
-  'task.started': 'working',
-  'task.paused': 'paused',
-  'task.input_required': 'input_required',
-  'task.waiting': 'waiting',
-  'task.completed': 'completed',
-  'task.failed': 'failed',
-  'task.canceled': 'canceled',
-  'task.retried': 'submitted',
-}
+const entered: ReadonlyMap<string, TaskStatus> = new Map(
+  taskStatuses.flatMap((from) =>
+    acceptedEvents(from).map((event) => [publishedAs[event], taskTransitions[from][event] as TaskStatus] as const),
+  ),
+)

@@ -1,11 +1,12 @@
 // The supervisor holds the slots and has them filled. It is level-triggered: whatever moves only wakes it, and what it does follows
 // from what it then reads of the ledger: what is due, what is ready, which runs are its own. A run starts or is ended when the feed
 // says so, never before.
-import type { TaskEvent } from '../entities/event.ts'
+import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import { type AnyExecutor, isExecutor } from '../executor.ts'
 import { resolveRetry } from '../machines/family.ts'
+import { acceptedEvents, publishedAs } from '../machines/task-machine.ts'
 import { waitAtMost } from '../signals.ts'
 import { runEnded } from '../steps/journal.ts'
 import { nextDue } from '../steps/timers.ts'
@@ -13,8 +14,6 @@ import type { RunningTask } from '../views.ts'
 import { Admission } from './admission.ts'
 import { Caretaker } from './caretaker.ts'
 import type { EngineHost } from './engine-host.ts'
-import { LiveRun } from './live-run.ts'
-import type { RunHost } from './run-core.ts'
 import { RunSlot, type SlotHost } from './run-slot.ts'
 
 /** When the ledger could not be read to take up a run, it is asked again after so many milliseconds. */
@@ -23,21 +22,15 @@ const againMs = 200
 const lastMomentMs = 250
 const lastCommandsMs = 2_000
 
-/** Events by which a task leaves WORKING. */
-const endings = new Set([
-  'task.paused',
-  'task.input_required',
-  'task.waiting',
-  'task.completed',
-  'task.failed',
-  'task.canceled',
+/** Events by which a run ends: its task leaves WORKING, or is hidden, or the run is closed. */
+const endings = new Set<EventType>([
+  ...acceptedEvents('working').map((event) => publishedAs[event]),
   'task.deleted',
   'run.closed',
 ])
 
 export class Supervisor {
   readonly #host: EngineHost
-  readonly #runHost: RunHost
   readonly #slotHost: SlotHost
   readonly #slots = new Map<string, RunSlot>()
   /** By task: runs that are closed in the ledger and whose executors are still to settle here. */
@@ -59,7 +52,6 @@ export class Supervisor {
       const executor = host.executors.get(task.executor as string)
       return resolveRetry(task.policy.retry, isExecutor(executor) ? executor.retry : undefined)
     }
-    this.#runHost = { ...host, stopped, timerSet: () => this.wake() }
     this.#admission = new Admission({
       ...host,
       slots: this.#slots,
@@ -68,6 +60,7 @@ export class Supervisor {
     this.#slotHost = {
       ...host,
       stopped,
+      timerSet: () => this.wake(),
       retryOf,
       freeing: () => this.#admission.admit(),
       freed: (slot) => this.#free(slot),
@@ -120,15 +113,15 @@ export class Supervisor {
     const { actors, shutdownTimeoutMs, report } = this.#host
     actors.supervisor.send({ type: 'drain' })
     const looked = this.#caretaker.stop()
-    for (const slot of this.#slots.values()) slot.live.drain()
+    for (const slot of this.#slots.values()) slot.drain()
     await this.#slotsClosed(shutdownTimeoutMs, [looked, this.#admission.settled()])
-    for (const slot of this.#slots.values()) slot.end(runEnded(slot.live.ref, 'the engine is closing'))
+    for (const slot of this.#slots.values()) slot.end(runEnded(slot.ref, 'the engine is closing'))
     await this.#slotsClosed(lastMomentMs)
     for (const slot of this.#slots.values()) slot.giveUp()
-    const commands = [...this.#slots.values()].flatMap((slot) => slot.live.callsWithProcesses)
+    const commands = [...this.#slots.values()].flatMap((slot) => slot.callsWithProcesses)
     const ended = this.#host.reclaim(commands).catch((error: unknown) => report(error, { doing: 'end commands' }))
     await this.#slotsClosed(commands.length > 0 ? lastCommandsMs : lastMomentMs, [ended])
-    const kept = [...this.#slots.values()].filter((slot) => slot.live.callsWithProcesses.length > 0)
+    const kept = [...this.#slots.values()].filter((slot) => slot.callsWithProcesses.length > 0)
     this.#stop()
     this.#changed()
     return new Set(kept.map((slot) => slot.task.id))
@@ -165,9 +158,9 @@ export class Supervisor {
 
   #followSlot(slot: RunSlot, event: TaskEvent): void {
     if (typeof event.data.callId === 'string' && (event.type === 'task.unblocked' || event.type === 'timer.fired')) {
-      slot.live.poke(event.data.callId)
+      slot.poke(event.data.callId)
     }
-    if (!endings.has(event.type) || event.data.run !== slot.live.number) return
+    if (!endings.has(event.type) || event.data.run !== slot.ref.run) return
     slot.end()
     if (event.type !== 'run.closed') return
     this.#slots.delete(slot.task.id)
@@ -212,17 +205,15 @@ export class Supervisor {
     // The row may be further on than the feed: its actor begins where the run does, and follows the events.
     actors.awaken({ ...task, status: 'working' })
     const executor = executors.get(task.executor as string) as AnyExecutor
-    const live = new LiveRun(task, executor, this.#runHost)
-    // One that has ended already, or ends with its former, never gets to its executor.
-    for (const event of since) if (endings.has(event.type) && event.data.run === task.run) live.end()
-    if (task.status !== 'working') live.end()
-    const slot = new RunSlot(task, live, started.at, former, this.#slotHost)
+    const slot = new RunSlot(task, executor, started.at, former, this.#slotHost)
     this.#slots.set(task.id, slot)
+    // One that has ended already never gets to its executor, which begins after this turn.
+    if (task.status !== 'working') slot.end()
     for (const event of since) {
       actors.follow(event)
       this.#followSlot(slot, event)
     }
-    if (!this.isWorking) live.drain()
+    if (!this.isWorking) slot.drain()
     this.#changed()
   }
 
@@ -268,7 +259,7 @@ export class Supervisor {
 
   #noteAdmitted(started: readonly TaskRecord[]): void {
     for (const task of started) {
-      const known = this.#slots.get(task.id)?.live.number
+      const known = this.#slots.get(task.id)?.ref.run
       if (known === undefined || known < task.run) this.#admitted.set(task.id, task)
     }
   }
@@ -289,11 +280,11 @@ export class Supervisor {
   }
 
   #running(): RunningTask[] {
-    return [...this.#slots.values()].map(({ task, live, since }) => ({
+    return [...this.#slots.values()].map(({ task, ref, since }) => ({
       taskId: task.id,
       name: task.name,
       executor: task.executor as string,
-      run: live.number,
+      run: ref.run,
       since,
     }))
   }

@@ -224,24 +224,12 @@ function* itemsOf(event: TaskEvent, messages: ReadonlyMap<string, MessageRecord>
       yield { ...base, type: 'tool_call', callId: data.callId as string, tool: data.tool as string, args: data.args }
       return
     case 'call.completed':
-      yield {
-        ...base,
-        type: 'tool_result',
-        callId: data.callId as string,
-        tool: data.tool as string,
-        result: data.result,
-      }
+    case 'call.failed': {
+      const error = data.error as { code: string; message: string }
+      const came = event.type === 'call.completed' ? { result: data.result } : { result: '', error }
+      yield { ...base, type: 'tool_result', callId: data.callId as string, tool: data.tool as string, ...came }
       return
-    case 'call.failed':
-      yield {
-        ...base,
-        type: 'tool_result',
-        callId: data.callId as string,
-        tool: data.tool as string,
-        result: '',
-        error: data.error as { code: string; message: string },
-      }
-      return
+    }
     case 'task.claimed':
     case 'task.released':
     case 'task.resumed':

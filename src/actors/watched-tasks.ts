@@ -4,7 +4,8 @@ import type { AnyActorRef } from 'xstate'
 import type { TaskEvent } from '../entities/event.ts'
 import { isSettled, openStatuses, type TaskRecord, type TaskStatus } from '../entities/task.ts'
 import { eventBetween } from '../machines/task-machine.ts'
-import { letGo, runActorLogic, snapshotOf, watchedTaskLogic } from './actor-logic.ts'
+import { restoreSnapshot } from '../machines/task-snapshot.ts'
+import { letGo, runActorLogic, watchedTaskLogic } from './actor-logic.ts'
 import type { EngineHost } from './engine-host.ts'
 
 /** Tasks with an actor at once: the one that has been silent longest is let go first. */
@@ -165,7 +166,7 @@ export class WatchedTasks {
   }
 
   #taskActor(row: Row): AnyActorRef {
-    return this.#host.actors.addOther(watchedTaskLogic, row.id, { snapshot: snapshotOf(row) })
+    return this.#host.actors.addOther(watchedTaskLogic, row.id, { snapshot: restoreSnapshot(row) })
   }
 
   #addRun(taskId: string, watched: Watched, number: number): void {

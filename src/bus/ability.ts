@@ -4,7 +4,7 @@ import { abilityIdSchema } from '../entities/ability-pattern.ts'
 import type { OnInterrupt, RetryPolicy } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
 import { type AnyExecutor, executorOptionsSchema, isExecutor, type Run } from '../executor.ts'
-import { parse } from '../parse.ts'
+import { issuesIn, issueWords, parse } from '../parse.ts'
 import { type Access, accessClasses } from './access.ts'
 import type { Caller } from './caller.ts'
 import { refuseHostileData } from './input-door.ts'
@@ -286,14 +286,10 @@ function issuesOf({ code, message, details }: ErrandError): Record<string, unkno
 function parseOutput(abilityId: string, { zod }: SchemaPair, value: unknown): unknown {
   const parsed = zod.safeParse(value)
   if (parsed.success) return parsed.data
-  const issues = parsed.error.issues.map((issue) => ({
-    path: issue.path.map(String).join('.'),
-    message: issue.message,
-  }))
-  const shown = issues.slice(0, 3).map(({ path, message }) => (path ? `${path}: ${message}` : message))
+  const issues = issuesIn(parsed.error)
   throw new ErrandError(
     'EXECUTION_ERROR',
-    `Ability ${abilityId} gave an output that does not fit its schema: ${shown.join('; ')}.`,
+    `Ability ${abilityId} gave an output that does not fit its schema: ${issueWords(issues.slice(0, 3))}.`,
     { abilityId, issues },
   )
 }

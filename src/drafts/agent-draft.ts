@@ -1,7 +1,9 @@
-// What a task has because an agent works on it: the agent's name in a team, and what its conversation opens with.
+// What a task has because agents work on it: its team, an agent's name in it, and what the conversation opens with.
+import { categoryNamed, toHundredths } from '../entities/confidence.ts'
 import { ErrandError } from '../errors.ts'
 import { checkText } from '../json.ts'
 import type { ChildSpec } from '../options.ts'
+import { doesNothing } from './idle-options.ts'
 import { agentOf, type KnownExecutors, mayBeAgent } from './known-executors.ts'
 
 /** Told to an agent that has no instructions of its own (conformance S0-008). */
@@ -27,10 +29,7 @@ export function agentNameOf(
     executor === null
       ? 'no executor runs it: who works on it from outside joins by `agent:join`'
       : `its executor ${executor} is no agent`
-  throw new ErrandError('INVALID_INPUT', `\`agentId\` does nothing for "${name}": ${why}. Leave it out.`, {
-    name,
-    option: 'agentId',
-  })
+  throw doesNothing('agentId', name, `${why}. Leave it out.`)
 }
 
 /** The first lines of an agent's conversation. An engine that does not know the executor leaves them to the agent itself. */
@@ -58,4 +57,38 @@ function assignmentOf({ goal, input }: ChildSpec): string {
   const given =
     input === undefined || input === null ? [] : [typeof input === 'string' ? input : JSON.stringify(input, null, 2)]
   return [...(goal === undefined ? [] : [goal]), ...given].join('\n\n')
+}
+
+/** What a task's team is told to be. */
+export interface TeamSpec {
+  /** What kind of work it is; null when nobody said. */
+  type: string | null
+  /** Descriptions, in order; they are numbered from 1. */
+  objectives: readonly string[]
+  /** Null: the branch of the nearest team above, else `main`. */
+  parentBranch: string | null
+  /** Hundredths; null: as the engine says. */
+  durableThreshold: number | null
+  durableCategories: string[] | null
+}
+
+/** A task is a team's as soon as anything is said that only a team has. */
+export function teamSpecOf(spec: ChildSpec): TeamSpec | 'later' | null {
+  const { type, objectives, parentBranch, durableThreshold, durableCategories } = spec
+  const said = [type, objectives, parentBranch, durableThreshold, durableCategories]
+  if (spec.team === false && said.some((each) => each !== undefined)) {
+    throw new ErrandError(
+      'INVALID_INPUT',
+      '`team: false` goes with no field of a team (type, objectives, parentBranch, durableThreshold, durableCategories). Leave one of them out.',
+      { option: 'team' },
+    )
+  }
+  if (spec.team !== true && said.every((each) => each === undefined)) return spec.team === 'later' ? 'later' : null
+  return {
+    type: type ?? null,
+    objectives: (objectives ?? []).map((objective) => checkText(objective, 'an objective')),
+    parentBranch: parentBranch ?? null,
+    durableThreshold: durableThreshold === undefined ? null : toHundredths(durableThreshold),
+    durableCategories: durableCategories?.map(categoryNamed) ?? null,
+  }
 }

@@ -8,12 +8,10 @@ import type { Ids } from '../ids.ts'
 import { checkText, fromJson, toJson } from '../json.ts'
 import { type ChildSpec, type CreateSpec, createSpecSchema, type ParsedEngineOptions } from '../options.ts'
 import { parse } from '../parse.ts'
-import { agentNameOf, type Opening, openingOf } from './agent-draft.ts'
-import { checkedInput } from './executor-input.ts'
+import { agentNameOf, type Opening, openingOf, type TeamSpec, teamSpecOf } from './agent-draft.ts'
 import { refuseAgentOptions, refuseIdlePolicy } from './idle-options.ts'
-import { agentName, agentOf, executorName, type KnownExecutors } from './known-executors.ts'
+import { agentName, agentOf, checkedInput, executorName, type KnownExecutors } from './known-executors.ts'
 import { refuseSiblingCycle, siblingsOf } from './siblings.ts'
-import { type TeamSpec, teamSpecOf } from './team-draft.ts'
 
 /** A task to be made, its id drawn already. Parents come before their children. */
 export interface TaskDraft extends StoredFields {

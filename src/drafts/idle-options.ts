@@ -23,10 +23,11 @@ export function refuseIdlePolicy(
         ? 'no agent works on it. Give the task a goal and no role, or name an agent as its executor'
         : 'without an executor no run of it is ever made. Name an executor'
       : 'its executor runs it, and nobody claims it. Leave the executor out'
-  throw new ErrandError('INVALID_INPUT', `\`${option}\` does nothing for "${name}": ${why}, or leave it out.`, {
-    name,
-    option,
-  })
+  throw doesNothing(option, name, `${why}, or leave it out.`)
+}
+
+export function doesNothing(option: string, name: string, why: string, more: object = {}): ErrandError {
+  return new ErrandError('INVALID_INPUT', `\`${option}\` does nothing for "${name}": ${why}`, { name, option, ...more })
 }
 
 /** Instructions and models are for agents only. */
@@ -39,9 +40,6 @@ export function refuseAgentOptions(
   if (executor === null || mayBeAgent(executor, context)) return
   const option = (['systemPrompt', 'model'] as const).find((field) => spec[field] !== undefined)
   if (option === undefined) return
-  throw new ErrandError(
-    'INVALID_INPUT',
-    `\`${option}\` does nothing for "${name}": its executor ${executor} is no agent. Leave it out, or name an executor that \`agent\` made.`,
-    { name, option, executor },
-  )
+  const why = `its executor ${executor} is no agent. Leave it out, or name an executor that \`agent\` made.`
+  throw doesNothing(option, name, why, { executor })
 }

@@ -1,6 +1,11 @@
-// The executors that an engine knows: by which name, and which of them are agents.
+// The executors that an engine knows: by which name, which of them are agents, and what input they take. An input is judged by the schema
+// of its executor where a task is drafted, and again inside the step that updates it.
+import type { ZodSafeParseResult, ZodType } from 'zod'
 import { ErrandError, nearestName } from '../errors.ts'
 import { type AgentTraits, type AnyExecutor, isExecutor } from '../executor.ts'
+import { fromJson, toJson } from '../json.ts'
+import { issuesIn, issueWords } from '../parse.ts'
+import { messageOf, readableError } from '../stored-error.ts'
 
 /** The executor of tasks that have a goal, and neither an executor nor a role. */
 export const agentName = 'agent'
@@ -57,4 +62,35 @@ export function agentOf(executor: string | null, { executors }: KnownExecutors):
 /** An executor that this engine does not know may be an agent. */
 export function mayBeAgent(executor: string, context: KnownExecutors): boolean {
   return !context.executors.has(executor) || agentOf(executor, context) !== undefined
+}
+
+/** The JSON image of an input; with a schema at hand it is checked, and stored as it was given: defaults belong to the run. */
+export function checkedInput(executor: string | null, input: unknown, name: string, context: KnownExecutors): unknown {
+  const image = fromJson(toJson(input, `the input of "${name}"`))
+  refuseUnfitInput(executor, input === undefined ? undefined : image, name, context)
+  return image
+}
+
+/** @throws ErrandError INVALID_INPUT for what the executor's schema refuses; an executor that is not known here takes anything. */
+export function refuseUnfitInput(executor: string | null, input: unknown, name: string, context: KnownExecutors): void {
+  const known = executor === null ? undefined : context.executors.get(executor)
+  const schema = isExecutor(known) ? known.input : undefined
+  if (schema === undefined) return
+  const parsed = parsedBy(schema, input, `The input of "${name}" cannot be checked: the schema of ${executor}`)
+  if (parsed.success) return
+  const issues = issuesIn(parsed.error)
+  throw new ErrandError(
+    'INVALID_INPUT',
+    `The input of "${name}" is not what ${executor} takes: ${issueWords(issues)}.`,
+    { executor, issues },
+  )
+}
+
+/** The checks of a schema are user code, and may throw. */
+function parsedBy(schema: ZodType, input: unknown, what: string): ZodSafeParseResult<unknown> {
+  try {
+    return schema.safeParse(input)
+  } catch (error) {
+    throw new ErrandError('INVALID_INPUT', `${what} threw "${messageOf(error)}".`, {}, readableError(error))
+  }
 }

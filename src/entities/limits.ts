@@ -7,4 +7,15 @@ export interface SharedLimits {
   limits: Record<string, number>
 }
 
+/** Limits by name with some of them changed; null takes one away. */
+export function changedLimits(
+  limits: Readonly<Record<string, number>>,
+  changes: Readonly<Record<string, number | null>> = {},
+): Record<string, number> {
+  const named = Object.entries({ ...limits, ...changes }).filter(
+    (entry): entry is [string, number] => entry[1] !== null,
+  )
+  return Object.fromEntries(named)
+}
+
 export const noSharedLimits: SharedLimits = { maxConcurrent: null, limits: {} }

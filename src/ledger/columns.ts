@@ -6,7 +6,7 @@ import { fromJson } from '../json.ts'
 import { KnownRecord } from './draft.ts'
 import type { Op } from './op.ts'
 import type { ColumnName, Database, Records, TableName } from './schema.ts'
-import { byKey, type Holes, queryRows, row, rows, type Statement, type StatementCompiler } from './statement.ts'
+import { byKey, type Holes, queryRows, row, rows, type Statement, type StatementCompiler, write } from './statement.ts'
 
 /** As it is: text, a number or NULL. */
 export const plain = { kind: 'plain' } as const
@@ -60,8 +60,8 @@ export interface Table<T extends TableName> {
   readonly isSerial: boolean
   /** For the list of a SELECT: all columns under the names of the fields, with a prefix where several tables meet. */
   columns(alias?: string, prefix?: string): RawBuilder<unknown>
-  /** Its rows, as records. */
-  from(db: Kysely<Database>): SelectQueryBuilder<Database, T, Records[T]>
+  /** Its rows, as records; of those only the ones that have these values. One that is undefined leaves out none. */
+  from(db: Kysely<Database>, having?: Partial<Records[T]>): SelectQueryBuilder<Database, T, Records[T]>
   /** A hole for the column of each of these fields, to be filled from a record; without any: of all that an INSERT writes. */
   holes<F extends object = Omit<Fields<T>, 'seq'>>(
     hole: Holes,
@@ -99,7 +99,14 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>): Ta
     name,
     isSerial: 'seq' in fields,
     columns,
-    from: (db) => db.selectFrom(name as 'task').select(own as never) as never,
+    from(db, having = {}) {
+      let query = db.selectFrom(name as 'task').select(own as never)
+      for (const [field, value] of Object.entries(having)) {
+        const stored = written[field]?.write?.(value) ?? value
+        if (value !== undefined) query = query.where(columnOf(field) as 'id', '=', stored as string)
+      }
+      return query as never
+    },
     holes: (hole, wanted) =>
       Object.fromEntries(
         Object.keys(wanted ?? written).map((field) => [columnOf(field), hole(field, written[field]?.write)]),
@@ -145,21 +152,42 @@ export function statementsOf<T extends TableName>({ prepare, dialect }: Statemen
       })
       return byKey(statement, table.name, keys)
     },
+    /** The verb that finds the one record with a value. */
+    finds(field: Key): (value: unknown) => Op<Records[T] | undefined> {
+      const statement = prepare((db, hole) => {
+        const query = table.from(db) as ReturnType<Table<'task'>['from']>
+        return query.where(columnOf(field) as 'id', '=', hole(field))
+      })
+      return (value) => table.one(statement, { [field]: value })
+    },
     /** Inserts a record. `more`: columns that a record does not have. */
     insert: insertion,
-    /** Inserts a record that is read by these keys. */
-    insertRow: (...keys: Key[]): Statement => ({
-      ...byKey(insertion(), table.name, keys),
-      wantsSeq: table.isSerial,
-    }),
-    /** Writes these fields of a record to the row that has the same keys; `counted`: as a new version of it. */
-    update(fields: Partial<Fields<T>>, keys: Key[], { counted = false } = {}): Statement {
-      const statement = prepare((db, hole) => {
+    /** The verb that inserts a record; one that is read by these keys, if there are any. */
+    inserts(...keys: Key[]): (record: object) => Op<void> {
+      const unkeyed = insertion()
+      const keyed = { ...byKey(unkeyed, table.name, keys), wantsSeq: table.isSerial }
+      const statement = keys.length === 0 ? unkeyed : keyed
+      return (record) => write(statement, record)
+    },
+    /** Inserts a record, or writes these fields of it to the row that has the same keys. */
+    upsert(keys: Key[], fields: Key[]): Statement {
+      const told = Object.fromEntries(fields.map(columnOf).map((column) => [column, sql.ref(`excluded.${column}`)]))
+      return prepare((db, hole) =>
+        db
+          .insertInto(table.name as 'task')
+          .values(table.holes(hole) as never)
+          .onConflict((conflict) => conflict.columns(keys.map(columnOf) as never).doUpdateSet(told as never)),
+      )
+    },
+    /** The verb that writes these fields of a record to the row that has the same keys; `counted`: as a new version of it. */
+    saves(fields: Partial<Fields<T>>, keys: Key[], { counted = false } = {}): (record: object) => Op<void> {
+      const unkeyed = prepare((db, hole) => {
         const version = counted ? { version: sql`version + 1` } : {}
         const query = db.updateTable(table.name as 'task').set({ ...table.holes(hole, fields), ...version } as never)
         return keys.reduce((narrowed, key) => narrowed.where(columnOf(key) as 'id', '=', hole(key)), query)
       })
-      return byKey(statement, table.name, keys, counted)
+      const statement = byKey(unkeyed, table.name, keys, counted)
+      return (record) => write(statement, record)
     },
   }
 }

@@ -2,10 +2,10 @@
 // sees the ones before it, and one that is refused leaves nothing behind and rejects alone. Observers hear only what a runner
 // returned from a commit that succeeded.
 import type { Clock } from '../clock.ts'
+import type { TaskEvent } from '../entities/event.ts'
 import { ErrandError } from '../errors.ts'
-import type { CommittedEvents } from './appended-events.ts'
-import type { Step } from './ledger.ts'
-import type { LedgerObservers } from './observers.ts'
+import type { LedgerObserver, Step } from './ledger.ts'
+import type { Request } from './statement.ts'
 
 /** A step that waits for its commit. */
 export interface QueuedStep {
@@ -16,6 +16,46 @@ export interface QueuedStep {
 
 /** How a step of a group went. */
 export type StepOutcome = { ok: true; value: unknown } | { ok: false; error: unknown }
+
+/** The events of a commit in order; 'unseen' when a set statement wrote some of them, so that they must be read. */
+export type CommittedEvents = readonly TaskEvent[] | 'unseen'
+
+/**
+ * The events of one transaction, collected while its statements run. The transaction's runner owns the list and hands it on only once
+ * the commit has succeeded; a transaction that fails takes its list with it.
+ */
+export class AppendedEvents {
+  /** Undefined stands for the events of a set statement. */
+  readonly #events: Array<TaskEvent | undefined> = []
+  #writes = 0
+
+  get length(): number {
+    return this.#events.length
+  }
+
+  /** Writing statements so far. */
+  get writes(): number {
+    return this.#writes
+  }
+
+  /** Takes note of what a statement has appended. `reply`: the seq of the event, or how many a set statement wrote. */
+  note({ appends, want }: Request, reply: unknown): void {
+    if (want !== 'rows') this.#writes++
+    if (appends === undefined || reply === 0) return
+    this.#events.push(appends === 'unseen' ? undefined : { seq: reply as number, ...appends })
+  }
+
+  /** Drops what came after the first `length`: their step was taken back. */
+  truncate(length: number): void {
+    this.#events.length = length
+  }
+
+  /** The list, for the one who has committed. */
+  committed(): CommittedEvents {
+    const seen = this.#events.filter((event) => event !== undefined)
+    return seen.length === this.#events.length ? seen : 'unseen'
+  }
+}
 
 /** A group that is durable: one outcome per step, and the events of all of them. */
 export interface CommittedGroup {
@@ -58,6 +98,51 @@ interface FailedGroup {
 const largestGroup = 1_000
 /** How long a busy ledger is tried again before the steps are refused. */
 const busyPatienceMs = 10_000
+
+/** Who observes a ledger, and what each observer hears: the same on every dialect. */
+export class LedgerObservers {
+  readonly #observers = new Map<LedgerObserver, { watchOthers: boolean }>()
+
+  add(observer: LedgerObserver, options: { watchOthers: boolean }): void {
+    this.#observers.set(observer, options)
+  }
+
+  remove(observer: LedgerObserver): void {
+    this.#observers.delete(observer)
+  }
+
+  clear(): void {
+    this.#observers.clear()
+  }
+
+  /** Does any observer want to hear of other processes' commits? */
+  get watchOthers(): boolean {
+    return [...this.#observers.values()].some((options) => options.watchOthers)
+  }
+
+  /** A commit of ours has succeeded. */
+  committed(events: CommittedEvents): void {
+    if (events.length === 0) return
+    for (const observer of this.#observers.keys()) {
+      if (events === 'unseen') observer.stirred()
+      else observer.committed(events)
+    }
+  }
+
+  /** A commit of ours may have succeeded. */
+  stirred(): void {
+    for (const observer of this.#observers.keys()) observer.stirred()
+  }
+
+  /** Another process may have committed. */
+  othersStirred(): void {
+    for (const [observer, { watchOthers }] of this.#observers) if (watchOthers) observer.stirred()
+  }
+
+  failed(error: unknown): void {
+    for (const observer of this.#observers.keys()) observer.failed(error)
+  }
+}
 
 export class GroupCommit {
   readonly #runner: GroupRunner

@@ -27,6 +27,11 @@ export interface Step<R = unknown> {
   decide(tx: Tx): Op<R>
 }
 
+/** A step of this name: `step('pause', function* (tx) { … })`. */
+export function step<R>(name: string, decide: Step<R>['decide']): Step<R> {
+  return { name, decide }
+}
+
 export interface TaskFilter {
   statuses?: TaskStatus[]
   parentId?: string | null

@@ -125,6 +125,11 @@ export function* row<T>(statement: Statement, values: object = {}): Op<T | undef
   return ((yield request(statement, values, 'rows')) as T[])[0]
 }
 
+/** The one column of all rows that a prepared statement selects. */
+export function* column<T>(statement: Statement, values: object = {}): Op<T[]> {
+  return (yield* rows<Record<string, T>>(statement, values)).map((each) => Object.values(each)[0] as T)
+}
+
 /** The one number that a prepared statement selects; 0 for NULL. */
 export function* numberOf(statement: Statement, values: object = {}): Op<number> {
   const found = yield* row<Record<string, unknown>>(statement, values)

@@ -1,6 +1,7 @@
 // A task's lifecycle: eight states and fifteen edges as plain data. The chart, the refusals, the diagram and the state lists
 // of the ledger's statements derive from this table; a test holds the migrated database against it.
 import { setup } from 'xstate'
+import type { EventType } from '../entities/event.ts'
 import { type TaskStatus, taskStatuses } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 
@@ -39,6 +40,21 @@ export const taskTransitions: Readonly<Record<TaskStatus, Exits>> = {
   completed: {},
   failed: { retry: 'submitted' },
   canceled: {},
+}
+
+/** As which event an edge is published. */
+export const publishedAs: Readonly<Record<TaskEventName, EventType>> = {
+  start: 'task.started',
+  pause: 'task.paused',
+  ask: 'task.input_required',
+  wait: 'task.waiting',
+  complete: 'task.completed',
+  fail: 'task.failed',
+  cancel: 'task.canceled',
+  resume: 'task.started',
+  answer: 'task.started',
+  unblock: 'task.started',
+  retry: 'task.retried',
 }
 
 /** Bumped when a stored snapshot of an older machine needs more than the state's name to be restored. */

@@ -3,15 +3,14 @@
 
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { suspectFrom } from '../machines/crashes.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
 import { snapshotFault } from '../machines/task-snapshot.ts'
 import { enterTeam } from './enter-team.ts'
 import { loadSharedLimits } from './limits.ts'
 import { dueAfter, type Moment } from './moment.ts'
-import { signOfLife } from './sign-of-life.ts'
-import { runsAlone } from './suspects.ts'
+import { runsAlone } from './recover.ts'
 import { transition } from './transition.ts'
 import { wayToWorking } from './walk.ts'
 
@@ -56,17 +55,22 @@ interface Room {
 
 /** Starts what may start; the tasks as they are then, WORKING, each with its new run. */
 export function admit(request: AdmitRequest): Step<TaskRecord[]> {
-  return {
-    name: 'admit',
-    *decide(tx): Op<TaskRecord[]> {
-      const { heads, room } = yield* loadHeads(tx, request)
-      const chosen = choose(heads, room, request)
-      if (chosen.length > 0) yield* signOfLife(tx, request.instance)
-      const started: TaskRecord[] = []
-      for (const task of chosen) started.push(yield* startRun(tx, task, request))
-      return started
-    },
-  }
+  return step('admit', function* (tx) {
+    const { heads, room } = yield* loadHeads(tx, request)
+    const chosen = choose(heads, room, request)
+    if (chosen.length > 0) yield* signOfLife(tx, request.instance)
+    const started: TaskRecord[] = []
+    for (const task of chosen) started.push(yield* startRun(tx, task, request))
+    return started
+  })
+}
+
+/**
+ * The engine counts as working until its lease is over. Its row may have been forgotten while it was silent for a day; then it is written
+ * anew, because nothing recovers the runs of an engine that has no row.
+ */
+export function* signOfLife(tx: Tx, instance: InstanceRecord): Op<void> {
+  if (!(yield* tx.instance.renew(instance.id, instance.leaseUntil))) yield* tx.instance.insert(instance)
 }
 
 function* startRun(tx: Tx, task: TaskRecord, request: AdmitRequest): Op<TaskRecord> {

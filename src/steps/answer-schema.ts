@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { QuestionParams } from '../entities/question.ts'
 import { ErrandError } from '../errors.ts'
 import type { AnswerSchema } from '../executor.ts'
+import { issuesIn, issueWords } from '../parse.ts'
 
 /** The JSON Schema that is stored for a question. @throws ErrandError INVALID_INPUT when it is not one. */
 export function toAnswerSchema(schema: AnswerSchema | null | undefined): unknown {
@@ -25,13 +26,10 @@ export function toAnswerSchema(schema: AnswerSchema | null | undefined): unknown
 export function checkAnswer(taskId: string, params: QuestionParams, value: unknown): void {
   const parsed = z.fromJSONSchema(params.schema as never).safeParse(value)
   if (parsed.success) return
-  const issues = parsed.error.issues.map((issue) => ({
-    path: issue.path.map(String).join('.'),
-    message: issue.message,
-  }))
+  const issues = issuesIn(parsed.error)
   throw new ErrandError(
     'INVALID_ANSWER',
-    `This does not answer "${params.question}" (${taskId}): ${issues.map((issue) => `${issue.path ? `${issue.path}: ` : ''}${issue.message}`).join('; ')}.`,
+    `This does not answer "${params.question}" (${taskId}): ${issueWords(issues)}.`,
     { taskId, issues, schema: params.schema },
   )
 }

@@ -4,11 +4,10 @@ import type { CallRecord } from '../entities/call.ts'
 import type { QuestionParams } from '../entities/question.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { Op, Step } from '../ledger/ledger.ts'
+import { type Step, step } from '../ledger/ledger.ts'
 import { requireTransition } from '../machines/task-machine.ts'
-import { touched } from '../machines/task-transition.ts'
 import { checkAnswer } from './answer-schema.ts'
-import { eventOf, type Moment } from './moment.ts'
+import { amend, type Moment } from './moment.ts'
 import { goOnByHand, loadFree } from './verbs.ts'
 
 export interface AnswerRequest extends Moment {
@@ -22,30 +21,25 @@ export interface AnswerRequest extends Moment {
 
 /** INPUT_REQUIRED: the last open answer makes it ready; without an executor it is WORKING at once. */
 export function answer(request: AnswerRequest): Step<void> {
-  return {
-    name: 'answer',
-    *decide(tx): Op<void> {
-      const { taskId, at } = request
-      const task = yield* loadFree(tx, taskId, 'answer')
-      requireTransition(task, 'answer')
-      const questions = (yield* tx.call.open(taskId)).filter((entry) => entry.kind === 'ask')
-      const question = chooseQuestion(task, questions, request.questionId)
-      if (request.byModel) requireForModels(task, question)
-      const result = valueFor(task, question, request.value)
-      const isLast = questions.length <= 1
-      if (question !== null) {
-        yield* tx.call.save({ ...question, status: 'completed', result, dueAt: null, updatedAt: at })
-      }
-      const answered = { ...(question === null ? {} : { questionId: question.id }), answer: result }
-      if (isLast && task.executor === null) {
-        const cause = { type: 'task.answered' as const, data: () => answered }
-        return yield* goOnByHand(tx, task, 'answer', request, { cause })
-      }
-      const next = touched(task, at, isLast ? { wakes: task.wakes + 1 } : {})
-      yield* tx.task.save(next)
-      yield* tx.event.append(eventOf(request, 'task.answered', next, answered))
-    },
-  }
+  return step('answer', function* (tx) {
+    const { taskId, at } = request
+    const task = yield* loadFree(tx, taskId, 'answer')
+    requireTransition(task, 'answer')
+    const questions = (yield* tx.call.open(taskId)).filter((entry) => entry.kind === 'ask')
+    const question = chooseQuestion(task, questions, request.questionId)
+    if (request.byModel) requireForModels(task, question)
+    const result = valueFor(task, question, request.value)
+    const isLast = questions.length <= 1
+    if (question !== null) {
+      yield* tx.call.save({ ...question, status: 'completed', result, dueAt: null, updatedAt: at })
+    }
+    const answered = { ...(question === null ? {} : { questionId: question.id }), answer: result }
+    if (isLast && task.executor === null) {
+      const cause = { type: 'task.answered' as const, data: () => answered }
+      return yield* goOnByHand(tx, task, 'answer', request, { cause })
+    }
+    yield* amend(tx, task, isLast ? { wakes: task.wakes + 1 } : {}, request, 'task.answered', answered)
+  })
 }
 
 /** Null: a task that is worked on by hand asks by its state alone. */

@@ -1,6 +1,6 @@
 // Cancel: the task and every live descendant, below settled ones too, in one transaction; each with its own event.
 
-import type { Op, Step } from '../ledger/ledger.ts'
+import { type Step, step } from '../ledger/ledger.ts'
 import { isStuckGroup } from '../machines/family.ts'
 import { loadTask, type Moment } from './moment.ts'
 import { cancelBelow, settleAll } from './settle-family.ts'
@@ -8,13 +8,10 @@ import { transition } from './transition.ts'
 
 /** A group that failed because nothing in it could move stays FAILED: what is open below it is canceled. */
 export function cancel(id: string, reason: string | null, moment: Moment): Step<void> {
-  return {
-    name: 'cancel',
-    *decide(tx): Op<void> {
-      const task = yield* loadTask(tx, id)
-      const below = isStuckGroup(task) ? yield* cancelBelow(tx, task, reason, moment) : []
-      if (below.length > 0) yield* settleAll(tx, below, moment)
-      else yield* transition(tx, task, 'cancel', moment, { set: { statusReason: reason } })
-    },
-  }
+  return step('cancel', function* (tx) {
+    const task = yield* loadTask(tx, id)
+    const below = isStuckGroup(task) ? yield* cancelBelow(tx, task, reason, moment) : []
+    if (below.length > 0) yield* settleAll(tx, below, moment)
+    else yield* transition(tx, task, 'cancel', moment, { set: { statusReason: reason } })
+  })
 }

@@ -3,14 +3,14 @@
 
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { ClaimFilter, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { type ClaimFilter, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand, obstacleOf } from '../machines/readiness.ts'
 import { requireTransition } from '../machines/task-machine.ts'
-import { renewed, touched } from '../machines/task-transition.ts'
-import { eventOf, loadTask, type Moment } from './moment.ts'
-import { endRest } from './rouse.ts'
+import { renewed } from '../machines/task-transition.ts'
+import { amend, blocked, loadTask, type Moment } from './moment.ts'
 import { transition } from './transition.ts'
+import { endRest } from './wait.ts'
 import { wayToWorking } from './walk.ts'
 
 export interface ClaimRequest extends Moment, ClaimFilter {
@@ -30,29 +30,26 @@ const mostOverdue = 200
  * somebody else's, and whoever passed that on would write in that one's name.
  */
 export function claim(request: ClaimRequest): Step<TaskRecord | null> {
-  return {
-    name: 'claim',
-    *decide(tx): Op<TaskRecord | null> {
-      const { taskId, owner, source } = request
-      const named = taskId === null ? undefined : yield* loadTask(tx, taskId)
-      if (named !== undefined) {
-        // Judged before others are freed: what is refused after it has written costs all that shares its commit.
-        yield* endIfOver(tx, named, request)
-        yield* requireClaimable(tx, yield* loadTask(tx, named.id), request)
-      }
-      yield* closeOverdue(tx, request)
-      const from = yield* named === undefined ? tx.task.claimable(request) : loadTask(tx, named.id)
-      if (from === undefined) return null
-      const claimed = { owner, role: request.role ?? null, source }
-      yield* transition(tx, from, wayToWorking[from.status] as 'start' | 'unblock', request, {
-        set: { owner, fence: from.fence + 1, leaseMs: request.leaseMs ?? null, held: false, wakes: 0 },
-        cause: { type: 'task.claimed', data: ({ fence, leaseUntil }) => ({ ...claimed, fence, leaseUntil }) },
-        data: { owner },
-      })
-      // Read back, for its version.
-      return yield* loadTask(tx, from.id)
-    },
-  }
+  return step('claim', function* (tx) {
+    const { taskId, owner, source } = request
+    const named = taskId === null ? undefined : yield* loadTask(tx, taskId)
+    if (named !== undefined) {
+      // Judged before others are freed: what is refused after it has written costs all that shares its commit.
+      yield* endIfOver(tx, named, request)
+      yield* requireClaimable(tx, yield* loadTask(tx, named.id), request)
+    }
+    yield* closeOverdue(tx, request)
+    const from = yield* named === undefined ? tx.task.claimable(request) : loadTask(tx, named.id)
+    if (from === undefined) return null
+    const claimed = { owner, role: request.role ?? null, source }
+    yield* transition(tx, from, wayToWorking[from.status] as 'start' | 'unblock', request, {
+      set: { owner, fence: from.fence + 1, leaseMs: request.leaseMs ?? null, held: false, wakes: 0 },
+      cause: { type: 'task.claimed', data: ({ fence, leaseUntil }) => ({ ...claimed, fence, leaseUntil }) },
+      data: { owner },
+    })
+    // Read back, for its version.
+    return yield* loadTask(tx, from.id)
+  })
 }
 
 /** Ends claims whose lease is over, and frees tasks whose `notBefore` has passed without an engine that works telling them so. */
@@ -92,12 +89,7 @@ function* requireClaimable(tx: Reads, task: TaskRecord, request: ClaimRequest): 
   if (task.executor !== null) throw notClaimable(task, what, `its executor ${task.executor} runs it`, 'executor')
   const obstacle = obstacleOf(task)
   if (obstacle === 'blocked') {
-    const blockedBy = yield* tx.dependency.openBlockers(task.id)
-    throw new ErrandError(
-      'BLOCKED',
-      `Cannot ${what}: it comes after ${blockedBy.join(', ')}, which must be completed first.`,
-      { taskId: task.id, status: task.status, blockedBy },
-    )
+    throw blocked(what, yield* tx.dependency.openBlockers(task.id), { taskId: task.id, status: task.status })
   }
   if (obstacle !== null) throw notClaimable(task, what, reasonOf(task), obstacle)
   if (meets(task, request)) return
@@ -138,44 +130,35 @@ function unmet(task: TaskRecord, claim: ClaimFilter): string {
 
 /** A sign of life of the owner; the task as it is under this claim. */
 export function heartbeat(id: string, quote: Quote | undefined, moment: Moment): Step<TaskRecord> {
-  return {
-    name: 'heartbeat',
-    *decide(tx): Op<TaskRecord> {
-      const task = yield* loadTask(tx, id)
-      requireClaim(task, quote, 'keep alive')
-      yield* tx.task.save(renewed(task, moment.at))
-      return yield* loadTask(tx, id)
-    },
-  }
+  return step('heartbeat', function* (tx) {
+    const task = yield* loadTask(tx, id)
+    requireClaim(task, quote, 'keep alive')
+    yield* tx.task.save(renewed(task, moment.at))
+    return yield* loadTask(tx, id)
+  })
 }
 
 /** The owner lets go: WORKING → WAITING, and anybody may claim it; a task that rests (paused, say) stays as it is, unowned. */
 export function release(id: string, reason: string | null, quote: Quote | undefined, moment: Moment): Step<void> {
-  return {
-    name: 'release',
-    *decide(tx): Op<void> {
-      const task = yield* loadTask(tx, id)
-      requireClaim(task, quote, 'release')
-      yield* writeLetGo(tx, task, 'released', { reason }, moment)
-    },
-  }
+  return step('release', function* (tx) {
+    const task = yield* loadTask(tx, id)
+    requireClaim(task, quote, 'release')
+    yield* writeLetGo(tx, task, 'released', { reason }, moment)
+  })
 }
 
 /** Somebody put it to work by hand, without a claim, and it goes back to where anybody may claim it: WORKING → WAITING, `released`. */
 export function putBack(id: string, moment: Moment): Step<void> {
-  return {
-    name: 'put back',
-    *decide(tx): Op<void> {
-      const task = yield* loadTask(tx, id)
-      requireTransition(task, 'wait')
-      const what = `put ${id} back`
-      if (task.owner !== null) {
-        throw notClaimable(task, what, `${task.owner} owns it, and \`release\` is its owner's`, 'owner')
-      }
-      if (!isByHand(task)) throw notClaimable(task, what, 'it is not worked on by hand', 'executor')
-      yield* writeLetGo(tx, task, 'released', { reason: null }, moment)
-    },
-  }
+  return step('put back', function* (tx) {
+    const task = yield* loadTask(tx, id)
+    requireTransition(task, 'wait')
+    const what = `put ${id} back`
+    if (task.owner !== null) {
+      throw notClaimable(task, what, `${task.owner} owns it, and \`release\` is its owner's`, 'owner')
+    }
+    if (!isByHand(task)) throw notClaimable(task, what, 'it is not worked on by hand', 'executor')
+    yield* writeLetGo(tx, task, 'released', { reason: null }, moment)
+  })
 }
 
 /** A claim that holds, quoted by its owner. One who has lost it hears that first, whatever has become of the task since. */
@@ -201,9 +184,7 @@ function* writeLetGo(tx: Tx, task: TaskRecord, why: WhyLetGo, data: object, mome
     const cause = { type: 'task.released' as const, data: () => released }
     return void (yield* transition(tx, task, 'wait', moment, { set: { ...unowned(why), wakes: 0 }, cause }))
   }
-  const free = touched(task, moment.at, unowned(why))
-  yield* tx.task.save(free)
-  yield* tx.event.append(eventOf(moment, 'task.released', free, released))
+  yield* amend(tx, task, unowned(why), moment, 'task.released', released)
 }
 
 /** A task that rests keeps the reason too: when it goes on, it waits for another owner (verbs.ts). */

@@ -4,24 +4,20 @@
 import { type CallRecord, interruptedError } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
-import type { Op, Step, Tx } from '../ledger/ledger.ts'
-import { touched } from '../machines/task-transition.ts'
+import { type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
 import type { RunRef } from './journal.ts'
 import { closeEntries, isInFlight } from './journal-closing.ts'
-import { eventOf, type Moment } from './moment.ts'
+import { amend, type Moment } from './moment.ts'
 import { transition } from './transition.ts'
 
 /** Closes the run if it is still open. One that has not ended is released first: its task is ready for another holder. */
 export function closeRun(ref: RunRef, moment: Moment): Step<void> {
-  return {
-    name: 'close run',
-    *decide(tx): Op<void> {
-      const task = yield* tx.task.get(ref.taskId)
-      if (task?.run !== ref.run || !task.runOpen) return
-      const ended = task.status === 'working' ? yield* releaseRun(tx, task, 'released', moment) : task
-      yield* closeEndedRun(tx, { ...ended, crashes: 0 }, moment)
-    },
-  }
+  return step('close run', function* (tx) {
+    const task = yield* tx.task.get(ref.taskId)
+    if (task?.run !== ref.run || !task.runOpen) return
+    const ended = task.status === 'working' ? yield* releaseRun(tx, task, 'released', moment) : task
+    yield* closeEndedRun(tx, { ...ended, crashes: 0 }, moment)
+  })
 }
 
 /** WORKING → WAITING: the task is ready for another holder. */
@@ -48,10 +44,8 @@ export function* closeEndedRun(tx: Tx, task: TaskRecord, moment: Moment, former?
   yield* closeEntries(tx, task, isInFlight, (call) => brokenOff(call, task, former), moment)
   const run = yield* tx.run.get(task.id, task.run)
   if (run) yield* tx.run.save({ ...run, status: 'closed', closedAt: moment.at })
-  const free = touched(task, moment.at, { runOpen: false })
-  yield* tx.task.save(free)
   const lost = former === undefined ? {} : { lost: former.instanceId }
-  yield* tx.event.append(eventOf(moment, 'run.closed', free, { run: task.run, ...lost }))
+  yield* amend(tx, task, { runOpen: false }, moment, 'run.closed', { run: task.run, ...lost })
 }
 
 /** What had begun may have happened. Only a death is called one. */

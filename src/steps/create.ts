@@ -4,16 +4,14 @@ import type { Opening } from '../drafts/agent-draft.ts'
 import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { NewTask, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { type NewTask, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { isBroken, isStuckGroup } from '../machines/family.ts'
 import { cycleError } from '../machines/task-graph.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
-import { belowCanceled, canceledAbove } from './canceled-above.ts'
-import { keyConflict, requirePlace, requireSameDefinition } from './create-refusals.ts'
 import { insertAfter } from './edges.ts'
-import { reviveGroupsAbove } from './groups-above.ts'
+import { belowCanceled, canceledAbove, reviveGroupsAbove } from './groups-above.ts'
 import { eventOf, type Moment, requireTask } from './moment.ts'
-import { isSpec, newTask } from './new-task.ts'
+import { isSpec, keyConflict, newTask, requirePlace, requireSameDefinition } from './new-task.ts'
 import { settleAll, settleBlockers, settleEdges } from './settle-family.ts'
 import { noteConcerned } from './stuck.ts'
 import { ensureBranch, openTeam } from './team.ts'
@@ -41,44 +39,41 @@ export interface CreateRequest extends Moment {
 export function create(request: CreateRequest): Step<TaskRecord[]> {
   const drafts = request.trees.flat()
   const own = new Set(drafts.map((draft) => draft.id))
-  return {
-    name: 'create',
-    *decide(tx): Op<TaskRecord[]> {
-      const loaded = yield* loadRelatives(tx, drafts, own)
-      const newborns: Newborn[] = []
-      for (const tree of request.trees) {
-        for (const newborn of judgeTree(tree, own, loaded, request)) {
-          newborns.push(newborn)
-          // A tree that comes later in the same creation may name the same key.
-          if (newborn.task.key !== null) loaded.keyed.set(newborn.task.key, newborn.task)
-        }
+  return step('create', function* (tx) {
+    const loaded = yield* loadRelatives(tx, drafts, own)
+    const newborns: Newborn[] = []
+    for (const tree of request.trees) {
+      for (const newborn of judgeTree(tree, own, loaded, request)) {
+        newborns.push(newborn)
+        // A tree that comes later in the same creation may name the same key.
+        if (newborn.task.key !== null) loaded.keyed.set(newborn.task.key, newborn.task)
       }
-      requireRoom(newborns, loaded, request.treeLimits)
-      const made = new Set(newborns.map(({ task }) => task.id))
-      for (const { task } of newborns) yield* tx.task.insert(task)
-      const concerned = concernedBy(newborns, loaded)
-      // Edges and events only now: a task may come after a sibling that was inserted later.
-      const opened: TaskRecord[] = []
-      for (const newborn of newborns) {
-        opened.push(...(yield* announce(tx, newborn, request)))
-      }
-      for (const group of opened) yield* noteConcerned(tx, group, concerned)
-      for (const [parentId, children] of addedChildren(newborns)) {
-        if (!made.has(parentId)) yield* tx.task.addChildren(parentId, children)
-      }
-      // A dependency that had failed by now counts as if it failed now.
-      const broken = brokenBlockers(newborns)
-      for (const [blockerId, taskIds] of broken) yield* settleEdges(tx, taskIds, blockerId, request)
-      for (const group of opened) yield* settleBlockers(tx, group, request)
-      yield* settleAll(tx, [], request, concerned)
-      const roots: TaskRecord[] = []
-      for (const [root] of request.trees) {
-        const { id, key } = root as TaskDraft
-        roots.push((yield* made.has(id) ? tx.task.get(id) : tx.task.getByKey(key as string)) as TaskRecord)
-      }
-      return roots
-    },
-  }
+    }
+    requireRoom(newborns, loaded, request.treeLimits)
+    const made = new Set(newborns.map(({ task }) => task.id))
+    for (const { task } of newborns) yield* tx.task.insert(task)
+    const concerned = concernedBy(newborns, loaded)
+    // Edges and events only now: a task may come after a sibling that was inserted later.
+    const opened: TaskRecord[] = []
+    for (const newborn of newborns) {
+      opened.push(...(yield* announce(tx, newborn, request)))
+    }
+    for (const group of opened) yield* noteConcerned(tx, group, concerned)
+    for (const [parentId, children] of addedChildren(newborns)) {
+      if (!made.has(parentId)) yield* tx.task.addChildren(parentId, children)
+    }
+    // A dependency that had failed by now counts as if it failed now.
+    const broken = brokenBlockers(newborns)
+    for (const [blockerId, taskIds] of broken) yield* settleEdges(tx, taskIds, blockerId, request)
+    for (const group of opened) yield* settleBlockers(tx, group, request)
+    yield* settleAll(tx, [], request, concerned)
+    const roots: TaskRecord[] = []
+    for (const [root] of request.trees) {
+      const { id, key } = root as TaskDraft
+      roots.push((yield* made.has(id) ? tx.task.get(id) : tx.task.getByKey(key as string)) as TaskRecord)
+    }
+    return roots
+  })
 }
 
 /** A task to insert, with what it comes after. */

@@ -2,7 +2,7 @@
 
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { Op, Step, Tx } from '../ledger/ledger.ts'
+import { type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { nextStatus } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
 import { eventOf, type Moment } from './moment.ts'
@@ -12,25 +12,22 @@ export type ChildrenPolicy = 'promote' | 'cascade' | 'refuse'
 
 /** Resolves to false for a task that is not there. */
 export function deleteTask(id: string, policy: ChildrenPolicy, moment: Moment): Step<boolean> {
-  return {
-    name: 'delete',
-    *decide(tx): Op<boolean> {
-      const task = yield* tx.task.get(id)
-      if (!task || task.deletedAt !== null) return false
-      const children = policy === 'cascade' ? [] : yield* tx.task.children(id)
-      if (policy === 'refuse' && children.length > 0) {
-        throw new ErrandError(
-          'HAS_CHILDREN',
-          `Cannot delete ${id}: it has ${children.length} children. Delete with children: 'promote' (they become roots) or 'cascade'.`,
-          { taskId: id, children: children.map((child) => child.id) },
-        )
-      }
-      for (const child of children) yield* promote(tx, child, moment)
-      yield* hide(tx, task, moment)
-      if (task.parentId !== null) yield* settleByChildren(tx, task.parentId, moment)
-      return true
-    },
-  }
+  return step('delete', function* (tx) {
+    const task = yield* tx.task.get(id)
+    if (!task || task.deletedAt !== null) return false
+    const children = policy === 'cascade' ? [] : yield* tx.task.children(id)
+    if (policy === 'refuse' && children.length > 0) {
+      throw new ErrandError(
+        'HAS_CHILDREN',
+        `Cannot delete ${id}: it has ${children.length} children. Delete with children: 'promote' (they become roots) or 'cascade'.`,
+        { taskId: id, children: children.map((child) => child.id) },
+      )
+    }
+    for (const child of children) yield* promote(tx, child, moment)
+    yield* hide(tx, task, moment)
+    if (task.parentId !== null) yield* settleByChildren(tx, task.parentId, moment)
+    return true
+  })
 }
 
 function* promote(tx: Tx, child: TaskRecord, moment: Moment): Op<void> {

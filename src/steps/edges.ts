@@ -3,11 +3,10 @@
 
 import { isTerminal, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { awaitsChildren, isBroken } from '../machines/family.ts'
 import { cycleError } from '../machines/task-graph.ts'
-import { touched } from '../machines/task-transition.ts'
-import { eventOf, loadTask, type Moment } from './moment.ts'
+import { amend, eventOf, loadTask, type Moment } from './moment.ts'
 import { settleAll, settleEdges } from './settle-family.ts'
 
 /** What is to change, loaded and free of cycles. */
@@ -67,9 +66,8 @@ function* rewire(tx: Tx, task: TaskRecord, added: TaskRecord[], removed: string[
     yield* insertAfter(tx, task.id, blocker.id, satisfied, moment)
   }
   const current = (yield* tx.task.get(task.id)) as TaskRecord
-  const next = touched(current, moment.at, { openBlockers: current.openBlockers + delta })
-  yield* tx.task.save(next)
-  yield* tx.event.append(eventOf(moment, 'task.updated', next, { changed: ['blockedBy'] }))
+  const set = { openBlockers: current.openBlockers + delta }
+  const next = yield* amend(tx, current, set, moment, 'task.updated', { changed: ['blockedBy'] })
   if (current.openBlockers > 0 && next.openBlockers === 0) {
     yield* tx.event.append(eventOf(moment, 'task.unblocked', next, { removed }))
   }
@@ -97,15 +95,12 @@ function rewiring(
   change: { add: readonly string[]; remove: readonly string[] },
   moment: Moment,
 ): Step<void> {
-  return {
-    name,
-    *decide(tx): Op<void> {
-      const task = yield* loadTask(tx, id)
-      const loaded = yield* loadRewiring(tx, task, change)
-      requireTellable(task, name)
-      yield* writeRewiring(tx, loaded, moment)
-    },
-  }
+  return step(name, function* (tx) {
+    const task = yield* loadTask(tx, id)
+    const loaded = yield* loadRewiring(tx, task, change)
+    requireTellable(task, name)
+    yield* writeRewiring(tx, loaded, moment)
+  })
 }
 
 /** A working group has no run of its own: what it holds and has not begun may still be told to wait. */

@@ -3,7 +3,7 @@
 
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { longestAgentId, type StintRecord, type TeamRecord } from '../entities/team.ts'
-import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { loadLive, type RunRef } from './journal.ts'
 import type { Moment } from './moment.ts'
 import { beginStint } from './team.ts'
@@ -38,14 +38,11 @@ export function* enterTeam(
 
 /** A live run takes its place, under whichever name is free; its stint, or undefined where there is no place. @throws ErrandError RUN_ENDED */
 export function takePlace(ref: RunRef, moment: Moment): Step<StintRecord | undefined> {
-  return {
-    name: 'enter team',
-    *decide(tx) {
-      const task = yield* loadLive(tx, ref)
-      yield* enterTeam(tx, task, { patience: false }, moment)
-      return yield* tx.team.stintOfWorker(task.id)
-    },
-  }
+  return step('enter team', function* (tx) {
+    const task = yield* loadLive(tx, ref)
+    yield* enterTeam(tx, task, { patience: false }, moment)
+    return yield* tx.team.stintOfWorker(task.id)
+  })
 }
 
 function* liveTeam(tx: Reads, task: TaskRecord): Op<TeamRecord | undefined> {

@@ -8,10 +8,8 @@ import type { RunnableTasks } from '../executor.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { isQueued, obstacleOf } from '../machines/readiness.ts'
 import type { Why } from '../views.ts'
-import { familyWords } from './explain-family.ts'
-import { explainPlace } from './explain-place.ts'
-import { listOf, nameOf } from './explain-words.ts'
-import { loadTask } from './moment.ts'
+import { explainPlace, familyWords, listOf, nameOf } from './explain-place.ts'
+import { existing, loadTask } from './moment.ts'
 
 /** Which tasks of an executor this engine can run; null for one that only commands. */
 type CanRun = ((executor: string) => RunnableTasks) | null
@@ -212,12 +210,7 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
 
 /** The tasks that a task comes after, in order. */
 export function* dependenciesOf(tx: Reads, taskId: string): Op<TaskRecord[]> {
-  const found: TaskRecord[] = []
-  for (const id of yield* tx.dependency.blockers(taskId)) {
-    const task = yield* tx.task.get(id)
-    if (task) found.push(task)
-  }
-  return found
+  return yield* existing(tx, yield* tx.dependency.blockers(taskId))
 }
 
 /** The questions of a task that wait for an answer. */

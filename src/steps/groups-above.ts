@@ -1,6 +1,8 @@
-// The groups above a task: they start with the first of their tasks, and a failed one is open again when one of its tasks is.
+// What stands above a task. Groups start with the first of their tasks, and a failed one is open again when one of its tasks is. Below a
+// canceled task everything has ended for good: nothing there starts, is tried again or is added.
 import type { TaskRecord } from '../entities/task.ts'
-import type { NewTask, Op, Tx } from '../ledger/ledger.ts'
+import { ErrandError } from '../errors.ts'
+import type { NewTask, Op, Reads, Tx } from '../ledger/ledger.ts'
 import { isStuckGroup } from '../machines/family.ts'
 import type { Moment } from './moment.ts'
 import { walk, walkToWorking } from './walk.ts'
@@ -39,4 +41,17 @@ export function* reviveGroups(tx: Tx, innermost: TaskRecord, moment: Moment): Op
     if (group !== undefined && isStuckGroup(group)) break
   }
   return revived
+}
+
+/** The topmost canceled task above this one: what had settled before the cancel has kept its state, so those above are asked. */
+export function* canceledAbove(tx: Reads, id: string): Op<TaskRecord | undefined> {
+  return (yield* tx.task.ancestors(id)).findLast((above) => above.status === 'canceled')
+}
+
+export function belowCanceled(what: string, { id, name }: TaskRecord, parentId: string | null): ErrandError {
+  return new ErrandError(
+    'PARENT_CLOSED',
+    `Cannot ${what}: ${id} (${name}), which it is below, was canceled, and nothing below starts again. Create a new task elsewhere.`,
+    { parentId, status: 'canceled', canceled: id },
+  )
 }

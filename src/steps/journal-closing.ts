@@ -2,44 +2,43 @@
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
-import type { Op, Tx } from '../ledger/ledger.ts'
-import { announceEnd } from './announcements.ts'
+import type { NewCall, NewEvent, Op, Tx } from '../ledger/ledger.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { observeCall } from './observe-work.ts'
+import { announceEnd } from './write-message.ts'
 
-/** Fails the open entries that `closes` picks; each closed call has its event, and its line where it was announced. */
+/** Fails the open entries that `closes` picks. */
 export function* closeEntries(
   tx: Tx,
   task: TaskRecord,
   closes: (call: CallRecord) => boolean,
   errorOf: (call: CallRecord) => StoredError,
   moment: Moment,
-): Op<CallRecord[]> {
-  const closed: CallRecord[] = []
+): Op<void> {
   for (const call of yield* tx.call.open(task.id)) {
-    if (!closes(call)) continue
-    yield* closeEntry(tx, task, call, () => errorOf(call), moment)
-    closed.push(call)
+    if (closes(call)) yield* endEntry(tx, task, { ...call, status: 'failed', error: errorOf(call) }, moment)
   }
-  return closed
 }
 
-/** Fails one open entry of a task. */
-export function* closeEntry(
-  tx: Tx,
-  task: TaskRecord,
-  call: CallRecord,
-  errorOf: (task: TaskRecord) => StoredError,
+/** Saves an entry that has its outcome now. A call has its event, and its line where it was announced. */
+export function* endEntry(tx: Tx, task: TaskRecord, outcome: CallRecord, moment: Moment): Op<void> {
+  const ended = { ...outcome, dueAt: null, updatedAt: moment.at }
+  yield* tx.call.save({ ...ended, endMessageId: yield* announceEnd(tx, task, ended, moment) })
+  if (ended.kind === 'wait') yield* tx.dependency.satisfyWaits(ended.id, moment.at)
+  if (ended.kind !== 'call') return
+  yield* tx.event.append(callEvent(moment, task, ended))
+  yield* observeCall(tx, task, ended, moment)
+}
+
+/** The event that tells how a call stands. */
+export function callEvent(
   moment: Moment,
-): Op<void> {
-  const error = errorOf(task)
-  const failed: CallRecord = { ...call, status: 'failed', error, dueAt: null, updatedAt: moment.at }
-  yield* tx.call.save({ ...failed, endMessageId: yield* announceEnd(tx, task, failed, moment) })
-  if (call.kind === 'wait') yield* tx.dependency.satisfyWaits(call.id, moment.at)
-  if (call.kind === 'call') {
-    yield* tx.event.append(eventOf(moment, 'call.failed', task, { callId: call.id, tool: call.name, error }))
-    yield* observeCall(tx, task, failed, moment)
-  }
+  task: TaskRecord,
+  { id: callId, name: tool, status, params: args, result, error, run }: NewCall,
+): NewEvent {
+  if (status === 'completed') return eventOf(moment, 'call.completed', task, { callId, tool, result })
+  if (status === 'failed') return eventOf(moment, 'call.failed', task, { callId, tool, error })
+  return eventOf(moment, 'call.started', task, { callId, tool, args, run })
 }
 
 /** It may be on its way: asked for and begun. One that was never begun waits for a later run. */

@@ -5,12 +5,12 @@ import type { ModelFailure } from '../agent-run.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError, type StoredError } from '../errors.ts'
-import type { NewCall, NewMessage, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { type NewCall, type NewMessage, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { divergenceTold } from '../machines/divergence.ts'
-import { announceEnd, announceStart } from './announcements.ts'
+import { callEvent, endEntry } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
-import { observeAnswer, observeCall } from './observe-work.ts'
-import { writeMessage } from './write-message.ts'
+import { observeAnswer } from './observe-work.ts'
+import { announceStart, writeMessage } from './write-message.ts'
 
 /** Which run asks. */
 export interface RunRef {
@@ -43,17 +43,14 @@ export function beginEntry(
   announced = false,
   left: readonly CallRecord[] = [],
 ): Step<void> {
-  return {
-    name: `begin ${entry.kind}`,
-    *decide(tx): Op<void> {
-      const task = yield* loadLive(tx, entry)
-      const startMessageId = announced ? yield* announceStart(tx, task, entry, moment) : null
-      yield* tx.call.insert({ ...entry, startMessageId })
-      yield* publishDivergence(tx, task, entry, left, moment)
-      // A question is published when the run has ended for it (suspend.ts): before that nobody could answer it.
-      if (entry.kind === 'call') yield* publishStart(tx, task, entry, moment)
-    },
-  }
+  return step(`begin ${entry.kind}`, function* (tx) {
+    const task = yield* loadLive(tx, entry)
+    const startMessageId = announced ? yield* announceStart(tx, task, entry, moment) : null
+    yield* tx.call.insert({ ...entry, startMessageId })
+    yield* publishDivergence(tx, task, entry, left, moment)
+    // A question is published when the run has ended for it (suspend.ts): before that nobody could answer it.
+    if (entry.kind === 'call') yield* publishStart(tx, task, entry, moment)
+  })
 }
 
 /** Tells of a new entry that was made although completed work of the journal had not been asked for again. */
@@ -70,45 +67,34 @@ export function* publishDivergence(
 
 /** Records a value that a run has drawn: known at once, and the same in every later run. */
 export function recordValue(entry: NewCall, value: unknown): Step<void> {
-  return {
-    name: 'record value',
-    *decide(tx): Op<void> {
-      yield* loadLive(tx, entry)
-      yield* tx.call.insert({ ...entry, status: 'completed', result: value })
-    },
-  }
+  return step('record value', function* (tx) {
+    yield* loadLive(tx, entry)
+    yield* tx.call.insert({ ...entry, status: 'completed', result: value })
+  })
 }
 
 /** Begins a call that was recorded when a model asked for it. */
 export function beginPending(ref: RunRef, callId: string, announced: boolean, moment: Moment): Step<void> {
-  return {
-    name: 'begin call',
-    *decide(tx): Op<void> {
-      const task = yield* loadLive(tx, ref)
-      const call = yield* loadOpenEntry(tx, ref, callId)
-      const startMessageId = announced ? yield* announceStart(tx, task, call, moment) : null
-      yield* tx.call.save({ ...call, status: 'in_progress', startMessageId, updatedAt: moment.at })
-      yield* publishStart(tx, task, call, moment)
-    },
-  }
+  return step('begin call', function* (tx) {
+    const task = yield* loadLive(tx, ref)
+    const call = yield* loadOpenEntry(tx, ref, callId)
+    const startMessageId = announced ? yield* announceStart(tx, task, call, moment) : null
+    yield* tx.call.save({ ...call, status: 'in_progress', startMessageId, updatedAt: moment.at })
+    yield* publishStart(tx, task, call, moment)
+  })
 }
 
 function* publishStart(tx: Tx, task: TaskRecord, call: NewCall, moment: Moment): Op<void> {
-  yield* tx.event.append(
-    eventOf(moment, 'call.started', task, { callId: call.id, tool: call.name, args: call.params, run: task.run }),
-  )
+  yield* tx.event.append(callEvent(moment, task, { ...call, status: 'in_progress', run: task.run }))
 }
 
 /** Keeps details of a call in progress, while its run is open. */
 export function noteEntry(ref: RunRef, callId: string, details: unknown, moment: Moment): Step<void> {
-  return {
-    name: 'note call',
-    *decide(tx): Op<void> {
-      yield* loadOpenRun(tx, ref)
-      const call = yield* loadOpenEntry(tx, ref, callId)
-      yield* tx.call.save({ ...call, details, updatedAt: moment.at })
-    },
-  }
+  return step('note call', function* (tx) {
+    yield* loadOpenRun(tx, ref)
+    const call = yield* loadOpenEntry(tx, ref, callId)
+    yield* tx.call.save({ ...call, details, updatedAt: moment.at })
+  })
 }
 
 export type EntryOutcome = { ok: true; result: unknown } | { ok: false; error: StoredError }
@@ -119,32 +105,14 @@ export type EntryOutcome = { ok: true; result: unknown } | { ok: false; error: S
  */
 export function finishEntry(ref: RunRef, callId: string, outcome: EntryOutcome, moment: Moment): Step<void> {
   const status = outcome.ok ? 'completed' : 'failed'
-  return {
-    name: 'finish call',
-    *decide(tx): Op<void> {
-      const recorded = yield* tx.call.get(callId)
-      if (recorded?.status === status && recorded.updatedAt === moment.at) return
-      const task = yield* loadOpenRun(tx, ref)
-      const call = yield* loadOpenEntry(tx, ref, callId)
-      const ended: CallRecord = {
-        ...call,
-        status,
-        result: outcome.ok ? outcome.result : null,
-        error: outcome.ok ? null : outcome.error,
-        dueAt: null,
-        updatedAt: moment.at,
-      }
-      yield* tx.call.save({ ...ended, endMessageId: yield* announceEnd(tx, task, ended, moment) })
-      if (call.kind === 'wait') yield* tx.dependency.satisfyWaits(call.id, moment.at)
-      if (call.kind !== 'call') return
-      yield* tx.event.append(
-        outcome.ok
-          ? eventOf(moment, 'call.completed', task, { callId, tool: call.name, result: outcome.result })
-          : eventOf(moment, 'call.failed', task, { callId, tool: call.name, error: outcome.error }),
-      )
-      yield* observeCall(tx, task, ended, moment)
-    },
-  }
+  return step('finish call', function* (tx) {
+    const recorded = yield* tx.call.get(callId)
+    if (recorded?.status === status && recorded.updatedAt === moment.at) return
+    const task = yield* loadOpenRun(tx, ref)
+    const call = yield* loadOpenEntry(tx, ref, callId)
+    const came = outcome.ok ? { result: outcome.result, error: null } : { result: null, error: outcome.error }
+    yield* endEntry(tx, task, { ...call, status, ...came }, moment)
+  })
 }
 
 /** The task of a run that may be ending, and is not closed. */
@@ -168,50 +136,38 @@ export function appendMessage(
   calls: readonly NewCall[],
   moment: Moment,
 ): Step<CallRecord[]> {
-  return {
-    name: 'append message',
-    *decide(tx): Op<CallRecord[]> {
-      const task = yield* loadLive(tx, ref)
-      yield* writeMessage(tx, task, message, moment)
-      yield* observeAnswer(tx, task, message, moment)
-      for (const call of calls) yield* tx.call.insert(call)
-      const stored: CallRecord[] = []
-      for (const { id } of calls) stored.push((yield* tx.call.get(id)) as CallRecord)
-      return stored
-    },
-  }
+  return step('append message', function* (tx) {
+    const task = yield* loadLive(tx, ref)
+    yield* writeMessage(tx, task, message, moment)
+    yield* observeAnswer(tx, task, message, moment)
+    for (const call of calls) yield* tx.call.insert(call)
+    const stored: CallRecord[] = []
+    for (const { id } of calls) stored.push((yield* tx.call.get(id)) as CallRecord)
+    return stored
+  })
 }
 
 /** Records that a try of a model step failed: a step that was not taken is no message and no call, but people should know. */
 export function recordModelFailure(ref: RunRef, failure: ModelFailure, moment: Moment): Step<void> {
-  return {
-    name: 'record model failure',
-    *decide(tx): Op<void> {
-      const task = yield* loadLive(tx, ref)
-      yield* tx.event.append(eventOf(moment, 'model.failed', task, { ...failure, run: ref.run }))
-    },
-  }
+  return step('record model failure', function* (tx) {
+    const task = yield* loadLive(tx, ref)
+    yield* tx.event.append(eventOf(moment, 'model.failed', task, { ...failure, run: ref.run }))
+  })
 }
 
 /** Keeps a batch of output. */
 export function writeOutput(ref: RunRef, text: string, moment: Moment): Step<void> {
-  return {
-    name: 'write output',
-    *decide(tx): Op<void> {
-      const task = yield* loadOpenRun(tx, ref)
-      yield* tx.event.append(eventOf(moment, 'output.written', task, { text, run: ref.run }))
-    },
-  }
+  return step('write output', function* (tx) {
+    const task = yield* loadOpenRun(tx, ref)
+    yield* tx.event.append(eventOf(moment, 'output.written', task, { text, run: ref.run }))
+  })
 }
 
 export function reportProgress(ref: RunRef, fraction: number, note: string | null, moment: Moment): Step<void> {
-  return {
-    name: 'report progress',
-    *decide(tx): Op<void> {
-      const live = yield* loadLive(tx, ref)
-      const task = { ...live, progress: { fraction, note, at: moment.at }, updatedAt: moment.at }
-      yield* tx.task.saveProgress(task)
-      yield* tx.event.append(eventOf(moment, 'progress.reported', task, { fraction, note, run: ref.run }))
-    },
-  }
+  return step('report progress', function* (tx) {
+    const live = yield* loadLive(tx, ref)
+    const task = { ...live, progress: { fraction, note, at: moment.at }, updatedAt: moment.at }
+    yield* tx.task.saveProgress(task)
+    yield* tx.event.append(eventOf(moment, 'progress.reported', task, { fraction, note, run: ref.run }))
+  })
 }

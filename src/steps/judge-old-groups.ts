@@ -1,6 +1,6 @@
 // A ledger from before groups failed when nothing in them could move: once, its open tasks are judged, and such groups fail.
 import { openStatuses } from '../entities/task.ts'
-import type { Op, Reads, Step } from '../ledger/ledger.ts'
+import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import { awaitsChildren } from '../machines/family.ts'
 import type { Moment } from './moment.ts'
 import { settleAll } from './settle-family.ts'
@@ -15,14 +15,11 @@ export function* hasOldGroups(tx: Reads): Op<boolean> {
 }
 
 export function judgeOldGroups(moment: Moment): Step<void> {
-  return {
-    name: 'judge old groups',
-    *decide(tx): Op<void> {
-      if (!(yield* hasOldGroups(tx))) return
-      const open = yield* tx.task.list({ statuses: [...openStatuses] }, everything)
-      const waiting = open.filter((task) => task.openBlockers > 0 || awaitsChildren(task))
-      yield* settleAll(tx, [], moment, { tasks: waiting.map((task) => task.id) })
-      yield* tx.setting.put(setting, 'judged')
-    },
-  }
+  return step('judge old groups', function* (tx) {
+    if (!(yield* hasOldGroups(tx))) return
+    const open = yield* tx.task.list({ statuses: [...openStatuses] }, everything)
+    const waiting = open.filter((task) => task.openBlockers > 0 || awaitsChildren(task))
+    yield* settleAll(tx, [], moment, { tasks: waiting.map((task) => task.id) })
+    yield* tx.setting.put(setting, 'judged')
+  })
 }

@@ -1,7 +1,7 @@
 // The limits that all engines on one ledger share: a row of the ledger, counted in the transaction that starts a run.
 
-import { noSharedLimits, type SharedLimits } from '../entities/limits.ts'
-import type { Op, Reads, Step } from '../ledger/ledger.ts'
+import { changedLimits, noSharedLimits, type SharedLimits } from '../entities/limits.ts'
+import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import type { SharedLimitsPatch } from '../options.ts'
 
 const setting = 'limits'
@@ -15,17 +15,13 @@ export function* loadSharedLimits(tx: Reads): Op<SharedLimits | undefined> {
 
 /** Changes what is named and leaves the rest; null takes a limit away. Resolves to the limits as they are then. */
 export function setSharedLimits(patch: SharedLimitsPatch): Step<SharedLimits> {
-  return {
-    name: 'set limits',
-    *decide(tx): Op<SharedLimits> {
-      const { maxConcurrent, limits } = (yield* loadSharedLimits(tx)) ?? noSharedLimits
-      const named = Object.entries({ ...limits, ...patch.limits }).filter(([, limit]) => limit !== null)
-      const changed = {
-        maxConcurrent: patch.maxConcurrent === undefined ? maxConcurrent : patch.maxConcurrent,
-        limits: Object.fromEntries(named) as SharedLimits['limits'],
-      }
-      yield* tx.setting.put(setting, changed)
-      return changed
-    },
-  }
+  return step('set limits', function* (tx) {
+    const { maxConcurrent, limits } = (yield* loadSharedLimits(tx)) ?? noSharedLimits
+    const changed = {
+      maxConcurrent: patch.maxConcurrent === undefined ? maxConcurrent : patch.maxConcurrent,
+      limits: changedLimits(limits, patch.limits),
+    }
+    yield* tx.setting.put(setting, changed)
+    return changed
+  })
 }

@@ -2,8 +2,9 @@
 import type { EventType } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { briefError, ErrandError, type StoredError } from '../errors.ts'
-import type { NewEvent, NewTask, Op, Reads } from '../ledger/ledger.ts'
+import type { NewEvent, NewTask, Op, Reads, Tx } from '../ledger/ledger.ts'
 import { isQueued } from '../machines/readiness.ts'
+import { type Changes, touched } from '../machines/task-transition.ts'
 
 export interface Moment {
   /** Epoch milliseconds. */
@@ -37,6 +38,21 @@ export function eventOf(moment: Moment, type: EventType, task: NewTask, data: Re
   }
 }
 
+/** Changes a row without walking an edge, and tells of it; the task as it is then. */
+export function* amend(
+  tx: Tx,
+  task: TaskRecord,
+  set: Changes,
+  moment: Moment,
+  type: EventType,
+  data: Record<string, unknown> = {},
+): Op<TaskRecord> {
+  const next = touched(task, moment.at, set)
+  yield* tx.task.save(next)
+  yield* tx.event.append(eventOf(moment, type, next, data))
+  return next
+}
+
 /** The stored task, or a refusal. A deleted one is as good as unknown. */
 export function requireTask(task: TaskRecord | undefined, id: string): TaskRecord {
   if (task !== undefined && task.deletedAt === null) return task
@@ -46,4 +62,20 @@ export function requireTask(task: TaskRecord | undefined, id: string): TaskRecor
 /** Loads a task, or refuses. @throws ErrandError NOT_FOUND */
 export function* loadTask(tx: Reads, id: string): Op<TaskRecord> {
   return requireTask(yield* tx.task.get(id), id)
+}
+
+/** The refusal of what a task may do only when all that it comes after is completed. */
+export function blocked(what: string, blockedBy: readonly string[], details: object): ErrandError {
+  const message = `Cannot ${what}: it comes after ${blockedBy.join(', ')}, which must be completed first.`
+  return new ErrandError('BLOCKED', message, { ...details, blockedBy })
+}
+
+/** Those of these tasks that are there, in the same order. */
+export function* existing(tx: Reads, ids: readonly string[]): Op<TaskRecord[]> {
+  const found: TaskRecord[] = []
+  for (const id of ids) {
+    const task = yield* tx.task.get(id)
+    if (task !== undefined) found.push(task)
+  }
+  return found
 }

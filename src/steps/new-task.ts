@@ -1,7 +1,10 @@
-// The first row of a task: what its draft says, what it takes over from its parent, and nothing done yet.
-import type { TaskDraft } from '../drafts/draft.ts'
-import type { TeamSpec } from '../drafts/team-draft.ts'
+// From a draft to the first row of a task: what the draft says, what it takes over from its parent, and nothing done yet; and what a draft
+// is refused for: options that would do nothing where it stands, a place that is too deep, keys that mean something else. Pure.
+import type { TeamSpec } from '../drafts/agent-draft.ts'
+import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
+import { doesNothing } from '../drafts/idle-options.ts'
 import type { TaskPolicy, TaskStatus } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
 import type { NewTask } from '../ledger/ledger.ts'
 import { isClaimable, isReady } from '../machines/readiness.ts'
@@ -70,4 +73,53 @@ function inheriting(policy: TaskPolicy, above: TaskPolicy | undefined): TaskPoli
   const lists = [...(above?.abilities ?? []), ...(policy.abilities ?? [])]
   if (lists.length === 0) return policy
   return { ...policy, abilities: [...new Map(lists.map((list) => [canonicalJson(list), list])).values()] }
+}
+
+/** @throws ErrandError INVALID_INPUT for an option that would do nothing, LIMIT_EXCEEDED for a place that is too deep. */
+export function requirePlace(draft: TaskDraft, parent: NewTask | undefined, { maxDepth }: TreeLimits): void {
+  if (draft.policy.notifyParent) requireReader(draft, parent)
+  if (draft.agentNamed) requireTeam(draft, parent)
+  if (parent !== undefined && parent.depth >= maxDepth) throw tooDeep(draft, parent, maxDepth)
+}
+
+/** A group reads nothing, and a root has nobody to tell: an option that does nothing is not taken. */
+function requireReader(draft: TaskDraft, parent: NewTask | undefined): void {
+  if (parent !== undefined && !parent.group) return
+  const why = parent === undefined ? 'it has no parent' : `its parent ${parent.id} is a group, which reads no messages`
+  throw doesNothing('notifyParent', draft.name, `${why}. Leave it out.`)
+}
+
+/** A name to work under in a team is of no use without one. */
+function requireTeam(draft: TaskDraft, parent: NewTask | undefined): void {
+  if (isSpec(draft.team) || parent?.policy.team !== undefined) return
+  const why = "neither it nor its parent has a team. Make it a team's task with `team: true`, or create it below one."
+  throw doesNothing('agentId', draft.name, why)
+}
+
+function tooDeep(draft: TaskDraft, parent: NewTask, maxDepth: number): ErrandError {
+  return new ErrandError(
+    'LIMIT_EXCEEDED',
+    `Cannot add "${draft.name}" below ${parent.id}: that is ${parent.depth} levels deep, and \`maxDepth\` is ${maxDepth}. Add it further up, or raise \`maxDepth\` in createEngine.`,
+    { limit: 'maxDepth', value: maxDepth, parentId: parent.id },
+  )
+}
+
+/** @throws ErrandError KEY_CONFLICT */
+export function requireSameDefinition(draft: TaskDraft, existing: NewTask): void {
+  if (existing.deletedAt !== null) throw keyConflict(draft, existing, 'its task was deleted')
+  // Goals that were stored without a model had no executor in earlier versions.
+  const executor = existing.executor ?? (existing.goal === null || existing.group ? null : draft.executor)
+  const stored = { ...existing, executor }
+  const differs = (['executor', 'goal', 'group'] as const).find((field) => draft[field] !== stored[field])
+  if (differs) throw keyConflict(draft, existing, `its ${differs} is another`)
+  if (canonicalJson(draft.input) !== canonicalJson(existing.input))
+    throw keyConflict(draft, existing, 'its input is another')
+}
+
+export function keyConflict(draft: TaskDraft, existing: Pick<NewTask, 'id' | 'name'>, why: string): ErrandError {
+  return new ErrandError(
+    'KEY_CONFLICT',
+    `The key "${draft.key}" is that of ${existing.id} (${existing.name}), and ${why}. Use another key, or the same definition.`,
+    { key: draft.key, taskId: existing.id },
+  )
 }

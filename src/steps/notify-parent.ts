@@ -6,7 +6,7 @@ import { failureSuffix, isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { storableText } from '../storable-text.ts'
 import type { Moment } from './moment.ts'
-import { rouse } from './rouse.ts'
+import { rouse } from './wait.ts'
 import { writeLine } from './write-message.ts'
 
 /** Sends the parent of a child that has just settled a message of it. A parent that has ended itself gets none. */

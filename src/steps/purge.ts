@@ -2,7 +2,7 @@
 // read.
 
 import { ErrandError } from '../errors.ts'
-import type { Op, Purged, PurgePosition, Reads, Step } from '../ledger/ledger.ts'
+import { type Op, type Purged, type PurgePosition, type Reads, type Step, step } from '../ledger/ledger.ts'
 
 const setting = 'purgedThrough'
 
@@ -11,15 +11,12 @@ const batch = 200
 
 /** Removes a batch; `next` says where to go on. */
 export function purge(before: number, after?: PurgePosition): Step<Purged> {
-  return {
-    name: 'purge',
-    *decide(tx): Op<Purged> {
-      if (after === undefined) yield* tx.mail.forget(before)
-      const purged = yield* tx.cascade.purge(before, batch, after)
-      if (purged.through > (yield* purgedThrough(tx))) yield* tx.setting.put(setting, purged.through)
-      return purged
-    },
-  }
+  return step('purge', function* (tx) {
+    if (after === undefined) yield* tx.mail.forget(before)
+    const purged = yield* tx.cascade.purge(before, batch, after)
+    if (purged.through > (yield* purgedThrough(tx))) yield* tx.setting.put(setting, purged.through)
+    return purged
+  })
 }
 
 export function* purgedThrough(tx: Reads): Op<number> {

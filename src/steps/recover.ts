@@ -1,17 +1,17 @@
 // Recovery: what a lost engine left, and nothing else, in two steps. The first judges that it is lost and ends its runs, so that
 // nothing new starts in them; then the commands that they left running are ended (actors/recovery.ts); the second closes the runs,
-// and with them, once, their calls in flight. Whichever engine comes by between the two goes on from there.
+// and with them, once, their calls in flight. Whichever engine comes by between the two goes on from there. And tasks that are
+// suspected of crashing their engine: what clears one, and whether one must run alone.
 
 import { type CallRecord, notesProcess } from '../entities/call.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
-import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { type CrashFacts, chargedBy } from '../machines/crashes.ts'
 import { closeEndedRun, type FormerHolder, releaseRun } from './close-run.ts'
 import { isInFlight } from './journal-closing.ts'
 import type { Moment } from './moment.ts'
-import { hasProgressed } from './suspects.ts'
 import { transition } from './transition.ts'
 
 /** An engine whose runs are to be taken up. */
@@ -38,30 +38,27 @@ interface Live {
  * these tasks whose processes may still run; null when the engine is not lost.
  */
 export function endRunsOf(lost: LostEngine, maxCrashes: number, moment: Moment): Step<CallRecord[] | null> {
-  return {
-    name: 'end runs of a lost engine',
-    *decide(tx): Op<CallRecord[] | null> {
-      const runs = yield* loadRuns(tx, lost)
-      if (runs === null) return null
-      const left: CallRecord[] = []
-      const live: Live[] = []
-      for (const run of runs) {
-        const task = (yield* tx.task.get(run.taskId)) as TaskRecord
-        const calls = yield* tx.call.list(task.id, ['call'])
-        left.push(...calls.filter(mayHaveLeftProcess))
-        if (run.status !== 'live') continue
-        const facts = {
-          crashes: task.crashes,
-          callInFlight: calls.some((call) => call.run === run.number && isInFlight(call)),
-          progressed: yield* hasProgressed(tx, run),
-        }
-        live.push({ task, run, facts })
+  return step('end runs of a lost engine', function* (tx) {
+    const runs = yield* loadRuns(tx, lost)
+    if (runs === null) return null
+    const left: CallRecord[] = []
+    const live: Live[] = []
+    for (const run of runs) {
+      const task = (yield* tx.task.get(run.taskId)) as TaskRecord
+      const calls = yield* tx.call.list(task.id, ['call'])
+      left.push(...calls.filter(mayHaveLeftProcess))
+      if (run.status !== 'live') continue
+      const facts = {
+        crashes: task.crashes,
+        callInFlight: calls.some((call) => call.run === run.number && isInFlight(call)),
+        progressed: yield* hasProgressed(tx, run),
       }
-      if (lost.reason === 'released') for (const { task } of live) yield* releaseRun(tx, task, 'released', moment)
-      else yield* endCrashed(tx, live, lost, maxCrashes, moment)
-      return left
-    },
-  }
+      live.push({ task, run, facts })
+    }
+    if (lost.reason === 'released') for (const { task } of live) yield* releaseRun(tx, task, 'released', moment)
+    else yield* endCrashed(tx, live, lost, maxCrashes, moment)
+    return left
+  })
 }
 
 /** It noted a process and did not settle by itself: it is in flight, or was closed while its function still worked. */
@@ -98,14 +95,29 @@ function* poison(tx: Tx, task: TaskRecord, crashes: number, lost: LostEngine, mo
  * how many were closed. An engine that shows up meanwhile closes them itself.
  */
 export function closeRunsOf(lost: LostEngine, kept: ReadonlySet<string>, moment: Moment): Step<number> {
-  return {
-    name: 'close runs of a lost engine',
-    *decide(tx): Op<number> {
-      const runs = (yield* loadRuns(tx, lost)) ?? []
-      const ended = runs.filter((run) => run.status === 'ending' && !kept.has(run.taskId))
-      for (const run of ended) yield* closeEndedRun(tx, (yield* tx.task.get(run.taskId)) as TaskRecord, moment, lost)
-      if (ended.length === runs.length) yield* tx.instance.end(lost.instanceId, moment.at)
-      return ended.length
-    },
+  return step('close runs of a lost engine', function* (tx) {
+    const runs = (yield* loadRuns(tx, lost)) ?? []
+    const ended = runs.filter((run) => run.status === 'ending' && !kept.has(run.taskId))
+    for (const run of ended) yield* closeEndedRun(tx, (yield* tx.task.get(run.taskId)) as TaskRecord, moment, lost)
+    if (ended.length === runs.length) yield* tx.instance.end(lost.instanceId, moment.at)
+    return ended.length
+  })
+}
+
+/** An outcome or a message of this run is in the ledger. A call that has only begun is no progress. */
+export function* hasProgressed(tx: Reads, run: RunRecord): Op<boolean> {
+  const isOfRun = (each: { run: number | null }): boolean => each.run === run.number
+  const entries = yield* tx.call.list(run.taskId)
+  if (entries.some((entry) => isOfRun(entry) && (entry.status === 'completed' || entry.status === 'failed')))
+    return true
+  return (yield* tx.message.list(run.taskId)).some(isOfRun)
+}
+
+/** A task that has seen `maxCrashes` crashes runs in this engine, and nothing cleared it yet: nothing may start beside it. */
+export function* runsAlone(tx: Reads, instanceId: string, maxCrashes: number): Op<boolean> {
+  for (const run of yield* tx.run.openOf(instanceId)) {
+    const task = (yield* tx.task.get(run.taskId)) as TaskRecord
+    if (task.crashes >= maxCrashes && !(yield* hasProgressed(tx, run))) return true
   }
+  return false
 }

@@ -1,27 +1,23 @@
 // Retry: a failed task gets another attempt, and with a group what failed in it.
 
 import type { TaskPolicy, TaskRecord } from '../entities/task.ts'
-import type { Op, Reads, Step } from '../ledger/ledger.ts'
+import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import { requireTransition } from '../machines/task-machine.ts'
-import { belowCanceled, canceledAbove } from './canceled-above.ts'
-import { futureDeadline } from './groups-above.ts'
+import { belowCanceled, canceledAbove, futureDeadline } from './groups-above.ts'
 import { loadTask, type Moment } from './moment.ts'
 import { transitionAll } from './transition.ts'
 import type { Edge } from './walk.ts'
 
 /** FAILED → SUBMITTED. A group tries its failed children again. `divergence` holds until the next retry by hand. */
 export function retry(id: string, moment: Moment, divergence?: TaskPolicy['divergence']): Step<void> {
-  return {
-    name: 'retry',
-    *decide(tx): Op<void> {
-      const task = yield* loadTask(tx, id)
-      requireTransition(task, 'retry')
-      const canceled = yield* canceledAbove(tx, id)
-      if (canceled) throw belowCanceled(`retry ${id}`, canceled, task.parentId)
-      const failed = [task, ...(task.group ? yield* failedIn(tx, id) : [])]
-      yield* transitionAll(tx, failed, 'retry', moment, (each) => newAttempt(each, moment, divergence))
-    },
-  }
+  return step('retry', function* (tx) {
+    const task = yield* loadTask(tx, id)
+    requireTransition(task, 'retry')
+    const canceled = yield* canceledAbove(tx, id)
+    if (canceled) throw belowCanceled(`retry ${id}`, canceled, task.parentId)
+    const failed = [task, ...(task.group ? yield* failedIn(tx, id) : [])]
+    yield* transitionAll(tx, failed, 'retry', moment, (each) => newAttempt(each, moment, divergence))
+  })
 }
 
 /** What failed in a group, except below what was canceled. */

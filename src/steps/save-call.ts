@@ -5,9 +5,10 @@ import type { CallRecord, CallStatus } from '../entities/call.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
-import type { NewCall, NewEvent, Op, Reads, Step } from '../ledger/ledger.ts'
+import { type NewCall, type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import { callTransitions, openCallStatuses } from '../machines/call-machine.ts'
-import { eventOf, loadTask, type Moment } from './moment.ts'
+import { callEvent } from './journal-closing.ts'
+import { loadTask, type Moment } from './moment.ts'
 
 /** The run that saved calls belong to: none. */
 const noRun = 0
@@ -39,31 +40,28 @@ export interface SaveCallRequest extends Moment {
  */
 export function saveCall(request: SaveCallRequest): Step<void> {
   const { call } = request
-  return {
-    name: 'save call',
-    *decide(tx): Op<void> {
-      const task = yield* loadTask(tx, call.taskId)
-      const existing = yield* tx.call.get(call.id)
-      yield* requireMessages(tx, call)
-      if (existing !== undefined) requireSameCall(existing, call)
-      else if (isSettled(task.status) && openCallStatuses.includes(call.status)) throw tooLate(call, task)
-      const from = existing?.status ?? 'pending'
-      const path = pathTo(from, call.status)
-      if (path === undefined) throw wayBack(call, from)
+  return step('save call', function* (tx) {
+    const task = yield* loadTask(tx, call.taskId)
+    const existing = yield* tx.call.get(call.id)
+    yield* requireMessages(tx, call)
+    if (existing !== undefined) requireSameCall(existing, call)
+    else if (isSettled(task.status) && openCallStatuses.includes(call.status)) throw tooLate(call, task)
+    const from = existing?.status ?? 'pending'
+    const path = pathTo(from, call.status)
+    if (path === undefined) throw wayBack(call, from)
 
-      if (existing === undefined) yield* tx.call.insert(rowOf(request))
-      else if (openCallStatuses.includes(from)) {
-        yield* tx.call.save({
-          ...call,
-          startMessageId: call.startMessageId ?? existing.startMessageId,
-          endMessageId: call.endMessageId ?? existing.endMessageId,
-          dueAt: null,
-          updatedAt: request.at,
-        })
-      }
-      for (const status of path) yield* tx.event.append(told(request, task, status))
-    },
-  }
+    if (existing === undefined) yield* tx.call.insert(rowOf(request))
+    else if (openCallStatuses.includes(from)) {
+      yield* tx.call.save({
+        ...call,
+        startMessageId: call.startMessageId ?? existing.startMessageId,
+        endMessageId: call.endMessageId ?? existing.endMessageId,
+        dueAt: null,
+        updatedAt: request.at,
+      })
+    }
+    for (const status of path) yield* tx.event.append(callEvent(request, task, { ...rowOf(request), status }))
+  })
 }
 
 function* requireMessages(tx: Reads, { taskId, startMessageId, endMessageId }: SaveCallRequest['call']): Op<void> {
@@ -100,13 +98,6 @@ function pathTo(from: CallStatus, to: CallStatus): CallStatus[] | undefined {
     if (rest !== undefined) return [next, ...rest]
   }
   return undefined
-}
-
-function told({ call, ...moment }: SaveCallRequest, task: TaskRecord, status: CallStatus): NewEvent {
-  const { id: callId, name: tool, params: args, result, error } = call
-  if (status === 'completed') return eventOf(moment, 'call.completed', task, { callId, tool, result })
-  if (status === 'failed') return eventOf(moment, 'call.failed', task, { callId, tool, error })
-  return eventOf(moment, 'call.started', task, { callId, tool, args, run: noRun })
 }
 
 function rowOf({ call, at }: SaveCallRequest): NewCall {

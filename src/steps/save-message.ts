@@ -4,7 +4,7 @@
 import type { MessageRecord } from '../entities/message.ts'
 import { isSettled } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { Op, Step } from '../ledger/ledger.ts'
+import { type Step, step } from '../ledger/ledger.ts'
 import { loadTask, type Moment } from './moment.ts'
 import { send } from './send.ts'
 import { writeLine } from './write-message.ts'
@@ -16,24 +16,21 @@ export interface SaveMessageRequest extends Moment {
 /** @throws ErrandError NOT_FOUND for the task; KEY_CONFLICT { messageId } for an id that is taken: messages never change. */
 export function saveMessage(request: SaveMessageRequest): Step<void> {
   const { message } = request
-  return {
-    name: 'save message',
-    *decide(tx): Op<void> {
-      const { id, taskId, role, content, timestamp } = message
-      const task = yield* loadTask(tx, taskId)
-      const existing = yield* tx.message.get(id)
-      if (existing !== undefined) throw taken(existing)
-      if (role !== 'user' || isSettled(task.status)) {
-        const isSaid = role === 'assistant' || role === 'tool'
-        const delivery = role === 'user' ? 'steer' : null
-        const line = { id, role, content, delivery, announcement: isSaid && task.executor !== null, timestamp } as const
-        return yield* writeLine(tx, task, line, request)
-      }
-      const { at, instanceId } = request
-      const sending = { at, instanceId, taskId, messageId: id, content, timestamp }
-      yield* send({ ...sending, delivery: 'steer', retry: false }).decide(tx)
-    },
-  }
+  return step('save message', function* (tx) {
+    const { id, taskId, role, content, timestamp } = message
+    const task = yield* loadTask(tx, taskId)
+    const existing = yield* tx.message.get(id)
+    if (existing !== undefined) throw taken(existing)
+    if (role !== 'user' || isSettled(task.status)) {
+      const isSaid = role === 'assistant' || role === 'tool'
+      const delivery = role === 'user' ? 'steer' : null
+      const line = { id, role, content, delivery, announcement: isSaid && task.executor !== null, timestamp } as const
+      return yield* writeLine(tx, task, line, request)
+    }
+    const { at, instanceId } = request
+    const sending = { at, instanceId, taskId, messageId: id, content, timestamp }
+    yield* send({ ...sending, delivery: 'steer', retry: false }).decide(tx)
+  })
 }
 
 function taken({ id, taskId }: MessageRecord): ErrandError {

@@ -7,7 +7,7 @@ import type { TaskRecord } from '../entities/task.ts'
 import { isSettled, noReason } from '../entities/task.ts'
 import { storedFrom } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
-import type { Op, Step, Tx } from '../ledger/ledger.ts'
+import { type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { isByHand } from '../machines/readiness.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
@@ -44,24 +44,21 @@ export type SavedOutcome = { status: 'open' | 'completed' | 'canceled' } | { sta
  *   that an agent has been given otherwise.
  */
 export function saveTask(request: SaveTaskRequest): Step<void> {
-  return {
-    name: 'save task',
-    // A refusal in the middle takes back what was written before it.
-    *decide(tx): Op<void> {
-      const task = yield* tx.task.get(request.id)
-      if (task === undefined) return yield* makeTask(tx, request)
-      requireSameTask(task, request)
-      const { outcome } = request
-      const settled = isSettled(task.status)
-      if (settled && !standsSo(task, outcome)) throw settledOtherwise(task, outcome)
-      yield* instruct(tx, task, request)
-      if (!settled) {
-        if (outcome.status === 'completed' || outcome.status === 'failed') yield* walkToWorking(tx, task, request)
-        yield* end(tx, request)
-      }
-      yield* keepTime(tx, task.updatedAt + 1, request, task.version)
-    },
-  }
+  // A refusal in the middle takes back what was written before it.
+  return step('save task', function* (tx) {
+    const task = yield* tx.task.get(request.id)
+    if (task === undefined) return yield* makeTask(tx, request)
+    requireSameTask(task, request)
+    const { outcome } = request
+    const settled = isSettled(task.status)
+    if (settled && !standsSo(task, outcome)) throw settledOtherwise(task, outcome)
+    yield* instruct(tx, task, request)
+    if (!settled) {
+      if (outcome.status === 'completed' || outcome.status === 'failed') yield* walkToWorking(tx, task, request)
+      yield* end(tx, request)
+    }
+    yield* keepTime(tx, task.updatedAt + 1, request, task.version)
+  })
 }
 
 function* makeTask(tx: Tx, request: SaveTaskRequest): Op<void> {

@@ -4,15 +4,15 @@
 import type { QuestionParams } from '../entities/question.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { Op, Reads, Step } from '../ledger/ledger.ts'
+import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
 import { answer } from './answer.ts'
 import { fitsAnswer } from './answer-schema.ts'
 import { loadTask, type Moment } from './moment.ts'
 import { retry } from './retry.ts'
-import { rouse } from './rouse.ts'
 import { settleAll } from './settle-family.ts'
 import { pause } from './verbs.ts'
+import { rouse } from './wait.ts'
 import { writeLine } from './write-message.ts'
 
 export interface SendRequest extends Moment {
@@ -28,23 +28,20 @@ export interface SendRequest extends Moment {
 }
 
 export function send(request: SendRequest): Step<void> {
-  return {
-    name: 'send',
-    *decide(tx): Op<void> {
-      const task = yield* loadTask(tx, request.taskId)
-      requireListening(task, request)
-      const question = yield* answerable(tx, task, request)
-      // A message that answers a question reaches the model as that answer, and not a second time.
-      const { messageId: id, content, delivery, timestamp = request.at } = request
-      const answers = question !== undefined
-      yield* writeLine(tx, task, { id, role: 'user', content, delivery, announcement: answers, timestamp }, request)
-      const verb = verbOf(task, request, question)
-      if (verb === undefined) yield* rouse(tx, task, request.delivery, request)
-      else yield* verb.decide(tx)
-      // What only awaited its children has more to do now.
-      if (task.stuckBy !== null) yield* settleAll(tx, [], request, { tasks: [task.id] })
-    },
-  }
+  return step('send', function* (tx) {
+    const task = yield* loadTask(tx, request.taskId)
+    requireListening(task, request)
+    const question = yield* answerable(tx, task, request)
+    // A message that answers a question reaches the model as that answer, and not a second time.
+    const { messageId: id, content, delivery, timestamp = request.at } = request
+    const answers = question !== undefined
+    yield* writeLine(tx, task, { id, role: 'user', content, delivery, announcement: answers, timestamp }, request)
+    const verb = verbOf(task, request, question)
+    if (verb === undefined) yield* rouse(tx, task, request.delivery, request)
+    else yield* verb.decide(tx)
+    // What only awaited its children has more to do now.
+    if (task.stuckBy !== null) yield* settleAll(tx, [], request, { tasks: [task.id] })
+  })
 }
 
 /** What the message sets off besides. */

@@ -18,12 +18,11 @@ import {
 } from '../machines/family.ts'
 import { touched } from '../machines/task-transition.ts'
 import { reviveGroups } from './groups-above.ts'
-import { closeEntry, endedWith, isInFlight } from './journal-closing.ts'
+import { endEntry, endedWith, isInFlight } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { notifyParent } from './notify-parent.ts'
-import { wake } from './rouse.ts'
-import { type Concerned, judgeTask, noteConcerned, stuckError } from './stuck.ts'
-import { Turns } from './turns.ts'
+import { type Concerned, judgeTask, noteConcerned, stuckError, Turns } from './stuck.ts'
+import { wake } from './wait.ts'
 import { walk, walkToWorking } from './walk.ts'
 
 /** Something has ended: one task, or with `edges` a whole cascade, of which only the edges that lead out of it are left. */
@@ -197,7 +196,8 @@ export function* cancelBelow(tx: Tx, root: TaskRecord, reason: string | null, mo
   if (canceled === undefined) return []
   for (const { call, runOpen } of yield* tx.cascade.openEntries(canceled)) {
     if (isInFlight(call) && runOpen) continue
-    yield* closeEntry(tx, (yield* tx.task.get(call.taskId)) as TaskRecord, call, endedWith, moment)
+    const task = (yield* tx.task.get(call.taskId)) as TaskRecord
+    yield* endEntry(tx, task, { ...call, status: 'failed', error: endedWith(task) }, moment)
   }
   return [{ task: root, edges: yield* tx.cascade.edgesOut(canceled) }]
 }

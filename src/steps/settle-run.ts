@@ -4,22 +4,21 @@
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { StoredError } from '../errors.ts'
-import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { isHeldUp, retryDelay } from '../machines/family.ts'
-import { announce } from './announcements.ts'
+import type { RunRef } from './journal.ts'
 import { isInFlight } from './journal-closing.ts'
 import { dueAfter, type Moment } from './moment.ts'
 import { transition } from './transition.ts'
 import type { Edge } from './walk.ts'
+import { announce } from './write-message.ts'
 
 /** What an executor returned or threw. */
 export type ExecutorOutcome =
   | { kind: 'returned'; result: unknown }
-  | { kind: 'threw'; error: StoredError; final: boolean; retryAfterMs?: number }
+  | { kind: 'threw'; error: StoredError; retryAfterMs?: number | undefined }
 
-export interface SettleRunRequest extends Moment {
-  taskId: string
-  run: number
+export interface SettleRunRequest extends Moment, RunRef {
   outcome: ExecutorOutcome
   retry: RetryPolicy
   /** From 0 to 1, for the jitter of the next attempt. */
@@ -35,24 +34,21 @@ export interface SettleRunRequest extends Moment {
 /** Resolves to whether the run is still open: it had ended before, or a call is in flight. `closeRun` closes it then. */
 export function settleRun(request: SettleRunRequest): Step<boolean> {
   const { taskId, run, outcome, journaled, diverged } = request
-  return {
-    name: 'settle run',
-    *decide(tx): Op<boolean> {
-      const task = yield* tx.task.get(taskId)
-      // It has ended before: the outcome of its executor is ignored.
-      if (task?.run !== run || task.status !== 'working') return true
-      const inFlight = journaled && (yield* tx.call.open(taskId)).some(isInFlight)
-      const edge: Edge = {
-        set: { crashes: 0 },
-        data: { attempt: task.attempt },
-        settling: { closed: !inFlight, journaled },
-        ...(diverged.length > 0 && { cause: { type: 'task.diverged', data: () => ({ run, entries: diverged }) } }),
-      }
-      if (outcome.kind === 'returned') return (yield* settleReturned(tx, task, outcome.result, edge, request)).runOpen
-      if (request.readThrough !== null) yield* announceFailure(tx, task, outcome.error, request)
-      return (yield* failAttempt(tx, task, outcome, edge, request)).runOpen
-    },
-  }
+  return step('settle run', function* (tx) {
+    const task = yield* tx.task.get(taskId)
+    // It has ended before: the outcome of its executor is ignored.
+    if (task?.run !== run || task.status !== 'working') return true
+    const inFlight = journaled && (yield* tx.call.open(taskId)).some(isInFlight)
+    const edge: Edge = {
+      set: { crashes: 0 },
+      data: { attempt: task.attempt },
+      settling: { closed: !inFlight, journaled },
+      ...(diverged.length > 0 && { cause: { type: 'task.diverged', data: () => ({ run, entries: diverged }) } }),
+    }
+    if (outcome.kind === 'returned') return (yield* settleReturned(tx, task, outcome.result, edge, request)).runOpen
+    if (request.readThrough !== null) yield* announceFailure(tx, task, outcome.error, request)
+    return (yield* failAttempt(tx, task, outcome, edge, request)).runOpen
+  })
 }
 
 function* settleReturned(
@@ -81,23 +77,17 @@ function* hasUnread(tx: Reads, { taskId, readThrough }: SettleRunRequest): Op<bo
   return readThrough !== null && (yield* tx.message.lastDelivered(taskId)) > readThrough
 }
 
-/** How an attempt failed: the retry policy of its task decides whether there is another. */
-interface Failure {
-  error: StoredError
-  final?: boolean
-  retryAfterMs?: number
-}
-
 /** WORKING → FAILED, and on to SUBMITTED with the next attempt where the retry policy gives one; the task as it is then. */
 export function* failAttempt(
   tx: Tx,
   task: TaskRecord,
-  { error, final, retryAfterMs }: Failure,
+  { error, retryAfterMs }: { error: StoredError; retryAfterMs?: number | undefined },
   edge: Edge,
   request: Moment & { retry: RetryPolicy; chance: number },
 ): Op<TaskRecord> {
   const { attempt } = task
-  const delayMs = retryDelay(request.retry, { attempt, code: error.code, final, retryAfterMs }, request.chance)
+  const { code, final } = error
+  const delayMs = retryDelay(request.retry, { attempt, code, final, retryAfterMs }, request.chance)
   const passing = delayMs !== undefined
   const failed = yield* transition(tx, task, 'fail', request, { ...setting(edge, { error }), passing })
   if (delayMs === undefined) return failed

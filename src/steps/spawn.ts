@@ -2,7 +2,7 @@
 
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import type { NewCall, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { type CreateRequest, create } from './create.ts'
 import { loadLive, publishDivergence } from './journal.ts'
 import { retry } from './retry.ts'
@@ -21,23 +21,20 @@ export function spawn(
   earlier: readonly string[] = [],
   left: readonly CallRecord[] = [],
 ): Step<TaskRecord[]> {
-  return {
-    name: 'spawn',
-    *decide(tx): Op<TaskRecord[]> {
-      yield* loadLive(tx, entry)
-      const kept = yield* loadKept(tx, request, earlier)
-      for (const task of kept) if (task?.status === 'failed') yield* retry(task.id, request).decide(tx)
-      const missing = request.trees.filter((_tree, index) => kept[index] === undefined)
-      const made = yield* create({ ...request, trees: missing }).decide(tx)
-      const roots = yield* inOrder(tx, kept, made)
-      yield* tx.call.insert({ ...entry, status: 'completed', result: roots.map((root) => root.id) })
-      if (left.length > 0) {
-        const parent = (yield* tx.task.get(entry.taskId)) as TaskRecord
-        yield* publishDivergence(tx, parent, entry, left, request)
-      }
-      return roots
-    },
-  }
+  return step('spawn', function* (tx) {
+    yield* loadLive(tx, entry)
+    const kept = yield* loadKept(tx, request, earlier)
+    for (const task of kept) if (task?.status === 'failed') yield* retry(task.id, request).decide(tx)
+    const missing = request.trees.filter((_tree, index) => kept[index] === undefined)
+    const made = yield* create({ ...request, trees: missing }).decide(tx)
+    const roots = yield* inOrder(tx, kept, made)
+    yield* tx.call.insert({ ...entry, status: 'completed', result: roots.map((root) => root.id) })
+    if (left.length > 0) {
+      const parent = (yield* tx.task.get(entry.taskId)) as TaskRecord
+      yield* publishDivergence(tx, parent, entry, left, request)
+    }
+    return roots
+  })
 }
 
 function* loadKept(tx: Reads, request: CreateRequest, earlier: readonly string[]): Op<Kept> {

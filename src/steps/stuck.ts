@@ -10,6 +10,33 @@ interface Ids {
   add(id: string): unknown
 }
 
+/** Ids, each taken up in its turn; one that waits already does not wait twice. */
+export class Turns {
+  readonly #ids: string[]
+  readonly #waiting: Set<string>
+  // By position: to shift a hundred thousand entries one by one would be quadratic.
+  #at = 0
+
+  constructor(ids: Iterable<string> = []) {
+    this.#waiting = new Set(ids)
+    this.#ids = [...this.#waiting]
+  }
+
+  add(id: string): void {
+    if (this.#waiting.has(id)) return
+    this.#waiting.add(id)
+    this.#ids.push(id)
+  }
+
+  next(): string | undefined {
+    const id = this.#ids[this.#at]
+    if (id === undefined) return undefined
+    this.#at++
+    this.#waiting.delete(id)
+    return id
+  }
+}
+
 /** Tasks to judge anew. */
 export interface Concerned {
   /** They may be stuck now, or no longer. */

@@ -2,37 +2,33 @@
 
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import type { Op, Step, Tx } from '../ledger/ledger.ts'
+import { type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
+import type { RunRef } from './journal.ts'
 import { eventOf, type Moment } from './moment.ts'
 import { transition } from './transition.ts'
 
-export interface SuspendRequest extends Moment {
-  taskId: string
-  run: number
+export interface SuspendRequest extends Moment, RunRef {
   /** Entries that the run waits for. One that is over by now would wake nobody any more: the run takes it up instead. */
   waits: readonly string[]
 }
 
 /** Resolves to whether the run has ended: false when one of its waits is over. Nothing of the run is in flight. */
 export function suspend(request: SuspendRequest): Step<boolean> {
-  return {
-    name: 'suspend',
-    *decide(tx): Op<boolean> {
-      const task = yield* tx.task.get(request.taskId)
-      if (task?.run !== request.run || task.status !== 'working') return false
-      const waits = (yield* tx.call.open(task.id)).filter((entry) => entry.kind !== 'call')
-      if (request.waits.some((id) => !waits.some((entry) => entry.id === id))) return false
-      const questions = waits.filter((entry) => entry.kind === 'ask')
-      // What came to its end between the asking and now has woken nobody: the next run may start at once.
-      const wakes = waits.filter((entry) => (entry.details as { over?: boolean } | null)?.over === true).length
-      const suspended = yield* transition(tx, task, questions.length > 0 ? 'ask' : 'wait', request, {
-        set: { wakes, crashes: 0 },
-        data: { waits: waits.map((entry) => ({ callId: entry.id, kind: entry.kind })) },
-      })
-      for (const question of questions) yield* publishQuestion(tx, suspended, question, request)
-      return true
-    },
-  }
+  return step('suspend', function* (tx) {
+    const task = yield* tx.task.get(request.taskId)
+    if (task?.run !== request.run || task.status !== 'working') return false
+    const waits = (yield* tx.call.open(task.id)).filter((entry) => entry.kind !== 'call')
+    if (request.waits.some((id) => !waits.some((entry) => entry.id === id))) return false
+    const questions = waits.filter((entry) => entry.kind === 'ask')
+    // What came to its end between the asking and now has woken nobody: the next run may start at once.
+    const wakes = waits.filter((entry) => (entry.details as { over?: boolean } | null)?.over === true).length
+    const suspended = yield* transition(tx, task, questions.length > 0 ? 'ask' : 'wait', request, {
+      set: { wakes, crashes: 0 },
+      data: { waits: waits.map((entry) => ({ callId: entry.id, kind: entry.kind })) },
+    })
+    for (const question of questions) yield* publishQuestion(tx, suspended, question, request)
+    return true
+  })
 }
 
 /** Once for each question, when it can be answered. */

@@ -1,6 +1,6 @@
 // Teams: what a task is given when several agents are to work on it (a branch of memory, objectives), and how an agent begins to.
 // The parts of other steps: a team is there with its task, a stint with the run that works in it.
-import type { TeamSpec } from '../drafts/team-draft.ts'
+import type { TeamSpec } from '../drafts/agent-draft.ts'
 import { type BranchRecord, mainBranch } from '../entities/memory.ts'
 import { safeSegment, slugOf } from '../entities/slug.ts'
 import type { TaskRecord } from '../entities/task.ts'

@@ -7,12 +7,12 @@ import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { StoredError } from '../errors.ts'
-import type { Op, OwnRuns, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { type Op, type OwnRuns, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { writeLapse } from './claim.ts'
 import { eventOf, type Moment } from './moment.ts'
-import { endRest, wake } from './rouse.ts'
 import { cancelBelow, type Ended, failWhereItStands, settleAll } from './settle-family.ts'
 import { failAttempt } from './settle-run.ts'
+import { endRest, wake } from './wait.ts'
 
 /** At most so many of each kind in one step: the rest follow in the next. */
 const batch = 200
@@ -27,24 +27,21 @@ export interface TimerRequest extends Moment {
 
 /** Fires what is due; resolves to how many timers that were. */
 export function fireTimers(request: TimerRequest): Step<number> {
-  return {
-    name: 'fire timers',
-    *decide(tx): Op<number> {
-      const { at } = request
-      const rested = yield* tx.task.due(at, batch)
-      const lapsed = yield* tx.task.lapsed(at, batch)
-      const calls = yield* tx.call.due(at, batch)
-      const runs = yield* tx.run.due(at, batch, request)
-      const late = yield* tx.task.late(at, batch)
-      // First what touches a row of its own: what follows may cancel or fail whole families, and those rows with them.
-      for (const task of rested) yield* endRest(tx, task, request)
-      for (const task of lapsed) yield* writeLapse(tx, task, request)
-      for (const call of calls) yield* fireEntry(tx, call, request)
-      for (const run of runs) yield* timeOutRun(tx, run, request)
-      for (const task of late) yield* missDeadline(tx, task.id, request)
-      return rested.length + lapsed.length + calls.length + runs.length + late.length
-    },
-  }
+  return step('fire timers', function* (tx) {
+    const { at } = request
+    const rested = yield* tx.task.due(at, batch)
+    const lapsed = yield* tx.task.lapsed(at, batch)
+    const calls = yield* tx.call.due(at, batch)
+    const runs = yield* tx.run.due(at, batch, request)
+    const late = yield* tx.task.late(at, batch)
+    // First what touches a row of its own: what follows may cancel or fail whole families, and those rows with them.
+    for (const task of rested) yield* endRest(tx, task, request)
+    for (const task of lapsed) yield* writeLapse(tx, task, request)
+    for (const call of calls) yield* fireEntry(tx, call, request)
+    for (const run of runs) yield* timeOutRun(tx, run, request)
+    for (const task of late) yield* missDeadline(tx, task.id, request)
+    return rested.length + lapsed.length + calls.length + runs.length + late.length
+  })
 }
 
 /** When the next timer that an engine fires is due; undefined without one. */

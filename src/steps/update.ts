@@ -5,7 +5,7 @@ import type { TaskRecord } from '../entities/task.ts'
 import { isTerminal, noReason } from '../entities/task.ts'
 import { policyFields, workFields } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
-import type { Op, Reads, Step } from '../ledger/ledger.ts'
+import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import { awaitsChildren } from '../machines/family.ts'
 import { isOwner, type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand, isLetGo } from '../machines/readiness.ts'
@@ -37,36 +37,33 @@ export function update(
   moment: Moment,
   checkInput?: InputCheck,
 ): Step<void> {
-  return {
-    name: 'update',
-    *decide(tx): Op<void> {
-      const { status, blockedBy, ...told } = patch
-      const changed = Object.keys(told).filter((field) => told[field as keyof typeof told] !== undefined)
-      const task = yield* loadTask(tx, id)
-      const executor = told.executor ?? task.executor
-      if (told.owner !== undefined) requireAssignable(task)
-      if (told.autoComplete && !task.policy.autoComplete) yield* requireEndingChildren(tx, id)
-      const rewiring = blockedBy && (yield* rewiringTo(tx, task, patch, blockedBy))
-      if (told.input !== undefined) checkInput?.(executor, told.input, told.name ?? task.name)
-      refuseLateChange(task, patch)
-      refuseIdlePolicy(patch, task.name, executor, task.group)
-      const next = yield* toldAnew(tx, task, told, moment.at)
-      const verb = status && verbTo(task, status, quote, moment)
+  return step('update', function* (tx) {
+    const { status, blockedBy, ...told } = patch
+    const changed = Object.keys(told).filter((field) => told[field as keyof typeof told] !== undefined)
+    const task = yield* loadTask(tx, id)
+    const executor = told.executor ?? task.executor
+    if (told.owner !== undefined) requireAssignable(task)
+    if (told.autoComplete && !task.policy.autoComplete) yield* requireEndingChildren(tx, id)
+    const rewiring = blockedBy && (yield* rewiringTo(tx, task, patch, blockedBy))
+    if (told.input !== undefined) checkInput?.(executor, told.input, told.name ?? task.name)
+    refuseLateChange(task, patch)
+    refuseIdlePolicy(patch, task.name, executor, task.group)
+    const next = yield* toldAnew(tx, task, told, moment.at)
+    const verb = status && verbTo(task, status, quote, moment)
 
-      // What its owner writes is a sign of life; what anybody else may write is none.
-      const saved = isOwner(task, quote) ? renewed(next, moment.at) : next
-      yield* saveWhole(tx, saved)
-      if (changed.includes('concurrency')) {
-        yield* tx.task.setLanes(id, saved.policy.concurrency === undefined ? '' : id)
-      }
-      if (changed.length > 0) yield* tx.event.append(eventOf(moment, 'task.updated', saved, { changed }))
-      if (rewiring !== undefined) yield* writeRewiring(tx, rewiring, moment)
-      // What its policies speak of may have happened before: its dependencies failed, its children ended.
-      if (changed.includes('onDependencyFailure')) yield* settleBlockers(tx, yield* loadTask(tx, id), moment)
-      if (verb !== undefined) yield* verb.decide(tx)
-      if (changed.includes('autoComplete')) yield* settleByChildren(tx, id, moment)
-    },
-  }
+    // What its owner writes is a sign of life; what anybody else may write is none.
+    const saved = isOwner(task, quote) ? renewed(next, moment.at) : next
+    yield* saveWhole(tx, saved)
+    if (changed.includes('concurrency')) {
+      yield* tx.task.setLanes(id, saved.policy.concurrency === undefined ? '' : id)
+    }
+    if (changed.length > 0) yield* tx.event.append(eventOf(moment, 'task.updated', saved, { changed }))
+    if (rewiring !== undefined) yield* writeRewiring(tx, rewiring, moment)
+    // What its policies speak of may have happened before: its dependencies failed, its children ended.
+    if (changed.includes('onDependencyFailure')) yield* settleBlockers(tx, yield* loadTask(tx, id), moment)
+    if (verb !== undefined) yield* verb.decide(tx)
+    if (changed.includes('autoComplete')) yield* settleByChildren(tx, id, moment)
+  })
 }
 
 function* rewiringTo(tx: Reads, task: TaskRecord, patch: TaskPatch, after: readonly string[]): Op<Rewiring> {
@@ -178,19 +175,16 @@ function verbTo(task: TaskRecord, status: TaskRecord['status'], quote: Quote | u
 
 /** A task that is worked on by hand may be put into the waiting states by hand; one with an executor gets there by its run. */
 function walkByHand(id: string, event: TaskEventName, quote: Quote | undefined, moment: Moment): Step<void> {
-  return {
-    name: event,
-    *decide(tx): Op<void> {
-      const task = yield* loadFree(tx, id, event)
-      if (!isByHand(task)) {
-        throw new ErrandError(
-          'HAS_EXECUTOR',
-          `Cannot ${event} ${id} by hand: ${task.executor === null ? 'it is a group' : `its executor ${task.executor} decides that`}.`,
-          { taskId: id, executor: task.executor },
-        )
-      }
-      requireOwner(task, quote)
-      yield* transition(tx, task, event, moment)
-    },
-  }
+  return step(event, function* (tx) {
+    const task = yield* loadFree(tx, id, event)
+    if (!isByHand(task)) {
+      throw new ErrandError(
+        'HAS_EXECUTOR',
+        `Cannot ${event} ${id} by hand: ${task.executor === null ? 'it is a group' : `its executor ${task.executor} decides that`}.`,
+        { taskId: id, executor: task.executor },
+      )
+    }
+    requireOwner(task, quote)
+    yield* transition(tx, task, event, moment)
+  })
 }

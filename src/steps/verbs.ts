@@ -2,32 +2,28 @@
 
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
-import type { Op, Reads, Step, Tx } from '../ledger/ledger.ts'
+import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand } from '../machines/readiness.ts'
 import { nextStatus, requireTransition, type TaskEventName } from '../machines/task-machine.ts'
-import { touched } from '../machines/task-transition.ts'
-import { eventOf, loadTask, type Moment } from './moment.ts'
+import { amend, blocked, loadTask, type Moment } from './moment.ts'
 import { transition } from './transition.ts'
 import type { Edge } from './walk.ts'
 
 /** SUBMITTED: with an executor it may compete for a slot; without one it is WORKING by hand; a group lets its children go. */
 export function start(id: string, moment: Moment): Step<void> {
-  return {
-    name: 'start',
-    *decide(tx): Op<void> {
-      const task = yield* loadFree(tx, id, 'start')
-      requireTransition(task, 'start')
-      if (task.group || task.executor !== null) {
-        yield* release(tx, task, moment)
-        for (const child of task.group ? yield* tx.task.subtree(id) : []) {
-          if (child.status === 'submitted') yield* release(tx, child, moment)
-        }
-        return
+  return step('start', function* (tx) {
+    const task = yield* loadFree(tx, id, 'start')
+    requireTransition(task, 'start')
+    if (task.group || task.executor !== null) {
+      yield* release(tx, task, moment)
+      for (const child of task.group ? yield* tx.task.subtree(id) : []) {
+        if (child.status === 'submitted') yield* release(tx, child, moment)
       }
-      yield* transition(tx, task, 'start', moment, { set: { held: false, notBefore: null } })
-    },
-  }
+      return
+    }
+    yield* transition(tx, task, 'start', moment, { set: { held: false, notBefore: null } })
+  })
 }
 
 /**
@@ -37,73 +33,54 @@ export function start(id: string, moment: Moment): Step<void> {
 export function* loadFree(tx: Reads, id: string, event: TaskEventName): Op<TaskRecord> {
   const task = yield* loadTask(tx, id)
   if (task.openBlockers === 0 || !isByHand(task) || nextStatus(task.status, event) === undefined) return task
-  const blockedBy = yield* tx.dependency.openBlockers(id)
-  throw new ErrandError(
-    'BLOCKED',
-    `Cannot ${event} ${id}: it comes after ${blockedBy.join(', ')}, which must be completed first.`,
-    { taskId: id, blockedBy },
-  )
+  throw blocked(`${event} ${id}`, yield* tx.dependency.openBlockers(id), { taskId: id })
 }
 
 function* release(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
-  if (!task.held) return
-  const free = touched(task, moment.at, { held: false })
-  yield* tx.task.save(free)
-  yield* tx.event.append(eventOf(moment, 'task.updated', free, { changed: ['held'] }))
+  if (task.held) yield* amend(tx, task, { held: false }, moment, 'task.updated', { changed: ['held'] })
 }
 
 /** SUBMITTED tasks of these executors that only `autoStart: false` holds back may now start; their ids. */
 export function startHeld(executors: readonly string[], moment: Moment): Step<string[]> {
-  return {
-    name: 'schedule',
-    *decide(tx): Op<string[]> {
-      const ids: string[] = []
-      for (const executor of executors) {
-        for (const task of yield* tx.task.list({ statuses: ['submitted'], executor }, 1_000_000)) {
-          if (!task.ready && !(task.held && task.openBlockers === 0 && task.notBefore === null)) continue
-          yield* release(tx, task, moment)
-          ids.push(task.id)
-        }
+  return step('schedule', function* (tx) {
+    const ids: string[] = []
+    for (const executor of executors) {
+      for (const task of yield* tx.task.list({ statuses: ['submitted'], executor }, 1_000_000)) {
+        if (!task.ready && !(task.held && task.openBlockers === 0 && task.notBefore === null)) continue
+        yield* release(tx, task, moment)
+        ids.push(task.id)
       }
-      return ids
-    },
-  }
+    }
+    return ids
+  })
 }
 
 /** WORKING: its run ends. PAUSED and resumed, but not running yet: the resume is withdrawn. */
 export function pause(id: string, moment: Moment): Step<void> {
-  return {
-    name: 'pause',
-    *decide(tx): Op<void> {
-      const task = yield* loadTask(tx, id)
-      const { status: from } = task
-      // Resumed and still queued: no edge is walked, the resume is withdrawn.
-      if (from === 'paused' && !task.held) {
-        const held = touched(task, moment.at, { held: true })
-        yield* tx.task.save(held)
-        return yield* tx.event.append(eventOf(moment, 'task.paused', held, { from, withdrawn: 'resume' }))
-      }
-      yield* transition(tx, task, 'pause', moment, { set: { held: true } })
-    },
-  }
+  return step('pause', function* (tx) {
+    const task = yield* loadTask(tx, id)
+    const { status: from } = task
+    // Resumed and still queued: no edge is walked, the resume is withdrawn.
+    if (from === 'paused' && !task.held) {
+      yield* amend(tx, task, { held: true }, moment, 'task.paused', { from, withdrawn: 'resume' })
+      return
+    }
+    yield* transition(tx, task, 'pause', moment, { set: { held: true } })
+  })
 }
 
 /** PAUSED: ready as soon as its last run is closed; without an executor WORKING at once. */
 export function resume(id: string, moment: Moment): Step<void> {
-  return {
-    name: 'resume',
-    *decide(tx): Op<void> {
-      const task = yield* loadFree(tx, id, 'resume')
-      requireTransition(task, 'resume')
-      if (task.executor !== null) {
-        if (!task.held) throw resumedAlready(task)
-        const queued = touched(task, moment.at, { held: false })
-        yield* tx.task.save(queued)
-        return yield* tx.event.append(eventOf(moment, 'task.resumed', queued))
-      }
-      yield* goOnByHand(tx, task, 'resume', moment, { set: { held: false } })
-    },
-  }
+  return step('resume', function* (tx) {
+    const task = yield* loadFree(tx, id, 'resume')
+    requireTransition(task, 'resume')
+    if (task.executor !== null) {
+      if (!task.held) throw resumedAlready(task)
+      yield* amend(tx, task, { held: false }, moment, 'task.resumed')
+      return
+    }
+    yield* goOnByHand(tx, task, 'resume', moment, { set: { held: false } })
+  })
 }
 
 /** Its owner let go of it, or was lost, while it rested. */
@@ -148,15 +125,12 @@ function end(
   quote: Quote | undefined,
   moment: Moment,
 ): Step<void> {
-  return {
-    name: event,
-    *decide(tx): Op<void> {
-      const working = yield* loadTask(tx, id)
-      requireOwner(working, quote)
-      const data = event === 'complete' ? { by: working.owner ?? 'verb' } : {}
-      yield* transition(tx, working, event, moment, { set: outcome, data })
-    },
-  }
+  return step(event, function* (tx) {
+    const working = yield* loadTask(tx, id)
+    requireOwner(working, quote)
+    const data = event === 'complete' ? { by: working.owner ?? 'verb' } : {}
+    yield* transition(tx, working, event, moment, { set: outcome, data })
+  })
 }
 
 /** Saves both what a task was told to be and how it stands. */

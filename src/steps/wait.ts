@@ -1,13 +1,16 @@
 // Waiting for other tasks: the edges are stored, so that whoever settles them wakes the waiter in the same transaction. A wait
-// that could never end is refused with the path of the cycle.
+// that could never end is refused with the path of the cycle. And what else ends a task's rest: its time has come, or a message that an
+// agent is to take up.
 
 import type { CallRecord } from '../entities/call.ts'
+import type { Delivery } from '../entities/message.ts'
 import { isSettled, type Outcome, outcomeOf, type TaskRecord } from '../entities/task.ts'
-import type { NewCall, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
-import { isWaitOver, type WaitParams } from '../machines/family.ts'
+import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
+import { awaitsChildren, isWaitOver, type WaitParams } from '../machines/family.ts'
 import { cycleError } from '../machines/task-graph.ts'
+import { touched } from '../machines/task-transition.ts'
 import { loadLive, type RunRef } from './journal.ts'
-import { loadTask, type Moment } from './moment.ts'
+import { amend, eventOf, loadTask, type Moment } from './moment.ts'
 
 /** What a wait came to: `open` while it is not over. */
 export type WaitState = { open: true } | { open: false; outcomes: Array<Outcome | null> }
@@ -15,37 +18,34 @@ export type WaitState = { open: true } | { open: false; outcomes: Array<Outcome 
 /** Records a wait; one that is over already has its outcome at once. */
 export function beginWait(entry: NewCall, moment: Moment): Step<WaitState> {
   const params = entry.params as WaitParams
-  return {
-    name: 'begin wait',
-    *decide(tx): Op<WaitState> {
-      yield* loadLive(tx, entry)
-      const awaited: TaskRecord[] = []
-      for (const id of new Set(params.tasks)) awaited.push(yield* loadTask(tx, id))
-      yield* refuseCycle(tx, entry.taskId, awaited)
-      const after = params.untilMessageAfter
-      // A message that was sent meanwhile ends the wait before it begins.
-      const interrupted = after !== undefined && (yield* tx.message.lastDelivered(entry.taskId)) > after
-      const statuses = awaited.map((each) => each.status)
-      if (interrupted || isWaitOver(params, statuses)) {
-        const outcomes = yield* outcomesOf(tx, params)
-        yield* tx.call.insert({ ...entry, status: 'completed', result: outcomes, dueAt: null })
-        return { open: false, outcomes }
-      }
-      yield* tx.call.insert(entry)
-      for (const task of awaited) {
-        if (isSettled(task.status)) continue
-        yield* tx.dependency.insert({
-          taskId: entry.taskId,
-          blockerId: task.id,
-          kind: 'wait',
-          callId: entry.id,
-          satisfiedAt: null,
-          createdAt: moment.at,
-        })
-      }
-      return { open: true }
-    },
-  }
+  return step('begin wait', function* (tx) {
+    yield* loadLive(tx, entry)
+    const awaited: TaskRecord[] = []
+    for (const id of new Set(params.tasks)) awaited.push(yield* loadTask(tx, id))
+    yield* refuseCycle(tx, entry.taskId, awaited)
+    const after = params.untilMessageAfter
+    // A message that was sent meanwhile ends the wait before it begins.
+    const interrupted = after !== undefined && (yield* tx.message.lastDelivered(entry.taskId)) > after
+    const statuses = awaited.map((each) => each.status)
+    if (interrupted || isWaitOver(params, statuses)) {
+      const outcomes = yield* outcomesOf(tx, params)
+      yield* tx.call.insert({ ...entry, status: 'completed', result: outcomes, dueAt: null })
+      return { open: false, outcomes }
+    }
+    yield* tx.call.insert(entry)
+    for (const task of awaited) {
+      if (isSettled(task.status)) continue
+      yield* tx.dependency.insert({
+        taskId: entry.taskId,
+        blockerId: task.id,
+        kind: 'wait',
+        callId: entry.id,
+        satisfiedAt: null,
+        createdAt: moment.at,
+      })
+    }
+    return { open: true }
+  })
 }
 
 /** @throws ErrandError CYCLE { path } */
@@ -59,24 +59,21 @@ function* refuseCycle(tx: Reads, waiter: string, awaited: readonly TaskRecord[])
 
 /** Takes up the outcome of a recorded wait if it is over. */
 export function takeWait(ref: RunRef, callId: string, moment: Moment): Step<WaitState> {
-  return {
-    name: 'take wait',
-    *decide(tx): Op<WaitState> {
-      yield* loadLive(tx, ref)
-      const call = yield* tx.call.get(callId)
-      if (call?.status !== 'pending') return { open: true }
-      const params = call.params as WaitParams
-      const statuses = (yield* awaitedOf(tx, params)).map((each) => each?.status ?? 'canceled')
-      if (isWaitOver(params, statuses)) return { open: false, outcomes: yield* endWait(tx, call, moment.at) }
-      // It was over, and one of its tasks has been tried again since: the edge is open anew, and so is the wait.
-      if (call.details !== null) yield* tx.call.save({ ...call, details: null, updatedAt: moment.at })
-      return { open: true }
-    },
-  }
+  return step('take wait', function* (tx) {
+    yield* loadLive(tx, ref)
+    const call = yield* tx.call.get(callId)
+    if (call?.status !== 'pending') return { open: true }
+    const params = call.params as WaitParams
+    const statuses = (yield* awaitedOf(tx, params)).map((each) => each?.status ?? 'canceled')
+    if (isWaitOver(params, statuses)) return { open: false, outcomes: yield* endWait(tx, call, moment.at) }
+    // It was over, and one of its tasks has been tried again since: the edge is open anew, and so is the wait.
+    if (call.details !== null) yield* tx.call.save({ ...call, details: null, updatedAt: moment.at })
+    return { open: true }
+  })
 }
 
 /** A message ends the waits of a task that it may end, with what there is by now. Their ids. */
-export function* endWaitsByMessage(tx: Tx, task: TaskRecord, at: number): Op<string[]> {
+function* endWaitsByMessage(tx: Tx, task: TaskRecord, at: number): Op<string[]> {
   const ended: string[] = []
   for (const call of yield* tx.call.open(task.id)) {
     if (call.kind !== 'wait' || (call.params as WaitParams).untilMessageAfter === undefined) continue
@@ -103,4 +100,30 @@ function* awaitedOf(tx: Reads, params: WaitParams): Op<Array<TaskRecord | undefi
   const found: Array<TaskRecord | undefined> = []
   for (const id of params.tasks) found.push(yield* tx.task.get(id))
   return found
+}
+
+/** One of a task's waits is over: it may run again, or its live run goes on. */
+export function* wake(tx: Tx, waiter: TaskRecord, callId: string | undefined, moment: Moment): Op<TaskRecord> {
+  const told = callId === undefined ? {} : { callId }
+  return yield* amend(tx, waiter, { wakes: waiter.wakes + 1 }, moment, 'task.unblocked', told)
+}
+
+/** Its `notBefore` has passed: cleared, so that readiness needs no clock. */
+export function* endRest(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
+  const free = touched(task, moment.at, { notBefore: null })
+  yield* tx.task.save(free)
+  if (free.completedAt === null) yield* tx.event.append(eventOf(moment, 'timer.fired', free))
+}
+
+/** A message has just been written: an agent that only waits takes it up, by the end of its wait or in a new run. */
+export function* rouse(tx: Tx, task: TaskRecord, delivery: Delivery, moment: Moment): Op<void> {
+  let current = task
+  if (delivery === 'steer') {
+    for (const callId of yield* endWaitsByMessage(tx, task, moment.at))
+      current = yield* wake(tx, current, callId, moment)
+  }
+  // Its own work was done; now there is more of it, and its children do not complete it meanwhile. Only a task that has heard
+  // messages before is an agent's.
+  const isAgents = awaitsChildren(task) && (yield* tx.message.list(task.id)).some((message) => message.step !== null)
+  if (isAgents) yield* wake(tx, touched(current, moment.at, { statusReason: 'message' }), undefined, moment)
 }

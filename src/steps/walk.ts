@@ -5,7 +5,7 @@ import type { RunOutcome } from '../entities/run.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { awaitsChildren } from '../machines/family.ts'
-import type { TaskEventName } from '../machines/task-machine.ts'
+import { publishedAs, type TaskEventName } from '../machines/task-machine.ts'
 import { type Changes, moved } from '../machines/task-transition.ts'
 import { closeEntries, endedWith, isIdle } from './journal-closing.ts'
 import { eventOf, type Moment } from './moment.ts'
@@ -24,20 +24,6 @@ export interface Edge {
   settling?: { closed: boolean; journaled: boolean }
   /** The task moves on by another edge in the same step: its family follows that one. */
   passing?: boolean
-}
-
-const eventTypes: Readonly<Record<TaskEventName, EventType>> = {
-  start: 'task.started',
-  pause: 'task.paused',
-  ask: 'task.input_required',
-  wait: 'task.waiting',
-  complete: 'task.completed',
-  fail: 'task.failed',
-  cancel: 'task.canceled',
-  resume: 'task.started',
-  answer: 'task.started',
-  unblock: 'task.started',
-  retry: 'task.retried',
 }
 
 /**
@@ -66,7 +52,7 @@ export function* walk(tx: Tx, task: TaskRecord, event: TaskEventName, moment: Mo
   }
   yield* tx.task.save(next)
   if (edge.cause !== undefined) yield* tx.event.append(eventOf(moment, edge.cause.type, next, edge.cause.data(next)))
-  yield* tx.event.append(eventOf(moment, eventTypes[event], next, { ...toldOf(task, next, edge), ...edge.data }))
+  yield* tx.event.append(eventOf(moment, publishedAs[event], next, { ...toldOf(task, next, edge), ...edge.data }))
   return next
 }
 

@@ -1,6 +1,10 @@
-// One message of a conversation: its row, and the event that tells of it. The text stays in the row alone.
+// One message of a conversation: its row, and the event that tells of it. The text stays in the row alone. And what a conversation tells
+// people of its calls: a line when one begins and one when it has ended, marked as announcements, so that no model reads them
+// (conformance C-10); each stands in the transaction of what it tells of.
+import { type CallRecord, interruptedError } from '../entities/call.ts'
 import type { Delivery } from '../entities/message.ts'
-import type { NewMessage, NewTask, Op, Tx } from '../ledger/ledger.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import type { NewCall, NewMessage, NewTask, Op, Tx } from '../ledger/ledger.ts'
 import { eventOf, type Moment } from './moment.ts'
 
 export function* writeMessage(tx: Tx, task: NewTask, message: NewMessage, moment: Moment): Op<void> {
@@ -28,4 +32,32 @@ export function* writeLine(tx: Tx, task: NewTask, line: Line, moment: Moment): O
   const { id, role, content, delivery = null, announcement = false, timestamp = moment.at } = line
   const said = { id, taskId: task.id, role, content, announcement, delivery, timestamp }
   yield* writeMessage(tx, task, { ...said, step: null, run: null, ident: null, ordinal: 0 }, moment)
+}
+
+/** The id of the line. */
+export function* announceStart(tx: Tx, task: TaskRecord, call: NewCall, moment: Moment): Op<string> {
+  return yield* announce(tx, task, lineId(call.id, 'start'), `🔧 Calling ${call.name}...`, moment)
+}
+
+/** The id of the line, or null for a call whose beginning was not told. A crash is told of whatever it broke off. */
+export function* announceEnd(tx: Tx, task: TaskRecord, call: CallRecord, moment: Moment): Op<string | null> {
+  if (call.kind !== 'call') return call.endMessageId
+  const crashed = call.error?.message === interruptedError(call.name).message
+  if (call.startMessageId === null && !crashed) return call.endMessageId
+  return yield* announce(tx, task, lineId(call.id, 'end'), endOf(call, crashed), moment)
+}
+
+function endOf({ name, error }: CallRecord, crashed: boolean): string {
+  if (error === null) return `✓ ${name} completed`
+  return crashed ? `✗ ${name} failed due to process crash` : `✗ ${name} failed: ${error.message}`
+}
+
+/** One of each kind for a call: its id follows from the call's. */
+function lineId(callId: string, which: 'start' | 'end'): string {
+  return `${callId.replace(/^call-/, 'msg-')}-${which}`
+}
+
+export function* announce(tx: Tx, task: TaskRecord, id: string, content: string, moment: Moment): Op<string> {
+  yield* writeLine(tx, task, { id, role: 'assistant', content, announcement: true }, moment)
+  return id
 }

@@ -1,8 +1,13 @@
 // Group commit by itself: which steps share a group, what each caller is told, and how a busy ledger is tried again.
 import { expect, it } from 'vitest'
 import { ErrandError } from '../../src/errors.ts'
-import { CommitFailed, GroupCommit, LedgerBusy, type QueuedStep } from '../../src/ledger/group-commit.ts'
-import { LedgerObservers } from '../../src/ledger/observers.ts'
+import {
+  CommitFailed,
+  GroupCommit,
+  LedgerBusy,
+  LedgerObservers,
+  type QueuedStep,
+} from '../../src/ledger/group-commit.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 
 /** `run` stands for the database: it answers for a group of step names, or throws. */

@@ -63,7 +63,7 @@ const steps: Record<string, Step> = {
     ...moment,
     taskId: 'work',
     run: 1,
-    outcome: { kind: 'threw', error: { code: 'BROKEN', message: 'broke' }, final: true },
+    outcome: { kind: 'threw', error: { code: 'BROKEN', message: 'broke', final: true } },
     retry: { ...retryPolicy, on: [] },
     chance: 0,
     diverged: [],

@@ -1,7 +1,6 @@
 // task:update: new values for what a task was created with.
 import type { z } from 'zod'
-import { refuseUnfitInput } from '../../drafts/executor-input.ts'
-import { executorName } from '../../drafts/known-executors.ts'
+import { executorName, refuseUnfitInput } from '../../drafts/known-executors.ts'
 import { updateFields } from '../../entities/task-fields.ts'
 import { checkText, fromJson, toJson } from '../../json.ts'
 import type { Step } from '../../ledger/ledger.ts'

@@ -1,5 +1,6 @@
 // The last word of an agent as the task's result: its text, or the JSON that a schema asks for.
 import type { ZodType } from 'zod'
+import { issuesIn, issueWords } from '../../parse.ts'
 
 export type AnswerVerdict = { fits: true; result: unknown } | { fits: false; complaint: string }
 
@@ -14,9 +15,7 @@ export function judgeAnswer(content: string, schema: ZodType | undefined): Answe
     const parsed = schema.safeParse(value.json)
     // Checked again, and parsed, when the run's result is taken.
     if (parsed.success) return { fits: true, result: value.json }
-    problem = parsed.error.issues
-      .map((issue) => `${issue.path.length > 0 ? `${issue.path.map(String).join('.')}: ` : ''}${issue.message}`)
-      .join('; ')
+    problem = issueWords(issuesIn(parsed.error))
   }
   return {
     fits: false,

@@ -9,6 +9,7 @@ import type { TakenStep } from '../../entities/conversation.ts'
 import type { OnInterrupt } from '../../entities/task-fields.ts'
 import { ErrandError, Failure } from '../../errors.ts'
 import type { CallContext, CallOptions, Run } from '../../executor.ts'
+import { issuesIn, issueWords } from '../../parse.ts'
 import { paramsOf, readArguments } from './call-arguments.ts'
 import { confirmAnswerSchema, confirmQuestion } from './confirmation.ts'
 import { askUserSchema, type Tool, type Toolbox, waitForTasksSchema } from './toolbox.ts'
@@ -181,7 +182,6 @@ function isOfTheLedger(error: unknown): boolean {
 }
 
 function badInput(name: string, error: z.ZodError): ErrandError {
-  const issues = error.issues.map((issue) => ({ path: issue.path.map(String).join('.'), message: issue.message }))
-  const said = issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')
-  return new ErrandError('INVALID_INPUT', `The arguments of ${name} do not fit: ${said}.`, { issues })
+  const issues = issuesIn(error)
+  return new ErrandError('INVALID_INPUT', `The arguments of ${name} do not fit: ${issueWords(issues)}.`, { issues })
 }

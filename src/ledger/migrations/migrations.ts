@@ -1,6 +1,7 @@
 // The list of migrations; a ledger's version is how many of them it has had.
 import type { ColumnDefinitionBuilder } from 'kysely'
 import { sql } from 'kysely'
+import { ErrandError } from '../../errors.ts'
 import type { Dialect } from '../statement.ts'
 import { firstLedger } from './0001-first-ledger.ts'
 import { ownersAndPolicies } from './0002-owners-and-policies.ts'
@@ -24,6 +25,13 @@ export const migrations: readonly Migration[] = [
 ]
 
 export const ledgerVersion = migrations.length
+
+/** @throws ErrandError LEDGER_NEWER */
+export function requireKnownVersion(version: number, name: string, details: object): void {
+  if (version <= ledgerVersion) return
+  const message = `The ledger ${name} is of version ${version}; this errand knows versions up to ${ledgerVersion}. Update errand.`
+  throw new ErrandError('LEDGER_NEWER', message, { ...details, version, known: ledgerVersion })
+}
 
 /** Marks a SQLite file as ours: "ERND" in its header. */
 export const applicationId = 0x45524e44

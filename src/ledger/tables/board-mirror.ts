@@ -2,14 +2,17 @@
 // what the mirror wrote itself.
 import { defineTable, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { row, rows, type StatementCompiler, write } from '../statement.ts'
+import { column, row, type StatementCompiler, sql, write } from '../statement.ts'
 
 const texts = defineTable('board_file', { dir: plain, number: plain, version: plain, text: plain })
 
 export function createBoardMirrorTable(compiler: StatementCompiler): Tx['mirror'] {
-  const { prepare } = compiler
-  const selectHolder = prepare((db, hole) => db.selectFrom('board_mirror').selectAll().where('dir', '=', hole('dir')))
-  const selectTexts = statementsOf(compiler, texts).select((text, hole) =>
+  const { prepare, prepareText } = compiler
+  const { select, upsert } = statementsOf(compiler, texts)
+  const selectHolder = prepareText(
+    (hole) => sql`select board, instance_id as "instanceId", until from board_mirror where dir = ${hole('dir')}`,
+  )
+  const selectTexts = select((text, hole) =>
     text
       .where('dir', '=', hole('dir'))
       .where('number', '=', hole('number'))
@@ -19,29 +22,16 @@ export function createBoardMirrorTable(compiler: StatementCompiler): Tx['mirror'
   const selectNumbers = prepare((db, hole) =>
     db.selectFrom('board_file').select('number').distinct().where('dir', '=', hole('dir')).orderBy('number', 'asc'),
   )
-  const upsertHolder = prepare((db, hole) =>
-    db
-      .insertInto('board_mirror')
-      .values({ dir: hole('dir'), board: hole('board'), instance_id: hole('instance'), until: hole('until') })
-      .onConflict((conflict) =>
-        conflict.column('dir').doUpdateSet({
-          board: (query) => query.ref('excluded.board'),
-          instance_id: (query) => query.ref('excluded.instance_id'),
-          until: (query) => query.ref('excluded.until'),
-        }),
-      ),
+  const upsertHolder = prepareText(
+    (hole) => sql`insert into board_mirror (dir, board, instance_id, until)
+      values (${hole('dir')}, ${hole('board')}, ${hole('instance')}, ${hole('until')})
+      on conflict (dir) do update set
+        board = excluded.board, instance_id = excluded.instance_id, until = excluded.until`,
   )
   const deleteHolder = prepare((db, hole) =>
     db.deleteFrom('board_mirror').where('dir', '=', hole('dir')).where('instance_id', '=', hole('instance')),
   )
-  const upsertText = prepare((db, hole) =>
-    db
-      .insertInto('board_file')
-      .values(texts.holes(hole))
-      .onConflict((conflict) =>
-        conflict.columns(['dir', 'number', 'version']).doUpdateSet({ text: (query) => query.ref('excluded.text') }),
-      ),
-  )
+  const upsertText = upsert(['dir', 'number', 'version'], ['text'])
   const deleteOlder = prepare((db, hole) =>
     db
       .deleteFrom('board_file')
@@ -51,14 +41,9 @@ export function createBoardMirrorTable(compiler: StatementCompiler): Tx['mirror'
   )
 
   return {
-    *holder(dir) {
-      const found = yield* row<{ board: string; instance_id: string; until: number }>(selectHolder, { dir })
-      return found && { board: found.board, instanceId: found.instance_id, until: found.until }
-    },
+    holder: (dir) => row(selectHolder, { dir }),
     texts: (dir, number, limit) => texts.list(selectTexts, { dir, number, limit }),
-    *numbers(dir) {
-      return (yield* rows<{ number: number }>(selectNumbers, { dir })).map((each) => each.number)
-    },
+    numbers: (dir) => column(selectNumbers, { dir }),
     hold: (dir, board, instance, until) => write(upsertHolder, { dir, board, instance, until }),
     release: (dir, instance) => write(deleteHolder, { dir, instance }),
     keep: (text) => write(upsertText, text),

@@ -1,11 +1,8 @@
 // The board tables: lists of tasks under numbers of their own.
-import type { BoardEntry } from '../../entities/board.ts'
-import type { TaskRecord } from '../../entities/task.ts'
 import { defineTable, json, plain, statementsOf } from '../columns.ts'
-import type { BoardNeighbour, Op, Tx } from '../ledger.ts'
+import type { BoardEdge, BoardNeighbour, Op, Tx } from '../ledger.ts'
 import { numberOf, rows, type StatementCompiler, sql, write } from '../statement.ts'
-import { withBelow } from './below.ts'
-import { tasks } from './task-row.ts'
+import { tasks, withBelow } from './task-row.ts'
 
 const boards = defineTable('board', {
   name: plain,
@@ -19,21 +16,10 @@ const entries = defineTable('board_task', { board: plain, number: plain, taskId:
 
 export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
   const { prepare, prepareText } = compiler
-  const { select, insert, update } = statementsOf(compiler, entries)
+  const { select, inserts, saves } = statementsOf(compiler, entries)
   const ofBoards = statementsOf(compiler, boards)
-  const selectBoard = ofBoards.select((board, hole) => board.where('name', '=', hole('name')))
   const selectBoards = ofBoards.select((board) => board.orderBy('name', 'asc'))
-  const upsertBoard = prepare((db, hole) =>
-    db
-      .insertInto('board')
-      .values(boards.holes(hole))
-      .onConflict((conflict) =>
-        conflict.column('name').doUpdateSet({
-          next_number: (query) => query.ref('excluded.next_number'),
-          seen_seq: (query) => query.ref('excluded.seen_seq'),
-        }),
-      ),
-  )
+  const upsertBoard = ofBoards.upsert(['name'], ['nextNumber', 'seenSeq'])
   const selectEntry = select((entry, hole) =>
     entry.where('board', '=', hole('board')).where('number', '=', hole('number')),
   )
@@ -52,8 +38,8 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
       .limit(hole('limit')),
   )
   const selectEdges = prepareText(
-    (hole) => sql`select edge.task_id, mine.number, edge.blocker_id, other.number as blocker_number, edge.satisfied_at,
-        dependent.seq, edge.position
+    (hole) => sql`select edge.task_id as "taskId", mine.number, edge.blocker_id as "blockerId",
+        other.number as "blockerNumber", edge.satisfied_at, dependent.seq, edge.position
       from board_task as mine
       join task as dependent on dependent.id = mine.task_id and dependent.deleted_at is null
       join dependency as edge on edge.task_id = mine.task_id and edge.kind = 'after'
@@ -107,36 +93,22 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
       where board_task.board = ${hole('board')} and board_task.fields like '%"workspace":%'
         and task.completed_at is null and task.deleted_at is null`,
   )
-  const insertEntry = insert()
-  const updateFields = update({ fields: json }, ['board', 'number'])
+  const saveFields = saves({ fields: json }, ['board', 'number'])
 
   return {
-    get: (name) => boards.one(selectBoard, { name }),
+    get: ofBoards.finds('name'),
     list: () => boards.list(selectBoards),
     entry: (board, number) => entries.one(selectEntry, { board, number }),
     entryOf: (board, task) => entries.one(selectEntryOf, { board, task }),
     *page(board, after, limit) {
-      const found = yield* rows<BoardEntry & TaskRecord>(selectPage, { board, after, limit })
-      return found.map(({ board: on, number, taskId, fields, ...task }) => ({
-        entry: entries.read({ board: on, number, taskId, fields }),
-        task: tasks.read(task),
-      }))
+      const found = yield* rows<object>(selectPage, { board, after, limit })
+      return found.map((joined) => ({ entry: entries.pick(joined), task: tasks.pick(joined) }))
     },
     *edges(board) {
-      const found = yield* rows<{
-        task_id: string
-        number: number | null
-        blocker_id: string
-        blocker_number: number | null
-        satisfied_at: number | null
-      }>(selectEdges, { board })
-      return found.map((edge) => ({
-        taskId: edge.task_id,
-        number: edge.number,
-        blockerId: edge.blocker_id,
-        blockerNumber: edge.blocker_number,
-        open: edge.satisfied_at === null,
-      }))
+      const found = yield* rows<Omit<BoardEdge, 'open'> & { satisfied_at: number | null }>(selectEdges, { board })
+      return found.map(({ taskId, number, blockerId, blockerNumber, satisfied_at }) => {
+        return { taskId, number, blockerId, blockerNumber, open: satisfied_at === null }
+      })
     },
     dependentsOf: neighbours('blocker_id', 'task_id', 'task.seq'),
     blockersOf: neighbours('task_id', 'blocker_id', 'edge.position'),
@@ -153,7 +125,7 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
       return bound.find((entry) => entry.fields.workspace === workspace)
     },
     save: (board) => write(upsertBoard, board),
-    insert: (entry) => write(insertEntry, entry),
-    saveFields: (board, number, fields) => write(updateFields, { board, number, fields }),
+    insert: inserts(),
+    saveFields: (board, number, fields) => saveFields({ board, number, fields }),
   }
 }

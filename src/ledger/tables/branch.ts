@@ -2,7 +2,7 @@
 import type { BranchRecord } from '../../entities/memory.ts'
 import { defineTable, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { insertSeq, type StatementCompiler, write } from '../statement.ts'
+import { insertSeq, type StatementCompiler } from '../statement.ts'
 
 /** What `save` writes. */
 const stateFields = { status: plain, description: plain, updatedAt: plain }
@@ -19,36 +19,32 @@ const branches = defineTable('branch', {
 
 export function createBranchTable(compiler: StatementCompiler): Tx['branch'] {
   const { dialect } = compiler
-  const { select, insert, update } = statementsOf(compiler, branches)
-  const selectOne = select((branch, hole) => branch.where('name', '=', hole('name')))
+  const { select, finds, insert, saves } = statementsOf(compiler, branches)
   const selectOfTask = select((branch, hole) =>
     branch.where('task_id', '=', hole('task')).orderBy('seq', 'asc').limit(1),
   )
   const insertBranch = insert()
-  const updateBranch = update(stateFields, ['name'])
+  const get = finds('name')
 
   return {
-    get: (name) => branches.one(selectOne, { name }),
+    get,
     ofTask: (task) => branches.one(selectOfTask, { task }),
     *lineage(name) {
       // Step by step, each an indexed look-up: a cycle, which nothing should ever have written, ends here too.
       const found = new Map<string, BranchRecord>()
       for (let next: string | null = name; next !== null && !found.has(next); ) {
-        const branch: BranchRecord | undefined = yield* branches.one(selectOne, { name: next })
+        const branch: BranchRecord | undefined = yield* get(next)
         if (branch === undefined) break
         found.set(next, branch)
         next = branch.parent
       }
       return [...found.values()]
     },
-    *list(filter, limit, after) {
-      let query = branches.from(dialect.db).where('seq', '>', after)
-      if (filter.status !== undefined) query = query.where('status', '=', filter.status)
-      if (filter.parent !== undefined) query = query.where('parent', '=', filter.parent)
-      if (filter.taskId !== undefined) query = query.where('task_id', '=', filter.taskId)
-      return yield* branches.query(query.orderBy('seq', 'asc').limit(limit))
+    list({ status, parent, taskId }, limit, after) {
+      const found = branches.from(dialect.db, { status, parent, taskId }).where('seq', '>', after)
+      return branches.query(found.orderBy('seq', 'asc').limit(limit))
     },
     insert: (branch) => insertSeq(insertBranch, branch),
-    save: (branch) => write(updateBranch, branch),
+    save: saves(stateFields, ['name']),
   }
 }

@@ -3,7 +3,7 @@ import type { CallRecord } from '../../entities/call.ts'
 import { openCallStatuses } from '../../machines/call-machine.ts'
 import { defineTable, json, jsonOrNull, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { row, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { row, rows, type StatementCompiler, sql } from '../statement.ts'
 
 /** What `save` writes. */
 const outcomeFields = {
@@ -38,7 +38,7 @@ const open = sql<boolean>`status in (${sql.join(openCallStatuses.map((status) =>
 
 export function createCallTable(compiler: StatementCompiler): Tx['call'] {
   const { prepare } = compiler
-  const { selectRow, select, insertRow, update } = statementsOf(compiler, calls)
+  const { selectRow, select, inserts, saves } = statementsOf(compiler, calls)
   const selectById = selectRow('id')
   const selectOfTask = select((call, hole) => call.where('task_id', '=', hole('task')).orderBy('seq', 'asc'))
   const selectSince = select((call, hole) =>
@@ -58,8 +58,6 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
       .select((query) => query.fn.min('due_at').as('at'))
       .where('due_at', 'is not', null),
   )
-  const insertCall = insertRow('id')
-  const updateCall = update(outcomeFields, ['id'])
 
   return {
     get: (id) => calls.one(selectById, { id }),
@@ -76,7 +74,7 @@ export function createCallTable(compiler: StatementCompiler): Tx['call'] {
     *nextDue() {
       return (yield* row<{ at: number | null }>(selectNextDue))?.at ?? undefined
     },
-    insert: (call) => write(insertCall, call),
-    save: (call) => write(updateCall, call),
+    insert: inserts('id'),
+    save: saves(outcomeFields, ['id']),
   }
 }

@@ -5,10 +5,10 @@ import { isTerminal, taskStatuses } from '../../entities/task.ts'
 import { statesAccepting } from '../../machines/task-machine.ts'
 import type { Cascade, Tx } from '../ledger.ts'
 import { appendEvents, change, type Holes, row, rows, type StatementCompiler, sql } from '../statement.ts'
-import { withBelow } from './below.ts'
 import { calls } from './call.ts'
 import { dependencies } from './dependency.ts'
 import { createPurge } from './purge.ts'
+import { withBelow } from './task-row.ts'
 
 const cancelable = sql.join(statesAccepting('cancel').map((status) => sql.lit(status)))
 const terminal = sql.join(taskStatuses.filter(isTerminal).map((status) => sql.lit(status)))

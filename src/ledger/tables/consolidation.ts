@@ -1,7 +1,7 @@
 // The record of memory: runs of consolidation and what each decided. Rows are only ever added; triggers refuse everything else.
 import { defineTable, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { insertSeq, type StatementCompiler, write } from '../statement.ts'
+import { insertSeq, type StatementCompiler } from '../statement.ts'
 
 const consolidations = defineTable('consolidation', {
   seq: serial,
@@ -41,8 +41,7 @@ const decisions = defineTable('decision', {
 export function createConsolidationTable(compiler: StatementCompiler): Tx['consolidation'] {
   const { dialect } = compiler
   const ofRuns = statementsOf(compiler, consolidations)
-  const { select, insert } = statementsOf(compiler, decisions)
-  const selectOne = ofRuns.select((run, hole) => run.where('id', '=', hole('id')))
+  const { select, inserts } = statementsOf(compiler, decisions)
   const selectDecisionsOn = select((decision, hole) =>
     decision.where('fact_id', '=', hole('fact')).orderBy('seq', 'desc').limit(hole('limit')),
   )
@@ -57,17 +56,11 @@ export function createConsolidationTable(compiler: StatementCompiler): Tx['conso
       .limit(hole('limit')),
   )
   const insertRun = ofRuns.insert()
-  const insertDecision = insert()
 
   return {
-    get: (id) => consolidations.one(selectOne, { id }),
-    *list(filter, limit, before) {
-      const { branch } = filter
-      let query = consolidations.from(dialect.db).where('seq', '<', before)
-      if (filter.type !== undefined) query = query.where('type', '=', filter.type)
-      if (filter.taskId !== undefined) query = query.where('task_id', '=', filter.taskId)
-      if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId)
-      if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId)
+    get: ofRuns.finds('id'),
+    *list({ branch, type, taskId, agentId, sessionId }, limit, before) {
+      let query = consolidations.from(dialect.db, { type, taskId, agentId, sessionId }).where('seq', '<', before)
       if (branch !== undefined) {
         query = query.where((where) =>
           where.or([where('source_branch', '=', branch), where('target_branch', '=', branch)]),
@@ -79,6 +72,6 @@ export function createConsolidationTable(compiler: StatementCompiler): Tx['conso
     decisionsNaming: (fact, limit) => decisions.list(selectDecisionsNaming, { fact, limit }),
     decisions: (consolidation, limit, after) => decisions.list(selectDecisions, { consolidation, limit, after }),
     insert: (run) => insertSeq(insertRun, run),
-    decide: (decision) => write(insertDecision, decision),
+    decide: inserts(),
   }
 }

@@ -1,7 +1,7 @@
 // The dependency table: which task waits for which, once and for all; open edges are those without a time of satisfaction.
 import { defineTable, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { row, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { column, type Holes, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
 
 export const dependencies = defineTable('dependency', {
   taskId: plain,
@@ -16,25 +16,17 @@ export const dependencies = defineTable('dependency', {
 const aWait = sql<boolean>`kind = 'wait'`
 
 export function createDependencyTable(compiler: StatementCompiler): Tx['dependency'] {
-  const { prepare } = compiler
+  const { prepare, dialect } = compiler
   const { select, insert } = statementsOf(compiler, dependencies)
-  const selectOpenBlockers = prepare((db, hole) =>
+  const blockersOf = (db: typeof dialect.db, hole: Holes) =>
     db
       .selectFrom('dependency')
       .select('blocker_id')
       .where('task_id', '=', hole('task'))
       .where('kind', '=', 'after')
-      .where('satisfied_at', 'is', null)
-      .orderBy('position', 'asc'),
-  )
-  const selectBlockers = prepare((db, hole) =>
-    db
-      .selectFrom('dependency')
-      .select('blocker_id')
-      .where('task_id', '=', hole('task'))
-      .where('kind', '=', 'after')
-      .orderBy('position', 'asc'),
-  )
+      .orderBy('position', 'asc')
+  const selectBlockers = prepare(blockersOf)
+  const selectOpenBlockers = prepare((db, hole) => blockersOf(db, hole).where('satisfied_at', 'is', null))
   const selectStuckBehind = prepare((db, hole) =>
     db
       .selectFrom('dependency')
@@ -136,15 +128,11 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
   )
 
   return {
-    *openBlockers(task) {
-      return (yield* rows<{ blocker_id: string }>(selectOpenBlockers, { task })).map((edge) => edge.blocker_id)
-    },
+    openBlockers: (task) => column(selectOpenBlockers, { task }),
     *stuckBehind(task) {
       return (yield* row<{ id: string }>(selectStuckBehind, { task }))?.id
     },
-    *blockers(task) {
-      return (yield* rows<{ blocker_id: string }>(selectBlockers, { task })).map((edge) => edge.blocker_id)
-    },
+    blockers: (task) => column(selectBlockers, { task }),
     dependents: (blocker) => dependencies.list(selectDependents, { blocker }),
     openWaits: (call) => dependencies.list(selectOpenWaits, { call }),
     *hasOpenWaits(call) {

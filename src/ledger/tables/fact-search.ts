@@ -4,7 +4,7 @@
 import { everyWord, wordsOf } from '../../entities/fact-words.ts'
 import type { FactRecord } from '../../entities/memory.ts'
 import type { Op } from '../ledger.ts'
-import { change, listed, numberOf, rows, type StatementCompiler, sql } from '../statement.ts'
+import { change, column, listed, numberOf, type StatementCompiler, sql } from '../statement.ts'
 import { type IndexedFact, indexKey } from './fact-word.ts'
 
 /** More words than these say nothing more of what is looked for. */
@@ -13,9 +13,7 @@ const mostWords = 64
 /** So many matches of all words together are read, so that a search takes as long among 100,000 facts as among 10,000. */
 const mostMatches = 4_000
 
-export interface FactSearch {
-  add(fact: IndexedFact): Op<void>
-  remove(seq: number): Op<void>
+export interface FactSearch extends Pick<TextIndex, 'add' | 'remove'> {
   /** Facts by their `seq`, those with the words that are worth most first, of equals the latest. */
   search(branches: readonly string[], words: readonly string[], limit: number): Op<Found[]>
 }
@@ -143,9 +141,7 @@ function withFts5(compiler: StatementCompiler): TextIndex {
       order by rowid desc limit ${hole('limit')}`,
   )
 
-  function* seqsOf(branches: readonly string[]): Op<number[]> {
-    return (yield* rows<{ seq: number }>(selectBranches, { branches: JSON.stringify(branches) })).map(({ seq }) => seq)
-  }
+  const seqsOf = (branches: readonly string[]) => column<number>(selectBranches, { branches: JSON.stringify(branches) })
 
   const term = (branch: number, word: string): string => `${branch}·${word}`
   const onAny = (branches: readonly number[], words: readonly string[]): string =>
@@ -165,7 +161,7 @@ function withFts5(compiler: StatementCompiler): TextIndex {
       if (branches.length === 0) return []
       const needed = [...all.map((word) => [word]), ...(any.length > 0 ? [any] : [])]
       const query = needed.map((words) => onAny(branches, words)).join(' AND ')
-      return (yield* rows<{ fact: number }>(selectMatches, { query, limit })).map(({ fact }) => fact)
+      return yield* column(selectMatches, { query, limit })
     },
   }
 }
@@ -197,15 +193,13 @@ function withArrays(compiler: StatementCompiler): TextIndex {
     *remove(seq) {
       yield* change(deleteText, { fact: seq })
     },
-    *matches(branches, { all, any }, limit) {
-      const found = yield* rows<{ fact: number }>(selectMatches, {
+    matches: (branches, { all, any }, limit) =>
+      column(selectMatches, {
         branches: JSON.stringify(branches),
         all: JSON.stringify(all),
         any: JSON.stringify(any),
         anyone: any.length === 0 ? 1 : 0,
         limit,
-      })
-      return found.map(({ fact }) => fact)
-    },
+      }),
   }
 }

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { leastShared, probeCount, sizesAlike } from '../../entities/fact-words.ts'
 import type { Op } from '../ledger.ts'
-import { change, listed, rows, type StatementCompiler, sql } from '../statement.ts'
+import { change, column, listed, rows, type StatementCompiler, sql } from '../statement.ts'
 
 /** How common a word is, is counted so far; further only where too few are rarer than that. */
 const countedAtMost = { first: 128, second: 512 }
@@ -108,14 +108,14 @@ export function createFactWords(compiler: StatementCompiler): FactWords {
       for (const extra of met > fewCandidates && extras.length > 1 ? extras.slice(1) : extras) {
         // Of so many words more, an alike fact has one more of each: it can do without no more of them than before.
         const last = extra === extras.at(-1)
-        const found = yield* rows<{ fact: number }>(selectMet, {
+        const found = yield* column<number>(selectMet, {
           branch,
           words: JSON.stringify(byRarity.slice(0, probes + extra).map(({ word }) => word)),
           ...sizes,
           shared: extra + 1,
           limit: last ? Number.MAX_SAFE_INTEGER : fewCandidates + 1,
         })
-        if (last || found.length <= fewCandidates) return found.map(({ fact }) => fact)
+        if (last || found.length <= fewCandidates) return found
       }
       return []
     },

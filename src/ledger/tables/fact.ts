@@ -43,8 +43,6 @@ const facts = defineTable('fact', {
   ...stateFields,
 })
 
-const subjectKey = indexKey
-
 /** The conditions of the partial indexes, in their very words: only so does the planner see that they serve. */
 const isComparable = sql<boolean>`status = 'active' and category <> 'summary'`
 const isUnmerged = sql<boolean>`merged_confidence is distinct from confidence`
@@ -57,8 +55,7 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
   const wordIndex = createFactWords(compiler)
   const textIndex = createFactSearch(compiler)
 
-  const { select, insert, update } = statementsOf(compiler, facts)
-  const selectOne = select((fact, hole) => fact.where('id', '=', hole('id')))
+  const { select, finds, insert, saves } = statementsOf(compiler, facts)
   const selectByPrefix = select((fact, hole) =>
     fact.where('id', '>=', hole('from')).where('id', '<', hole('to')).orderBy('id').limit(hole('limit')),
   )
@@ -120,13 +117,13 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
       .limit(1),
   )
   const selectVectors = prepareText(
-    (hole) => sql`select fact.id, fact_vector.vector from fact cross join fact_vector
+    (hole) => sql`select fact.id as "factId", fact_vector.vector from fact cross join fact_vector
       where fact.branch = ${hole('branch')} and fact.status = 'active'
         and fact_vector.fact = fact.seq and fact_vector.model = ${hole('model')}
       order by fact.seq`,
   )
   const insertFact = insert((hole) => ({ subject: hole('subject') }))
-  const updateFact = update(stateFields, ['seq'])
+  const saveState = saves(stateFields, ['seq'])
   const upsertVector = prepareText(
     (hole) => sql`insert into fact_vector (fact, model, vector)
       select seq, ${hole('model')}, ${hole('vector')} from fact where id = ${hole('id')}
@@ -139,29 +136,19 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
   }
 
   /** One branch and one status at a time, because so the index leads to the latest; they are few. */
-  function* latestOf(
+  function latestOf(
     branch: string,
     status: FactStatus,
-    filter: FactFilter,
+    { category, taskId, agentId, sessionId, verdict, disputed }: FactFilter,
     limit: number,
     before: number,
   ): Op<FactRecord[]> {
-    let query = facts
-      .from(dialect.db)
-      .where('branch', '=', branch)
-      .where('status', '=', status)
-      .where('seq', '<', before)
-    if (filter.category !== undefined) query = query.where('category', '=', filter.category)
-    if (filter.taskId !== undefined) query = query.where('task_id', '=', filter.taskId)
-    if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId)
-    if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId)
-    if (filter.verdict !== undefined) query = query.where('verdict', '=', filter.verdict)
-    if (filter.disputed !== undefined) query = query.where('disputed', '=', filter.disputed ? 1 : 0)
-    return yield* facts.query(query.orderBy('seq', 'desc').limit(limit))
+    const having = { branch, status, category, taskId, agentId, sessionId, verdict, disputed }
+    return facts.query(facts.from(dialect.db, having).where('seq', '<', before).orderBy('seq', 'desc').limit(limit))
   }
 
   return {
-    get: (id) => facts.one(selectOne, { id }),
+    get: finds('id'),
     findByPrefix: (prefix, limit) => facts.list(selectByPrefix, { from: prefix, to: `${prefix}\u{10ffff}`, limit }),
     *list(filter, limit, before) {
       const found: FactRecord[] = []
@@ -184,7 +171,7 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
     },
     *sameSubject(branch, subject) {
       if (subject === '') return []
-      return (yield* facts.list(selectSameSubject, { branch, subject: subjectKey(subject) })).reverse()
+      return (yield* facts.list(selectSameSubject, { branch, subject: indexKey(subject) })).reverse()
     },
     uncompared: (branch, measure, limit) => facts.list(selectUncompared, { branch, measure, limit }),
     unmerged: (branch, after, limit) => facts.list(selectUnmerged, { branch, after, limit }),
@@ -194,12 +181,9 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
       const texts = new Map((yield* bySeqs(found.map(({ seq }) => seq))).map((fact) => [fact.seq, fact]))
       return rankedByBm25(found, texts).slice(0, limit)
     },
-    *vectors(branch, model) {
-      const found = yield* rows<{ id: string; vector: string }>(selectVectors, { branch, model })
-      return found.map(({ id, vector }) => ({ factId: id, vector }))
-    },
+    vectors: (branch, model) => rows(selectVectors, { branch, model }),
     *insert(fact) {
-      const seq = yield* insertSeq(insertFact, { ...fact, subject: subjectKey(subjectOf(fact.text)) })
+      const seq = yield* insertSeq(insertFact, { ...fact, subject: indexKey(subjectOf(fact.text)) })
       if (!isIndexed(fact)) return seq
       const indexed = { seq, branch: fact.branch, words: wordsOf(fact.text) }
       yield* wordIndex.add(indexed)
@@ -207,7 +191,7 @@ export function createFactTable(compiler: StatementCompiler): Tx['fact'] {
       return seq
     },
     *save(fact) {
-      yield* write(updateFact, fact)
+      yield* saveState(fact)
       if (fact.status === 'active') return
       yield* wordIndex.remove({ seq: fact.seq, branch: fact.branch, words: wordsOf(fact.text) })
       yield* textIndex.remove(fact.seq)

@@ -1,7 +1,7 @@
 // The instance table: the engines that have this ledger open, or had it when they died.
 import { defineTable, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { change, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { change, column, type StatementCompiler, sql, write } from '../statement.ts'
 
 const instances = defineTable('instance', {
   id: plain,
@@ -14,16 +14,14 @@ const instances = defineTable('instance', {
 
 export function createInstanceTable(compiler: StatementCompiler): Tx['instance'] {
   const { prepare, prepareText } = compiler
-  const { select, insert } = statementsOf(compiler, instances)
+  const { select, finds, inserts } = statementsOf(compiler, instances)
   const selectOpen = select((instance) => instance.where(sql<boolean>`ended_at is null`).orderBy('started_at', 'asc'))
-  const selectOne = select((instance, hole) => instance.where('id', '=', hole('id')))
   const updateLease = prepare((db, hole) =>
     db
       .updateTable('instance')
       .set({ lease_until: hole('lease'), ended_at: null })
       .where('id', '=', hole('id')),
   )
-  const insertInstance = insert()
   const updateEnded = prepare((db, hole) =>
     db
       .updateTable('instance')
@@ -46,14 +44,12 @@ export function createInstanceTable(compiler: StatementCompiler): Tx['instance']
 
   return {
     open: () => instances.list(selectOpen),
-    get: (id) => instances.one(selectOne, { id }),
-    *named() {
-      return (yield* rows<{ id: string }>(selectNamed)).map(({ id }) => id)
-    },
+    get: finds('id'),
+    named: () => column(selectNamed),
     *renew(id, lease) {
       return (yield* change(updateLease, { id, lease })) > 0
     },
-    insert: (instance) => write(insertInstance, instance),
+    insert: inserts(),
     end: (id, at) => write(updateEnded, { id, at }),
     forget: (before) => change(deleteEnded, { before }),
   }

@@ -23,8 +23,7 @@ const aRequest = sql<boolean>`kind = 'request'`
 
 export function createMailTable(compiler: StatementCompiler): Tx['mail'] {
   const { prepare } = compiler
-  const { select, insert } = statementsOf(compiler, mails)
-  const selectOne = select((mail, hole) => mail.where('id', '=', hole('id')))
+  const { select, finds, insert, saves } = statementsOf(compiler, mails)
   const selectRequest = select((mail, hole) =>
     mail.where('request_id', '=', hole('request')).where('kind', '=', 'request'),
   )
@@ -52,12 +51,7 @@ export function createMailTable(compiler: StatementCompiler): Tx['mail'] {
       .where('id', '=', hole('id'))
       .where('read_at', 'is', null),
   )
-  const updateVerdict = prepare((db, hole) =>
-    db
-      .updateTable('mail')
-      .set({ verdict: hole('verdict') })
-      .where('id', '=', hole('id')),
-  )
+  const saveVerdict = saves({ verdict: plain }, ['id'])
   const deleteRead = prepare((db, hole) =>
     db
       .deleteFrom('mail')
@@ -66,13 +60,13 @@ export function createMailTable(compiler: StatementCompiler): Tx['mail'] {
   )
 
   return {
-    get: (id) => mails.one(selectOne, { id }),
+    get: finds('id'),
     request: (request) => mails.one(selectRequest, { request }),
     unread: (board, recipient, limit) => mails.list(selectUnread, { board, recipient, limit }),
     requests: (board, member, limit) => mails.list(selectRequests, { board, member, limit }),
     insert: (mail) => insertSeq(insertMail, mail),
     markRead: (id, at) => write(updateRead, { id, at }),
-    decide: (id, verdict) => write(updateVerdict, { id, verdict }),
+    decide: (id, verdict) => saveVerdict({ id, verdict }),
     forget: (before) => write(deleteRead, { before }),
   }
 }

@@ -1,7 +1,7 @@
 // The message table: conversations, insert only; a trigger refuses any change of a row.
 import { defineTable, flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { change, numberOf, type StatementCompiler } from '../statement.ts'
+import { change, type Holes, numberOf, type StatementCompiler } from '../statement.ts'
 
 const messages = defineTable('message', {
   id: plain,
@@ -19,8 +19,8 @@ const messages = defineTable('message', {
 })
 
 export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
-  const { prepare } = compiler
-  const { select, insert } = statementsOf(compiler, messages)
+  const { prepare, dialect } = compiler
+  const { select, finds, insert } = statementsOf(compiler, messages)
   const selectOfTask = select((message, hole) => message.where('task_id', '=', hole('task')).orderBy('n', 'asc'))
   const selectPage = select((message, hole) =>
     message.where('task_id', '=', hole('task')).where('n', '>', hole('after')).orderBy('n', 'asc').limit(hole('limit')),
@@ -32,20 +32,14 @@ export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
       .where('announcement', '=', 0)
       .orderBy('n', 'asc'),
   )
-  const selectById = select((message, hole) => message.where('id', '=', hole('id')))
-  const selectLast = prepare((db, hole) =>
-    db
-      .selectFrom('message')
-      .select((query) => query.fn.max('n').as('n'))
-      .where('task_id', '=', hole('task')),
-  )
-  const selectLastDelivered = prepare((db, hole) =>
+  const lastOf = (db: typeof dialect.db, hole: Holes) =>
     db
       .selectFrom('message')
       .select((query) => query.fn.max('n').as('n'))
       .where('task_id', '=', hole('task'))
-      .where('delivery', 'is not', null)
-      .where('announcement', '=', hole('announcement')),
+  const selectLast = prepare(lastOf)
+  const selectLastDelivered = prepare((db, hole) =>
+    lastOf(db, hole).where('delivery', 'is not', null).where('announcement', '=', hole('announcement')),
   )
   const insertMessage = insert()
 
@@ -55,7 +49,7 @@ export function createMessageTable(compiler: StatementCompiler): Tx['message'] {
     list: (task) => messages.list(selectOfTask, { task }),
     page: (task, after, limit) => messages.list(selectPage, { task, after, limit }),
     spoken: (task, after) => messages.list(selectSpoken, { task, after }),
-    get: (id) => messages.one(selectById, { id }),
+    get: finds('id'),
     count,
     lastDelivered: (task) => numberOf(selectLastDelivered, { task, announcement: 0 }),
     *append(message) {

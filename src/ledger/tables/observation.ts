@@ -1,7 +1,7 @@
 // The observation table: what somebody saw, as it was said. A row changes once, when a run of consolidation takes it up.
 import { defineTable, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
-import { change, numberOf, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { change, column, numberOf, type StatementCompiler, sql, write } from '../statement.ts'
 
 const observations = defineTable('observation', {
   seq: serial,
@@ -22,8 +22,7 @@ const isPending = sql<boolean>`consolidated_by is null and type in ('insight', '
 
 export function createObservationTable(compiler: StatementCompiler): Tx['observation'] {
   const { prepare, dialect } = compiler
-  const { select } = statementsOf(compiler, observations)
-  const selectOne = select((observation, hole) => observation.where('id', '=', hole('id')))
+  const { select, finds } = statementsOf(compiler, observations)
   const selectPending = select((observation, hole) =>
     observation.where(isPending).where('branch', '=', hole('branch')).orderBy('seq', 'asc').limit(hole('limit')),
   )
@@ -35,24 +34,19 @@ export function createObservationTable(compiler: StatementCompiler): Tx['observa
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
   )
-  const selectSessions = prepare((db, hole) =>
-    db
-      .selectFrom('observation')
-      .select('session_id')
-      .where(isPending)
-      .where('branch', '=', hole('branch'))
-      .groupBy('session_id')
-      .orderBy((query) => query.fn.min('seq'), 'asc'),
-  )
-  const selectBranches = prepare((db, hole) =>
-    db
-      .selectFrom('observation')
-      .select('branch')
-      .where(isPending)
-      .where('session_id', '=', hole('session'))
-      .groupBy('branch')
-      .orderBy((query) => query.fn.min('seq'), 'asc'),
-  )
+  /** The values of one column in the pending rows that have a value in the other, in the order of the first row of each. */
+  const pendingBy = (told: 'session_id' | 'branch', given: 'session_id' | 'branch') =>
+    prepare((db, hole) =>
+      db
+        .selectFrom('observation')
+        .select(told)
+        .where(isPending)
+        .where(given, '=', hole('given'))
+        .groupBy(told)
+        .orderBy((query) => query.fn.min('seq'), 'asc'),
+    )
+  const selectSessions = pendingBy('session_id', 'branch')
+  const selectBranches = pendingBy('branch', 'session_id')
   const countPending = prepare((db, hole) =>
     db
       .selectFrom('observation')
@@ -76,25 +70,17 @@ export function createObservationTable(compiler: StatementCompiler): Tx['observa
   )
 
   return {
-    get: (id) => observations.one(selectOne, { id }),
+    get: finds('id'),
     pending: (branch, session, limit) =>
       observations.list(session === null ? selectPending : selectPendingOf, { branch, session, limit }),
-    *pendingSessions(branch) {
-      return (yield* rows<{ session_id: string }>(selectSessions, { branch })).map((found) => found.session_id)
-    },
-    *pendingBranches(session) {
-      return (yield* rows<{ branch: string }>(selectBranches, { session })).map((found) => found.branch)
-    },
+    pendingSessions: (branch) => column(selectSessions, { given: branch }),
+    pendingBranches: (session) => column(selectBranches, { given: session }),
     countPending: (branch, session) => numberOf(countPending, { branch, session }),
-    *list(filter, limit, before) {
-      let query = observations.from(dialect.db).where('seq', '<', before)
+    *list({ types, branch, sessionId, taskId, agentId }, limit, before) {
       // PostgreSQL has no empty list.
-      if (filter.types?.length === 0) return []
-      if (filter.types !== undefined) query = query.where('type', 'in', filter.types)
-      if (filter.branch !== undefined) query = query.where('branch', '=', filter.branch)
-      if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId)
-      if (filter.taskId !== undefined) query = query.where('task_id', '=', filter.taskId)
-      if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId)
+      if (types?.length === 0) return []
+      let query = observations.from(dialect.db, { branch, sessionId, taskId, agentId }).where('seq', '<', before)
+      if (types !== undefined) query = query.where('type', 'in', types)
       return yield* observations.query(query.orderBy('seq', 'desc').limit(limit))
     },
     *insert(observation) {

@@ -86,8 +86,7 @@ export function createPurge(compiler: StatementCompiler): Tx['cascade']['purge']
     })
     for (const { id: root } of roots) {
       if ((yield* row(selectObstacle, { root, before })) !== undefined) continue
-      const size =
-        (yield* row<Record<'tasks' | 'events' | 'through', number | null>>(selectSize, { root })) ?? undefined
+      const size = yield* row<Record<'tasks' | 'events' | 'through', number | null>>(selectSize, { root })
       for (const removal of removals) yield* change(removal, { root })
       purged.families++
       purged.tasks += Number(size?.tasks ?? 0)

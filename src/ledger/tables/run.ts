@@ -1,7 +1,7 @@
 // The run table: which instance runs which task, and how each run ended.
 import { defineTable, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { OwnRuns, Tx } from '../ledger.ts'
-import { type Holes, listed, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { type Holes, listed, row, rows, type StatementCompiler, sql } from '../statement.ts'
 
 /** What `save` writes. */
 const endFields = { status: plain, outcome: plain, error: jsonOrNull, endedAt: plain, closedAt: plain }
@@ -21,7 +21,7 @@ const ownerOf = ({ instanceId, executors }: OwnRuns) => ({ instance: instanceId,
 
 export function createRunTable(compiler: StatementCompiler): Tx['run'] {
   const { prepare, dialect } = compiler
-  const { selectRow, select, insertRow, update } = statementsOf(compiler, runs)
+  const { selectRow, select, inserts, saves } = statementsOf(compiler, runs)
   const selectOne = selectRow('taskId', 'number')
   const selectOfTask = select((run, hole) => run.where('task_id', '=', hole('task')).orderBy('number', 'asc'))
   // The conditions of the partial indexes stand in the text, so that the planner sees that they serve.
@@ -50,27 +50,18 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
   const selectNextDue = prepare((db, hole) =>
     timed(db, hole).select('run.due_at as at').orderBy('run.due_at', 'asc').limit(1),
   )
-  const countOpen = prepare((db) =>
+  /** Open runs by executor. Each leads to its task by the primary key: as many look-ups as there are slots. */
+  const openRuns = (db: typeof dialect.db) =>
     db
       .selectFrom('run')
       .innerJoin('task', 'task.id', 'run.task_id')
       .select(['task.executor as executor', (query) => query.fn.countAll<number>().as('open')])
       .where(sql<boolean>`run.status <> 'closed'`)
-      .groupBy('task.executor'),
-  )
-  // Each open run leads to its task by the primary key: as many look-ups as the engine has slots.
+      .groupBy('task.executor')
+  const countOpen = prepare(openRuns)
   const countOpenOf = prepare((db, hole) =>
-    db
-      .selectFrom('run')
-      .innerJoin('task', 'task.id', 'run.task_id')
-      .select(['task.executor as executor', (query) => query.fn.countAll<number>().as('open')])
-      .select(sql<number>`max(task.crashes)`.as('crashes'))
-      .where('run.instance_id', '=', hole('instance'))
-      .where(sql<boolean>`run.status <> 'closed'`)
-      .groupBy('task.executor'),
+    openRuns(db).select(sql<number>`max(task.crashes)`.as('crashes')).where('run.instance_id', '=', hole('instance')),
   )
-  const insertRun = insertRow('taskId', 'number')
-  const updateRun = update(endFields, ['taskId', 'number'])
 
   return {
     get: (taskId, number) => runs.one(selectOne, { taskId, number }),
@@ -91,7 +82,7 @@ export function createRunTable(compiler: StatementCompiler): Tx['run'] {
     *nextDue(own) {
       return (yield* row<{ at: number }>(selectNextDue, ownerOf(own)))?.at
     },
-    insert: (run) => write(insertRun, run),
-    save: (run) => write(updateRun, run),
+    insert: inserts('taskId', 'number'),
+    save: saves(endFields, ['taskId', 'number']),
   }
 }

@@ -2,22 +2,25 @@
 import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import { flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { Op, TaskFilter, Tx } from '../ledger.ts'
-import { numberOf, queryRows, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
-import { withBelow } from './below.ts'
+import { type Holes, numberOf, queryRows, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
 import { events } from './event.ts'
-import { countQueuedBehindRuns, isQueuedBehindItsRun } from './queued.ts'
-import { definitionFields, stateFields, tasks } from './task-row.ts'
+import {
+  countQueuedBehindRuns,
+  definitionFields,
+  isQueuedBehindItsRun,
+  stateFields,
+  tasks,
+  withBelow,
+} from './task-row.ts'
 
 const liveStatuses = taskStatuses.filter((status) => !isSettled(status))
 const brokenStatuses: TaskStatus[] = ['failed', 'canceled']
 
 export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   const { prepare, prepareText, dialect } = compiler
-  const { selectRow, select, insertRow, update } = statementsOf(compiler, tasks)
+  const { selectRow, select, finds, inserts, saves } = statementsOf(compiler, tasks)
 
   const selectById = selectRow('id')
-  const selectBySeq = select((task, hole) => task.where('seq', '=', hole('seq')))
-  const selectByKey = select((task, hole) => task.where('key', '=', hole('key')))
   const selectByPrefix = select((task, hole) =>
     task
       .where('id', '>=', hole('from'))
@@ -32,57 +35,45 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   /** With 1 in the hole only the tasks that name a model. */
   const orNamed = (named: unknown) => sql<boolean>`(${named} = 0 or ${namesModel})`
   // `ready = 1` stands in the text, not in a hole: only so does the planner see that the partial index serves.
-  const selectReady = select((task, hole) =>
-    task
+  const readyOf = (db: typeof dialect.db, hole: Holes) =>
+    db
+      .selectFrom('task')
       .where(sql<boolean>`ready = 1`)
       .where('executor', '=', hole('executor'))
+      .where(orNamed(hole('named')))
+  const selectReady = prepare((db, hole) =>
+    readyOf(db, hole)
+      .select(tasks.columns() as never)
       .where('lane', '=', hole('lane'))
       .where('crashes', '<', hole('crashes'))
-      .where(orNamed(hole('named')))
       .orderBy('priority', 'desc')
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
   )
   // Tasks that crashed their engine are few, and have a partial index of their own.
-  const selectSuspects = select((task, hole) =>
-    task
-      .where(sql<boolean>`ready = 1 and crashes > 0`)
-      .where('executor', '=', hole('executor'))
+  const selectSuspects = prepare((db, hole) =>
+    readyOf(db, hole)
+      .select(tasks.columns() as never)
+      .where(sql<boolean>`crashes > 0`)
       .where('crashes', '>=', hole('crashes'))
-      .where(orNamed(hole('named')))
       .orderBy('priority', 'desc')
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
   )
-  const selectAnyReady = prepare((db, hole) =>
-    db
-      .selectFrom('task')
-      .select('seq')
-      .where(sql<boolean>`ready = 1`)
-      .where('executor', '=', hole('executor'))
-      .where(orNamed(hole('named')))
-      .limit(1),
-  )
+  const selectAnyReady = prepare((db, hole) => readyOf(db, hole).select('seq').limit(1))
   const selectInLanes = prepare((db, hole) =>
-    db
-      .selectFrom('task')
+    readyOf(db, hole)
       .select('lane')
-      .where(sql<boolean>`ready = 1 and lane <> ''`)
-      .where('executor', '=', hole('executor'))
-      .where(orNamed(hole('named')))
+      .where(sql<boolean>`lane <> ''`)
       .orderBy('priority', 'desc')
       .orderBy('seq', 'asc')
       .limit(hole('limit')),
   )
   // Leaps from one lane's head to the next: as many look-ups as there are lanes, however many tasks wait in them.
   const selectNextLane = prepare((db, hole) =>
-    db
-      .selectFrom('task')
+    readyOf(db, hole)
       .select(['lane', 'priority', 'seq'])
-      .where(sql<boolean>`ready = 1`)
-      .where('executor', '=', hole('executor'))
       .where('lane', '>', hole('after'))
-      .where(orNamed(hole('named')))
       .orderBy(sql`lane asc, priority desc, seq asc`)
       .limit(1),
   )
@@ -165,38 +156,25 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       select ${tasks.columns()} from task join below on below.id = task.id
       where task.deleted_at is null order by task.priority desc, task.seq asc`,
   )
+  const childIds = (db: typeof dialect.db, hole: Holes) =>
+    db.selectFrom('task').select('id').where('parent_id', '=', hole('parent')).where('deleted_at', 'is', null)
   // Named states, not "all but": so the index leads to the first match past any number of settled siblings.
   const oneChild = (statuses: readonly TaskStatus[]) =>
     prepare((db, hole) =>
-      db
-        .selectFrom('task')
-        .select('id')
-        .where('parent_id', '=', hole('parent'))
+      childIds(db, hole)
         .where('status', 'in', [...statuses])
-        .where('deleted_at', 'is', null)
         .limit(1),
     )
   const anyChild = oneChild(taskStatuses)
   const liveChild = oneChild(liveStatuses)
   const brokenChild = oneChild(brokenStatuses)
   const movableChild = prepare((db, hole) =>
-    db
-      .selectFrom('task')
-      .select('id')
-      .where('parent_id', '=', hole('parent'))
-      .where('completed_at', 'is', null)
-      .where('stuck_by', 'is', null)
-      .where('deleted_at', 'is', null)
-      .limit(1),
+    childIds(db, hole).where('completed_at', 'is', null).where('stuck_by', 'is', null).limit(1),
   )
   const stuckParents = prepare((db, hole) =>
-    db
-      .selectFrom('task')
-      .select('id')
-      .where('parent_id', '=', hole('parent'))
+    childIds(db, hole)
       .where('completed_at', 'is', null)
       .where('stuck_by', 'is not', null)
-      .where('deleted_at', 'is', null)
       .where(sql<boolean>`child_count > 0`),
   )
   function* isAnyReady(executor: string, named: number): Op<boolean> {
@@ -214,16 +192,8 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
 
   const selectDue = selectReached('not_before')
   const selectNextDue = selectSoonest('not_before')
-  const insertTask = insertRow('id')
   const counted = { counted: true }
-  const updateState = update(stateFields, ['id'], counted)
-  const updateDefinition = update(
-    { ...definitionFields, ready: flag, claimable: flag, updatedAt: plain },
-    ['id'],
-    counted,
-  )
-  const updateStuck = update({ stuckBy: plain }, ['id'])
-  const updateProgress = update({ progress: jsonOrNull, updatedAt: plain }, ['id'], counted)
+  const saveStuck = saves({ stuckBy: plain }, ['id'])
 
   /**
    * One probe for each reason to be awake, each led by a partial index, so that settled tasks cost nothing. CROSS JOIN is
@@ -328,8 +298,8 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
 
   return {
     get: (id) => tasks.one(selectById, { id }),
-    getBySeq: (seq) => tasks.one(selectBySeq, { seq }),
-    getByKey: (key) => tasks.one(selectByKey, { key }),
+    getBySeq: finds('seq'),
+    getByKey: finds('key'),
     findByPrefix: (prefix, limit) => tasks.list(selectByPrefix, { from: prefix, to: `${prefix}\u{10ffff}`, limit }),
     ready: (executor, lane, limit, crashes = Number.MAX_SAFE_INTEGER, named = false) =>
       tasks.list(selectReady, { executor, lane, limit, crashes, named: Number(named) }),
@@ -470,14 +440,14 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       }
       return times.length === 0 ? undefined : Math.min(...times)
     },
-    insert: (task) => write(insertTask, task),
-    save: (task) => write(updateState, task),
+    insert: inserts('id'),
+    save: saves(stateFields, ['id'], counted),
     addChildren: (id, added) => write(updateChildCount, { id, added }),
     setLanes: (parent, lane) => write(updateLanes, { parent, lane }),
     raise: (root, by) => write(updateDepthBelow, { root, by }),
-    saveDefinition: (task) => write(updateDefinition, task),
-    saveProgress: (task) => write(updateProgress, task),
-    setStuck: (id, stuckBy) => write(updateStuck, { id, stuckBy }),
+    saveDefinition: saves({ ...definitionFields, ready: flag, claimable: flag, updatedAt: plain }, ['id'], counted),
+    saveProgress: saves({ progress: jsonOrNull, updatedAt: plain }, ['id'], counted),
+    setStuck: (id, stuckBy) => saveStuck({ id, stuckBy }),
   }
 }
 

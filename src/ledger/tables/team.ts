@@ -1,7 +1,7 @@
 // The tables of team tasks: what is known of a task that several agents work on, its objectives, and who worked on it when.
 import { defineTable, json, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { Tx, TypeCount } from '../ledger.ts'
-import { queryRows, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { queryRows, rows, type StatementCompiler, sql } from '../statement.ts'
 import { tasks } from './task-row.ts'
 
 /** What may change of a team. */
@@ -46,11 +46,9 @@ export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
   const ofTeams = statementsOf(compiler, teams)
   const ofObjectives = statementsOf(compiler, objectives)
   const ofStints = statementsOf(compiler, stints)
-  const selectOne = ofTeams.select((team, hole) => team.where('task_id', '=', hole('task')))
-  const selectOfBranch = ofTeams.select((team, hole) => team.where('branch', '=', hole('branch')))
   // From the open ones on, of which there are few: their partial index leads.
   const selectUnclosed = prepareText(
-    (hole) => sql`select task.id, task.seq from team cross join task
+    (hole) => sql`select task.id as "taskId", task.seq from team cross join task
       where team.closed_at is null and task.id = team.task_id and task.status = 'completed' and task.seq > ${hole('after')}
       order by task.seq limit ${hole('limit')}`,
   )
@@ -95,16 +93,10 @@ export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
       from team join task on task.id = team.task_id and task.deleted_at is null
       group by team.type order by team.type is null, team.type`,
   )
-  const insertTeam = ofTeams.insert()
-  const updateTeam = ofTeams.update(teamFields, ['taskId'])
-  const insertObjective = ofObjectives.insert()
-  const updateObjective = ofObjectives.update(objectiveFields, ['taskId', 'number'])
-  const insertStint = ofStints.insert()
-  const updateStint = ofStints.update(stintFields, ['taskId', 'agentId', 'number'])
 
   return {
-    get: (task) => teams.one(selectOne, { task }),
-    ofBranch: (branch) => teams.one(selectOfBranch, { branch }),
+    get: ofTeams.finds('taskId'),
+    ofBranch: ofTeams.finds('branch'),
     *list(filter, limit, offset) {
       // PostgreSQL has no empty list.
       if (filter.statuses?.length === 0) return []
@@ -119,10 +111,7 @@ export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
       const found = yield* queryRows<object>(page.compile())
       return found.map((joined) => ({ team: teamOf(joined), task: tasks.pick(joined) }))
     },
-    *unclosed(limit, after) {
-      const found = yield* rows<{ id: string; seq: number }>(selectUnclosed, { limit, after })
-      return found.map(({ id, seq }) => ({ taskId: id, seq }))
-    },
+    unclosed: (limit, after) => rows(selectUnclosed, { limit, after }),
     objectives: (task) => objectives.list(selectObjectives, { task }),
     stints: (task) => stints.list(selectStints, { task }),
     activeStints: (task) => stints.list(selectActive, { task }),
@@ -134,11 +123,11 @@ export function createTeamTable(compiler: StatementCompiler): Tx['team'] {
       return found.map((joined) => ({ stint: stintOf(joined), task: tasks.pick(joined), team: teamOf(joined) }))
     },
     countByType: () => rows<TypeCount>(countByType),
-    insert: (team) => write(insertTeam, team),
-    save: (team) => write(updateTeam, team),
-    insertObjective: (objective) => write(insertObjective, objective),
-    saveObjective: (objective) => write(updateObjective, objective),
-    insertStint: (stint) => write(insertStint, stint),
-    saveStint: (stint) => write(updateStint, stint),
+    insert: ofTeams.inserts(),
+    save: ofTeams.saves(teamFields, ['taskId']),
+    insertObjective: ofObjectives.inserts(),
+    saveObjective: ofObjectives.saves(objectiveFields, ['taskId', 'number']),
+    insertStint: ofStints.inserts(),
+    saveStint: ofStints.saves(stintFields, ['taskId', 'agentId', 'number']),
   }
 }

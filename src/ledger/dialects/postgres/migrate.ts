@@ -1,7 +1,7 @@
 // Brings a PostgreSQL schema to the present version of the ledger: all in one transaction (its DDL can be taken back), under
 // an advisory lock, so that of ten processes that open a new database one migrates and nine find it done.
 import { ErrandError } from '../../../errors.ts'
-import { applicationId, ledgerVersion, migrationTexts } from '../../migrations/migrations.ts'
+import { applicationId, ledgerVersion, migrationTexts, requireKnownVersion } from '../../migrations/migrations.ts'
 import type { PostgresClient } from './client.ts'
 import { postgresDialect } from './dialect.ts'
 
@@ -40,11 +40,6 @@ async function versionOf(client: PostgresClient, name: string): Promise<number> 
     )
   }
   const [stored] = (await client.query('select version from ledger_version')).rows as [{ version: number }]
-  const version = Number(stored.version)
-  if (version <= ledgerVersion) return version
-  throw new ErrandError(
-    'LEDGER_NEWER',
-    `The ledger ${name} is of version ${version}; this errand knows versions up to ${ledgerVersion}. Update errand.`,
-    { name, version, known: ledgerVersion },
-  )
+  requireKnownVersion(Number(stored.version), name, { name })
+  return Number(stored.version)
 }

@@ -5,21 +5,21 @@
 import { type Clock, systemClock } from '../../../clock.ts'
 import { ErrandError } from '../../../errors.ts'
 import { createRandomIds } from '../../../ids.ts'
-import { AppendedEvents } from '../../appended-events.ts'
 import { Draft } from '../../draft.ts'
 import {
+  AppendedEvents,
   CommitFailed,
   type CommittedGroup,
   GroupCommit,
   type GroupRunner,
   LedgerBusy,
+  LedgerObservers,
   type QueuedStep,
   refusedStep,
   type StepOutcome,
 } from '../../group-commit.ts'
 import type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../../ledger.ts'
 import { applicationId } from '../../migrations/migrations.ts'
-import { LedgerObservers } from '../../observers.ts'
 import type { Request } from '../../statement.ts'
 import { tablesOf } from '../../tables/tables.ts'
 import { type PostgresClient, StatementFailed } from './client.ts'

@@ -10,16 +10,7 @@ const mostStatements = 384
 /** Executed with every step or read, and so prepared. */
 const hotTexts: ReadonlySet<string> = new Set(['begin', 'begin immediate', 'commit', 'rollback'])
 
-export interface Connection {
-  readonly path: string
-  run(request: Request): unknown
-  execute(sql: string): void
-  pragma(name: string): unknown
-  /** Changes when another connection has committed. */
-  dataVersion(): unknown
-  readonly inTransaction: boolean
-  close(): void
-}
+export type Connection = ReturnType<typeof connect>
 
 function driver(): typeof DatabaseConstructor {
   requireRuntime()
@@ -35,7 +26,7 @@ export interface ConnectOptions {
 }
 
 /** Opens a database as it is: no pragma that writes. */
-export function connect(path: string, options: ConnectOptions): Connection {
+export function connect(path: string, options: ConnectOptions) {
   const Database = driver()
   const { busyTimeoutMs: timeout, readonly = false, mustExist: fileMustExist = false } = options
   const database = new Database(path, { timeout, readonly, fileMustExist })
@@ -60,22 +51,23 @@ export function connect(path: string, options: ConnectOptions): Connection {
   }
   return {
     path,
-    run({ sql, parameters, want }) {
+    run({ sql, parameters, want }: Request): unknown {
       const statement = prepared(sql)
       if (want === 'rows') return statement.all(...parameters)
       const { changes, lastInsertRowid } = statement.run(...parameters)
       return want === 'seq' ? Number(lastInsertRowid) : changes
     },
-    execute(sql) {
+    execute(sql: string): void {
       if (hotTexts.has(sql)) prepared(sql).run()
       else database.exec(sql)
     },
-    pragma: (name) => database.pragma(name, { simple: true }),
-    dataVersion: () => dataVersion.get(),
-    get inTransaction() {
+    pragma: (name: string): unknown => database.pragma(name, { simple: true }),
+    /** Changes when another connection has committed. */
+    dataVersion: (): unknown => dataVersion.get(),
+    get inTransaction(): boolean {
       return database.inTransaction
     },
-    close: () => database.close(),
+    close: (): void => void database.close(),
   }
 }
 
@@ -94,14 +86,7 @@ export function isBusy(error: unknown): boolean {
 export function translate(error: unknown, path: string): unknown {
   const code = sqliteCode(error)
   if (code === undefined) return error
-  if (code.startsWith('SQLITE_CORRUPT')) {
-    return new ErrandError(
-      'LEDGER_CORRUPT',
-      `The ledger ${path} is damaged (${(error as Error).message}). Restore a backup, or salvage it with \`sqlite3 ${path} .recover\`.`,
-      { path },
-      error,
-    )
-  }
+  if (code.startsWith('SQLITE_CORRUPT')) return damaged(path, (error as Error).message, { path }, error)
   if (code === 'SQLITE_NOTADB') {
     return new ErrandError(
       'LEDGER_FOREIGN',
@@ -111,6 +96,11 @@ export function translate(error: unknown, path: string): unknown {
     )
   }
   return error
+}
+
+export function damaged(path: string, why: string, details: Record<string, unknown>, cause?: unknown): ErrandError {
+  const message = `The ledger ${path} is damaged (${why}). Restore a backup, or salvage it with \`sqlite3 ${path} .recover\`.`
+  return new ErrandError('LEDGER_CORRUPT', message, details, cause)
 }
 
 /** What keeps a ledger from being used, in typed form, with what would work. */

@@ -4,8 +4,8 @@ import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Clock } from '../../../clock.ts'
 import { ErrandError } from '../../../errors.ts'
-import { applicationId, ledgerVersion, migrationTexts } from '../../migrations/migrations.ts'
-import { type Connection, connect, isBusy, translate, unavailable } from './connection.ts'
+import { applicationId, ledgerVersion, migrationTexts, requireKnownVersion } from '../../migrations/migrations.ts'
+import { type Connection, connect, damaged, isBusy, translate, unavailable } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 
 /** Waiting for a lock blocks the event loop, so it is short; whoever needs longer tries again asynchronously. */
@@ -114,7 +114,7 @@ function requireSqlite(connection: Connection): void {
 function refuseForeign(connection: Connection, path: string): void {
   const application = Number(connection.pragma('application_id'))
   if (application === applicationId) {
-    refuseNewer(connection, path)
+    requireKnownVersion(Number(connection.pragma('user_version')), path, { path })
     return
   }
   const [tables] = connection.run({
@@ -130,16 +130,6 @@ function refuseForeign(connection: Connection, path: string): void {
       path,
       applicationId: application,
     },
-  )
-}
-
-function refuseNewer(connection: Connection, path: string): void {
-  const version = Number(connection.pragma('user_version'))
-  if (version <= ledgerVersion) return
-  throw new ErrandError(
-    'LEDGER_NEWER',
-    `The ledger ${path} is of version ${version}; this errand knows versions up to ${ledgerVersion}. Update errand.`,
-    { path, version, known: ledgerVersion },
   )
 }
 
@@ -175,12 +165,7 @@ export function quickCheck(connection: Connection): void {
   } catch (error) {
     throw translate(error, connection.path)
   }
-  if (found === 'ok') return
-  throw new ErrandError(
-    'LEDGER_CORRUPT',
-    `The ledger ${connection.path} is damaged (${String(found)}). Restore a backup, or salvage it with \`sqlite3 ${connection.path} .recover\`.`,
-    { path: connection.path, found },
-  )
+  if (found !== 'ok') throw damaged(connection.path, String(found), { path: connection.path, found })
 }
 
 /** All of it in one transaction under the write lock: whoever comes second finds it done. */

@@ -5,20 +5,20 @@ import { Worker } from 'node:worker_threads'
 import { type Clock, systemClock } from '../../../clock.ts'
 import { ErrandError } from '../../../errors.ts'
 import { createRandomIds } from '../../../ids.ts'
-import { AppendedEvents } from '../../appended-events.ts'
 import { Draft } from '../../draft.ts'
 import {
+  AppendedEvents,
   CommitFailed,
   type CommittedGroup,
   GroupCommit,
   type GroupRunner,
   LedgerBusy,
+  LedgerObservers,
   type QueuedStep,
   refusedStep,
   type StepOutcome,
 } from '../../group-commit.ts'
 import type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../../ledger.ts'
-import { LedgerObservers } from '../../observers.ts'
 import { noteOpenLedger } from '../../open-files.ts'
 import type { Request } from '../../statement.ts'
 import { tablesOf } from '../../tables/tables.ts'
