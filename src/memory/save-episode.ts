@@ -10,8 +10,8 @@ import type { Moment } from '../steps/moment.ts'
 import { storableText } from '../storable-text.ts'
 import { insertFact, supersedeFact, writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
-import { shortened } from './shortened.ts'
 import { branchOfTeam, standingOf } from './standing.ts'
+import { shortened } from './summary-words.ts'
 
 /** A task as it is told to memory: whatever else stands in it is not looked at. */
 export interface SavedTask {
