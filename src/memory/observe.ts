@@ -1,23 +1,13 @@
 // Observing: what somebody saw is kept as it was said, on an open branch, until a consolidation takes it up.
-import type { ObservationType } from '../entities/memory.ts'
+import type { ObservationRecord } from '../entities/memory.ts'
 import { checkText } from '../json.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
 import type { Deliberation } from './deliberate.ts'
 
-/** Characters of one observation, and of one fact. */
-export const longestText = 100_000
-
-export interface NewObservation {
+interface NewObservation extends Omit<ObservationRecord, 'seq' | 'id' | 'createdAt' | 'consolidatedBy'> {
   /** Default: one of its own. What is given twice under one id is there once. */
   id?: string
-  sessionId: string
-  branch: string
-  type: ObservationType
-  content: string
-  outcome: string | null
-  taskId: string | null
-  agentId: string | null
 }
 
 /** On the branch of an agent it is that agent's, where nobody is named. @throws ErrandError NOT_FOUND, BRANCH_CLOSED, INVALID_INPUT */

@@ -1,9 +1,10 @@
 // Somebody tells what it has seen, or what it knows. The first becomes a fact when it is consolidated, at the latest by number; the
 // second is a fact at once, which the next comparison of its branch takes up.
+import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { categoryNamed, firstConfidence, summaryCategory, toHundredths } from '../entities/confidence.ts'
 import { inferCategory } from '../entities/fact-category.ts'
-import type { ObservationType } from '../entities/memory.ts'
+import { observationTypes } from '../entities/memory.ts'
 import { ErrandError } from '../errors.ts'
 import { idUnder } from '../ids.ts'
 import { checkText } from '../json.ts'
@@ -14,22 +15,27 @@ import { deliberate } from './deliberate.ts'
 import { insertFact, writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
 import { observe } from './observe.ts'
-import { branchMeant, type Whereabouts } from './standing.ts'
+import { categorySchema, fractionSchema, placeShape, sessionIdSchema, textSchema } from './request-fields.ts'
+import { branchMeant } from './standing.ts'
 
-export interface Observed extends Whereabouts {
-  sessionId: string
-  type: ObservationType
-  content: string
-  outcome?: string | undefined
-  /** Of the call that says so: repeated, it says it once. */
-  identity?: string | undefined
-}
+/** `identity` is that of the call that says so: repeated, it says it once. */
+type Said<Request> = Request & { identity: string | undefined }
+
+export const observeSchema = z.strictObject({
+  sessionId: sessionIdSchema.optional().describe('Which session saw it. Default, for a task that calls: its own.'),
+  type: z
+    .enum(observationTypes)
+    .describe('insight, decision and discovery become facts; tool_use and error are kept to look at.'),
+  content: textSchema.describe('What was seen, in a sentence that is true by itself.'),
+  outcome: textSchema.optional().describe('What came of it.'),
+  ...placeShape('Branch of memory.'),
+})
 
 /** @throws ErrandError NOT_FOUND for branch or task, BRANCH_CLOSED, FORBIDDEN */
 export async function takeObservation(
   host: MemoryHost,
   caller: Caller,
-  given: Observed,
+  given: Said<z.output<typeof observeSchema> & { sessionId: string }>,
 ): Promise<{ observationId: string }> {
   const moment = await host.moment()
   const { sessionId, type, content, outcome = null, taskId = null, agentId = null, identity } = given
@@ -61,18 +67,22 @@ async function consolidateByNumber(host: MemoryHost, sessionId: string, branch: 
   }
 }
 
-export interface Remembered extends Whereabouts {
-  text: string
-  category?: string | undefined
-  /** 0 to 1. */
-  confidence?: number | undefined
-  sessionId?: string | undefined
-  /** Of the call that says so: repeated, it says it once. */
-  identity?: string | undefined
-}
+export const rememberSchema = z.strictObject({
+  text: textSchema.describe('What is so, in a sentence that is true by itself.'),
+  category: categorySchema
+    .optional()
+    .describe('Default: told by its words, as bug_fix, architecture, security, …, insight.'),
+  confidence: fractionSchema.optional().describe('How sure it is, 0 to 1. Default 0.7.'),
+  ...placeShape('Branch of memory.'),
+  sessionId: sessionIdSchema.optional(),
+})
 
 /** @throws ErrandError NOT_FOUND for branch or task, BRANCH_CLOSED, FORBIDDEN, INVALID_INPUT for the category of summaries */
-export async function remember(host: MemoryHost, caller: Caller, given: Remembered): Promise<{ factId: string }> {
+export async function remember(
+  host: MemoryHost,
+  caller: Caller,
+  given: Said<z.output<typeof rememberSchema>>,
+): Promise<{ factId: string }> {
   const { sessionId = null, taskId = null, agentId = null, confidence, identity } = given
   const own = identity === undefined ? undefined : idUnder('fact', identity)
   const text = checkText(given.text, 'the text')
