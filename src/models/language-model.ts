@@ -38,7 +38,7 @@ export function objectionToModel(model: object, kind: string, method: string): s
 
 /** The door for models. */
 export const languageModelSchema: z.ZodType<LanguageModelLike, LanguageModelLike> = z.custom<LanguageModelLike>(
-  (value) => objectionTo(value) === undefined,
+  isLanguageModel,
   { error: (issue) => objectionTo(issue.input) ?? 'is no language model' },
 )
 
@@ -50,9 +50,4 @@ export function requireLanguageModel(value: unknown, what = 'The model'): Langua
 /** Tells a model from the id of one. */
 export function isLanguageModel(value: unknown): value is LanguageModelLike {
   return objectionTo(value) === undefined
-}
-
-/** `provider/model`, for messages. */
-export function modelName(model: LanguageModelLike): string {
-  return `${model.provider}/${model.modelId}`
 }

@@ -3,7 +3,7 @@
 import { type Clock, systemClock } from '../clock.ts'
 import { ErrandError, Failure } from '../errors.ts'
 import { storedWith } from '../stored-error.ts'
-import { type LanguageModelLike, modelName } from './language-model.ts'
+import type { LanguageModelLike } from './language-model.ts'
 import type { ModelAnswer } from './step-schema.ts'
 
 /**
@@ -77,7 +77,7 @@ export function toModelFailure(thrown: unknown, step: FailedStep): Failure {
     modelId: model.modelId,
     partial: { content: partial.content, toolCalls: [...partial.toolCalls] },
   }
-  const failure = new Failure(`${modelName(model)}: ${verdict.message}`, {
+  const failure = new Failure(`${model.provider}/${model.modelId}: ${verdict.message}`, {
     code: verdict.code,
     retry: verdict.retry,
     ...(verdict.retryAfterMs === undefined ? {} : { retryAfterMs: verdict.retryAfterMs }),
