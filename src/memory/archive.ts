@@ -13,9 +13,9 @@ import { consolidatePending } from './consolidate-session.ts'
 import { deliberate } from './deliberate.ts'
 import { writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
-import { observe } from './observe.ts'
 import { branchSchema } from './request-fields.ts'
 import { branchOfTeam, standingOf } from './standing.ts'
+import { observe } from './take-observation.ts'
 
 /** A line of a conversation that the ledger does not hold, as chat messages have it: with `content`, perhaps with a `name`. */
 const chatLineSchema = z.looseObject({ role: z.string() })

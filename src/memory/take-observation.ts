@@ -4,17 +4,16 @@ import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { categoryNamed, firstConfidence, summaryCategory, toHundredths } from '../entities/confidence.ts'
 import { inferCategory } from '../entities/fact-category.ts'
-import { observationTypes } from '../entities/memory.ts'
+import { type ObservationRecord, observationTypes } from '../entities/memory.ts'
 import { ErrandError } from '../errors.ts'
 import { idUnder } from '../ids.ts'
 import { checkText } from '../json.ts'
-import type { Op } from '../ledger/ledger.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
 import { consolidateSession } from './consolidate-session.ts'
 import { deliberate } from './deliberate.ts'
-import { insertFact, writerAt } from './fact-writes.ts'
+import { insertFact, type Writer, writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
-import { observe } from './observe.ts'
 import { categorySchema, fractionSchema, placeShape, sessionIdSchema, textSchema } from './request-fields.ts'
 import { branchMeant } from './standing.ts'
 
@@ -55,6 +54,32 @@ export async function takeObservation(
   })
   if (stored.isDue) await consolidateByNumber(host, sessionId, stored.branch)
   return { observationId: stored.observationId }
+}
+
+/** Kept as it is said, on an open branch, until a consolidation takes it up. */
+interface NewObservation extends Omit<ObservationRecord, 'seq' | 'id' | 'createdAt' | 'consolidatedBy'> {
+  /** Default: one of its own. What is given twice under one id is there once. */
+  id?: string
+}
+
+/** On the branch of an agent it is that agent's, where nobody is named. @throws ErrandError NOT_FOUND, BRANCH_CLOSED, INVALID_INPUT */
+export function* observe(
+  tx: Tx,
+  d: Writer,
+  { id = d.nextId('obs'), ...given }: NewObservation,
+): Op<{ observationId: string; isNew: boolean }> {
+  checkText(given.content, 'the content')
+  if (given.outcome !== null) checkText(given.outcome, 'the outcome')
+  const branch = yield* requireOpenBranch(tx, given.branch)
+  const isNew = yield* tx.observation.insert({
+    ...given,
+    id,
+    taskId: given.taskId ?? branch.taskId,
+    agentId: given.agentId ?? branch.agentId,
+    createdAt: d.moment.at,
+    consolidatedBy: null,
+  })
+  return { observationId: id, isNew }
 }
 
 /** The observation is kept whatever becomes of this: the next one that comes tries again. */
