@@ -1,8 +1,7 @@
 // The public entry: the engine, executors, errors, and the types that flow between them.
 export type { EngineAbilityTypes } from './abilities/engine-ability-types.ts'
 export { fileAbilities } from './abilities/fs/file-abilities.ts'
-export { commandAbilities } from './abilities/shell/command-abilities.ts'
-export type { CommandAbilityOptions } from './abilities/shell/command-settings.ts'
+export { type CommandAbilityOptions, commandAbilities } from './abilities/shell/command-abilities.ts'
 export type {
   ChildOptions,
   ClaimToken,

@@ -42,6 +42,17 @@ export function fromJson<T = unknown>(text: string): T {
   return JSON.parse(text) as T
 }
 
+/** The object that a text is as JSON; undefined for any other value, lists included, and for what is no JSON. */
+export function jsonObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    return value as Record<string, unknown>
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * A string that every database keeps byte for byte.
  * @throws ErrandError INVALID_INPUT for NUL, a lone surrogate or too many characters.

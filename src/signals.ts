@@ -12,28 +12,28 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
 }
 
 /** Resolves after so many milliseconds, or as soon as the signal aborts. */
-export function rest(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  if (ms <= 0 || signal.aborted) return Promise.resolve()
+export function rest(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  if (ms <= 0 || signal?.aborted) return Promise.resolve()
   return new Promise((resolve) => {
     const end = (): void => {
       clock.clearTimeout(timer)
-      signal.removeEventListener('abort', end)
+      signal?.removeEventListener('abort', end)
       resolve()
     }
     const timer = clock.setTimeout(end, ms)
-    signal.addEventListener('abort', end, { once: true })
+    signal?.addEventListener('abort', end, { once: true })
   })
 }
 
-/** Resolves when the work is done, or after so many milliseconds. A later failure is ignored. @throws what the work threw in time. */
-export async function waitAtMost(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: unknown
-  const late = new Promise<void>((resolve) => {
-    timer = clock.setTimeout(() => resolve(), ms)
-  })
-  work.catch(() => {})
+/**
+ * Resolves when the work is done, or after so many milliseconds: to whether it was done by then. No timer stays behind, and a later
+ * failure is ignored. @throws what the work threw in time.
+ */
+export async function waitAtMost(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>()
+  const timer = clock.setTimeout(() => late.resolve(false), ms)
   try {
-    await Promise.race([work, late])
+    return await Promise.race([work.then(() => true), late.promise])
   } finally {
     clock.clearTimeout(timer)
   }

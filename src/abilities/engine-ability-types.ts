@@ -1,10 +1,7 @@
 // What the compiler knows of the engine's own abilities by id: `bus.call('task:create', { goal })` is checked and typed.
 import type { Ability } from '../bus/ability.ts'
 import type { memAbilities } from './mem/index.ts'
-import type { modelEmbed } from './model/embed.ts'
-import type { modelList } from './model/list.ts'
-import type { modelLlm } from './model/llm.ts'
-import type { modelRegister } from './model/register.ts'
+import type { modelEmbed, modelList, modelLlm, modelRegister } from './model/index.ts'
 import type { hostedAbilities } from './register-abilities.ts'
 
 type Listed =

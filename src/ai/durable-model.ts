@@ -3,10 +3,10 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { ErrandError, Failure } from '../errors.ts'
-import type { CallContext, CallOptions, Run } from '../executor.ts'
+import type { CallContext, Run } from '../executor.ts'
 import { canonicalJson } from '../json.ts'
 import { kindOf, parse } from '../parse.ts'
-import { anyOf, type FailedOutcome, journaled, type Outcome } from './journaled.ts'
+import { anyOf, type CallSettings, type FailedOutcome, journaled, type Outcome } from './journaled.ts'
 import { toImage } from './json-image.ts'
 import { brokenStream, condensed, StepRelay, type StreamPart, streamOf } from './step-relay.ts'
 
@@ -27,9 +27,6 @@ export interface StepOptions {
   tools?: unknown
   [setting: string]: unknown
 }
-
-type StepOptionsOfCall = Omit<CallOptions, 'key'>
-type Method = 'generate' | 'stream'
 
 /** A streamed step as it is stored. */
 interface StreamedStep {
@@ -58,10 +55,9 @@ const deepestPrompt = 1_000
 
 /** @throws ErrandError INVALID_INPUT for what is no language model of the specification v3 or v4. */
 export function checkModel(model: object): void {
-  const { specificationVersion, modelId } = model as Partial<ModelLike>
-  const { doGenerate } = model as Partial<ModelLike>
-  if ((specificationVersion === 'v3' || specificationVersion === 'v4') && typeof doGenerate === 'function') return
+  const { specificationVersion, modelId, doGenerate } = model as Partial<ModelLike>
   const isCurrent = specificationVersion === 'v3' || specificationVersion === 'v4'
+  if (isCurrent && typeof doGenerate === 'function') return
   const lacks = isCurrent
     ? 'it has no `doGenerate`, which generateText asks for'
     : `expected a language model of the specification v3 or v4, got ${JSON.stringify(specificationVersion) ?? kindOf(specificationVersion)}`
@@ -72,19 +68,22 @@ export function checkModel(model: object): void {
   )
 }
 
+/** A model and where its steps are recorded. */
+interface JournaledModel<M extends ModelLike = ModelLike> {
+  run: Run
+  model: M
+  /** What its steps are found by in place of what was asked. */
+  key: string | undefined
+  settings: CallSettings
+}
+
 /** The same model to whoever looks at it; its two ways of answering go through the journal. */
-export function durableModel<M extends ModelLike>(
-  run: Run,
-  model: M,
-  key: string | undefined,
-  rest: StepOptionsOfCall,
-): M {
-  const steps = new DurableSteps(run, model, key, rest)
+export function durableModel<M extends ModelLike>(journaledModel: JournaledModel<M>): M {
   const own: Record<PropertyKey, unknown> = {
-    doGenerate: (options: StepOptions) => steps.generate(options),
-    doStream: (options: StepOptions) => steps.stream(options),
+    doGenerate: (options: StepOptions) => generate(journaledModel, options),
+    doStream: (options: StepOptions) => stream(journaledModel, options),
   }
-  return new Proxy(model, {
+  return new Proxy(journaledModel.model, {
     get(target, property) {
       if (Object.hasOwn(own, property)) return own[property]
       // Providers are classes with private fields: what is asked for must find the provider itself as its `this`.
@@ -94,82 +93,68 @@ export function durableModel<M extends ModelLike>(
   })
 }
 
-class DurableSteps {
-  readonly #run: Run
-  readonly #model: ModelLike
-  readonly #key: string | undefined
-  readonly #options: StepOptionsOfCall
+async function generate(journaledModel: JournaledModel, options: StepOptions): Promise<Generated> {
+  const { model } = journaledModel
+  const outcome = await takeStep<Generated>(journaledModel, 'generate', options, async ({ signal }) => {
+    const abortSignal = anyOf(signal, options.abortSignal)
+    const answer = await model.doGenerate({ ...options, abortSignal } as never)
+    return judgeAnswer(withoutEcho(parse(generatedSchema, answer, `what the model "${model.modelId}" generated`)))
+  })
+  if (outcome.ok) return outcome.value
+  // It finished with an error, and how it did is what the SDK is to see.
+  if (outcome.also !== undefined) return outcome.also as Generated
+  throw outcome.error
+}
 
-  constructor(run: Run, model: ModelLike, key: string | undefined, options: StepOptionsOfCall) {
-    this.#run = run
-    this.#model = model
-    this.#key = key
-    this.#options = { onInterrupt: 'rerun', ...options }
-  }
+/** Resolves when the provider begins to answer, like the provider's own, or at once with what the journal holds. */
+function stream(journaledModel: JournaledModel, options: StepOptions): Promise<StreamAnswer> {
+  const { model } = journaledModel
+  const opened = Promise.withResolvers<StreamAnswer>()
+  let relay: StepRelay | undefined
+  const outcome = takeStep<StreamedStep>(journaledModel, 'stream', options, async ({ signal }) => {
+    // Only its time-out leads here a second time, and half of a step cannot be taken back.
+    if (relay !== undefined) return { ok: false, error: lateStep() }
+    const abortSignal = anyOf(signal, options.abortSignal)
+    const given: unknown = await model.doStream({ ...options, abortSignal } as never)
+    const answer = parse(streamedSchema, given, `what the model "${model.modelId}" streamed`)
+    signal.throwIfAborted()
+    relay = new StepRelay()
+    opened.resolve({ ...answer, stream: relay.stream })
+    return passStep(relay, answer, abortSignal)
+  })
+  void outcome.then((come) => {
+    const step = stepOf(come)
+    const broken = step === undefined || step.broken ? (come as FailedOutcome) : undefined
+    if (relay !== undefined && broken !== undefined) relay.break(broken.error)
+    else if (relay !== undefined) relay.release()
+    else if (step !== undefined) opened.resolve(replayed(step, broken))
+    else opened.reject((come as FailedOutcome).error)
+  })
+  return opened.promise
+}
 
-  async generate(options: StepOptions): Promise<Generated> {
-    const outcome = await this.#journaled<Generated>('generate', options, async ({ signal }) => {
-      const abortSignal = anyOf(signal, options.abortSignal)
-      const answer = await this.#model.doGenerate({ ...options, abortSignal } as never)
-      return judgeAnswer(
-        withoutEcho(parse(generatedSchema, answer, `what the model "${this.#model.modelId}" generated`)),
-      )
-    })
-    if (outcome.ok) return outcome.value
-    // It finished with an error, and how it did is what the SDK is to see.
-    if (outcome.also !== undefined) return outcome.also as Generated
-    throw outcome.error
-  }
-
-  /** Resolves when the provider begins to answer, like the provider's own, or at once with what the journal holds. */
-  stream(options: StepOptions): Promise<StreamAnswer> {
-    const opened = Promise.withResolvers<StreamAnswer>()
-    let relay: StepRelay | undefined
-    const outcome = this.#journaled<StreamedStep>('stream', options, async ({ signal }) => {
-      // Only its time-out leads here a second time, and half of a step cannot be taken back.
-      if (relay !== undefined) return { ok: false, error: lateStep() }
-      const abortSignal = anyOf(signal, options.abortSignal)
-      const given: unknown = await this.#model.doStream({ ...options, abortSignal } as never)
-      const answer = parse(streamedSchema, given, `what the model "${this.#model.modelId}" streamed`)
-      signal.throwIfAborted()
-      relay = new StepRelay()
-      opened.resolve({ ...answer, stream: relay.stream })
-      return passStep(relay, answer, abortSignal)
-    })
-    void outcome.then((come) => {
-      const step = stepOf(come)
-      const broken = step === undefined || step.broken ? (come as FailedOutcome) : undefined
-      if (relay !== undefined && broken !== undefined) relay.break(broken.error)
-      else if (relay !== undefined) relay.release()
-      else if (step !== undefined) opened.resolve(replayed(step, broken))
-      else opened.reject((come as FailedOutcome).error)
-    })
-    return opened.promise
-  }
-
-  async #journaled<T>(
-    method: Method,
-    asked: StepOptions,
-    perform: (context: CallContext) => Promise<Outcome<T>>,
-  ): Promise<Outcome<T>> {
-    const { modelId, provider } = this.#model
-    const { abortSignal, headers: _headers, ...question } = asked
-    const identity = this.#key ?? hash('sha256', canonicalJson(toImage(question, 'the prompt', deepestPrompt)))
-    return journaled(this.#run, {
-      name: `model ${modelId}`,
-      key: `${method}:${identity}`,
-      params: { provider, method, messages: lengthOf(question.prompt), tools: namesOf(question.tools) },
-      options: this.#options,
-      perform: async (context) => {
-        try {
-          return await perform(context)
-        } catch (error) {
-          const retry = isRetryable(error) && abortSignal?.aborted !== true
-          return { ok: false, error, retry, retryAfterMs: retryAfterOf(error) }
-        }
-      },
-    })
-  }
+async function takeStep<T>(
+  { run, model: { modelId, provider }, key, settings }: JournaledModel,
+  method: 'generate' | 'stream',
+  asked: StepOptions,
+  perform: (context: CallContext) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
+  const { abortSignal, headers: _headers, ...question } = asked
+  const identity = key ?? hash('sha256', canonicalJson(toImage(question, 'the prompt', deepestPrompt)))
+  return journaled(run, {
+    name: `model ${modelId}`,
+    key: `${method}:${identity}`,
+    params: { provider, method, messages: lengthOf(question.prompt), tools: namesOf(question.tools) },
+    options: { onInterrupt: 'rerun', ...settings },
+    perform: async (context) => {
+      try {
+        return await perform(context)
+      } catch (error) {
+        const retry = isRetryable(error) && abortSignal?.aborted !== true
+        return { ok: false, error, retry, retryAfterMs: retryAfterOf(error) }
+      }
+    },
+  })
 }
 
 function lengthOf(list: unknown): number {

@@ -2,9 +2,9 @@
 // a tool call is its identity; it is part of the recorded step, so a repeated run comes with the same one.
 import { z } from 'zod'
 import { ErrandError, nearestName } from '../errors.ts'
-import type { CallContext, CallOptions, Run } from '../executor.ts'
+import type { CallContext, Run } from '../executor.ts'
 import { kindOf, parse } from '../parse.ts'
-import { anyOf, journaled, type Outcome } from './journaled.ts'
+import { anyOf, type CallSettings, journaled, type Outcome } from './journaled.ts'
 import { toImage } from './json-image.ts'
 
 /** What is needed of a tool set: the AI SDK's own fit. */
@@ -17,7 +17,6 @@ interface ExecutionOptions {
 }
 type Execute = (input: unknown, options: ExecutionOptions) => unknown
 type ExecutableTool = object & { execute: Execute }
-type CallSettings = Omit<CallOptions, 'key'>
 
 const executionSchema = z.looseObject({
   toolCallId: z.string().min(1),
@@ -50,7 +49,7 @@ export function checkTools(tools: ToolsLike, named: Iterable<string>): void {
 export function durableTools<T extends ToolsLike>(run: Run, tools: T, settingsOf: (name: string) => CallSettings): T {
   const wrapped = Object.entries(tools).map(([name, tool]) => [
     name,
-    isExecutable(tool) ? durableTool(run, name, tool, settingsOf(name)) : tool,
+    isExecutable(tool) ? durableTool({ run, name, tool, settings: settingsOf(name) }) : tool,
   ])
   return Object.fromEntries(wrapped) as T
 }
@@ -59,12 +58,11 @@ function isExecutable(tool: object): tool is ExecutableTool {
   return typeof (tool as Partial<ExecutableTool>).execute === 'function'
 }
 
-function durableTool(run: Run, name: string, tool: ExecutableTool, settings: CallSettings): ExecutableTool {
-  const executions = new ToolExecutions(run, name, tool, settings)
-  const execute: Execute = isGenerator(tool.execute)
-    ? (input, options) => executions.stream(input, options)
-    : (input, options) => executions.execute(input, options)
-  return Object.assign(Object.create(Object.getPrototypeOf(tool) as object | null) as object, tool, { execute })
+function durableTool(journaledTool: JournaledTool): ExecutableTool {
+  const { tool } = journaledTool
+  const way = isGenerator(tool.execute) ? stream : execute
+  const durable: { execute: Execute } = { execute: (input, options) => way(journaledTool, input, options) }
+  return Object.assign(Object.create(Object.getPrototypeOf(tool) as object | null) as object, tool, durable)
 }
 
 /** The SDK must be told before anything runs whether values come one by one. */
@@ -72,76 +70,72 @@ function isGenerator(execute: Execute): boolean {
   return Object.prototype.toString.call(execute) === '[object AsyncGeneratorFunction]'
 }
 
-class ToolExecutions {
-  readonly #run: Run
-  readonly #name: string
-  readonly #tool: ExecutableTool
-  readonly #settings: CallSettings
+/** A tool and where its executions are recorded. */
+interface JournaledTool {
+  run: Run
+  name: string
+  tool: ExecutableTool
+  settings: CallSettings
+}
 
-  constructor(run: Run, name: string, tool: ExecutableTool, settings: CallSettings) {
-    this.#run = run
-    this.#name = name
-    this.#tool = tool
-    this.#settings = settings
-  }
+/** The result, or what a repeated run finds of it. */
+async function execute(
+  { run, name, tool, settings }: JournaledTool,
+  input: unknown,
+  options: ExecutionOptions,
+  onValue: (value: unknown) => void = () => {},
+): Promise<unknown> {
+  const { toolCallId, abortSignal } = parse(executionSchema, options, `the options of the tool "${name}"`)
+  const outcome = await journaled<unknown>(run, {
+    name,
+    key: toolCallId,
+    params: toImage(input, `the input of the tool "${name}"`),
+    options: settings,
+    perform: ({ signal }: CallContext) =>
+      perform(tool, input, { ...options, abortSignal: anyOf(signal, abortSignal) }, onValue),
+  })
+  if (!outcome.ok) throw outcome.error
+  return outcome.value
+}
 
-  /** The result, or what a repeated run finds of it. */
-  async execute(
-    input: unknown,
-    options: ExecutionOptions,
-    onValue: (value: unknown) => void = () => {},
-  ): Promise<unknown> {
-    const { toolCallId, abortSignal } = parse(executionSchema, options, `the options of the tool "${this.#name}"`)
-    const outcome = await journaled<unknown>(this.#run, {
-      name: this.#name,
-      key: toolCallId,
-      params: toImage(input, `the input of the tool "${this.#name}"`),
-      options: this.#settings,
-      perform: ({ signal }: CallContext) =>
-        this.#perform(input, { ...options, abortSignal: anyOf(signal, abortSignal) }, onValue),
-    })
-    if (!outcome.ok) throw outcome.error
-    return outcome.value
+/** The values as they come; the last one, which is the result, when it is recorded. A repeated run gives that one alone. */
+async function* stream(tool: JournaledTool, input: unknown, options: ExecutionOptions): AsyncGenerator<unknown, void> {
+  const values: unknown[] = []
+  let stirred = Promise.withResolvers<void>()
+  let isOver = false
+  const stir = (): void => {
+    stirred.resolve()
+    stirred = Promise.withResolvers()
   }
+  const result = execute(tool, input, options, (value) => {
+    values.push(value)
+    stir()
+  }).finally(() => {
+    isOver = true
+    stir()
+  })
+  result.catch(() => {})
+  while (!isOver) {
+    await stirred.promise
+    while (values.length > 1) yield values.shift()
+  }
+  yield await result
+}
 
-  /** The values as they come; the last one, which is the result, when it is recorded. A repeated run gives that one alone. */
-  async *stream(input: unknown, options: ExecutionOptions): AsyncGenerator<unknown, void> {
-    const values: unknown[] = []
-    let stirred = Promise.withResolvers<void>()
-    let isOver = false
-    const stir = (): void => {
-      stirred.resolve()
-      stirred = Promise.withResolvers()
-    }
-    const result = this.execute(input, options, (value) => {
-      values.push(value)
-      stir()
-    }).finally(() => {
-      isOver = true
-      stir()
-    })
-    result.catch(() => {})
-    while (!isOver) {
-      await stirred.promise
-      while (values.length > 1) yield values.shift()
-    }
-    yield await result
+async function perform(
+  tool: ExecutableTool,
+  input: unknown,
+  options: ExecutionOptions,
+  onValue: (value: unknown) => void,
+): Promise<Outcome<unknown>> {
+  const given = tool.execute(input, options)
+  if (!isAsyncIterable(given)) return { ok: true, value: await given }
+  let last: unknown
+  for await (const value of given) {
+    last = value
+    onValue(value)
   }
-
-  async #perform(
-    input: unknown,
-    options: ExecutionOptions,
-    onValue: (value: unknown) => void,
-  ): Promise<Outcome<unknown>> {
-    const given = this.#tool.execute(input, options)
-    if (!isAsyncIterable(given)) return { ok: true, value: await given }
-    let last: unknown
-    for await (const value of given) {
-      last = value
-      onValue(value)
-    }
-    return { ok: true, value: last }
-  }
+  return { ok: true, value: last }
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {

@@ -98,7 +98,7 @@ export function durable(run: Run, target: ModelLike | ToolsLike, options: unknow
 function ofModel(run: Run, model: ModelLike, given: unknown): ModelLike {
   checkModel(model)
   const { key: ownKey, ...settings } = parse(modelOptionsSchema, given, 'durable (of a model)')
-  return durableModel(run, model, ownKey, settings as DurableCallOptions)
+  return durableModel({ run, model, key: ownKey, settings: settings as DurableCallOptions })
 }
 
 function ofTools(run: Run, tools: ToolsLike, given: unknown): ToolsLike {

@@ -18,12 +18,15 @@ export interface FailedOutcome {
   also?: unknown
 }
 
+/** Options of one journaled thing; its key is its own. */
+export type CallSettings = Omit<CallOptions, 'key'>
+
 export interface Execution<T> {
   name: string
   key: string
   /** For people; the key is the identity. */
   params: unknown
-  options: Omit<CallOptions, 'key'>
+  options: CallSettings
   /** Executes it; what it throws is an outcome too. */
   perform(context: CallContext): Promise<Outcome<T>>
 }

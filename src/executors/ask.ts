@@ -1,6 +1,7 @@
 // The `ask` executor: a task that is one question to a person, so that a plan can stop for an approval without any code.
 // When a default is given it may answer by itself after a while, which is what runs unattended.
 import { z } from 'zod'
+import { defined } from '../defined.ts'
 import type { AskOptions, Executor } from '../executor.ts'
 import { defineExecutor } from '../executor.ts'
 
@@ -40,8 +41,5 @@ export const ask = createAsk()
 function askOptions(input: AskInput, defaultAfterMs: number | undefined): AskOptions {
   const hasDefault = input.default !== undefined
   const timeoutMs = input.timeoutMs ?? (hasDefault ? defaultAfterMs : undefined)
-  return {
-    ...(hasDefault ? { default: input.default } : {}),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-  }
+  return defined({ default: input.default, timeoutMs })
 }

@@ -9,10 +9,10 @@ import type { Duplex, Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import type { Clock } from '../clock.ts'
 import { Failure } from '../errors.ts'
+import { waitAtMost } from '../signals.ts'
 import type { CommandOutput } from './command-output.ts'
 import { type CommandPipes, type CommandStreams, openCommandPipes } from './command-pipes.ts'
 import { describeProcessGroup, type ProcessGroup, terminate } from './process-group.ts'
-import { resolvesWithin } from './timed-wait.ts'
 
 export interface CommandSpec {
   /** What the shell is to run. */
@@ -36,18 +36,20 @@ export interface Exit {
   signal: NodeJS.Signals | null
 }
 
-/** A command that waits for its start. Exactly one of `start` and `abandon` must be called. */
-export interface GatedCommand {
-  readonly group: ProcessGroup
-  /**
-   * Opens the gate. Settles only when nothing of the command runs any more, background processes included, however long that
-   * takes: a command that hangs inside the kernel is waited for.
-   * @throws the signal's reason when it aborted while the command ran; the group has gone then, too.
-   */
-  start(signal: AbortSignal): Promise<Exit>
-  /** Shuts the gate for good: nothing has run and nothing will. */
-  abandon(): Promise<void>
+/** What `gateCommand` does before anything runs. */
+export interface Gate {
+  /** Notes the group durably, so that recovery can end what a dead engine left running. */
+  note(group: ProcessGroup): Promise<void> | undefined
+  /** Aborted by then, the command never runs. */
+  signal: AbortSignal
 }
+
+/**
+ * Opens the gate. Settles only when nothing of the command runs any more, background processes included, however long that takes: a
+ * command that hangs inside the kernel is waited for.
+ * @throws the signal's reason when it aborted while the command ran; the group has gone then, too.
+ */
+export type StartCommand = (signal: AbortSignal) => Promise<Exit>
 
 // `read` fails at the end of the file: when the engine has shut the gate, or died. The command must not inherit the gate.
 const gateScript = 'read -r go <&3 || exit 125; exec 3<&-; exec "$0" -c "$1"'
@@ -62,10 +64,11 @@ const mostQuietTurns = 8
 const mostDrainTurns = 80
 
 /**
- * Puts a command behind its gate.
- * @throws Failure SPAWN_FAILED when it cannot be started.
+ * Puts a command behind its gate and notes its group. Whoever gets the function that starts it must call it.
+ * @throws Failure SPAWN_FAILED when it cannot be started; what `note` throws; the reason of an aborted signal. Then nothing has run and
+ *   nothing will.
  */
-export async function gateCommand(spec: CommandSpec): Promise<GatedCommand> {
+export async function gateCommand(spec: CommandSpec, { note, signal: early }: Gate): Promise<StartCommand> {
   await requireFolder(spec)
   await requireShell(spec)
   const pipes = await openCommandPipes(spec.stdin)
@@ -89,30 +92,33 @@ export async function gateCommand(spec: CommandSpec): Promise<GatedCommand> {
     await abandon()
     throw spawnFailure(spec, `its process group cannot be described (${group?.message ?? 'it has ended'})`, group)
   }
+  try {
+    await note(group)
+    early.throwIfAborted()
+  } catch (error) {
+    await abandon()
+    throw error
+  }
   let ending: Promise<void> | undefined
   const end = () => (ending ??= terminate(group, { graceMs: spec.killGraceMs, clock: spec.clock }))
 
-  return {
-    group,
-    abandon,
-    async start(signal) {
-      gate.end('go\n', () => gate.destroy())
-      streams.stdin?.end(spec.stdin)
-      try {
-        const exit = await untilExit(exited, signal, end)
-        // What the leader left running belongs to the command and ends with it; but first let it print what it has to say.
-        await drain()
-        await end()
-        await drain()
-        if (exit === 'aborted') throw signal.reason
-        return exit
-      } finally {
-        gate.destroy()
-        destroy(streams)
-        spec.output.stdout.finish()
-        spec.output.stderr.finish()
-      }
-    },
+  return async (signal) => {
+    gate.end('go\n', () => gate.destroy())
+    streams.stdin?.end(spec.stdin)
+    try {
+      const exit = await untilExit(exited, signal, end)
+      // What the leader left running belongs to the command and ends with it; but first let it print what it has to say.
+      await drain()
+      await end()
+      await drain()
+      if (exit === 'aborted') throw signal.reason
+      return exit
+    } finally {
+      gate.destroy()
+      destroy(streams)
+      spec.output.stdout.finish()
+      spec.output.stderr.finish()
+    }
   }
 }
 
@@ -154,7 +160,7 @@ function follow(streams: CommandStreams, spec: CommandSpec): () => Promise<void>
     let quietTurns = 0
     for (let turn = 0; turn < mostDrainTurns && quietTurns < mostQuietTurns; turn++) {
       const before = chunks
-      if (await resolvesWithin(spec.clock, drainTurnMs, closed)) return
+      if (await waitAtMost(spec.clock, drainTurnMs, closed)) return
       quietTurns = chunks === before ? quietTurns + 1 : 0
     }
   }

@@ -3,9 +3,9 @@
 // known by its start time, or by a mark in its environment.
 import { z } from 'zod'
 import { type Clock, systemClock } from '../clock.ts'
+import { rest } from '../signals.ts'
 import { type CommandTrace, type Found, ProcessSearch } from './process-search.ts'
 import { type ProcessEntry, type ProcessTable, systemProcessTable } from './process-table.ts'
-import { pause } from './timed-wait.ts'
 
 /** A group as it is noted in the ledger. Its leader was started as the leader of a session too (`detached`). */
 export interface ProcessGroup extends CommandTrace {
@@ -149,7 +149,7 @@ async function end(
       if (!patient && waitedMs >= graceMs + killWaitMs) throw stillRunning(trace, members)
     }
     pauseMs = nextPause(waitedMs, pauseMs, graceMs, found === undefined)
-    await pause(clock, pauseMs)
+    await rest(clock, pauseMs)
   }
 }
 

@@ -96,7 +96,7 @@ async function runCommand(
       refused.abort(error)
     }
   })
-  const command = await gateCommand({
+  const spec = {
     command: input.run,
     shell: input.shell ?? (process.env['SHELL'] || '/bin/sh'),
     cwd: input.cwd,
@@ -106,15 +106,9 @@ async function runCommand(
     output,
     killGraceMs: options.killGraceMs ?? 2000,
     clock: options.clock ?? systemClock,
-  })
-  try {
-    await context.note({ processGroup: command.group })
-    signal.throwIfAborted()
-  } catch (error) {
-    await command.abandon()
-    throw error
   }
-  return judge(input.run, await command.start(signal), output)
+  const start = await gateCommand(spec, { signal, note: (processGroup) => context.note({ processGroup }) })
+  return judge(input.run, await start(signal), output)
 }
 
 function judge(command: string, exit: Exit, { stdout, stderr }: CommandOutput): ShellResult {

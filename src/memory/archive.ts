@@ -1,8 +1,10 @@
 // Putting away: the conversation of a task becomes observations, each under an id that follows from it, so that to archive it twice adds
 // nothing; or a branch is closed with all below it, read as ever, and takes nothing new.
+import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { type Conversation, conversationOf } from '../entities/conversation.ts'
 import { mainBranch } from '../entities/memory.ts'
+import { taskIdSchema } from '../entities/task-fields.ts'
 import { everyRow } from '../ledger/every-row.ts'
 import type { Op } from '../ledger/ledger.ts'
 import { nearestOpenBranch, setBranchStatus } from '../steps/branch.ts'
@@ -11,15 +13,31 @@ import { consolidatePending } from './consolidate-session.ts'
 import { deliberate } from './deliberate.ts'
 import { writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
-import { observe } from './observe.ts'
+import { branchSchema } from './request-fields.ts'
 import { branchOfTeam, standingOf } from './standing.ts'
+import { observe } from './take-observation.ts'
 
-/** A line of a conversation that the ledger does not hold, as chat messages have it. */
-export interface ChatLine {
-  role: string
-  content?: unknown
-  name?: unknown
-}
+/** A line of a conversation that the ledger does not hold, as chat messages have it: with `content`, perhaps with a `name`. */
+const chatLineSchema = z.looseObject({ role: z.string() })
+type ChatLine = z.output<typeof chatLineSchema>
+
+export const archiveSchema = z
+  .strictObject({
+    taskId: taskIdSchema.optional().describe('The task whose conversation is kept.'),
+    context: z
+      .array(chatLineSchema)
+      .max(100_000)
+      .optional()
+      .describe('The conversation as chat messages, of a task that the ledger does not know.'),
+    branch: branchSchema.optional().describe('The branch that is closed, with all below it.'),
+  })
+  .refine(({ taskId, branch }) => (taskId === undefined) !== (branch === undefined), {
+    message: 'expected exactly one of `taskId` and `branch`',
+  })
+  .refine(({ context, branch }) => context === undefined || branch === undefined, {
+    path: ['context'],
+    message: 'a branch has no conversation: leave it out',
+  })
 
 /**
  * Calls as `tool_use` or `error`, the last answer as `insight`. `context` is looked at for a task that the ledger does not know.

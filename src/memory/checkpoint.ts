@@ -7,11 +7,10 @@ import { everyRow } from '../ledger/every-row.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { consolidatePending } from './consolidate-session.ts'
 import { type Consolidated, ConsolidationRun, sumOf } from './consolidation-run.ts'
-import { counted } from './counted.ts'
 import type { Deliberation } from './deliberate.ts'
 import { markFact } from './fact-writes.ts'
-import { keyFindings } from './key-findings.ts'
 import { durableRuleOf } from './memory-settings.ts'
+import { counted, keyFindings } from './summary-words.ts'
 
 export interface CheckpointRequest {
   team: TeamRecord
@@ -52,7 +51,7 @@ function* judge(tx: Tx, d: Deliberation, run: ConsolidationRun, fact: FactRecord
   if (fact.verdict === verdict) return
   yield* markFact(tx, d, fact, { verdict })
   run.decide('judged', fact.id, { note: verdict })
-  run.factsUpdated++
+  run.counts.factsUpdated++
 }
 
 function summaryOf(branch: string, durable: readonly FactRecord[], ephemeral: number): string {

@@ -1,16 +1,17 @@
 // The second level: what an agent's sessions found, on its branch, becomes one fact where it is the same, and is summed up. Facts that
 // were compared under the measure in force are not compared again, so a second run changes nothing (conformance S2-073…S2-079).
-import type { FactRecord } from '../entities/memory.ts'
+import { firstConfidence, summaryCategory } from '../entities/confidence.ts'
+import type { BranchRecord, FactRecord } from '../entities/memory.ts'
+import { everyRow } from '../ledger/every-row.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { survivorOf } from '../machines/fact-groups.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
-import { refreshSummary } from './agent-summary.ts'
-import { type ContraryFact, compare } from './compare.ts'
+import { type ContraryFact, compare, settleContradictions } from './compare.ts'
 import { type Consolidated, ConsolidationRun } from './consolidation-run.ts'
 import type { Deliberation } from './deliberate.ts'
-import { disputeFact, markFact, supersedeFact } from './fact-writes.ts'
+import { disputeFact, insertFact, markFact, supersedeFact } from './fact-writes.ts'
 import { type AlikePair, groupAlike, pairKey } from './group-facts.ts'
-import { settleContradictions } from './settle-contradictions.ts'
+import { counted, keyFindings } from './summary-words.ts'
 
 export interface AgentRequest {
   branch: string
@@ -138,8 +139,44 @@ function* collapse(
   for (const loser of losers) {
     yield* supersedeFact(tx, d, loser, survivor.id)
     run.decide('superseded', loser.id, { otherId: survivor.id, similarity: d.likeness(loser.text, survivor.text) })
-    run.factsDeduplicated++
+    run.counts.factsDeduplicated++
   }
   if (losers.some(({ disputed }) => disputed)) facts.set(survivor.id, yield* disputeFact(tx, d, survivor))
   return losers.map(({ id }) => id)
+}
+
+/**
+ * The fact that sums up what an agent found: how many facts, and which are the surest. One per agent and branch, written anew only when
+ * it says something else (conformance S2-076). Returns its text, or null for an agent without facts.
+ */
+export function* refreshSummary(
+  tx: Tx,
+  d: Deliberation,
+  run: ConsolidationRun,
+  branch: BranchRecord,
+  agentId: string,
+): Op<string | null> {
+  const all = yield* everyRow((after, limit) => tx.fact.active(branch.name, after, limit))
+  // On a branch of its own all facts are the agent's; on one that it shares, those that it found.
+  const facts = branch.agentId === agentId ? all : all.filter((fact) => fact.agentId === agentId)
+  const known = yield* tx.fact.summaryOf(branch.name, agentId)
+  if (facts.length === 0) return known?.text ?? null
+  const text = summaryOf(agentId, facts)
+  if (known?.text === text) return text
+  const summary = yield* insertFact(tx, d, {
+    branch: branch.name,
+    text,
+    category: summaryCategory,
+    confidence: firstConfidence,
+    sessionId: null,
+    taskId: branch.taskId,
+    agentId,
+  })
+  run.decide('summarized', summary.id, { otherId: known?.id ?? null })
+  if (known !== undefined) yield* supersedeFact(tx, d, known, summary.id)
+  return text
+}
+
+function summaryOf(agentId: string, facts: readonly FactRecord[]): string {
+  return `${agentId} found ${counted(facts.length, 'fact')}. Key findings: ${keyFindings(facts)}.`
 }

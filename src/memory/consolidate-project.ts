@@ -10,12 +10,11 @@ import { survivorOf } from '../machines/fact-groups.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
 import { compare } from './compare.ts'
 import { type Consolidated, ConsolidationRun } from './consolidation-run.ts'
-import { counted } from './counted.ts'
 import type { Deliberation } from './deliberate.ts'
-import { type AlikePair, groupAlike, pairKey } from './group-facts.ts'
+import { type AlikePair, groupAlike, pairKey, possiblePairs } from './group-facts.ts'
 import { type DurableSettings, durableRuleOf } from './memory-settings.ts'
 import { Carrier, type Conflict, type Offer } from './merge.ts'
-import { possiblePairs } from './possible-pairs.ts'
+import { counted } from './summary-words.ts'
 
 export interface ProjectRequest {
   /** Null: all tasks whose branch lies directly below. */

@@ -5,11 +5,10 @@ import { inferCategory } from '../entities/fact-category.ts'
 import type { MemorableType, ObservationRecord } from '../entities/memory.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
-import { type AlikeFact, type Comparison, compare } from './compare.ts'
+import { type AlikeFact, type Comparison, compare, settleContradictions } from './compare.ts'
 import { type Consolidated, type ConsolidationCounts, ConsolidationRun, sumOf } from './consolidation-run.ts'
 import type { Deliberation, FactLike } from './deliberate.ts'
 import { insertFact, raiseFact } from './fact-writes.ts'
-import { settleContradictions } from './settle-contradictions.ts'
 
 export interface SessionRequest {
   sessionId: string
@@ -79,12 +78,12 @@ function* confirm(
   const before = fact.confidence
   if (before >= fullConfidence) {
     run.decide('confirmed', fact.id, { observationId, similarity: likeness })
-    run.factsDeduplicated++
+    run.counts.factsDeduplicated++
     return
   }
   const { confidence: after } = yield* raiseFact(tx, d, fact, boosted(before))
   run.decide('boosted', fact.id, { observationId, similarity: likeness, before, after })
-  run.factsUpdated++
+  run.counts.factsUpdated++
 }
 
 function* becomeFact(
@@ -97,21 +96,16 @@ function* becomeFact(
 ): Op<void> {
   const fact = yield* insertFact(tx, d, { ...said, observationId, comparedBy: d.measure(said.text) })
   run.decide('created', fact.id, { observationId, after: fact.confidence, note: fact.category })
-  run.factsCreated++
+  run.counts.factsCreated++
   yield* settleContradictions(tx, d, run, fact, contrary)
-}
-
-export interface PendingRequest {
-  branch: string
-  trigger: string
 }
 
 /** Every session that has observations on the branch, each as a run of its own. @throws ErrandError NOT_FOUND, BRANCH_CLOSED */
 export function* consolidatePending(
   tx: Tx,
   d: Deliberation,
-  { branch, trigger }: PendingRequest,
-): Op<ConsolidationCounts & { historyIds: string[] }> {
+  { branch, trigger }: Pick<SessionRequest, 'branch' | 'trigger'>,
+): Op<ConsolidationCounts> {
   const runs: Consolidated[] = []
   for (const sessionId of yield* tx.observation.pendingSessions(branch)) {
     let run: Consolidated
@@ -120,5 +114,5 @@ export function* consolidatePending(
       runs.push(run)
     } while (run.observationsProcessed === mostAtOnce)
   }
-  return { ...sumOf(runs), historyIds: runs.map(({ historyId }) => historyId) }
+  return sumOf(runs)
 }

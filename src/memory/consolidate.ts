@@ -1,6 +1,8 @@
 // Consolidation and merges on demand, each a step of its own. Teams reach the same operations inside of their own steps.
+import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
-import { type ConsolidationLevel, mainBranch } from '../entities/memory.ts'
+import { consolidationLevels, mainBranch } from '../entities/memory.ts'
+import { taskIdSchema } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { loadTask } from '../steps/moment.ts'
@@ -9,28 +11,39 @@ import { checkpointTask } from './checkpoint.ts'
 import { consolidateAgent } from './consolidate-agent.ts'
 import { consolidateProject } from './consolidate-project.ts'
 import { consolidatePending, consolidateSession } from './consolidate-session.ts'
-import { type Consolidated, type ConsolidationCounts, sumOf } from './consolidation-run.ts'
+import { type Consolidated, countsShape, sumOf } from './consolidation-run.ts'
 import { type Deliberation, deliberate } from './deliberate.ts'
 import type { MemoryHost } from './memory-host.ts'
 import { type Merge, mergeBranch } from './merge.ts'
+import { agentIdSchema, branchSchema, sessionIdSchema } from './request-fields.ts'
 import { branchMeant, branchOfTeam, standingOf } from './standing.ts'
 
-export interface ConsolidateRequest {
-  level: ConsolidationLevel
-  sessionId?: string | undefined
-  agentId?: string | undefined
-  taskId?: string | undefined
-  taskIds?: readonly string[] | undefined
-  branch?: string | undefined
-}
+export const consolidateSchema = z.strictObject({
+  level: z
+    .enum(consolidationLevels)
+    .describe(
+      'session: observations become facts. agent: facts that say the same become one, and are summed up. task: which facts last. project: what several tasks found.',
+    ),
+  sessionId: sessionIdSchema.optional().describe('For the level session. Default, for a task that calls: its own.'),
+  agentId: agentIdSchema.optional().describe('For the level agent.'),
+  taskId: taskIdSchema.optional().describe('For the level task; at session and agent it says whose branch is meant.'),
+  taskIds: z.array(taskIdSchema).min(1).max(10_000).optional().describe('For the level project. Default: all.'),
+  branch: branchSchema
+    .optional()
+    .describe(
+      'session: default each on which the session has something left. agent: default where it worked last. project: default main.',
+    ),
+})
+type ConsolidateRequest = z.output<typeof consolidateSchema>
 
-/** `historyId` where it came to one run. */
-export interface ConsolidateOutcome extends ConsolidationCounts {
-  durable?: string[]
-  ephemeral?: number
-  summary?: string
-  historyId?: string
-}
+export const consolidateOutcomeSchema = z.object({
+  ...countsShape,
+  durable: z.array(z.string()).optional().describe('Ids of facts that last.'),
+  ephemeral: z.int().optional().describe('How many facts do not.'),
+  summary: z.string().optional(),
+  historyId: z.string().optional().describe('The run in the history, where it came to one.'),
+})
+type ConsolidateOutcome = z.output<typeof consolidateOutcomeSchema>
 
 const trigger = 'ability'
 
@@ -159,15 +172,21 @@ function notTheTeams(caller: Caller, what: string): ErrandError {
   )
 }
 
-export interface MergeOnDemand {
-  branch: string
-  /** Default: the branch above. */
-  into?: string | undefined
-  only?: 'all' | 'durable' | undefined
-}
+export const mergeSchema = z.strictObject({
+  branch: branchSchema.describe('The branch that gives.'),
+  into: branchSchema.optional().describe('A branch above it. Default: the one directly above.'),
+  only: z
+    .enum(['all', 'durable'])
+    .default('all')
+    .describe('durable: what a checkpoint of its task has found so. Default all; then the branch is merged.'),
+})
 
 /** What was observed on the branch and not consolidated yet becomes facts first, so that it is not left behind. @throws as `mergeBranch` */
-export function merge(host: MemoryHost, caller: Caller, { branch, into, only = 'all' }: MergeOnDemand): Promise<Merge> {
+export function merge(
+  host: MemoryHost,
+  caller: Caller,
+  { branch, into, only }: z.output<typeof mergeSchema>,
+): Promise<Merge> {
   return deliberate(host, 'merge', function* (tx, d): Op<Merge> {
     const from = yield* branchOfTeam(tx, caller, branch)
     const target = into ?? from.parent ?? mainBranch

@@ -1,18 +1,20 @@
 // One run of consolidation while it goes on: what it counts and decides is noted here and written to the history when it ends, the
 // run before its decisions. Every run leaves its row, also one that found nothing to do (conformance S2-095).
+import { z } from 'zod'
 import type { ConsolidationRecord, DecisionKind, DecisionRecord, ObservationRecord } from '../entities/memory.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import type { Deliberation } from './deliberate.ts'
 
 /** What every run counts. Summaries of agents are facts about facts and are not counted. */
-export interface ConsolidationCounts {
-  observationsProcessed: number
-  factsCreated: number
+export const countsShape = {
+  observationsProcessed: z.int().min(0),
+  factsCreated: z.int().min(0),
   /** Facts that became surer, or about which a checkpoint changed its mind. */
-  factsUpdated: number
+  factsUpdated: z.int().min(0),
   /** What was known already: observations of certain facts, and facts that another one says now. */
-  factsDeduplicated: number
+  factsDeduplicated: z.int().min(0),
 }
+export type ConsolidationCounts = { [Count in keyof typeof countsShape]: number }
 
 /** What one run comes to. */
 export interface Consolidated extends ConsolidationCounts {
@@ -27,11 +29,11 @@ export type RunSubject = Pick<ConsolidationRecord, 'type' | 'sourceBranch' | 'ta
 type Outcome = Partial<Pick<ConsolidationRecord, 'durable' | 'ephemeral' | 'merged' | 'rejected' | 'summary'>>
 type Details = Partial<Omit<DecisionRecord, 'seq' | 'consolidationId' | 'kind' | 'factId'>>
 
+const none: ConsolidationCounts = { observationsProcessed: 0, factsCreated: 0, factsUpdated: 0, factsDeduplicated: 0 }
+
 export class ConsolidationRun {
   readonly id: string
-  factsCreated = 0
-  factsUpdated = 0
-  factsDeduplicated = 0
+  readonly counts: ConsolidationCounts = { ...none }
   readonly #subject: RunSubject
   readonly #at: number
   readonly #decisions: Array<Omit<DecisionRecord, 'seq'>> = []
@@ -46,6 +48,7 @@ export class ConsolidationRun {
   /** This run has taken the observation up. */
   take({ id }: ObservationRecord): void {
     this.#observations.push(id)
+    this.counts.observationsProcessed++
   }
 
   decide(kind: DecisionKind, factId: string, details: Details = {}): void {
@@ -64,12 +67,6 @@ export class ConsolidationRun {
   }
 
   *close(tx: Tx, outcome: Outcome = {}): Op<Consolidated> {
-    const counts = {
-      observationsProcessed: this.#observations.length,
-      factsCreated: this.factsCreated,
-      factsUpdated: this.factsUpdated,
-      factsDeduplicated: this.factsDeduplicated,
-    }
     yield* tx.consolidation.insert({
       id: this.id,
       sessionId: null,
@@ -81,24 +78,20 @@ export class ConsolidationRun {
       rejected: null,
       summary: null,
       ...this.#subject,
-      ...counts,
+      ...this.counts,
       ...outcome,
       at: this.#at,
     })
     for (const decision of this.#decisions) yield* tx.consolidation.decide(decision)
     for (const id of this.#observations) yield* tx.observation.consume(id, this.id)
-    return { ...counts, historyId: this.id }
+    return { ...this.counts, historyId: this.id }
   }
 }
 
 /** Of several runs the sum. */
 export function sumOf(runs: readonly ConsolidationCounts[]): ConsolidationCounts {
-  const sum = { observationsProcessed: 0, factsCreated: 0, factsUpdated: 0, factsDeduplicated: 0 }
-  for (const run of runs) {
-    sum.observationsProcessed += run.observationsProcessed
-    sum.factsCreated += run.factsCreated
-    sum.factsUpdated += run.factsUpdated
-    sum.factsDeduplicated += run.factsDeduplicated
-  }
+  const sum = { ...none }
+  const names = Object.keys(sum) as Array<keyof ConsolidationCounts>
+  for (const run of runs) for (const name of names) sum[name] += run[name]
   return sum
 }

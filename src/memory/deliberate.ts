@@ -17,7 +17,8 @@ import type { MemorySettings } from './memory-settings.ts'
 import { cosine, vectorFromText, vectorToText } from './vectors.ts'
 
 /** By what two facts contradict each other; `function`: the option `contradicts` says so. */
-export type Ground = 'numbers' | 'negation' | 'function'
+export const grounds = ['numbers', 'negation', 'function'] as const
+export type Ground = (typeof grounds)[number]
 
 /** Which fact holds on a branch: the one that has come to it, or the one that was there. */
 export type Resolution = 'keep-both' | 'incoming' | 'there'
@@ -27,31 +28,6 @@ export type FactLike = Pick<
   FactRecord,
   'text' | 'category' | 'confidence' | 'branch' | 'taskId' | 'agentId' | 'sessionId' | 'createdAt'
 >
-
-/** What the writing of memory is given beside the transaction. */
-export interface Deliberation {
-  readonly moment: Moment
-  readonly settings: MemorySettings
-  nextId(prefix: string): string
-  /** Name of what texts are compared by, for `comparedBy`. `sample` is any text that is going to be compared. */
-  measure(sample: string): string
-  /** 0 to 1. */
-  likeness(a: string, b: string): number
-  isAlike(a: string, b: string): boolean
-  /** Active facts of a branch, summaries excluded, among which all are that are alike to the text. */
-  candidates(tx: Tx, branch: string, text: string): Op<FactRecord[]>
-  /**
-   * Null unless the two are alike, or about one subject, and disagree; or the option `contradicts` says that they do. Whoever knows
-   * whether they are related need not have it found out again.
-   */
-  contradicts(there: FactLike, incoming: FactLike, areRelated?: boolean): Ground | null
-  /** Which of two facts that contradict each other holds. How old they are is in their `createdAt`, not in who comes. */
-  settle(incoming: FactLike, there: FactLike): Resolution
-  /** Facts of this branch are going to be compared: what is kept of them is read, so that nothing is asked twice. */
-  prepare(tx: Tx, branch: string): Op<void>
-  /** To be told of every fact that is written, so that what has been read of its branch stays true. */
-  written(tx: Tx, fact: FactRecord): Op<void>
-}
 
 const mostRounds = 50
 /** The model that answered last, so that the vectors that it made before are found without asking it. */
@@ -68,16 +44,17 @@ export async function deliberate<R>(
   write: (tx: Tx, d: Deliberation) => Op<R>,
 ): Promise<R> {
   const moment = await host.moment()
-  const known = new Knowledge(lastModels.get(host.memory))
-  const asked = new Questions()
+  const known = new Knowledge()
+  known.model = lastModels.get(host.memory) ?? null
+  let asked = new Questions()
   const ids: string[] = []
   const unanswered = new Error('questions are open')
   const step = {
     name,
     *decide(tx: Tx): Op<R> {
-      asked.clear()
+      asked = new Questions()
       try {
-        const result = yield* write(tx, new Round(host, moment, known, asked, ids))
+        const result = yield* write(tx, new Deliberation(host, moment, known, asked, ids))
         if (asked.isEmpty) return result
       } catch (error) {
         // What was refused on the strength of a stand-in may be fine once the answer is known.
@@ -102,7 +79,8 @@ export async function deliberate<R>(
   )
 }
 
-class Round implements Deliberation {
+/** What the writing of memory is given beside the transaction: one for each round. */
+export class Deliberation {
   readonly moment: Moment
   readonly settings: MemorySettings
   readonly #host: MemoryHost
@@ -111,8 +89,8 @@ class Round implements Deliberation {
   /** Ids are the same in every round, so that what was said of a fact stays true of it. */
   readonly #ids: string[]
   #idsTaken = 0
-  readonly #words = new Map<string, ReadonlySet<string>>()
-  readonly #subjects = new Map<string, string>()
+  readonly #wordsOf = remembering((text) => new Set(wordsOf(text)))
+  readonly #subjectOf = remembering(subjectOf)
   /** What was read of branches whose facts are all candidates, by id. */
   readonly #branches = new Map<string, Map<string, FactRecord>>()
 
@@ -134,6 +112,7 @@ class Round implements Deliberation {
     return id
   }
 
+  /** Name of what texts are compared by, for `comparedBy`. `sample` is any text that is going to be compared. */
   measure(sample: string): string {
     const { similarity, threshold } = this.settings
     if (similarity === 'jaccard') return `jaccard > ${threshold}`
@@ -146,6 +125,7 @@ class Round implements Deliberation {
     return this.likeness(a, b) > this.settings.threshold
   }
 
+  /** 0 to 1. */
   likeness(a: string, b: string): number {
     const { similarity } = this.settings
     if (similarity === 'jaccard') return jaccard(this.#wordsOf(a), this.#wordsOf(b))
@@ -156,10 +136,7 @@ class Round implements Deliberation {
   /** Likeness has no direction: a pair is asked about once. */
   #answered(a: string, b: string): number {
     const pair = a < b ? ([a, b] as const) : ([b, a] as const)
-    const key = JSON.stringify(pair)
-    const known = this.#known.likenesses.get(key)
-    if (known === undefined) this.#asked.likenesses.set(key, pair)
-    return known ?? 0
+    return answerTo(pair, this.#known.likenesses, this.#asked.likenesses) ?? 0
   }
 
   #cosine(a: string, b: string): number {
@@ -175,22 +152,7 @@ class Round implements Deliberation {
     return known
   }
 
-  #wordsOf(text: string): ReadonlySet<string> {
-    const known = this.#words.get(text)
-    if (known !== undefined) return known
-    const words = new Set(wordsOf(text))
-    this.#words.set(text, words)
-    return words
-  }
-
-  #subjectOf(text: string): string {
-    const known = this.#subjects.get(text)
-    if (known !== undefined) return known
-    const subject = subjectOf(text)
-    this.#subjects.set(text, subject)
-    return subject
-  }
-
+  /** Active facts of a branch, summaries excluded, among which all are that are alike to the text. */
   *candidates(tx: Tx, branch: string, text: string): Op<FactRecord[]> {
     const { similarity, threshold, candidates } = this.settings
     if (similarity === 'jaccard') return yield* tx.fact.candidates(branch, [...this.#wordsOf(text)], threshold)
@@ -201,6 +163,7 @@ class Round implements Deliberation {
     return [...(yield* this.#factsOf(tx, branch)).values()]
   }
 
+  /** Facts of this branch are going to be compared: what is kept of them is read, so that nothing is asked twice. */
   *prepare(tx: Tx, branch: string): Op<void> {
     if (this.settings.similarity === 'embeddings') yield* this.#factsOf(tx, branch)
   }
@@ -240,6 +203,7 @@ class Round implements Deliberation {
     yield* tx.fact.keepVector(fact.id, this.#known.model, vectorToText(vector))
   }
 
+  /** To be told of every fact that is written, so that what has been read of its branch stays true. */
   *written(tx: Tx, fact: FactRecord): Op<void> {
     const facts = this.#branches.get(fact.branch)
     if (facts === undefined || fact.category === summaryCategory) return
@@ -249,14 +213,15 @@ class Round implements Deliberation {
     if (isNew && this.settings.similarity === 'embeddings') yield* this.#keepVector(tx, fact)
   }
 
+  /**
+   * Null unless the two are alike, or about one subject, and disagree; or the option `contradicts` says that they do. Whoever knows
+   * whether they are related need not have it found out again.
+   */
   contradicts(there: FactLike, incoming: FactLike, areRelated = this.#areRelated(there, incoming)): Ground | null {
     const ground = areRelated ? disagree(there.text, incoming.text) : null
     if (ground !== null || this.settings.contradicts === null) return ground
     const pair = [shownTo(there), shownTo(incoming)] as const
-    const key = JSON.stringify(pair)
-    const known = this.#known.contradictions.get(key)
-    if (known === undefined) this.#asked.contradictions.set(key, pair)
-    return known === true ? 'function' : null
+    return answerTo(pair, this.#known.contradictions, this.#asked.contradictions) === true ? 'function' : null
   }
 
   #areRelated(a: FactLike, b: FactLike): boolean {
@@ -264,6 +229,7 @@ class Round implements Deliberation {
     return (subject !== '' && subject === this.#subjectOf(b.text)) || this.isAlike(a.text, b.text)
   }
 
+  /** Which of two facts that contradict each other holds. How old they are is in their `createdAt`, not in who comes. */
   settle(incoming: FactLike, there: FactLike): Resolution {
     const { onContradiction } = this.settings
     if (onContradiction === 'keep-both') return 'keep-both'
@@ -274,10 +240,25 @@ class Round implements Deliberation {
 
   #ruled(there: FactLike, incoming: FactLike): Ruling {
     const pair = [shownTo(there), shownTo(incoming)] as const
-    const key = JSON.stringify(pair)
-    const known = this.#known.rulings.get(key)
-    if (known === undefined) this.#asked.rulings.set(key, pair)
-    return known ?? 'keep-both'
+    return answerTo(pair, this.#known.rulings, this.#asked.rulings) ?? 'keep-both'
+  }
+}
+
+/** What is known of a question; undefined where it is asked now. */
+function answerTo<Q, A>(question: Q, known: ReadonlyMap<string, A>, asked: Map<string, Q>): A | undefined {
+  const key = JSON.stringify(question)
+  const answer = known.get(key)
+  if (answer === undefined) asked.set(key, question)
+  return answer
+}
+
+/** The same function, called once for each text. */
+function remembering<V extends {}>(find: (text: string) => V): (text: string) => V {
+  const known = new Map<string, V>()
+  return (text) => {
+    const value = known.get(text) ?? find(text)
+    known.set(text, value)
+    return value
   }
 }
 

@@ -5,137 +5,78 @@ import type {
   ConsolidationRecord,
   DecisionRecord,
   FactRecord,
-  FactVerdict,
   ObservationRecord,
 } from '../entities/memory.ts'
 
-export interface FactView {
-  id: string
-  text: string
-  category: string
-  /** 0 to 1. */
-  confidence: number
-  branch: string
-  taskId?: string
-  agentId?: string
-  sessionId?: string
-  status: FactRecord['status']
-  /** The fact that says it now; exactly while it is superseded. */
-  successorId?: string
-  /** It contradicts another one, and both were kept. */
-  disputed?: true
-  /** What the latest checkpoint of its task said of it. */
-  verdict?: FactVerdict
-  observationId?: string
-  /** The fact below that it was carried over from. */
-  originId?: string
-  /** The fact above that holds it since a merge. */
-  mergedTo?: string
-  createdAt: number
-  updatedAt: number
+/** What may be null in a row may be absent in its view. */
+type Present<Row> = { [K in keyof Row as null extends Row[K] ? never : K]: Row[K] } & {
+  [K in keyof Row as null extends Row[K] ? K : never]?: Exclude<Row[K], null>
 }
 
-/** Only the keys that have something to say. */
-function present<T extends Record<string, unknown>>(given: T): { [K in keyof T]?: Exclude<T[K], null> } {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null)) as never
+/** Only the keys that have something to say, without the row's number. */
+function present<Row extends object>(row: Row): Present<Omit<Row, 'seq'>> {
+  return Object.fromEntries(Object.entries(row).filter(([key, value]) => key !== 'seq' && value !== null)) as never
+}
+
+type ShownOfFact = Omit<FactRecord, 'seq' | 'confidence' | 'disputed' | 'comparedBy' | 'mergedConfidence'>
+
+export interface FactView extends Present<ShownOfFact> {
+  /** 0 to 1. */
+  confidence: number
+  /** It contradicts another one, and both were kept. */
+  disputed?: true
 }
 
 export function factView(fact: FactRecord): FactView {
-  const { id, text, category, confidence, branch, status, createdAt, updatedAt } = fact
-  const { taskId, agentId, sessionId, successorId, verdict, observationId, originId, mergedTo } = fact
+  const { confidence, disputed, comparedBy: _measure, mergedConfidence: _carried, ...shown } = fact
   return {
-    id,
-    text,
-    category,
+    ...present(shown),
     confidence: toFraction(confidence),
-    branch,
-    status,
-    ...present({ taskId, agentId, sessionId, successorId, verdict, observationId, originId, mergedTo }),
-    ...(fact.disputed ? { disputed: true as const } : {}),
-    createdAt,
-    updatedAt,
+    ...(disputed ? { disputed: true as const } : {}),
   }
 }
 
-export interface ObservationView {
-  id: string
-  sessionId: string
-  branch: string
-  type: ObservationRecord['type']
-  content: string
-  outcome?: string
-  taskId?: string
-  agentId?: string
-  createdAt: number
-  /** The run that has taken it up. */
-  consolidatedBy?: string
-}
+export interface ObservationView extends Present<Omit<ObservationRecord, 'seq'>> {}
 
 export function observationView(observation: ObservationRecord): ObservationView {
-  const { id, sessionId, branch, type, content, outcome, taskId, agentId, createdAt, consolidatedBy } = observation
-  return { id, sessionId, branch, type, content, createdAt, ...present({ outcome, taskId, agentId, consolidatedBy }) }
+  return present(observation)
 }
 
-export interface BranchView {
-  name: string
-  parent?: string
-  description: string
-  status: BranchRecord['status']
-  taskId?: string
-  agentId?: string
-  createdAt: number
-  updatedAt: number
+export interface BranchView extends Present<Omit<BranchRecord, 'seq'>> {}
+
+export function branchView(branch: BranchRecord): BranchView {
+  return present(branch)
 }
 
-export function branchView({ seq: _seq, parent, taskId, agentId, ...branch }: BranchRecord): BranchView {
-  return { ...branch, ...present({ parent, taskId, agentId }) }
-}
-
-export interface HistoryView {
-  id: string
-  type: ConsolidationRecord['type']
-  sourceBranch: string
-  targetBranch: string
-  sessionId?: string
-  agentId?: string
-  taskId?: string
-  trigger: string
-  observationsProcessed: number
-  factsCreated: number
-  factsUpdated: number
-  factsDeduplicated: number
-  durable?: number
-  ephemeral?: number
-  merged?: number
-  rejected?: number
-  summary?: string
-  at: number
-}
+export interface HistoryView extends Present<Omit<ConsolidationRecord, 'seq'>> {}
 
 export function historyView(run: ConsolidationRecord): HistoryView {
-  const { seq: _seq, sessionId, agentId, taskId, durable, ephemeral, merged, rejected, summary, ...always } = run
-  return { ...always, ...present({ sessionId, agentId, taskId, durable, ephemeral, merged, rejected, summary }) }
+  return present(run)
 }
 
-export interface DecisionView {
-  kind: DecisionRecord['kind']
-  otherId?: string
-  observationId?: string
-  /** How alike the two were, 0 to 1. */
-  similarity?: number
+type ShownOfDecision = Omit<DecisionRecord, 'seq' | 'consolidationId' | 'factId' | 'before' | 'after'>
+
+export interface DecisionView extends Present<ShownOfDecision>, Pick<ConsolidationRecord, 'type' | 'trigger' | 'at'> {
   /** Confidence, 0 to 1. */
   before?: number
   after?: number
-  note?: string
   /** The run that decided. */
   historyId: string
-  type: ConsolidationRecord['type']
-  trigger: string
-  at: number
+}
+
+export function decisionView(decision: DecisionRecord, { type, trigger, at }: ConsolidationRecord): DecisionView {
+  const { consolidationId: historyId, factId: _about, before, after, ...shown } = decision
+  return {
+    ...present({ ...shown, before: before && toFraction(before), after: after && toFraction(after) }),
+    historyId,
+    type,
+    trigger,
+    at,
+  }
 }
 
 /** A decision about another fact, seen from the one that it names. */
-export type MentionView = Omit<DecisionView, 'otherId'> & {
+export interface MentionView extends Omit<DecisionView, 'otherId'> {
   /** The fact that was decided about. */
   factId: string
 }
@@ -143,18 +84,4 @@ export type MentionView = Omit<DecisionView, 'otherId'> & {
 export function mentionView(decision: DecisionRecord, run: ConsolidationRecord): MentionView {
   const { otherId: _itself, ...view } = decisionView(decision, run)
   return { factId: decision.factId, ...view }
-}
-
-export function decisionView(decision: DecisionRecord, run: ConsolidationRecord): DecisionView {
-  const { kind, otherId, observationId, similarity, before, after, note } = decision
-  return {
-    kind,
-    ...present({ otherId, observationId, similarity, note }),
-    ...(before === null ? {} : { before: toFraction(before) }),
-    ...(after === null ? {} : { after: toFraction(after) }),
-    historyId: run.id,
-    type: run.type,
-    trigger: run.trigger,
-    at: run.at,
-  }
 }

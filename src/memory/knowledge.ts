@@ -12,15 +12,11 @@ export type Ruling = 'keep-both' | 'first' | 'second'
 /** Answers, each under the key of its question. They hold for one deliberation. */
 export class Knowledge {
   /** The model that embeds, once it has answered. */
-  model: string | null
+  model: string | null = null
   readonly vectors = new Map<string, Float32Array>()
   readonly likenesses = new Map<string, number>()
   readonly contradictions = new Map<string, boolean>()
   readonly rulings = new Map<string, Ruling>()
-
-  constructor(model: string | null = null) {
-    this.model = model
-  }
 
   /** Vectors of two models say nothing of each other. */
   useModel(model: string): void {
@@ -39,13 +35,6 @@ export class Questions {
   get isEmpty(): boolean {
     return this.texts.size + this.likenesses.size + this.contradictions.size + this.rulings.size === 0
   }
-
-  clear(): void {
-    this.texts.clear()
-    this.likenesses.clear()
-    this.contradictions.clear()
-    this.rulings.clear()
-  }
 }
 
 /** So many questions are with the embedder at once, and so many texts in one question to a model. */
@@ -58,7 +47,11 @@ export async function findOut(host: MemoryHost, known: Knowledge, asked: Questio
   const texts = [...asked.texts]
   for (let at = 0; at < texts.length; at += textsAtOnce) await embed(host, known, texts.slice(at, at + textsAtOnce))
   await each(asked.likenesses, async (key, [a, b]) => {
-    known.likenesses.set(key, await likenessBy(similarity as LikenessFunction, a, b))
+    const answer = await answerOf('similarity', () => (similarity as LikenessFunction)(a, b))
+    if (typeof answer !== 'number' || !(answer >= 0 && answer <= 1)) {
+      throw wrongAnswer('similarity', 'a number from 0 to 1', answer)
+    }
+    known.likenesses.set(key, answer)
   })
   await each(asked.contradictions, async (key, pair) => {
     const answer = await answerOf('contradicts', () => contradicts?.(...pair))
@@ -80,12 +73,6 @@ async function each<T>(asked: ReadonlyMap<string, T>, ask: (key: string, about: 
   for (let at = 0; at < open.length; at += askedAtOnce) {
     await Promise.all(open.slice(at, at + askedAtOnce).map(([key, about]) => ask(key, about)))
   }
-}
-
-async function likenessBy(similarity: LikenessFunction, a: string, b: string): Promise<number> {
-  const answer = await answerOf('similarity', () => similarity(a, b))
-  if (typeof answer === 'number' && answer >= 0 && answer <= 1) return answer
-  throw wrongAnswer('similarity', 'a number from 0 to 1', answer)
 }
 
 async function answerOf(option: string, ask: () => unknown): Promise<unknown> {

@@ -1,17 +1,17 @@
 // One branch gives its facts to a branch above it. What the target knows already becomes surer there, what it does not know is carried
 // over as a copy that names its origin, and what contradicts is settled by policy. Nothing else is left behind (conformance S2-021,
 // S2-022, S2-105), and what was carried is not carried again.
+import { z } from 'zod'
 import { fullConfidence, merged } from '../entities/confidence.ts'
 import { type BranchRecord, type FactRecord, mainBranch } from '../entities/memory.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { requireBranch, requireOpenBranch, setBranchStatus } from '../steps/branch.ts'
-import { type AlikeFact, compare } from './compare.ts'
+import { type AlikeFact, compare, settleContradictions } from './compare.ts'
 import { ConsolidationRun } from './consolidation-run.ts'
-import { counted } from './counted.ts'
-import type { Deliberation, Ground, Resolution } from './deliberate.ts'
+import { type Deliberation, grounds, type Resolution } from './deliberate.ts'
 import { insertFact, markFact, raiseFact } from './fact-writes.ts'
-import { settleContradictions } from './settle-contradictions.ts'
+import { counted } from './summary-words.ts'
 
 export interface MergeRequest {
   from: string
@@ -24,25 +24,27 @@ export interface MergeRequest {
   trigger: string
 }
 
-/** Two facts that contradict each other met in a merge. */
-export interface Conflict {
-  /** Of the source branch. */
-  factId: string
-  /** Of the target. */
-  otherId: string
-  ground: Ground
-  /** Whose fact holds on the target. */
-  resolution: 'keep-both' | 'source' | 'target'
-}
-
-export interface Merge {
+export const mergeOutcomeSchema = z.object({
   /** Facts that the target holds by this merge, new ones and surer ones. */
-  merged: number
+  merged: z.int().min(0),
   /** Facts that were settled against. */
-  rejected: number
-  conflicts: Conflict[]
-  mergeId: string
-}
+  rejected: z.int().min(0),
+  conflicts: z.array(
+    z.object({
+      /** Of the source branch. */
+      factId: z.string(),
+      /** Of the target. */
+      otherId: z.string(),
+      ground: z.enum(grounds),
+      /** Whose fact holds on the target. */
+      resolution: z.enum(['keep-both', 'source', 'target']),
+    }),
+  ),
+  mergeId: z.string(),
+})
+export type Merge = z.output<typeof mergeOutcomeSchema>
+/** Two facts that contradict each other met in a merge. */
+export type Conflict = Merge['conflicts'][number]
 
 const factsAtOnce = 1_000
 
@@ -166,7 +168,7 @@ export class Carrier {
     }
     if (settled.fact.status === 'active') {
       this.merged++
-      this.#run.factsCreated++
+      this.#run.counts.factsCreated++
     } else this.rejected++
     return { holder: settled.fact, leftOut }
   }
@@ -177,12 +179,12 @@ export class Carrier {
     this.merged++
     if (before >= fullConfidence) {
       this.#run.decide('confirmed', there.id, about)
-      this.#run.factsDeduplicated++
+      this.#run.counts.factsDeduplicated++
       return there
     }
     const raised = yield* raiseFact(tx, this.#d, there, Math.min(fullConfidence, Math.max(confidence, before)))
     this.#run.decide('boosted', there.id, { ...about, before, after: raised.confidence })
-    this.#run.factsUpdated++
+    this.#run.counts.factsUpdated++
     return raised
   }
 

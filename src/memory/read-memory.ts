@@ -1,14 +1,18 @@
 // What is asked of memory: facts of a branch, branches, observations, the history. The latest first, a page at a time.
+import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
+import { defined } from '../defined.ts'
 import { categoryNamed } from '../entities/confidence.ts'
-import type {
-  BranchStatus,
-  ConsolidationType,
-  FactRecord,
-  FactStatus,
-  FactVerdict,
-  ObservationType,
+import {
+  branchStatuses,
+  consolidationTypes,
+  type FactRecord,
+  type FactStatus,
+  factStatuses,
+  factVerdicts,
+  observationTypes,
 } from '../entities/memory.ts'
+import { taskIdSchema } from '../entities/task-fields.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import {
   type BranchView,
@@ -21,53 +25,64 @@ import {
   observationView,
 } from './fact-view.ts'
 import type { MemoryHost } from './memory-host.ts'
+import {
+  agentIdSchema,
+  branchSchema,
+  categorySchema,
+  pageLimitSchema,
+  pageShape,
+  positionSchema,
+  sessionIdSchema,
+} from './request-fields.ts'
 import { branchMeant } from './standing.ts'
 
-export interface FactQuery {
-  /** Default: as `mem:observe`. */
-  branch?: string | undefined
-  category?: string | undefined
-  status?: FactStatus | undefined
-  taskId?: string | undefined
-  agentId?: string | undefined
-  sessionId?: string | undefined
-  verdict?: FactVerdict | undefined
-  disputed?: boolean | undefined
-  /** Those of the branches above too, but for what the branch itself has carried up. */
-  inherited?: boolean | undefined
-  limit: number
-  /** Where the page before ended. */
-  before?: number | undefined
-}
+export const factQuerySchema = z.strictObject({
+  branch: branchSchema.optional().describe('Default: that of the task that calls, else main.'),
+  category: categorySchema.optional(),
+  status: z.enum(factStatuses).optional().describe('Default: both.'),
+  taskId: taskIdSchema.optional().describe('Only those found in work on this task.'),
+  agentId: agentIdSchema.optional().describe('Only those that this agent found.'),
+  sessionId: sessionIdSchema.optional(),
+  verdict: z.enum(factVerdicts).optional().describe('Only what a checkpoint has found so.'),
+  disputed: z.boolean().optional().describe('Only those that contradict another one, or only the others.'),
+  /** But for what the branch itself has carried up. */
+  inherited: z.boolean().default(false).describe('Those of the branches above it too. Default false.'),
+  ...pageShape,
+})
 
 /** Position of the next page; null at the end. */
-export interface FactPage {
-  facts: FactView[]
+interface Next {
   next: number | null
+}
+
+/** One row more than wanted tells whether there is another page. */
+function pageOf<R extends { seq: number }>(found: readonly R[], limit: number): Next & { rows: R[] } {
+  const rows = found.slice(0, limit)
+  return { rows, next: found.length > limit ? (rows.at(-1)?.seq ?? null) : null }
 }
 
 const pageSize = 200
 
 /** @throws ErrandError NOT_FOUND for the branch, FORBIDDEN */
-export function listFacts(host: MemoryHost, caller: Caller, query: FactQuery): Promise<FactPage> {
-  return host.read(function* (tx): Op<FactPage> {
-    const { name } = yield* branchMeant(tx, caller, { branch: query.branch }, 'read')
-    const lineage = query.inherited === true ? (yield* tx.branch.lineage(name)).map((each) => each.name) : [name]
-    const { category, status, taskId, agentId, sessionId, verdict, disputed, limit } = query
-    const named = category === undefined ? undefined : categoryNamed(category)
-    const about = { category: named, status, taskId, agentId, sessionId, verdict, disputed }
-    const filter = { branches: lineage, ...given(about) }
+export function listFacts(
+  host: MemoryHost,
+  caller: Caller,
+  { branch, category, inherited, limit, before = Number.MAX_SAFE_INTEGER, ...rest }: z.output<typeof factQuerySchema>,
+): Promise<Next & { facts: FactView[] }> {
+  return host.read(function* (tx): Op<Next & { facts: FactView[] }> {
+    const { name } = yield* branchMeant(tx, caller, { branch }, 'read')
+    const lineage = inherited ? (yield* tx.branch.lineage(name)).map((each) => each.name) : [name]
+    const about = defined({ ...rest, category: category && categoryNamed(category) })
     const found: FactRecord[] = []
-    let before = query.before ?? Number.MAX_SAFE_INTEGER
-    // One more than wanted tells whether there is another page. What is left out may empty a page of the ledger.
-    while (found.length <= limit) {
-      const page = yield* tx.fact.list(filter, pageSize, before)
-      for (const fact of page) if (!(yield* isShownAsOrigin(tx, fact, lineage, status))) found.push(fact)
+    // What is left out may empty a page of the ledger.
+    for (let last = before; found.length <= limit; ) {
+      const page = yield* tx.fact.list({ branches: lineage, ...about }, pageSize, last)
+      for (const fact of page) if (!(yield* isShownAsOrigin(tx, fact, lineage, rest.status))) found.push(fact)
       if (page.length < pageSize) break
-      before = (page.at(-1) as FactRecord).seq
+      last = (page.at(-1) as FactRecord).seq
     }
-    const facts = found.slice(0, limit)
-    return { facts: facts.map(factView), next: found.length > limit ? (facts.at(-1)?.seq ?? null) : null }
+    const { rows, next } = pageOf(found, limit)
+    return { facts: rows.map(factView), next }
   })
 }
 
@@ -89,20 +104,15 @@ function* branchShown(tx: Reads, caller: Caller, branch: string | undefined): Op
   return (yield* branchMeant(tx, caller, { branch }, 'read')).name
 }
 
-/** Without the keys of which nothing was said. */
-function given<T extends Record<string, unknown>>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
-}
-
-export interface BranchQuery {
-  status?: BranchStatus | undefined
-  parent?: string | undefined
-  taskId?: string | undefined
+export const branchQuerySchema = z.strictObject({
+  status: z.enum(branchStatuses).optional(),
+  parent: branchSchema.optional().describe('Only those directly below this one.'),
+  taskId: taskIdSchema.optional().describe('Only those of this task and its agents.'),
   /** Counting reads an entry for each fact: about 6 ms for 100,000 of them. */
-  counts: boolean
-  limit: number
-  after?: number | undefined
-}
+  counts: z.boolean().default(false).describe('Counts the active facts of each, summaries excluded. Default false.'),
+  limit: pageLimitSchema,
+  after: positionSchema,
+})
 
 export interface ListedBranch extends BranchView {
   /** Its active facts, summaries excluded; exactly where they were to be counted. */
@@ -112,68 +122,61 @@ export interface ListedBranch extends BranchView {
 /** By age. */
 export function listBranches(
   host: MemoryHost,
-  { limit, after = 0, counts, ...filter }: BranchQuery,
-): Promise<{ branches: ListedBranch[]; next: number | null }> {
-  return host.read(function* (tx): Op<{ branches: ListedBranch[]; next: number | null }> {
-    const found = yield* tx.branch.list(given(filter), limit + 1, after)
-    const page = found.slice(0, limit)
-    const facts = counts ? yield* tx.fact.countActive(page.map(({ name }) => name)) : undefined
-    const branches = page.map((branch) => ({
+  { limit, after = 0, counts, ...filter }: z.output<typeof branchQuerySchema>,
+): Promise<Next & { branches: ListedBranch[] }> {
+  return host.read(function* (tx): Op<Next & { branches: ListedBranch[] }> {
+    const { rows, next } = pageOf(yield* tx.branch.list(defined(filter), limit + 1, after), limit)
+    const facts = counts ? yield* tx.fact.countActive(rows.map(({ name }) => name)) : undefined
+    const branches = rows.map((branch) => ({
       ...branchView(branch),
       ...(facts === undefined ? {} : { facts: facts.get(branch.name) ?? 0 }),
     }))
-    return { branches, next: found.length > limit ? (page.at(-1)?.seq ?? null) : null }
+    return { branches, next }
   })
 }
 
-export interface ObservationQuery {
-  branch?: string | undefined
-  sessionId?: string | undefined
-  taskId?: string | undefined
-  agentId?: string | undefined
-  types?: readonly ObservationType[] | undefined
-  limit: number
-  before?: number | undefined
-}
+export const observationQuerySchema = z.strictObject({
+  branch: branchSchema.optional().describe('Default: all; for a task that calls its own.'),
+  sessionId: sessionIdSchema.optional(),
+  taskId: taskIdSchema.optional(),
+  agentId: agentIdSchema.optional(),
+  types: z.array(z.enum(observationTypes)).min(1).optional().describe('Default: all.'),
+  ...pageShape,
+})
 
 /** A caller with a task sees those of one branch, by default its own. @throws ErrandError NOT_FOUND, FORBIDDEN */
 export function listObservations(
   host: MemoryHost,
   caller: Caller,
-  { limit, before = Number.MAX_SAFE_INTEGER, ...query }: ObservationQuery,
-): Promise<{ observations: ObservationView[]; next: number | null }> {
-  return host.read(function* (tx): Op<{ observations: ObservationView[]; next: number | null }> {
+  { limit, before = Number.MAX_SAFE_INTEGER, ...query }: z.output<typeof observationQuerySchema>,
+): Promise<Next & { observations: ObservationView[] }> {
+  return host.read(function* (tx): Op<Next & { observations: ObservationView[] }> {
     const branch = yield* branchShown(tx, caller, query.branch)
-    const found = yield* tx.observation.list(given({ ...query, branch }), limit + 1, before)
-    const page = found.slice(0, limit)
-    return {
-      observations: page.map(observationView),
-      next: found.length > limit ? (page.at(-1)?.seq ?? null) : null,
-    }
+    const found = yield* tx.observation.list(defined({ ...query, branch }), limit + 1, before)
+    const { rows, next } = pageOf(found, limit)
+    return { observations: rows.map(observationView), next }
   })
 }
 
-export interface HistoryQuery {
-  type?: ConsolidationType | undefined
-  taskId?: string | undefined
-  agentId?: string | undefined
-  sessionId?: string | undefined
-  /** As source or target. */
-  branch?: string | undefined
-  limit: number
-  before?: number | undefined
-}
+export const historyQuerySchema = z.strictObject({
+  type: z.enum(consolidationTypes).optional(),
+  taskId: taskIdSchema.optional(),
+  agentId: agentIdSchema.optional(),
+  sessionId: sessionIdSchema.optional(),
+  branch: branchSchema.optional().describe('As source or target. For a task that calls, default its own.'),
+  ...pageShape,
+})
 
 /** Runs of consolidation, merges among them (conformance S2-100). @throws ErrandError NOT_FOUND, FORBIDDEN for a branch out of reach */
 export function listHistory(
   host: MemoryHost,
   caller: Caller,
-  { limit, before = Number.MAX_SAFE_INTEGER, ...query }: HistoryQuery,
-): Promise<{ history: HistoryView[]; next: number | null }> {
-  return host.read(function* (tx): Op<{ history: HistoryView[]; next: number | null }> {
+  { limit, before = Number.MAX_SAFE_INTEGER, ...query }: z.output<typeof historyQuerySchema>,
+): Promise<Next & { history: HistoryView[] }> {
+  return host.read(function* (tx): Op<Next & { history: HistoryView[] }> {
     const branch = yield* branchShown(tx, caller, query.branch)
-    const found = yield* tx.consolidation.list(given({ ...query, branch }), limit + 1, before)
-    const page = found.slice(0, limit)
-    return { history: page.map(historyView), next: found.length > limit ? (page.at(-1)?.seq ?? null) : null }
+    const found = yield* tx.consolidation.list(defined({ ...query, branch }), limit + 1, before)
+    const { rows, next } = pageOf(found, limit)
+    return { history: rows.map(historyView), next }
   })
 }

@@ -1,30 +1,34 @@
 // Recall: the facts of a branch and of those above it that bear on a query, best first. The text decides; confidence and age weigh in.
+import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { toFraction, toHundredths } from '../entities/confidence.ts'
 import { wordsOf } from '../entities/fact-words.ts'
 import type { FactRecord } from '../entities/memory.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import type { MemoryHost } from './memory-host.ts'
-import { branchMeant, type Whereabouts } from './standing.ts'
+import { fractionSchema, placeShape } from './request-fields.ts'
+import { branchMeant } from './standing.ts'
 
-export interface RetrieveRequest extends Whereabouts {
-  query: string
-  limit: number
-  /** 0 to 1. */
-  minConfidence?: number | undefined
-}
+export const retrieveSchema = z.strictObject({
+  query: z.string().max(100_000).describe('What it is about, in words.'),
+  limit: z.int().min(0).max(100).default(5),
+  ...placeShape('Where to look: there and on the branches above.'),
+  minConfidence: fractionSchema.optional().describe('Only facts at least so sure, 0 to 1.'),
+})
+type RetrieveRequest = z.output<typeof retrieveSchema>
 
 /** In the shape that the agent's loop reads, with `text` for who reads nodes (conformance C-29). */
-export interface Chunk {
-  id: string
-  content: string
-  text: string
-  category: string
-  confidence: number
-  branch: string
+export const chunkSchema = z.object({
+  id: z.string(),
+  content: z.string(),
+  text: z.string(),
+  category: z.string(),
+  confidence: z.number(),
+  branch: z.string(),
   /** 0 to 1; 1 is a certain fact of today that fits best. */
-  score: number
-}
+  score: z.number(),
+})
+type Chunk = z.output<typeof chunkSchema>
 
 /** So many of the best texts are weighed. */
 const leastWeighed = 50

@@ -1,27 +1,24 @@
 // What a task came to, as one fact: saved again it says the new state, and saved twice it is there once.
-
+import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { firstConfidence } from '../entities/confidence.ts'
 import { type FactRecord, mainBranch } from '../entities/memory.ts'
 import { failureSuffix } from '../entities/task.ts'
+import { taskIdSchema } from '../entities/task-fields.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { nearestOpenBranch } from '../steps/branch.ts'
 import type { Moment } from '../steps/moment.ts'
 import { storableText } from '../storable-text.ts'
 import { insertFact, supersedeFact, writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
-import { shortened } from './shortened.ts'
 import { branchOfTeam, standingOf } from './standing.ts'
+import { shortened } from './summary-words.ts'
 
-/** A task as it is told to memory: whatever else stands in it is not looked at. */
-export interface SavedTask {
-  id: string
-  name?: unknown
-  goal?: unknown
-  status?: unknown
-  result?: unknown
-  [key: string]: unknown
-}
+export const saveSchema = z.strictObject({
+  task: z.looseObject({ id: taskIdSchema }).describe('The task: its goal or name, its status, its result.'),
+  error: z.string().max(100_000).optional().describe('How it failed.'),
+})
+type SaveRequest = z.output<typeof saveSchema>
 
 /** It says what happened, not what is so: never durable unless it is configured to be. */
 const episodeCategory = 'episode'
@@ -33,8 +30,7 @@ const longestOutcome = 10_000
 export async function saveEpisode(
   host: MemoryHost,
   caller: Caller,
-  task: SavedTask,
-  error: string | undefined,
+  { task, error }: SaveRequest,
 ): Promise<{ factId: string }> {
   const moment = await host.moment()
   const text = episodeOf(task, error)
@@ -72,7 +68,7 @@ function* write(tx: Tx, host: MemoryHost, moment: Moment, taskId: string, branch
   return episode.id
 }
 
-function episodeOf({ id, name, goal, status, result }: SavedTask, error: string | undefined): string {
+function episodeOf({ id, name, goal, status, result }: SaveRequest['task'], error: string | undefined): string {
   const [title = id] = [goal, name].filter((each) => typeof each === 'string' && each.trim() !== '') as string[]
   const outcome =
     error !== undefined

@@ -1,35 +1,40 @@
 // Somebody tells what it has seen, or what it knows. The first becomes a fact when it is consolidated, at the latest by number; the
 // second is a fact at once, which the next comparison of its branch takes up.
+import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { categoryNamed, firstConfidence, summaryCategory, toHundredths } from '../entities/confidence.ts'
 import { inferCategory } from '../entities/fact-category.ts'
-import type { ObservationType } from '../entities/memory.ts'
+import { type ObservationRecord, observationTypes } from '../entities/memory.ts'
 import { ErrandError } from '../errors.ts'
 import { idUnder } from '../ids.ts'
 import { checkText } from '../json.ts'
-import type { Op } from '../ledger/ledger.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
 import { consolidateSession } from './consolidate-session.ts'
 import { deliberate } from './deliberate.ts'
-import { insertFact, writerAt } from './fact-writes.ts'
+import { insertFact, type Writer, writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
-import { observe } from './observe.ts'
-import { branchMeant, type Whereabouts } from './standing.ts'
+import { categorySchema, fractionSchema, placeShape, sessionIdSchema, textSchema } from './request-fields.ts'
+import { branchMeant } from './standing.ts'
 
-export interface Observed extends Whereabouts {
-  sessionId: string
-  type: ObservationType
-  content: string
-  outcome?: string | undefined
-  /** Of the call that says so: repeated, it says it once. */
-  identity?: string | undefined
-}
+/** `identity` is that of the call that says so: repeated, it says it once. */
+type Said<Request> = Request & { identity: string | undefined }
+
+export const observeSchema = z.strictObject({
+  sessionId: sessionIdSchema.optional().describe('Which session saw it. Default, for a task that calls: its own.'),
+  type: z
+    .enum(observationTypes)
+    .describe('insight, decision and discovery become facts; tool_use and error are kept to look at.'),
+  content: textSchema.describe('What was seen, in a sentence that is true by itself.'),
+  outcome: textSchema.optional().describe('What came of it.'),
+  ...placeShape('Branch of memory.'),
+})
 
 /** @throws ErrandError NOT_FOUND for branch or task, BRANCH_CLOSED, FORBIDDEN */
 export async function takeObservation(
   host: MemoryHost,
   caller: Caller,
-  given: Observed,
+  given: Said<z.output<typeof observeSchema> & { sessionId: string }>,
 ): Promise<{ observationId: string }> {
   const moment = await host.moment()
   const { sessionId, type, content, outcome = null, taskId = null, agentId = null, identity } = given
@@ -51,6 +56,32 @@ export async function takeObservation(
   return { observationId: stored.observationId }
 }
 
+/** Kept as it is said, on an open branch, until a consolidation takes it up. */
+interface NewObservation extends Omit<ObservationRecord, 'seq' | 'id' | 'createdAt' | 'consolidatedBy'> {
+  /** Default: one of its own. What is given twice under one id is there once. */
+  id?: string
+}
+
+/** On the branch of an agent it is that agent's, where nobody is named. @throws ErrandError NOT_FOUND, BRANCH_CLOSED, INVALID_INPUT */
+export function* observe(
+  tx: Tx,
+  d: Writer,
+  { id = d.nextId('obs'), ...given }: NewObservation,
+): Op<{ observationId: string; isNew: boolean }> {
+  checkText(given.content, 'the content')
+  if (given.outcome !== null) checkText(given.outcome, 'the outcome')
+  const branch = yield* requireOpenBranch(tx, given.branch)
+  const isNew = yield* tx.observation.insert({
+    ...given,
+    id,
+    taskId: given.taskId ?? branch.taskId,
+    agentId: given.agentId ?? branch.agentId,
+    createdAt: d.moment.at,
+    consolidatedBy: null,
+  })
+  return { observationId: id, isNew }
+}
+
 /** The observation is kept whatever becomes of this: the next one that comes tries again. */
 async function consolidateByNumber(host: MemoryHost, sessionId: string, branch: string): Promise<void> {
   const session = { sessionId, branch, taskId: null, agentId: null, trigger: 'every-n' }
@@ -61,18 +92,22 @@ async function consolidateByNumber(host: MemoryHost, sessionId: string, branch: 
   }
 }
 
-export interface Remembered extends Whereabouts {
-  text: string
-  category?: string | undefined
-  /** 0 to 1. */
-  confidence?: number | undefined
-  sessionId?: string | undefined
-  /** Of the call that says so: repeated, it says it once. */
-  identity?: string | undefined
-}
+export const rememberSchema = z.strictObject({
+  text: textSchema.describe('What is so, in a sentence that is true by itself.'),
+  category: categorySchema
+    .optional()
+    .describe('Default: told by its words, as bug_fix, architecture, security, …, insight.'),
+  confidence: fractionSchema.optional().describe('How sure it is, 0 to 1. Default 0.7.'),
+  ...placeShape('Branch of memory.'),
+  sessionId: sessionIdSchema.optional(),
+})
 
 /** @throws ErrandError NOT_FOUND for branch or task, BRANCH_CLOSED, FORBIDDEN, INVALID_INPUT for the category of summaries */
-export async function remember(host: MemoryHost, caller: Caller, given: Remembered): Promise<{ factId: string }> {
+export async function remember(
+  host: MemoryHost,
+  caller: Caller,
+  given: Said<z.output<typeof rememberSchema>>,
+): Promise<{ factId: string }> {
   const { sessionId = null, taskId = null, agentId = null, confidence, identity } = given
   const own = identity === undefined ? undefined : idUnder('fact', identity)
   const text = checkText(given.text, 'the text')

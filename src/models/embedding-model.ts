@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { ErrandError } from '../errors.ts'
 import { kindOf, parse } from '../parse.ts'
+import { objectionToModel } from './language-model.ts'
 
 /** An embedding model of the AI SDK (specification v3 or v4), as far as it is used here. */
 export interface EmbeddingModelLike {
@@ -18,15 +19,7 @@ export interface EmbeddingModelLike {
 /** Why a value is no usable model, in a sentence; undefined when it is one. */
 function objectionTo(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return `expected an embedding model object, got ${kindOf(value)}`
-  const { specificationVersion, provider, modelId, doEmbed } = value as Record<string, unknown>
-  if (specificationVersion !== 'v3' && specificationVersion !== 'v4') {
-    const shown = typeof specificationVersion === 'string' ? specificationVersion : kindOf(specificationVersion)
-    return `the embedding model speaks specification ${shown}, and v3 or v4 is needed: update its provider package`
-  }
-  if (typeof doEmbed !== 'function') return 'the embedding model has no `doEmbed` function'
-  if (typeof provider !== 'string' || provider === '') return 'the embedding model has no `provider` name'
-  if (typeof modelId !== 'string' || modelId === '') return 'the embedding model has no `modelId`'
-  return undefined
+  return objectionToModel(value, 'embedding', 'doEmbed')
 }
 
 const embeddingModelSchema: z.ZodType<EmbeddingModelLike> = z.custom<EmbeddingModelLike>(

@@ -18,22 +18,27 @@ function objectionTo(value: unknown): string | undefined {
     return `expected a language model object, got the string "${value.slice(0, 100)}": register the model under a name and use that name`
   }
   if (typeof value !== 'object' || value === null) return `expected a language model object, got ${kindOf(value)}`
-  const { specificationVersion, provider, modelId, doStream } = value as Record<string, unknown>
-  if (specificationVersion !== 'v3' && specificationVersion !== 'v4') return wrongVersion(specificationVersion)
-  if (typeof doStream !== 'function') return 'the language model has no `doStream` function'
-  if (typeof provider !== 'string' || provider === '') return 'the language model has no `provider` name'
-  if (typeof modelId !== 'string' || modelId === '') return 'the language model has no `modelId`'
-  return undefined
+  if ((value as Partial<LanguageModelLike>).specificationVersion === undefined) {
+    return 'the object has no `specificationVersion`, so it is no language model of the AI SDK'
+  }
+  return objectionToModel(value, 'language', 'doStream')
 }
 
-function wrongVersion(version: unknown): string {
-  if (version === undefined) return 'the object has no `specificationVersion`, so it is no language model of the AI SDK'
-  return `the language model speaks specification ${typeof version === 'string' ? version : kindOf(version)}, and v3 or v4 is needed: update its provider package`
+/** What models of every kind have in common. */
+export function objectionToModel(model: object, kind: string, method: string): string | undefined {
+  const { specificationVersion: version, provider, modelId, [method]: step } = model as Record<string, unknown>
+  if (version !== 'v3' && version !== 'v4') {
+    return `the ${kind} model speaks specification ${typeof version === 'string' ? version : kindOf(version)}, and v3 or v4 is needed: update its provider package`
+  }
+  if (typeof step !== 'function') return `the ${kind} model has no \`${method}\` function`
+  if (typeof provider !== 'string' || provider === '') return `the ${kind} model has no \`provider\` name`
+  if (typeof modelId !== 'string' || modelId === '') return `the ${kind} model has no \`modelId\``
+  return undefined
 }
 
 /** The door for models. */
 export const languageModelSchema: z.ZodType<LanguageModelLike, LanguageModelLike> = z.custom<LanguageModelLike>(
-  (value) => objectionTo(value) === undefined,
+  isLanguageModel,
   { error: (issue) => objectionTo(issue.input) ?? 'is no language model' },
 )
 
@@ -45,9 +50,4 @@ export function requireLanguageModel(value: unknown, what = 'The model'): Langua
 /** Tells a model from the id of one. */
 export function isLanguageModel(value: unknown): value is LanguageModelLike {
   return objectionTo(value) === undefined
-}
-
-/** `provider/model`, for messages. */
-export function modelName(model: LanguageModelLike): string {
-  return `${model.provider}/${model.modelId}`
 }

@@ -4,8 +4,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import { ErrandError, Failure } from '../errors.ts'
 import { storedWith } from '../stored-error.ts'
 import type { LanguageModelLike } from './language-model.ts'
-import { modelName } from './language-model.ts'
-import type { ToolCall } from './step-schema.ts'
+import type { ModelAnswer } from './step-schema.ts'
 
 /**
  * - `aborted`: our own signal ended the step.
@@ -29,13 +28,10 @@ export type ModelErrorCode =
 export const retryableModelCodes = ['rate_limited', 'upstream', 'connection', 'protocol'] as const
 
 /** The longest rest that a provider may ask for, in milliseconds: one hour. */
-export const longestRetryAfterMs = 60 * 60 * 1000
+const longestRetryAfterMs = 60 * 60 * 1000
 
 /** What the model had said when the step failed. */
-export interface PartialAnswer {
-  content: string
-  toolCalls: ToolCall[]
-}
+export type PartialAnswer = Pick<ModelAnswer, 'content' | 'toolCalls'>
 
 /** Details of a model's failure: no headers, no keys, no bodies. */
 export interface ModelFailureDetails {
@@ -81,7 +77,7 @@ export function toModelFailure(thrown: unknown, step: FailedStep): Failure {
     modelId: model.modelId,
     partial: { content: partial.content, toolCalls: [...partial.toolCalls] },
   }
-  const failure = new Failure(`${modelName(model)}: ${verdict.message}`, {
+  const failure = new Failure(`${model.provider}/${model.modelId}: ${verdict.message}`, {
     code: verdict.code,
     retry: verdict.retry,
     ...(verdict.retryAfterMs === undefined ? {} : { retryAfterMs: verdict.retryAfterMs }),
@@ -113,11 +109,6 @@ interface ProviderError {
   causes: string
 }
 
-/** A model of the embedder's own may throw in our terms. */
-function verdictOf({ code, message, retry, retryAfterMs }: Failure): Verdict {
-  return { code, message, retry, retryAfterMs }
-}
-
 function aborted(signal: AbortSignal): Verdict {
   const { reason } = signal as { reason: unknown }
   const why = reason instanceof Error ? reason.message : typeof reason === 'string' ? reason : ''
@@ -125,7 +116,8 @@ function aborted(signal: AbortSignal): Verdict {
 }
 
 function judge(thrown: unknown, clock: Clock): Verdict {
-  if (thrown instanceof Failure) return verdictOf(thrown)
+  // A model of the embedder's own may throw in our terms.
+  if (thrown instanceof Failure) return thrown
   if (ErrandError.isInstance(thrown)) return { code: 'protocol', message: thrown.message, retry: false }
   if (thrown instanceof UnfinishedStream) return { code: 'protocol', message: clean(thrown.message), retry: true }
   const isReported = thrown instanceof ReportedError
@@ -228,14 +220,11 @@ function rootOf(thrown: unknown): unknown {
 }
 
 function read(thrown: unknown): ProviderError {
-  if (typeof thrown !== 'object' || thrown === null) {
-    return { ...nothingKnown, message: typeof thrown === 'string' ? thrown : '' }
-  }
-  const error = thrown as Record<string, unknown>
+  const error = record(thrown)
   const nested = record(record(error['data'])['error'])
   return {
     name: thrown instanceof Error ? thrown.name : '',
-    message: text(error['message']),
+    message: text(thrown) || text(error['message']),
     words: [error['code'], error['type'], nested['code'], nested['type']]
       .filter((word) => typeof word === 'string')
       .join(' '),
@@ -245,17 +234,6 @@ function read(thrown: unknown): ProviderError {
     isRetryable: typeof error['isRetryable'] === 'boolean' ? error['isRetryable'] : undefined,
     causes: causesOf(error['cause']),
   }
-}
-
-const nothingKnown: ProviderError = {
-  name: '',
-  message: '',
-  words: '',
-  status: undefined,
-  headers: {},
-  body: '',
-  isRetryable: undefined,
-  causes: '',
 }
 
 function causesOf(cause: unknown, depth = 0): string {

@@ -1,4 +1,5 @@
 // From our messages to the call options of the AI SDK's specification: the same for v3 and v4 as far as text and tools go.
+import { jsonObject } from '../json.ts'
 import type { ModelMessage, ModelStepInput } from './step-schema.ts'
 
 export interface TextPart {
@@ -106,12 +107,7 @@ function toAssistantParts({ content, tool_calls: calls = [] }: ModelMessage): Ar
  * the whole conversation when it is anything else; what was wrong stands in the call's result.
  */
 function replayableInput(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
-  } catch {
-    return {}
-  }
+  return jsonObject(text) ?? {}
 }
 
 function toToolResult(message: ModelMessage, toolNames: ReadonlyMap<string, string>): ToolResultPart {

@@ -1,5 +1,6 @@
 // The models of an engine by name. The first one is the default unless another is made it; names of the form
 // `provider:model` that nobody registered are resolved by a function of the embedder, once.
+import { z } from 'zod'
 import { ErrandError, nearestName } from '../errors.ts'
 import { requireText } from '../parse.ts'
 import { type LanguageModelLike, requireLanguageModel } from './language-model.ts'
@@ -8,12 +9,13 @@ import { type LanguageModelLike, requireLanguageModel } from './language-model.t
 export type ResolveModel = (id: string) => LanguageModelLike | undefined | Promise<LanguageModelLike | undefined>
 
 /** A registered model as it is listed. */
-export interface ModelInfo {
-  id: string
-  provider: string
-  modelId: string
-  isDefault: boolean
-}
+export const modelInfoSchema = z.strictObject({
+  id: z.string(),
+  provider: z.string(),
+  modelId: z.string(),
+  isDefault: z.boolean(),
+})
+export type ModelInfo = z.output<typeof modelInfoSchema>
 
 export class ModelRegistry {
   readonly #models = new Map<string, LanguageModelLike>()

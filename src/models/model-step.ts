@@ -1,7 +1,7 @@
 // One step of a model: its stream as our chunks. What goes wrong, goes wrong in one way: a thrown `Failure`.
 import type { Clock } from '../clock.ts'
 import { parse } from '../parse.ts'
-import { abortable, letGo, partsOf } from './abortable-stream.ts'
+import { untilAborted } from '../signals.ts'
 import type { LanguageModelLike } from './language-model.ts'
 import { toModelFailure } from './model-error.ts'
 import { toCallOptions } from './model-prompt.ts'
@@ -55,12 +55,39 @@ export async function runModelStep(
   return answer
 }
 
+/** Models are asked to stop through their `abortSignal`; whoever aborted does not wait for one that does not listen. */
 async function openStream(
   model: LanguageModelLike,
   step: ModelStepInput,
   signal: AbortSignal,
 ): Promise<ReadableStream> {
   signal.throwIfAborted()
-  const opened = await abortable(model.doStream(toCallOptions(step, signal)), signal, (late) => letGo(late.stream))
+  const opening = Promise.resolve(model.doStream(toCallOptions(step, signal)))
+  const opened = await untilAborted(opening, signal).catch((error: unknown) => {
+    // It may begin all the same.
+    void opening.then(({ stream }) => letGo(stream), ignore)
+    throw error
+  })
   return opened.stream
 }
+
+/** The parts of a stream. However the loop over them ends, the stream is canceled, which closes its connection. */
+async function* partsOf<T>(stream: ReadableStream<T>, signal: AbortSignal): AsyncGenerator<T, void, undefined> {
+  const reader = stream.getReader()
+  try {
+    while (true) {
+      const { done, value } = await untilAborted(reader.read(), signal)
+      if (done) return
+      yield value
+    }
+  } finally {
+    letGo(reader)
+  }
+}
+
+/** Lets go of a stream without waiting for it, and without a word if it has already broken. */
+function letGo(stream: { cancel(): Promise<void> }): void {
+  stream.cancel().catch(ignore)
+}
+
+function ignore(): void {}

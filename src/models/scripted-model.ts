@@ -76,7 +76,7 @@ export function createScriptedModel(
       const prompt = toScriptedPrompt(call)
       prompts.push(prompt)
       const turn = await choose(prompt)
-      if (typeof turn.error === 'object') throw new ScriptedHttpError(turn.error)
+      if (typeof turn.error === 'object') throw httpError(turn.error)
       return { stream: play(toParts(turn, prompt.turn, turn.chunkSize ?? chunkSize), call.abortSignal) }
     },
   }
@@ -141,16 +141,12 @@ function textOf(message: PromptMessage): string {
 }
 
 /** An HTTP error in the shape in which providers throw it. */
-class ScriptedHttpError extends Error {
-  override readonly name = 'ScriptedHttpError'
-  readonly statusCode: number
-  readonly responseHeaders: Record<string, string>
-
-  constructor({ status, message, retryAfterMs }: Exclude<NonNullable<ParsedTurn['error']>, 'drop'>) {
-    super(message)
-    this.statusCode = status
-    this.responseHeaders = retryAfterMs === undefined ? {} : { 'retry-after-ms': String(retryAfterMs) }
-  }
+function httpError({ status, message, retryAfterMs }: Exclude<NonNullable<ParsedTurn['error']>, 'drop'>): Error {
+  return Object.assign(new Error(message), {
+    name: 'ScriptedHttpError',
+    statusCode: status,
+    responseHeaders: retryAfterMs === undefined ? {} : { 'retry-after-ms': String(retryAfterMs) },
+  })
 }
 
 /** The parts of a turn, and last of all the error of a connection that is lost. */
@@ -161,7 +157,7 @@ function toParts(turn: ParsedTurn, turnNumber: number, chunkSize: number): unkno
     ...pieces('reasoning', reasoning, chunkSize),
     ...pieces('text', text, chunkSize),
   ]
-  if (turn.error === 'drop') return [...said, new ConnectionLost()]
+  if (turn.error === 'drop') return [...said, connectionLost()]
   return [
     ...said,
     ...tools.map((tool, index) => ({
@@ -179,10 +175,8 @@ function toParts(turn: ParsedTurn, turnNumber: number, chunkSize: number): unkno
 }
 
 /** What the platform's fetch says when the other side hangs up. */
-class ConnectionLost extends TypeError {
-  constructor() {
-    super('terminated', { cause: new Error('The script drops the connection here (other side closed).') })
-  }
+function connectionLost(): TypeError {
+  return new TypeError('terminated', { cause: new Error('The script drops the connection here (other side closed).') })
 }
 
 /** Cut between characters, never inside one. */

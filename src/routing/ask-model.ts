@@ -1,5 +1,6 @@
 // One question to a model, one text back: all that routing needs of a model. Whatever was chosen (an id on a bus, a model
 // object, a function) becomes the same function here.
+import { z } from 'zod'
 import { ErrandError } from '../errors.ts'
 import { type LanguageModelLike, requireLanguageModel } from '../models/language-model.ts'
 import { runModelStep } from '../models/model-step.ts'
@@ -24,6 +25,11 @@ export interface AskBus {
   /** For a `model:llm` that only streams. */
   invokeStream?(abilityId: string): (json: string, options?: { signal?: AbortSignal }) => AsyncIterable<string>
 }
+
+export const askBusSchema = z.custom<AskBus>(
+  (value) => typeof (value as AskBus | null)?.invoke === 'function',
+  'expected a bus',
+)
 
 /**
  * How to ask the model that was chosen; without a choice the default one behind `model:llm` of the bus.

@@ -1,12 +1,12 @@
 // Does what an intent wants, through the engine, and reports what became of it. What the engine refuses is part of the report.
 import { z } from 'zod'
-import { settledStatuses, type Task, type TaskStatus, taskStatuses } from '../entities/task.ts'
+import { defined } from '../defined.ts'
+import { openStatuses, type Task, type TaskStatus, taskStatuses } from '../entities/task.ts'
 import { taskFields } from '../entities/task-fields.ts'
 import { briefError, ErrandError, type ErrorCode, type StoredError } from '../errors.ts'
 import { toStoredError } from '../stored-error.ts'
-import type { HandlerEngine, NewTask, TaskChanges } from './handler-engine.ts'
+import { type HandlerEngine, listScope, type NewTask, type Scope, type TaskChanges } from './handler-engine.ts'
 import type { Intent } from './intent.ts'
-import { listScope, type Scope } from './open-tasks.ts'
 
 /** What was done, and to which task. */
 export interface Deed {
@@ -80,7 +80,7 @@ async function createFrom(
   const { name, description, priority } = changesIn(intent)
   const goal = message ?? read(intent, 'goal', textSchema) ?? description ?? name
   if (goal === undefined) return nothing('create_task needs a goal, a description or a name, and none was given.')
-  const task = defined<NewTask>({ goal, name, description, priority, parentId })
+  const task: NewTask = defined({ goal, name, description, priority, parentId })
   return reportRefusal(engine, null, async () => ({ did: 'created', task: await engine.create(task) }))
 }
 
@@ -105,16 +105,9 @@ async function requireTask(engine: DispatchEngine, taskId: string): Promise<Task
 
 // ── what the engine refuses ──
 
-const ownTrouble: readonly ErrorCode[] = [
-  'ENGINE_CLOSED',
-  'OUTCOME_UNKNOWN',
-  'LEDGER_BUSY',
-  'LEDGER_CORRUPT',
-  'LEDGER_FOREIGN',
-  'LEDGER_NEWER',
-  'LEDGER_UNAVAILABLE',
-  'LEDGER_WRITE_FAILED',
-]
+function isOwnTrouble(code: ErrorCode): boolean {
+  return code === 'ENGINE_CLOSED' || code === 'OUTCOME_UNKNOWN' || code.startsWith('LEDGER_')
+}
 
 /** A refusal is an answer to who asked; trouble of the engine itself is not, and is thrown. */
 export async function reportRefusal(
@@ -125,7 +118,7 @@ export async function reportRefusal(
   try {
     return await work()
   } catch (error) {
-    if (!ErrandError.isInstance(error) || ownTrouble.includes(error.code)) throw error
+    if (!ErrandError.isInstance(error) || isOwnTrouble(error.code)) throw error
     const task = taskId === null ? null : await engine.get(taskId)
     return { did: 'nothing', task, reason: error.message, error: briefError(toStoredError(error)) }
   }
@@ -142,7 +135,7 @@ const reasonSchema = textSchema.max(500)
 const listedSchema = z.enum([...taskStatuses, 'all'])
 
 function changesIn(intent: Intent): TaskChanges {
-  return defined<TaskChanges>({
+  return defined({
     name: read(intent, 'name', nameSchema),
     description: read(intent, 'description', textSchema),
     priority: read(intent, 'priority', taskFields.priority.schema),
@@ -157,9 +150,5 @@ function read<T>(intent: Intent, detail: string, schema: z.ZodType<T>): T | unde
 function statusesOf(status: z.infer<typeof listedSchema> | 'open'): { status?: TaskStatus[] } {
   if (status === 'all') return {}
   if (status !== 'open') return { status: [status] }
-  return { status: taskStatuses.filter((each) => !settledStatuses.includes(each)) }
-}
-
-function defined<T extends object>(fields: { [K in keyof T]: T[K] | undefined }): T {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
+  return { status: [...openStatuses] }
 }

@@ -1,16 +1,15 @@
 // What to do with a message that names no verb: it goes to the task that it mentions; else it is a wish that the engine can
 // carry out; else it goes to the task that it belongs to, or begins a new one. What was done is reported.
 import { z } from 'zod'
+import type { Task } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import { parse, requireText } from '../parse.ts'
 import { type AskBus, type AskModel, askModelOf, type ModelChoice } from './ask-model.ts'
 import { canDispatch, type Deed, dispatchIntent, reportRefusal } from './dispatch-intent.ts'
-import type { HandlerEngine } from './handler-engine.ts'
+import { type HandlerEngine, openTasks, routeInEngine } from './handler-engine.ts'
 import { createIntentRecognizer, type Intent } from './intent.ts'
 import { extractMention, type Mention } from './mention.ts'
-import { openTasks, routeInEngine } from './open-tasks.ts'
-import { whyUnreachable } from './route.ts'
-import { shownTasks } from './shown-tasks.ts'
+import { shownTasks, whyUnreachable } from './route.ts'
 
 export interface HandleOptions {
   /** Whether the message may be a wish: create, pause, resume, cancel, list, status, update. Default true. */
@@ -118,9 +117,7 @@ async function findItsWay(engine: HandlerEngine, message: string, settings: Sett
   return { ...deed, by, confidence, ...(said === undefined ? {} : { reason: said }), ...recognized }
 }
 
-type Candidates = Awaited<ReturnType<typeof openTasks>>
-
-function recognize(message: string, candidates: Candidates, { ask, signal }: Settings): Promise<Intent> {
+function recognize(message: string, candidates: readonly Task[], { ask, signal }: Settings): Promise<Intent> {
   const recognizer = createIntentRecognizer({ model: ask })
   const availableTasks = shownTasks(candidates).map(({ id, name, status }) => ({ id, name, status }))
   return recognizer.recognize(message, { availableTasks, ...(signal ? { signal } : {}) })

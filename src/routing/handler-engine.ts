@@ -1,6 +1,9 @@
-// What of an engine is needed to act on a message, as a shape of its own: the engine has it, and a test can.
-import type { Task, TaskStatus } from '../entities/task.ts'
-import type { ContextMessage } from './route.ts'
+// What of an engine is needed to act on a message, as a shape of its own (the engine has it, and a test can), and the way of a message
+// among its open tasks.
+import { openStatuses, type Task, type TaskStatus } from '../entities/task.ts'
+import type { AskModel } from './ask-model.ts'
+import { extractMention } from './mention.ts'
+import { type ContextMessage, type Route, route } from './route.ts'
 
 /** A task to create from a message. */
 export interface NewTask {
@@ -12,11 +15,7 @@ export interface NewTask {
 }
 
 /** What a message may change in a task. */
-export interface TaskChanges {
-  name?: string
-  description?: string
-  priority?: number
-}
+export type TaskChanges = Pick<NewTask, 'name' | 'description' | 'priority'>
 
 /** Each method rejects with an `ErrandError` what it refuses. */
 export interface HandlerEngine {
@@ -30,4 +29,45 @@ export interface HandlerEngine {
   list(options: { status?: TaskStatus[]; parentId?: string | null; limit?: number }): Promise<{ tasks: Task[] }>
   get(taskId: string): Promise<Task | null>
   messages(taskId: string): Promise<readonly ContextMessage[]>
+}
+
+/** Which tasks a message may be for. A mention reaches any task all the same. */
+export interface Scope {
+  /** Only the children of this task. */
+  parentId?: string | undefined
+  /** Only tasks without a parent. */
+  rootsOnly?: boolean | undefined
+}
+
+const mostCandidates = 1_000
+
+/** The scope as `list` takes it. */
+export function listScope({ parentId, rootsOnly }: Scope): { parentId?: string | null } {
+  if (parentId !== undefined) return { parentId }
+  return rootsOnly ? { parentId: null } : {}
+}
+
+/** The tasks of the scope that are not settled; of more than a thousand the first by priority and age. */
+export async function openTasks(engine: Pick<HandlerEngine, 'list'>, scope: Scope = {}): Promise<Task[]> {
+  const { tasks } = await engine.list({ ...listScope(scope), status: [...openStatuses], limit: mostCandidates })
+  return tasks
+}
+
+/**
+ * `route` among the open tasks of an engine. Its tasks are listed only when the message mentions none.
+ * @throws as `route`; what the engine throws.
+ */
+export async function routeInEngine(
+  engine: Pick<HandlerEngine, 'get' | 'list' | 'messages'>,
+  message: string,
+  { ask, signal, candidates, ...scope }: Scope & { ask: AskModel; signal?: AbortSignal; candidates?: readonly Task[] },
+): Promise<Route> {
+  const isMentioned = typeof message === 'string' && extractMention(message) !== null
+  return route(message, {
+    candidates: candidates ?? (isMentioned ? [] : await openTasks(engine, scope)),
+    find: (taskId) => engine.get(taskId),
+    contextOf: (taskId) => engine.messages(taskId),
+    ask,
+    ...(signal ? { signal } : {}),
+  })
 }

@@ -1,6 +1,6 @@
 // What a model has answered, read as data: it was asked for one JSON object, and it may have wrapped that in a fence or in
 // talk. Nothing here throws: an answer that is of no use is null.
-import { toJson } from '../json.ts'
+import { jsonObject, toJson } from '../json.ts'
 
 /**
  * The JSON object of an answer: the whole text, else the one fence that holds an object, else what stands between the first
@@ -25,13 +25,13 @@ function objectInTalk(answer: string): Record<string, unknown> | null {
 }
 
 function objectOf(text: string): Record<string, unknown> | null {
+  const value = jsonObject(text)
+  if (value === undefined) return null
   try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
     toJson(value, 'the answer of the model')
-    return value as Record<string, unknown>
+    return value
   } catch {
-    // No JSON, or JSON that no ledger would take: of no use either way.
+    // JSON that no ledger would take is of no use.
     return null
   }
 }

@@ -3,11 +3,11 @@
 import { z } from 'zod'
 import { isSettled, type TaskStatus, taskStatuses } from '../entities/task.ts'
 import { parse, requireText } from '../parse.ts'
+import { clipped } from '../storable-text.ts'
 import { toStoredError } from '../stored-error.ts'
 import { type AskMessage, type AskModel, askModelOf } from './ask-model.ts'
 import { confidenceOf, jsonObjectIn } from './json-answer.ts'
 import { extractMention, type Mention } from './mention.ts'
-import { clip, shownTasks } from './shown-tasks.ts'
 
 /** A task that a message may be for; every task of the engine is one. Settled ones are passed over. */
 export interface Candidate {
@@ -127,6 +127,22 @@ export function whyUnreachable(taskId: string, task: { status: TaskStatus } | nu
 
 // ── asking a model ──
 
+/** Tasks in one prompt at most: it must not grow with the ledger. */
+const mostShownTasks = 50
+
+/**
+ * The open ones among tasks, as a model is shown them: first those that wait for an answer, then those that changed last;
+ * at most `mostShownTasks`.
+ */
+export function shownTasks<T extends { status: TaskStatus; updatedAt?: number }>(tasks: readonly T[]): T[] {
+  return tasks
+    .filter((task) => !isSettled(task.status))
+    .sort((a, b) => waits(b) - waits(a) || (b.updatedAt ?? 0) - (a.updatedAt ?? 0))
+    .slice(0, mostShownTasks)
+}
+
+const waits = (task: { status: TaskStatus }) => Number(task.status === 'input_required')
+
 const recentMessages = 3
 const longestMessage = 16_000
 const longestGoal = 1_000
@@ -145,7 +161,7 @@ async function routerPrompt(
   const tasks = await Promise.all(open.map(async (task) => describe(task, await contextOf(task.id))))
   return [
     { role: 'system', content: routerInstructions },
-    { role: 'user', content: JSON.stringify({ message: clip(message, longestMessage), tasks }) },
+    { role: 'user', content: JSON.stringify({ message: clipped(message, longestMessage), tasks }) },
   ]
 }
 
@@ -153,13 +169,13 @@ function describe(task: Candidate, context: readonly ContextMessage[]) {
   const recent = context
     .filter((line) => line.announcement !== true)
     .slice(-recentMessages)
-    .map(({ role, content }) => ({ role, content: clip(content, longestLine) }))
+    .map(({ role, content }) => ({ role, content: clipped(content, longestLine) }))
   const question = task.questions?.[0]?.question
   return {
     id: task.id,
-    goal: clip(task.goal ?? task.name, longestGoal),
+    goal: clipped(task.goal ?? task.name, longestGoal),
     status: task.status,
-    ...(question === undefined ? {} : { question: clip(question, longestLine) }),
+    ...(question === undefined ? {} : { question: clipped(question, longestLine) }),
     lastMessage: recent.at(-1) ?? null,
     recentMessages: recent,
   }
@@ -184,7 +200,7 @@ async function askRouter(
     return undecided('The model did not answer with JSON that has a taskId.')
   }
   if (taskId !== null && !open.some((task) => task.id === taskId)) {
-    return undecided(`The model named ${JSON.stringify(clip(taskId, 100))}, which is none of the open tasks.`)
+    return undecided(`The model named ${JSON.stringify(clipped(taskId, 100))}, which is none of the open tasks.`)
   }
   return { taskId, confidence: confidenceOf(decision['confidence'], 0.5) }
 }

@@ -3,8 +3,8 @@ import type { DecisionRecord, FactRecord } from '../entities/memory.ts'
 import type { TeamRecord } from '../entities/team.ts'
 import { everyRow } from '../ledger/every-row.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
+import { groundIn } from '../memory/compare.ts'
 import type { Conflict, Merge } from '../memory/merge.ts'
-import { groundIn } from '../memory/settle-contradictions.ts'
 
 export interface FirstOutcome {
   merge: Merge | null

@@ -1,5 +1,6 @@
 // The public entry `errand/exo`: Exo's task controller under its own names, over one engine. Only words are translated here;
 // states, slots, cascades and events are the engine's. What Exo left open is said at each method.
+export type { TaskManagerOptions } from './exo/backing.ts'
 export { createExoExecutor, exoExecutorName, type TaskExecutor } from './exo/exo-executor.ts'
 export {
   type Intent,
@@ -18,10 +19,5 @@ export {
   type TaskEventHandler,
   type TaskEventType,
 } from './exo/task-event-bus.ts'
-export {
-  type CreateTaskOptions,
-  TaskManager,
-  type TaskManagerOptions,
-  type UpdateTaskOptions,
-} from './exo/task-manager.ts'
+export { type CreateTaskOptions, TaskManager, type UpdateTaskOptions } from './exo/task-manager.ts'
 export { TaskScheduler, type TaskSchedulerOptions } from './exo/task-scheduler.ts'

@@ -5,9 +5,12 @@ import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { commandAbilities } from '../../src/abilities/shell/command-abilities.ts'
-import type { CommandAbilityOptions } from '../../src/abilities/shell/command-settings.ts'
-import { type CommandReport, longestShown } from '../../src/abilities/shell/run-command.ts'
+import {
+  type CommandAbilityOptions,
+  type CommandReport,
+  commandAbilities,
+  longestShown,
+} from '../../src/abilities/shell/command-abilities.ts'
 import type { Engine } from '../../src/api.ts'
 import { createBus } from '../../src/bus/bus.ts'
 import { isAlive, processGroupOf } from '../../src/executors/process-group.ts'

@@ -9,7 +9,19 @@ export type Rule = (files: SourceFile[]) => string[]
 
 /** From the ground up. A room is a folder of src, or a file that lies directly in src, by its name. */
 const levels: string[][] = [
-  ['errors', 'stored-error', 'json-bounds', 'storable-text', 'clock', 'signals', 'ids', 'json', 'runtime', 'parse'],
+  [
+    'errors',
+    'stored-error',
+    'json-bounds',
+    'storable-text',
+    'clock',
+    'signals',
+    'ids',
+    'json',
+    'runtime',
+    'parse',
+    'defined',
+  ],
   ['entities'],
   ['executor', 'options', 'views'],
   ['machines', 'bus', 'models'],

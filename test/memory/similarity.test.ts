@@ -7,7 +7,7 @@ import type { Op } from '../../src/ledger/ledger.ts'
 import { deliberate } from '../../src/memory/deliberate.ts'
 import type { MemoryHost } from '../../src/memory/memory-host.ts'
 import { memorySettings } from '../../src/memory/memory-settings.ts'
-import { observe } from '../../src/memory/observe.ts'
+import { observe } from '../../src/memory/take-observation.ts'
 import { refusalOf } from '../engine/world.ts'
 import { openMemory } from './world.ts'
 

@@ -1,8 +1,6 @@
 // The models on the bus: model:llm, model:list, model:register.
 import { describe, expect, test } from 'vitest'
-import { modelList } from '../../src/abilities/model/list.ts'
-import { modelLlm } from '../../src/abilities/model/llm.ts'
-import { modelRegister } from '../../src/abilities/model/register.ts'
+import { modelList, modelLlm, modelRegister } from '../../src/abilities/model/index.ts'
 import { createBus } from '../../src/bus/bus.ts'
 import { Failure } from '../../src/errors.ts'
 import { ModelRegistry } from '../../src/models/model-registry.ts'

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Run } from '../../src/executor.ts'
 import { createHandler } from '../../src/routing/handle.ts'
-import { openTasks, routeInEngine } from '../../src/routing/open-tasks.ts'
+import { openTasks, routeInEngine } from '../../src/routing/handler-engine.ts'
 import { openEngine, reached, refusalOf, untilAborted } from '../engine/world.ts'
 import { contentOf, handling, scriptedModel } from './world.ts'
 

@@ -1,12 +1,12 @@
 // agent:complete: an agent has done its part of a task.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { countsShape } from '../../memory/consolidation-run.ts'
+import { mergeOutcomeSchema } from '../../memory/merge.ts'
 import { completeAgent } from '../../team/complete-agent.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { eitherCase } from '../either-case.ts'
-import { countsShape } from '../mem/mem-input.ts'
 import { taskIdSchema } from '../task/task-input.ts'
-import { mergeShape } from '../views/team-view.ts'
 import { agentIdSchema, summarySchema } from './agent-input.ts'
 
 const inputSchema = z.strictObject({
@@ -24,7 +24,7 @@ export function agentComplete(host: AbilityHost) {
       'Ends the work of an agent on a task: what it observed becomes facts, and its branch of memory is given to the team.',
     input: eitherCase(inputSchema, { resultSummary: 'summary' }),
     output: z.object({
-      ...mergeShape,
+      ...mergeOutcomeSchema.shape,
       consolidation: z.object({ ...countsShape, summary: z.string().nullable() }),
     }),
     scope: ({ taskId }) => [taskId],

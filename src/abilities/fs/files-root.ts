@@ -11,7 +11,7 @@ import { isOpenLedgerFile } from '../../ledger/open-files.ts'
 import { requireText } from '../../parse.ts'
 
 /** A larger file is not read, whatever part of it is asked for. */
-export const largestFileBytes = 4 * 1024 * 1024
+const largestFileBytes = 4 * 1024 * 1024
 
 /** A file or folder, named from the root with `/`. */
 export interface Entry {

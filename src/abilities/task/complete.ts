@@ -2,12 +2,12 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { taskStatuses } from '../../entities/task.ts'
+import { mergeOutcomeSchema } from '../../memory/merge.ts'
 import { completeTask } from '../../team/complete-task.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { summarySchema } from '../agent/agent-input.ts'
 import { asSchema, fenceSchema, nameOf } from '../board/board-input.ts'
 import { eitherCase } from '../either-case.ts'
-import { mergeShape } from '../views/team-view.ts'
 import { taskIdSchema } from './task-input.ts'
 
 const inputSchema = z
@@ -46,7 +46,7 @@ export function taskComplete(host: AbilityHost) {
       taskId: z.string(),
       status: z.enum(taskStatuses),
       /** Null where nothing was to be merged. */
-      merge: z.object(mergeShape).nullable(),
+      merge: mergeOutcomeSchema.nullable(),
       /** Ids of the facts that last. */
       durable: z.array(z.string()),
       ephemeral: z.int().min(0),

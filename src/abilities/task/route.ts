@@ -5,7 +5,7 @@ import { defineAbility } from '../../bus/ability.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import { askModelOf } from '../../routing/ask-model.ts'
-import { routeInEngine } from '../../routing/open-tasks.ts'
+import { routeInEngine } from '../../routing/handler-engine.ts'
 import { routeInputSchema, routeOutputSchema } from '../../routing/route.ts'
 import type { AbilityHost } from '../ability-host.ts'
 

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { taskStatuses } from '../../entities/task.ts'
 import { objectiveStatuses } from '../../entities/team.ts'
 import type { TeamContext } from '../../team/context.ts'
-import type { Objective } from '../../team/objectives.ts'
 
 const objectiveSchema = z.object({
   id: z.int(),
@@ -14,10 +13,6 @@ const objectiveSchema = z.object({
 })
 
 export const objectivesSchema = z.object({ objectives: z.array(objectiveSchema) })
-
-export function shownObjectives(objectives: Objective[]): z.input<typeof objectivesSchema> {
-  return { objectives }
-}
 
 /** Every time is in epoch milliseconds. */
 export const teamTaskSchema = z.object({
@@ -58,21 +53,4 @@ export const teamContextSchema = z.object({
 /** The schema's word for what a team knows. */
 export function shownContext(context: TeamContext): z.input<typeof teamContextSchema> {
   return context
-}
-
-/** What a merge of one branch into another came to. */
-export const mergeShape = {
-  /** Facts that the target holds by it, new or confirmed. */
-  merged: count,
-  /** Facts that were settled against. */
-  rejected: count,
-  conflicts: z.array(
-    z.object({
-      factId: z.string(),
-      otherId: z.string(),
-      ground: z.enum(['numbers', 'negation', 'function']),
-      resolution: z.enum(['keep-both', 'source', 'target']),
-    }),
-  ),
-  mergeId: z.string(),
 }

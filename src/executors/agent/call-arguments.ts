@@ -1,6 +1,6 @@
 // The arguments of a call as its model wrote them: text that should be a JSON object, and may be anything.
 import { ErrandError } from '../../errors.ts'
-import { fromJson, toJson } from '../../json.ts'
+import { fromJson, jsonObject, toJson } from '../../json.ts'
 import { storableText } from '../../storable-text.ts'
 
 export type CallArguments = { given: Record<string, unknown> } | { refusal: ErrandError }
@@ -8,7 +8,7 @@ export type CallArguments = { given: Record<string, unknown> } | { refusal: Erra
 /** What is no JSON object, or none that a ledger keeps, refuses the call. A model that gives no arguments gives none of them. */
 export function readArguments(text: string): CallArguments {
   if (text.trim() === '') return { given: {} }
-  const value = readObject(text)
+  const value = jsonObject(text)
   if (value === undefined) {
     return { refusal: refused('The arguments are not a JSON object. Call it again with valid JSON.', text) }
   }
@@ -26,15 +26,6 @@ export function paramsOf(text: string): unknown {
 }
 
 const longestUnread = 10_000
-
-function readObject(text: string): object | undefined {
-  try {
-    const value = JSON.parse(text) as unknown
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
 
 function refused(message: string, text: string): ErrandError {
   return new ErrandError('INVALID_INPUT', message, { arguments: text.slice(0, 200) })

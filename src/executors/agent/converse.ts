@@ -1,12 +1,13 @@
 // The loop of an agent. Each turn reads the conversation from the ledger and does the one thing that it calls for: finish the
 // calls of the last step, take another step, or end. Nothing is kept from turn to turn, so a repeated run simply goes on.
+import type { ZodType } from 'zod'
 import type { AgentRun } from '../../agent-run.ts'
 import type { Conversation, TakenStep } from '../../entities/conversation.ts'
 import type { MessageRecord } from '../../entities/message.ts'
 import { Failure } from '../../errors.ts'
 import type { ExecutorTask, Run } from '../../executor.ts'
 import type { ParsedAgentOptions } from '../../options.ts'
-import { judgeAnswer } from './final-answer.ts'
+import { issuesIn, issueWords } from '../../parse.ts'
 import { openConversation } from './opening.ts'
 import { takeStep } from './take-step.ts'
 import { ToolCalls } from './tool-calls.ts'
@@ -33,7 +34,8 @@ export async function converse(
       await talk.append({ id: talk.nextId('msg'), role: 'user', content: verdict.complaint })
       continue
     }
-    if (stepsOf(conversation, run.attempt) >= maxIterations) throw exhausted(maxIterations)
+    const taken = conversation.steps.filter(({ step }) => step.attempt === run.attempt).length
+    if (taken >= maxIterations) throw exhausted(maxIterations)
     await takeStep({ task, run, talk, options, tools, conversation, inputs })
   }
 }
@@ -60,10 +62,6 @@ function nextInputs({ steps, unread }: Conversation): MessageRecord[] {
   return urgent.length > 0 || last === undefined || !isAnswer(last) ? urgent : unread
 }
 
-function stepsOf({ steps }: Conversation, attempt: number): number {
-  return steps.filter(({ step }) => step.attempt === attempt).length
-}
-
 function exhausted(maxIterations: number): Failure {
   return new Failure('Maximum iterations reached', {
     code: 'MAX_ITERATIONS',
@@ -73,4 +71,33 @@ function exhausted(maxIterations: number): Failure {
       help: '`retry` gives it a new attempt with as many steps; `maxIterations` gives it more.',
     },
   })
+}
+
+type AnswerVerdict = { fits: true; result: unknown } | { fits: false; complaint: string }
+
+/** The last word of an agent as the task's result: its text, or the JSON that a schema asks for. What does not fit goes back to the model. */
+function judgeAnswer(content: string, schema: ZodType | undefined): AnswerVerdict {
+  if (schema === undefined) return { fits: true, result: content }
+  const candidates = [content, /```(?:json)?\s*\n([\s\S]*?)\n?```/.exec(content)?.[1]]
+  let problem = 'it is not JSON'
+  for (const text of candidates) {
+    const value = text === undefined ? undefined : readJson(text)
+    if (value === undefined) continue
+    const parsed = schema.safeParse(value.json)
+    // Checked again, and parsed, when the run's result is taken.
+    if (parsed.success) return { fits: true, result: value.json }
+    problem = issueWords(issuesIn(parsed.error))
+  }
+  return {
+    fits: false,
+    complaint: `Your answer cannot be used: ${problem}. Answer again with nothing but JSON that fits the schema.`,
+  }
+}
+
+function readJson(text: string): { json: unknown } | undefined {
+  try {
+    return { json: JSON.parse(text) as unknown }
+  } catch {
+    return undefined
+  }
 }

@@ -1,14 +1,19 @@
 // Before the first step: what the conversation opens with, what the tasks before this one came to, what its team knows, and what memory
 // recalls.
-import type { AgentRun } from '../../agent-run.ts'
+import { z } from 'zod'
+import type { AgentRun, WorkPlace } from '../../agent-run.ts'
+import { defined } from '../../defined.ts'
 import { defaultSystemPrompt } from '../../drafts/agent-draft.ts'
 import type { Task } from '../../entities/task.ts'
 import { Failure } from '../../errors.ts'
 import type { ExecutorTask, Run } from '../../executor.ts'
-import { recall, recallHeading } from './recall.ts'
-import { teamBriefing, teamHeading } from './team-briefing.ts'
+import { untilAborted } from '../../signals.ts'
+import { storableText } from '../../storable-text.ts'
 
 const resultsHeading = 'Results of the tasks that this one comes after:'
+const teamHeading = 'You work on this with others'
+/** Conformance S1-072. */
+const recallHeading = 'Here is relevant context from past tasks:'
 
 /** Adds what is missing; a run that finds a step has nothing to add. */
 export async function openConversation(
@@ -73,4 +78,86 @@ function shortened(text: string): string {
   return text.length <= longestResult
     ? text
     : `${text.slice(0, longestResult).toWellFormed()}… (${text.length} characters in all)`
+}
+
+// ── what its team and memory know ──
+
+const some = z.array(z.unknown())
+const contextSchema = z.object({
+  objectives: some,
+  agentSummaries: some,
+  activeAgents: z.array(z.object({ agentId: z.string() })),
+  keyFacts: some,
+})
+const briefingSchema = z.object({ text: z.string() })
+
+/**
+ * Whom an agent of a team works with, on what, and what is known by now (conformance S2-046). Empty where there is nothing to tell: one
+ * who works alone on a task is told no more than its goal. Never rejects but for the end of the run.
+ */
+async function teamBriefing(talk: AgentRun, place: WorkPlace, signal: AbortSignal): Promise<string> {
+  const { taskId, agentId } = place
+  const context = await askMemory(talk, 'task:context', { taskId }, contextSchema, signal)
+  if (context === undefined || isAlone(context, agentId)) return ''
+  const told = await askMemory(talk, 'task:context', { taskId, format: 'text' }, briefingSchema, signal)
+  return told === undefined ? '' : storableText(`${teamHeading}, as ${agentId}.\n\n${told.text}`)
+}
+
+function isAlone(
+  { objectives, agentSummaries, activeAgents, keyFacts }: z.output<typeof contextSchema>,
+  agentId: string,
+): boolean {
+  const others = activeAgents.filter((agent) => agent.agentId !== agentId)
+  return [objectives, agentSummaries, others, keyFacts].every(({ length }) => length === 0)
+}
+
+const mostRecalled = 5
+/** Characters of all that is recalled together: more would leave the model no room for its work. */
+const mostRecalledText = 100_000
+const longestRecallMs = 10_000
+
+const piece = z.object({ content: z.string().optional(), text: z.string().optional() })
+/** Both shapes that memories answer with (conformance C-29). */
+const recalledSchema = z.object({ chunks: z.array(piece).optional(), nodes: z.array(piece).optional() })
+
+/**
+ * What memory knows that bears on a goal: texts joined by blank lines, empty when there is nothing. Never rejects but for the end of
+ * the run.
+ */
+async function recall(talk: AgentRun, query: string, signal: AbortSignal): Promise<string> {
+  const answer = await askMemory(talk, 'mem:retrieve', { query, limit: mostRecalled }, recalledSchema, signal)
+  const recalled = (answer?.chunks ?? answer?.nodes ?? [])
+    .map(({ content, text }) => content ?? text ?? '')
+    .filter((text) => text !== '')
+    .join('\n\n')
+    .slice(0, mostRecalledText)
+  return storableText(recalled)
+}
+
+/**
+ * Asked as the task itself. Memory is optional: where nobody answers, in time and as expected, it is undefined, and the task goes on
+ * (conformance S1-070, S1-073). @throws the reason of the signal.
+ */
+async function askMemory<T>(
+  talk: AgentRun,
+  abilityId: string,
+  input: unknown,
+  schema: z.ZodType<T>,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  if (!talk.bus.has(abilityId)) return undefined
+  const { taskId, run } = talk.caller
+  const caller = { surface: 'agent', ...defined({ taskId, run }) }
+  const late = new AbortController()
+  const timer = talk.clock.setTimeout(() => late.abort(new Error('memory took too long')), longestRecallMs)
+  try {
+    const until = AbortSignal.any([signal, late.signal])
+    return schema.parse(await untilAborted(talk.bus.call(abilityId, input, { caller, signal: until }), until))
+  } catch (error) {
+    signal.throwIfAborted()
+    talk.report(error, abilityId === 'mem:retrieve' ? 'recall from memory' : 'hear of the team')
+    return undefined
+  } finally {
+    talk.clock.clearTimeout(timer)
+  }
 }

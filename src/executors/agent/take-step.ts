@@ -3,7 +3,9 @@
 import { z } from 'zod'
 import type { AgentRun } from '../../agent-run.ts'
 import type { Caller } from '../../bus/caller.ts'
+import { defined } from '../../defined.ts'
 import { identOf } from '../../entities/call.ts'
+import { chatTurn, spoken } from '../../entities/chat-message.ts'
 import type { Conversation } from '../../entities/conversation.ts'
 import type { MessageRecord, ToolCall } from '../../entities/message.ts'
 import type { RetryPolicy } from '../../entities/task-fields.ts'
@@ -11,13 +13,18 @@ import { ErrandError, Failure } from '../../errors.ts'
 import type { ExecutorTask, Run } from '../../executor.ts'
 import { resolveRetry, retryDelay } from '../../machines/family.ts'
 import { retryableModelCodes } from '../../models/model-error.ts'
-import { addChunk, type ModelAnswer, type ModelStepInput, readChunk } from '../../models/step-schema.ts'
+import {
+  addChunk,
+  type ModelAnswer,
+  type ModelMessage,
+  type ModelStepInput,
+  readChunk,
+} from '../../models/step-schema.ts'
 import type { ParsedAgentOptions } from '../../options.ts'
 import { rest as restOut } from '../../signals.ts'
 import { storableText } from '../../storable-text.ts'
 import { toStoredError } from '../../stored-error.ts'
 import { paramsOf } from './call-arguments.ts'
-import { contextOf } from './context.ts'
 import type { Offer, Toolbox } from './toolbox.ts'
 
 export interface StepRequest {
@@ -99,12 +106,30 @@ function inputOf({ talk, options, conversation, inputs }: StepRequest, offer: Of
   return {
     messages: contextOf(conversation, inputs, notes),
     tools: offer.definitions,
-    ...(talk.modelId === undefined ? {} : { modelId: talk.modelId }),
-    ...(format === undefined
-      ? {}
-      : { responseFormat: { type: 'json' as const, schema: format as Record<string, unknown> } }),
-    ...(options.settings === undefined ? {} : { settings: options.settings }),
+    ...defined({
+      modelId: talk.modelId,
+      responseFormat: format && { type: 'json' as const, schema: format as Record<string, unknown> },
+      settings: options.settings,
+    }),
   }
+}
+
+/**
+ * The conversation as a model reads it: its instructions, then step by step what it saw, what it said and what its calls came to.
+ * Results stand in the order of the calls, whichever finished first (conformance S1-048). `inputs` are what the model has not seen yet
+ * and is to see now.
+ */
+function contextOf(
+  conversation: Conversation,
+  inputs: readonly MessageRecord[],
+  notes: readonly string[],
+): ModelMessage[] {
+  const instructions = [...conversation.system.map(({ content }) => content), ...notes].join('\n\n')
+  return [
+    ...(instructions === '' ? [] : [{ role: 'system' as const, content: instructions }]),
+    ...conversation.steps.flatMap(chatTurn),
+    ...inputs.map(spoken),
+  ]
 }
 
 /** Tokens go out as they come; what is kept is whole. */

@@ -1,9 +1,10 @@
 // The calls of a step: those that do something run first, at once or one after the other; those that wait (for a person, for
 // other tasks) come last and stay pending meanwhile. Whatever goes wrong with a call is its result, and the model reads it.
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { AgentRun } from '../../agent-run.ts'
 import { failureWithin } from '../../bus/ability-error.ts'
 import { mayCall } from '../../bus/capabilities.ts'
+import { defined } from '../../defined.ts'
 import { interruptedError } from '../../entities/call.ts'
 import type { TakenStep } from '../../entities/conversation.ts'
 import type { OnInterrupt } from '../../entities/task-fields.ts'
@@ -11,7 +12,6 @@ import { ErrandError, Failure } from '../../errors.ts'
 import type { CallContext, CallOptions, Run } from '../../executor.ts'
 import { issuesIn, issueWords } from '../../parse.ts'
 import { paramsOf, readArguments } from './call-arguments.ts'
-import { confirmAnswerSchema, confirmQuestion } from './confirmation.ts'
 import { askUserSchema, type Tool, type Toolbox, waitForTasksSchema } from './toolbox.ts'
 
 type Asked = TakenStep['calls'][number]
@@ -19,6 +19,14 @@ type AbilityTool = Extract<Tool, { kind: 'ability' }>
 
 /** Codes by which a call that never began was closed with its task. */
 const neverBegun = 'RUN_ENDED'
+
+/** What a person answers who is to approve a call. */
+const confirmAnswerSchema = z.strictObject({
+  approved: z.boolean(),
+  reason: z.string().optional(),
+  /** Given to the ability in place of what the model gave. */
+  input: z.unknown().optional(),
+})
 
 export class ToolCalls {
   readonly #run: Run
@@ -95,8 +103,7 @@ export class ToolCalls {
     }
     return this.#talk.perform(asked.ability, given, call, {
       ...this.#way(key, entry?.onInterrupt ?? tool.ability?.onInterrupt ?? this.#talk.onInterrupt),
-      ...(tool.ability?.retry === undefined ? {} : { retry: tool.ability.retry }),
-      ...(tool.ability?.timeoutMs === undefined ? {} : { timeoutMs: tool.ability.timeoutMs }),
+      ...defined({ retry: tool.ability?.retry, timeoutMs: tool.ability?.timeoutMs }),
       ...(changed === undefined ? {} : { given: changed.input }),
     })
   }
@@ -175,6 +182,18 @@ export class ToolCalls {
       new Failure(`The user did not approve this call${why}`, { code: 'NOT_APPROVED', retry: false }),
     )
   }
+}
+
+const mostShown = 2_000
+
+/** The ability's own question, or one made of its description; what would be given stands below it. */
+function confirmQuestion({ id, ability }: AbilityTool, given: Record<string, unknown>): string {
+  const own =
+    typeof ability?.confirm === 'string'
+      ? ability.confirm
+      : `May ${id} be called? It says of itself: ${ability?.description}`
+  const text = JSON.stringify(given, null, 2)
+  return `${own}\n\n${text.length > mostShown ? `${text.slice(0, mostShown)}…` : text}`
 }
 
 function isOfTheLedger(error: unknown): boolean {

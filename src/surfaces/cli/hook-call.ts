@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { systemClock } from '../../clock.ts'
 import type { BoardRef } from '../../entities/board.ts'
 import { ErrandError } from '../../errors.ts'
-import { resolvesWithin } from '../../executors/timed-wait.ts'
+import { waitAtMost } from '../../signals.ts'
 import { texts } from './arguments.ts'
 import { type BoardAccess, boardOptions, boardRef, fromHere } from './board-place.ts'
 import { exitCodes } from './exit-code.ts'
@@ -85,7 +85,7 @@ export async function inTime(io: CommandIo, timeoutMs: number, work: () => Promi
   const working = work()
   // What it still throws when nobody waits for it any more is nobody's business.
   working.catch(() => {})
-  if (!(await resolvesWithin(systemClock, timeoutMs, working))) {
+  if (!(await waitAtMost(systemClock, timeoutMs, working))) {
     if (io.env['ERRAND_DEBUG'] === '1') note(io, `errand: The hook took longer than ${timeoutMs} ms and was given up.`)
     io.exit(exitCodes.done)
   }

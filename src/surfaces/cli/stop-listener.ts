@@ -2,7 +2,7 @@
 // press of Ctrl-C may arrive twice (from the terminal and, under npm, forwarded by it), so echoes of the first do not
 // count.
 import { type Clock, systemClock } from '../../clock.ts'
-import { resolvesWithin } from '../../executors/timed-wait.ts'
+import { waitAtMost } from '../../signals.ts'
 import { exitCodes } from './exit-code.ts'
 import type { CommandIo } from './io.ts'
 
@@ -49,7 +49,7 @@ export class StopListener {
   async #exit(io: CommandIo): Promise<void> {
     this.beforeExit()
     try {
-      await resolvesWithin(this.#clock, longestExitMs, this.endCommands())
+      await waitAtMost(this.#clock, longestExitMs, this.endCommands())
     } catch {
       // A ledger that cannot be read tells no more than one that takes too long: the process ends all the same.
     }

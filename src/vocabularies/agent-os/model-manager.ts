@@ -1,6 +1,6 @@
 // A `model:llm` for a bus whose task manager was given no model: made of language model objects, or brought by the program itself.
 import { z } from 'zod'
-import { modelLlm } from '../../abilities/model/llm.ts'
+import { modelLlm } from '../../abilities/model/index.ts'
 import { ErrandError } from '../../errors.ts'
 import { type LanguageModelLike, languageModelSchema } from '../../models/language-model.ts'
 import { type ModelInfo, ModelRegistry } from '../../models/model-registry.ts'

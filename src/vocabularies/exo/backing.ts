@@ -1,5 +1,6 @@
 // What a manager and its schedulers share: the engine behind them, given or of their own, and the way of its events to the bus.
 import type { Engine } from '../../api.ts'
+import { defined } from '../../defined.ts'
 import { createEngine } from '../../engine.ts'
 import type { TaskEvent as EngineEvent } from '../../entities/event.ts'
 import type { Task as EngineTask } from '../../entities/task.ts'
@@ -11,15 +12,23 @@ import { type Task, viewOf } from './task.ts'
 import { inExoWords } from './task-error.ts'
 import type { TaskEvent, TaskEventBus } from './task-event-bus.ts'
 
-/** The options of a manager, parsed. */
-export interface BackingOptions {
-  eventBus?: TaskEventBus | undefined
-  engine?: Engine | undefined
-  executor?: Executor | undefined
-  ledger?: string | object | undefined
-  autoComplete?: boolean | undefined
-  onError?: ((error: unknown, context: Record<string, unknown>) => void) | undefined
+export interface TaskManagerOptions {
+  /** Gets every `task.*` event, in the order of the ledger and never before it is durable. Default: none. */
+  eventBus?: TaskEventBus
+  /** Default: one of the manager's own, opened with its first use and closed with the manager. */
+  engine?: Engine
+  /** With `engine` only: the executor that it knows as `exo`. Without it nothing can be scheduled. */
+  executor?: Executor
+  /** Where an engine of its own keeps its tasks: a path, `:memory:` (default), or a Ledger. */
+  ledger?: string | object
+  /** New tasks are completed by their children once their own work is done. Default: as the engine does, which is false. */
+  autoComplete?: boolean
+  /** Gets errors of an engine of its own that have no caller. Default: `console.error`. */
+  onError?: (error: unknown, context: Record<string, unknown>) => void
 }
+
+/** The same once parsed. */
+type BackingOptions = { [Name in keyof TaskManagerOptions]: TaskManagerOptions[Name] | undefined }
 
 /** One for each manager. Schedulers find it through the manager. */
 export class Backing {
@@ -60,8 +69,7 @@ export class Backing {
     const engine: Engine = await createEngine({
       executors: { [exoExecutorName]: this.#executor },
       work: false,
-      ...(ledger === undefined ? {} : { ledger }),
-      ...(onError === undefined ? {} : { onError }),
+      ...defined({ ledger, onError }),
     })
     this.#forward(engine)
     return engine
@@ -119,8 +127,10 @@ export function backingOf(manager: object): Backing {
 
 /** Lets the engine do something to a task, in Exo's words. */
 export function askEngine(backing: Backing, work: (engine: Engine) => Promise<EngineTask>): Promise<Task> {
-  return inExoWords(async () => {
-    const engine = await backing.engine()
-    return viewOf(await work(engine))
-  })
+  return withEngine(backing, async (engine) => viewOf(await work(engine)))
+}
+
+/** The same for what does not end with one task. */
+export function withEngine<T>(backing: Backing, work: (engine: Engine) => Promise<T>): Promise<T> {
+  return inExoWords(async () => work(await backing.engine()))
 }

@@ -1,6 +1,7 @@
 // The one executor that an engine has for Exo's tasks. What it does is said later, by `schedule`: an engine must know its
 // executors before it begins, and a scheduler may be given another function each time.
 import { defineExecutor, type Executor, type ExecutorTask, type Run } from '../../executor.ts'
+import { untilAborted } from '../../signals.ts'
 import { type Task, viewOf } from './task.ts'
 
 /**
@@ -22,34 +23,25 @@ export class Work {
   readonly runs = new Map<string, Run>()
   /** One for each `schedule` that is under way: the tasks that have begun since. */
   readonly rounds = new Set<Set<string>>()
-  #waiting: Array<() => void> = []
+  readonly #first = Promise.withResolvers<void>()
 
   offer(executor: TaskExecutor): void {
     this.latest = executor
-    for (const wake of this.#waiting.splice(0)) wake()
+    this.#first.resolve()
   }
 
   async perform(task: ExecutorTask, run: Run): Promise<unknown> {
     this.runs.set(task.id, run)
     try {
-      const executor = this.picked.get(task.id) ?? this.latest ?? (await this.#offered(run.signal))
+      // After a restart the engine may be ready to go on before anybody has said with what.
+      if (this.latest === undefined) await untilAborted(this.#first.promise, run.signal)
+      const executor = this.picked.get(task.id) ?? (this.latest as TaskExecutor)
       for (const round of this.rounds) round.add(task.id)
       this.picked.delete(task.id)
       return await executor(viewOf(task), run.signal, run)
     } finally {
       if (this.runs.get(task.id) === run) this.runs.delete(task.id)
     }
-  }
-
-  /** After a restart the engine may be ready to go on before anybody has said with what. */
-  async #offered(signal: AbortSignal): Promise<TaskExecutor> {
-    while (this.latest === undefined) {
-      await new Promise<void>((resolve, reject) => {
-        this.#waiting.push(resolve)
-        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-      })
-    }
-    return this.latest
   }
 }
 

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { isLanguageModel, type LanguageModelLike } from '../../models/language-model.ts'
 import { parse } from '../../parse.ts'
-import { type AskBus, type AskMessage, type AskModel, askModelOf } from '../../routing/ask-model.ts'
+import { type AskBus, type AskMessage, type AskModel, askBusSchema, askModelOf } from '../../routing/ask-model.ts'
 import { createIntentRecognizer, type IntentAction, type IntentRecognizer as Recognizer } from '../../routing/intent.ts'
 import { inExoWords, inExoWordsAtOnce } from './task-error.ts'
 
@@ -61,9 +61,7 @@ const recognizerOptionsSchema = z
         'expected a function (messages, { model }) => text, a provider of the AI SDK, or one of its language models (specification v3 or v4)',
       )
       .optional(),
-    bus: z
-      .custom<AskBus>((value) => typeof (value as AskBus | null)?.invoke === 'function', 'expected a bus')
-      .optional(),
+    bus: askBusSchema.optional(),
     threshold: z.number().min(0).max(1).optional(),
   })
   .refine(({ provider, bus }) => !provider || !bus, 'a provider is asked in place of the bus: give one of the two')

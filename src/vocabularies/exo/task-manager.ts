@@ -1,31 +1,17 @@
 // Exo's TaskManager: creating, reading and changing tasks. Each method is one request to the engine behind it.
 import { z } from 'zod'
 import type { Engine, EngineOptions } from '../../api.ts'
+import { defined } from '../../defined.ts'
 import { type Task as EngineTask, taskStatuses } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import { type Executor, isExecutor } from '../../executor.ts'
 import { updateSchema } from '../../options.ts'
 import { kindOf, parse, requireText } from '../../parse.ts'
-import { askEngine, Backing, backManager } from './backing.ts'
+import { askEngine, Backing, backManager, type TaskManagerOptions, withEngine } from './backing.ts'
 import { workOf } from './exo-executor.ts'
-import { defined, listAll, promptKey, promptOf, type Task, type TaskStatus, toStored, viewOf } from './task.ts'
+import { listAll, promptKey, promptOf, type Task, type TaskStatus, toStored, viewOf } from './task.ts'
 import { inExoWords, inExoWordsAtOnce } from './task-error.ts'
 import type { TaskEventBus } from './task-event-bus.ts'
-
-export interface TaskManagerOptions {
-  /** Gets every `task.*` event, in the order of the ledger and never before it is durable. Default: none. */
-  eventBus?: TaskEventBus
-  /** Default: one of the manager's own, opened with its first use and closed with the manager. */
-  engine?: Engine
-  /** With `engine` only: the executor that it knows as `exo`. Without it nothing can be scheduled. */
-  executor?: Executor
-  /** Where an engine of its own keeps its tasks: a path, `:memory:` (default), or a Ledger. */
-  ledger?: string | object
-  /** New tasks are completed by their children once their own work is done. Default: as the engine does, which is false. */
-  autoComplete?: boolean
-  /** Gets errors of an engine of its own that have no caller. Default: `console.error`. */
-  onError?: (error: unknown, context: Record<string, unknown>) => void
-}
 
 const functionSchema = <F>(expected: string) => z.custom<F>((value) => typeof value === 'function', expected)
 
@@ -107,10 +93,9 @@ export class TaskManager {
 
   /** Null for an unknown id, and for a task that was deleted. */
   get(id: string): Promise<Task | null> {
-    return inExoWords(async () => {
-      const engine = await this.#backing.engine()
+    return withEngine(this.#backing, async (engine) => {
       const task = await engine.get(id)
-      return task === null ? null : viewOf(task)
+      return task && viewOf(task)
     })
   }
 
@@ -122,10 +107,7 @@ export class TaskManager {
     return this.#ask(async (engine) => {
       const { metadata: given, ...rest } = parse(updateTaskSchema, patch, 'update')
       const current = given !== undefined || rest.status === 'working' ? await engine.get(id) : null
-      const wanted = {
-        ...defined(rest),
-        ...(given === undefined ? {} : { metadata: { ...toStored(given), ...promptOf(current) } }),
-      }
+      const wanted = defined({ ...rest, metadata: given && { ...toStored(given), ...promptOf(current) } })
       if (rest.status !== 'working' || current?.status !== 'input_required') return engine.update(id, wanted)
       // The engine's own update gives no answer, and this edge is taken by one.
       const { status: _status, ...fields } = wanted
@@ -136,7 +118,7 @@ export class TaskManager {
 
   /** True if there was such a task. It is canceled first if it is live; its children become roots. */
   delete(id: string): Promise<boolean> {
-    return inExoWords(async () => (await this.#backing.engine()).delete(id))
+    return withEngine(this.#backing, (engine) => engine.delete(id))
   }
 
   /** All tasks, or all in one state: by priority, the highest first, then the oldest first. */
@@ -150,18 +132,12 @@ export class TaskManager {
 
   /** Direct children only, sorted like `list`. @throws TaskNotFoundError for an unknown parent. */
   getChildren(id: string): Promise<Task[]> {
-    return inExoWords(async () => {
-      const engine = await this.#backing.engine()
-      return (await engine.children(id)).map(viewOf)
-    })
+    return withEngine(this.#backing, async (engine) => (await engine.children(id)).map(viewOf))
   }
 
   /** All descendants without the root, flat, sorted like `list`. @throws TaskNotFoundError for an unknown root. */
   getSubtree(id: string): Promise<Task[]> {
-    return inExoWords(async () => {
-      const engine = await this.#backing.engine()
-      return (await engine.subtree(id)).map(viewOf)
-    })
+    return withEngine(this.#backing, async (engine) => (await engine.subtree(id)).map(viewOf))
   }
 
   /**

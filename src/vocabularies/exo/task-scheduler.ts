@@ -2,13 +2,14 @@
 // are the engine's.
 import { z } from 'zod'
 import type { Engine } from '../../api.ts'
+import { defined } from '../../defined.ts'
 import type { Task as EngineTask } from '../../entities/task.ts'
 import { type RetryPolicy, retryPolicySchema } from '../../entities/task-fields.ts'
 import { ErrandError } from '../../errors.ts'
 import { parse, requireFunction } from '../../parse.ts'
 import { askEngine, type Backing, backingOf } from './backing.ts'
 import { exoExecutorName, type TaskExecutor } from './exo-executor.ts'
-import { defined, listAll, pageSize, type Task, viewOf } from './task.ts'
+import { listAll, pageSize, type Task, viewOf } from './task.ts'
 import { inExoWords, inExoWordsAtOnce } from './task-error.ts'
 import type { TaskManager } from './task-manager.ts'
 

@@ -1,6 +1,7 @@
 // Exo's task: its states, its fields, and how it is made of the engine's. The engine keeps more than Exo shows, and one thing
 // that Exo shows, the latest run, is not in the metadata that the engine keeps.
 import type { Engine } from '../../api.ts'
+import { defined } from '../../defined.ts'
 import type { Task as EngineTask } from '../../entities/task.ts'
 import { briefError, type StoredError } from '../../errors.ts'
 import type { ExecutorTask } from '../../executor.ts'
@@ -58,7 +59,7 @@ export const pageSize = 1_000
 export async function listAll(engine: Engine, filter: { status?: TaskStatus | undefined }): Promise<EngineTask[]> {
   const found: EngineTask[] = []
   for (let after: string | null | undefined; after !== null; ) {
-    const page = await engine.list({ ...defined(filter), limit: pageSize, ...(after === undefined ? {} : { after }) })
+    const page = await engine.list({ ...defined({ ...filter, after }), limit: pageSize })
     found.push(...page.tasks)
     after = page.next
   }
@@ -96,8 +97,4 @@ export function promptOf(task: EngineTask | null): Record<string, unknown> {
   return task?.status === 'input_required' && promptKey in task.metadata
     ? { [promptKey]: task.metadata[promptKey] }
     : {}
-}
-
-export function defined<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 }

@@ -1,0 +1,112 @@
+// Memory as abilities show it: facts, observations, branches, the history, and the story of a fact.
+import { z } from 'zod'
+import {
+  branchStatuses,
+  consolidationTypes,
+  decisionKinds,
+  factStatuses,
+  factVerdicts,
+  observationTypes,
+} from '../../entities/memory.ts'
+import { countsShape } from '../../memory/consolidation-run.ts'
+
+const count = z.int().min(0)
+
+const nextSchema = z.number().nullable().describe('Position of the next page; null at the end.')
+
+const factSchema = z.object({
+  id: z.string(),
+  text: z.string(),
+  category: z.string(),
+  confidence: z.number(),
+  branch: z.string(),
+  taskId: z.string().optional(),
+  agentId: z.string().optional(),
+  sessionId: z.string().optional(),
+  status: z.enum(factStatuses),
+  successorId: z.string().optional(),
+  disputed: z.literal(true).optional(),
+  verdict: z.enum(factVerdicts).optional(),
+  observationId: z.string().optional(),
+  originId: z.string().optional(),
+  mergedTo: z.string().optional(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+})
+export const factPageSchema = z.object({ facts: z.array(factSchema), next: nextSchema })
+
+const observationSchema = z.object({
+  id: z.string(),
+  sessionId: z.string(),
+  branch: z.string(),
+  type: z.enum(observationTypes),
+  content: z.string(),
+  outcome: z.string().optional(),
+  taskId: z.string().optional(),
+  agentId: z.string().optional(),
+  createdAt: z.number(),
+  consolidatedBy: z.string().optional(),
+})
+export const observationPageSchema = z.object({ observations: z.array(observationSchema), next: nextSchema })
+
+const branchSchema = z.object({
+  name: z.string(),
+  parent: z.string().optional(),
+  description: z.string(),
+  status: z.enum(branchStatuses),
+  taskId: z.string().optional(),
+  agentId: z.string().optional(),
+  facts: count.optional(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+})
+export const branchPageSchema = z.object({ branches: z.array(branchSchema), next: nextSchema })
+
+const historySchema = z.object({
+  id: z.string(),
+  type: z.enum(consolidationTypes),
+  sourceBranch: z.string(),
+  targetBranch: z.string(),
+  sessionId: z.string().optional(),
+  agentId: z.string().optional(),
+  taskId: z.string().optional(),
+  trigger: z.string(),
+  ...countsShape,
+  durable: count.optional(),
+  ephemeral: count.optional(),
+  merged: count.optional(),
+  rejected: count.optional(),
+  summary: z.string().optional(),
+  at: z.number(),
+})
+export const historyPageSchema = z.object({ history: z.array(historySchema), next: nextSchema })
+
+const decisionSchema = z.object({
+  kind: z.enum(decisionKinds),
+  otherId: z.string().optional(),
+  observationId: z.string().optional(),
+  similarity: z.number().optional(),
+  before: z.number().optional(),
+  after: z.number().optional(),
+  note: z.string().optional(),
+  historyId: z.string(),
+  type: z.enum(consolidationTypes),
+  trigger: z.string(),
+  at: z.number(),
+})
+
+const storyShape = {
+  fact: factSchema,
+  observations: z.array(observationSchema),
+  decisions: z.array(decisionSchema),
+  moreDecisions: z.literal(true).optional(),
+}
+
+export const whySchema = z.object({
+  ...storyShape,
+  mentions: z.array(z.object({ factId: z.string(), ...decisionSchema.omit({ otherId: true }).shape })),
+  moreMentions: z.literal(true).optional(),
+  sources: z.array(z.object(storyShape)),
+  others: z.array(factSchema),
+  successor: factSchema.optional(),
+})
