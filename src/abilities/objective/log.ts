@@ -1,8 +1,7 @@
 // objective:log: what became of the objectives of a task.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
-import { objectiveStatuses } from '../../entities/team.ts'
-import { objectiveLog as logOf } from '../../team/objective-log.ts'
+import { objectiveLog as logOf, objectiveChangeSchema } from '../../team/objectives.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { objectiveAliases, objectiveIdSchema } from '../agent/agent-input.ts'
 import { eitherCase } from '../either-case.ts'
@@ -20,18 +19,7 @@ export function objectiveLog(host: AbilityHost) {
     access: 'read',
     description: 'Lists the changes of the objectives of a task, the oldest first: when, by whom, from what to what.',
     input: eitherCase(inputSchema, objectiveAliases),
-    output: z.object({
-      changes: z.array(
-        z.object({
-          at: z.number(),
-          objectiveId: z.int(),
-          from: z.enum(objectiveStatuses),
-          to: z.enum(objectiveStatuses),
-          agentId: z.string().nullable(),
-          notes: z.string().nullable(),
-        }),
-      ),
-    }),
+    output: z.object({ changes: z.array(objectiveChangeSchema) }),
     handle: async (input, { caller }) => ({ changes: await logOf(host, caller, input) }),
   })
 }
