@@ -1,12 +1,12 @@
 // What only the board knows of a task: the words shown while it is done, the workspace that is bound to it, keys of a file that
 // nothing here has a word for.
-import { type BoardEntry, type BoardFields, boardStatusOf, stretchOf, workspaceOf } from '../entities/board.ts'
+import { type BoardFields, boardStatusOf, stretchOf, workspaceOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { eventOf, type Moment } from '../steps/moment.ts'
 import type { BoardPlace } from './board-host.ts'
-import type { Found } from './task-ref.ts'
+import { type Found, notAllowed } from './task-ref.ts'
 
 /** Undefined leaves a field as it is, null takes it away. */
 export interface FieldChanges {
@@ -19,10 +19,11 @@ export interface FieldChanges {
 export function* keepFields(
   tx: Tx,
   place: BoardPlace,
-  { task, entry }: Found,
+  found: Found,
   { activeForm, workspace, extra }: FieldChanges,
   moment: Moment,
 ): Op<void> {
+  const { task, entry } = found
   if (entry === undefined) {
     if (activeForm == null && workspace == null && extra === undefined) return
     throw new ErrandError(
@@ -32,11 +33,11 @@ export function* keepFields(
     )
   }
   const next: BoardFields = { ...entry.fields }
-  assignField(next, 'activeForm', activeForm)
-  assignField(next, 'extra', extra)
+  if (activeForm !== undefined) next.activeForm = activeForm ?? undefined
+  if (extra !== undefined) next.extra = extra
   if (workspace === null || workspaceOf(task, next) === undefined) unbind(next)
   if (workspace != null && workspace !== next.workspace) {
-    yield* requireFree(tx, place, task, entry, workspace)
+    yield* requireFree(tx, place, found, workspace)
     Object.assign(next, { workspace, boundIn: stretchOf(task) })
   }
   if (JSON.stringify(next) === JSON.stringify(entry.fields)) return
@@ -56,40 +57,27 @@ export function* bindWorkspace(
   yield* keepFields(tx, place, { task, entry }, { workspace }, moment)
 }
 
-function assignField<K extends keyof BoardFields>(
-  fields: BoardFields,
-  name: K,
-  value: BoardFields[K] | null | undefined,
-): void {
-  if (value === null) delete fields[name]
-  else if (value !== undefined) fields[name] = value
-}
-
 function unbind(fields: BoardFields): void {
   delete fields.workspace
   delete fields.boundIn
 }
 
 /** A workspace is bound while a task is in progress, and to one at a time. Bindings that have ended are cleared away. */
-function* requireFree(tx: Tx, { board }: BoardPlace, task: TaskRecord, entry: BoardEntry, workspace: string): Op<void> {
-  if (boardStatusOf(task) !== 'in_progress') throw notBound(entry.number, task)
+function* requireFree(tx: Tx, { board }: BoardPlace, found: Found, workspace: string): Op<void> {
+  const status = boardStatusOf(found.task)
+  if (status !== 'in_progress') {
+    const advice = 'a workspace is bound to a task that is in progress. Set status in_progress as well'
+    throw notAllowed(found, 'bind', `is ${status}: ${advice}`)
+  }
   for (;;) {
     const holder = yield* tx.board.boundTo(board, workspace)
     if (holder === undefined) return
-    const held = holder.taskId === task.id ? undefined : yield* tx.task.get(holder.taskId)
+    const held = holder.taskId === found.task.id ? undefined : yield* tx.task.get(holder.taskId)
     if (held !== undefined && workspaceOf(held, holder.fields) !== undefined) throw taken(workspace, holder.number)
     const fields = { ...holder.fields }
     unbind(fields)
     yield* tx.board.saveFields(board, holder.number, fields)
   }
-}
-
-function notBound(number: number, task: TaskRecord): ErrandError {
-  return new ErrandError(
-    'INVALID_TRANSITION',
-    `Task ${number} is ${boardStatusOf(task)}: a workspace is bound to a task that is in progress. Set status in_progress as well`,
-    { taskId: task.id, from: task.status, event: 'bind', allowed: [] },
-  )
 }
 
 function taken(workspace: string, number: number): ErrandError {

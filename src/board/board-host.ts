@@ -1,5 +1,6 @@
 // What the board needs of the engine that it stands on, and who asks.
 import type { Caller } from '../bus/caller.ts'
+import type { Clock } from '../clock.ts'
 import type { Drafter } from '../drafts/draft.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
 import type { Moment } from '../steps/moment.ts'
@@ -11,6 +12,15 @@ export interface BoardHost {
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>
   moment(): Promise<Moment>
   nextId(prefix: string): string
+}
+
+/** What its members need beside that: time, and to be woken. */
+export interface TeamHost extends BoardHost {
+  readonly clock: Clock
+  /** Resolves when something has been written, here or by others, or when the signal aborts. @throws ErrandError ENGINE_CLOSED */
+  moved(signal: AbortSignal): Promise<void>
+  /** Wakes who waits so in this engine, after a step that made no event. */
+  stir(): Promise<void>
 }
 
 /** A board, and in whose name it is used: a caller with a task sees and touches what is below that task, and nothing else. */

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import type { Bus } from '../bus/bus.ts'
 import { type Clock, systemClock } from '../clock.ts'
-import { type BoardRef, type BoardTask, boardStatuses } from '../entities/board.ts'
+import { type BoardRef, type BoardTask, boardRefSchema, boardStatuses } from '../entities/board.ts'
 import { fieldsFor } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
 import { parse } from '../parse.ts'
@@ -47,9 +47,7 @@ const optionsSchema = z.strictObject({
   clock: z.custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function').optional(),
 })
 
-const reference = z
-  .union([z.int().min(1), z.string().trim().min(1).max(100)])
-  .describe('Number of the task, or its id.')
+const reference = boardRefSchema.describe('Number of the task, or its id.')
 const references = z.array(reference).max(10_000)
 
 const { name: subject, description, priority } = fieldsFor('board')
@@ -131,7 +129,7 @@ export function boardTools(engine: { bus: Bus; instanceId: string }, options: Bo
     surface: 'tools',
     clock: clock ?? systemClock,
   })
-  return toolsOver({ call: (ability, input) => session.call(ability, input), close: () => session.close() })
+  return toolsOver(session)
 }
 
 /** Whoever invokes the abilities of a board, in whose name is its own affair. */
@@ -169,11 +167,7 @@ function handlersOf(line: BoardLine): BoardTools['handlers'] {
     task_create: (input) =>
       answering(async () => {
         const { addBlockedBy, addBlocks, ...given } = read('task_create', input)
-        const edges = {
-          ...(addBlockedBy ? { blockedBy: addBlockedBy } : {}),
-          ...(addBlocks ? { blocks: addBlocks } : {}),
-        }
-        return taskText(await task('board:create', { ...given, ...edges }))
+        return taskText(await task('board:create', { ...given, blockedBy: addBlockedBy, blocks: addBlocks }))
       }),
     task_update: (input) =>
       answering(async () => {
@@ -181,8 +175,7 @@ function handlersOf(line: BoardLine): BoardTools['handlers'] {
         const { task_id: id, owner, ...patch } = read('task_update', input)
         // Beside a status that begins or ends it, an empty owner is a blank in a form.
         const isBlank = owner === '' && patch.status !== undefined && patch.status !== 'pending'
-        const named = owner === undefined || isBlank ? {} : { owner }
-        return taskText(await task('board:update', { id, ...named, ...patch }))
+        return taskText(await task('board:update', { id, ...patch, owner: isBlank ? undefined : owner }))
       }),
     task_list: (input) =>
       answering(async () => {
@@ -249,9 +242,6 @@ export function requireStatus(input: unknown): void {
   throw new ErrandError(
     'INVALID_INPUT',
     `Invalid status: ${(typeof status === 'string' ? status : (JSON.stringify(status) ?? typeof status)).slice(0, 100)}`,
-    {
-      field: 'status',
-      allowed: [...boardStatuses],
-    },
+    { field: 'status', allowed: [...boardStatuses] },
   )
 }

@@ -1,17 +1,22 @@
 // What people and agents see of a task on the board.
-import { type BoardEntry, type BoardTask, boardStatusOf, workspaceOf } from '../entities/board.ts'
+import { type BoardEntry, type BoardRef, type BoardTask, boardStatusOf, workspaceOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { BoardEdge, BoardNeighbour, Op, Reads } from '../ledger/ledger.ts'
 import { isQueued } from '../machines/readiness.ts'
-import { shownRef } from './task-ref.ts'
+
+/** A task with its number on a board. */
+export interface Numbered {
+  entry: BoardEntry
+  task: TaskRecord
+}
 
 interface Neighbours {
   blockers: readonly BoardNeighbour[]
   dependents: readonly BoardNeighbour[]
-  parent: { id: string; number: number | null } | undefined
+  parent: BoardRef | undefined
 }
 
-/** Tasks read at once for a list. */
+/** Tasks read at once. */
 const pageSize = 1_000
 
 /** One task as it is now. One without a number on this board has none to show yet. */
@@ -21,23 +26,28 @@ export function* viewTask(tx: Reads, board: string, task: TaskRecord, entry?: Bo
     blockers: yield* tx.board.blockersOf(board, task.id),
     dependents: yield* tx.board.dependentsOf(board, task.id),
     parent:
-      task.parentId === null
-        ? undefined
-        : { id: task.parentId, number: (yield* tx.board.entryOf(board, task.parentId))?.number ?? null },
+      task.parentId === null ? undefined : ((yield* tx.board.entryOf(board, task.parentId))?.number ?? task.parentId),
   })
+}
+
+/** What `pick` makes of every task of the board, by number; read page by page. */
+export function* everyOnBoard<T>(tx: Reads, board: string, pick: (row: Numbered) => T): Op<T[]> {
+  const picked: T[] = []
+  for (let after = 0; ; ) {
+    const page = yield* tx.board.page(board, after, pageSize)
+    picked.push(...page.map(pick))
+    const last = page.at(-1)
+    if (last === undefined || page.length < pageSize) return picked
+    after = last.entry.number
+  }
 }
 
 /** Every task of the board by number, as far as it is below all of `above`. */
 export function* viewBoard(tx: Reads, board: string, above: readonly string[]): Op<BoardTask[]> {
-  const tasks: Array<{ entry: BoardEntry; task: TaskRecord }> = []
-  for (let after = 0; ; ) {
-    const page = yield* tx.board.page(board, after, pageSize)
-    tasks.push(...page)
-    const last = page.at(-1)
-    if (last === undefined || page.length < pageSize) break
-    after = last.entry.number
-  }
-  const edges = neighboursOf(yield* tx.board.edges(board))
+  const tasks = yield* everyOnBoard(tx, board, (row) => row)
+  const edges = yield* tx.board.edges(board)
+  const blockers = Map.groupBy(edges, ({ taskId }) => taskId)
+  const dependents = Map.groupBy(edges, ({ blockerId }) => blockerId)
   const numbers = new Map(tasks.map(({ entry }) => [entry.taskId, entry.number]))
   const within: Array<Set<string>> = []
   for (const root of above) within.push(yield* idsBelow(tx, root))
@@ -45,9 +55,9 @@ export function* viewBoard(tx: Reads, board: string, above: readonly string[]): 
     .filter(({ task }) => within.every((ids) => ids.has(task.id)))
     .map(({ task, entry }) =>
       toBoardTask(task, entry, {
-        blockers: edges.blockers.get(task.id) ?? [],
-        dependents: edges.dependents.get(task.id) ?? [],
-        parent: task.parentId === null ? undefined : { id: task.parentId, number: numbers.get(task.parentId) ?? null },
+        blockers: (blockers.get(task.id) ?? []).map(blockerOf),
+        dependents: dependents.get(task.id) ?? [],
+        parent: task.parentId === null ? undefined : (numbers.get(task.parentId) ?? task.parentId),
       }),
     )
 }
@@ -56,20 +66,8 @@ function* idsBelow(tx: Reads, root: string): Op<Set<string>> {
   return new Set((yield* tx.task.subtree(root)).map((task) => task.id))
 }
 
-function neighboursOf(edges: readonly BoardEdge[]): Record<'blockers' | 'dependents', Map<string, BoardNeighbour[]>> {
-  const blockers = new Map<string, BoardNeighbour[]>()
-  const dependents = new Map<string, BoardNeighbour[]>()
-  for (const { taskId, number, blockerId, blockerNumber, open } of edges) {
-    add(blockers, taskId, { taskId: blockerId, number: blockerNumber, open })
-    add(dependents, blockerId, { taskId, number, open })
-  }
-  return { blockers, dependents }
-}
-
-function add(map: Map<string, BoardNeighbour[]>, key: string, neighbour: BoardNeighbour): void {
-  const known = map.get(key)
-  if (known === undefined) map.set(key, [neighbour])
-  else known.push(neighbour)
+function blockerOf({ blockerId: taskId, blockerNumber: number, open }: BoardEdge): BoardNeighbour {
+  return { taskId, number, open }
 }
 
 function toBoardTask(
@@ -80,7 +78,7 @@ function toBoardTask(
   const { activeForm, extra } = entry?.fields ?? {}
   const workspace = workspaceOf(task, entry?.fields ?? {})
   const status = boardStatusOf(task)
-  const refs = (of: readonly BoardNeighbour[]) => of.map((each) => shownRef(each.number, each.taskId))
+  const refs = (of: readonly BoardNeighbour[]) => of.map(({ number, taskId }) => number ?? taskId)
   return {
     id: entry?.number ?? 0,
     subject: task.name,
@@ -95,7 +93,7 @@ function toBoardTask(
     metadata: task.metadata,
     ...(task.role === null ? {} : { role: task.role }),
     tags: task.tags,
-    ...(parent === undefined ? {} : { parent: shownRef(parent.number, parent.id) }),
+    ...(parent === undefined ? {} : { parent }),
     dependencies: refs(blockers),
     ready: task.claimable && task.owner === null,
     queued: isQueued(task),

@@ -10,7 +10,7 @@ import { bindWorkspace } from './board-fields.ts'
 import type { BoardHost, BoardPlace } from './board-host.ts'
 import { viewTask } from './board-view.ts'
 import { saidInNumbers } from './in-numbers.ts'
-import { numberNewcomers, numberRest } from './numbering.ts'
+import { changeBoard } from './numbering.ts'
 import { type Found, findOnBoard, shownRef } from './task-ref.ts'
 
 /** Who claims, and on what terms. */
@@ -30,35 +30,25 @@ export interface NextClaim extends Claimant {
 }
 
 /** @throws ErrandError BLOCKED, NOT_CLAIMABLE, with the numbers of what stands in the way, and who owns it. */
-export async function claimOnBoard(
+export function claimOnBoard(
   host: BoardHost,
   place: BoardPlace,
   ref: BoardRef,
   claimant: Claimant,
 ): Promise<BoardTask> {
-  await numberNewcomers(host, place.board)
-  const moment = await host.moment()
-  return host.step({
-    name: 'claim on board',
-    *decide(tx): Op<BoardTask> {
-      yield* numberRest(tx, place.board, moment.at)
-      const found = yield* findOnBoard(tx, place, ref)
-      const task = yield* claimFound(tx, place, found, claimant, moment)
-      return yield* viewTask(tx, place.board, task)
-    },
+  return changeBoard(host, place.board, 'claim on board', function* (tx, moment) {
+    const task = yield* claimFound(tx, place, yield* findOnBoard(tx, place, ref), claimant, moment)
+    return yield* viewTask(tx, place.board, task)
   })
 }
 
 /** The best that may be claimed: highest priority, then oldest; null when there is none. */
-export async function claimNext(host: BoardHost, place: BoardPlace, next: NextClaim): Promise<BoardTask | null> {
-  await numberNewcomers(host, place.board)
-  const moment = await host.moment()
-  return host.step({ name: 'claim next on board', decide: (tx) => claimBest(tx, place, next, moment) })
+export function claimNext(host: BoardHost, place: BoardPlace, next: NextClaim): Promise<BoardTask | null> {
+  return changeBoard(host, place.board, 'claim next on board', (tx, moment) => claimBest(tx, place, next, moment))
 }
 
 /** Claims the best there is as a part of another step. */
 export function* claimBest(tx: Tx, place: BoardPlace, next: NextClaim, moment: Moment): Op<BoardTask | null> {
-  yield* numberRest(tx, place.board, moment.at)
   const filter = yield* claimFilterOf(tx, place, next)
   const { leaseMs, source, workspace } = next
   const task = yield* claim({ ...moment, ...filter, taskId: null, owner: next.as, leaseMs, source }).decide(tx)
@@ -91,26 +81,26 @@ function* lowerOf(tx: Reads, own: string | undefined, top: string | undefined): 
 export function* claimFound(
   tx: Tx,
   place: BoardPlace,
-  { task }: Found,
+  found: Found,
   { as, role, leaseMs, source, workspace }: Claimant,
   moment: Moment,
 ): Op<TaskRecord> {
-  yield* refuseBlocked(tx, place.board, task)
-  const request = { ...moment, taskId: task.id, owner: as, leaseMs, source, role }
+  yield* refuseBlocked(tx, place.board, found)
+  const request = { ...moment, taskId: found.task.id, owner: as, leaseMs, source, role }
   const claimed = (yield* saidInNumbers(tx, place.board, claim(request).decide(tx))) as TaskRecord
   if (workspace !== undefined) yield* bindWorkspace(tx, place, claimed, workspace, moment)
   return claimed
 }
 
 /** @throws ErrandError BLOCKED with the numbers of the tasks that must be completed first. */
-export function* refuseBlocked(tx: Reads, board: string, task: TaskRecord): Op<void> {
+export function* refuseBlocked(tx: Reads, board: string, found: Found): Op<void> {
+  const { task } = found
   if (task.openBlockers === 0 || boardStatusOf(task) !== 'pending') return
   const open = (yield* tx.board.blockersOf(board, task.id)).filter((each) => each.open)
-  const refs = open.map((each) => shownRef(each.number, each.taskId))
-  const number = (yield* tx.board.entryOf(board, task.id))?.number
+  const numbers = open.map(({ number, taskId }) => number ?? taskId)
   throw new ErrandError(
     'BLOCKED',
-    `Task ${shownRef(number, task.id)} is blocked by [${refs.join(', ')}]: complete ${refs.length === 1 ? 'it' : 'them'} first`,
-    { taskId: task.id, status: task.status, blockedBy: open.map((each) => each.taskId), numbers: refs },
+    `Task ${shownRef(found)} is blocked by [${numbers.join(', ')}]: complete ${numbers.length === 1 ? 'it' : 'them'} first`,
+    { taskId: task.id, status: task.status, blockedBy: open.map((each) => each.taskId), numbers },
   )
 }

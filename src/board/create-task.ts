@@ -1,7 +1,7 @@
 // A new task on the board: the task, its number, its place in the graph, all in one transaction.
 
 import type { TaskDraft } from '../drafts/draft.ts'
-import type { BoardFields, BoardRef, BoardTask } from '../entities/board.ts'
+import type { BoardRef, BoardTask } from '../entities/board.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Step, Tx } from '../ledger/ledger.ts'
 import { create } from '../steps/create.ts'
@@ -75,6 +75,7 @@ function creation(
   return {
     name: 'create on board',
     *decide(tx): Op<BoardTask> {
+      const { activeForm, extra } = given
       const board = (yield* tx.board.get(place.board)) ?? (yield* openMain(tx, place, moment))
       const parentId = yield* parentOf(tx, place, board.parentId, given.parent)
       const blockedBy = (yield* findAllOnBoard(tx, place, given.blockedBy ?? [])).map((task) => task.id)
@@ -87,7 +88,7 @@ function creation(
       if (known !== undefined) return yield* viewTask(tx, place.board, made, known)
       // The next one after all that have been looked at is looked at by that.
       const seenSeq = made.seq === board.seenSeq + 1 ? made.seq : board.seenSeq
-      yield* giveNumber(tx, { ...board, seenSeq }, made.id, fieldsOf(given), given.number)
+      yield* giveNumber(tx, { ...board, seenSeq }, made.id, { activeForm, extra }, given.number)
       if (given.owner !== undefined) yield* update(made.id, { owner: given.owner }, undefined, moment).decide(tx)
       for (const dependent of yield* findAllOnBoard(tx, place, given.blocks ?? [])) {
         yield* saidInNumbers(tx, place.board, block(dependent.id, [made.id], moment).decide(tx))
@@ -109,11 +110,4 @@ function* parentOf(tx: Tx, place: BoardPlace, top: string | null, named: BoardRe
   const parentId = named === undefined ? (place.caller.taskId ?? top) : (yield* findOnBoard(tx, place, named)).task.id
   if (top !== null && parentId !== null) yield* requireWithin(tx, top, [parentId])
   return parentId
-}
-
-function fieldsOf({ activeForm, extra }: NewBoardTask): BoardFields {
-  return {
-    ...(activeForm === undefined ? {} : { activeForm }),
-    ...(extra === undefined ? {} : { extra }),
-  }
 }

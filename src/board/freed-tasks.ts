@@ -1,18 +1,18 @@
 // Which tasks of the board came free by a step: read from what the step itself has told of them, so that what it set off in turn
 // (a parent that ended with its last part, say) counts as well.
 import { type BoardTask, boardStatusOf } from '../entities/board.ts'
+import type { TaskEvent } from '../entities/event.ts'
+import { everyRow } from '../ledger/every-row.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import type { BoardPlace } from './board-host.ts'
 import { viewTask } from './board-view.ts'
 import { isWithin } from './task-ref.ts'
 
-/** Events read at once. */
-const eventsAtOnce = 1_000
-
 /** By number; only tasks of this board, and below a bounded caller's task. `except` is the one that was written. */
 export function* freedSince(tx: Reads, place: BoardPlace, since: number, except: string): Op<BoardTask[]> {
   const found: BoardTask[] = []
-  for (const id of yield* unblockedSince(tx, since)) {
+  const events = yield* everyRow((after, limit) => tx.event.after(Math.max(after, since), limit), isUnblocking)
+  for (const id of new Set(events.map(({ taskId }) => taskId))) {
     const task = yield* tx.task.get(id)
     if (id === except || task === undefined || task.deletedAt !== null || task.openBlockers > 0) continue
     const entry = yield* tx.board.entryOf(place.board, id)
@@ -23,15 +23,6 @@ export function* freedSince(tx: Reads, place: BoardPlace, since: number, except:
 }
 
 /** A wait that is over is told by the same event; a dependency says which one it was. */
-function* unblockedSince(tx: Reads, since: number): Op<Set<string>> {
-  const ids = new Set<string>()
-  for (let after = since; ; ) {
-    const events = yield* tx.event.after(after, eventsAtOnce)
-    for (const { type, taskId, data } of events) {
-      if (type === 'task.unblocked' && ('by' in data || 'removed' in data)) ids.add(taskId)
-    }
-    const last = events.at(-1)
-    if (last === undefined || events.length < eventsAtOnce) return ids
-    after = last.seq
-  }
+function isUnblocking({ type, data }: TaskEvent): boolean {
+  return type === 'task.unblocked' && ('by' in data || 'removed' in data)
 }

@@ -13,15 +13,15 @@ import type { BoardHost, BoardPlace } from './board-host.ts'
 import { viewTask } from './board-view.ts'
 import { freedSince } from './freed-tasks.ts'
 import { saidInNumbers } from './in-numbers.ts'
-import { numberNewcomers, numberRest } from './numbering.ts'
-import { type Found, findOnBoard, shownRef } from './task-ref.ts'
+import { changeBoard } from './numbering.ts'
+import { type Found, findOnBoard, notAllowed, shownRef } from './task-ref.ts'
 import { putDown, refuseMeantForOthers, type Updated, updateOnBoard, type Writer } from './update-task.ts'
 
 /**
  * Said again by the same owner, it is no news.
  * @throws ErrandError INVALID_TRANSITION for a task that nobody works on; NOT_OWNER, STALE_CLAIM for somebody else's.
  */
-export async function completeOnBoard(
+export function completeOnBoard(
   host: BoardHost,
   place: BoardPlace,
   ref: BoardRef,
@@ -32,7 +32,8 @@ export async function completeOnBoard(
   return updateOnBoard(host, place, ref, { status: 'completed', result }, writer, require)
 }
 
-function requireAtWork({ task, entry }: Found, { as, fence }: Writer): void {
+function requireAtWork(found: Found, { as, fence }: Writer): void {
+  const { task } = found
   const status = boardStatusOf(task)
   const isOwn = task.owner === (as ?? null) && (fence === undefined || fence === task.fence)
   if (status === 'in_progress' || (status === 'completed' && isOwn)) return
@@ -42,34 +43,23 @@ function requireAtWork({ task, entry }: Found, { as, fence }: Writer): void {
     completed: `completed already${task.owner === null ? '' : `, by ${task.owner}`}`,
     deleted: 'deleted: create a new task instead',
   }[status]
-  throw new ErrandError('INVALID_TRANSITION', `Task ${shownRef(entry?.number, task.id)} is ${why}`, {
-    taskId: task.id,
-    from: task.status,
-    event: 'complete',
-    allowed: status === 'pending' ? ['claim'] : [],
-  })
+  throw notAllowed(found, 'complete', `is ${why}`, status === 'pending' ? ['claim'] : [])
 }
 
 /** @throws ErrandError INVALID_TRANSITION for a task that nobody has claimed; NOT_OWNER, STALE_CLAIM for somebody else's. */
-export async function releaseOnBoard(
+export function releaseOnBoard(
   host: BoardHost,
   place: BoardPlace,
   ref: BoardRef,
   reason: string | undefined,
   writer: Writer,
 ): Promise<BoardTask> {
-  await numberNewcomers(host, place.board)
-  const moment = await host.moment()
-  return host.step({
-    name: 'release on board',
-    *decide(tx): Op<BoardTask> {
-      yield* numberRest(tx, place.board, moment.at)
-      const found = yield* findOnBoard(tx, place, ref)
-      yield* saidInNumbers(tx, place.board, letGo(tx, found, reason ?? null, writer, moment))
-      yield* keepFields(tx, place, yield* findOnBoard(tx, place, found.task.id), { workspace: null }, moment)
-      const { task, entry } = yield* findOnBoard(tx, place, found.task.id)
-      return yield* viewTask(tx, place.board, task, entry)
-    },
+  return changeBoard(host, place.board, 'release on board', function* (tx, moment) {
+    const found = yield* findOnBoard(tx, place, ref)
+    yield* saidInNumbers(tx, place.board, letGo(tx, found, reason ?? null, writer, moment))
+    yield* keepFields(tx, place, yield* findOnBoard(tx, place, found.task.id), { workspace: null }, moment)
+    const { task, entry } = yield* findOnBoard(tx, place, found.task.id)
+    return yield* viewTask(tx, place.board, task, entry)
   })
 }
 
@@ -82,55 +72,35 @@ function* letGo(tx: Tx, found: Found, reason: string | null, writer: Writer, mom
   yield* update(task.id, { owner: null }, undefined, moment).decide(tx)
 }
 
-function requireHeld({ task, entry }: Found): void {
-  const status = boardStatusOf(task)
-  if (status === 'in_progress' || (status === 'pending' && task.owner !== null)) return
-  throw new ErrandError(
-    'INVALID_TRANSITION',
-    `Task ${shownRef(entry?.number, task.id)} is ${status}: there is no claim to let go of`,
-    { taskId: task.id, from: task.status, event: 'release', allowed: [] },
-  )
+function requireHeld(found: Found): void {
+  const status = boardStatusOf(found.task)
+  if (status === 'in_progress' || (status === 'pending' && found.task.owner !== null)) return
+  throw notAllowed(found, 'release', `is ${status}: there is no claim to let go of`)
 }
 
 /** @throws ErrandError STALE_CLAIM, NOT_OWNER, NOT_CLAIMABLE */
-export async function heartbeatOnBoard(
-  host: BoardHost,
-  place: BoardPlace,
-  ref: BoardRef,
-  quote: Quote,
-): Promise<BoardTask> {
-  await numberNewcomers(host, place.board)
-  const moment = await host.moment()
-  return host.step({
-    name: 'heartbeat on board',
-    *decide(tx): Op<BoardTask> {
-      const found = yield* findOnBoard(tx, place, ref)
-      const task = yield* saidInNumbers(tx, place.board, heartbeat(found.task.id, quote, moment).decide(tx))
-      return yield* viewTask(tx, place.board, task, found.entry)
-    },
+export function heartbeatOnBoard(host: BoardHost, place: BoardPlace, ref: BoardRef, quote: Quote): Promise<BoardTask> {
+  return changeBoard(host, place.board, 'heartbeat on board', function* (tx, moment) {
+    const found = yield* findOnBoard(tx, place, ref)
+    const task = yield* saidInNumbers(tx, place.board, heartbeat(found.task.id, quote, moment).decide(tx))
+    return yield* viewTask(tx, place.board, task, found.entry)
   })
 }
 
 /** Resolves to what it was called, and to the tasks that came free by it. */
-export async function deleteFromBoard(
+export function deleteFromBoard(
   host: BoardHost,
   place: BoardPlace,
   ref: BoardRef,
   children: ChildrenPolicy,
 ): Promise<{ ref: BoardRef; unblocked: BoardTask[] }> {
-  await numberNewcomers(host, place.board)
-  const moment = await host.moment()
-  return host.step({
-    name: 'delete from board',
-    *decide(tx: Tx): Op<{ ref: BoardRef; unblocked: BoardTask[] }> {
-      yield* numberRest(tx, place.board, moment.at)
-      const { task, entry } = yield* findOnBoard(tx, place, ref)
-      yield* refuseEscape(tx, place, task, children)
-      const before = yield* tx.event.last()
-      yield* saidInNumbers(tx, place.board, deleteTask(task.id, children, moment).decide(tx))
-      const unblocked = yield* freedSince(tx, place, before, task.id)
-      return { ref: shownRef(entry?.number, task.id), unblocked }
-    },
+  return changeBoard(host, place.board, 'delete from board', function* (tx, moment) {
+    const found = yield* findOnBoard(tx, place, ref)
+    const { id } = found.task
+    yield* refuseEscape(tx, place, found.task, children)
+    const before = yield* tx.event.last()
+    yield* saidInNumbers(tx, place.board, deleteTask(id, children, moment).decide(tx))
+    return { ref: shownRef(found), unblocked: yield* freedSince(tx, place, before, id) }
   })
 }
 

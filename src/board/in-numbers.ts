@@ -16,18 +16,13 @@ export function* textInNumbers(tx: Reads, board: string, text: string): Op<strin
   )
 }
 
-/** The same refusal; what is none of ours is handed on as it is. */
-export function* inNumbers(tx: Reads, board: string, error: unknown): Op<unknown> {
-  if (!ErrandError.isInstance(error)) return error
-  const message = yield* textInNumbers(tx, board, error.message)
-  return message === error.message ? error : new ErrandError(error.code, message, error.details)
-}
-
-/** Does a part of a step; what refuses it speaks in numbers. */
+/** Does a part of a step; what refuses it speaks in numbers. What is none of our errors is thrown on as it is. */
 export function* saidInNumbers<R>(tx: Reads, board: string, part: Op<R>): Op<R> {
   try {
     return yield* part
   } catch (error) {
-    throw yield* inNumbers(tx, board, error)
+    if (!ErrandError.isInstance(error)) throw error
+    const message = yield* textInNumbers(tx, board, error.message)
+    throw message === error.message ? error : new ErrandError(error.code, message, error.details)
   }
 }

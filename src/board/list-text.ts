@@ -9,15 +9,10 @@ const markers: Record<BoardStatus, string> = {
   deleted: '[-]',
 }
 
+type Listed = Pick<BoardTask, 'id' | 'taskId' | 'subject' | 'status' | 'owner' | 'blockedBy'>
+
 /** `[ ] #2: Write code (blocked by: [1])`, with `@owner` where somebody owns it. */
-export function lineOf({
-  id,
-  taskId,
-  subject,
-  status,
-  owner,
-  blockedBy,
-}: Pick<BoardTask, 'id' | 'taskId' | 'subject' | 'status' | 'owner' | 'blockedBy'>): string {
+export function lineOf({ id, taskId, subject, status, owner, blockedBy }: Listed): string {
   const who = owner === '' ? '' : ` @${owner}`
   const waits = blockedBy.length === 0 ? '' : ` (blocked by: [${blockedBy.join(', ')}])`
   return `${markers[status]} #${id === 0 ? taskId : id}: ${subject.replace(/\s+/g, ' ')}${who}${waits}`

@@ -3,6 +3,7 @@
 import { type BoardFields, type BoardRecord, mainBoard } from '../entities/board.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
+import type { Moment } from '../steps/moment.ts'
 import type { BoardHost } from './board-host.ts'
 
 /** Tasks that get their numbers in one transaction. */
@@ -77,7 +78,31 @@ export async function numberNewcomers(host: BoardHost, name: string): Promise<vo
   }
 }
 
-/** The same as a part of another step: who was made since others were numbered gets one too, before anybody is shown it. */
+/** Reads a board of which every task has a number. */
+export async function readBoard<R>(host: BoardHost, board: string, query: (tx: Reads) => Op<R>): Promise<R> {
+  await numberNewcomers(host, board)
+  return host.read(query)
+}
+
+/** Changes a board of which every task has a number, in one step. */
+export async function changeBoard<R>(
+  host: BoardHost,
+  board: string,
+  name: string,
+  change: (tx: Tx, moment: Moment) => Op<R>,
+): Promise<R> {
+  await numberNewcomers(host, board)
+  const moment = await host.moment()
+  return host.step({
+    name,
+    *decide(tx): Op<R> {
+      yield* numberRest(tx, board, moment.at)
+      return yield* change(tx, moment)
+    },
+  })
+}
+
+/** The same as a part of a step: who was made since others were numbered gets one too, before anybody is shown it. */
 export function* numberRest(tx: Tx, name: string, at: number): Op<void> {
   while (yield* hasNewcomers(tx, name, at)) yield* numberSome(tx, name, at)
 }

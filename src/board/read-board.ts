@@ -1,13 +1,22 @@
 // What is asked of a board: one task, a list, what may be claimed, why a task does not move, in which order all could be done.
-import { type BoardRef, type BoardStatus, type BoardTask, boardStatusOf } from '../entities/board.ts'
+import { z } from 'zod'
+import {
+  type BoardRef,
+  type BoardStatus,
+  type BoardTask,
+  boardRefSchema,
+  boardStatuses,
+  boardStatusOf,
+} from '../entities/board.ts'
 import type { TaskEvent } from '../entities/event.ts'
+import { everyRow } from '../ledger/every-row.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { explain } from '../steps/explain.ts'
 import { graphOf } from '../steps/graph.ts'
 import type { BoardHost, BoardPlace } from './board-host.ts'
 import { viewBoard, viewTask } from './board-view.ts'
 import { textInNumbers } from './in-numbers.ts'
-import { loadBoard, numberNewcomers } from './numbering.ts'
+import { loadBoard, readBoard } from './numbering.ts'
 import { findOnBoard, shownRef } from './task-ref.ts'
 
 /** Which tasks of a board are wanted. */
@@ -22,14 +31,9 @@ export interface BoardFilter {
   ready?: boolean | undefined
 }
 
-async function reading<R>(host: BoardHost, place: BoardPlace, query: (tx: Reads) => Op<R>): Promise<R> {
-  await numberNewcomers(host, place.board)
-  return host.read(query)
-}
-
 /** @throws ErrandError NOT_FOUND `Task 9 not found` */
 export function getFromBoard(host: BoardHost, place: BoardPlace, ref: BoardRef): Promise<BoardTask> {
-  return reading(host, place, function* (tx) {
+  return readBoard(host, place.board, function* (tx) {
     const { task, entry } = yield* findOnBoard(tx, place, ref)
     return yield* viewTask(tx, place.board, task, entry)
   })
@@ -37,23 +41,19 @@ export function getFromBoard(host: BoardHost, place: BoardPlace, ref: BoardRef):
 
 /** By number. */
 export function listBoard(host: BoardHost, place: BoardPlace, filter: BoardFilter = {}): Promise<BoardTask[]> {
-  return reading(host, place, (tx) => listWithin(tx, place, filter))
-}
-
-export function* listWithin(tx: Reads, place: BoardPlace, filter: BoardFilter = {}): Op<BoardTask[]> {
-  const parent = filter.parent === undefined ? undefined : (yield* findOnBoard(tx, place, filter.parent)).task.id
-  const parentRef =
-    parent === undefined ? undefined : shownRef((yield* tx.board.entryOf(place.board, parent))?.number, parent)
-  const all = yield* viewBoard(tx, place.board, yield* boundsOf(tx, place))
-  return all.filter(
-    (task) =>
-      (filter.statuses === undefined || filter.statuses.includes(task.status)) &&
-      (filter.owner === undefined || task.owner === filter.owner) &&
-      (filter.role === undefined || task.role === filter.role) &&
-      (filter.tags ?? []).every((tag) => task.tags.includes(tag)) &&
-      (parentRef === undefined || task.parent === parentRef) &&
-      (filter.ready === undefined || task.ready === filter.ready),
-  )
+  return readBoard(host, place.board, function* (tx) {
+    const parent = filter.parent === undefined ? undefined : shownRef(yield* findOnBoard(tx, place, filter.parent))
+    const all = yield* viewBoard(tx, place.board, yield* boundsOf(tx, place))
+    return all.filter(
+      (task) =>
+        (filter.statuses === undefined || filter.statuses.includes(task.status)) &&
+        (filter.owner === undefined || task.owner === filter.owner) &&
+        (filter.role === undefined || task.role === filter.role) &&
+        (filter.tags ?? []).every((tag) => task.tags.includes(tag)) &&
+        (parent === undefined || task.parent === parent) &&
+        (filter.ready === undefined || task.ready === filter.ready),
+    )
+  })
 }
 
 /** Below which tasks all lie that the caller sees of the board. One that was moved from there keeps its number, and is not on it. */
@@ -73,30 +73,31 @@ export async function readyOnBoard(
 }
 
 /** Why a task does not move. */
-export interface BoardWhy {
-  id: BoardRef
-  taskId: string
-  status: BoardStatus
+export const whySchema = z.object({
+  id: boardRefSchema,
+  taskId: z.string(),
+  status: z.enum(boardStatuses),
   /** As `engine.why` says it: `blocked`, `claim`, `running`, … */
-  reason: string
+  reason: z.string(),
   /** The same in a sentence. */
-  message: string
+  message: z.string(),
   /** The tasks that it waits for. */
-  blockedBy: BoardRef[]
-}
+  blockedBy: z.array(boardRefSchema),
+})
 
-export function whyOnBoard(host: BoardHost, place: BoardPlace, ref: BoardRef): Promise<BoardWhy> {
-  return reading(host, place, function* (tx) {
-    const { task, entry } = yield* findOnBoard(tx, place, ref)
-    const why = yield* explain(tx, task.id, null)
-    const blockers = (yield* tx.board.blockersOf(place.board, task.id)).filter((each) => each.open)
+export function whyOnBoard(host: BoardHost, place: BoardPlace, ref: BoardRef): Promise<z.output<typeof whySchema>> {
+  return readBoard(host, place.board, function* (tx) {
+    const found = yield* findOnBoard(tx, place, ref)
+    const { id: taskId } = found.task
+    const why = yield* explain(tx, taskId, null)
+    const blockers = (yield* tx.board.blockersOf(place.board, taskId)).filter((each) => each.open)
     return {
-      id: shownRef(entry?.number, task.id),
-      taskId: task.id,
-      status: boardStatusOf(task),
+      id: shownRef(found),
+      taskId,
+      status: boardStatusOf(found.task),
       reason: why.reason,
       message: yield* textInNumbers(tx, place.board, why.message),
-      blockedBy: blockers.map((each) => shownRef(each.number, each.taskId)),
+      blockedBy: blockers.map((each) => each.number ?? each.taskId),
     }
   })
 }
@@ -110,7 +111,7 @@ export interface BoardGraph {
 }
 
 export function graphOfBoard(host: BoardHost, place: BoardPlace): Promise<BoardGraph> {
-  return reading(host, place, function* (tx) {
+  return readBoard(host, place.board, function* (tx) {
     const bounds = yield* boundsOf(tx, place)
     const views = new Map((yield* viewBoard(tx, place.board, bounds)).map((task) => [task.taskId, task]))
     // Nothing is left of a board whose task was deleted.
@@ -124,37 +125,29 @@ export function graphOfBoard(host: BoardHost, place: BoardPlace): Promise<BoardG
 }
 
 /** A line of the claim log: who took a task, or let go of it, and when. */
-export interface ClaimLogLine {
-  at: number
-  id: BoardRef
-  taskId: string
-  event: 'claimed' | 'released'
-  owner: string
-  role: string | null
+export const claimLogSchema = z.object({
+  at: z.number(),
+  id: boardRefSchema,
+  taskId: z.string(),
+  event: z.enum(['claimed', 'released']),
+  owner: z.string(),
+  role: z.string().nullable(),
   /** Which surface it came by. */
-  source: string | null
-  fence: number | null
-  reason: string | null
-}
-
-/** Events read at once. */
-const eventsAtOnce = 1_000
+  source: z.string().nullable(),
+  fence: z.number().nullable(),
+  reason: z.string().nullable(),
+})
+type ClaimLogLine = z.output<typeof claimLogSchema>
 
 /** The claims of a task, oldest first. */
 export function claimLogOf(host: BoardHost, place: BoardPlace, ref: BoardRef): Promise<ClaimLogLine[]> {
-  return reading(host, place, function* (tx) {
-    const { task, entry } = yield* findOnBoard(tx, place, ref)
-    const lines: ClaimLogLine[] = []
-    for (let after = 0; ; ) {
-      const events = yield* tx.event.after(after, eventsAtOnce, task.id)
-      for (const event of events) {
-        if (event.type !== 'task.claimed' && event.type !== 'task.released') continue
-        lines.push(toLogLine(event, shownRef(entry?.number, task.id)))
-      }
-      const last = events.at(-1)
-      if (last === undefined || events.length < eventsAtOnce) return lines
-      after = last.seq
-    }
+  return readBoard(host, place.board, function* (tx) {
+    const found = yield* findOnBoard(tx, place, ref)
+    const claims = yield* everyRow(
+      (after, limit) => tx.event.after(after, limit, found.task.id),
+      ({ type }) => type === 'task.claimed' || type === 'task.released',
+    )
+    return claims.map((event) => toLogLine(event, shownRef(found)))
   })
 }
 

@@ -3,13 +3,13 @@
 import type { BoardTask } from '../entities/board.ts'
 
 /** The seven keys, in the order in which they stand. */
-export const sevenKeys = ['id', 'subject', 'description', 'status', 'blockedBy', 'blocks', 'owner'] as const
+export const sevenKeys: readonly string[] = ['id', 'subject', 'description', 'status', 'blockedBy', 'blocks', 'owner']
 
 /** Keys beside the seven that mean something here; each stands only where it says something. */
 export const furtherKeys = ['activeForm', 'priority', 'metadata', 'role', 'tags', 'parent', 'workspace'] as const
 
 /** Keys that only the engine writes: what stands in them in a file is read by nobody. */
-export const engineKeys = ['canonicalStatus', 'statusReason', 'taskId', 'version'] as const
+export const engineKeys: readonly string[] = ['canonicalStatus', 'statusReason', 'taskId', 'version']
 
 /** What the task says of itself, without a word of the engine: the shape of an exported file. */
 export function plainTask(task: BoardTask): Record<string, unknown> {

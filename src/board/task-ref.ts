@@ -16,7 +16,7 @@ const numeric = /^#?([1-9]\d{0,14})$/
 
 /** @throws ErrandError NOT_FOUND `Task 9 not found`; FORBIDDEN for a task that is not the caller's. */
 export function* findOnBoard(tx: Reads, place: BoardPlace, ref: BoardRef): Op<Found> {
-  const number = numberIn(ref)
+  const number = numberOf(ref)
   const named = number === undefined ? undefined : yield* tx.board.entry(place.board, number)
   const id = named?.taskId ?? (number === undefined ? String(ref) : undefined)
   const task = id === undefined ? undefined : yield* tx.task.get(id)
@@ -42,11 +42,19 @@ export function* findAllOnBoard(tx: Reads, place: BoardPlace, refs: readonly Boa
 }
 
 /** How people call it: by its number where it has one. */
-export function shownRef(number: number | null | undefined, taskId: string): BoardRef {
-  return number ?? taskId
+export function shownRef({ task, entry }: Found): BoardRef {
+  return entry?.number ?? task.id
 }
 
-function numberIn(ref: BoardRef): number | undefined {
+/** What the board does not do with a task as it stands; `why` goes on after the name of the task. */
+export function notAllowed(found: Found, event: string, why: string, allowed: string[] = []): ErrandError {
+  const { id, status } = found.task
+  const details = { taskId: id, from: status, event, allowed }
+  return new ErrandError('INVALID_TRANSITION', `Task ${shownRef(found)} ${why}`, details)
+}
+
+/** The number that a reference says, as a number or as text. */
+export function numberOf(ref: BoardRef): number | undefined {
   if (typeof ref === 'number') return ref
   const match = numeric.exec(ref.trim())
   return match === null ? undefined : Number(match[1])

@@ -17,11 +17,11 @@ import { complete, fail, resume, start } from '../steps/verbs.ts'
 import { keepFields } from './board-fields.ts'
 import type { BoardHost, BoardPlace } from './board-host.ts'
 import { viewTask } from './board-view.ts'
-import { type Claimant, claimFound, refuseBlocked } from './claim-task.ts'
+import { claimFound, refuseBlocked } from './claim-task.ts'
 import { freedSince } from './freed-tasks.ts'
 import { saidInNumbers } from './in-numbers.ts'
-import { numberNewcomers, numberRest } from './numbering.ts'
-import { type Found, findAllOnBoard, findOnBoard, shownRef } from './task-ref.ts'
+import { changeBoard } from './numbering.ts'
+import { type Found, findAllOnBoard, findOnBoard, notAllowed, shownRef } from './task-ref.ts'
 
 export interface BoardPatch {
   subject?: string | undefined
@@ -65,8 +65,17 @@ export interface Updated {
   unblocked: BoardTask[]
 }
 
+/** A change of one task: what is asked for, by whom, and when. */
+export interface Change {
+  place: BoardPlace
+  ref: BoardRef
+  patch: BoardPatch
+  writer: Writer
+  moment: Moment
+}
+
 /** `require` judges the task as it is before. @throws ErrandError, with nothing of the change done. */
-export async function updateOnBoard(
+export function updateOnBoard(
   host: BoardHost,
   place: BoardPlace,
   ref: BoardRef,
@@ -74,41 +83,30 @@ export async function updateOnBoard(
   writer: Writer,
   require: (found: Found) => void = () => {},
 ): Promise<Updated> {
-  await numberNewcomers(host, place.board)
-  const moment = await host.moment()
-  return host.step({
-    name: 'update on board',
-    *decide(tx): Op<Updated> {
-      yield* numberRest(tx, place.board, moment.at)
-      const found = yield* findOnBoard(tx, place, ref)
-      require(found)
-      const unblocked = yield* saidInNumbers(tx, place.board, applyPatch(tx, place, ref, patch, writer, moment))
-      const after = yield* findOnBoard(tx, place, found.task.id)
-      return { task: yield* viewTask(tx, place.board, after.task, after.entry), unblocked }
-    },
+  return changeBoard(host, place.board, 'update on board', function* (tx, moment) {
+    const found = yield* findOnBoard(tx, place, ref)
+    require(found)
+    const change = { place, ref, patch, writer, moment }
+    const unblocked = yield* saidInNumbers(tx, place.board, applyPatch(tx, change))
+    const after = yield* findOnBoard(tx, place, found.task.id)
+    return { task: yield* viewTask(tx, place.board, after.task, after.entry), unblocked }
   })
 }
 
 /** Does all of a patch; resolves to the tasks that came free by it. */
-export function* applyPatch(
-  tx: Tx,
-  place: BoardPlace,
-  ref: BoardRef,
-  patch: BoardPatch,
-  writer: Writer,
-  moment: Moment,
-): Op<BoardTask[]> {
+export function* applyPatch(tx: Tx, change: Change): Op<BoardTask[]> {
+  const { place, ref, patch, writer, moment } = change
   const found = yield* findOnBoard(tx, place, ref)
   const before = yield* tx.event.last()
   refuseIdleWords(patch, writer)
   refuseBinding(found, patch, writer)
   yield* describe(tx, found, patch, quoteFor(found.task, writer), moment)
-  yield* rewire(tx, place, found.task, patch, moment)
+  yield* rewire(tx, found.task, change)
   const isFirst = patch.status !== undefined && patch.status !== 'pending'
   // Whoever acts in nobody's name begins a task in the name of its owner; one with a name begins it in its own.
   if (isFirst && writer.as === undefined && boardStatusOf(found.task) === 'pending')
     yield* assign(tx, found.task, patch, moment)
-  if (patch.status !== undefined) yield* walkTo(tx, place, ref, patch.status, patch, writer, moment)
+  if (patch.status !== undefined) yield* walkTo(tx, patch.status, change)
   if (!isFirst) yield* assign(tx, found.task, patch, moment)
   const after = yield* findOnBoard(tx, place, found.task.id)
   requireAsked(after, patch)
@@ -129,18 +127,16 @@ function idle(field: string, advice: string): ErrandError {
 }
 
 /** What was asked for is what has come of it, or nothing of it is done. */
-function requireAsked({ task, entry }: Found, { owner, status }: BoardPatch): void {
+function requireAsked(found: Found, { owner, status }: BoardPatch): void {
+  const { task } = found
   if (status !== undefined && boardStatusOf(task) !== status) {
-    throw new ErrandError(
-      'INVALID_TRANSITION',
-      `Task ${shownRef(entry?.number, task.id)} is ${task.status} and cannot become ${status} before it goes on: \`why\` says what it waits for`,
-      { taskId: task.id, from: task.status, event: status, allowed: [] },
-    )
+    const why = `is ${task.status} and cannot become ${status} before it goes on: \`why\` says what it waits for`
+    throw notAllowed(found, status, why)
   }
   if (owner === undefined || (owner ?? '') === (task.owner ?? '')) return
   throw new ErrandError(
     'NOT_OWNER',
-    `Task ${shownRef(entry?.number, task.id)} would be ${task.owner ?? 'nobody'}'s and not ${owner || 'nobody'}'s: status ${status} is said by its owner. Leave \`owner\` out, or leave the status to ${owner || 'them'}`,
+    `Task ${shownRef(found)} would be ${task.owner ?? 'nobody'}'s and not ${owner || 'nobody'}'s: status ${status} is said by its owner. Leave \`owner\` out, or leave the status to ${owner || 'them'}`,
     { taskId: task.id, owner: task.owner },
   )
 }
@@ -180,7 +176,7 @@ function merged(metadata: Record<string, unknown>, changes: Record<string, unkno
 }
 
 /** Only what would change is asked for: an edge that is there already is no change, whatever the task is doing. */
-function* rewire(tx: Tx, place: BoardPlace, task: TaskRecord, patch: BoardPatch, moment: Moment): Op<void> {
+function* rewire(tx: Tx, task: TaskRecord, { place, patch, moment }: Change): Op<void> {
   const blockers = new Set((yield* tx.board.blockersOf(place.board, task.id)).map((each) => each.taskId))
   const dependents = new Set((yield* tx.board.dependentsOf(place.board, task.id)).map((each) => each.taskId))
   const idsOf = function* (refs: readonly BoardRef[] | undefined): Op<string[]> {
@@ -207,15 +203,8 @@ function* assign(tx: Tx, { id }: TaskRecord, { owner }: BoardPatch, moment: Mome
 }
 
 /** Walks legal edges to where the board's word is true. Where it is true already, nothing happens. */
-function* walkTo(
-  tx: Tx,
-  place: BoardPlace,
-  ref: BoardRef,
-  wanted: BoardStatus,
-  patch: BoardPatch,
-  writer: Writer,
-  moment: Moment,
-): Op<void> {
+function* walkTo(tx: Tx, wanted: BoardStatus, change: Change): Op<void> {
+  const { place, ref, patch, writer, moment } = change
   const found = yield* findOnBoard(tx, place, ref)
   const { task } = found
   const is = boardStatusOf(task)
@@ -224,57 +213,43 @@ function* walkTo(
     if (wanted === 'completed') refuseAnotherResult(found, patch)
     return
   }
-  if (is === 'completed' || is === 'deleted') throw cannotReopen(found, wanted)
+  if (is === 'completed' || is === 'deleted')
+    throw notAllowed(found, wanted, `is ${is} and cannot become ${wanted}: create a new task instead`)
+  if (is === 'failed') yield* retry(task.id, moment).decide(tx)
   switch (wanted) {
     case 'pending':
-      if (is === 'failed') return yield* retry(task.id, moment).decide(tx)
+      if (is === 'failed') return
       return yield* putDown(tx, yield* goOn(tx, task, moment), patch.reason ?? null, writer, moment)
     case 'in_progress':
-      if (is === 'failed') yield* retry(task.id, moment).decide(tx)
-      return yield* begin(tx, place, ref, patch, writer, moment)
+      return yield* begin(tx, change)
     case 'completed':
     case 'failed': {
-      if (is === 'failed') yield* retry(task.id, moment).decide(tx)
-      const { task: begun, quote } = yield* requireBegun(tx, place, ref, patch, writer, moment)
+      const { task: begun, quote } = yield* requireBegun(tx, change)
       if (wanted === 'completed') return yield* complete(begun.id, patch.result ?? null, quote, moment).decide(tx)
       const reason = patch.reason ?? noReason
       return yield* fail(begun.id, { reason, code: 'TASK_FAILED' }, quote, moment).decide(tx)
     }
     case 'deleted':
-      if (is === 'failed') yield* retry(task.id, moment).decide(tx)
       return yield* cancel(task.id, patch.reason ?? null, moment).decide(tx)
   }
 }
 
 /** To begin is to claim, for whoever has a name; without one the task is worked on by hand, and it is anybody's to complete. */
-function* begin(
-  tx: Tx,
-  place: BoardPlace,
-  ref: BoardRef,
-  { owner }: BoardPatch,
-  { as, role, leaseMs, source }: Writer,
-  moment: Moment,
-): Op<void> {
+function* begin(tx: Tx, { place, ref, patch, writer, moment }: Change): Op<void> {
+  const { as, leaseMs, source } = writer
   const found = yield* findOnBoard(tx, place, ref)
-  yield* refuseBlocked(tx, place.board, found.task)
-  const who = as ?? (owner || undefined)
+  yield* refuseBlocked(tx, place.board, found)
+  const who = as ?? (patch.owner || undefined)
   if (who !== undefined) {
     // Whoever names an owner says by that who is fit for it; who acts in a name of its own says its role.
-    const claimant: Claimant = {
-      as: who,
-      role: as === undefined ? (found.task.role ?? undefined) : role,
-      leaseMs,
-      source,
-    }
-    yield* claimFound(tx, place, found, claimant, moment)
+    const role = as === undefined ? (found.task.role ?? undefined) : writer.role
+    yield* claimFound(tx, place, found, { as: who, role, leaseMs, source }, moment)
     return
   }
   refuseMeantForOthers(found)
-  if (found.task.status === 'waiting') {
-    yield* update(found.task.id, { status: 'working' }, undefined, moment).decide(tx)
-    return
-  }
-  yield* start(found.task.id, moment).decide(tx)
+  const { id, status } = found.task
+  if (status === 'waiting') yield* update(id, { status: 'working' }, undefined, moment).decide(tx)
+  else yield* start(id, moment).decide(tx)
 }
 
 /** A task that rests is worked on by hand again; one that waits for an answer, or has an executor, goes on in its own way. */
@@ -298,58 +273,44 @@ export function* putDown(tx: Tx, task: TaskRecord, reason: string | null, writer
 }
 
 /** The task at work, so that it may end: one that is pending is begun first, one that rests goes on. */
-function* requireBegun(
-  tx: Tx,
-  place: BoardPlace,
-  ref: BoardRef,
-  patch: BoardPatch,
-  writer: Writer,
-  moment: Moment,
-): Op<{ task: TaskRecord; quote: Quote | undefined }> {
+function* requireBegun(tx: Tx, change: Change): Op<{ task: TaskRecord; quote: Quote | undefined }> {
+  const { place, ref, writer, moment } = change
   const found = yield* findOnBoard(tx, place, ref)
   const atWork = boardStatusOf(found.task) === 'pending' ? found.task : yield* goOn(tx, found.task, moment)
   if (boardStatusOf(atWork) !== 'pending') return { task: atWork, quote: quoteFor(atWork, writer) }
   refuseMeantForOthers(found, writer)
   // No lease: it ends at once.
-  yield* begin(tx, place, ref, patch, { ...writer, leaseMs: undefined }, moment)
+  yield* begin(tx, { ...change, writer: { ...writer, leaseMs: undefined } })
   const begun = (yield* findOnBoard(tx, place, ref)).task
   return { task: begun, quote: quoteOf(begun) }
 }
 
-export function refuseMeantForOthers({ task, entry }: Found, { as }: Partial<Writer> = {}): void {
-  if (task.owner === null || task.owner === as) return
+export function refuseMeantForOthers(found: Found, { as }: Partial<Writer> = {}): void {
+  const { id, owner } = found.task
+  if (owner === null || owner === as) return
   throw new ErrandError(
     'NOT_OWNER',
-    `Task ${shownRef(entry?.number, task.id)} is meant for ${task.owner}: only its owner begins or completes it`,
-    { taskId: task.id, owner: task.owner },
+    `Task ${shownRef(found)} is meant for ${owner}: only its owner begins or completes it`,
+    { taskId: id, owner },
   )
 }
 
 /** In progress already: fine for who works on it, a refusal for anybody else. */
-function refuseAnothers({ task, entry }: Found, { as, fence }: Writer): void {
+function refuseAnothers(found: Found, { as, fence }: Writer): void {
+  const { task } = found
   const mine = task.owner !== null && task.owner === as && (fence === undefined || fence === task.fence)
   if (mine || (task.owner === null && as === undefined)) return
   throw new ErrandError(
     'NOT_CLAIMABLE',
-    `Task ${shownRef(entry?.number, task.id)} is in_progress already${task.owner === null ? '' : `, and ${task.owner} owns it`}`,
+    `Task ${shownRef(found)} is in_progress already${task.owner === null ? '' : `, and ${task.owner} owns it`}`,
     { taskId: task.id, reason: 'running', status: task.status, owner: task.owner },
   )
 }
 
 /** What a task came to stands: said again it is no news, another one would be lost. */
-function refuseAnotherResult({ task, entry }: Found, { result }: BoardPatch): void {
-  if (result === undefined || JSON.stringify(result) === JSON.stringify(task.result ?? null)) return
-  throw new ErrandError(
-    'INVALID_TRANSITION',
-    `Task ${shownRef(entry?.number, task.id)} is completed already${task.owner === null ? '' : `, by ${task.owner}`}: its result stands. Create a new task instead`,
-    { taskId: task.id, from: task.status, event: 'complete', allowed: [] },
-  )
-}
-
-function cannotReopen({ task, entry }: Found, wanted: BoardStatus): ErrandError {
-  return new ErrandError(
-    'INVALID_TRANSITION',
-    `Task ${shownRef(entry?.number, task.id)} is ${boardStatusOf(task)} and cannot become ${wanted}: create a new task instead`,
-    { taskId: task.id, from: task.status, event: wanted, allowed: [] },
-  )
+function refuseAnotherResult(found: Found, { result }: BoardPatch): void {
+  const { result: known, owner } = found.task
+  if (result === undefined || JSON.stringify(result) === JSON.stringify(known ?? null)) return
+  const by = owner === null ? '' : `, by ${owner}`
+  throw notAllowed(found, 'complete', `is completed already${by}: its result stands. Create a new task instead`)
 }

@@ -1,5 +1,6 @@
 // The board: the tasks of a ledger under short numbers, in the words that coding agents and people use. Vocabulary and shapes of
 // what is stored; what is done with them lives in `board/`.
+import { z } from 'zod'
 import type { TaskRecord, TaskStatus } from './task.ts'
 
 /** The board that every ledger has: all tasks of it. */
@@ -32,22 +33,6 @@ export function boardStatusOf({ status, statusReason }: Pick<TaskRecord, 'status
   }
 }
 
-/** The states that a word of the board holds. */
-export function statesOf(status: BoardStatus): TaskStatus[] {
-  switch (status) {
-    case 'pending':
-      return ['submitted', 'waiting']
-    case 'in_progress':
-      return ['working', 'paused', 'input_required', 'waiting']
-    case 'completed':
-      return ['completed']
-    case 'failed':
-      return ['failed']
-    case 'deleted':
-      return ['canceled']
-  }
-}
-
 /** A row of the board table: a list of tasks with numbers of its own. */
 export interface BoardRecord {
   name: string
@@ -63,12 +48,12 @@ export interface BoardRecord {
 /** What the board knows of a task beside what the task itself holds. */
 export interface BoardFields {
   /** What is being done, as people read it while the task is in progress: "Writing tests". */
-  activeForm?: string
+  activeForm?: string | undefined
   /** The directory or worktree that is bound to it, and the stretch of work that it is bound for. */
   workspace?: string
   boundIn?: string
   /** Keys of an imported file that nothing here has a word for, kept for the way back. */
-  extra?: Record<string, unknown>
+  extra?: Record<string, unknown> | undefined
   /** What an imported file said otherwise than the board can; for the files only, and shown nowhere else. */
   file?: ImportedFile
 }
@@ -106,6 +91,9 @@ export interface BoardEntry {
 
 /** A task by its number on the board, or by its id where it is on another. */
 export type BoardRef = number | string
+export const boardRefSchema = z
+  .union([z.int().min(1), z.string().trim().min(1).max(100)])
+  .describe('Number of the task on the board, or its id.')
 
 /** A task as the board shows it. Times are epoch milliseconds. */
 export interface BoardTask {

@@ -56,8 +56,8 @@ export interface ConsolidationFilter {
 
 /** Which team tasks somebody is looking for. */
 export interface TeamFilter {
-  type?: string
-  statuses?: readonly TaskStatus[]
+  type?: string | undefined
+  statuses?: readonly TaskStatus[] | undefined
 }
 
 /** How many tasks of a type there were, and what they came to. */

@@ -12,12 +12,12 @@ import { consolidateAgent } from '../memory/consolidate-agent.ts'
 import { consolidatePending } from '../memory/consolidate-session.ts'
 import { type Consolidated, type ConsolidationCounts, sumOf } from '../memory/consolidation-run.ts'
 import { type Deliberation, deliberate } from '../memory/deliberate.ts'
+import type { MemoryHost } from '../memory/memory-host.ts'
 import { type Merge, mergeBranch } from '../memory/merge.ts'
 import { eventOf } from '../steps/moment.ts'
 import { whileOpen } from './branch-ends.ts'
 import { changeObjective } from './objectives.ts'
 import { loadOwn } from './reach.ts'
-import type { TeamHost } from './team-host.ts'
 
 export interface CompleteAgentRequest {
   taskId: string
@@ -39,7 +39,7 @@ export interface AgentCompleted extends Merge {
 
 /** @throws ErrandError NOT_FOUND for the task, and for an agent that never joined it; NOT_ACTIVE { taskId, agentId } */
 export async function completeAgent(
-  host: TeamHost,
+  host: MemoryHost,
   caller: Caller,
   { taskId, agentId, summary, trigger = 'agent:complete' }: CompleteAgentRequest,
 ): Promise<AgentCompleted> {

@@ -10,6 +10,7 @@ import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import type { Quote } from '../machines/ownership.ts'
 import { checkpointTask } from '../memory/checkpoint.ts'
 import { type Deliberation, deliberate } from '../memory/deliberate.ts'
+import type { MemoryHost } from '../memory/memory-host.ts'
 import { type Merge, mergeBranch } from '../memory/merge.ts'
 import { requireBranch, setBranchStatus } from '../steps/branch.ts'
 import { eventOf, loadTask, type Moment } from '../steps/moment.ts'
@@ -18,7 +19,6 @@ import { liveBranchAbove, whileOpen } from './branch-ends.ts'
 import { endStint, giveWhatIsLeft } from './complete-agent.ts'
 import { type FirstOutcome, firstOutcome } from './first-outcome.ts'
 import { loadOwn } from './reach.ts'
-import type { TeamHost } from './team-host.ts'
 import { requireSameResult, walkToCompleted } from './walk-to-completed.ts'
 
 export interface CompleteTaskRequest {
@@ -60,7 +60,7 @@ export interface TaskCompleted {
  *   STALE_CLAIM where the task cannot be completed; FORBIDDEN for the caller's own task, and for those outside of its subtree.
  */
 export async function completeTask(
-  host: TeamHost,
+  host: MemoryHost,
   caller: Caller,
   request: CompleteTaskRequest,
 ): Promise<TaskCompleted> {

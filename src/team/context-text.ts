@@ -13,21 +13,14 @@ const room = { title: 200, description: 1_200, objectives: 2_200, work: 1_700, a
 /** One line of a part. */
 const longestLine = 400
 
-export function contextText({
-  task,
-  objectives,
-  agentSummaries,
-  activeAgents,
-  keyFacts,
-  progress,
-}: TeamContext): string {
+export function contextText({ task, progress, ...context }: TeamContext): string {
   return [
     `# Task Context: ${clipped(flat(task.name), room.title - 40)}`,
     ...aboutTask(task),
-    ...part('## Objectives', objectives.map(objectiveLine), room.objectives),
-    ...part('## Previous Agent Work', agentSummaries.map(summaryLine), room.work),
-    ...part('## Active Agents', activeAgents.map(agentLine), room.agents),
-    ...part('## Key Facts', keyFacts.map(factLine), room.facts),
+    ...part('## Objectives', context.objectives.map(objectiveLine), room.objectives),
+    ...part('## Previous Agent Work', context.agentSummaries.map(summaryLine), room.work),
+    ...part('## Active Agents', context.activeAgents.map(agentLine), room.agents),
+    ...part('## Key Facts', context.keyFacts.map(factLine), room.facts),
     '',
     progressLine(progress),
   ].join('\n')

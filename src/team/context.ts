@@ -6,9 +6,9 @@ import type { BranchRecord, FactRecord } from '../entities/memory.ts'
 import type { TaskRecord, TaskStatus } from '../entities/task.ts'
 import { type ObjectiveStatus, objectiveStatuses, type StintRecord, type TeamRecord } from '../entities/team.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
+import type { MemoryHost } from '../memory/memory-host.ts'
 import { type Objective, toObjective } from './objectives.ts'
 import { loadShared } from './reach.ts'
-import type { TeamHost } from './team-host.ts'
 
 /** A team's task. Times are epoch milliseconds. */
 export interface TeamTask {
@@ -65,7 +65,7 @@ export interface TeamContext {
 }
 
 /** A task without a team has a context too: empty lists. @throws ErrandError NOT_FOUND, FORBIDDEN */
-export function teamContext(host: TeamHost, caller: Caller, taskId: string): Promise<TeamContext> {
+export function teamContext(host: MemoryHost, caller: Caller, taskId: string): Promise<TeamContext> {
   return host.read(function* (tx): Op<TeamContext> {
     return yield* readContext(tx, yield* loadShared(tx, caller, taskId))
   })

@@ -1,17 +1,20 @@
 // Objectives: what a team wants to reach, in parts. Each change is one event of the task, with the agent and the time, so that the
 // log needs no table of its own (conformance S2-030).
+import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
+import type { TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { mostObjectives, type ObjectiveRecord, type ObjectiveStatus } from '../entities/team.ts'
+import { mostObjectives, type ObjectiveRecord, type ObjectiveStatus, objectiveStatuses } from '../entities/team.ts'
 import { ErrandError } from '../errors.ts'
 import { checkText } from '../json.ts'
+import { everyRow } from '../ledger/every-row.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { objectiveEventBetween } from '../machines/objective-machine.ts'
 import { touched } from '../machines/task-transition.ts'
+import type { MemoryHost } from '../memory/memory-host.ts'
 import { eventOf, type Moment } from '../steps/moment.ts'
 import { addObjectives, ensureTeam } from '../steps/team.ts'
 import { loadOwn, loadShared } from './reach.ts'
-import type { TeamHost } from './team-host.ts'
 
 /** An objective as everybody sees it; `id` counts from 1 within its task. */
 export interface Objective {
@@ -38,7 +41,7 @@ export interface ObjectiveChange {
  * @throws ErrandError NOT_FOUND { taskId, objectiveId, objectives } for an unknown one, and for a task without any.
  */
 export async function updateObjective(
-  host: TeamHost,
+  host: MemoryHost,
   caller: Caller,
   request: { taskId: string; objectiveId: number } & ObjectiveChange,
 ): Promise<Objective[]> {
@@ -58,7 +61,7 @@ export async function updateObjective(
 
 /** Adds objectives after those that there are; resolves to all of the task. @throws ErrandError NOT_FOUND, INVALID_TRANSITION */
 export async function appendObjectives(
-  host: TeamHost,
+  host: MemoryHost,
   caller: Caller,
   request: { taskId: string; descriptions: readonly string[] },
 ): Promise<Objective[]> {
@@ -155,4 +158,39 @@ function* touch(tx: Tx, taskId: string, { at }: Moment): Op<TaskRecord> {
   const task = touched((yield* tx.task.get(taskId)) as TaskRecord, at, {})
   yield* tx.task.save(task)
   return task
+}
+
+/** One change of an objective. `from` and `to` are the same where only its agent or its notes changed. */
+export const objectiveChangeSchema = z.object({
+  /** Epoch milliseconds. */
+  at: z.number(),
+  objectiveId: z.int(),
+  from: z.enum(objectiveStatuses),
+  to: z.enum(objectiveStatuses),
+  agentId: z.string().nullable(),
+  notes: z.string().nullable(),
+})
+type ObjectiveLogLine = z.output<typeof objectiveChangeSchema>
+
+/** The changes of one objective, or of all, oldest first. @throws ErrandError NOT_FOUND */
+export function objectiveLog(
+  host: MemoryHost,
+  caller: Caller,
+  { taskId, objectiveId }: { taskId: string; objectiveId?: number | undefined },
+): Promise<ObjectiveLogLine[]> {
+  return host.read(function* (tx): Op<ObjectiveLogLine[]> {
+    const task = yield* loadShared(tx, caller, taskId)
+    if (objectiveId !== undefined) yield* requireObjectives(tx, task, [objectiveId])
+    const changes = yield* everyRow(
+      (after, limit) => tx.event.after(after, limit, taskId),
+      ({ type }) => type === 'objective.updated',
+    )
+    const lines = changes.map(toLine)
+    return objectiveId === undefined ? lines : lines.filter((line) => line.objectiveId === objectiveId)
+  })
+}
+
+function toLine({ at, data }: TaskEvent): ObjectiveLogLine {
+  const { objectiveId, from, to, agentId, notes } = data as Omit<ObjectiveLogLine, 'at'>
+  return { at, objectiveId, from, to, agentId, notes }
 }

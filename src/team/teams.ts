@@ -1,8 +1,11 @@
-// All team tasks: as a list, and counted by the type of work that they are (conformance S2-007, S2-107).
-import type { TaskStatus } from '../entities/task.ts'
+// All team tasks: as a list, counted by the type of work that they are, and by the agents that have worked on them (conformance
+// S2-007, S2-107).
+import { z } from 'zod'
+import { type TaskStatus, taskStatuses } from '../entities/task.ts'
+import { stintStatuses } from '../entities/team.ts'
 import type { TypeCount } from '../ledger/ledger.ts'
+import type { MemoryHost } from '../memory/memory-host.ts'
 import { type TeamTask, toTeamTask } from './context.ts'
-import type { TeamHost } from './team-host.ts'
 
 export interface TeamQuery {
   statuses?: TaskStatus[] | undefined
@@ -12,13 +15,9 @@ export interface TeamQuery {
 }
 
 /** The latest first. */
-export function listTeams(host: TeamHost, { statuses, type, limit, offset }: TeamQuery): Promise<TeamTask[]> {
-  const filter = {
-    ...(statuses === undefined ? {} : { statuses }),
-    ...(type === undefined ? {} : { type }),
-  }
+export function listTeams(host: MemoryHost, { statuses, type, limit, offset }: TeamQuery): Promise<TeamTask[]> {
   return host.read(function* (tx) {
-    return (yield* tx.team.list(filter, limit, offset)).map(({ task, team }) => toTeamTask(task, team))
+    return (yield* tx.team.list({ statuses, type }, limit, offset)).map(({ task, team }) => toTeamTask(task, team))
   })
 }
 
@@ -37,7 +36,7 @@ export interface TypeReport {
 }
 
 /** The most frequent types first. */
-export async function reportTypes(host: TeamHost): Promise<TypeReport[]> {
+export async function reportTypes(host: MemoryHost): Promise<TypeReport[]> {
   const counts = await host.read((tx) => tx.team.countByType())
   return counts.map(toReport).toSorted((a, b) => b.total - a.total || compareTypes(a.type, b.type))
 }
@@ -58,4 +57,48 @@ function toReport({ type, total, completed, failed, canceled, completedMs }: Typ
 function compareTypes(a: string | null, b: string | null): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null)
   return a < b ? -1 : 1
+}
+
+/** One stint of an agent, with the task that it was on. Times are epoch milliseconds. */
+export const timelineSchema = z.object({
+  taskId: z.string(),
+  taskName: z.string(),
+  type: z.string().nullable(),
+  taskStatus: z.enum(taskStatuses),
+  /** Counts the stints of the agent on that task. */
+  stint: z.int(),
+  role: z.string().nullable(),
+  branch: z.string(),
+  status: z.enum(stintStatuses),
+  objectives: z.array(z.int()),
+  summary: z.string().nullable(),
+  joinedAt: z.number(),
+  leftAt: z.number().nullable(),
+  /** Null while it works. */
+  durationMs: z.number().nullable(),
+})
+
+/** An agent's work on all tasks, the latest first. An agent that nobody knows has none. */
+export function stintsOf(
+  host: MemoryHost,
+  { agentId, limit, offset }: { agentId: string; limit: number; offset: number },
+): Promise<Array<z.output<typeof timelineSchema>>> {
+  return host.read(function* (tx) {
+    const found = yield* tx.team.timeline(agentId, limit, offset)
+    return found.map(({ stint, task, team }) => ({
+      taskId: task.id,
+      taskName: task.name,
+      type: team.type,
+      taskStatus: task.status,
+      stint: stint.number,
+      role: stint.role,
+      branch: stint.branch,
+      status: stint.status,
+      objectives: stint.objectives,
+      summary: stint.summary,
+      joinedAt: stint.joinedAt,
+      leftAt: stint.leftAt,
+      durationMs: stint.leftAt === null ? null : Math.max(0, stint.leftAt - stint.joinedAt),
+    }))
+  })
 }

@@ -5,6 +5,14 @@ export type { Ids } from '../ids.ts'
 export { openPostgresLedger, type PostgresClient } from '../ledger/dialects/postgres/postgres-ledger.ts'
 export type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 export { openLedger } from '../ledger/open-ledger.ts'
+export { parseScript, type ScriptedTurn } from '../models/script.ts'
+export {
+  createScriptedModel,
+  type ScriptedModel,
+  type ScriptedModelOptions,
+  type ScriptedPrompt,
+  type ScriptFunction,
+} from '../models/scripted-model.ts'
 export {
   branchRow,
   callRow,
@@ -32,6 +40,5 @@ export {
 } from './faulty-ledger.ts'
 export type { Expectation, OpenedLedger, TestWords } from './ledger-contract/contract-world.ts'
 export { ledgerContract } from './ledger-contract/ledger-contract.ts'
-export * from './scripted-model.ts'
 export { createSequentialIds } from './sequential-ids.ts'
 export { SimulatedClock } from './simulated-clock.ts'

@@ -2,12 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { runModelStep, streamModelStep } from '../../src/models/model-step.ts'
 import type { ModelMessage, ModelStepInput, ToolDefinition } from '../../src/models/step-schema.ts'
-import {
-  createScriptedModel,
-  parseScript,
-  type ScriptedModel,
-  type ScriptedTurn,
-} from '../../src/testing/scripted-model.ts'
+import { createScriptedModel, parseScript, type ScriptedModel, type ScriptedTurn } from '../../src/testing/index.ts'
 import { collect, failureOf, hello, never } from './chunks.ts'
 
 const user = (content: string): ModelMessage => ({ role: 'user', content })

@@ -1,6 +1,4 @@
-// The abilities of agents that work in teams, one file each. This list alone puts them on the bus and makes their types known.
-import { agentComplete } from './complete.ts'
-import { agentJoin } from './join.ts'
-import { agentTimeline } from './timeline.ts'
+// The abilities of agents that work in teams. This list alone puts them on the bus and makes their types known.
+import { agentComplete, agentJoin, agentTimeline } from './agents.ts'
 
 export const agentAbilities = [agentComplete, agentJoin, agentTimeline] as const

@@ -1,38 +1,17 @@
 // Pieces of input and output that the abilities of the board have in common.
 import { z } from 'zod'
-import type { BoardPlace } from '../../board/board-host.ts'
 import type { Caller } from '../../bus/caller.ts'
-import { type BoardRef, type BoardTask, boardStatuses, mainBoard } from '../../entities/board.ts'
+import { type BoardRef, boardRefSchema, boardStatuses, mainBoard } from '../../entities/board.ts'
 import { taskStatuses } from '../../entities/task.ts'
-import { fieldsFor, taskFields, wordSchema } from '../../entities/task-fields.ts'
+import { taskFields, wordSchema } from '../../entities/task-fields.ts'
 import { ErrandError } from '../../errors.ts'
-
-const { name: subject, description, priority, role, tags, executor, input } = fieldsFor('board')
-
-/** What a task of the board is created and changed with; its name is called a subject here. */
-export const boardFields = {
-  subject,
-  description,
-  activeForm: z.string().max(1_000).optional().describe('What is shown while it is done: "Writing tests".'),
-  owner: z.string().trim().max(100).optional().describe('Who shall claim it; empty for anybody.'),
-  priority,
-  metadata: z.record(z.string(), z.json()).optional(),
-  role,
-  tags,
-}
-/** What it is created with besides. */
-export const workFields = { executor, input }
 
 export const boardSchema = wordSchema
   .default(mainBoard)
   .describe('Which board. Default: main, all tasks of the ledger.')
-export const refSchema = z
-  .union([z.int().min(1), z.string().trim().min(1).max(100)])
-  .describe('Number of the task on the board, or its id.')
-export const refsSchema = z.array(refSchema).max(10_000)
+export const refsSchema = z.array(boardRefSchema).max(10_000)
 export const asSchema = wordSchema.describe('Who acts: the name of the agent or person.')
 export const fenceSchema = z.int().min(1).describe('Number of the claim, as `claim` returned it.')
-export const roleSchema = wordSchema
 export const tagsSchema = taskFields.tags.schema
 export const leaseSchema = z
   .number()
@@ -48,14 +27,36 @@ export const workspaceSchema = z
   .overwrite((path) => path.replace(/(?<=[^/])\/+$/, ''))
   .describe('Directory or worktree that is bound to it while it is in progress, and to nothing else meanwhile.')
 
+export const resultSchema = z.json().optional()
+export const reasonSchema = z.string().trim().min(1).max(500).optional()
+
+/** Which task of which board. */
+export const oneTaskSchema = z.strictObject({ id: boardRefSchema, board: boardSchema })
+/** Whose claim it is, and which. */
+export const ownerShape = { as: asSchema.optional(), fence: fenceSchema.optional() }
+/** Who claims. */
+export const claimantShape = {
+  as: asSchema.optional(),
+  role: wordSchema.optional().describe('Role that the agent has.'),
+}
+/** What holds for a claim. */
+export const termsShape = { leaseMs: leaseSchema.optional(), workspace: workspaceSchema.optional() }
+/** Who claims the best there is, and of which tasks. */
+export const nextClaimShape = {
+  ...claimantShape,
+  tags: tagsSchema.optional(),
+  parent: boardRefSchema.optional().describe('Only the parts of this task.'),
+  ...termsShape,
+}
+
 /** A task of the board as every ability of it returns it. */
 export const boardTaskSchema = z.object({
   id: z.int(),
   subject: z.string(),
   description: z.string(),
   status: z.enum(boardStatuses),
-  blockedBy: z.array(refSchema),
-  blocks: z.array(refSchema),
+  blockedBy: z.array(boardRefSchema),
+  blocks: z.array(boardRefSchema),
   owner: z.string(),
   activeForm: z.string().optional(),
   workspace: z.string().optional(),
@@ -63,8 +64,8 @@ export const boardTaskSchema = z.object({
   metadata: z.record(z.string(), z.unknown()),
   role: z.string().optional(),
   tags: z.array(z.string()),
-  parent: refSchema.optional(),
-  dependencies: z.array(refSchema),
+  parent: boardRefSchema.optional(),
+  dependencies: z.array(boardRefSchema),
   ready: z.boolean(),
   queued: z.boolean(),
   taskId: z.string(),
@@ -82,22 +83,13 @@ export const boardTaskSchema = z.object({
   extra: z.record(z.string(), z.unknown()).optional(),
 })
 
-/** The schema's word for what the board returns. */
-export function shown(task: BoardTask): z.input<typeof boardTaskSchema> {
-  return task
-}
+export const taskSchema = z.object({ task: boardTaskSchema })
 
 /** A task that came free. */
 export const freedSchema = z.object({ id: z.int(), subject: z.string(), taskId: z.string() })
 
-export function freed({ id, subject, taskId }: BoardTask): z.output<typeof freedSchema> {
-  return { id, subject, taskId }
-}
-
-/** The board as this caller sees it. */
-export function placeOf(board: string, caller: Caller): BoardPlace {
-  return { board, caller }
-}
+/** A task after a change, with those that came free by it. */
+export const changedSchema = z.object({ task: boardTaskSchema, unblocked: z.array(freedSchema) })
 
 /** In whose name a caller writes: a model in that of its task, a surface that knows its user in the user's; else who it says. */
 export function nameOf(caller: Caller, as: string | undefined): string | undefined {

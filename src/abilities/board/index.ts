@@ -1,25 +1,8 @@
-// The abilities of boards and of the mail between their members, one file each. This list alone puts them on the bus and makes their types known.
-import { boardClaim } from './claim.ts'
-import { boardClaimNext } from './claim-next.ts'
-import { boardComplete } from './complete.ts'
-import { boardCreate } from './create.ts'
-import { boardDelete } from './delete.ts'
-import { boardGet } from './get.ts'
-import { boardGraph } from './graph.ts'
-import { boardHeartbeat } from './heartbeat.ts'
-import { boardInbox } from './inbox.ts'
-import { boardList } from './list.ts'
-import { boardLog } from './log.ts'
-import { boardOpen } from './open.ts'
-import { boardReady } from './ready.ts'
-import { boardRelease } from './release.ts'
-import { boardRequest } from './request.ts'
-import { boardRequests } from './requests.ts'
-import { boardRespond } from './respond.ts'
-import { boardSend } from './send.ts'
-import { boardUpdate } from './update.ts'
-import { boardWait } from './wait.ts'
-import { boardWhy } from './why.ts'
+// The abilities of boards and of the mail between their members. This list alone puts them on the bus and makes their types known.
+import { boardCreate, boardDelete, boardOpen, boardUpdate } from './changes.ts'
+import { boardClaim, boardClaimNext, boardComplete, boardHeartbeat, boardRelease } from './claims.ts'
+import { boardGet, boardGraph, boardList, boardLog, boardReady, boardWhy } from './queries.ts'
+import { boardInbox, boardRequest, boardRequests, boardRespond, boardSend, boardWait } from './team.ts'
 
 export const boardAbilities = [
   boardClaim,

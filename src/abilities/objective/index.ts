@@ -2,8 +2,12 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { mostObjectives, objectiveStatuses } from '../../entities/team.ts'
-import { objectiveLog as logOf } from '../../team/objective-log.ts'
-import { appendObjectives, updateObjective } from '../../team/objectives.ts'
+import {
+  appendObjectives,
+  objectiveLog as logOf,
+  objectiveChangeSchema,
+  updateObjective,
+} from '../../team/objectives.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { agentIdSchema, objectiveAliases, objectiveIdSchema } from '../agent/agent-input.ts'
 import { eitherCase } from '../either-case.ts'
@@ -66,18 +70,7 @@ function objectiveLog(host: AbilityHost) {
     access: 'read',
     description: 'Lists the changes of the objectives of a task, the oldest first: when, by whom, from what to what.',
     input: eitherCase(logSchema, objectiveAliases),
-    output: z.object({
-      changes: z.array(
-        z.object({
-          at: z.number(),
-          objectiveId: z.int(),
-          from: z.enum(objectiveStatuses),
-          to: z.enum(objectiveStatuses),
-          agentId: z.string().nullable(),
-          notes: z.string().nullable(),
-        }),
-      ),
-    }),
+    output: z.object({ changes: z.array(objectiveChangeSchema) }),
     handle: async (input, { caller }) => ({ changes: await logOf(host, caller, input) }),
   })
 }

@@ -26,7 +26,7 @@ function* change(tx: Tx, place: BoardPlace, edit: FileEdit, moment: Moment): Op<
   if (edit.changed.length > 0) {
     const now = mirroredValue(yield* viewTask(tx, place.board, found.task, found.entry), fields.file, 0)
     const { patch, writer } = patchOf(edit, now, fields.extra ?? {})
-    yield* applyPatch(tx, place, edit.number, patch, writer, moment)
+    yield* applyPatch(tx, { place, ref: edit.number, patch, writer, moment })
   }
   yield* keepLineBreak(tx, place, edit, found)
 }

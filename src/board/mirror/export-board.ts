@@ -4,16 +4,15 @@ import type { BoardEntry, BoardTask } from '../../entities/board.ts'
 import { ErrandError } from '../../errors.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import { parse } from '../../parse.ts'
-import { viewTask } from '../board-view.ts'
-import { numberNewcomers } from '../numbering.ts'
+import { everyOnBoard, viewTask } from '../board-view.ts'
+import { readBoard } from '../numbering.ts'
 import { exportedValue } from './file-image.ts'
-import { nameOf } from './file-name.ts'
-import { createFolderFiles, type FolderFiles, openFolder } from './folder-files.ts'
+import { createFolderFiles, openFolder } from './folder-files.ts'
 import { type FolderOptions, folderOptionsSchema } from './import-board.ts'
 import { mirrorHostOf } from './mirror-host.ts'
 import { emptyReport, type MirrorReport } from './mirror-report.ts'
-import { fileText, readTaskFile } from './task-file.ts'
-import { type Desk, writeFile } from './write-file.ts'
+import { fileText, nameOf, readTaskFile } from './task-file.ts'
+import { createDesk, type Desk, writeFile } from './write-file.ts'
 
 /**
  * Writes every task of the board into a folder, which is made where there is none. Files that say the same stay untouched; one that
@@ -24,10 +23,10 @@ import { type Desk, writeFile } from './write-file.ts'
 export async function exportBoard(engine: object, options: FolderOptions): Promise<MirrorReport> {
   const host = mirrorHostOf(engine, 'exportBoard')
   const { dir: path, board } = parse(folderOptionsSchema, options, 'exportBoard')
-  await numberNewcomers(host, board)
-  const tasks = await host.read((tx) => withEntries(tx, board))
+  const tasks = await readBoard(host, board, (tx) => withEntries(tx, board))
   const dir = openFolder(path)
-  const desk = createPlainDesk(createFolderFiles(dir), host.nextId('export'))
+  // Beside the files, under names with a dot: nothing is left of them in the end.
+  const desk = createDesk(createFolderFiles(dir), host.nextId('export'), '.task_')
   const report = emptyReport()
   for (const { task, entry } of tasks) {
     const { file } = entry.fields
@@ -38,14 +37,11 @@ export async function exportBoard(engine: object, options: FolderOptions): Promi
 
 function* withEntries(tx: Reads, board: string): Op<Array<{ task: BoardTask; entry: BoardEntry }>> {
   const found: Array<{ task: BoardTask; entry: BoardEntry }> = []
-  for (let after = 0; ; ) {
-    const page = yield* tx.board.page(board, after, 1_000)
-    // One by one, as the import has seen them: only then is what it noted comparable.
-    for (const { entry, task } of page) found.push({ task: yield* viewTask(tx, board, task, entry), entry })
-    const last = page.at(-1)
-    if (last === undefined) return found
-    after = last.entry.number
+  // One by one, as the import has seen them: only then is what it noted comparable.
+  for (const { entry, task } of yield* everyOnBoard(tx, board, (row) => row)) {
+    found.push({ task: yield* viewTask(tx, board, task, entry), entry })
   }
+  return found
 }
 
 function writeOne(desk: Desk, task: BoardTask, text: string, report: MirrorReport): void {
@@ -75,15 +71,5 @@ function foreignWhy(text: string, task: BoardTask): string | undefined {
   } catch (error) {
     if (ErrandError.isInstance(error)) return error.message
     throw error
-  }
-}
-
-/** Beside the files, under names with a dot: nothing is left of them in the end. */
-function createPlainDesk(files: FolderFiles, id: string): Desk {
-  let drawn = 0
-  return {
-    files,
-    newName: (number) => `.task_${number}-${id}-${++drawn}.new`,
-    oldName: (number) => `.task_${number}-${id}-${++drawn}.old`,
   }
 }

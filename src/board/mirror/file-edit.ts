@@ -29,13 +29,9 @@ export function changedKeys(base: FileValue, edited: FileValue, versioned: boole
   const keys = new Set([...Object.keys(base), ...Object.keys(edited)])
   return [...keys].filter((key) => {
     if (key === 'id') return false
-    if (!(key in edited) && (!versioned || isFixed(key))) return false
+    if (!(key in edited) && (!versioned || sevenKeys.includes(key) || engineKeys.includes(key))) return false
     return !isSameJson(base[key], edited[key])
   })
-}
-
-function isFixed(key: string): boolean {
-  return (sevenKeys as readonly string[]).includes(key) || (engineKeys as readonly string[]).includes(key)
 }
 
 /**
@@ -65,7 +61,7 @@ export function patchOf(edit: FileEdit, now: FileValue, extra: FileValue): { pat
 }
 
 function refuseEngineKeys({ changed, base, edited }: FileEdit): void {
-  const key = changed.find((each) => (engineKeys as readonly string[]).includes(each) && each !== 'version')
+  const key = changed.find((each) => engineKeys.includes(each) && each !== 'version')
   if (key === undefined) return
   throw refusal(
     `${key} is ${shown(base[key])} and not ${shown(edited[key])}: only the engine writes it${key === 'taskId' ? '' : '. Change `status` instead'}`,

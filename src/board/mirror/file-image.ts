@@ -4,8 +4,8 @@ import type { BoardTask, ImportedFile } from '../../entities/board.ts'
 import { engineKeys, furtherKeys, plainTask, sevenKeys } from '../task-json.ts'
 import { type FileValue, isSameJson } from './task-file.ts'
 
-const boardKeys = new Set<string>([...sevenKeys, ...furtherKeys])
-const ownKeys = new Set<string>([...boardKeys, ...engineKeys])
+const boardKeys = new Set([...sevenKeys, ...furtherKeys])
+const ownKeys = new Set([...boardKeys, ...engineKeys])
 
 /** Has the board, or the engine, a word of that name? */
 export function isKnownKey(key: string): boolean {
@@ -27,11 +27,7 @@ export function exportedValue(task: BoardTask, file: ImportedFile | undefined): 
 
 /** The file as a mirror writes it: of the seven keys the truth, whatever the import said. */
 export function mirroredValue(task: BoardTask, file: ImportedFile | undefined, version: number): FileValue {
-  const shown = overlaid(
-    plainTask(task),
-    file,
-    (key) => !ownKeys.has(key) || (furtherKeys as readonly string[]).includes(key),
-  )
+  const shown = overlaid(plainTask(task), file, (key) => !sevenKeys.includes(key) && !engineKeys.includes(key))
   for (const key of engineKeys) delete shown[key]
   const { canonicalStatus, statusReason, taskId } = task
   return { ...inOrder(shown, undefined), canonicalStatus, statusReason, taskId, version }

@@ -1,14 +1,13 @@
 // The texts that stand in the files: what each task's file is to say, under which version. A text is in the ledger before it is in
 // the folder, so whatever a file says after a crash, the ledger knows whether it came from here.
-import type { BoardEntry } from '../../entities/board.ts'
-import type { TaskRecord } from '../../entities/task.ts'
+import type { ImportedFile } from '../../entities/board.ts'
 import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import type { BoardPlace } from '../board-host.ts'
-import { viewTask } from '../board-view.ts'
+import { everyOnBoard, type Numbered, viewTask } from '../board-view.ts'
 import { isSeated, type Seat } from './election.ts'
-import { mirroredValue } from './file-image.ts'
+import { exportedValue, mirroredValue } from './file-image.ts'
 import type { MirrorHost } from './mirror-host.ts'
-import { fileText } from './task-file.ts'
+import { type FileValue, fileText } from './task-file.ts'
 
 /** Texts of a file that are kept: so many versions back an edit may have begun. */
 export const keptTexts = 32
@@ -53,16 +52,11 @@ export async function textsOf(
 }
 
 /** All numbers of the board, and those that have a text and are on it no more. */
-export async function allNumbers(host: MirrorHost, { board }: BoardPlace, dir: string): Promise<number[]> {
+export function allNumbers(host: MirrorHost, { board }: BoardPlace, dir: string): Promise<number[]> {
   return host.read(function* (tx) {
-    const numbers = new Set(yield* tx.mirror.numbers(dir))
-    for (let after = 0; ; ) {
-      const page = yield* tx.board.page(board, after, 1_000)
-      for (const { entry } of page) numbers.add(entry.number)
-      const last = page.at(-1)
-      if (last === undefined) return [...numbers].sort((a, b) => a - b)
-      after = last.entry.number
-    }
+    const shown = yield* everyOnBoard(tx, board, ({ entry }) => entry.number)
+    const numbers = new Set([...(yield* tx.mirror.numbers(dir)), ...shown])
+    return [...numbers].sort((a, b) => a - b)
   })
 }
 
@@ -116,23 +110,30 @@ function* draft(tx: Reads, { board }: BoardPlace, dir: string, number: number): 
 }
 
 /** The task with a number, while it is on the board. */
-export function* onBoard(
-  tx: Reads,
-  board: string,
-  number: number,
-): Op<{ task: TaskRecord; entry: BoardEntry } | undefined> {
+export function* onBoard(tx: Reads, board: string, number: number): Op<Numbered | undefined> {
   const entry = yield* tx.board.entry(board, number)
   const task = entry === undefined ? undefined : yield* tx.task.get(entry.taskId)
   return entry === undefined || task === undefined || task.deletedAt !== null ? undefined : { task, entry }
 }
 
+/** A task of the board as export shows it, with what is remembered of its file. */
+export interface Exported {
+  value: FileValue
+  taskId: string
+  file: ImportedFile | undefined
+}
+
+/** Undefined for a number of which no task is on the board. */
+export function* exportedTask(tx: Reads, board: string, number: number): Op<Exported | undefined> {
+  const found = yield* onBoard(tx, board, number)
+  if (found === undefined) return undefined
+  const { file } = found.entry.fields
+  const view = yield* viewTask(tx, board, found.task, found.entry)
+  return { value: exportedValue(view, file), taskId: view.taskId, file }
+}
+
 /** Numbers whose files may say something else since something happened to these tasks. */
-export async function concernedBy(
-  host: MirrorHost,
-  { board }: BoardPlace,
-  taskIds: Iterable<string>,
-): Promise<Set<number>> {
-  const ids = [...taskIds]
+export function concernedBy(host: MirrorHost, { board }: BoardPlace, ids: ReadonlySet<string>): Promise<Set<number>> {
   return host.read(function* (tx) {
     const numbers = new Set<number>()
     for (const id of ids) {

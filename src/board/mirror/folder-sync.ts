@@ -6,17 +6,15 @@ import type { BoardPlace } from '../board-host.ts'
 import { numberNewcomers } from '../numbering.ts'
 import { applyEdit } from './apply-edit.ts'
 import { type Seat, takeSeat } from './election.ts'
-import { isNearlyOne, nameOf, numberIn } from './file-name.ts'
 import { allNumbers, concernedBy, textsOf, type WantedFile } from './file-texts.ts'
 import { type FolderFiles, inodeIn } from './folder-files.ts'
 import { importFiles, type NewFile } from './import-files.ts'
 import { type FileVerdict, judgeFile } from './judge-file.ts'
 import type { MirrorHost } from './mirror-host.ts'
 import { emptyReport, type MirrorReport } from './mirror-report.ts'
-import { clearDesk, createDesk } from './owned-folder.ts'
-import { keepCopy } from './refused-copies.ts'
-import { type FileValue, versionIn } from './task-file.ts'
-import { type Desk, type Manner, takeAway, writeFile } from './write-file.ts'
+import { clearDesk, deskFolder, keepCopy } from './owned-folder.ts'
+import { type FileValue, isNearlyOne, nameOf, numberIn, versionIn } from './task-file.ts'
+import { createDesk, type Desk, type Manner, takeAway, writeFile } from './write-file.ts'
 
 /** A file whose latest change is younger than this when it is read may change again without looking changed, in milliseconds. */
 const restlessMs = 2_000
@@ -58,7 +56,7 @@ export class FolderSync {
   readonly #place: BoardPlace
   readonly #seat: Seat
   readonly #files: FolderFiles
-  readonly #desk: Desk
+  readonly desk: Desk
   /** What stood in each file when it was last read or written. */
   #seen = new Map<number, SeenFile>()
   /** Files that are left alone, by name, as they were when that was said. */
@@ -88,11 +86,7 @@ export class FolderSync {
     this.#seat = seat
     this.#files = files
     this.#isLive = isLive
-    this.#desk = createDesk(files, seat.id)
-  }
-
-  get desk(): Desk {
-    return this.#desk
+    this.desk = createDesk(files, seat.id, `${deskFolder}/`)
   }
 
   async pass({ numbers, tasks, patient = false }: PassOrders = {}): Promise<MirrorReport> {
@@ -314,7 +308,7 @@ export class FolderSync {
   #refuse(number: number, text: string, why: string, report: MirrorReport): boolean {
     const file = nameOf(number)
     try {
-      const copy = keepCopy(this.#desk, number, text, versionOf(text))
+      const copy = keepCopy(this.desk, number, text, versionOf(text))
       report.refused.push({ file, why, copy })
       return true
     } catch (error) {
@@ -327,7 +321,7 @@ export class FolderSync {
 
   #takeAway(number: number, text: string, report: MirrorReport, ours: boolean): void {
     const name = nameOf(number)
-    const taken = takeAway(this.#desk, name, number, text)
+    const taken = takeAway(this.desk, name, number, text)
     this.#seen.delete(number)
     if (taken.old !== undefined) this.#watchOld(taken.old, number, taken.kind === 'written' ? text : undefined)
     if (taken.kind === 'written' && ours) report.removed.push(name)
@@ -421,7 +415,7 @@ export class FolderSync {
     }
     if (seen?.text === text) return true
     const manner: Manner = this.#host.clock.now() < this.#carefulUntil ? 'moved aside' : 'in one motion'
-    const written = writeFile(this.#desk, name, number, text, seen?.text ?? null, manner)
+    const written = writeFile(this.desk, name, number, text, seen?.text ?? null, manner)
     if (written.old !== undefined) this.#watchOld(written.old, number, seen?.text)
     if (written.kind === 'changed') {
       this.#stale.add(number)

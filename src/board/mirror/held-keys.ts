@@ -1,18 +1,15 @@
 // The keys that the board has a word for, as they may stand in a file. Ids may be numbers or text, and null says nothing.
 import { z } from 'zod'
-import { type BoardRef, boardStatuses } from '../../entities/board.ts'
+import { type BoardRef, boardRefSchema, boardStatuses } from '../../entities/board.ts'
 import { taskFields } from '../../entities/task-fields.ts'
 import { parse } from '../../parse.ts'
+import { numberOf } from '../task-ref.ts'
 import type { FileValue } from './task-file.ts'
 
 const { name: subject, priority, role, tags } = taskFields
-const numeric = /^#?([1-9]\d{0,14})$/
 
 /** `3`, `"3"` and `"#3"` are one task. */
-const reference = z.union([z.int().min(1), z.string().trim().min(1).max(100)]).transform((ref): BoardRef => {
-  const match = typeof ref === 'string' ? numeric.exec(ref) : null
-  return match === null ? ref : Number(match[1])
-})
+const reference = boardRefSchema.transform((ref): BoardRef => numberOf(ref) ?? ref)
 const references = z
   .array(reference)
   .max(10_000)

@@ -4,17 +4,14 @@ import { mainBoard } from '../../entities/board.ts'
 import { ErrandError } from '../../errors.ts'
 import { parse } from '../../parse.ts'
 import type { BoardPlace } from '../board-host.ts'
-import { viewTask } from '../board-view.ts'
 import { loadBoard, numberNewcomers } from '../numbering.ts'
 import { engineKeys } from '../task-json.ts'
-import { exportedValue } from './file-image.ts'
-import { bareNumberIn, isNearlyOne, nameOf, numberIn } from './file-name.ts'
-import { onBoard } from './file-texts.ts'
+import { exportedTask } from './file-texts.ts'
 import { createFolderFiles, existingFolder, type FolderFiles } from './folder-files.ts'
 import { importFiles, type NewFile, takenWhy } from './import-files.ts'
-import { type MirrorHost, mirrorHostOf } from './mirror-host.ts'
+import { mirrorHostOf } from './mirror-host.ts'
 import { emptyReport, type MirrorReport } from './mirror-report.ts'
-import { type FileValue, isSameJson, readTaskFile } from './task-file.ts'
+import { bareNumberIn, type FileValue, isNearlyOne, isSameJson, nameOf, numberIn, readTaskFile } from './task-file.ts'
 
 /** Options of `importBoard` and `exportBoard`. */
 export interface FolderOptions {
@@ -23,10 +20,10 @@ export interface FolderOptions {
   board?: string
 }
 
-export const folderOptionsSchema: z.ZodType<Required<FolderOptions>> = z.strictObject({
+export const folderOptionsSchema = z.strictObject({
   dir: z.string().min(1),
   board: z.string().trim().min(1).max(100).default(mainBoard),
-}) as unknown as z.ZodType<Required<FolderOptions>>
+})
 
 /**
  * Puts the tasks of a folder on the board, each under its own number, in one transaction; the files stay as they are. A file that
@@ -44,7 +41,10 @@ export async function importBoard(engine: object, options: FolderOptions): Promi
   const report = emptyReport()
   const fresh: NewFile[] = []
   for (const file of readFolder(createFolderFiles(dir), report)) {
-    const { next, shown } = await standing(host, place, file.number)
+    const { next, shown } = await host.read(function* (tx) {
+      const { nextNumber } = yield* loadBoard(tx, board, 0)
+      return { next: nextNumber, shown: (yield* exportedTask(tx, board, file.number))?.value }
+    })
     if (file.number >= next) fresh.push(file)
     else if (shown !== undefined && isSameJson(shown, withoutEngineKeys(file.value, shown)))
       report.skipped.push({ file: nameOf(file.number), why: 'its task is on the board already, and says the same' })
@@ -85,23 +85,7 @@ function readFolder(files: FolderFiles, report: MirrorReport): NewFile[] {
   return found.sort((a, b) => a.number - b.number)
 }
 
-function standing(
-  host: MirrorHost,
-  place: BoardPlace,
-  number: number,
-): Promise<{ next: number; shown: FileValue | undefined }> {
-  return host.read(function* (tx) {
-    const { nextNumber: next } = yield* loadBoard(tx, place.board, 0)
-    const found = yield* onBoard(tx, place.board, number)
-    if (found === undefined) return { next, shown: undefined }
-    const view = yield* viewTask(tx, place.board, found.task, found.entry)
-    return { next, shown: exportedValue(view, found.entry.fields.file) }
-  })
-}
-
 /** A mirror's file, as the board would export it. */
 function withoutEngineKeys(value: FileValue, shown: FileValue): FileValue {
-  return Object.fromEntries(
-    Object.entries(value).filter(([key]) => key in shown || !(engineKeys as readonly string[]).includes(key)),
-  )
+  return Object.fromEntries(Object.entries(value).filter(([key]) => key in shown || !engineKeys.includes(key)))
 }

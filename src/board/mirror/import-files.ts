@@ -19,10 +19,10 @@ import { viewTask } from '../board-view.ts'
 import { textInNumbers } from '../in-numbers.ts'
 import { giveNumber, loadBoard, numberRest, openBoard } from '../numbering.ts'
 import { foreignKeysOf, importedFile } from './file-image.ts'
-import { largestNewNumber } from './file-name.ts'
+import { onBoard } from './file-texts.ts'
 import { type FurtherKeys, parseSeven, readFurther, type SevenKeys } from './held-keys.ts'
 import { planImport, type UnheldKey } from './import-plan.ts'
-import type { FileValue } from './task-file.ts'
+import { type FileValue, largestNewNumber } from './task-file.ts'
 
 /** A readable file whose number nobody has. */
 export interface NewFile {
@@ -85,14 +85,7 @@ function newcomerOf(host: BoardHost, file: NewFile, unheld: UnheldKey[]): Newcom
   const { held: further, unheld: keys } = readFurther(value)
   for (const key of keys) unheld.push({ number, key, why: 'the board has another use for this key' })
   const { priority, metadata, role, tags } = further
-  const spec = {
-    name: seven.subject,
-    description: seven.description,
-    priority,
-    metadata,
-    role,
-    tags,
-  }
+  const spec = { name: seven.subject, description: seven.description, priority, metadata, role, tags }
   return { ...file, seven, further, draft: host.drafter.draft(spec, 'the file')[0] as TaskDraft }
 }
 
@@ -173,11 +166,10 @@ class Import {
     const known = new Map<number, BoardStatus>()
     for (const ref of new Set(refs)) {
       if (typeof ref !== 'number') continue
-      const entry = yield* this.#tx.board.entry(this.#place.board, ref)
-      const task = entry === undefined ? undefined : yield* this.#tx.task.get(entry.taskId)
-      if (task === undefined || task.deletedAt !== null) continue
-      known.set(ref, boardStatusOf(task))
-      this.#ids.set(ref, task.id)
+      const found = yield* onBoard(this.#tx, this.#place.board, ref)
+      if (found === undefined) continue
+      known.set(ref, boardStatusOf(found.task))
+      this.#ids.set(ref, found.task.id)
     }
     return known
   }
@@ -200,11 +192,9 @@ class Import {
   *#number({ number, draft, value, further }: Newcomer): Op<void> {
     if (this.#ids.get(number) !== draft.id) return
     const { board } = this.#place
-    const extra = foreignKeysOf(value)
-    const fields = {
-      ...(further.activeForm === undefined ? {} : { activeForm: further.activeForm }),
-      ...(Object.keys(extra).length === 0 ? {} : { extra }),
-    }
+    const foreign = foreignKeysOf(value)
+    const extra = Object.keys(foreign).length === 0 ? undefined : foreign
+    const fields = { activeForm: further.activeForm, extra }
     yield* giveNumber(this.#tx, yield* loadBoard(this.#tx, board, this.#moment.at), draft.id, fields, number)
     this.#outcome.numbers.push(number)
   }

@@ -1,15 +1,12 @@
 // What a file that is not as the mirror left it amounts to: an edit, a new task, an old text that git has brought back, or nothing
 // that can be read. Judged by the texts that the ledger keeps of it.
-import type { ImportedFile } from '../../entities/board.ts'
 import { ErrandError } from '../../errors.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import type { BoardPlace } from '../board-host.ts'
-import { viewTask } from '../board-view.ts'
 import { loadBoard } from '../numbering.ts'
 import { engineKeys } from '../task-json.ts'
 import { changedKeys, type FileEdit } from './file-edit.ts'
-import { exportedValue } from './file-image.ts'
-import { keptTexts, onBoard } from './file-texts.ts'
+import { type Exported, exportedTask, keptTexts } from './file-texts.ts'
 import { type NewFile, takenWhy } from './import-files.ts'
 import type { MirrorHost } from './mirror-host.ts'
 import { type FileValue, isSameJson, readTaskFile, versionIn } from './task-file.ts'
@@ -28,10 +25,8 @@ export type FileVerdict =
 
 interface Facts {
   texts: Array<{ version: number; text: string }>
-  /** The task as export shows it; undefined when it is not on the board. */
-  exported: FileValue | undefined
-  taskId: string | undefined
-  file: ImportedFile | undefined
+  /** Undefined when it is not on the board. */
+  task: Exported | undefined
   nextNumber: number
 }
 
@@ -46,7 +41,7 @@ export async function judgeFile(
 ): Promise<FileVerdict> {
   const facts = await host.read((tx) => factsOf(tx, place, dir, number))
   const known = facts.texts.some((each) => each.text === text)
-  if (known && facts.exported !== undefined) return { kind: 'ours' }
+  if (known && facts.task !== undefined) return { kind: 'ours' }
   let value: FileValue
   let newline: boolean
   try {
@@ -55,27 +50,23 @@ export async function judgeFile(
     if (ErrandError.isInstance(error)) return { kind: 'foreign', why: error.message }
     throw error
   }
-  if (facts.exported === undefined) return judgeStranger({ number, text, value, newline }, facts, place, known)
-  const foreign = foreignWhy(number, value, facts)
+  if (facts.task === undefined) return judgeStranger({ number, text, value, newline }, facts, place, known)
+  const foreign = foreignWhy(number, value, facts.task)
   if (foreign !== undefined) return { kind: 'foreign', why: foreign }
   const base = baseOf(value, facts)
-  if (base === undefined) return judgeFirstMeeting(value, facts)
+  if (base === undefined) return judgeFirstMeeting(value, facts.texts, facts.task)
   const versioned = versionIn(value) !== undefined
   const changed = changedKeys(base.value, value, versioned).filter((key) => key !== 'version')
-  if (changed.length === 0 && newline === (facts.file?.newline ?? false)) return { kind: 'ours' }
+  if (changed.length === 0 && newline === (facts.task.file?.newline ?? false)) return { kind: 'ours' }
   const before = earlier?.version === base.version ? earlier.value : undefined
   const edit: FileEdit = { number, base: base.value, edited: value, changed, newline, before }
   return { kind: 'edit', edit, version: base.version }
 }
 
-function* factsOf(tx: Reads, place: BoardPlace, dir: string, number: number): Op<Facts> {
-  const found = yield* onBoard(tx, place.board, number)
+function* factsOf(tx: Reads, { board }: BoardPlace, dir: string, number: number): Op<Facts> {
   const texts = yield* tx.mirror.texts(dir, number, keptTexts)
-  const { nextNumber } = yield* loadBoard(tx, place.board, 0)
-  if (found === undefined) return { texts, exported: undefined, taskId: undefined, file: undefined, nextNumber }
-  const view = yield* viewTask(tx, place.board, found.task, found.entry)
-  const { file } = found.entry.fields
-  return { texts, exported: exportedValue(view, file), taskId: view.taskId, file, nextNumber }
+  const { nextNumber } = yield* loadBoard(tx, board, 0)
+  return { texts, task: yield* exportedTask(tx, board, number), nextNumber }
 }
 
 /** A file under a number that no task on the board has. */
@@ -98,15 +89,14 @@ function judgeStranger(
 }
 
 /** A mirror's file under the number of another task. What one's own ledger wrote is only ever that task's. */
-function foreignWhy(number: number, value: FileValue, { exported, taskId }: Facts): string | undefined {
+function foreignWhy(number: number, value: FileValue, { value: exported, taskId }: Exported): string | undefined {
   if (typeof value.taskId !== 'string' || value.taskId === taskId) return undefined
-  const plain = Object.fromEntries(Object.entries(value).filter(([key]) => !isEngineKey(key)))
-  if (isSameJson(plain, exported)) return undefined
+  if (isSameJson(withoutEngineKeys(value), exported)) return undefined
   return `its task is ${value.taskId}, and here task ${number} is ${taskId}: it belongs to another ledger`
 }
 
-function isEngineKey(key: string): boolean {
-  return (engineKeys as readonly string[]).includes(key)
+function withoutEngineKeys(value: FileValue): FileValue {
+  return Object.fromEntries(Object.entries(value).filter(([key]) => !engineKeys.includes(key)))
 }
 
 /** The text that a file was made from; the newest where it does not say. */
@@ -117,9 +107,9 @@ function baseOf(value: FileValue, { texts }: Facts): { version: number; value: F
 }
 
 /** A file of a known task that says nothing of a text that is kept. */
-function judgeFirstMeeting(value: FileValue, { texts, exported }: Facts): FileVerdict {
-  const plain = Object.fromEntries(Object.entries(value).filter(([key]) => !isEngineKey(key)))
-  if (texts.some((each) => isSameJson(jsonOf(each.text), value)) || isSameJson(plain, exported)) return { kind: 'ours' }
+function judgeFirstMeeting(value: FileValue, texts: Facts['texts'], task: Exported): FileVerdict {
+  const isKept = texts.some((each) => isSameJson(jsonOf(each.text), value))
+  if (isKept || isSameJson(withoutEngineKeys(value), task.value)) return { kind: 'ours' }
   const version = versionIn(value)
   const [newest] = texts
   if (newest === undefined || version === undefined) {

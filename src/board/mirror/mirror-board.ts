@@ -8,13 +8,13 @@ import { rest } from '../../signals.ts'
 import type { BoardPlace } from '../board-host.ts'
 import { loadBoard, numberNewcomers } from '../numbering.ts'
 import { leaveSeat, type Seat } from './election.ts'
-import { nameOf, numberIn } from './file-name.ts'
 import { areWritten } from './file-texts.ts'
 import { createFolderFiles, type FolderFiles, openFolder } from './folder-files.ts'
 import { FolderSync, type PassOrders } from './folder-sync.ts'
 import { type MirrorHost, mirrorHostOf } from './mirror-host.ts'
 import { isEmptyReport, type MirrorReport } from './mirror-report.ts'
 import { ownFolder } from './owned-folder.ts'
+import { nameOf, numberIn } from './task-file.ts'
 
 /** How long a `sync` waits for whoever writes the folder, and how often it looks, in milliseconds. */
 const patienceMs = 3_000
@@ -52,6 +52,7 @@ const optionsSchema = z.strictObject({
   watch: z.boolean().default(true),
   onReport: z.custom<(report: MirrorReport) => void>((value) => typeof value === 'function').optional(),
 })
+type Settings = z.output<typeof optionsSchema>
 
 /**
  * Mirrors a board as files `task_N.json`. The ledger is the truth: every change of the board is written to the files, and what is
@@ -74,7 +75,7 @@ export async function openMirror(
   options: MirrorOptions,
   filesOf: (dir: string) => FolderFiles = createFolderFiles,
 ): Promise<BoardMirror> {
-  const given = parse(optionsSchema as unknown as z.ZodType<Settings>, options, 'mirrorBoard')
+  const given = parse(optionsSchema, options, 'mirrorBoard')
   const place: BoardPlace = { board: given.board, caller: { surface: 'files' } }
   await host.read((tx) => loadBoard(tx, place.board, 0))
   const dir = openFolder(given.dir)
@@ -88,8 +89,6 @@ export async function openMirror(
   if (given.watch) mirror.follow(after)
   return mirror
 }
-
-type Settings = Required<Omit<MirrorOptions, 'onReport'>> & Pick<MirrorOptions, 'onReport'>
 
 class LiveMirror implements BoardMirror {
   readonly dir: string

@@ -1,12 +1,15 @@
-// A folder that a mirror writes: which ledger and board it belongs to is said in it, below a folder of the mirror's own, where new
-// and old files have their names while they change places. That one is no business of git.
+// What a mirror keeps in its folder beside the files. Which ledger and board the folder belongs to is said below a folder of the
+// mirror's own, where new and old files have their names while they change places; that one is no business of git. Edits that were
+// refused are kept as they were, never over an earlier one.
 import { z } from 'zod'
 import { ErrandError } from '../../errors.ts'
 import type { Op, Tx } from '../../ledger/ledger.ts'
 import type { FolderFiles } from './folder-files.ts'
 import type { MirrorHost } from './mirror-host.ts'
+import { nameOf } from './task-file.ts'
 import { type Desk, writeFile } from './write-file.ts'
 
+/** Of the desk on which files change places. */
 export const deskFolder = '.errand'
 const markerName = `${deskFolder}/folder.json`
 const ignoreName = `${deskFolder}/.gitignore`
@@ -59,13 +62,6 @@ async function ledgerId(host: MirrorHost): Promise<string> {
 
 const oldName = /^([1-9]\d{0,14})-.*\.old$/
 
-/** The desk of one mirror: its names are nobody else's. */
-export function createDesk(files: FolderFiles, id: string): Desk {
-  let drawn = 0
-  const draw = (number: number): string => `${deskFolder}/${number}-${id}-${++drawn}`
-  return { files, newName: (number) => `${draw(number)}.new`, oldName: (number) => `${draw(number)}.old` }
-}
-
 /** What mirrors that died have left: texts that were never put in place go, old files are to be looked at once more. */
 export function clearDesk(files: FolderFiles): Array<{ name: string; number: number }> {
   const old: Array<{ name: string; number: number }> = []
@@ -75,4 +71,34 @@ export function clearDesk(files: FolderFiles): Array<{ name: string; number: num
     else if (name.endsWith('.new')) files.remove(`${deskFolder}/${name}`)
   }
   return old
+}
+
+const refusedFolder = 'refused'
+
+/**
+ * Keeps a text; the name of the copy, relative to the folder. The same text is kept once.
+ * @throws ErrandError INVALID_INPUT when something that is no folder has the folder's name.
+ */
+export function keepCopy(desk: Desk, number: number, text: string, version: number): string {
+  const { files } = desk
+  files.makeFolder(refusedFolder)
+  const fresh = desk.newName(number)
+  files.create(fresh, text)
+  try {
+    for (let count = 1; ; count++) {
+      const name = `${refusedFolder}/${copyName(number, version, count)}`
+      const linked = files.link(fresh, name)
+      if (linked === 'done') return name
+      const there = files.look(name, true)
+      if (there.kind === 'text' && there.text === text) return name
+      if (linked === 'unknown' && there.kind === 'none' && files.rename(fresh, name)) return name
+    }
+  } finally {
+    files.remove(fresh)
+  }
+}
+
+function copyName(number: number, version: number, count: number): string {
+  const again = count === 1 ? '' : `-${count}`
+  return nameOf(number).replace('.json', `.refused-${version}${again}.json`)
 }

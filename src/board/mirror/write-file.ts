@@ -17,6 +17,13 @@ export interface Desk {
   oldName(number: number): string
 }
 
+/** The desk of one writer: its names, which begin alike, are nobody else's. */
+export function createDesk(files: FolderFiles, id: string, beginning: string): Desk {
+  let drawn = 0
+  const draw = (number: number): string => `${beginning}${number}-${id}-${++drawn}`
+  return { files, newName: (number) => `${draw(number)}.new`, oldName: (number) => `${draw(number)}.old` }
+}
+
 export type Written =
   /** `old`: the second name of the file that was there; undefined where there was none, or no second names are to be had. */
   | { kind: 'written'; old: string | undefined }

@@ -1,9 +1,8 @@
 // For the loop of an agent that has nothing to do: mail, the next task, or the news that there is none.
 import { z } from 'zod'
 import type { Bus } from '../../bus/bus.ts'
-import type { BoardRef, BoardTask } from '../../entities/board.ts'
+import type { BoardRef } from '../../entities/board.ts'
 import { parse } from '../../parse.ts'
-import type { Mail } from './mail.ts'
 import type { AwaitedWork } from './wait-for-work.ts'
 
 /** Options of `awaitWork`. */
@@ -67,19 +66,7 @@ export async function awaitWork(engine: { bus: Bus }, options: AwaitWorkOptions)
   for (let left = idleTimeoutMs; ; left -= longestWaitMs) {
     const input = { ...wanted, timeoutMs: Math.min(left, longestWaitMs) }
     const found = await engine.bus.call('board:wait' as string, input, signal === undefined ? {} : { signal })
-    const work = toWork(found as WaitAnswer)
+    const work = found as AwaitedWork
     if (work.kind !== 'idle' || left <= longestWaitMs) return work
   }
-}
-
-interface WaitAnswer {
-  kind: AwaitedWork['kind']
-  mail?: Mail[]
-  more?: boolean
-  task?: BoardTask
-}
-
-function toWork({ kind, mail = [], more = false, task }: WaitAnswer): AwaitedWork {
-  if (kind === 'mail') return { kind, mail, more }
-  return kind === 'task' && task !== undefined ? { kind, task } : { kind: 'idle' }
 }

@@ -1,21 +1,23 @@
 // Handshakes: a request that wants a yes or a no (may I go ahead with this plan, please shut down), and its one answer. Both are
 // mail and have the same id; what was answered stands on the request.
+import { z } from 'zod'
 import type { MailRecord } from '../../entities/board.ts'
 import { ErrandError } from '../../errors.ts'
 import type { Op } from '../../ledger/ledger.ts'
-import { type Letter, post } from './mail.ts'
-import type { TeamHost } from './team-host.ts'
+import type { TeamHost } from '../board-host.ts'
+import { type Letter, post, verdictSchema } from './mail.ts'
 
 /** A request, and what has become of it. Times are epoch milliseconds. */
-export interface TeamRequest {
-  requestId: string
-  from: string
-  to: string
-  topic: string
-  body: string
-  verdict: 'pending' | 'approved' | 'rejected'
-  sentAt: number
-}
+export const requestSchema = z.object({
+  requestId: z.string(),
+  from: z.string(),
+  to: z.string(),
+  topic: z.string(),
+  body: z.string(),
+  verdict: verdictSchema,
+  sentAt: z.number(),
+})
+type TeamRequest = z.output<typeof requestSchema>
 
 export interface Answer {
   requestId: string
@@ -31,7 +33,7 @@ export async function sendRequest(
   { to, topic, body }: Letter & { topic: string },
 ): Promise<string> {
   const requestId = host.nextId('request')
-  await post(host, board, {
+  await post(host, {
     id: host.nextId('mail'),
     board,
     sender: from,

@@ -1,12 +1,15 @@
 // Mail between members of a team: whoever has a name has an inbox, on each board its own. A message is kept until its reader takes
 // it, and taken in the transaction that marks it as read: of two readers of one name each message comes to one.
-import { type MailRecord, mainBoard } from '../../entities/board.ts'
+import { z } from 'zod'
+import type { MailRecord } from '../../entities/board.ts'
 import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
+import type { TeamHost } from '../board-host.ts'
 import { loadBoard } from '../numbering.ts'
-import type { TeamHost } from './team-host.ts'
 
 /** Characters that leave an inbox at once, unless a single message has more. */
 const mostText = 262_144
+
+export const verdictSchema = z.enum(['pending', 'approved', 'rejected'])
 
 /** A message as its reader gets it. Times are epoch milliseconds. */
 export interface Mail {
@@ -39,7 +42,7 @@ export interface Inbox {
 /** Resolves to its id. @throws ErrandError NOT_FOUND for a board that nobody has made. */
 export async function sendMail(host: TeamHost, board: string, from: string, letter: Letter): Promise<string> {
   const id = host.nextId('mail')
-  await post(host, board, {
+  await post(host, {
     id,
     board,
     sender: from,
@@ -54,16 +57,12 @@ export async function sendMail(host: TeamHost, board: string, from: string, lett
 }
 
 /** A piece of mail, put into the inbox of its recipient. */
-export async function post(
-  host: TeamHost,
-  board: string,
-  mail: Omit<MailRecord, 'seq' | 'createdAt' | 'readAt'>,
-): Promise<void> {
+export async function post(host: TeamHost, mail: Omit<MailRecord, 'seq' | 'createdAt' | 'readAt'>): Promise<void> {
   const { at } = await host.moment()
   await host.step({
     name: 'send mail',
     *decide(tx): Op<void> {
-      yield* loadBoard(tx, board, at)
+      yield* loadBoard(tx, mail.board, at)
       yield* tx.mail.insert({ ...mail, createdAt: at, readAt: null })
     },
   })
@@ -80,14 +79,14 @@ export async function readInbox(
   const { at } = await host.moment()
   if (keep) {
     return host.read(function* (tx) {
-      yield* requireBoard(tx, board, at)
+      yield* loadBoard(tx, board, at)
       return (yield* unreadOf(tx, board, reader, limit)).inbox
     })
   }
   return host.step({
     name: 'read inbox',
     *decide(tx): Op<Inbox> {
-      yield* requireBoard(tx, board, at)
+      yield* loadBoard(tx, board, at)
       return yield* takeMail(tx, board, reader, limit, at)
     },
   })
@@ -98,10 +97,6 @@ export function* takeMail(tx: Tx, board: string, reader: string, limit: number, 
   const { taken, inbox } = yield* unreadOf(tx, board, reader, limit)
   for (const { id } of taken) yield* tx.mail.markRead(id, at)
   return inbox
-}
-
-function* requireBoard(tx: Reads, board: string, at: number): Op<void> {
-  if (board !== mainBoard) yield* loadBoard(tx, board, at)
 }
 
 function* unreadOf(tx: Reads, board: string, reader: string, limit: number): Op<{ taken: MailRecord[]; inbox: Inbox }> {

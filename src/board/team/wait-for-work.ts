@@ -3,12 +3,11 @@
 import type { BoardTask } from '../../entities/board.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import { rest } from '../../signals.ts'
-import type { BoardPlace } from '../board-host.ts'
+import type { BoardPlace, TeamHost } from '../board-host.ts'
 import { claimBest, claimFilterOf, type NextClaim } from '../claim-task.ts'
 import { releaseOnBoard } from '../hold-task.ts'
-import { numberNewcomers } from '../numbering.ts'
+import { changeBoard, numberNewcomers } from '../numbering.ts'
 import { type Inbox, takeMail } from './mail.ts'
-import type { TeamHost } from './team-host.ts'
 
 /** What an idle member came by. */
 export type AwaitedWork = ({ kind: 'mail' } & Inbox) | { kind: 'task'; task: BoardTask } | { kind: 'idle' }
@@ -70,18 +69,14 @@ async function takeWork(
   wanted: NextClaim,
   signal: AbortSignal,
 ): Promise<AwaitedWork | null> {
-  const moment = await host.moment()
-  if (!(await host.read((tx) => hasSomething(tx, place, wanted, moment.at)))) return null
-  await numberNewcomers(host, place.board)
-  return host.step({
-    name: 'take work',
-    *decide(tx): Op<AwaitedWork | null> {
-      if (signal.aborted) return null
-      const inbox = yield* takeMail(tx, place.board, wanted.as, mailAtOnce, moment.at)
-      if (inbox.mail.length > 0) return { kind: 'mail', ...inbox }
-      const task = yield* claimBest(tx, place, wanted, moment)
-      return task === null ? null : { kind: 'task', task }
-    },
+  const { at } = await host.moment()
+  if (!(await host.read((tx) => hasSomething(tx, place, wanted, at)))) return null
+  return changeBoard(host, place.board, 'take work', function* (tx, moment): Op<AwaitedWork | null> {
+    if (signal.aborted) return null
+    const inbox = yield* takeMail(tx, place.board, wanted.as, mailAtOnce, moment.at)
+    if (inbox.mail.length > 0) return { kind: 'mail', ...inbox }
+    const task = yield* claimBest(tx, place, wanted, moment)
+    return task === null ? null : { kind: 'task', task }
   })
 }
 

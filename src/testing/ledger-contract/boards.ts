@@ -1,8 +1,8 @@
 // Boards: numbers that are given once, what is read by them, and the edges between tasks as a board sees them.
 import type { BoardRecord } from '../../entities/board.ts'
-import type { Ledger, Op, Tx } from '../../ledger/ledger.ts'
+import type { Op, Tx } from '../../ledger/ledger.ts'
 import { edgeRow, someTime, taskRow } from '../factories.ts'
-import { type Theme, write } from './contract-world.ts'
+import { idsIn, insertTasks, type Theme, write } from './contract-world.ts'
 
 const boardRow = (name: string, more: Partial<BoardRecord> = {}): BoardRecord => ({
   name,
@@ -20,11 +20,6 @@ function* numbered(tx: Tx, board: string, ids: readonly string[]): Op<void> {
     yield* tx.board.insert({ board, number: index + 1, taskId, fields: {} })
   }
 }
-
-const insertTasks = (ledger: Ledger, ...ids: string[]) =>
-  write(ledger, function* (tx) {
-    for (const id of ids) yield* tx.task.insert(taskRow({ id }))
-  })
 
 export const boards: Theme = ({ describe, proves, expect }) => {
   describe('a board', () => {
@@ -123,8 +118,8 @@ export const boards: Theme = ({ describe, proves, expect }) => {
         yield* numbered(tx, 'main', ['child'])
         yield* numbered(tx, 'part', ['grandchild'])
       })
-      const unnumbered = async (board: string, seq: number, below: string | null, limit = 9) =>
-        (await ledger.read((tx) => tx.board.unnumbered(board, seq, below, limit))).map(({ id }) => id)
+      const unnumbered = (board: string, seq: number, below: string | null, limit = 9) =>
+        idsIn(ledger, (tx) => tx.board.unnumbered(board, seq, below, limit))
       const seq = (await ledger.read((tx) => tx.task.get('beside')))?.seq ?? 0
       expect(await unnumbered('main', 0, null)).toEqual(['root', 'beside', 'grandchild', 'late'])
       expect(await unnumbered('main', 0, null, 2)).toEqual(['root', 'beside'])

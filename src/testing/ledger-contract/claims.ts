@@ -1,6 +1,6 @@
 // Claims, leases and deadlines, lanes and limits: what admission and owners go by.
 import { edgeRow, runRow, someTime, taskRow } from '../factories.ts'
-import { inserted, type Theme, write } from './contract-world.ts'
+import { idsIn, inserted, type Theme, write } from './contract-world.ts'
 
 const settled = { completedAt: someTime }
 
@@ -58,12 +58,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
     proves('keeps its owner, fence and lease, and says when the lease is over', async (ledger) => {
       const claim = { owner: 'ann', fence: 2, leaseMs: 100 }
       await write(ledger, function* (tx) {
-        for (const [id, leaseUntil] of [
-          ['late', 30],
-          ['later', 40],
-          ['soon', 20],
-          ['open', null],
-        ] as const) {
+        for (const [id, leaseUntil] of Object.entries({ late: 30, later: 40, soon: 20, open: null })) {
           const seq = yield* inserted(tx, taskRow({ id, claimable: true }))
           yield* tx.task.save({ ...taskRow({ id, status: 'working', ...claim, leaseUntil }), seq })
         }
@@ -73,8 +68,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
         leaseUntil: 30,
         claimable: false,
       })
-      const ids = async (now: number, limit = 9) =>
-        (await ledger.read((tx) => tx.task.lapsed(now, limit))).map((task) => task.id)
+      const ids = (now: number, limit = 9) => idsIn(ledger, (tx) => tx.task.lapsed(now, limit))
       expect(await ids(19)).toEqual([])
       expect(await ids(30)).toEqual(['soon', 'late'])
       expect(await ids(99, 1)).toEqual(['soon'])
@@ -90,8 +84,7 @@ export const claims: Theme = ({ describe, proves, expect }) => {
         yield* tx.task.insert(taskRow({ id: 'over', deadline: 5, status: 'failed', ...settled }))
         yield* tx.task.insert(taskRow({ id: 'none' }))
       })
-      const ids = async (now: number, limit = 9) =>
-        (await ledger.read((tx) => tx.task.late(now, limit))).map((task) => task.id)
+      const ids = (now: number, limit = 9) => idsIn(ledger, (tx) => tx.task.late(now, limit))
       expect(await ids(9)).toEqual([])
       expect(await ids(20)).toEqual(['a', 'b'])
       expect(await ids(20, 1)).toEqual(['a'])
@@ -129,8 +122,8 @@ export const claims: Theme = ({ describe, proves, expect }) => {
         for (let at = 0; at < 20; at++) yield* add(`v${at}`, 'full', { executor: 'v' })
         yield* add('i', 'late', { executor: 'v' })
       })
-      const ready = async (executor: string, lane: string, limit = 9) =>
-        (await ledger.read((tx) => tx.task.ready(executor, lane, limit))).map((task) => task.id)
+      const ready = (executor: string, lane: string, limit = 9) =>
+        idsIn(ledger, (tx) => tx.task.ready(executor, lane, limit))
       expect(await ready('x', '')).toEqual(['free'])
       expect(await ready('x', 'lane-1')).toEqual(['b', 'a'])
       expect(await ready('x', 'lane-1', 1)).toEqual(['b'])

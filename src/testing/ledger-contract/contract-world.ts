@@ -1,7 +1,8 @@
 // What every theme of the contract is written with: the words of whichever test runner is used, and a ledger of its own for
 // each test.
 import type { TaskRecord } from '../../entities/task.ts'
-import type { Ledger, NewEvent, NewTask, Op, Tx } from '../../ledger/ledger.ts'
+import type { Ledger, NewEvent, NewTask, Op, Reads, Tx } from '../../ledger/ledger.ts'
+import { taskRow } from '../factories.ts'
 
 /** What `expect` of vitest, jest and others have in common. */
 export interface Expectation {
@@ -52,6 +53,25 @@ export function contractWorld(open: () => Promise<OpenedLedger>, words: TestWord
 /** Writes in a step of its own. */
 export function write<R>(ledger: Ledger, work: (tx: Tx) => Op<R>): Promise<R> {
   return ledger.step({ name: 'write', decide: work })
+}
+
+/** Inserts tasks that are nothing but their ids. */
+export function insertTasks(ledger: Ledger, ...ids: string[]): Promise<void> {
+  return write(ledger, function* (tx) {
+    for (const id of ids) yield* tx.task.insert(taskRow({ id }))
+  })
+}
+
+export function idsOf(records: ReadonlyArray<{ id: string }>): string[] {
+  return records.map(({ id }) => id)
+}
+
+/** The ids of what a query finds, in its order. */
+export async function idsIn(
+  ledger: Ledger,
+  query: (tx: Reads) => Op<ReadonlyArray<{ id: string }>>,
+): Promise<string[]> {
+  return idsOf(await ledger.read(query))
 }
 
 /** Inserts a task; its number. */

@@ -1,13 +1,7 @@
 // Dependencies: open edges, satisfied ones, waits of a journal entry, and the search for a cycle.
 
-import type { Ledger } from '../../ledger/ledger.ts'
 import { callRow, edgeRow, someTime, taskRow } from '../factories.ts'
-import { type Theme, write } from './contract-world.ts'
-
-const insertTasks = (ledger: Ledger, ...ids: string[]) =>
-  write(ledger, function* (tx) {
-    for (const id of ids) yield* tx.task.insert(taskRow({ id }))
-  })
+import { insertTasks, type Theme, write } from './contract-world.ts'
 
 export const dependencies: Theme = ({ describe, proves, expect }) => {
   describe('dependencies', () => {
@@ -46,10 +40,7 @@ export const dependencies: Theme = ({ describe, proves, expect }) => {
       async (ledger) => {
         await insertTasks(ledger, 'a', 'b')
         await write(ledger, function* (tx) {
-          for (const [id, status] of [
-            ['call-open', 'pending'],
-            ['call-over', 'completed'],
-          ] as const) {
+          for (const [id, status] of Object.entries({ 'call-open': 'pending', 'call-over': 'completed' } as const)) {
             yield* tx.call.insert(callRow({ id, taskId: 'a', kind: 'wait', status }))
             const edge = edgeRow({ taskId: 'a', blockerId: 'b', kind: 'wait', callId: id, satisfiedAt: someTime })
             yield* tx.dependency.insert(edge)

@@ -1,7 +1,7 @@
 // Families: children, descendants, ancestors, and what is known of the children of a parent.
 import type { TaskRecord } from '../../entities/task.ts'
 import { someTime, taskRow } from '../factories.ts'
-import { type Theme, write } from './contract-world.ts'
+import { idsIn, type Theme, write } from './contract-world.ts'
 
 export const families: Theme = ({ describe, proves, expect }) => {
   describe('a family', () => {
@@ -15,11 +15,10 @@ export const families: Theme = ({ describe, proves, expect }) => {
         yield* tx.task.insert(taskRow({ id: 'below-gone', parentId: 'gone' }))
         yield* tx.task.insert(taskRow({ id: 'stranger' }))
       })
-      const ids = (tasks: Array<{ id: string }>) => tasks.map((task) => task.id)
-      expect(ids(await ledger.read((tx) => tx.task.children('root')))).toEqual(['two', 'one'])
-      expect(ids(await ledger.read((tx) => tx.task.subtree('root')))).toEqual(['two', 'one', 'below-one', 'below-gone'])
-      expect(ids(await ledger.read((tx) => tx.task.ancestors('below-one')))).toEqual(['one', 'root'])
-      expect(ids(await ledger.read((tx) => tx.task.ancestors('root')))).toEqual([])
+      expect(await idsIn(ledger, (tx) => tx.task.children('root'))).toEqual(['two', 'one'])
+      expect(await idsIn(ledger, (tx) => tx.task.subtree('root'))).toEqual(['two', 'one', 'below-one', 'below-gone'])
+      expect(await idsIn(ledger, (tx) => tx.task.ancestors('below-one'))).toEqual(['one', 'root'])
+      expect(await idsIn(ledger, (tx) => tx.task.ancestors('root'))).toEqual([])
     })
 
     proves('of a thousand generations is walked whole', async (ledger) => {
@@ -40,8 +39,8 @@ export const families: Theme = ({ describe, proves, expect }) => {
           yield* tx.task.insert(taskRow({ id: 'b', parentId: 'a' }))
           yield* tx.task.saveDefinition({ ...taskRow({ id: 'a', parentId: 'b' }), seq: 1 })
         })
-        expect((await ledger.read((tx) => tx.task.subtree('a'))).map((task) => task.id)).toEqual(['a', 'b'])
-        expect((await ledger.read((tx) => tx.task.ancestors('a'))).map((task) => task.id).sort()).toEqual(['a', 'b'])
+        expect(await idsIn(ledger, (tx) => tx.task.subtree('a'))).toEqual(['a', 'b'])
+        expect((await idsIn(ledger, (tx) => tx.task.ancestors('a'))).sort()).toEqual(['a', 'b'])
       },
     )
 

@@ -1,17 +1,21 @@
 // The feed: one order for everybody, which is the order of commits and never that of clocks.
+import type { Ledger } from '../../ledger/ledger.ts'
 import { eventRow, messageRow, someTime, taskRow } from '../factories.ts'
-import { appended, type Theme, write } from './contract-world.ts'
+import { appended, idsIn, type Theme, write } from './contract-world.ts'
+
+/** Inserts tasks, and appends an event of each in turn; the positions of the events. */
+const eventsOf = (ledger: Ledger, ...taskIds: string[]) =>
+  write(ledger, function* (tx) {
+    for (const id of new Set(taskIds)) yield* tx.task.insert(taskRow({ id }))
+    const seqs: number[] = []
+    for (const taskId of taskIds) seqs.push(yield* appended(tx, eventRow({ taskId })))
+    return seqs
+  })
 
 export const feed: Theme = ({ describe, proves, expect }) => {
   describe('the feed', () => {
     proves('is read from a position on, of all tasks or of one, no more at once than asked for', async (ledger) => {
-      const seqs = await write(ledger, function* (tx) {
-        yield* tx.task.insert(taskRow({ id: 'a' }))
-        yield* tx.task.insert(taskRow({ id: 'b' }))
-        const seqs: number[] = []
-        for (const taskId of ['a', 'b', 'a', 'b', 'a']) seqs.push(yield* appended(tx, eventRow({ taskId })))
-        return seqs
-      })
+      const seqs = await eventsOf(ledger, 'a', 'b', 'a', 'b', 'a')
       const following = async (seq: number, limit: number, taskId?: string) =>
         (await ledger.read((tx) => tx.event.after(seq, limit, taskId))).map((event) => event.seq)
       expect(await following(0, 10)).toEqual(seqs)
@@ -22,13 +26,7 @@ export const feed: Theme = ({ describe, proves, expect }) => {
     })
 
     proves('is read backwards from a position, of all tasks or of one', async (ledger) => {
-      const seqs = await write(ledger, function* (tx) {
-        yield* tx.task.insert(taskRow({ id: 'a' }))
-        yield* tx.task.insert(taskRow({ id: 'b' }))
-        const seqs: number[] = []
-        for (const taskId of ['a', 'b', 'a', 'b']) seqs.push(yield* appended(tx, eventRow({ taskId })))
-        return seqs
-      })
+      const seqs = await eventsOf(ledger, 'a', 'b', 'a', 'b')
       const back = async (seq: number, limit: number, taskId?: string) =>
         (await ledger.read((tx) => tx.event.before(seq, limit, taskId))).map((event) => event.seq)
       expect(await back((seqs[3] as number) + 1, 2)).toEqual([seqs[3], seqs[2]])
@@ -107,8 +105,8 @@ export const feed: Theme = ({ describe, proves, expect }) => {
       }
       const expected = times.map((_, n) => `task-${n}`)
       expect((await ledger.read((tx) => tx.event.after(0, 10))).map((event) => event.taskId)).toEqual(expected)
-      expect((await ledger.read((tx) => tx.task.list({}, 10))).map((task) => task.id)).toEqual(expected)
-      expect((await ledger.read((tx) => tx.task.ready('x', '', 10))).map((task) => task.id)).toEqual(expected)
+      expect(await idsIn(ledger, (tx) => tx.task.list({}, 10))).toEqual(expected)
+      expect(await idsIn(ledger, (tx) => tx.task.ready('x', '', 10))).toEqual(expected)
       const messages = await ledger.read((tx) => tx.message.list('task-0'))
       expect(messages.map((message) => message.timestamp)).toEqual(times)
     })

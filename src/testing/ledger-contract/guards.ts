@@ -21,6 +21,13 @@ function* saveCall(
   yield* tx.call.save(callRow({ id: 'c', taskId: 'a', ...to }))
 }
 
+/** The work on a ledger that holds the task `a`. */
+const withTask = (work: (tx: Tx) => Op<unknown>) =>
+  function* (tx: Tx): Op<void> {
+    yield* tx.task.insert(taskRow({ id: 'a' }))
+    yield* work(tx)
+  }
+
 const failure = { status: 'failed' as const, error: { code: 'CALL_FAILED', message: 'no' } }
 
 const refused: Record<string, (tx: Tx) => Op<unknown>> = {
@@ -39,22 +46,13 @@ const refused: Record<string, (tx: Tx) => Op<unknown>> = {
   'a task that is its own parent': (tx) => tx.task.insert(taskRow({ id: 'a', parentId: 'a' })),
   'a child of nobody': (tx) => tx.task.insert(taskRow({ id: 'a', parentId: 'nobody' })),
   'a task before its first attempt': (tx) => tx.task.insert(taskRow({ id: 'a', attempt: 0 })),
-  'two tasks of one id': function* (tx) {
-    yield* tx.task.insert(taskRow({ id: 'a' }))
-    yield* tx.task.insert(taskRow({ id: 'a' }))
-  },
+  'two tasks of one id': withTask((tx) => tx.task.insert(taskRow({ id: 'a' }))),
   'two tasks of one key': function* (tx) {
     yield* tx.task.insert(taskRow({ id: 'a', key: 'k' }))
     yield* tx.task.insert(taskRow({ id: 'b', key: 'k' }))
   },
-  'an edge to itself': function* (tx) {
-    yield* tx.task.insert(taskRow({ id: 'a' }))
-    yield* tx.dependency.insert(edgeRow({ taskId: 'a', blockerId: 'a' }))
-  },
-  'an edge to nobody': function* (tx) {
-    yield* tx.task.insert(taskRow({ id: 'a' }))
-    yield* tx.dependency.insert(edgeRow({ taskId: 'a', blockerId: 'nobody' }))
-  },
+  'an edge to itself': withTask((tx) => tx.dependency.insert(edgeRow({ taskId: 'a', blockerId: 'a' }))),
+  'an edge to nobody': withTask((tx) => tx.dependency.insert(edgeRow({ taskId: 'a', blockerId: 'nobody' }))),
   'a run of nobody': (tx) => tx.run.insert(runRow({ taskId: 'nobody' })),
   'a run that has ended without an outcome': function* (tx) {
     yield* tx.task.insert(taskRow({ id: 'a' }))
@@ -68,10 +66,9 @@ const refused: Record<string, (tx: Tx) => Op<unknown>> = {
   'a failed call without an error': (tx) => saveCall(tx, {}, { status: 'failed' }),
   'a completed call that is due': (tx) => saveCall(tx, {}, { status: 'completed', dueAt: 1 }),
   'a call of a kind that there is not': (tx) => saveCall(tx, { kind: 'prayer' as never }, {}),
-  'a message of a role that there is not': function* (tx) {
-    yield* tx.task.insert(taskRow({ id: 'a' }))
-    yield* tx.message.append(messageRow({ id: 'm', taskId: 'a', role: 'prophet' as never }))
-  },
+  'a message of a role that there is not': withTask((tx) =>
+    tx.message.append(messageRow({ id: 'm', taskId: 'a', role: 'prophet' as never })),
+  ),
   'an event about nobody': (tx) => tx.event.append(eventRow({ taskId: 'nobody' })),
 }
 

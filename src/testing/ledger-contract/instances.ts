@@ -1,19 +1,19 @@
 // Instances: the engines that have the ledger open, and whether they live.
 import { runRow, taskRow } from '../factories.ts'
-import type { Theme } from './contract-world.ts'
-import { write } from './contract-world.ts'
+import { type Theme, write } from './contract-world.ts'
+
+const instance = (id: string, startedAt = 1) => ({
+  id,
+  pid: 7,
+  host: 'here',
+  startedAt,
+  leaseUntil: 50,
+  endedAt: null,
+})
 
 export const instances: Theme = ({ describe, proves, expect }) => {
   describe('an instance', () => {
     proves('is listed from its beginning to its end, oldest first', async (ledger) => {
-      const instance = (id: string, startedAt: number) => ({
-        id,
-        pid: 7,
-        host: 'here',
-        startedAt,
-        leaseUntil: 50,
-        endedAt: null,
-      })
       await write(ledger, function* (tx) {
         yield* tx.instance.insert(instance('engine-1', 2))
         yield* tx.instance.insert(instance('engine-2', 1))
@@ -25,18 +25,18 @@ export const instances: Theme = ({ describe, proves, expect }) => {
     })
 
     proves('is found by its id, and a sign of life opens it again when it had been taken for dead', async (ledger) => {
-      const instance = { id: 'engine-1', pid: 7, host: 'here', startedAt: 1, leaseUntil: 50, endedAt: null }
+      const first = instance('engine-1')
       await write(ledger, function* (tx) {
-        yield* tx.instance.insert(instance)
-        yield* tx.instance.insert({ ...instance, id: 'engine-2' })
+        yield* tx.instance.insert(first)
+        yield* tx.instance.insert(instance('engine-2'))
         yield* tx.instance.renew('engine-1', 80)
       })
-      expect(await ledger.read((tx) => tx.instance.get('engine-1'))).toEqual({ ...instance, leaseUntil: 80 })
+      expect(await ledger.read((tx) => tx.instance.get('engine-1'))).toEqual({ ...first, leaseUntil: 80 })
       await write(ledger, (tx) => tx.instance.end('engine-1', 90))
       await write(ledger, (tx) => tx.instance.end('engine-1', 95))
       expect((await ledger.read((tx) => tx.instance.get('engine-1')))?.endedAt).toBe(90)
       await write(ledger, (tx) => tx.instance.renew('engine-1', 120))
-      expect(await ledger.read((tx) => tx.instance.get('engine-1'))).toEqual({ ...instance, leaseUntil: 120 })
+      expect(await ledger.read((tx) => tx.instance.get('engine-1'))).toEqual({ ...first, leaseUntil: 120 })
       expect((await ledger.read((tx) => tx.instance.open())).length).toBe(2)
       expect(await ledger.read((tx) => tx.instance.get('engine-2'))).toMatchObject({ leaseUntil: 50 })
       expect(await ledger.read((tx) => tx.instance.get('nobody'))).toBe(undefined)
@@ -55,7 +55,6 @@ export const instances: Theme = ({ describe, proves, expect }) => {
     })
 
     proves('has a life that matters while its row, a run or a folder of a board names it', async (ledger) => {
-      const instance = (id: string) => ({ id, pid: 7, host: 'here', startedAt: 1, leaseUntil: 50, endedAt: null })
       await write(ledger, function* (tx) {
         for (const id of ['engine-1', 'engine-2', 'engine-3']) yield* tx.instance.insert(instance(id))
         yield* tx.task.insert(taskRow({ id: 'a' }))
@@ -68,7 +67,6 @@ export const instances: Theme = ({ describe, proves, expect }) => {
     })
 
     proves('is forgotten when it has ended long ago and owns no open run, and then is not renewed', async (ledger) => {
-      const instance = (id: string) => ({ id, pid: 7, host: 'here', startedAt: 1, leaseUntil: 50, endedAt: null })
       const all = ['open', 'long-ago', 'just-now', 'owner']
       const run = runRow({ taskId: 'a', number: 1, instanceId: 'owner' })
       await write(ledger, function* (tx) {

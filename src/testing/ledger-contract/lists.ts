@@ -2,7 +2,7 @@
 import type { NewTask, TaskFilter } from '../../ledger/ledger.ts'
 import { isFree } from '../../machines/readiness.ts'
 import { callRow, runRow, someTime, taskRow } from '../factories.ts'
-import { type Theme, write } from './contract-world.ts'
+import { idsIn, idsOf, type Theme, write } from './contract-world.ts'
 
 export const lists: Theme = ({ describe, proves, expect }) => {
   describe('ready tasks', () => {
@@ -16,9 +16,9 @@ export const lists: Theme = ({ describe, proves, expect }) => {
         yield* tx.task.insert(ready('young', 5))
         yield* tx.task.insert(ready('urgent', 6))
       })
-      const heads = (limit: number) => ledger.read((tx) => tx.task.ready('x', '', limit))
-      expect((await heads(10)).map((task) => task.id)).toEqual(['urgent', 'old', 'young', 'low'])
-      expect((await heads(2)).map((task) => task.id)).toEqual(['urgent', 'old'])
+      const heads = (limit: number) => idsIn(ledger, (tx) => tx.task.ready('x', '', limit))
+      expect(await heads(10)).toEqual(['urgent', 'old', 'young', 'low'])
+      expect(await heads(2)).toEqual(['urgent', 'old'])
     })
   })
 
@@ -85,8 +85,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
         await write(ledger, function* (tx) {
           for (const task of stored) yield* tx.task.insert(task)
         })
-        const tasks = await ledger.read((tx) => tx.task.list(filter, 10))
-        expect(tasks.map((task) => task.id)).toEqual(found)
+        expect(await idsIn(ledger, (tx) => tx.task.list(filter, 10))).toEqual(found)
         expect(await ledger.read((tx) => tx.task.count(filter))).toBe(found.length)
       })
     }
@@ -114,11 +113,10 @@ export const lists: Theme = ({ describe, proves, expect }) => {
           yield* tx.run.insert(runRow({ taskId: task.id, number: 1 }))
         }
       })
-      const idsOf = (tasks: ReadonlyArray<{ id: string }>) => tasks.map(({ id }) => id).sort()
-      const listed = async (ready: boolean) => idsOf(await ledger.read((tx) => tx.task.list({ ready }, 100)))
+      const listed = async (ready: boolean) => (await idsIn(ledger, (tx) => tx.task.list({ ready }, 100))).sort()
       const shown = rows.filter(({ deletedAt }) => deletedAt === null)
-      expect(await listed(true)).toEqual(idsOf(shown.filter(isFree)))
-      expect(await listed(false)).toEqual(idsOf(shown.filter((task) => !isFree(task))))
+      expect(await listed(true)).toEqual(idsOf(shown.filter(isFree)).sort())
+      expect(await listed(false)).toEqual(idsOf(shown.filter((task) => !isFree(task))).sort())
       expect(await ledger.read((tx) => tx.task.countQueued())).toEqual({
         ready: rows.filter(isFree).length,
         claimable: 0,
@@ -135,8 +133,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
         yield* tx.task.insert(taskRow({ id: 'released', status: 'waiting', statusReason: 'released' }))
         yield* tx.task.insert(taskRow({ id: 'lost', status: 'waiting', statusReason: 'interrupted' }))
       })
-      const found = async (released: boolean) =>
-        (await ledger.read((tx) => tx.task.list({ released }, 10))).map((task) => task.id)
+      const found = (released: boolean) => idsIn(ledger, (tx) => tx.task.list({ released }, 10))
       expect(await found(true)).toEqual(['paused', 'released', 'lost'])
       expect(await found(false)).toEqual(['paused', 'children', 'plain'])
     })
@@ -148,8 +145,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
         for (let n = 0; n < 5; n++)
           yield* tx.task.insert(taskRow({ id: `task-${n}`, priority: n % 2, createdAt: someTime - n }))
       })
-      const ids = async (limit: number, offset: number) =>
-        (await ledger.read((tx) => tx.task.newest({}, limit, offset))).map((task) => task.id)
+      const ids = (limit: number, offset: number) => idsIn(ledger, (tx) => tx.task.newest({}, limit, offset))
       expect(await ids(2, 0)).toEqual(['task-4', 'task-3'])
       expect(await ids(9, 2)).toEqual(['task-2', 'task-1', 'task-0'])
       expect(await ids(0, 0)).toEqual([])
@@ -174,11 +170,11 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       for (let after: (typeof whole)[number] | undefined; ; ) {
         const from = after
         const page = await ledger.read((tx) => tx.task.list({}, 4, from))
-        paged.push(...page.map((task) => task.id))
+        paged.push(...idsOf(page))
         after = page.at(-1)
         if (page.length < 4) break
       }
-      expect(paged).toEqual(whole.map((task) => task.id))
+      expect(paged).toEqual(idsOf(whole))
       expect(new Set(paged).size).toBe(25)
     })
 
@@ -188,7 +184,7 @@ export const lists: Theme = ({ describe, proves, expect }) => {
           yield* tx.task.insert(taskRow({ id, deletedAt: id === 'task-ac' ? someTime : null }))
       })
       const starting = async (prefix: string, limit: number) =>
-        (await ledger.read((tx) => tx.task.findByPrefix(prefix, limit))).map((task) => task.id).sort()
+        (await idsIn(ledger, (tx) => tx.task.findByPrefix(prefix, limit))).sort()
       expect(await starting('task-a', 5)).toEqual(['task-aa', 'task-ab'])
       expect((await starting('task-', 2)).length).toBe(2)
       expect(await starting('task-%', 5)).toEqual([])
@@ -207,8 +203,8 @@ export const lists: Theme = ({ describe, proves, expect }) => {
           yield* tx.call.insert(callRow({ id: `call-${number}`, taskId, kind: 'sleep', status: 'pending', dueAt }))
         }
       })
-      expect((await ledger.read((tx) => tx.task.due(20, 9))).map((task) => task.id)).toEqual(['soon', 'then'])
-      expect((await ledger.read((tx) => tx.task.due(99, 1))).map((task) => task.id)).toEqual(['soon'])
+      expect(await idsIn(ledger, (tx) => tx.task.due(20, 9))).toEqual(['soon', 'then'])
+      expect(await idsIn(ledger, (tx) => tx.task.due(99, 1))).toEqual(['soon'])
       expect(await ledger.read((tx) => tx.task.nextDue())).toBe(10)
       const own = { instanceId: 'engine-1', executors: [] }
       expect((await ledger.read((tx) => tx.run.due(5, 9, own))).map((run) => run.taskId)).toEqual(['soon'])
@@ -272,20 +268,14 @@ export const lists: Theme = ({ describe, proves, expect }) => {
 
     proves('are taken by tasks with few crashes apart from those with many', async (ledger) => {
       await write(ledger, function* (tx) {
-        for (const [id, crashes] of [
-          ['a', 0],
-          ['b', 2],
-          ['c', 1],
-          ['d', 3],
-        ] as const) {
+        for (const [id, crashes] of Object.entries({ a: 0, b: 2, c: 1, d: 3 })) {
           yield* tx.task.insert(taskRow({ id, executor: 'x', ready: true, crashes, lane: id === 'd' ? 'lane' : '' }))
         }
       })
-      const ids = (tasks: Array<{ id: string }>) => tasks.map(({ id }) => id)
-      expect(ids(await ledger.read((tx) => tx.task.ready('x', '', 9, 2)))).toEqual(['a', 'c'])
-      expect(ids(await ledger.read((tx) => tx.task.ready('x', '', 9)))).toEqual(['a', 'b', 'c'])
-      expect(ids(await ledger.read((tx) => tx.task.suspects('x', 9, 2)))).toEqual(['b', 'd'])
-      expect(ids(await ledger.read((tx) => tx.task.suspects('x', 1, 2)))).toEqual(['b'])
+      expect(await idsIn(ledger, (tx) => tx.task.ready('x', '', 9, 2))).toEqual(['a', 'c'])
+      expect(await idsIn(ledger, (tx) => tx.task.ready('x', '', 9))).toEqual(['a', 'b', 'c'])
+      expect(await idsIn(ledger, (tx) => tx.task.suspects('x', 9, 2))).toEqual(['b', 'd'])
+      expect(await idsIn(ledger, (tx) => tx.task.suspects('x', 1, 2))).toEqual(['b'])
       const any = (...executors: string[]) => ledger.read((tx) => tx.task.anyReady(executors))
       expect([await any(), await any('y'), await any('y', 'x')]).toEqual([false, false, true])
     })
@@ -306,10 +296,9 @@ export const lists: Theme = ({ describe, proves, expect }) => {
           yield* tx.task.insert(taskRow({ id, executor, ready: true, ...fields }))
         }
       })
-      const ids = (tasks: Array<{ id: string }>) => tasks.map(({ id }) => id)
-      expect(ids(await ledger.read((tx) => tx.task.ready('x', '', 9, 9, true)))).toEqual(['b'])
-      expect(ids(await ledger.read((tx) => tx.task.ready('x', 'l-1', 9, 9, true)))).toEqual([])
-      expect(ids(await ledger.read((tx) => tx.task.suspects('x', 9, 2, true)))).toEqual(['f'])
+      expect(await idsIn(ledger, (tx) => tx.task.ready('x', '', 9, 9, true))).toEqual(['b'])
+      expect(await idsIn(ledger, (tx) => tx.task.ready('x', 'l-1', 9, 9, true))).toEqual([])
+      expect(await idsIn(ledger, (tx) => tx.task.suspects('x', 9, 2, true))).toEqual(['f'])
       for (const most of [undefined, 1]) {
         expect(await ledger.read((tx) => tx.task.lanes('x', most, true))).toEqual(['l-2'])
       }

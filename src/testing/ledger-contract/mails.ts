@@ -2,7 +2,7 @@
 import type { MailRecord } from '../../entities/board.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { someTime } from '../factories.ts'
-import { type Theme, write } from './contract-world.ts'
+import { idsIn, type Theme, write } from './contract-world.ts'
 
 type NewMail = Omit<MailRecord, 'seq'>
 
@@ -24,10 +24,8 @@ const mailRow = (id: string, more: Partial<NewMail> = {}): NewMail => ({
 const request = (id: string, more: Partial<NewMail> = {}) =>
   mailRow(id, { kind: 'request', topic: 'shutdown', requestId: `request-${id}`, verdict: 'pending', ...more })
 
-const idsOf = (mail: readonly MailRecord[]) => mail.map(({ id }) => id)
-
-const unread = async (ledger: Ledger, recipient = 'bob', limit = 9, board = 'main') =>
-  idsOf(await ledger.read((tx) => tx.mail.unread(board, recipient, limit)))
+const unread = (ledger: Ledger, recipient = 'bob', limit = 9, board = 'main') =>
+  idsIn(ledger, (tx) => tx.mail.unread(board, recipient, limit))
 
 export const mails: Theme = ({ describe, proves, expect }) => {
   describe('mail', () => {
@@ -79,8 +77,7 @@ export const mails: Theme = ({ describe, proves, expect }) => {
         verdict: 'approved',
       })
       expect(await ledger.read((tx) => tx.mail.request('request-none'))).toBe(undefined)
-      const requests = async (member: string, limit = 9) =>
-        idsOf(await ledger.read((tx) => tx.mail.requests('main', member, limit)))
+      const requests = (member: string, limit = 9) => idsIn(ledger, (tx) => tx.mail.requests('main', member, limit))
       expect(await requests('alice')).toEqual(['b', 'a'])
       expect(await requests('alice', 1)).toEqual(['b'])
       expect(await requests('dave')).toEqual(['c'])

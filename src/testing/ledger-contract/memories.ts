@@ -1,15 +1,13 @@
 // Memory: branches, observations that are taken up once, facts and all that they are found by.
 import { subjectOf } from '../../entities/disagreement.ts'
 import { wordsOf } from '../../entities/fact-words.ts'
-import type { FactRecord } from '../../entities/memory.ts'
+import type { FactRecord, ObservationRecord } from '../../entities/memory.ts'
 import type { FactFilter, Ledger, Op, Reads, Tx } from '../../ledger/ledger.ts'
 import { branchRow, factRow, observationRow, someTime } from '../factories.ts'
-import { type Theme, write } from './contract-world.ts'
+import { idsIn, type Theme, write } from './contract-world.ts'
 
 /** Beyond every row. */
 const end = Number.MAX_SAFE_INTEGER
-
-const idsOf = (records: ReadonlyArray<{ id: string }>) => records.map(({ id }) => id)
 
 const insertBranches = (ledger: Ledger, ...names: string[]) =>
   write(ledger, function* (tx) {
@@ -21,6 +19,11 @@ const insertFacts = (ledger: Ledger, ...facts: Array<Partial<FactRecord> & { id:
     for (const fact of facts) yield* tx.fact.insert(factRow(fact))
   })
 
+const insertObservations = (ledger: Ledger, ...observations: Array<Partial<ObservationRecord> & { id: string }>) =>
+  write(ledger, function* (tx) {
+    for (const observation of observations) yield* tx.observation.insert(observationRow(observation))
+  })
+
 function* saveFact(tx: Tx, id: string, changes: Partial<FactRecord>): Op<void> {
   const fact = yield* tx.fact.get(id)
   if (fact !== undefined) yield* tx.fact.save({ ...fact, ...changes })
@@ -29,14 +32,11 @@ function* saveFact(tx: Tx, id: string, changes: Partial<FactRecord>): Op<void> {
 const supersede = (ledger: Ledger, id: string, successorId: string) =>
   write(ledger, (tx) => saveFact(tx, id, { status: 'superseded', successorId, updatedAt: someTime + 1 }))
 
-const read = async (ledger: Ledger, query: (tx: Reads) => Op<ReadonlyArray<{ id: string }>>) =>
-  idsOf(await ledger.read(query))
-
 const searched = async (ledger: Ledger, words: string, branches: readonly string[] = ['main'], limit = 9) =>
   (await ledger.read((tx) => tx.fact.search(branches, words.split(' '), limit))).map(({ fact }) => fact.id)
 
 const candidates = (ledger: Ledger, text: string, threshold = 0.85, branch = 'main') =>
-  read(ledger, (tx) => tx.fact.candidates(branch, wordsOf(text), threshold))
+  idsIn(ledger, (tx) => tx.fact.candidates(branch, wordsOf(text), threshold))
 
 export const memories: Theme = (world) => {
   world.describe('branches', () => branches(world))
@@ -122,20 +122,17 @@ const observations: Theme = ({ proves, expect }) => {
 
   proves('that are memorable are pending by branch and session until one run takes them up', async (ledger) => {
     await insertBranches(ledger, 'side')
-    await write(ledger, function* (tx) {
-      for (const observation of [
-        observationRow({ id: 'late', sessionId: 'two' }),
-        observationRow({ id: 'a', type: 'decision', createdAt: someTime - 9 }),
-        observationRow({ id: 'tool', type: 'tool_use' }),
-        observationRow({ id: 'error', type: 'error', sessionId: 'only-errors' }),
-        observationRow({ id: 'aside', branch: 'side' }),
-        observationRow({ id: 'b', type: 'discovery' }),
-      ]) {
-        yield* tx.observation.insert(observation)
-      }
-    })
+    await insertObservations(
+      ledger,
+      { id: 'late', sessionId: 'two' },
+      { id: 'a', type: 'decision', createdAt: someTime - 9 },
+      { id: 'tool', type: 'tool_use' },
+      { id: 'error', type: 'error', sessionId: 'only-errors' },
+      { id: 'aside', branch: 'side' },
+      { id: 'b', type: 'discovery' },
+    )
     const pending = (session: string | null, limit = 9, branch = 'main') =>
-      read(ledger, (tx) => tx.observation.pending(branch, session, limit))
+      idsIn(ledger, (tx) => tx.observation.pending(branch, session, limit))
     expect(await pending(null)).toEqual(['late', 'a', 'b'])
     expect(await pending(null, 2)).toEqual(['late', 'a'])
     expect(await pending('session-1')).toEqual(['a', 'b'])
@@ -160,18 +157,15 @@ const observations: Theme = ({ proves, expect }) => {
 
   proves('are listed the latest first, by all that they may be looked for by', async (ledger) => {
     await insertBranches(ledger, 'side')
-    await write(ledger, function* (tx) {
-      for (const observation of [
-        observationRow({ id: 'a', taskId: 't', agentId: 'ann' }),
-        observationRow({ id: 'b', branch: 'side', type: 'error', taskId: 't' }),
-        observationRow({ id: 'c', sessionId: 'two', agentId: 'ann' }),
-        observationRow({ id: 'd', type: 'tool_use', consolidatedBy: 'run-1' }),
-      ]) {
-        yield* tx.observation.insert(observation)
-      }
-    })
+    await insertObservations(
+      ledger,
+      { id: 'a', taskId: 't', agentId: 'ann' },
+      { id: 'b', branch: 'side', type: 'error', taskId: 't' },
+      { id: 'c', sessionId: 'two', agentId: 'ann' },
+      { id: 'd', type: 'tool_use', consolidatedBy: 'run-1' },
+    )
     const listed = (filter: Parameters<Reads['observation']['list']>[0], limit = 9, before = end) =>
-      read(ledger, (tx) => tx.observation.list(filter, limit, before))
+      idsIn(ledger, (tx) => tx.observation.list(filter, limit, before))
     expect(await listed({})).toEqual(['d', 'c', 'b', 'a'])
     expect(await listed({}, 2, 4)).toEqual(['c', 'b'])
     expect(await listed({ branch: 'side' })).toEqual(['b'])
@@ -223,7 +217,7 @@ const facts: Theme = ({ proves, expect }) => {
       { id: 'old-b' },
     )
     await supersede(ledger, 'fact-bc', 'fact-b')
-    const begin = (prefix: string, limit = 9) => read(ledger, (tx) => tx.fact.findByPrefix(prefix, limit))
+    const begin = (prefix: string, limit = 9) => idsIn(ledger, (tx) => tx.fact.findByPrefix(prefix, limit))
     expect(await begin('fact-b')).toEqual(['fact-b', 'fact-ba', 'fact-bc'])
     expect(await begin('fact-b', 2)).toEqual(['fact-b', 'fact-ba'])
     expect(await begin('fact-bc')).toEqual(['fact-bc'])
@@ -286,7 +280,7 @@ const facts: Theme = ({ proves, expect }) => {
       )
       await supersede(ledger, 'c', 'a')
       const listed = (filter: Partial<FactFilter>, limit = 9, before = end) =>
-        read(ledger, (tx) => tx.fact.list({ branches: ['main', 'side', 'side', 'nowhere'], ...filter }, limit, before))
+        idsIn(ledger, (tx) => tx.fact.list({ branches: ['main', 'side', 'side', 'nowhere'], ...filter }, limit, before))
       expect(await listed({})).toEqual(['e', 'c', 'b', 'a'])
       expect(await listed({}, 2, 5)).toEqual(['c', 'b'])
       expect(await listed({ branches: ['other'] })).toEqual(['d'])
@@ -315,7 +309,7 @@ const facts: Theme = ({ proves, expect }) => {
         { id: 'aside', branch: 'side' },
         { id: 'c' },
       )
-      const active = (after: number, limit: number) => read(ledger, (tx) => tx.fact.active('main', after, limit))
+      const active = (after: number, limit: number) => idsIn(ledger, (tx) => tx.fact.active('main', after, limit))
       const summaryOf = async (agent: string, branch = 'main') =>
         (await ledger.read((tx) => tx.fact.summaryOf(branch, agent)))?.id
       expect(await active(0, 2)).toEqual(['a', 'b'])
@@ -379,7 +373,7 @@ const findings: Theme = ({ proves, expect }) => {
       { id: 'long', text: `${long} one` },
       { id: 'other long', text: `${long} other` },
     )
-    const same = (text: string, branch = 'main') => read(ledger, (tx) => tx.fact.sameSubject(branch, subjectOf(text)))
+    const same = (text: string, branch = 'main') => idsIn(ledger, (tx) => tx.fact.sameSubject(branch, subjectOf(text)))
     expect(await same('a timeout of 10s')).toEqual(['thirty', 'sixty'])
     expect(await same('a timeout of 10s', 'side')).toEqual(['aside'])
     expect(await same('7')).toEqual([])
@@ -399,11 +393,11 @@ const findings: Theme = ({ proves, expect }) => {
       { id: 'd', comparedBy: 'm3', mergedTo: 'x', mergedConfidence: 70 },
       { id: 'aside', branch: 'side' },
     )
-    const uncompared = (measure: string, limit = 9) => read(ledger, (tx) => tx.fact.uncompared('main', measure, limit))
+    const uncompared = (measure: string, limit = 9) => idsIn(ledger, (tx) => tx.fact.uncompared('main', measure, limit))
     expect(await uncompared('m2')).toEqual(['b', 'c', 'd'])
     expect(await uncompared('m9')).toEqual(['a', 'b', 'c', 'd'])
     expect(await uncompared('m9', 2)).toEqual(['a', 'b'])
-    const unmerged = (after = 0, limit = 9) => read(ledger, (tx) => tx.fact.unmerged('main', after, limit))
+    const unmerged = (after = 0, limit = 9) => idsIn(ledger, (tx) => tx.fact.unmerged('main', after, limit))
     expect(await unmerged()).toEqual(['b', 'c'])
     expect(await unmerged(2)).toEqual(['c'])
     expect(await unmerged(0, 1)).toEqual(['b'])

@@ -2,7 +2,7 @@
 import type { DecisionRecord } from '../../entities/memory.ts'
 import type { Reads } from '../../ledger/ledger.ts'
 import { branchRow, consolidationRow, decisionRow } from '../factories.ts'
-import { type Theme, write } from './contract-world.ts'
+import { idsIn, type Theme, write } from './contract-world.ts'
 
 /** Beyond every row. */
 const end = Number.MAX_SAFE_INTEGER
@@ -44,8 +44,8 @@ export const memoryRecord: Theme = ({ describe, proves, expect }) => {
       expect(seqs).toEqual([1, 2, 3, 4])
       expect(await ledger.read((tx) => tx.consolidation.get('d'))).toEqual({ ...merge, seq: 4 })
       expect(await ledger.read((tx) => tx.consolidation.get('z'))).toBe(undefined)
-      const listed = async (filter: Parameters<Reads['consolidation']['list']>[0], limit = 9, before = end) =>
-        (await ledger.read((tx) => tx.consolidation.list(filter, limit, before))).map(({ id }) => id)
+      const listed = (filter: Parameters<Reads['consolidation']['list']>[0], limit = 9, before = end) =>
+        idsIn(ledger, (tx) => tx.consolidation.list(filter, limit, before))
       expect(await listed({})).toEqual(['d', 'c', 'b', 'a'])
       expect(await listed({}, 2, 4)).toEqual(['c', 'b'])
       expect(await listed({ taskId: 't' })).toEqual(['b'])

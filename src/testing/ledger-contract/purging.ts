@@ -15,10 +15,8 @@ export const purging: Theme = ({ describe, proves, expect }) => {
   describe('a purge', () => {
     proves('removes a settled family with all that belongs to it, and nothing of others', async (ledger) => {
       await write(ledger, function* (tx) {
-        for (const [root, child] of [
-          ['old', 'old-child'],
-          ['kept', 'kept-child'],
-        ] as const) {
+        for (const root of ['old', 'kept']) {
+          const child = `${root}-child`
           yield* tx.task.insert(done(root, root === 'old' ? 10 : 90))
           yield* tx.task.insert(done(child, 9, { parentId: root, deletedAt: 9 }))
           for (const taskId of [root, child]) {

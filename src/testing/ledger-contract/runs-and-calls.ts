@@ -1,6 +1,6 @@
 // Runs and the journal: which are open, whose they are, and in which order they are told.
 import { callRow, runRow, someTime, taskRow } from '../factories.ts'
-import { type Theme, write } from './contract-world.ts'
+import { idsIn, type Theme, write } from './contract-world.ts'
 
 export const runsAndCalls: Theme = ({ describe, proves, expect }) => {
   describe('runs', () => {
@@ -50,10 +50,9 @@ export const runsAndCalls: Theme = ({ describe, proves, expect }) => {
           yield* tx.call.insert(callRow({ id: 'x', taskId: 'a', status: 'completed', createdAt: 0 }))
           yield* tx.call.insert(callRow({ id: 'w', taskId: 'b' }))
         })
-        const ids = (calls: Array<{ id: string }>) => calls.map((call) => call.id)
-        expect(ids(await ledger.read((tx) => tx.call.list('a')))).toEqual(['z', 'y', 'x'])
-        expect(ids(await ledger.read((tx) => tx.call.list('a', ['call', 'sleep'])))).toEqual(['z', 'x'])
-        expect(ids(await ledger.read((tx) => tx.call.open('a')))).toEqual(['z', 'y'])
+        expect(await idsIn(ledger, (tx) => tx.call.list('a'))).toEqual(['z', 'y', 'x'])
+        expect(await idsIn(ledger, (tx) => tx.call.list('a', ['call', 'sleep']))).toEqual(['z', 'x'])
+        expect(await idsIn(ledger, (tx) => tx.call.open('a'))).toEqual(['z', 'y'])
         expect(await ledger.read((tx) => tx.call.get('nobody'))).toBe(undefined)
       },
     )

@@ -1,7 +1,7 @@
 // Strings: whatever people, models and files may contain is text to the ledger, on every database.
 import type { TaskFilter } from '../../ledger/ledger.ts'
 import { callRow, eventRow, messageRow, runRow, taskRow } from '../factories.ts'
-import { type Theme, write } from './contract-world.ts'
+import { idsIn, type Theme, write } from './contract-world.ts'
 
 /** Names stand in indexes, where PostgreSQL keeps no more than some 2,700 bytes. */
 const name = (text: string): string => text.slice(0, 1_000)
@@ -68,8 +68,7 @@ export const strings: Theme = ({ describe, proves, expect }) => {
           )
           yield* tx.task.insert(taskRow({ id: 'b', executor: `${name(text)}'`, metadata: { [`${text}'`]: text } }))
         })
-        const found = async (filter: TaskFilter) =>
-          (await ledger.read((tx) => tx.task.list(filter, 9))).map((task) => task.id)
+        const found = (filter: TaskFilter) => idsIn(ledger, (tx) => tx.task.list(filter, 9))
         expect(await found({ metadata: { [text]: text } })).toEqual(['a'])
         expect(await found({ executor: name(text) })).toEqual(['a'])
         expect(await found({ keyPrefix: `${name(text)}/` })).toEqual(['a'])

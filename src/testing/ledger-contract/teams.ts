@@ -13,7 +13,7 @@ import {
   taskRow,
   teamRow,
 } from '../factories.ts'
-import { type Theme, write } from './contract-world.ts'
+import { idsIn, type Theme, write } from './contract-world.ts'
 
 type NewTask = ReturnType<typeof taskRow>
 
@@ -107,8 +107,8 @@ export const teams: Theme = ({ describe, proves, expect }) => {
       expect(await listed({ type: 'fix' })).toEqual(['b b', 'a a'])
       expect(await listed({ statuses: ['completed', 'failed'] })).toEqual(['b b'])
       expect(await listed({ statuses: [] })).toEqual([])
-      const ofType = (type: string) => ledger.read((tx) => tx.task.oldest({ type }, 9, 0))
-      expect((await ofType('fix')).map(({ id }) => id)).toEqual(['a', 'b'])
+      const ofType = (type: string) => idsIn(ledger, (tx) => tx.task.oldest({ type }, 9, 0))
+      expect(await ofType('fix')).toEqual(['a', 'b'])
       expect(await ofType('other')).toEqual([])
       const [first] = await ledger.read((tx) => tx.team.list({}, 1, 1))
       expect(first?.team).toEqual(await ledger.read((tx) => tx.team.get('b')))
@@ -315,14 +315,12 @@ export const teams: Theme = ({ describe, proves, expect }) => {
         })
         const purge = () => write(ledger, (tx) => tx.cascade.purge(someTime + 50, 9))
         const teams = ['unclosed', 'left', 'outside', 'failed']
-        const left = async () => {
-          const found = await ledger.read(function* (tx) {
+        const left = () =>
+          ledger.read(function* (tx) {
             const there: string[] = []
             for (const id of teams) if ((yield* tx.team.get(id)) !== undefined) there.push(id)
             return there
           })
-          return found
-        }
         await purge()
         expect(await left()).toEqual(['unclosed', 'left'])
         await write(ledger, function* (tx) {
