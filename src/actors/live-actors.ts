@@ -3,7 +3,6 @@
 import { type Actor, type AnyActorLogic, type AnyActorRef, createActor } from 'xstate'
 import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import type { supervisorMachine } from '../machines/supervisor-machine.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
 import { letGo, runActorLogic, snapshotOf, supervisorLogic, taskActorLogic } from './actor-logic.ts'
 import type { InspectionEvent } from './inspection-event.ts'
@@ -20,7 +19,7 @@ const chartEvents: Partial<Record<EventType, TaskEventName>> = {
 }
 
 export class LiveActors {
-  readonly supervisor: Actor<typeof supervisorMachine>
+  readonly supervisor: Actor<typeof supervisorLogic>
   readonly #report: Report
   readonly #tasks = new Map<string, AnyActorRef>()
   readonly #runs = new Map<string, AnyActorRef>()

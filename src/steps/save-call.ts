@@ -6,7 +6,7 @@ import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
 import type { NewCall, NewEvent, Op, Reads, Step } from '../ledger/ledger.ts'
-import { callTransitions, openCallStatuses } from '../machines/call-machine.ts'
+import { callTransitions, openCallStatuses } from '../machines/lifecycles.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
 
 /** The run that saved calls belong to: none. */

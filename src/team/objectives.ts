@@ -6,7 +6,7 @@ import { mostObjectives, type ObjectiveRecord, type ObjectiveStatus } from '../e
 import { ErrandError } from '../errors.ts'
 import { checkText } from '../json.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
-import { objectiveEventBetween } from '../machines/objective-machine.ts'
+import { objectiveEventBetween } from '../machines/lifecycles.ts'
 import { touched } from '../machines/task-transition.ts'
 import { eventOf, type Moment } from '../steps/moment.ts'
 import { addObjectives, ensureTeam } from '../steps/team.ts'
