@@ -8,12 +8,6 @@ const deepest = 20
 /** Longest preview of what is too large, in characters. */
 const longestPreview = 1_000
 
-/** Stands in for a value whose JSON is too long: the beginning of that JSON. */
-export interface TruncatedJson {
-  truncated: true
-  preview: string
-}
-
 /**
  * The image of `value`, at most `most` characters of JSON; a larger one is replaced by `{ truncated: true, preview }`. What has no
  * JSON form becomes text: a bigint, a cycle (`[Circular]`), a property whose getter throws. Bytes are given by their number.
@@ -23,7 +17,7 @@ export function boundedJson(value: unknown, most: number): unknown {
   const image = imageOf(value, walk) ?? null
   const text = JSON.stringify(image)
   if (walk.left >= 0 && text.length <= most) return image
-  return { truncated: true, preview: clipped(text, longestPreview) } satisfies TruncatedJson
+  return { truncated: true, preview: clipped(text, longestPreview) }
 }
 
 interface Walk {

@@ -106,6 +106,7 @@ function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
     current instanceof z.ZodOptional ||
     current instanceof z.ZodDefault ||
     current instanceof z.ZodNullable ||
+    current instanceof z.ZodReadonly ||
     current instanceof z.ZodLazy
   ) {
     current = current.unwrap() as z.ZodType

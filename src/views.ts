@@ -1,7 +1,8 @@
 // What people see of the engine beside tasks: why one does not run, what a stream yields, counts and slots, pages, limits.
+import { z } from 'zod'
 import type { TaskEvent } from './entities/event.ts'
 import type { SharedLimits } from './entities/limits.ts'
-import type { Task, TaskId, TaskStatus } from './entities/task.ts'
+import { type Task, type TaskId, type TaskStatus, taskStatuses } from './entities/task.ts'
 
 /**
  * Ids are strings; verbs take the task itself as well. With `expectedVersion` (the `version` of the task as it was read) a verb that
@@ -79,31 +80,34 @@ export interface TaskPage {
   next: string | null
 }
 
-/** An open executor run of this engine. */
-export interface RunningTask {
-  taskId: string
-  name: string
-  executor: string
-  run: number
+const runningTaskSchema = z.object({
+  taskId: z.string(),
+  name: z.string(),
+  executor: z.string(),
+  run: z.int(),
   /** Epoch milliseconds. */
-  since: number
-}
+  since: z.number(),
+})
+/** An open executor run of this engine. */
+export interface RunningTask extends z.output<typeof runningTaskSchema> {}
 
+export const engineStatusShape = {
+  /** Tasks by state, deleted ones excluded. What another process purges stays counted here until the next `purge` of our own. */
+  tasks: z.record(z.enum(taskStatuses), z.int()),
+  /** Tasks that are ready for a slot, and tasks that may be claimed. Counted at most every 50 ms. */
+  queued: z.int(),
+  claimable: z.int(),
+  /** This engine admits tasks. */
+  working: z.boolean(),
+  /** Slots of this engine: a slot is an open executor run. */
+  slots: z.object({ used: z.int(), free: z.int(), maxConcurrent: z.int() }),
+  /** What runs in this engine now. */
+  running: z.array(runningTaskSchema),
+}
 /** What `engine.status` holds: a read model of the whole ledger and of this engine's slots. */
-export interface EngineStatus {
+export interface EngineStatus extends z.output<z.ZodObject<typeof engineStatusShape>> {
   /** False until the tasks have been counted for the first time, a moment after the first look. */
   counted: boolean
-  /** Tasks by state, deleted ones excluded. What another process purges stays counted here until the next `purge` of our own. */
-  tasks: Record<TaskStatus, number>
-  /** Tasks that are ready for a slot, and tasks that may be claimed. Counted at most every 50 ms. */
-  queued: number
-  claimable: number
-  /** This engine admits tasks. */
-  working: boolean
-  /** Slots of this engine: a slot is an open executor run. */
-  slots: { used: number; free: number; maxConcurrent: number }
-  /** What runs in this engine now. */
-  running: RunningTask[]
   /** The latest durable event of the ledger since the first look; null before one. */
   lastEvent: TaskEvent | null
 }

@@ -17,7 +17,7 @@ import { statusOfCode } from '../src/surfaces/http/mapping.ts'
 import { inspectorOptionsSchema } from '../src/surfaces/inspector/inspector-options.ts'
 import { serveOptionsSchema } from '../src/surfaces/serve/serve-options.ts'
 import { completionStatusOf, processStatusOf } from '../src/vocabularies/agent-os/views/status-words.ts'
-import { wordOf } from '../src/vocabularies/day1/task-status.ts'
+import { wordOf } from '../src/vocabularies/day1/task.ts'
 import { startModelServer } from './ai/model-server.ts'
 import { planOf } from './surfaces/cli/plan-text.ts'
 

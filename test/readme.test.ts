@@ -1,7 +1,7 @@
 // What the README shows is what there is: its diagram is drawn from the table, its first program is the example that runs.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { toMermaid } from '../src/machines/diagram.ts'
+import { toMermaid } from '../src/machines/charts.ts'
 import { taskTransitions } from '../src/machines/task-machine.ts'
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')

@@ -1,10 +1,9 @@
 // How supervisor, tasks and runs behave as actors: their charts, with what an actor needs beside a chart to be let go of, and
 // without what would leave something behind for each of many thousand tasks.
-import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate'
+import { type ActorLogic, type AnyActorRef, type Snapshot, setup } from 'xstate'
 import type { RunStatus } from '../entities/run.ts'
 import { machines } from '../machines/charts.ts'
-import { runTransitions } from '../machines/run-machine.ts'
-import { supervisorMachine } from '../machines/supervisor-machine.ts'
+import { runTransitions, type SupervisorEvent } from '../machines/lifecycles.ts'
 import { type TaskMachineContext, taskMachine } from '../machines/task-machine.ts'
 import type { restoreSnapshot } from '../machines/task-snapshot.ts'
 
@@ -25,6 +24,10 @@ export const watchedTaskLogic = behavingLike(taskMachine, (snapshot: TaskSnapsho
   const { type: _type, ...told } = event
   return { ...next, context: { ...next.context, ...(told as Partial<TaskMachineContext>) } }
 })
+
+const supervisorMachine = setup({ types: { events: {} as { type: SupervisorEvent } } }).createMachine(
+  machines.supervisor.config,
+)
 
 /**
  * The supervisor's chart, deaf to the end of its children: XState remembers for ever which transitions a state has for an

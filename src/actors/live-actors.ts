@@ -3,7 +3,6 @@
 import { type Actor, type AnyActorLogic, type AnyActorRef, createActor } from 'xstate'
 import type { TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import type { supervisorMachine } from '../machines/supervisor-machine.ts'
 import { acceptedEvents, publishedAs } from '../machines/task-machine.ts'
 import { restoreSnapshot } from '../machines/task-snapshot.ts'
 import { letGo, runActorLogic, supervisorLogic, taskActorLogic } from './actor-logic.ts'
@@ -14,7 +13,7 @@ import type { Report } from './report.ts'
 const chartEvents = new Map(acceptedEvents('working').map((event) => [publishedAs[event], event]))
 
 export class LiveActors {
-  readonly supervisor: Actor<typeof supervisorMachine>
+  readonly supervisor: Actor<typeof supervisorLogic>
   readonly #report: Report
   readonly #tasks = new Map<string, AnyActorRef>()
   readonly #runs = new Map<string, AnyActorRef>()

@@ -6,7 +6,7 @@ import { type CallRecord, identOf } from '../entities/call.ts'
 import { type Conversation, callKeyOf, conversationOf } from '../entities/conversation.ts'
 import type { MessageRecord, MessageRole } from '../entities/message.ts'
 import { checkText, fromJson, toJson } from '../json.ts'
-import { openCallStatuses } from '../machines/call-machine.ts'
+import { openCallStatuses } from '../machines/lifecycles.ts'
 import { appendMessage, recordModelFailure } from '../steps/journal.ts'
 import type { RunCore } from './run-core.ts'
 

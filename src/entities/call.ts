@@ -1,9 +1,10 @@
 // The journal: everything a run asked for and what came of it. Calls are what people list; questions, waits, sleeps, spawned
 // children and values are entries of the same journal, because they are found again by the same identity.
 import { hash } from 'node:crypto'
+import { z } from 'zod'
 import type { StoredError } from '../errors.ts'
 import { canonicalJson, checkText } from '../json.ts'
-import type { OnInterrupt } from './task-fields.ts'
+import { onInterruptPolicies } from './task-fields.ts'
 
 export const callStatuses = ['pending', 'in_progress', 'completed', 'failed'] as const
 export type CallStatus = (typeof callStatuses)[number]
@@ -11,42 +12,45 @@ export type CallStatus = (typeof callStatuses)[number]
 export const callKinds = ['call', 'ask', 'wait', 'sleep', 'spawn', 'value'] as const
 export type CallKind = (typeof callKinds)[number]
 
-/** An entry of the journal. Times are epoch milliseconds. */
-export interface CallRecord {
-  seq: number
-  id: string
-  taskId: string
+export const callShape = {
+  seq: z.int(),
+  id: z.string(),
+  taskId: z.string(),
   /** The run that made it. */
-  run: number
-  attempt: number
+  run: z.int(),
+  attempt: z.int(),
+  name: z.string(),
+  params: z.unknown(),
+  status: z.enum(callStatuses),
+  onInterrupt: z.enum(onInterruptPolicies),
+  /** What the call noted about itself while in progress (a process group, say); null when nothing. */
+  details: z.unknown(),
+  /** Null until completed. */
+  result: z.unknown(),
+  /** Null unless failed. */
+  error: z.custom<StoredError>().nullable(),
+  /** Messages that tell of its beginning and its end, for people; null where nobody is told. */
+  startMessageId: z.string().nullable(),
+  endMessageId: z.string().nullable(),
+  /** When a sleep ends, or a question or wait times out; null when never. */
+  dueAt: z.number().nullable(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+}
+
+/** A journaled call as `engine.calls` lists it. Times are epoch milliseconds. */
+export interface Call extends z.output<z.ZodObject<typeof callShape>> {}
+
+/** An entry of the journal. */
+export interface CallRecord extends Call {
   kind: CallKind
-  name: string
   /** What it is found by, with kind, name and ordinal: the key if one was given, else the params (hashed when long). */
   ident: string
   /** n-th among equals, from 0. */
   ordinal: number
-  params: unknown
-  status: CallStatus
-  onInterrupt: OnInterrupt
   /** The call whose function made it; null for an entry of the executor itself, and for what was made before this was recorded. */
   parentId: string | null
-  /** What the call noted about itself while in progress (a process group, say); null when nothing. */
-  details: unknown
-  /** Null until completed. */
-  result: unknown
-  /** Null unless failed. */
-  error: StoredError | null
-  /** Messages that tell of its beginning and its end, for people; null where nobody is told. */
-  startMessageId: string | null
-  endMessageId: string | null
-  /** When a sleep ends, or a question or wait times out; null when never. */
-  dueAt: number | null
-  createdAt: number
-  updatedAt: number
 }
-
-/** A journaled call as `engine.calls` lists it. */
-export type Call = Omit<CallRecord, 'ident' | 'ordinal' | 'kind' | 'parentId'>
 
 export function toCall(record: CallRecord): Call {
   const { ident: _ident, ordinal: _ordinal, kind: _kind, parentId: _parent, ...call } = record

@@ -1,4 +1,5 @@
 // The event: one row of the audit trail, which is also the feed that everyone follows. Nothing is published that is not here.
+import { z } from 'zod'
 
 /** Types of durable events, in the past tense. `subscribe` takes one of them or `*`. */
 export const eventTypes = [
@@ -38,15 +39,17 @@ export const eventTypes = [
 ] as const
 export type EventType = (typeof eventTypes)[number]
 
-/** One event. `data` always holds the task's `name` and `status` after it. */
-export interface TaskEvent {
+export const eventSchema = z.object({
   /** One global order: the position of every stream and the cursor of every follower. */
-  seq: number
-  type: EventType
-  taskId: string
+  seq: z.int(),
+  type: z.enum(eventTypes),
+  taskId: z.string(),
   /** Epoch milliseconds. */
-  at: number
+  at: z.number(),
   /** The engine instance that wrote it. */
-  instanceId: string
-  data: Record<string, unknown>
-}
+  instanceId: z.string(),
+  data: z.record(z.string(), z.unknown()),
+})
+
+/** One event. `data` always holds the task's `name` and `status` after it. */
+export interface TaskEvent extends z.output<typeof eventSchema> {}

@@ -1,4 +1,5 @@
 // The run: one stretch of WORKING. Its number is the fence that keeps a stale owner out.
+import { z } from 'zod'
 import type { StoredError } from '../errors.ts'
 
 /** `live` while the task is working, `ending` until the executor has settled, then `closed`. */
@@ -18,23 +19,25 @@ export const runOutcomes = [
 ] as const
 export type RunOutcome = (typeof runOutcomes)[number]
 
-/** One run of a task. Times are epoch milliseconds. */
-export interface RunRecord {
-  taskId: string
+export const runShape = {
+  taskId: z.string(),
   /** Counts from 1 within the task. */
-  number: number
-  attempt: number
+  number: z.int(),
+  attempt: z.int(),
   /** The engine instance that runs it. */
-  instanceId: string
-  status: RunStatus
+  instanceId: z.string(),
+  status: z.enum(runStatuses),
   /** Null while live. */
-  outcome: RunOutcome | null
-  error: StoredError | null
-  startedAt: number
+  outcome: z.enum(runOutcomes).nullable(),
+  error: z.custom<StoredError>().nullable(),
+  startedAt: z.number(),
   /** When the task left WORKING; null while live. */
-  endedAt: number | null
+  endedAt: z.number().nullable(),
   /** When its executor had settled or was given up; null until then. */
-  closedAt: number | null
+  closedAt: z.number().nullable(),
   /** When it times out; null for no limit. */
-  dueAt: number | null
+  dueAt: z.number().nullable(),
 }
+
+/** One run of a task. Times are epoch milliseconds. */
+export interface RunRecord extends z.output<z.ZodObject<typeof runShape>> {}

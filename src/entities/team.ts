@@ -1,5 +1,6 @@
 // Team tasks: what is known of a task that several agents work on, beside the task's own row. Vocabulary and shapes of what is
 // stored; what is done with them lives in `team/`.
+import { z } from 'zod'
 
 /** Characters of the name under which an agent works in a team. */
 export const longestAgentId = 100
@@ -33,6 +34,16 @@ export interface TeamRecord {
   closedAt: number | null
   createdAt: number
 }
+
+/** An objective as everybody sees it. */
+export const objectiveSchema = z.object({
+  /** Counts from 1 within its task. */
+  id: z.int(),
+  description: z.string(),
+  status: z.enum(objectiveStatuses),
+  agentId: z.string().nullable(),
+  notes: z.string().nullable(),
+})
 
 /** A row of the objective table. */
 export interface ObjectiveRecord {

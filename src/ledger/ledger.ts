@@ -33,8 +33,8 @@ export function step<R>(name: string, decide: Step<R>['decide']): Step<R> {
 }
 
 export interface TaskFilter {
-  statuses?: TaskStatus[]
-  parentId?: string | null
+  statuses?: TaskStatus[] | undefined
+  parentId?: string | null | undefined
   executor?: string
   metadata?: Record<string, string | number | boolean | null>
   keyPrefix?: string
@@ -46,18 +46,18 @@ export interface TaskFilter {
   /** Below this task, at any depth. */
   below?: string
   /** Of the WAITING ones only those whose holder was lost or released them (true), or only the others (false). */
-  released?: boolean
+  released?: boolean | undefined
   /** Of the failed ones only those with this message. */
-  failedWith?: string
+  failedWith?: string | undefined
   /** The type of work, of those that have a team. */
   type?: string
   /** Words that must all stand in the name, the goal or the description, or begin the id; in either case of letters. */
   words?: string[]
   ids?: readonly string[]
   /** Created at this time or later, in epoch milliseconds. */
-  createdFrom?: number
+  createdFrom?: number | undefined
   /** Created at this time or earlier, in epoch milliseconds. */
-  createdTo?: number
+  createdTo?: number | undefined
 }
 
 /** Which task somebody is looking for. */

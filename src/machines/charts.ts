@@ -1,11 +1,13 @@
 // The lifecycles as plain data for whoever draws or checks them: each as the configuration of an XState machine and as a Mermaid
 // diagram, both derived from the transition table that judges. What is written here knows no machine of its own.
-import { callTransitions } from './call-machine.ts'
-import { toMermaid } from './diagram.ts'
-import { objectiveTransitions } from './objective-machine.ts'
-import { runTransitions } from './run-machine.ts'
-import { stintTransitions } from './stint-machine.ts'
-import { supervisorTransitions } from './supervisor-machine.ts'
+import {
+  callTransitions,
+  objectiveTransitions,
+  runTransitions,
+  stintTransitions,
+  supervisorTransitions,
+  type Transitions,
+} from './lifecycles.ts'
 import { taskTransitions } from './task-machine.ts'
 
 /** What a task, one of its runs, a call, an objective, a stint and an engine go through. */
@@ -32,8 +34,6 @@ export interface MachineChart {
   readonly mermaid: string
 }
 
-type Table = Readonly<Record<string, Readonly<Record<string, string | undefined>>>>
-
 /**
  * The lifecycles by name, as plain JSON.
  *
@@ -49,17 +49,23 @@ export const machines: Readonly<Record<MachineName, MachineChart>> = {
   supervisor: toChart('supervisor', 'standby', supervisorTransitions),
 }
 
-/** All of them, in the order of `machineNames`. */
-export function charts(): MachineChart[] {
-  return machineNames.map((name) => machines[name])
-}
-
-function toChart(id: MachineName, initial: string, table: Table): MachineChart {
-  const states = Object.fromEntries(Object.entries(table).map(([state, exits]) => [state, toState(exits)]))
+function toChart(id: MachineName, initial: string, table: Transitions<string, string>): MachineChart {
+  const states = Object.fromEntries(
+    Object.entries(table).map(([state, exits]): [string, ChartState] => [
+      state,
+      Object.keys(exits).length === 0 ? { type: 'final' } : { on: exits as Record<string, string> },
+    ]),
+  )
   return { id, config: { id, initial, states }, mermaid: toMermaid(initial, table) }
 }
 
-function toState(exits: Readonly<Record<string, string | undefined>>): ChartState {
-  const on = Object.entries(exits).filter((edge): edge is [string, string] => edge[1] !== undefined)
-  return on.length === 0 ? { type: 'final' } : { on: Object.fromEntries(on) }
+/** A Mermaid state diagram of a transition table, drawn for the README and `errand graph --machine`. States without exits are final. */
+export function toMermaid(initial: string, table: Transitions<string, string>): string {
+  const lines = ['stateDiagram-v2', `  [*] --> ${initial}`]
+  for (const [from, exits] of Object.entries(table)) {
+    const edges = Object.entries(exits)
+    for (const [event, to] of edges) lines.push(`  ${from} --> ${to}: ${event}`)
+    if (edges.length === 0) lines.push(`  ${from} --> [*]`)
+  }
+  return lines.join('\n')
 }

@@ -92,19 +92,11 @@ export interface WaitParams {
 /** Is a wait over? Failure ends it early, unless outcomes were asked for. */
 export function isWaitOver(params: WaitParams, statuses: ReadonlyArray<TaskRecord['status']>): boolean {
   const ended = statuses.filter(isSettled)
-  if (statuses.length === 0) return true
-  if (params.mode === 'any') {
-    if (params.settled) return ended.length > 0
-    return ended.length === statuses.length || ended.includes('completed')
-  }
-  if (ended.length === statuses.length) return true
-  return !params.settled && ended.some((status) => status !== 'completed')
+  const othersOpen = ended.length < statuses.length
+  return statuses.length === 0 || ended.some((status) => endsWait(params, status, othersOpen))
 }
 
-/**
- * Does the end of one awaited task end the wait? The same verdict as `isWaitOver`, from what is at hand when a task settles:
- * how it ended, and whether others are still awaited.
- */
+/** Does the end of one awaited task end the wait, as it ended and where others are still awaited or are not? */
 export function endsWait(
   params: Pick<WaitParams, 'mode' | 'settled'>,
   ended: TaskRecord['status'],

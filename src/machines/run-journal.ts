@@ -61,7 +61,7 @@ export class RunJournal {
     }
     for (const [place, entry] of this.#entries) {
       const scope = this.#scopeOf(entry)
-      if (scope !== undefined) this.#insideOf(scope).push(place)
+      if (scope !== undefined) getOrAdd(this.#inside, scope, () => []).push(place)
       this.#claimsOf(entry.kind, entry.name, entry.ident).record(entry)
       const holds = holdsBack(entry) && !byModels.has(entry.ident)
       if (entry.kind !== 'value' && (holds || entry.attempt === attempt)) this.#unasked.set(place, { entry, holds })
@@ -202,24 +202,15 @@ export class RunJournal {
     return this.#replayed.has(scope) || this.#isShut(this.#entries.get(scope) as CallRecord)
   }
 
-  #insideOf(scope: string): string[] {
-    let inside = this.#inside.get(scope)
-    if (inside === undefined) {
-      inside = []
-      this.#inside.set(scope, inside)
-    }
-    return inside
-  }
-
   #claimsOf(kind: string, name: string, ident: string): Claims {
-    const identity = `${kind}\n${name}\n${ident}`
-    let claims = this.#claims.get(identity)
-    if (claims === undefined) {
-      claims = new Claims()
-      this.#claims.set(identity, claims)
-    }
-    return claims
+    return getOrAdd(this.#claims, `${kind}\n${name}\n${ident}`, () => new Claims())
   }
+}
+
+function getOrAdd<V>(map: Map<string, V>, key: string, make: () => V): V {
+  const value = map.get(key) ?? make()
+  map.set(key, value)
+  return value
 }
 
 /** The ordinals of one identity: those of the journal, and those that this run has been given. */

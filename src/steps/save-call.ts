@@ -6,7 +6,7 @@ import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
 import { type NewCall, type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
-import { callTransitions, openCallStatuses } from '../machines/call-machine.ts'
+import { callTransitions, openCallStatuses } from '../machines/lifecycles.ts'
 import { callEvent } from './journal-closing.ts'
 import { loadTask, type Moment } from './moment.ts'
 

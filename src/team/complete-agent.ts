@@ -7,7 +7,7 @@ import { ErrandError } from '../errors.ts'
 import { checkText } from '../json.ts'
 import { everyRow } from '../ledger/every-row.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import { nextStintStatus } from '../machines/stint-machine.ts'
+import { stintTransitions } from '../machines/lifecycles.ts'
 import { consolidateAgent } from '../memory/consolidate-agent.ts'
 import { consolidatePending } from '../memory/consolidate-session.ts'
 import { type Consolidated, type ConsolidationCounts, sumOf } from '../memory/consolidation-run.ts'
@@ -49,7 +49,7 @@ export async function completeAgent(
     const team = yield* tx.team.get(taskId)
     const stint = yield* tx.team.latestStint(taskId, agentId)
     if (team === undefined || stint === undefined) throw yield* unknownAgent(tx, taskId, agentId)
-    if (nextStintStatus(stint.status, 'complete') === undefined) throw notActive(stint)
+    if (stintTransitions[stint.status].complete === undefined) throw notActive(stint)
     return yield* endStint(tx, d, { task, team, stint, summary: summary ?? null, trigger })
   })
 }

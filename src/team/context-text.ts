@@ -1,7 +1,7 @@
 // A team's context as text, for people and for the opening of an agent's conversation. However much a team has said, the text stays
 // short, and each thing said stays on one line, so that none can pass for a heading or for another one's words.
 import { clipped } from '../storable-text.ts'
-import type { ActiveAgent, AgentSummary, KeyFact, TeamContext, TeamProgress, TeamTask } from './context.ts'
+import type { ActiveAgent, AgentSummary, KeyFact, TeamContext, TeamTask } from './context.ts'
 import type { Objective } from './objectives.ts'
 
 /** No text is longer, in UTF-16 units. */
@@ -53,7 +53,7 @@ function factLine({ text, category, confidence, agentId }: KeyFact): string {
   return `- [${clipped(flat(category), 40)} ${confidence.toFixed(2)}] ${clipped(flat(text), 300)}${who}`
 }
 
-function progressLine({ total, done, active, todo, blocked }: TeamProgress): string {
+function progressLine({ total, done, active, todo, blocked }: TeamContext['progress']): string {
   return `Progress: ${done}/${total} done, ${active} active, ${todo} todo, ${blocked} blocked`
 }
 

@@ -1,68 +1,75 @@
 // What a new agent has to know of a task: the task itself, its objectives, what the agents before it did and those beside it do,
 // and the facts that the team holds to be true. Read in one transaction, for people and models alike.
+import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { summaryCategory, toFraction } from '../entities/confidence.ts'
 import type { BranchRecord, FactRecord } from '../entities/memory.ts'
-import type { TaskRecord, TaskStatus } from '../entities/task.ts'
-import { type ObjectiveStatus, objectiveStatuses, type StintRecord, type TeamRecord } from '../entities/team.ts'
+import { type TaskRecord, taskStatuses } from '../entities/task.ts'
+import {
+  type ObjectiveStatus,
+  objectiveSchema,
+  objectiveStatuses,
+  type StintRecord,
+  type TeamRecord,
+} from '../entities/team.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
 import { type Objective, toObjective } from './objectives.ts'
 import { loadShared } from './reach.ts'
 
-/** A team's task. Times are epoch milliseconds. */
-export interface TeamTask {
-  id: string
-  name: string
-  description: string
+/** Times are epoch milliseconds. */
+export const teamTaskSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
   /** What kind of work it is; null when nobody said. */
-  type: string | null
-  tags: string[]
-  status: TaskStatus
+  type: z.string().nullable(),
+  tags: z.array(z.string()),
+  status: z.enum(taskStatuses),
   /** Null for a task that has no team yet. */
-  branch: string | null
-  parentBranch: string | null
+  branch: z.string().nullable(),
+  parentBranch: z.string().nullable(),
   /** What it came to, in the words of whoever completed it. */
-  summary: string | null
-  createdAt: number
-  updatedAt: number
-  completedAt: number | null
-}
+  summary: z.string().nullable(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  completedAt: z.number().nullable(),
+})
+/** A team's task. Times are epoch milliseconds. */
+export interface TeamTask extends z.output<typeof teamTaskSchema> {}
 
-export interface AgentSummary {
-  agentId: string
-  role: string | null
-  summary: string
-}
+const agentShape = { agentId: z.string(), role: z.string().nullable() }
 
-export interface ActiveAgent {
-  agentId: string
-  role: string | null
-  /** Numbers of the objectives that are its own. */
-  objectives: number[]
-}
+const agentSummarySchema = z.object({ ...agentShape, summary: z.string() })
+export interface AgentSummary extends z.output<typeof agentSummarySchema> {}
 
-export interface KeyFact {
-  id: string
-  text: string
-  category: string
+const activeAgentSchema = z.object({ ...agentShape, objectives: z.array(z.int()) })
+/** `objectives`: numbers of those that are its own. */
+export interface ActiveAgent extends z.output<typeof activeAgentSchema> {}
+
+const keyFactSchema = z.object({
+  id: z.string(),
+  text: z.string(),
+  category: z.string(),
   /** 0 to 1. */
-  confidence: number
-  agentId: string | null
-}
+  confidence: z.number(),
+  agentId: z.string().nullable(),
+})
+export interface KeyFact extends z.output<typeof keyFactSchema> {}
 
-export type TeamProgress = Record<'total' | ObjectiveStatus, number>
+const count = z.int().min(0)
 
-export interface TeamContext {
-  task: TeamTask
-  objectives: Objective[]
+export const teamContextSchema = z.object({
+  task: teamTaskSchema,
+  objectives: z.array(objectiveSchema),
   /** Of agents that have completed their work, in the order in which they first joined. */
-  agentSummaries: AgentSummary[]
-  activeAgents: ActiveAgent[]
+  agentSummaries: z.array(agentSummarySchema),
+  activeAgents: z.array(activeAgentSchema),
   /** The newest active facts of the task's branch, the latest first. */
-  keyFacts: KeyFact[]
-  progress: TeamProgress
-}
+  keyFacts: z.array(keyFactSchema),
+  progress: z.object({ total: count, done: count, active: count, todo: count, blocked: count }),
+})
+export interface TeamContext extends z.output<typeof teamContextSchema> {}
 
 /** A task without a team has a context too: empty lists. @throws ErrandError NOT_FOUND, FORBIDDEN */
 export function teamContext(host: MemoryHost, caller: Caller, taskId: string): Promise<TeamContext> {
@@ -152,7 +159,7 @@ function toKeyFact({ id, text, category, confidence, agentId }: FactRecord): Key
   return { id, text, category, confidence: toFraction(confidence), agentId }
 }
 
-function progressOf(objectives: readonly Objective[]): TeamProgress {
+function progressOf(objectives: readonly Objective[]): TeamContext['progress'] {
   const count = (status: ObjectiveStatus) => objectives.filter((each) => each.status === status).length
   return {
     total: objectives.length,

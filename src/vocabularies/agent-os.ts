@@ -1,7 +1,7 @@
 // The public entry `errand/agent-os`: the task manager of Agent OS under its own names, over one engine. Only words are translated
 // here: states, slots and recovery are the engine's own.
 import { type BusOptions, createBus } from '../bus/bus.ts'
-import type { AgentBus } from './agent-os/agent-bus.ts'
+import { type AgentBus, getAllToolDefinitions } from './agent-os/agent-bus.ts'
 
 export type { Ability, AbilityContext, AbilityDefinition } from '../bus/ability.ts'
 export { defineAbility } from '../bus/ability.ts'
@@ -16,7 +16,6 @@ export {
   routeMessage,
 } from './agent-os/message-routing.ts'
 export { createModelManager, type ModelManager, type ModelManagerOptions } from './agent-os/model-manager.ts'
-export type { OutputListener } from './agent-os/output-listeners.ts'
 export {
   canSpawnTask,
   createTaskManager,
@@ -24,10 +23,9 @@ export {
   type TaskManagerConfig,
   type TaskManagerState,
 } from './agent-os/task-manager.ts'
-export { getAllToolDefinitions } from './agent-os/tool-definitions.ts'
-export type { UserOutput } from './agent-os/user-output.ts'
+export type { OutputListener, UserOutput } from './agent-os/user-output.ts'
 export type { TaskOutput } from './agent-os/views/task-output.ts'
-export { type AgentBus, type BusOptions, createBus }
+export { type AgentBus, type BusOptions, createBus, getAllToolDefinitions }
 
 /** The same as `createBus`, typed by the abilities of Agent OS. */
 export function createAgentBus(options: BusOptions = {}): AgentBus {

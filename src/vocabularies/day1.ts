@@ -12,7 +12,7 @@ export {
   type SessionOptions,
   type TaskConsolidation,
 } from './day1/consolidation-engine.ts'
-export { ConsolidationError, TaskEngineError, TaskNotFoundError } from './day1/day1-error.ts'
+export { ConsolidationError, TaskEngineError, TaskNotFoundError } from './day1/day1-engine.ts'
 export type { Objective, ObjectiveStatus, Task, TaskContext, TaskStatus, TaskSummary } from './day1/task.ts'
 export {
   type AgentAssignment,

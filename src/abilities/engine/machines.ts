@@ -1,7 +1,7 @@
 // engine:machines: the lifecycles as charts, for whoever draws them.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
-import { charts, machineNames } from '../../machines/charts.ts'
+import { machineNames, machines } from '../../machines/charts.ts'
 
 /** Each `config` is what XState's `createMachine` and the Stately editor take. */
 export function engineMachines() {
@@ -16,6 +16,8 @@ export function engineMachines() {
       ),
     }),
     models: false,
-    handle: () => ({ machines: charts().map(({ id, config, mermaid }) => ({ id, config: { ...config }, mermaid })) }),
+    handle: () => ({
+      machines: Object.values(machines).map(({ id, config, mermaid }) => ({ id, config: { ...config }, mermaid })),
+    }),
   })
 }

@@ -1,7 +1,8 @@
 // engine:status: how the engine and its ledger stand: tasks by state, slots, the queue, what runs here now, limits.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
-import { type TaskStatus, taskStatuses } from '../../entities/task.ts'
+import type { TaskStatus } from '../../entities/task.ts'
+import { engineStatusShape } from '../../views.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { refuseTasks } from '../own-tasks.ts'
 
@@ -20,16 +21,7 @@ export function engineStatus(host: AbilityHost) {
       at: z.number(),
       /** Up to where of the feed the counts tell. */
       seq: z.int(),
-      tasks: z.record(z.enum(taskStatuses), z.int()),
-      /** Tasks that compete for a slot, and tasks that may be claimed. */
-      queued: z.int(),
-      claimable: z.int(),
-      /** This engine admits tasks. */
-      working: z.boolean(),
-      slots: z.object({ used: z.int(), free: z.int(), maxConcurrent: z.int() }),
-      running: z.array(
-        z.object({ taskId: z.string(), name: z.string(), executor: z.string(), run: z.int(), since: z.number() }),
-      ),
+      ...engineStatusShape,
       limits: z.object({
         engine: z.object({ maxConcurrent: z.int(), limits: limitsSchema }),
         shared: z.object({ maxConcurrent: z.int().nullable(), limits: limitsSchema }),

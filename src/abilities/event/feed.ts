@@ -1,8 +1,8 @@
 // event:feed: the durable events as they come, from a position on, in order, each once.
 import { defineAbility } from '../../bus/ability.ts'
+import { eventSchema } from '../../entities/event.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { idsIn } from '../own-tasks.ts'
-import { eventSchema } from '../views/event-view.ts'
 import { followFeed, followInputSchema } from './follow-feed.ts'
 
 /** Never ends by itself. @throws ErrandError CURSOR_TOO_OLD; ENGINE_CLOSED { after } */

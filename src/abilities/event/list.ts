@@ -1,11 +1,12 @@
 // event:list: the feed page by page, forwards or backwards, of one task or of all.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { eventSchema } from '../../entities/event.ts'
 import { requireCursor } from '../../steps/purge.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
 import { taskIdSchema } from '../task/task-input.ts'
-import { eventSchema, positionSchema } from '../views/event-view.ts'
+import { positionSchema } from '../views/event-view.ts'
 
 const inputSchema = z
   .strictObject({

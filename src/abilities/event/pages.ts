@@ -1,9 +1,9 @@
 // event:pages: the durable events as event:feed gives them, several at a time: for whoever passes on thousands a second.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { eventSchema } from '../../entities/event.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { idsIn } from '../own-tasks.ts'
-import { eventSchema } from '../views/event-view.ts'
 import { followFeed, followInputSchema } from './follow-feed.ts'
 
 /** What is there at once is one chunk. Never ends by itself. @throws ErrandError CURSOR_TOO_OLD; ENGINE_CLOSED { after } */

@@ -5,7 +5,7 @@ import { teamContext } from '../../team/context.ts'
 import { contextText } from '../../team/context-text.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { eitherCase } from '../either-case.ts'
-import { shownContext, teamContextSchema } from '../views/team-view.ts'
+import { teamContextSchema } from '../views/team-view.ts'
 import { taskIdSchema } from './task-input.ts'
 
 const inputSchema = z.strictObject({
@@ -26,7 +26,7 @@ export function taskContext(host: AbilityHost) {
     onInterrupt: 'rerun',
     async handle({ taskId, format }, { caller }) {
       const context = await teamContext(host, caller, taskId)
-      return format === 'text' ? { text: contextText(context) } : shownContext(context)
+      return format === 'text' ? { text: contextText(context) } : context
     },
   })
 }

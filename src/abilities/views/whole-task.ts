@@ -1,5 +1,6 @@
 // A task whole, as the methods of the engine return it.
 import { z } from 'zod'
+import { questionSchema } from '../../entities/question.ts'
 import { taskStatuses } from '../../entities/task.ts'
 import { storedShape } from '../../entities/task-fields.ts'
 import { storedErrorSchema } from './error-view.ts'
@@ -19,16 +20,7 @@ export const wholeTaskSchema = z.object({
   leaseUntil: z.number().nullable(),
   group: z.boolean(),
   blockedBy: z.array(z.string()),
-  questions: z.array(
-    z.object({
-      id: z.string(),
-      question: z.string(),
-      schema: z.unknown(),
-      default: z.unknown().optional(),
-      askedAt: z.number(),
-      dueAt: z.number().nullable(),
-    }),
-  ),
+  questions: z.array(questionSchema),
   progress: z.object({ fraction: z.number(), note: z.string().nullable(), at: z.number() }).nullable(),
   attempt: z.int(),
   run: z.int(),

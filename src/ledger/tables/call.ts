@@ -1,6 +1,6 @@
 // The call table: the journal of every task. A trigger keeps an outcome from ever being taken back.
 import type { CallRecord } from '../../entities/call.ts'
-import { openCallStatuses } from '../../machines/call-machine.ts'
+import { openCallStatuses } from '../../machines/lifecycles.ts'
 import { defineTable, json, jsonOrNull, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { row, rows, type StatementCompiler, sql } from '../statement.ts'

@@ -1,8 +1,11 @@
-// The bus that everything here takes first: what the compiler knows of it, and the check for programs that pass something else.
+// The bus that everything here takes first: what the compiler knows of it, the check for programs that pass something else, and the
+// tools that a model has there.
 import type { EngineAbilityTypes } from '../../abilities/engine-ability-types.ts'
 import type { AbilityTypes } from '../../bus/ability-types.ts'
 import type { Bus, BusCalls } from '../../bus/bus.ts'
+import type { ToolDefinition } from '../../bus/tool-names.ts'
 import { ErrandError } from '../../errors.ts'
+import { askUser, waitForTasks } from '../../executors/agent/toolbox.ts'
 import { kindOf } from '../../parse.ts'
 import type { AgentOsAbilityTypes } from './abilities/offered.ts'
 
@@ -21,4 +24,15 @@ export function requireBus(given: AgentBus, what: string): AgentBus {
     `${what} needs a bus, got ${kind}: pass what createBus or createAgentBus returns.`,
     {},
   )
+}
+
+/** Stands for any task: what the bus offers depends only on there being one. */
+const anyTask = 'task-any'
+
+/**
+ * Every ability that the model of a task may call, sorted by id: all but `ldg:*`, `bus:*` and what is not for models. An agent
+ * has two more of its own, `ask_user` and `wait_for_tasks`, which are no abilities.
+ */
+export async function getAllToolDefinitions(bus: AgentBus): Promise<ToolDefinition[]> {
+  return bus.toolsFor({ surface: 'model', taskId: anyTask }, [askUser, waitForTasks]).definitions
 }

@@ -2,17 +2,18 @@
 import { z } from 'zod'
 import { modelLlm } from '../../abilities/model/index.ts'
 import { ErrandError } from '../../errors.ts'
-import { type LanguageModelLike, languageModelSchema } from '../../models/language-model.ts'
+import { languageModelSchema } from '../../models/language-model.ts'
 import { type ModelInfo, ModelRegistry } from '../../models/model-registry.ts'
 import { parse } from '../../parse.ts'
 import { type AgentBus, requireBus } from './agent-bus.ts'
 
-export interface ModelManagerOptions {
+const optionsSchema = z.strictObject({
   /** The model of tasks that name none: a language model object of the AI SDK (specification v3 or v4). */
-  model?: LanguageModelLike
+  model: languageModelSchema.optional(),
   /** Further models by name; `task:create` may name them. */
-  models?: Record<string, LanguageModelLike>
-}
+  models: z.record(z.string().min(1).max(100), languageModelSchema).default({}),
+})
+export interface ModelManagerOptions extends z.input<typeof optionsSchema> {}
 
 export interface ModelManager {
   /** In the order in which they were given; empty when somebody else answers `model:llm`. */
@@ -20,11 +21,6 @@ export interface ModelManager {
   /** Takes the `model:llm` of this manager off the bus again. */
   close(): void
 }
-
-const optionsSchema = z.strictObject({
-  model: languageModelSchema.optional(),
-  models: z.record(z.string().min(1).max(100), languageModelSchema).default({}),
-})
 
 /**
  * Registers `model:llm`, before or after the task manager is created. Without a model it only makes sure that there is a

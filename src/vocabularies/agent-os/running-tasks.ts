@@ -8,8 +8,8 @@ export class RunningTasks {
   readonly activeTaskIds = new Set<string>()
   /** Each resolves when the run has ended, however it did. It never rejects. */
   readonly executionLoops = new Map<string, Promise<void>>()
-  /** By task and run: a task may run again before anybody was told that it had stopped. */
-  readonly #loops = new Map<string, { taskId: string; end: () => void; ended: Promise<void> }>()
+  /** How each run ends here, by task and run: a task may run again before anybody was told that it had stopped. */
+  readonly #ends = new Map<string, () => void>()
 
   follow(engine: Engine): void {
     const running = engine.status.select((status) => status.running)
@@ -24,23 +24,21 @@ export class RunningTasks {
 
   #show(running: readonly RunningTask[]): void {
     const open = new Map(running.map((task) => [`${task.taskId} ${task.run}`, task.taskId]))
-    for (const [key, loop] of this.#loops) if (!open.has(key)) this.#end(key, loop)
-    for (const [key, taskId] of open) if (!this.#loops.has(key)) this.#begin(key, taskId)
+    for (const [key, end] of this.#ends) if (!open.has(key)) end()
+    for (const [key, taskId] of open) if (!this.#ends.has(key)) this.#begin(key, taskId)
   }
 
   #begin(key: string, taskId: string): void {
-    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
-    this.#loops.set(key, { taskId, end, ended })
+    const { promise: ended, resolve } = Promise.withResolvers<void>()
     this.activeTaskIds.add(taskId)
     this.executionLoops.set(taskId, ended)
-  }
-
-  #end(key: string, { taskId, end, ended }: { taskId: string; end: () => void; ended: Promise<void> }): void {
-    this.#loops.delete(key)
-    if (this.executionLoops.get(taskId) === ended) {
-      this.executionLoops.delete(taskId)
-      this.activeTaskIds.delete(taskId)
-    }
-    end()
+    this.#ends.set(key, () => {
+      this.#ends.delete(key)
+      if (this.executionLoops.get(taskId) === ended) {
+        this.executionLoops.delete(taskId)
+        this.activeTaskIds.delete(taskId)
+      }
+      resolve()
+    })
   }
 }

@@ -1,36 +1,35 @@
 // The task manager: an engine on a given bus, opened in the background, and what is known of it at any moment.
 import { z } from 'zod'
+import { createReport } from '../../actors/report.ts'
 import type { Engine, EngineOptions } from '../../api.ts'
 import type { Bus } from '../../bus/bus.ts'
 import { openEngine } from '../../engine.ts'
 import { engineOptionsSchema } from '../../options.ts'
 import { parse } from '../../parse.ts'
-import { describeError } from '../../stored-error.ts'
 import { agentOsAbilities } from './abilities/offered.ts'
 import { type AgentBus, requireBus } from './agent-bus.ts'
-import { listenToOutput, type OutputListener } from './output-listeners.ts'
 import { RunningTasks } from './running-tasks.ts'
-import { type EmitToUser, emitOutput } from './user-output.ts'
+import { type EmitToUser, emitOutput, listenToOutput, type OutputListener } from './user-output.ts'
 import { readDetail } from './views/task-view.ts'
 
+const engineOptions = {
+  model: true,
+  models: true,
+  resolveModel: true,
+  executors: true,
+  abilities: true,
+  toolExecution: true,
+  modelRetry: true,
+  archiveFailed: true,
+  leaseMs: true,
+  shutdownTimeoutMs: true,
+  onError: true,
+  clock: true,
+  ids: true,
+} as const
+
 /** The options of a task manager. All but the first two and `emitToUser` are those of `createEngine`. */
-export interface TaskManagerConfig
-  extends Pick<
-    EngineOptions,
-    | 'model'
-    | 'models'
-    | 'resolveModel'
-    | 'executors'
-    | 'abilities'
-    | 'toolExecution'
-    | 'modelRetry'
-    | 'archiveFailed'
-    | 'leaseMs'
-    | 'shutdownTimeoutMs'
-    | 'onError'
-    | 'clock'
-    | 'ids'
-  > {
+export interface TaskManagerConfig extends Pick<EngineOptions, keyof typeof engineOptions> {
   /** Tasks that run at once; the others are `pending` until a slot is free. Default 10. */
   maxConcurrentTasks?: number
   /** Steps that the model of a task may take. Default 10. */
@@ -60,28 +59,14 @@ export interface TaskManagerState {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-const engineOptions = engineOptionsSchema.shape
-
+const { maxConcurrent, maxIterations, ledger } = engineOptionsSchema.shape
 const configSchema = z.strictObject({
-  maxConcurrentTasks: engineOptions.maxConcurrent,
-  maxIterationsPerTask: engineOptions.maxIterations,
-  ledger: engineOptions.ledger,
+  maxConcurrentTasks: maxConcurrent,
+  maxIterationsPerTask: maxIterations,
+  ledger,
   emitToUser: z.custom<EmitToUser>((value) => typeof value === 'function', 'expected a function (output)').optional(),
-  model: engineOptions.model,
-  models: engineOptions.models,
-  resolveModel: engineOptions.resolveModel,
-  executors: engineOptions.executors,
-  abilities: engineOptions.abilities,
-  toolExecution: engineOptions.toolExecution,
-  modelRetry: engineOptions.modelRetry,
-  archiveFailed: engineOptions.archiveFailed,
-  leaseMs: engineOptions.leaseMs,
-  shutdownTimeoutMs: engineOptions.shutdownTimeoutMs,
-  onError: engineOptions.onError,
-  clock: engineOptions.clock,
-  ids: engineOptions.ids,
+  ...engineOptionsSchema.pick(engineOptions).shape,
 })
-type ParsedConfig = z.output<typeof configSchema>
 
 /**
  * Puts `task:*` and `ldg:*` in the words of Agent OS, and `model:*`, on the bus at once and opens the ledger in the background:
@@ -98,7 +83,46 @@ type ParsedConfig = z.output<typeof configSchema>
  * @throws ErrandError UNKNOWN_OPTION { option, nearest }, INVALID_INPUT { issues } at once. What else goes wrong rejects `ready`.
  */
 export function createTaskManager(bus: AgentBus, config: TaskManagerConfig = {}): TaskManagerState {
-  return new TaskManager(requireBus(bus, 'createTaskManager'), parse(configSchema, config, 'createTaskManager'))
+  requireBus(bus, 'createTaskManager')
+  const { maxConcurrentTasks, maxIterationsPerTask, emitToUser, ...rest } = parse(
+    configSchema,
+    config,
+    'createTaskManager',
+  )
+  const options: EngineOptions = {
+    ...(rest as Omit<EngineOptions, 'bus'>),
+    maxConcurrent: maxConcurrentTasks,
+    maxIterations: maxIterationsPerTask,
+  }
+  const report = createReport(rest.onError)
+  const running = new RunningTasks()
+  const engine = openEngine(options, {
+    bus: bus as Bus,
+    abilities: (host) => agentOsAbilities(host, bus as Bus),
+    readTask: (tx, task) => readDetail(tx, task, true),
+  })
+  const ready = engine.then((opened) => {
+    running.follow(opened)
+    if (emitToUser) emitOutput(opened, emitToUser, report)
+  })
+  ready.catch((error: unknown) => report(error, { doing: 'open the task manager' }))
+  const shutdown = async (): Promise<void> => {
+    // What never opened has nothing to close, and has been reported.
+    const opened = await engine.catch(() => undefined)
+    await opened?.close()
+    running.clear()
+  }
+  const { activeTaskIds, executionLoops } = running
+  return {
+    activeTaskIds,
+    executionLoops,
+    ready,
+    engine,
+    canSpawnTask: () => activeTaskIds.size < maxConcurrentTasks,
+    onOutput: (taskId, listener) => listenToOutput(bus, taskId, listener, report),
+    shutdown,
+    [Symbol.asyncDispose]: shutdown,
+  }
 }
 
 /** Lets go of what runs and closes, as `state.shutdown()` does. The bus is named for the sake of the documents' signature. */
@@ -109,73 +133,4 @@ export function shutdownTaskManager(state: Pick<TaskManagerState, 'shutdown'>, _
 /** As `state.canSpawnTask()`. */
 export function canSpawnTask(state: Pick<TaskManagerState, 'canSpawnTask'>): boolean {
   return state.canSpawnTask()
-}
-
-class TaskManager implements TaskManagerState {
-  readonly engine: Promise<Engine>
-  readonly ready: Promise<void>
-  readonly #bus: AgentBus
-  readonly #config: ParsedConfig
-  readonly #running = new RunningTasks()
-
-  constructor(bus: AgentBus, config: ParsedConfig) {
-    this.#bus = bus
-    this.#config = config
-    this.engine = this.#open()
-    this.ready = this.engine.then((engine) => this.#opened(engine))
-    this.ready.catch((error: unknown) => this.#report(error, { doing: 'open the task manager' }))
-  }
-
-  get activeTaskIds(): ReadonlySet<string> {
-    return this.#running.activeTaskIds
-  }
-
-  get executionLoops(): ReadonlyMap<string, Promise<void>> {
-    return this.#running.executionLoops
-  }
-
-  canSpawnTask(): boolean {
-    return this.activeTaskIds.size < this.#config.maxConcurrentTasks
-  }
-
-  onOutput(taskId: string, listener: OutputListener): () => void {
-    return listenToOutput(this.#bus, taskId, listener, (error, context) => this.#report(error, context))
-  }
-
-  async shutdown(): Promise<void> {
-    // What never opened has nothing to close, and has been reported.
-    const engine = await this.engine.catch(() => undefined)
-    await engine?.close()
-    this.#running.clear()
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.shutdown()
-  }
-
-  #open(): Promise<Engine> {
-    const { maxConcurrentTasks, maxIterationsPerTask, emitToUser: _emitToUser, ...rest } = this.#config
-    const options: EngineOptions = {
-      ...(rest as Omit<EngineOptions, 'bus'>),
-      maxConcurrent: maxConcurrentTasks,
-      maxIterations: maxIterationsPerTask,
-    }
-    const bus = this.#bus as Bus
-    return openEngine(options, {
-      bus,
-      abilities: (host) => agentOsAbilities(host, bus),
-      readTask: (tx, task) => readDetail(tx, task, true),
-    })
-  }
-
-  #opened(engine: Engine): void {
-    this.#running.follow(engine)
-    const { emitToUser } = this.#config
-    if (emitToUser) emitOutput(engine, emitToUser, (error, context) => this.#report(error, context))
-  }
-
-  #report(error: unknown, context: Record<string, unknown>): void {
-    if (this.#config.onError) this.#config.onError(error, context)
-    else console.error('errand:', describeError(error), context)
-  }
 }

@@ -1,9 +1,34 @@
-// What the user of a task manager is shown: the text of the tasks that run in it, piece by piece, and how each of them ended.
-
+// Who hears what tasks give: listeners of single tasks, and the user of a task manager, who is shown the text of the tasks that run in
+// it, piece by piece, and how each of them ended.
+import type { Report } from '../../actors/report.ts'
 import type { Engine } from '../../api.ts'
 import { ErrandError, type StoredError } from '../../errors.ts'
+import { requireFunction, requireText } from '../../parse.ts'
+import type { AgentBus } from './agent-bus.ts'
 import { completionStatusOf } from './views/status-words.ts'
-import { OutputProjection } from './views/task-output.ts'
+import { OutputProjection, type TaskOutput } from './views/task-output.ts'
+
+/** Hears the output of a task; one that returns a promise hears the next piece when it has settled. */
+export type OutputListener = (output: TaskOutput) => unknown
+
+/**
+ * Tells a listener all that a task gives, from its start on. Returns how to stop. Each listener reads `task:stream` for itself, so each
+ * hears everything in one order (conformance S1-065).
+ */
+export function listenToOutput(bus: AgentBus, taskId: string, listener: OutputListener, report: Report): () => void {
+  const id = requireText(taskId, 'the task id')
+  const hear = requireFunction(listener, 'the listener of onOutput')
+  const gone = new AbortController()
+  void (async () => {
+    for await (const output of bus.stream('task:stream', { taskId: id }, { signal: gone.signal })) {
+      if (gone.signal.aborted) return
+      await hear(output)
+    }
+  })().catch((error: unknown) => {
+    if (!gone.signal.aborted) report(error, { taskId: id, doing: 'listen to the output of a task' })
+  })
+  return () => gone.abort()
+}
 
 export type UserOutput =
   /** A piece of what the assistant says; the pieces with one `messageId` are the text of that message. */
@@ -13,12 +38,17 @@ export type UserOutput =
 
 export type EmitToUser = (output: UserOutput) => unknown
 
-type Report = (error: unknown, context: Record<string, unknown>) => void
-
 /** Shows each task from the moment at which it runs in this engine: what was said before was shown before. */
 export function emitOutput(engine: Engine, emitToUser: EmitToUser, report: Report): void {
   const followed = new Set<string>()
-  const show = (output: UserOutput) => emit(emitToUser, output, report)
+  /** What a program does with the output is its own business: its errors end nothing. */
+  const show = async (output: UserOutput): Promise<void> => {
+    try {
+      await emitToUser(output)
+    } catch (error) {
+      report(error, { taskId: output.taskId, doing: 'emit to the user' })
+    }
+  }
   engine.subscribe('task.started', ({ taskId, seq, instanceId }) => {
     if (instanceId !== engine.instanceId || followed.has(taskId)) return
     followed.add(taskId)
@@ -49,15 +79,6 @@ async function followTask(
     ended()
     const status = completionStatusOf({ status: item.status, statusReason: null, error })
     await show({ type: 'task_complete', taskId, status: status as string })
-  }
-}
-
-/** What a program does with the output is its own business: its errors end nothing. */
-async function emit(emitToUser: EmitToUser, output: UserOutput, report: Report): Promise<void> {
-  try {
-    await emitToUser(output)
-  } catch (error) {
-    report(error, { taskId: output.taskId, doing: 'emit to the user' })
   }
 }
 

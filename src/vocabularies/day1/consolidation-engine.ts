@@ -4,18 +4,10 @@ import { z } from 'zod'
 import type { Engine } from '../../api.ts'
 import type { InputOfAbility, OutputOfAbility } from '../../bus/ability-types.ts'
 import { likeness, wordsOf } from '../../entities/fact-words.ts'
-import {
-  type ConsolidationType,
-  consolidationTypes,
-  factStatuses,
-  mainBranch,
-  type ObservationType,
-  observationTypes,
-} from '../../entities/memory.ts'
+import { consolidationTypes, factStatuses, mainBranch, observationTypes } from '../../entities/memory.ts'
 import type { FactView, HistoryView } from '../../memory/fact-view.ts'
 import { parse } from '../../parse.ts'
-import { fromDay1, noEngine } from './day1-engine.ts'
-import { renaming, toConsolidationError } from './day1-error.ts'
+import { type Ask, askOf, ConsolidationError, fromDay1 } from './day1-engine.ts'
 
 /** A fact, `confidence` from 0 to 1; keys of which there is nothing to say are absent. */
 export type Fact = FactView
@@ -46,70 +38,51 @@ export interface TaskConsolidation extends ConsolidationCounts {
   summary: string | null
 }
 
-/** An observation, as a hook makes it. */
-export interface Observation {
-  sessionId: string
-  /** Of these, insights, decisions and discoveries become facts. */
-  type: ObservationType
-  content: string
-  /** What came of it, in a few words. */
-  outcome?: string
-  /** Default: that of the agent on the task, else of the task, else `main`. */
-  branch?: string
-  taskId?: string
-  agentId?: string
-}
-
-export interface SessionOptions {
-  /** Default: every branch on which the session has observations that nobody has taken up. */
-  branch?: string
-  taskId?: string
-  agentId?: string
-}
-
-export interface FactOptions {
-  category?: string
-  status?: 'active' | 'superseded'
-  /** True: the facts of the branches above as well. Default false. */
-  inherited?: boolean
-  /** Default 50. */
-  limit?: number
-}
-
-export interface HistoryFilter {
-  type?: ConsolidationType
-  taskId?: string
-  agentId?: string
-  sessionId?: string
-  /** Source or target. */
-  branch?: string
-  /** Default 50. */
-  limit?: number
-}
-
 const text = z.string().trim().min(1)
 const limit = z.int().min(1).max(1_000).optional()
-const scope = { branch: text.optional(), taskId: text.optional(), agentId: text.optional() }
-const sessionOptionsSchema = z.strictObject(scope)
+const worker = { taskId: text.optional(), agentId: text.optional() }
+
 const observationSchema = z.strictObject({
   sessionId: text,
+  /** Of these, insights, decisions and discoveries become facts. */
   type: z.enum(observationTypes),
   content: z.string().min(1),
+  /** What came of it, in a few words. */
   outcome: z.string().optional(),
-  ...scope,
+  /** Default: that of the agent on the task, else of the task, else `main`. */
+  branch: text.optional(),
+  ...worker,
 })
+/** An observation, as a hook makes it. */
+export interface Observation extends z.input<typeof observationSchema> {}
+
+const sessionOptionsSchema = z.strictObject({
+  /** Default: every branch on which the session has observations that nobody has taken up. */
+  branch: text.optional(),
+  ...worker,
+})
+export interface SessionOptions extends z.input<typeof sessionOptionsSchema> {}
+
 const factOptionsSchema = z.strictObject({
   category: text.optional(),
   status: z.enum(factStatuses).optional(),
+  /** True: the facts of the branches above as well. Default false. */
   inherited: z.boolean().optional(),
+  /** Default 50. */
   limit,
 })
+export interface FactOptions extends z.input<typeof factOptionsSchema> {}
+
 const historyFilterSchema = z.strictObject({
   type: z.enum(consolidationTypes).optional(),
   sessionId: text.optional(),
-  ...scope,
+  /** Source or target. */
+  branch: text.optional(),
+  ...worker,
+  /** Default 50. */
   limit,
 })
+export interface HistoryFilter extends z.input<typeof historyFilterSchema> {}
 
 /**
  * Makes facts of what was observed. Whatever it does it may do twice: the second time changes nothing.
@@ -120,13 +93,11 @@ const historyFilterSchema = z.strictObject({
  * const { factsCreated } = await memory.consolidateSession('s1')
  */
 export class ConsolidationEngine {
-  readonly #engine: Engine
+  readonly #ask: Ask
 
   /** @throws ConsolidationError INVALID_INPUT for what is no engine. */
   constructor(engine: Engine) {
-    const refusal = noEngine(engine, 'ConsolidationEngine')
-    if (refusal !== undefined) throw toConsolidationError(refusal)
-    this.#engine = engine
+    this.#ask = askOf(engine, 'ConsolidationEngine', (error) => new ConsolidationError(error))
   }
 
   /** How alike two texts are, 0 to 1: the part of their distinct words that both have. 0 where one has none. */
@@ -182,9 +153,7 @@ export class ConsolidationEngine {
    */
   consolidateProject(taskIds?: readonly string[]): Promise<TaskConsolidation> {
     return this.#ask(async (engine) =>
-      classified(
-        await consolidate(engine, { level: 'project', ...(taskIds === undefined ? {} : { taskIds: [...taskIds] }) }),
-      ),
+      classified(await consolidate(engine, { level: 'project', taskIds: taskIds && [...taskIds] })),
     )
   }
 
@@ -195,10 +164,6 @@ export class ConsolidationEngine {
       const { history } = await engine.bus.call('mem:history', given, fromDay1)
       return history
     })
-  }
-
-  #ask<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
-    return renaming(toConsolidationError, () => work(this.#engine))
   }
 }
 

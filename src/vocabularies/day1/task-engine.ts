@@ -2,34 +2,41 @@
 // resolves to is said in Day1's words.
 import { z } from 'zod'
 import type { Engine } from '../../api.ts'
-import { fieldsFor } from '../../entities/task-fields.ts'
-import { mostObjectives, type ObjectiveStatus, objectiveStatuses } from '../../entities/team.ts'
+import { fieldsFor, type GivenFields } from '../../entities/task-fields.ts'
+import { mostObjectives, objectiveStatuses } from '../../entities/team.ts'
 import { parse, requireText } from '../../parse.ts'
 import type { AgentCompleted } from '../../team/complete-agent.ts'
 import type { TeamContext } from '../../team/context.ts'
-import { fromDay1, noEngine } from './day1-engine.ts'
-import { renaming, toTaskError } from './day1-error.ts'
-import { contextOf, summaryOf, type Task, type TaskContext, type TaskStatus, type TaskSummary, taskOf } from './task.ts'
-import { statesOf, taskWords, wordOf } from './task-status.ts'
+import { type Ask, askOf, fromDay1, toTaskError } from './day1-engine.ts'
+import {
+  contextOf,
+  statesOf,
+  summaryOf,
+  type Task,
+  type TaskContext,
+  type TaskStatus,
+  type TaskSummary,
+  taskOf,
+  taskWords,
+  wordOf,
+} from './task.ts'
 
-export interface CreateTaskOptions {
-  description?: string
-  /** What is to be reached, in order; each begins as todo, and is numbered from 1. */
-  objectives?: ReadonlyArray<string | { description: string }>
-  /** The branch that its own lies below. Default `main`. */
-  parentBranch?: string
-  /** What kind of work it is, to list and compare by. */
-  type?: string
-  tags?: readonly string[]
-}
+const text = z.string().trim().min(1)
+const fields = fieldsFor('create')
 
-export interface ListTasksOptions {
+const createTaskSchema = z
+  .strictObject(fields)
+  .pick({ description: true, objectives: true, parentBranch: true, type: true, tags: true })
+export interface CreateTaskOptions extends Pick<GivenFields<'create'>, keyof z.input<typeof createTaskSchema>> {}
+
+const listTasksSchema = z.strictObject({
   /** All tasks in one of the four states: `failed` holds canceled ones too. */
-  status?: TaskStatus
-  type?: string
+  status: z.enum(taskWords).optional(),
+  type: fields.type,
   /** Default 20. */
-  limit?: number
-}
+  limit: z.int().min(1).max(1_000).default(20),
+})
+export interface ListTasksOptions extends z.input<typeof listTasksSchema> {}
 
 export interface AssignAgentOptions {
   /** What it does: `implementer`, `reviewer`. */
@@ -37,6 +44,12 @@ export interface AssignAgentOptions {
   /** Ids of objectives, which become active and its own. */
   assignedObjectives?: readonly number[]
 }
+
+const assignAgentSchema = z.strictObject({
+  role: text.optional(),
+  assignedObjectives: z.array(z.int().min(1)).max(mostObjectives).optional(),
+})
+const completeAgentSchema = z.strictObject({ summary: text.optional() })
 
 export interface AgentAssignment {
   /** Its own branch: `task/<slug>/<agent>`. */
@@ -59,25 +72,27 @@ export interface AgentCompletion extends MergeResult {
   consolidation: AgentCompleted['consolidation']
 }
 
-export interface ObjectiveUpdate {
-  status: ObjectiveStatus
+const objectiveUpdateSchema = z.strictObject({
+  status: z.enum(objectiveStatuses),
   /** Who works on it. Default: as it is. */
-  agentId?: string
-  notes?: string
-}
+  agentId: text.optional(),
+  notes: z.string().optional(),
+})
+export interface ObjectiveUpdate extends z.input<typeof objectiveUpdateSchema> {}
 
-export interface CompleteTaskOptions {
+const completeTaskSchema = z.strictObject({
   /** What the task came to. */
-  resultSummary?: string
+  resultSummary: text.optional(),
   /** False: no fact leaves its branch. Default true: those that are durable reach the parent branch, and no others. */
-  mergeToParent?: boolean
+  mergeToParent: z.boolean().default(true),
   /** True: its branches take nothing new; what they hold can be read. Default false: they are kept. */
-  archiveBranches?: boolean
+  archiveBranches: z.boolean().default(false),
   /** True: ends the work of agents that are still active. Default false: then they are a reason to refuse. */
-  completeAgents?: boolean
+  completeAgents: z.boolean().default(false),
   /** True: an objective that is not done is a reason to refuse. Default false. */
-  requireObjectives?: boolean
-}
+  requireObjectives: z.boolean().default(false),
+})
+export interface CompleteTaskOptions extends z.input<typeof completeTaskSchema> {}
 
 export interface TaskCompletion {
   taskId: string
@@ -87,38 +102,6 @@ export interface TaskCompletion {
   durableFactIds: string[]
   ephemeralCount: number
 }
-
-const { description, objectives, parentBranch, type, tags } = fieldsFor('create')
-const text = z.string().trim().min(1)
-const createTaskSchema = z.strictObject({
-  description,
-  objectives,
-  parentBranch,
-  type,
-  tags,
-})
-const listTasksSchema = z.strictObject({
-  status: z.enum(taskWords).optional(),
-  type,
-  limit: z.int().min(1).max(1_000).default(20),
-})
-const assignAgentSchema = z.strictObject({
-  role: text.optional(),
-  assignedObjectives: z.array(z.int().min(1)).max(mostObjectives).optional(),
-})
-const completeAgentSchema = z.strictObject({ summary: text.optional() })
-const objectiveUpdateSchema = z.strictObject({
-  status: z.enum(objectiveStatuses),
-  agentId: text.optional(),
-  notes: z.string().optional(),
-})
-const completeTaskSchema = z.strictObject({
-  resultSummary: text.optional(),
-  mergeToParent: z.boolean().default(true),
-  archiveBranches: z.boolean().default(false),
-  completeAgents: z.boolean().default(false),
-  requireObjectives: z.boolean().default(false),
-})
 
 /**
  * Tasks that several agents work on with one memory.
@@ -131,13 +114,11 @@ const completeTaskSchema = z.strictObject({
  * await tasks.completeTask(id, { resultSummary: 'Users stay signed in.' })
  */
 export class TaskEngine {
-  readonly #engine: Engine
+  readonly #ask: Ask
 
   /** @throws TaskEngineError INVALID_INPUT for what is no engine. */
   constructor(engine: Engine) {
-    const refusal = noEngine(engine, 'TaskEngine')
-    if (refusal !== undefined) throw toTaskError(refusal)
-    this.#engine = engine
+    this.#ask = askOf(engine, 'TaskEngine', toTaskError)
   }
 
   /**
@@ -223,14 +204,8 @@ export class TaskEngine {
     return this.#ask(async (engine) => {
       const given = parse(completeTaskSchema, options, 'completeTask')
       const { resultSummary: summary, mergeToParent: merge, archiveBranches: archive, completeAgents, ...rest } = given
-      const request = {
-        taskId,
-        summary,
-        merge,
-        archive,
-        agents: completeAgents ? ('complete' as const) : ('refuse' as const),
-        ...rest,
-      }
+      const agents = completeAgents ? 'complete' : 'refuse'
+      const request = { taskId, summary, merge, archive, agents, ...rest } as const
       const done = await engine.bus.call('task:complete', request, fromDay1)
       return {
         taskId: done.taskId,
@@ -253,10 +228,6 @@ export class TaskEngine {
       const { text = '' } = await engine.bus.call('task:context', { taskId, format: 'text' }, fromDay1)
       return text
     })
-  }
-
-  #ask<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
-    return renaming(toTaskError, () => work(this.#engine))
   }
 }
 

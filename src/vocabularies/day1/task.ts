@@ -1,15 +1,38 @@
-// Day1's task: what a team works on, with its objectives and its agents. Times are epoch milliseconds.
+// Day1's task: what a team works on, with its objectives and its agents, and its four words for a task's state (conformance 1.1), both
+// ways. Times are epoch milliseconds.
+import { type TaskStatus as CanonicalStatus, taskStatuses } from '../../entities/task.ts'
 import type { ActiveAgent, AgentSummary, TeamContext, TeamTask } from '../../team/context.ts'
 import type { Objective } from '../../team/objectives.ts'
-import { type TaskWord, wordOf } from './task-status.ts'
 
 export type { ObjectiveStatus } from '../../entities/team.ts'
-export type { TaskWord as TaskStatus } from './task-status.ts'
 export type { Objective }
+
+export const taskWords = ['active', 'paused', 'completed', 'failed'] as const
+export type TaskStatus = (typeof taskWords)[number]
+
+const words: Readonly<Record<CanonicalStatus, TaskStatus>> = {
+  submitted: 'active',
+  working: 'active',
+  paused: 'paused',
+  input_required: 'active',
+  waiting: 'active',
+  completed: 'completed',
+  failed: 'failed',
+  canceled: 'failed',
+}
+
+export function wordOf(status: CanonicalStatus): TaskStatus {
+  return words[status]
+}
+
+/** All states that a word stands for. */
+export function statesOf(word: TaskStatus): CanonicalStatus[] {
+  return taskStatuses.filter((status) => words[status] === word)
+}
 
 /** A task as lists show it. `status` is one of four words; `canonicalStatus` is the state itself. */
 export interface TaskSummary extends Omit<TeamTask, 'summary' | 'status'> {
-  status: TaskWord
+  status: TaskStatus
   canonicalStatus: TeamTask['status']
   /** What it came to, in the words of whoever completed it; null before, and when nobody said. */
   resultSummary: string | null

@@ -20,8 +20,7 @@ import { objectiveStatuses, stintStatuses } from '../../../src/entities/team.ts'
 import type { Connection } from '../../../src/ledger/dialects/sqlite/connection.ts'
 import type { Op, Tx } from '../../../src/ledger/ledger.ts'
 import type { Request } from '../../../src/ledger/statement.ts'
-import { callTransitions, openCallStatuses } from '../../../src/machines/call-machine.ts'
-import { runTransitions } from '../../../src/machines/run-machine.ts'
+import { callTransitions, openCallStatuses, runTransitions } from '../../../src/machines/lifecycles.ts'
 import { taskTransitions } from '../../../src/machines/task-machine.ts'
 import {
   branchRow,

@@ -2,12 +2,14 @@
 import { describe, expect, it } from 'vitest'
 import { createMachine, transition } from 'xstate'
 import { toDirectedGraph } from 'xstate/graph'
-import { callTransitions } from '../../../src/machines/call-machine.ts'
-import { charts, machineNames, machines } from '../../../src/machines/charts.ts'
-import { objectiveTransitions } from '../../../src/machines/objective-machine.ts'
-import { runTransitions } from '../../../src/machines/run-machine.ts'
-import { stintTransitions } from '../../../src/machines/stint-machine.ts'
-import { supervisorTransitions } from '../../../src/machines/supervisor-machine.ts'
+import { machineNames, machines } from '../../../src/machines/charts.ts'
+import {
+  callTransitions,
+  objectiveTransitions,
+  runTransitions,
+  stintTransitions,
+  supervisorTransitions,
+} from '../../../src/machines/lifecycles.ts'
 import { taskTransitions } from '../../../src/machines/task-machine.ts'
 
 type Table = Readonly<Record<string, Readonly<Record<string, string | undefined>>>>
@@ -53,5 +55,5 @@ describe.each(machineNames)('the machine of a %s', (name) => {
 })
 
 it('all of them are listed once', () => {
-  expect(charts().map(({ id }) => id)).toEqual([...machineNames])
+  expect(Object.keys(machines)).toEqual([...machineNames])
 })

@@ -1,14 +1,10 @@
 // The words for a task's state that abilities speak: those of processes (`pending` … `killed`) and those of the ledger's
 // completion status (`success`, `cancelled`, `failed: why`), both ways (conformance 1.1, C-04, C-05). One table, nowhere else.
 import { filterByStatus, type StatusWord } from '../../../entities/status-filter.ts'
-import {
-  failureSuffix,
-  openStatuses,
-  settledStatuses,
-  type TaskRecord,
-  type TaskStatus,
-} from '../../../entities/task.ts'
+import { failureSuffix, openStatuses, type TaskRecord, type TaskStatus } from '../../../entities/task.ts'
 import type { TaskFilter } from '../../../ledger/ledger.ts'
+import { isLetGo } from '../../../machines/readiness.ts'
+import type { SavedOutcome } from '../../../steps/save-task.ts'
 
 // ── words of processes ──
 
@@ -26,11 +22,9 @@ const processWords: Readonly<Record<TaskStatus, ProcessStatus>> = {
   canceled: 'killed',
 }
 
-/** Why a WAITING task is as good as new: whoever worked on it was lost, or let go. */
-const letGoReasons: readonly unknown[] = ['interrupted', 'released']
-
-export function processStatusOf({ status, statusReason }: Pick<TaskRecord, 'status' | 'statusReason'>): ProcessStatus {
-  return status === 'waiting' && letGoReasons.includes(statusReason) ? 'pending' : processWords[status]
+/** A WAITING task whose holder was lost or let go is as good as new. */
+export function processStatusOf(task: Pick<TaskRecord, 'status' | 'statusReason'>): ProcessStatus {
+  return isLetGo(task) ? 'pending' : processWords[task.status]
 }
 
 type StateFilter = Pick<TaskFilter, 'statuses' | 'released' | 'failedWith'>
@@ -60,15 +54,8 @@ export function completionStatusOf(task: Pick<TaskRecord, 'status' | 'statusReas
   }
 }
 
-/** How a task ended, as a completion status says it; `open` when it has not. */
-export type Completion =
-  | { status: 'open' }
-  | { status: 'completed' }
-  | { status: 'canceled' }
-  | { status: 'failed'; reason: string | null }
-
 /** Any text that is no word of its own is the reason of a failure (conformance S0-009). */
-export function parseCompletionStatus(text: string | null | undefined): Completion {
+export function parseCompletionStatus(text: string | null | undefined): SavedOutcome {
   switch (text) {
     case null:
     case undefined:
@@ -91,7 +78,6 @@ export function filterByCompletion(text: string | null | undefined): StateFilter
   if (text === undefined) return {}
   const completion = parseCompletionStatus(text === 'null' ? null : text)
   if (completion.status === 'open') return { statuses: [...openStatuses] }
-  const statuses = settledStatuses.filter((status) => status === completion.status)
-  const reason = completion.status === 'failed' ? completion.reason : null
-  return reason === null ? { statuses } : { statuses, failedWith: reason }
+  const failedWith = completion.status === 'failed' ? (completion.reason ?? undefined) : undefined
+  return { statuses: [completion.status], failedWith }
 }

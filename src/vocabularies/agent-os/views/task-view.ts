@@ -1,10 +1,12 @@
 // A task as abilities show it: as an item of a list, in full, and as the record of the ledger abilities. Each shape holds the
 // keys of the process's words and the state itself beside them, so that nothing is lost in translation (conformance C-08).
 import { z } from 'zod'
+import { wholeTaskSchema } from '../../../abilities/views/whole-task.ts'
 import { defaultSystemPrompt } from '../../../drafts/agent-draft.ts'
 import { chatOf } from '../../../entities/chat-message.ts'
 import { conversationOf } from '../../../entities/conversation.ts'
 import type { MessageRecord } from '../../../entities/message.ts'
+import { questionSchema } from '../../../entities/question.ts'
 import { type TaskRecord, taskStatuses } from '../../../entities/task.ts'
 import type { Op, Reads } from '../../../ledger/ledger.ts'
 import { isFree } from '../../../machines/readiness.ts'
@@ -12,20 +14,16 @@ import { openQuestions } from '../../../steps/explain.ts'
 import { completionStatusOf, processStatuses, processStatusOf } from './status-words.ts'
 
 /** Every time is in epoch milliseconds. */
-const stateShape = {
-  /** The state itself, where `status` is the word that a process has for it. */
-  canonicalStatus: z.enum(taskStatuses),
-  /** Why it is in this state: what was given to kill or cancel it, `interrupted`, `released`; null otherwise. */
-  statusReason: z.string().nullable(),
-}
-
 export const taskItemSchema = z.object({
   id: z.string(),
   /** Its name where it has no goal. */
   goal: z.string(),
   name: z.string(),
   status: z.enum(processStatuses),
-  ...stateShape,
+  /** The state itself, where `status` is the word that a process has for it. */
+  canonicalStatus: z.enum(taskStatuses),
+  /** Why it is in this state: what was given to kill or cancel it, `interrupted`, `released`; null otherwise. */
+  statusReason: z.string().nullable(),
   /** Queued: it waits for nothing but a slot and the end of its last run; or, without an executor, it may be claimed. */
   ready: z.boolean(),
   /** Absent for a task without a parent. */
@@ -35,9 +33,8 @@ export const taskItemSchema = z.object({
   /** Absent until it is settled. */
   completedAt: z.number().optional(),
 })
-export type TaskItem = z.output<typeof taskItemSchema>
 
-export const chatMessageSchema = z.object({
+const chatMessageSchema = z.object({
   role: z.enum(['system', 'user', 'assistant', 'tool']),
   content: z.string(),
   tool_calls: z
@@ -54,10 +51,7 @@ export const chatMessageSchema = z.object({
 })
 
 export const taskDetailSchema = taskItemSchema.extend({
-  description: z.string(),
-  priority: z.number(),
-  executor: z.string().nullable(),
-  owner: z.string().nullable(),
+  ...wholeTaskSchema.pick({ description: true, priority: true, executor: true, owner: true }).shape,
   /** How it ended, in the words of the ledger's record; absent until then. */
   completionStatus: z.string().optional(),
   /** What it came to; null until completed. */
@@ -67,8 +61,8 @@ export const taskDetailSchema = taskItemSchema.extend({
   blockedBy: z.array(z.string()),
   /** Its branch of memory, which its team has in common; absent for a task without one. */
   branch: z.string().optional(),
-  questions: z.array(z.object({ id: z.string(), question: z.string(), schema: z.unknown() })),
-  progress: z.object({ fraction: z.number(), note: z.string().nullable(), at: z.number() }).nullable(),
+  questions: z.array(questionSchema.pick({ id: true, question: true, schema: true })),
+  progress: wholeTaskSchema.shape.progress,
   /** What was given at its creation; `iterationCount`, `lastMessageAt` and `totalTokens` are the engine's and win. */
   metadata: z.looseObject({
     iterationCount: z.number(),
@@ -78,21 +72,18 @@ export const taskDetailSchema = taskItemSchema.extend({
   /** The conversation as chat messages; only when it was asked for. */
   context: z.array(chatMessageSchema).optional(),
 })
-export type TaskDetail = z.output<typeof taskDetailSchema>
+type TaskDetail = z.output<typeof taskDetailSchema>
 
 export const taskRecordSchema = z.object({
-  id: z.string(),
-  parentTaskId: z.string().optional(),
+  ...taskItemSchema.pick({ id: true, parentTaskId: true }).shape,
   /** Absent while it is not settled; else `success`, `cancelled`, `failed` or `failed: <reason>`. */
   completionStatus: z.string().optional(),
   systemPrompt: z.string(),
-  createdAt: z.number(),
-  updatedAt: z.number(),
-  ...stateShape,
+  ...taskItemSchema.pick({ createdAt: true, updatedAt: true, canonicalStatus: true, statusReason: true }).shape,
 })
 export type LedgerTask = z.output<typeof taskRecordSchema>
 
-export function toItem(task: TaskRecord): TaskItem {
+export function toItem(task: TaskRecord): z.output<typeof taskItemSchema> {
   return {
     id: task.id,
     goal: task.goal ?? task.name,

@@ -1,11 +1,70 @@
-// ldg:call:save: keeps a call of a program that works on a task itself. What a run of the engine has recorded is the run's, and
-// stays as it is.
+// ldg:call:list and ldg:call:save: the calls of a task. To save is for a program that works on a task itself: what a run of the engine
+// has recorded is the run's, and stays as it is.
 import { z } from 'zod'
-import type { AbilityHost } from '../../../../abilities/ability-host.ts'
-import { taskIdSchema } from '../../../../abilities/task/task-input.ts'
-import { defineAbility } from '../../../../bus/ability.ts'
-import { type CallStatus, callStatuses } from '../../../../entities/call.ts'
-import { type SaveCallRequest, saveCall } from '../../../../steps/save-call.ts'
+import type { AbilityHost } from '../../../abilities/ability-host.ts'
+import { taskIdSchema } from '../../../abilities/task/task-input.ts'
+import { defineAbility } from '../../../bus/ability.ts'
+import { type CallRecord, type CallStatus, callStatuses } from '../../../entities/call.ts'
+import { loadTask } from '../../../steps/moment.ts'
+import { type SaveCallRequest, saveCall } from '../../../steps/save-call.ts'
+
+/** Parameters and details are JSON text (conformance S0-011…S0-017). */
+const ledgerCallSchema = z.object({
+  id: z.string(),
+  taskId: z.string(),
+  /** The id of the ability, or the name that an executor gave its call. */
+  abilityName: z.string(),
+  /** JSON text of the arguments. */
+  parameters: z.string(),
+  status: z.enum(callStatuses),
+  /** JSON text: what it noted while it runs (`{}` at first), then its result, or `{ error, stack }` when it failed. */
+  details: z.string(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  /** The message that tells of its beginning; null for a call of which nobody was told. */
+  startMessageId: z.string().nullable(),
+  /** The message that tells of its end; absent until then. */
+  endMessageId: z.string().optional(),
+})
+
+function toLedgerCall(call: CallRecord): z.output<typeof ledgerCallSchema> {
+  return {
+    id: call.id,
+    taskId: call.taskId,
+    abilityName: call.name,
+    parameters: JSON.stringify(call.params ?? {}),
+    status: call.status,
+    details: JSON.stringify(detailsOf(call)),
+    createdAt: call.createdAt,
+    updatedAt: call.updatedAt,
+    startMessageId: call.startMessageId,
+    ...(call.endMessageId === null ? {} : { endMessageId: call.endMessageId }),
+  }
+}
+
+function detailsOf({ status, result, error, details }: CallRecord): unknown {
+  if (status === 'completed') return result
+  if (status !== 'failed') return details ?? {}
+  const stack = error?.stack ?? (details as { stack?: unknown } | null)?.stack
+  return { error: error?.message ?? 'failed', ...(typeof stack === 'string' ? { stack } : {}) }
+}
+
+/** In the order in which they were made. Questions, waits and the like stand in the same journal, but are no calls. */
+export function ldgCallList(host: AbilityHost) {
+  return defineAbility({
+    id: 'ldg:call:list',
+    access: 'read',
+    description: 'Lists the calls of abilities in a task.',
+    input: z.strictObject({ taskId: taskIdSchema }),
+    output: z.object({ calls: z.array(ledgerCallSchema) }),
+    models: false,
+    handle: ({ taskId }) =>
+      host.read(function* (tx) {
+        yield* loadTask(tx, taskId)
+        return { calls: (yield* tx.call.list(taskId, ['call'])).map(toLedgerCall) }
+      }),
+  })
+}
 
 const messageIdSchema = z.string().max(200).nullish()
 

@@ -1,0 +1,66 @@
+// task:cancel and task:kill: end a task from outside, and all that is below it.
+import { z } from 'zod'
+import type { AbilityHost } from '../../../abilities/ability-host.ts'
+import { verbShape } from '../../../abilities/task/task-input.ts'
+import { defineAbility } from '../../../bus/ability.ts'
+import type { Caller } from '../../../bus/caller.ts'
+import { ErrandError } from '../../../errors.ts'
+import { loadTask } from '../../../steps/moment.ts'
+import { processStatuses, processStatusOf } from '../views/status-words.ts'
+
+const reasonSchema = z.string().trim().min(1)
+const endingSchema = z.object({ success: z.boolean(), previousStatus: z.enum(processStatuses) })
+
+const ending = {
+  access: 'control',
+  output: endingSchema,
+  scope: ({ taskId }: { taskId: string }) => [taskId],
+} as const
+
+export function taskCancel(host: AbilityHost) {
+  return defineAbility({
+    id: 'task:cancel',
+    description: 'Cancels a task and its subtasks for good, with the reason.',
+    input: z.strictObject({ ...verbShape, reason: reasonSchema.describe('Kept with the task.') }),
+    ...ending,
+    handle: (input, { caller }) => endTask(host, input, caller),
+  })
+}
+
+export function taskKill(host: AbilityHost) {
+  return defineAbility({
+    id: 'task:kill',
+    description: 'Ends a task and its subtasks for good, whatever they are doing.',
+    input: z.strictObject({
+      ...verbShape,
+      reason: reasonSchema.default('killed').describe('Kept with the task. Default: killed.'),
+    }),
+    ...ending,
+    handle: (input, { caller }) => endTask(host, input, caller),
+  })
+}
+
+/**
+ * Ends the task if it still stands as it was read: so `previousStatus` is what it was just before. For a known task that had ended
+ * before nothing changes (conformance C-34).
+ */
+async function endTask(
+  host: AbilityHost,
+  { taskId, reason, expectedVersion }: { taskId: string; reason: string; expectedVersion?: number | undefined },
+  caller: Caller,
+): Promise<z.output<typeof endingSchema>> {
+  const engine = await host.engineFor(caller)
+  for (;;) {
+    const task = await host.read((tx) => loadTask(tx, taskId))
+    const previousStatus = processStatusOf(task)
+    try {
+      await engine.cancel({ id: taskId, expectedVersion: expectedVersion ?? task.version }, reason)
+      return { success: true, previousStatus }
+    } catch (error) {
+      const code = ErrandError.isInstance(error) ? error.code : undefined
+      if (code === 'INVALID_TRANSITION') return { success: false, previousStatus }
+      // Something was written to it meanwhile.
+      if (code !== 'VERSION_CONFLICT' || expectedVersion !== undefined) throw error
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// ldg:msg:list and ldg:msg:save: the conversation of a task. Messages never change, so there is no saving one again.
+import { z } from 'zod'
+import type { AbilityHost } from '../../../abilities/ability-host.ts'
+import { taskIdSchema } from '../../../abilities/task/task-input.ts'
+import { ledgerMessageSchema, toLedgerMessage } from '../../../abilities/views/message-view.ts'
+import { defineAbility } from '../../../bus/ability.ts'
+import { messageRoles } from '../../../entities/message.ts'
+import { checkText } from '../../../json.ts'
+import { loadTask } from '../../../steps/moment.ts'
+import { saveMessage } from '../../../steps/save-message.ts'
+
+const mostMessages = 1_000_000
+
+/** Oldest first. `total` counts all messages of the task. What is told to people only is marked as an announcement. */
+export function ldgMsgList(host: AbilityHost) {
+  return defineAbility({
+    id: 'ldg:msg:list',
+    access: 'read',
+    description: 'Lists the messages of a task.',
+    input: z.strictObject({
+      taskId: taskIdSchema,
+      limit: z.int().min(0).max(mostMessages).default(mostMessages),
+      offset: z.int().min(0).default(0),
+    }),
+    output: z.object({ messages: z.array(ledgerMessageSchema), total: z.number() }),
+    models: false,
+    handle: ({ taskId, limit, offset }) =>
+      host.read(function* (tx) {
+        yield* loadTask(tx, taskId)
+        // Messages are numbered from 1 without gaps: so many are passed over by number.
+        const messages = yield* tx.message.page(taskId, offset, limit)
+        return { messages: messages.map(toLedgerMessage), total: yield* tx.message.count(taskId) }
+      }),
+  })
+}
+
+const messageSchema = z.object({
+  id: z.string().min(1).max(200).optional(),
+  taskId: taskIdSchema,
+  role: z.enum(messageRoles),
+  content: z.string(),
+  /** When it was whole, in epoch milliseconds. Default: now. */
+  timestamp: z.int().min(0).max(8.64e15).optional(),
+})
+
+/**
+ * One of the user reaches the task's agent like `task:send`. What is saved as the assistant's or a tool's in a task that has an
+ * executor is for people only: no model is told that it said what it has not.
+ */
+export function ldgMsgSave(host: AbilityHost) {
+  return defineAbility({
+    id: 'ldg:msg:save',
+    description: 'Adds a message to the conversation of a task.',
+    input: z.strictObject({ message: messageSchema }),
+    output: z.object({ success: z.boolean(), messageId: z.string() }),
+    models: false,
+    async handle({ message }) {
+      const moment = await host.moment()
+      const id = message.id ?? host.nextId('msg')
+      const content = checkText(message.content, 'the message')
+      await host.step(
+        saveMessage({ ...moment, message: { ...message, id, content, timestamp: message.timestamp ?? moment.at } }),
+      )
+      return { success: true, messageId: id }
+    },
+  })
+}

@@ -1,0 +1,121 @@
+// ldg:task:get, ldg:task:query and ldg:task:save: the records of tasks. To save is for programs that work on tasks themselves and
+// want the ledger to remember: what an engine runs is moved by its own verbs.
+import { z } from 'zod'
+import type { AbilityHost } from '../../../abilities/ability-host.ts'
+import { limitSchema, taskIdSchema, usualLimit } from '../../../abilities/task/task-input.ts'
+import { defineAbility } from '../../../bus/ability.ts'
+import { taskStatuses } from '../../../entities/task.ts'
+import type { TaskFilter } from '../../../ledger/ledger.ts'
+import { saveTask } from '../../../steps/save-task.ts'
+import { filterByCompletion, parseCompletionStatus } from '../views/status-words.ts'
+import { type LedgerTask, readLedgerTask, taskRecordSchema } from '../views/task-view.ts'
+
+/** null for an unknown id, and for a task that was deleted. */
+export function ldgTaskGet(host: AbilityHost) {
+  return defineAbility({
+    id: 'ldg:task:get',
+    access: 'read',
+    description: 'Reads the record of a task; null when there is none.',
+    input: z.strictObject({ taskId: taskIdSchema }),
+    output: z.object({ task: taskRecordSchema.nullable() }),
+    models: false,
+    handle: ({ taskId }) =>
+      host.read(function* (tx) {
+        const task = yield* tx.task.get(taskId)
+        return { task: task === undefined || task.deletedAt !== null ? null : yield* readLedgerTask(tx, task) }
+      }),
+  })
+}
+
+const time = z.number().min(0).max(8.64e15)
+const querySchema = z.strictObject({
+  completionStatus: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('`null`, as text or as JSON: not settled. `failed`: any failure, `failed: why`: that one. Default: all.'),
+  status: z.enum(taskStatuses).optional().describe('The state itself.'),
+  parentTaskId: taskIdSchema.optional().describe('Only direct subtasks of this task.'),
+  fromTime: time.optional().describe('Created then or later, in epoch milliseconds.'),
+  toTime: time.optional().describe('Created then or earlier, in epoch milliseconds.'),
+  limit: limitSchema.default(usualLimit),
+  offset: z.int().min(0).default(0),
+})
+
+/** By how they ended, parent and time of creation. `total` counts all that match. */
+export function ldgTaskQuery(host: AbilityHost) {
+  return defineAbility({
+    id: 'ldg:task:query',
+    access: 'read',
+    description: 'Finds task records, the latest first.',
+    input: querySchema,
+    output: z.object({ tasks: z.array(taskRecordSchema), total: z.number() }),
+    models: false,
+    handle: (query) =>
+      host.read(function* (tx) {
+        const filter = filterOf(query)
+        const tasks: LedgerTask[] = []
+        for (const task of yield* tx.task.newest(filter, query.limit, query.offset)) {
+          tasks.push(yield* readLedgerTask(tx, task))
+        }
+        return { tasks, total: yield* tx.task.count(filter) }
+      }),
+  })
+}
+
+function filterOf(query: z.output<typeof querySchema>): TaskFilter {
+  const { completionStatus, status, parentTaskId: parentId, fromTime, toTime } = query
+  const { statuses, failedWith } = filterByCompletion(completionStatus)
+  return {
+    statuses: status === undefined ? statuses : (statuses ?? [status]).filter((each) => each === status),
+    failedWith,
+    parentId,
+    createdFrom: fromTime && Math.ceil(fromTime),
+    createdTo: toTime && Math.floor(toTime),
+  }
+}
+
+/** What a record shows beside these is the engine's, and is not taken: a record that was read may be saved as it is. */
+const recordSchema = z.object({
+  id: z
+    .string()
+    .max(100)
+    .regex(/^task-[a-z0-9]+$/, 'expected an id like `task-abc123`'),
+  parentTaskId: taskIdSchema.nullish(),
+  completionStatus: z.string().nullish(),
+  systemPrompt: z.string().trim().min(1).optional(),
+  createdAt: z.int().min(0).max(8.64e15).optional(),
+  updatedAt: z.int().min(0).max(8.64e15).optional(),
+})
+
+/**
+ * An id that is not there yet is created, WORKING by hand, and walks on to where the record says; a known task walks legal edges
+ * only, and a save of the same state does nothing. `updatedAt` is kept where it is later than what was known of the task; else the time of
+ * the save counts.
+ */
+export function ldgTaskSave(host: AbilityHost) {
+  return defineAbility({
+    id: 'ldg:task:save',
+    description: 'Saves a task record: creates it, or moves it on along the states of a task.',
+    input: z.strictObject({ task: recordSchema }),
+    output: z.object({ success: z.boolean() }),
+    models: false,
+    async handle({ task }) {
+      const moment = await host.moment()
+      const { treeLimits } = host.drafter
+      await host.step(
+        saveTask({
+          ...moment,
+          treeLimits,
+          id: task.id,
+          parentId: task.parentTaskId ?? undefined,
+          systemPrompt: task.systemPrompt,
+          outcome: parseCompletionStatus(task.completionStatus),
+          createdAt: task.createdAt ?? moment.at,
+          updatedAt: task.updatedAt,
+        }),
+      )
+      return { success: true }
+    },
+  })
+}
