@@ -1,7 +1,7 @@
 // The OpenAPI document, made of the table of routes and of the schemas of the abilities when somebody asks for it: what is registered
 // later is in the next one, and nothing is in it that would not be answered.
 import type { Ability } from '../../bus/ability.ts'
-import { accessClasses } from '../../bus/access.ts'
+import { accessClasses } from '../../bus/caller.ts'
 import type { JsonSchema } from '../../bus/json-schema.ts'
 import { packageVersion } from '../package-version.ts'
 import { abilityNames, addComponent, fieldOf, referenceTo, withoutFields } from './openapi-schemas.ts'
