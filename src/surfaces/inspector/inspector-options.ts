@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Engine } from '../../api.ts'
 import { type Clock, systemClock } from '../../clock.ts'
-import { doorShape, placeShape } from '../web/door-options.ts'
+import { doorShape, placeShape } from '../web/door.ts'
 import { type RedactFunction, redactSchema } from './redact.ts'
 
 /** What of an engine is inspected. */

@@ -4,17 +4,16 @@ import type { Engine } from '../../api.ts'
 import type { InvokeOptions } from '../../bus/bus.ts'
 import type { Clock } from '../../clock.ts'
 import { abilityListSchema } from '../../entities/ability-pattern.ts'
+import { clockSchema, functionOf } from '../../parse.ts'
 import {
-  clockSchema,
   type DoorOptions,
   doorShape,
-  functionOf,
   milliseconds,
   onErrorSchema,
   type PlaceOptions,
   placeShape,
   tokenSchema,
-} from '../web/door-options.ts'
+} from '../web/door.ts'
 
 /** What the surface needs of an engine. */
 export type ServedEngine = Pick<Engine, 'bus' | 'get'>

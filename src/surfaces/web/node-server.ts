@@ -1,9 +1,11 @@
 // A server over node:http: it listens where it was told, and keeps clients from holding it up with headers or bodies that never
 // end. What it serves is any function from requests to responses, by way of node-listener.ts.
+import { once } from 'node:events'
 import type { RequestListener, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Clock, systemClock } from '../../clock.ts'
-import { hostName } from './door.ts'
+import { waitAtMost } from '../../signals.ts'
+import { hostName, type PlaceOptions } from './door.ts'
 
 export { type FetchFunction, type NodeListenerOptions, type Peer, toNodeListener } from './node-listener.ts'
 
@@ -22,7 +24,6 @@ export interface ServerLimits {
   closeGraceMs?: number | undefined
 }
 
-/** Where a server listens. */
 export interface Place {
   host: string
   port: number
@@ -30,11 +31,7 @@ export interface Place {
   url: string
 }
 
-export interface ListenOptions {
-  /** Default 127.0.0.1. */
-  host?: string | undefined
-  /** Default 0: a free one. */
-  port?: number | undefined
+export interface ListenOptions extends PlaceOptions {
   /** Makes what answers, once it is known where it is reached. */
   listener: (place: Place) => RequestListener
   limits?: ServerLimits | undefined
@@ -78,14 +75,10 @@ export async function listen(options: ListenOptions): Promise<NodeServer> {
 }
 
 /** Resolves to the port at which the server listens. @throws what the system says of an address that it does not give. */
-export function bind(server: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      resolve((server.address() as AddressInfo).port)
-    })
-  })
+export async function bind(server: Server, host: string, port: number): Promise<number> {
+  server.listen(port, host)
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
 }
 
 /** What is being answered, so that a server that closes cuts off nothing that is nearly told. */
@@ -112,12 +105,8 @@ class OpenAnswers {
   /** Resolves when nothing is being answered, or after so many milliseconds. */
   async sent(graceMs: number): Promise<void> {
     if (this.#open.size === 0) return
-    await new Promise<void>((resolve) => {
-      const late = this.#clock.setTimeout(() => resolve(), graceMs)
-      this.#onNone = () => {
-        this.#clock.clearTimeout(late)
-        resolve()
-      }
-    })
+    const none = Promise.withResolvers<void>()
+    this.#onNone = none.resolve
+    await waitAtMost(this.#clock, graceMs, none.promise)
   }
 }
