@@ -1,6 +1,7 @@
 // What every door does with what came from outside: zod judges it, and what does not fit is refused with an ErrandError that
 // says where, and for an unknown key which one was probably meant.
 import { z } from 'zod'
+import { type Clock, systemClock } from './clock.ts'
 import { ErrandError, nearestName } from './errors.ts'
 import { checkText } from './json.ts'
 
@@ -130,6 +131,15 @@ export function requireFunction<F>(value: F, what: string): F {
   if (typeof value === 'function') return value
   throw new ErrandError('INVALID_INPUT', `Expected ${what} to be a function, got ${kindOf(value)}.`, { what })
 }
+
+/** `shape` says in the refusal what it takes and gives: `(error)`. */
+export function functionOf<F>(shape: string) {
+  return z.custom<F>((value) => typeof value === 'function', `expected a function ${shape}`)
+}
+
+export const clockSchema = z
+  .custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function', 'expected a clock with `now`')
+  .default(() => systemClock)
 
 /** The type of a value in a word for people. */
 export function kindOf(value: unknown): string {

@@ -27,7 +27,7 @@ export function notFound(abilityId: string, known: Iterable<string>): ErrandErro
   const nearest = abilityId.length > longestAbilityId ? undefined : nearestName(abilityId, known)
   return new ErrandError('NOT_FOUND', `Ability not found: ${shown}${nearest ? `. Did you mean ${nearest}?` : ''}`, {
     abilityId: shown,
-    ...(nearest === undefined ? {} : { nearest }),
+    nearest,
   })
 }
 

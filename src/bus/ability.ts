@@ -4,9 +4,8 @@ import { abilityIdSchema } from '../entities/ability-pattern.ts'
 import type { OnInterrupt, RetryPolicy } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
 import { type AnyExecutor, executorOptionsSchema, isExecutor, type Run } from '../executor.ts'
-import { issuesIn, issueWords, parse } from '../parse.ts'
-import { type Access, accessClasses } from './access.ts'
-import type { Caller } from './caller.ts'
+import { functionOf, issuesIn, issueWords, parse } from '../parse.ts'
+import { type Access, accessClasses, type Caller } from './caller.ts'
 import { refuseHostileData } from './input-door.ts'
 import {
   type AbilitySchema,
@@ -129,15 +128,15 @@ export interface Ability<In = never, Out = unknown, Drained = Out, Id extends st
   readonly parseInput: (value: unknown, fromModel?: boolean) => unknown
   /** @throws ErrandError EXECUTION_ERROR { abilityId, issues }: the handler's fault, not the caller's. */
   readonly parseOutput: (value: unknown) => unknown
-  readonly handle: ((input: unknown, context: AbilityContext) => unknown) | undefined
-  readonly stream: ((input: unknown, context: AbilityContext) => AsyncIterable<unknown>) | undefined
-  readonly drain: ((chunks: unknown[]) => unknown) | undefined
-  readonly scope: ((input: unknown) => readonly string[]) | undefined
+  readonly handle?: ((input: unknown, context: AbilityContext) => unknown) | undefined
+  readonly stream?: ((input: unknown, context: AbilityContext) => AsyncIterable<unknown>) | undefined
+  readonly drain?: ((chunks: unknown[]) => unknown) | undefined
+  readonly scope?: ((input: unknown) => readonly string[]) | undefined
   readonly models: boolean
   readonly confirm: boolean | string
-  readonly onInterrupt: OnInterrupt | undefined
-  readonly retry: Partial<RetryPolicy> | undefined
-  readonly timeoutMs: number | undefined
+  readonly onInterrupt?: OnInterrupt | undefined
+  readonly retry?: Partial<RetryPolicy> | undefined
+  readonly timeoutMs?: number | undefined
   readonly executors: Readonly<Record<string, AnyExecutor>>
   readonly [inputType]?: (input: In) => void
   readonly [chunkType]?: Out
@@ -146,10 +145,6 @@ export interface Ability<In = never, Out = unknown, Drained = Out, Id extends st
 
 const abilityMarker = Symbol.for('errand.ability')
 
-function functionSchema<F>(shape: string) {
-  return z.custom<F>((value) => typeof value === 'function', `expected a function ${shape}`)
-}
-
 const definitionSchema = z
   .strictObject({
     id: abilityIdSchema,
@@ -157,14 +152,10 @@ const definitionSchema = z
     input: abilitySchemaSchema,
     modelInput: abilitySchemaSchema.optional(),
     output: abilitySchemaSchema,
-    handle:
-      functionSchema<(input: unknown, context: AbilityContext) => unknown>('(input, context) => output').optional(),
-    stream:
-      functionSchema<(input: unknown, context: AbilityContext) => AsyncIterable<unknown>>(
-        '(input, context) => chunks',
-      ).optional(),
-    drain: functionSchema<(chunks: unknown[]) => unknown>('(chunks) => result').optional(),
-    scope: functionSchema<(input: unknown) => readonly string[]>('(input) => ids of tasks').optional(),
+    handle: functionOf<NonNullable<Ability['handle']>>('(input, context) => output').optional(),
+    stream: functionOf<NonNullable<Ability['stream']>>('(input, context) => chunks').optional(),
+    drain: functionOf<NonNullable<Ability['drain']>>('(chunks) => result').optional(),
+    scope: functionOf<NonNullable<Ability['scope']>>('(input) => ids of tasks').optional(),
     access: z.enum(accessClasses).default('admin'),
     models: z.boolean().default(true),
     confirm: z.union([z.boolean(), z.string().trim().min(1).max(1000)]).default(false),
@@ -213,19 +204,17 @@ export function defineAbility<
   const Id extends string = string,
 >(definition: StreamAbilityDefinition<I, O, D, Id>): Ability<GivenBy<I>, ParsedBy<O>, Awaited<D>, Id>
 export function defineAbility(definition: unknown): Ability {
-  const checked = parse(definitionSchema, definition, 'defineAbility')
-  const { id, input, modelInput, output } = checked
+  const { id, input, modelInput, output, ...declared } = parse(definitionSchema, definition, 'defineAbility')
   const accepted = schemaPair(input, 'input', `The input of ${id}`)
   const offered = modelInput === undefined ? accepted : schemaPair(modelInput, 'input', `The modelInput of ${id}`)
   const produced = schemaPair(output, 'output', `The output of ${id}`)
   const colon = id.indexOf(':')
   const ability: Ability = {
+    ...declared,
     id,
     moduleName: id.slice(0, colon),
     abilityName: id.slice(colon + 1),
-    description: checked.description,
-    isStream: checked.stream !== undefined,
-    access: checked.access,
+    isStream: declared.stream !== undefined,
     get inputSchema() {
       return accepted.json()
     },
@@ -240,16 +229,6 @@ export function defineAbility(definition: unknown): Ability {
       return parseInput(id, accepted, value)
     },
     parseOutput: (value) => parseOutput(id, produced, value),
-    handle: checked.handle,
-    stream: checked.stream,
-    drain: checked.drain,
-    scope: checked.scope,
-    models: checked.models,
-    confirm: checked.confirm,
-    onInterrupt: checked.onInterrupt,
-    retry: checked.retry as Partial<RetryPolicy> | undefined,
-    timeoutMs: checked.timeoutMs,
-    executors: checked.executors,
   }
   return Object.freeze(Object.defineProperty(ability, abilityMarker, { value: true }))
 }

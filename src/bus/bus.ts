@@ -1,10 +1,10 @@
 // The bus: one registry through which everything outside speaks to the engine. It finds an ability, judges who calls it and
 // with what, lets its handler work, checks what comes out, and remembers that it happened.
 import { z } from 'zod'
-import { type Clock, systemClock } from '../clock.ts'
+import type { Clock } from '../clock.ts'
 import { ErrandError } from '../errors.ts'
 import type { Run } from '../executor.ts'
-import { parse, requireFunction, requireText } from '../parse.ts'
+import { clockSchema, functionOf, parse, requireFunction, requireText } from '../parse.ts'
 import { messageOf } from '../stored-error.ts'
 import { type Ability, type AbilityContext, type AbilityDefinition, defineAbility, isAbility } from './ability.ts'
 import { abilityError, abortedError, notFound, shownId, typeMismatch } from './ability-error.ts'
@@ -12,27 +12,20 @@ import type { AbilityTypes, ChunkOfAbility, InputOfAbility, OutputOfAbility } fr
 import { type CallListener, CallLog, type CallLogEntry, type LogOptions } from './call-log.ts'
 import { type Caller, callerSchema, isModel, libraryCaller } from './caller.ts'
 import { mayCall } from './capabilities.ts'
-import { readChunks } from './chunks.ts'
+import { readChunks, requireChunks } from './chunks.ts'
 import { readJson } from './input-door.ts'
 import { introspectionAbilities } from './introspection.ts'
 import { type JsonAbilityMeta, type JsonHandler, jsonAbility } from './json-ability.ts'
 import type { AbilitySchema } from './json-schema.ts'
+import { Listeners } from './listeners.ts'
 import { type ToolTable, toolTable } from './tool-names.ts'
 
-/** What surfaces and engines say about an invocation. */
-export interface InvokeOptions {
+/** What surfaces and engines say about an invocation. The run and the journaled call are for the handler's context. */
+export interface InvokeOptions extends Pick<AbilityContext, 'run' | 'callId' | 'identity' | 'note'> {
   /** Who calls. Default: the program itself. */
   caller?: Caller
   /** Lets go: an invocation that has not begun is refused, a stream ends, a handler is told. */
   signal?: AbortSignal
-  /** The run that calls, for the handler's context. */
-  run?: Run
-  /** The journaled call that this is, for the handler's context. */
-  callId?: string
-  /** What its repetitions share, for the handler's context. */
-  identity?: string
-  /** Keeps something with that call, for the handler's context. */
-  note?: (details: unknown) => Promise<void>
 }
 
 /**
@@ -130,16 +123,9 @@ export interface Bus extends BusCalls<AbilityTypes> {
 }
 
 const optionsSchema = z.strictObject({
-  clock: z
-    .custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function', 'expected a clock with `now`')
-    .default(() => systemClock),
+  clock: clockSchema,
   logSize: z.int().min(0).max(1_000_000).default(1000),
-  onError: z
-    .custom<(error: unknown, context: Record<string, unknown>) => void>(
-      (value) => typeof value === 'function',
-      'expected a function (error, context)',
-    )
-    .default(() => warn),
+  onError: functionOf<NonNullable<BusOptions['onError']>>('(error, context)').default(() => warn),
 })
 
 const invokeOptionsSchema = z.strictObject({
@@ -147,12 +133,7 @@ const invokeOptionsSchema = z.strictObject({
   signal: z.instanceof(AbortSignal).optional(),
   callId: z.string().min(1).max(100).optional(),
   identity: z.string().min(1).max(500).optional(),
-  note: z
-    .custom<(details: unknown) => Promise<void>>(
-      (value) => typeof value === 'function',
-      'expected a function (details)',
-    )
-    .optional(),
+  note: functionOf<(details: unknown) => Promise<void>>('(details)').optional(),
   run: z.custom<Run>((value) => typeof value === 'object' && value !== null, 'expected a run').optional(),
 })
 
@@ -166,8 +147,7 @@ const logOptionsSchema = z.strictObject({
  * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT
  */
 export function createBus(options: BusOptions = {}): Bus {
-  const checked = parse(optionsSchema, options, 'createBus')
-  return new AbilityBus(checked.clock, new CallLog(checked.logSize, checked.onError), checked.onError)
+  return new AbilityBus(parse(optionsSchema, options, 'createBus'))
 }
 
 /** A call for a result, or for chunks. */
@@ -178,12 +158,7 @@ interface Invocation {
   wanted: Wanted
   /** The input, read from JSON text where it is text. */
   read: () => unknown
-  caller: Caller
-  signal: AbortSignal
-  run: Run | undefined
-  callId: string | undefined
-  identity: string | undefined
-  note: InvokeOptions['note'] | undefined
+  context: AbilityContext
 }
 
 interface Prepared {
@@ -192,29 +167,21 @@ interface Prepared {
   context: AbilityContext
 }
 
-interface Listener {
-  listener: (ability: Ability) => void
-}
-
-function listen(listeners: Set<Listener>, listener: Listener['listener']): () => void {
-  const held = { listener: requireFunction(listener, 'a listener') }
-  listeners.add(held)
-  return () => void listeners.delete(held)
-}
-
 class AbilityBus implements Bus {
   readonly #clock: Clock
   readonly #log: CallLog
-  readonly #report: (error: unknown, context: Record<string, unknown>) => void
   readonly #abilities = new Map<string, Ability>()
   readonly #guards = new Set<{ guard: Guard }>()
-  readonly #onRegister = new Set<Listener>()
-  readonly #onUnregister = new Set<Listener>()
+  readonly #onRegister: Listeners<Ability>
+  readonly #onUnregister: Listeners<Ability>
 
-  constructor(clock: Clock, log: CallLog, report: (error: unknown, context: Record<string, unknown>) => void) {
+  constructor({ clock, logSize, onError }: z.output<typeof optionsSchema>) {
     this.#clock = clock
-    this.#log = log
-    this.#report = report
+    this.#log = new CallLog(logSize, onError)
+    const report = (error: unknown, { id }: Ability): void =>
+      onError(error, { abilityId: id, doing: 'tell a listener of registrations' })
+    this.#onRegister = new Listeners(report)
+    this.#onUnregister = new Listeners(report)
     for (const ability of introspectionAbilities(this)) this.register(ability)
   }
 
@@ -229,7 +196,7 @@ class AbilityBus implements Bus {
       )
     }
     this.#abilities.set(id, ability)
-    this.#tell(this.#onRegister, ability)
+    this.#onRegister.tell(ability)
     return () => {
       if (this.#abilities.get(id) === ability) this.unregister(id)
     }
@@ -237,26 +204,15 @@ class AbilityBus implements Bus {
 
   unregister(abilityId: string): void {
     const ability = this.#abilities.get(abilityId)
-    if (ability !== undefined && this.#abilities.delete(abilityId)) this.#tell(this.#onUnregister, ability)
+    if (ability !== undefined && this.#abilities.delete(abilityId)) this.#onUnregister.tell(ability)
   }
 
   onRegister(listener: (ability: Ability) => void): () => void {
-    return listen(this.#onRegister, listener)
+    return this.#onRegister.add(listener)
   }
 
   onUnregister(listener: (ability: Ability) => void): () => void {
-    return listen(this.#onUnregister, listener)
-  }
-
-  /** A listener that throws must not break off a registration that has taken place. */
-  #tell(listeners: ReadonlySet<Listener>, ability: Ability): void {
-    for (const { listener } of listeners) {
-      try {
-        listener(ability)
-      } catch (error) {
-        this.#report(error, { abilityId: ability.id, doing: 'tell a listener of registrations' })
-      }
-    }
+    return this.#onUnregister.add(listener)
   }
 
   has(abilityId: string): boolean {
@@ -318,7 +274,7 @@ class AbilityBus implements Bus {
   }
 
   onCall(listener: CallListener): () => void {
-    return this.#log.listen(requireFunction(listener, 'a listener'))
+    return this.#log.listeners.add(listener)
   }
 
   /** Work that stands in the log when it is over, and whose errors name the ability. */
@@ -361,7 +317,8 @@ class AbilityBus implements Bus {
 
   /** All that stands before the handler. The handler is not called unless this resolves. */
   async #prepare(invocation: Invocation): Promise<Prepared> {
-    const { abilityId, wanted, caller, signal, run, callId, identity, note } = invocation
+    const { abilityId, wanted, context } = invocation
+    const { caller, signal } = context
     const ability = this.#abilities.get(abilityId)
     if (ability === undefined) throw notFound(abilityId, this.#idsOpenTo(caller))
     const verdict = mayCall(ability, caller)
@@ -371,13 +328,7 @@ class AbilityBus implements Bus {
     const input = ability.parseInput(invocation.read(), isModel(caller))
     await this.#guard(ability, input, caller)
     if (signal.aborted) throw abortedError(signal.reason, ability.id)
-    const journal = {
-      ...(run === undefined ? {} : { run }),
-      ...(callId === undefined ? {} : { callId }),
-      ...(identity === undefined ? {} : { identity }),
-      ...(note === undefined ? {} : { note }),
-    }
-    return { ability, input, context: { signal, caller, ...journal } }
+    return { ability, input, context }
   }
 
   /** What a caller may hear of when it asks for something that is not there. */
@@ -404,7 +355,7 @@ class AbilityBus implements Bus {
   }
 
   /** Opens an entry of the log. It ends once, with the error or without, and gives the error as it leaves the bus. */
-  #begin({ abilityId, caller }: Invocation): { end(thrown?: unknown): ErrandError | undefined } {
+  #begin({ abilityId, context: { caller } }: Invocation): { end(thrown?: unknown): ErrandError | undefined } {
     const { abilities: _lists, ...known } = caller
     const at = this.#clock.now()
     let open = true
@@ -434,36 +385,25 @@ function toInvocation(abilityId: string, wanted: Wanted, read: () => unknown, op
     abilityId: requireText(abilityId, 'the id of an ability'),
     wanted,
     read,
-    caller: given.caller ?? libraryCaller,
-    // One of its own: what a handler leaves on a shared signal would stay for good.
-    signal: given.signal ?? new AbortController().signal,
-    run: given.run,
-    callId: given.callId,
-    identity: given.identity,
-    note: given.note,
+    context: {
+      ...given,
+      caller: given.caller ?? libraryCaller,
+      // One of its own: what a handler leaves on a shared signal would stay for good.
+      signal: given.signal ?? new AbortController().signal,
+    },
   }
 }
 
 async function* chunksOf({ ability, input, context }: Prepared): AsyncGenerator<unknown, void, undefined> {
-  const source = ability.stream?.(input, context)
-  if (source === undefined || typeof source[Symbol.asyncIterator] !== 'function') {
-    throw new ErrandError(
-      'EXECUTION_ERROR',
-      `The stream of ${ability.id} gave no chunks: expected an async iterable, such as an async generator makes.`,
-      { abilityId: ability.id },
-    )
-  }
+  const source = requireChunks(ability.stream?.(input, context), `The stream of ${ability.id}`, ability.id)
   const aborted = (reason: unknown): Error => abortedError(reason, ability.id)
   for await (const chunk of readChunks(source, context.signal, aborted)) yield ability.parseOutput(chunk)
 }
 
-function isToolFor(ability: Ability, caller: Caller): boolean {
-  return ability.models && !ability.isStream && takesAnObject(ability) && mayCall(ability, caller) === true
-}
-
 /** Models give the arguments of a tool as an object; an ability that takes a bare text cannot be a tool. */
-function takesAnObject({ inputSchema }: Ability): boolean {
-  return inputSchema['type'] === undefined || inputSchema['type'] === 'object'
+function isToolFor(ability: Ability, caller: Caller): boolean {
+  const { type = 'object' } = ability.inputSchema
+  return ability.models && !ability.isStream && type === 'object' && mayCall(ability, caller) === true
 }
 
 function toText(output: unknown, abilityId: string): string {

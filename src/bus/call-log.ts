@@ -1,6 +1,7 @@
 // The memory of what was called: who, what, how long, with what end. Refused calls stand in it too. It is for people who want
 // to know what happened lately; what must survive a crash stands in the ledger's journal.
 import type { Caller } from './caller.ts'
+import { Listeners } from './listeners.ts'
 
 /** One invocation, when it is over. */
 export interface CallLogEntry {
@@ -28,16 +29,17 @@ export type CallListener = (entry: CallLogEntry) => void
 
 /** The last so many entries; `report` hears of listeners that throw. */
 export class CallLog {
+  readonly listeners: Listeners<CallLogEntry>
   readonly #size: number
-  readonly #report: (error: unknown, context: Record<string, unknown>) => void
-  readonly #listeners = new Set<{ listener: CallListener }>()
   /** A ring: once full, `#next` is the oldest. */
   readonly #entries: CallLogEntry[] = []
   #next = 0
 
   constructor(size: number, report: (error: unknown, context: Record<string, unknown>) => void) {
     this.#size = size
-    this.#report = report
+    this.listeners = new Listeners((error, { abilityId }) =>
+      report(error, { abilityId, doing: 'tell a listener of calls' }),
+    )
   }
 
   add(entry: CallLogEntry): void {
@@ -46,7 +48,7 @@ export class CallLog {
       this.#entries[this.#next] = kept
       this.#next = (this.#next + 1) % this.#size
     }
-    for (const { listener } of this.#listeners) this.#tell(listener, kept)
+    this.listeners.tell(kept)
   }
 
   /** Newest last. */
@@ -54,20 +56,5 @@ export class CallLog {
     const inOrder = [...this.#entries.slice(this.#next), ...this.#entries.slice(0, this.#next)]
     const wanted = abilityId === undefined ? inOrder : inOrder.filter((entry) => entry.abilityId === abilityId)
     return limit === undefined ? wanted : wanted.slice(Math.max(0, wanted.length - limit))
-  }
-
-  /** The same listener may be added more than once and then hears as often. */
-  listen(listener: CallListener): () => void {
-    const held = { listener }
-    this.#listeners.add(held)
-    return () => void this.#listeners.delete(held)
-  }
-
-  #tell(listener: CallListener, entry: CallLogEntry): void {
-    try {
-      listener(entry)
-    } catch (error) {
-      this.#report(error, { abilityId: entry.abilityId, doing: 'tell a listener of calls' })
-    }
   }
 }

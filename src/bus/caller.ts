@@ -2,7 +2,18 @@
 // what the call says about itself.
 import { z } from 'zod'
 import { abilityListSchema } from '../entities/ability-pattern.ts'
-import { type Access, accessClasses } from './access.ts'
+
+/**
+ * How far an ability reaches: `read` changes nothing; `create` makes something new; `control` changes what is there; `admin` is all the
+ * rest: what reaches beyond tasks and their memory, and every ability that says nothing about itself.
+ */
+export const accessClasses = ['read', 'create', 'control', 'admin'] as const
+export type Access = (typeof accessClasses)[number]
+
+/** `admin` holds all; of the others none holds another. */
+export function grants(scopes: readonly Access[], access: Access): boolean {
+  return scopes.includes(access) || scopes.includes('admin')
+}
 
 /** Who calls: known from the engine or the surface, never from arguments. */
 export interface Caller {

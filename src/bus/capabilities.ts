@@ -1,23 +1,16 @@
 // Which abilities a caller may call. A prompt can ask a model to keep to its tools; only this judgement makes it so.
 import { listAllows } from '../entities/ability-pattern.ts'
-import { type Access, grants } from './access.ts'
-import type { Caller } from './caller.ts'
-
-export { abilityListSchema, checkAbilityList } from '../entities/ability-pattern.ts'
-
-/** What the judgement needs to know of an ability. */
-export interface CallableAbility {
-  readonly id: string
-  readonly moduleName: string
-  readonly models: boolean
-  readonly access: Access
-}
+import type { Ability } from './ability.ts'
+import { type Caller, grants } from './caller.ts'
 
 /** Modules that no task reaches: the ledger's rows are written by the engine alone, and the bus describes what a task may not have. */
 const closedModules: readonly string[] = ['ldg', 'bus']
 
 /** True, or why the caller may not call the ability, in words that name what it may not. */
-export function mayCall(ability: CallableAbility, caller: Caller): true | string {
+export function mayCall(
+  ability: Pick<Ability, 'id' | 'moduleName' | 'models' | 'access'>,
+  caller: Caller,
+): true | string {
   const { id, moduleName, models, access } = ability
   const { surface, scopes } = caller
   if (scopes !== undefined && !grants(scopes, access)) {

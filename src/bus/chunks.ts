@@ -1,5 +1,17 @@
 // Reading a handler's stream so that it always comes to an end: left early, its `finally` runs; aborted, nobody waits for a
 // chunk that may never come.
+import { ErrandError } from '../errors.ts'
+
+/** What gives the chunks of a stream; `who` gave it, in words for the refusal of anything else. */
+export function requireChunks<T>(given: unknown, who: string, abilityId: string): AsyncIterable<T> {
+  const source = given as AsyncIterable<T> | null | undefined
+  if (typeof source?.[Symbol.asyncIterator] === 'function') return source
+  throw new ErrandError(
+    'EXECUTION_ERROR',
+    `${who} gave no chunks: expected an async iterable, such as an async generator makes.`,
+    { abilityId },
+  )
+}
 
 /**
  * The chunks of a source until it ends, the reader leaves, or the signal aborts.

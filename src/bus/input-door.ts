@@ -2,6 +2,7 @@
 // store keeps, or that has no bottom. Live objects (a model, a signal) are left to the schema, which alone can know them.
 import { ErrandError } from '../errors.ts'
 import { deepestJson, longestJson } from '../json.ts'
+import { isPlainObject } from './json-schema.ts'
 
 /**
  * The value of an input given as JSON text.
@@ -35,7 +36,7 @@ export function refuseHostileData(value: unknown, abilityId: string): void {
 
 function inspect(value: unknown, path: readonly string[], abilityId: string): void {
   if (typeof value === 'string') inspectText(value, path, abilityId)
-  if (!isPlainData(value)) return
+  if (!Array.isArray(value) && !isPlainObject(value)) return
   if (path.length >= deepestJson) throw refuse(abilityId, '', `it is nested deeper than ${deepestJson} levels`)
   for (const [key, inner] of Object.entries(value)) {
     if (key === '__proto__' || key === 'constructor' || key === 'prototype') {
@@ -52,13 +53,6 @@ function inspectText(text: string, path: readonly string[], abilityId: string): 
   if (!text.isWellFormed()) {
     throw refuse(abilityId, path.join('.'), 'it holds half of a surrogate pair, which no ledger keeps')
   }
-}
-
-function isPlainData(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null) return false
-  if (Array.isArray(value)) return true
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
 }
 
 function refuse(abilityId: string, path: string, why: string, cause?: unknown): ErrandError {

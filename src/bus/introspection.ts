@@ -3,23 +3,19 @@ import { z } from 'zod'
 import { ErrandError, nearestName } from '../errors.ts'
 import { type Ability, type AbilityMeta, defineAbility, metaOf } from './ability.ts'
 import { notFound } from './ability-error.ts'
-import { accessClasses } from './access.ts'
+import { accessClasses } from './caller.ts'
 
 /** What the descriptions are made from, asked anew at each call. */
 export interface AbilitySource {
   abilities(): readonly AbilityMeta[]
 }
 
-const noInput = z.object({})
-const moduleInput = z.object({ moduleName: z.string().min(1).max(100) })
 const abilityInput = z.object({ abilityId: z.string().min(1).max(200) })
 const jsonSchema = z.record(z.string(), z.unknown())
-const listOutput = z.object({ modules: z.array(z.object({ name: z.string(), abilityCount: z.int() })) })
 const abilitiesOutput = z.object({
   moduleName: z.string(),
   abilities: z.array(z.object({ id: z.string(), name: z.string(), description: z.string(), isStream: z.boolean() })),
 })
-const schemaOutput = z.object({ inputSchema: jsonSchema, outputSchema: jsonSchema })
 const inspectOutput = z.object({
   meta: z.object({
     id: z.string(),
@@ -40,15 +36,15 @@ export function introspectionAbilities(source: AbilitySource): Ability[] {
       id: 'bus:list',
       access: 'read',
       description: 'List the modules on the bus, and how many abilities each has.',
-      input: noInput,
-      output: listOutput,
+      input: z.object({}),
+      output: z.object({ modules: z.array(z.object({ name: z.string(), abilityCount: z.int() })) }),
       handle: () => ({ modules: countModules(source) }),
     }),
     defineAbility({
       id: 'bus:abilities',
       access: 'read',
       description: 'List the abilities of a module.',
-      input: moduleInput,
+      input: z.object({ moduleName: z.string().min(1).max(100) }),
       output: abilitiesOutput,
       handle: ({ moduleName }) => ({ moduleName, abilities: describeModule(source, moduleName) }),
     }),
@@ -57,7 +53,7 @@ export function introspectionAbilities(source: AbilitySource): Ability[] {
       access: 'read',
       description: 'Show the JSON Schemas of what an ability takes and gives.',
       input: abilityInput,
-      output: schemaOutput,
+      output: z.object({ inputSchema: jsonSchema, outputSchema: jsonSchema }),
       handle: ({ abilityId }) => {
         const { inputSchema, outputSchema } = requireMeta(source, abilityId)
         return { inputSchema, outputSchema }
@@ -75,11 +71,9 @@ export function introspectionAbilities(source: AbilitySource): Ability[] {
 }
 
 function countModules(source: AbilitySource): Array<{ name: string; abilityCount: number }> {
-  const counts = new Map<string, number>()
-  for (const { moduleName } of source.abilities()) counts.set(moduleName, (counts.get(moduleName) ?? 0) + 1)
-  return Array.from(counts, ([name, abilityCount]) => ({ name, abilityCount })).sort((a, b) =>
-    a.name < b.name ? -1 : 1,
-  )
+  const modules = Map.groupBy(source.abilities(), ({ moduleName }) => moduleName)
+  const counts = Array.from(modules, ([name, abilities]) => ({ name, abilityCount: abilities.length }))
+  return counts.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 function describeModule(source: AbilitySource, moduleName: string) {
@@ -93,7 +87,7 @@ function describeModule(source: AbilitySource, moduleName: string) {
   throw new ErrandError(
     'NOT_FOUND',
     `Module not found: ${moduleName}.${nearest ? ` Did you mean ${nearest}?` : ''} Known: ${[...known].join(', ')}.`,
-    { moduleName, ...(nearest === undefined ? {} : { nearest }) },
+    { moduleName, nearest },
   )
 }
 

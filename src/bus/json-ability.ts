@@ -5,7 +5,8 @@ import { abilityIdSchema } from '../entities/ability-pattern.ts'
 import { ErrandError } from '../errors.ts'
 import { parse, requireFunction } from '../parse.ts'
 import { type Ability, type AbilityContext, defineAbility } from './ability.ts'
-import { type Access, accessClasses } from './access.ts'
+import { type Access, accessClasses } from './caller.ts'
+import { requireChunks } from './chunks.ts'
 import { type AbilitySchema, abilitySchemaSchema } from './json-schema.ts'
 
 /** What such an ability is registered with. The names follow from the id and may be left out. */
@@ -63,18 +64,10 @@ export function jsonAbility(meta: JsonAbilityMeta, handler: JsonHandler): Abilit
     ...definition,
     async *stream(input: unknown, context: AbilityContext) {
       const chunks = handler(JSON.stringify(input), context)
-      for await (const chunk of requireChunks(chunks, id)) yield readOutput(chunk, id)
+      const who = `The handler of the stream ability ${id}`
+      for await (const chunk of requireChunks(chunks, who, id)) yield readOutput(chunk, id)
     },
   })
-}
-
-function requireChunks(given: ReturnType<JsonHandler>, abilityId: string): AsyncIterable<string> {
-  if (typeof given === 'object' && Symbol.asyncIterator in given) return given
-  throw new ErrandError(
-    'EXECUTION_ERROR',
-    `The handler of the stream ability ${abilityId} gave no chunks: expected an async iterable, such as an async generator makes.`,
-    { abilityId },
-  )
 }
 
 function readOutput(text: unknown, abilityId: string): unknown {

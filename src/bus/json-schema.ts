@@ -34,10 +34,10 @@ export const abilitySchemaSchema = z.custom<AbilitySchema>(
 export function schemaPair(schema: AbilitySchema, io: 'input' | 'output', what: string): SchemaPair {
   if (schema instanceof z.ZodType) {
     let made: JsonSchema | undefined
-    return { zod: schema, json: () => (made ??= usable(what, () => deepFreeze(toPlainSchema(schema, io)))) }
+    return { zod: schema, json: () => (made ??= usable(what, () => toPlainSchema(schema, io))) }
   }
   return usable(what, () => {
-    const json = deepFreeze(plainCopy(schema))
+    const json = frozenCopy(schema)
     return { zod: z.fromJSONSchema(schema), json: () => json }
   })
 }
@@ -52,7 +52,7 @@ function usable<T>(what: string, make: () => T): T {
 }
 
 function toPlainSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-  return plainCopy(
+  return frozenCopy(
     z.toJSONSchema(schema, {
       io,
       unrepresentable: 'any',
@@ -69,17 +69,21 @@ function toPlainSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
 }
 
 /** Only what JSON keeps: zod hangs its own functions on the schemas it makes. */
-function plainCopy(schema: object): JsonSchema {
-  return JSON.parse(JSON.stringify(schema)) as JsonSchema
+function frozenCopy(schema: object): JsonSchema {
+  return JSON.parse(JSON.stringify(schema), (_key, value: unknown) => Object.freeze(value)) as JsonSchema
 }
 
-function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null) return value
-  for (const inner of Object.values(value)) deepFreeze(inner)
-  return Object.freeze(value)
+/** The schemas of an object's fields, by name. */
+export function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
+  return (schema['properties'] ?? {}) as Record<string, JsonSchema>
 }
 
-function isPlainObject(value: unknown): value is Record<string, unknown> {
+export function hasField(schema: JsonSchema, field: string): boolean {
+  return Object.hasOwn(propertiesOf(schema), field)
+}
+
+/** An object as a literal makes it, or JSON. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null

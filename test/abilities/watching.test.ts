@@ -1,8 +1,7 @@
 // The abilities by which surfaces watch and command: rows now and in the past, tasks whole, the feed, verbs that expect a version.
 import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/api.ts'
-import { accessClasses } from '../../src/bus/access.ts'
-import type { Caller } from '../../src/bus/caller.ts'
+import { accessClasses, type Caller } from '../../src/bus/caller.ts'
 import type { Task } from '../../src/entities/task.ts'
 import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { deferred, openEngine, refusalOf } from '../engine/world.ts'

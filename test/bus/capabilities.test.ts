@@ -1,10 +1,10 @@
 // Who may call what: the judgement itself, and that the bus asks it, and its guards, before any handler is called.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { type Access, accessClasses } from '../../src/bus/access.ts'
 import { createBus } from '../../src/bus/bus.ts'
-import type { Caller } from '../../src/bus/caller.ts'
-import { checkAbilityList, mayCall } from '../../src/bus/capabilities.ts'
+import { type Access, accessClasses, type Caller } from '../../src/bus/caller.ts'
+import { mayCall } from '../../src/bus/capabilities.ts'
+import { checkAbilityList } from '../../src/entities/ability-pattern.ts'
 import { ErrandError } from '../../src/errors.ts'
 import { model, refusalOf, register, setup } from './world.ts'
 

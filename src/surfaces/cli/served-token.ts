@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { messageOf } from '../../stored-error.ts'
-import { makeToken } from '../web/made-token.ts'
+import { makeToken } from '../web/door.ts'
 import { misuse } from './arguments.ts'
 import type { CommandIo } from './io.ts'
 

@@ -5,6 +5,7 @@ import { keyPrefixes } from '../../abilities/task/create.ts'
 import type { Ability } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { mayCall } from '../../bus/capabilities.ts'
+import { hasField } from '../../bus/json-schema.ts'
 import { ErrandError } from '../../errors.ts'
 import { parse } from '../../parse.ts'
 import { refusedAtDoor } from '../web/door.ts'
@@ -15,10 +16,10 @@ import { fingerprintOf, KeptAnswers, otherRequest } from './idempotency.ts'
 import { loadHono } from './load-hono.ts'
 import { type OpenApiDocument, openApiDocument } from './openapi.ts'
 import { callerOf, countedAs, principalOf } from './principal.ts'
-import { methodNotAllowed, problemAnswer, problemOf, Refusal } from './problem.ts'
+import { methodNotAllowed, problemAnswer, problemOf, Refusal, refusedHeader } from './problem.ts'
 import { RateLimit } from './rate-limit.ts'
-import { bodyOf, idempotencyKeyOf, pathInput, queryInput, refuseBody, withPath, withVersion } from './request-input.ts'
-import { type Route, routes } from './routes.ts'
+import { bodyOf, fieldsOf, idempotencyKeyOf, refuseBody, withFields, withVersion } from './request-input.ts'
+import { type Route, routes, takesBody } from './routes.ts'
 import { EventStreams } from './sse.ts'
 import { shapeOf } from './stream-shapes.ts'
 
@@ -56,11 +57,7 @@ export function createHttp(engine: HttpEngine, options: HttpOptions): HttpHandle
 
 interface Env {
   Bindings: { peer: Peer | undefined }
-  Variables: {
-    caller: Caller
-    /** Under which what is made once belongs to somebody. */
-    owner: string
-  }
+  Variables: { caller: Caller }
 }
 
 class HttpService {
@@ -150,7 +147,6 @@ class HttpService {
     if (waitSeconds > 0) throw tooMany(waitSeconds)
     if (!this.#isServed()) throw new ErrandError('ENGINE_CLOSED', 'The engine is closed. Its tasks are in its ledger.')
     context.set('caller', callerOf(principal))
-    context.set('owner', principal.owner ?? principal.taskId ?? '')
     return undefined
   }
 
@@ -165,17 +161,16 @@ class HttpService {
     const { inputSchema } = ability
     const request = context.req.raw
     const query = new URL(request.url).searchParams
-    const fromPath = pathInput(context.req.param(), inputSchema)
-    if (route.method === 'GET' || route.method === 'DELETE') {
-      await refuseBody(request)
-      const input = withVersion(withPath(queryInput(query, inputSchema), fromPath), request.headers, inputSchema)
-      return route.streams ? this.#stream(ability, input, context) : this.#call(ability, input, context, route)
-    }
-    refuseQuery(query)
-    const body = await bodyOf(request, this.#options.bodyLimitBytes)
-    const input = withVersion(withPath(body, fromPath), request.headers, inputSchema)
+    const fromPath = fieldsOf(new URLSearchParams(context.req.param()), inputSchema)
+    const hasBody = takesBody(route)
+    if (hasBody) refuseQuery(query)
+    else await refuseBody(request)
+    const given = hasBody ? await bodyOf(request, this.#options.bodyLimitBytes) : fieldsOf(query, inputSchema)
+    const input = withVersion(withFields(given, fromPath, 'the path'), request.headers, inputSchema)
+    if (route.streams) return this.#stream(ability, input, context)
     if (route.creates) return this.#create(ability, input, context, route)
-    return this.#once(context, input, () => this.#call(ability, input, context, route))
+    const call = () => this.#call(ability.id, input, context, { route })
+    return hasBody ? this.#once(context, input, call) : call()
   }
 
   /** Any ability by its id, with its input as the body. */
@@ -188,35 +183,31 @@ class HttpService {
     const input = withVersion(body, request.headers, ability?.inputSchema ?? {})
     if (ability?.isStream) return this.#stream(ability, input, context)
     // Of an unknown one the bus knows what was probably meant.
-    return this.#once(context, input, () => this.#call({ id: abilityId }, input, context))
+    return this.#once(context, input, () => this.#call(abilityId, input, context))
   }
 
-  async #call(ability: Pick<Ability, 'id'>, input: unknown, context: Context<Env>, route?: Route): Promise<Response> {
-    const output = await this.#bus.call(ability.id as string, input, {
-      caller: context.var.caller,
-      signal: context.req.raw.signal,
-    })
+  async #call(
+    abilityId: string,
+    input: unknown,
+    context: Context<Env>,
+    { route, identity }: { route?: Route; identity?: string } = {},
+  ): Promise<Response> {
+    const { caller } = context.var
+    const output = await this.#bus.call(abilityId, input, { caller, identity, signal: context.req.raw.signal })
     return this.#toAnswer(output, route)
   }
 
   /** What is made under a key is made once, for ever: the ledger keeps the key. */
   async #create(ability: Ability, input: unknown, context: Context<Env>, route: Route): Promise<Response> {
     const key = idempotencyKeyOf(context.req.raw.headers)
-    if (key === undefined) return this.#call(ability, input, context, route)
-    const { caller, owner } = context.var
-    const identity = `${keyPrefixes.http}${encodeURIComponent(owner)}:${key}`
+    if (key === undefined) return this.#call(ability.id, input, context, { route })
+    const { owner, taskId } = context.var.caller
+    const identity = `${keyPrefixes.http}${encodeURIComponent(owner ?? taskId ?? '')}:${key}`
     if (typeof input === 'object' && input !== null && 'key' in input) {
-      throw new Refusal('INVALID_INPUT', 'Give either `key` or the header Idempotency-Key.', {
-        details: { header: 'idempotency-key' },
-      })
+      throw refusedHeader('idempotency-key', 'Give either `key` or the header Idempotency-Key.')
     }
     try {
-      const output = await this.#bus.call(ability.id as string, input, {
-        caller,
-        identity,
-        signal: context.req.raw.signal,
-      })
-      return this.#toAnswer(output, route)
+      return await this.#call(ability.id, input, context, { route, identity })
     } catch (error) {
       if (ErrandError.isInstance(error) && error.code === 'KEY_CONFLICT') throw otherRequest()
       throw error
@@ -238,15 +229,12 @@ class HttpService {
     const request = context.req.raw
     const { caller } = context.var
     if (request.headers.has('idempotency-key')) {
-      throw new Refusal(
-        'INVALID_INPUT',
+      throw refusedHeader(
+        'idempotency-key',
         'A stream is not given again under an Idempotency-Key. Go on after the last id that was seen.',
-        {
-          details: { header: 'idempotency-key' },
-        },
       )
     }
-    const lastId = 'after' in propertiesOf(ability) ? lastIdOf(request.headers) : undefined
+    const lastId = hasField(ability.inputSchema, 'after') ? lastIdOf(request.headers) : undefined
     const input = lastId === undefined ? given : { ...(given as object), after: lastId }
     const shape = shapeOf(ability.id)
     const source: string = shape.lots?.ability ?? ability.id
@@ -340,17 +328,10 @@ function lastIdOf(headers: Headers): number | undefined {
   const given = headers.get('last-event-id')
   if (given === null || given === '') return undefined
   if (/^\d{1,15}$/.test(given)) return Number(given)
-  throw new Refusal(
-    'INVALID_INPUT',
+  throw refusedHeader(
+    'last-event-id',
     'The header Last-Event-ID must hold the id of an event of this stream, a number.',
-    {
-      details: { header: 'last-event-id' },
-    },
   )
-}
-
-function propertiesOf({ inputSchema }: Ability): object {
-  return (inputSchema['properties'] ?? {}) as object
 }
 
 /** The version of the task that an answer is about. */

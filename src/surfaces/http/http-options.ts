@@ -1,19 +1,12 @@
 // What the surface may be told: who may come in, under which names it is reached, and how much it takes. Checked once, at the door.
 import { z } from 'zod'
 import type { Engine } from '../../api.ts'
-import { type Access, accessClasses } from '../../bus/access.ts'
+import { type Access, accessClasses } from '../../bus/caller.ts'
 import type { Clock } from '../../clock.ts'
 import { abilityListSchema } from '../../entities/ability-pattern.ts'
+import { clockSchema, functionOf } from '../../parse.ts'
 import { largestBody } from '../web/body.ts'
-import {
-  clockSchema,
-  type DoorOptions,
-  doorShape,
-  functionOf,
-  milliseconds,
-  onErrorSchema,
-  tokenSchema,
-} from '../web/door-options.ts'
+import { type DoorOptions, doorShape, milliseconds, onErrorSchema, tokenSchema } from '../web/door.ts'
 
 /** What the surface needs of an engine. */
 export type HttpEngine = Pick<Engine, 'bus'>

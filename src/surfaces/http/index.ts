@@ -1,7 +1,6 @@
 // `errand/http`: the abilities of an engine as routes over HTTP, with server-sent events, an OpenAPI document and its page.
 
-export { type ErrandServer, serve } from '../serve/serve.ts'
-export type { ServeOptions } from '../serve/serve-options.ts'
+export { type ErrandServer, type ServeOptions, serve } from '../serve/serve.ts'
 export { type FetchFunction, type NodeListenerOptions, type Peer, toNodeListener } from '../web/node-listener.ts'
 export { createHttp, type HttpHandler } from './create-http.ts'
 export type { Authenticate, HttpEngine, HttpOptions, Principal } from './http-options.ts'

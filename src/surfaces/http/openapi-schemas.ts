@@ -1,13 +1,16 @@
 // The schemas of abilities as components of an OpenAPI document: named once, with what they define inside themselves lifted out, so
 // that generators of clients give the same names to the same things.
 import type { Ability } from '../../bus/ability.ts'
-import type { JsonSchema } from '../../bus/json-schema.ts'
+import { hasField, type JsonSchema, propertiesOf } from '../../bus/json-schema.ts'
 
-/**
- * Names for abilities, in whose order they are given: `TaskCreate` for `task:create`. Of two that come to the same, whatever its
- * capitals, the later gets a number.
- */
-export function abilityNames(abilities: readonly Ability[]): Map<string, string> {
+export interface NamedAbility {
+  ability: Ability
+  /** `TaskCreate` for `task:create`. Of two that come to the same, whatever its capitals, the later has a number. */
+  name: string
+}
+
+/** By id, in the order in which they are given. */
+export function namedAbilities(abilities: readonly Ability[]): Map<string, NamedAbility> {
   const taken = new Set<string>()
   const unique = (name: string): string => {
     let free = name
@@ -15,7 +18,7 @@ export function abilityNames(abilities: readonly Ability[]): Map<string, string>
     taken.add(free.toLowerCase())
     return free
   }
-  return new Map(abilities.map(({ id }) => [id, unique(pascalCase(id))]))
+  return new Map(abilities.map((ability) => [ability.id, { ability, name: unique(pascalCase(ability.id)) }]))
 }
 
 function pascalCase(id: string): string {
@@ -51,13 +54,9 @@ export function withoutFields(
   return rewritten(own, component) as Record<string, unknown>
 }
 
-/** One field of an input. */
 export function fieldOf(schema: JsonSchema, field: string, component: string): Record<string, unknown> {
-  const properties = (schema['properties'] ?? {}) as Record<string, JsonSchema>
-  return rewritten(Object.hasOwn(properties, field) ? properties[field] : { type: 'string' }, component) as Record<
-    string,
-    unknown
-  >
+  const own = hasField(schema, field) ? propertiesOf(schema)[field] : { type: 'string' }
+  return rewritten(own, component) as Record<string, unknown>
 }
 
 export function referenceTo(component: string): { $ref: string } {

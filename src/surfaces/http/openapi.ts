@@ -1,11 +1,18 @@
 // The OpenAPI document, made of the table of routes and of the schemas of the abilities when somebody asks for it: what is registered
 // later is in the next one, and nothing is in it that would not be answered.
 import type { Ability } from '../../bus/ability.ts'
-import { accessClasses } from '../../bus/access.ts'
-import type { JsonSchema } from '../../bus/json-schema.ts'
+import { accessClasses } from '../../bus/caller.ts'
+import { hasField, type JsonSchema, propertiesOf } from '../../bus/json-schema.ts'
 import { packageVersion } from '../package-version.ts'
-import { abilityNames, addComponent, fieldOf, referenceTo, withoutFields } from './openapi-schemas.ts'
-import { pathNames, type Route, routes } from './routes.ts'
+import {
+  addComponent,
+  fieldOf,
+  type NamedAbility,
+  namedAbilities,
+  referenceTo,
+  withoutFields,
+} from './openapi-schemas.ts'
+import { pathNames, type Route, routes, takesBody } from './routes.ts'
 
 export interface OpenApiParameter {
   name: string
@@ -57,20 +64,17 @@ const tags: OpenApiDocument['tags'] = [
 
 /** The document of these abilities, sorted by id. */
 export function openApiDocument(abilities: readonly Ability[], basePath: string): OpenApiDocument {
-  const names = abilityNames(abilities)
-  const byId = new Map(abilities.map((ability) => [ability.id, ability]))
+  const named = namedAbilities(abilities)
   const paths: OpenApiDocument['paths'] = {}
   const add = (path: string, method: string, operation: OpenApiOperation): void => {
     paths[path] = { ...paths[path], [method]: operation }
   }
   for (const route of routes) {
-    const ability = byId.get(route.ability)
-    if (ability === undefined) continue
-    add(route.path, route.method.toLowerCase(), routeOperation(route, ability, nameOf(names, ability)))
+    const answering = named.get(route.ability)
+    if (answering !== undefined) add(route.path, route.method.toLowerCase(), routeOperation(route, answering))
   }
   for (const [path, operation] of Object.entries(ownOperations)) add(path, 'get', operation)
-  for (const ability of abilities)
-    add(`/abilities/${ability.id}`, 'post', abilityOperation(ability, nameOf(names, ability)))
+  for (const [id, each] of named) add(`/abilities/${id}`, 'post', abilityOperation(each))
   return {
     openapi: '3.1.0',
     info: { title: 'errand', version: packageVersion(), description },
@@ -79,7 +83,7 @@ export function openApiDocument(abilities: readonly Ability[], basePath: string)
     tags,
     paths,
     components: {
-      schemas: { Problem: problemSchema, ...abilitySchemas(abilities, names) },
+      schemas: { Problem: problemSchema, ...abilitySchemas(named.values()) },
       responses: {
         Problem: {
           description: 'A refusal, or a failure.',
@@ -106,29 +110,30 @@ const problemSchema = {
 }
 
 const ownOperations: Readonly<Record<string, OpenApiOperation>> = {
-  '/abilities': ownOperation('listAbilities', 'List what can be asked of the engine', 'application/json', {
-    type: 'object',
-    properties: {
+  '/abilities': ownOperation(
+    'listAbilities',
+    'List what can be asked of the engine',
+    'application/json',
+    objectOf({
       abilities: {
         type: 'array',
-        items: {
-          type: 'object',
-          properties: {
-            id: { type: 'string' },
-            description: { type: 'string' },
-            isStream: { type: 'boolean' },
-            access: { type: 'string', enum: [...accessClasses] },
-            inputSchema: { type: 'object' },
-            outputSchema: { type: 'object' },
-          },
-          required: ['id', 'description', 'isStream', 'access', 'inputSchema', 'outputSchema'],
-        },
+        items: objectOf({
+          id: { type: 'string' },
+          description: { type: 'string' },
+          isStream: { type: 'boolean' },
+          access: { type: 'string', enum: [...accessClasses] },
+          inputSchema: { type: 'object' },
+          outputSchema: { type: 'object' },
+        }),
       },
-    },
-    required: ['abilities'],
-  }),
+    }),
+  ),
   '/openapi.json': ownOperation('getDocument', 'This document', 'application/json', { type: 'object' }),
   '/docs': ownOperation('getDocs', 'This document, to be read', 'text/html', { type: 'string' }),
+}
+
+function objectOf(properties: Record<string, unknown>): Record<string, unknown> {
+  return { type: 'object', properties, required: Object.keys(properties) }
 }
 
 function ownOperation(
@@ -148,11 +153,10 @@ function ownOperation(
   }
 }
 
-function routeOperation(route: Route, ability: Ability, pascal: string): OpenApiOperation {
+function routeOperation(route: Route, { ability, name }: NamedAbility): OpenApiOperation {
   const { inputSchema } = ability
-  const component = `${pascal}Input`
+  const component = `${name}Input`
   const inPath = pathNames(route.path)
-  const takesBody = route.method === 'POST' || route.method === 'PATCH'
   const isVersioned = hasField(inputSchema, 'expectedVersion')
   const inHeaders = isVersioned ? [...inPath, 'expectedVersion'] : inPath
   const body = withoutFields(inputSchema, inPath, component)
@@ -164,51 +168,51 @@ function routeOperation(route: Route, ability: Ability, pascal: string): OpenApi
     security: [{ bearer: [ability.access] }],
     parameters: [
       ...inPath.map(
-        (name): OpenApiParameter => ({
-          name,
+        (field): OpenApiParameter => ({
+          name: field,
           in: 'path',
           required: true,
-          schema: fieldOf(inputSchema, name, component),
+          schema: fieldOf(inputSchema, field, component),
         }),
       ),
-      ...(takesBody ? [] : queryParameters(inputSchema, inHeaders, component)),
+      ...(takesBody(route) ? [] : queryParameters(inputSchema, inHeaders, component)),
       ...headerParameters(route, inputSchema),
     ],
-    ...(takesBody
+    ...(takesBody(route)
       ? { requestBody: bodyOf(inPath.length === 0 ? referenceTo(component) : body, requiredOf(body)) }
       : {}),
     responses: {
       [route.creates ? '201' : '200']: {
         description: route.streams ? 'Events, each with one JSON value as its data.' : ability.description,
         ...(route.streams ? {} : { headers: answerHeaders(route, ability) }),
-        content: answerContent(ability, pascal),
+        content: answerContent(ability, name),
       },
       ...(route.streams ? { '204': { description: 'There is no more than what `Last-Event-ID` has seen.' } } : {}),
-      ...callProblems({ isVersioned, takesBody, streams: route.streams }),
+      ...callProblems({ isVersioned, hasBody: takesBody(route), streams: route.streams }),
     },
   }
 }
 
-function abilityOperation(ability: Ability, pascal: string): OpenApiOperation {
+function abilityOperation({ ability, name }: NamedAbility): OpenApiOperation {
   const { isStream, inputSchema } = ability
   return {
-    operationId: `callAbility${pascal}`,
+    operationId: `callAbility${name}`,
     tags: ['Abilities'],
     summary: ability.id,
     description: ability.description,
     security: [{ bearer: [ability.access] }],
     parameters: headerParameters({ method: 'POST', streams: isStream }, inputSchema),
-    requestBody: bodyOf(referenceTo(`${pascal}Input`), requiredOf(inputSchema)),
+    requestBody: bodyOf(referenceTo(`${name}Input`), requiredOf(inputSchema)),
     responses: {
-      '200': { description: ability.description, content: answerContent(ability, pascal) },
-      ...callProblems({ isVersioned: hasField(inputSchema, 'expectedVersion'), takesBody: true, streams: isStream }),
+      '200': { description: ability.description, content: answerContent(ability, name) },
+      ...callProblems({ isVersioned: hasField(inputSchema, 'expectedVersion'), hasBody: true, streams: isStream }),
     },
   }
 }
 
 /** A stream's schema is that of the data of each event. */
-function answerContent({ isStream }: Ability, pascal: string): Record<string, unknown> {
-  const schema = referenceTo(`${pascal}Output`)
+function answerContent({ isStream }: Ability, name: string): Record<string, unknown> {
+  const schema = referenceTo(`${name}Output`)
   return isStream
     ? { 'text/event-stream': { schema: { type: 'string' }, 'x-event-data': schema } }
     : { 'application/json': { schema } }
@@ -216,7 +220,7 @@ function answerContent({ isStream }: Ability, pascal: string): Record<string, un
 
 function queryParameters(schema: JsonSchema, others: readonly string[], component: string): OpenApiParameter[] {
   const required = (schema['required'] ?? []) as string[]
-  return Object.keys((schema['properties'] ?? {}) as object)
+  return Object.keys(propertiesOf(schema))
     .filter((name) => !others.includes(name))
     .map((name) => ({
       name,
@@ -233,18 +237,14 @@ function headerParameters(
   { method, streams, creates }: { method: Route['method']; streams?: boolean; creates?: boolean },
   schema: JsonSchema,
 ): OpenApiParameter[] {
-  const text = { type: 'string' }
-  const header = (name: string, about: string): OpenApiParameter => ({
-    name,
-    in: 'header',
-    description: about,
-    schema: text,
-  })
+  const header = (name: string, description: string): OpenApiParameter => {
+    return { name, in: 'header', description, schema: { type: 'string' } }
+  }
   return [
     ...(hasField(schema, 'expectedVersion')
       ? [header('If-Match', 'The ETag that the task must still have: `"3"`.')]
       : []),
-    ...((method === 'POST' || method === 'PATCH') && !streams
+    ...(takesBody({ method }) && !streams
       ? [
           header(
             'Idempotency-Key',
@@ -270,7 +270,7 @@ function answerHeaders({ creates }: Route, { outputSchema }: Ability): Record<st
 
 /** In the answer itself, or in the task that it holds. */
 function hasVersion(schema: JsonSchema): boolean {
-  const { task } = (schema['properties'] ?? {}) as { task?: JsonSchema }
+  const { task } = propertiesOf(schema)
   const forms = [schema, ...(task === undefined ? [] : [task, ...((task['anyOf'] ?? []) as JsonSchema[])])]
   return forms.some((form) => hasField(form, 'version'))
 }
@@ -283,18 +283,14 @@ function requiredOf(schema: JsonSchema): boolean {
   return ((schema['required'] ?? []) as string[]).length > 0
 }
 
-function hasField(schema: JsonSchema, field: string): boolean {
-  return Object.hasOwn((schema['properties'] ?? {}) as object, field)
-}
-
 interface Refusing {
   isVersioned: boolean
-  takesBody: boolean
+  hasBody: boolean
   streams: boolean | undefined
 }
 
 /** What a call of an ability may be refused with. */
-function callProblems({ isVersioned, takesBody, streams }: Refusing): Record<string, Record<string, unknown>> {
+function callProblems({ isVersioned, hasBody, streams }: Refusing): Record<string, Record<string, unknown>> {
   return problems([
     '400',
     '401',
@@ -302,7 +298,7 @@ function callProblems({ isVersioned, takesBody, streams }: Refusing): Record<str
     '404',
     '409',
     ...(isVersioned ? ['412'] : []),
-    ...(takesBody ? ['413', '415', '422'] : []),
+    ...(hasBody ? ['413', '415', '422'] : []),
     '429',
     ...(streams ? ['503'] : []),
   ])
@@ -312,19 +308,11 @@ function problems(statuses: readonly string[]): Record<string, Record<string, un
   return Object.fromEntries(statuses.map((status) => [status, { $ref: '#/components/responses/Problem' }]))
 }
 
-function abilitySchemas(
-  abilities: readonly Ability[],
-  names: Map<string, string>,
-): Record<string, Record<string, unknown>> {
+function abilitySchemas(named: Iterable<NamedAbility>): Record<string, Record<string, unknown>> {
   const schemas: Record<string, Record<string, unknown>> = {}
-  for (const ability of abilities) {
-    const pascal = nameOf(names, ability)
-    addComponent(schemas, `${pascal}Input`, ability.inputSchema)
-    addComponent(schemas, `${pascal}Output`, ability.outputSchema)
+  for (const { ability, name } of named) {
+    addComponent(schemas, `${name}Input`, ability.inputSchema)
+    addComponent(schemas, `${name}Output`, ability.outputSchema)
   }
   return schemas
-}
-
-function nameOf(names: Map<string, string>, { id }: Ability): string {
-  return names.get(id) as string
 }

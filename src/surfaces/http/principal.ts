@@ -30,14 +30,8 @@ async function askedOf(authenticate: Authenticate, request: Request): Promise<Pr
   }
 }
 
-export function callerOf({ scopes, owner, taskId, abilities }: Principal): Caller {
-  return {
-    surface: 'http',
-    scopes,
-    ...(owner === undefined ? {} : { owner }),
-    ...(taskId === undefined ? {} : { taskId }),
-    ...(abilities === undefined ? {} : { abilities: [abilities] }),
-  }
+export function callerOf({ abilities, ...principal }: Principal): Caller {
+  return { surface: 'http', ...principal, ...(abilities === undefined ? {} : { abilities: [abilities] }) }
 }
 
 /** Under what name somebody's requests are counted: nobody uses up what is another's. */

@@ -39,7 +39,6 @@ export class Refusal extends Error {
   }
 }
 
-/** Nobody that is known sent it. */
 export function unauthenticated(): Refusal {
   return new Refusal('UNAUTHENTICATED', 'Credentials are needed: send them as `Authorization: Bearer …`.', {
     headers: { 'www-authenticate': 'Bearer realm="errand"' },
@@ -53,6 +52,11 @@ export function methodNotAllowed(methods: readonly string[]): Refusal {
     details: { allow: methods },
     headers: { allow },
   })
+}
+
+/** A header that cannot be taken as it is. */
+export function refusedHeader(header: string, message: string): Refusal {
+  return new Refusal('INVALID_INPUT', message, { details: { header } })
 }
 
 const internal: HttpCode = 'INTERNAL_ERROR'
@@ -102,17 +106,7 @@ function isAborted(thrown: unknown): boolean {
 }
 
 function toProblem(code: string, status: number, detail: string, details: unknown): Problem {
-  return {
-    type: `urn:errand:error:${code}`,
-    title: titleOf(code),
-    status,
-    detail,
-    code,
-    details,
-  }
-}
-
-function titleOf(code: string): string {
   const words = code.toLowerCase().replaceAll('_', ' ')
-  return words.charAt(0).toUpperCase() + words.slice(1)
+  const title = words.charAt(0).toUpperCase() + words.slice(1)
+  return { type: `urn:errand:error:${code}`, title, status, detail, code, details }
 }

@@ -110,6 +110,11 @@ export const routes: readonly Route[] = [
   ]),
 ]
 
+/** Where a request has the fields of its input that are not in the path: in its body, or in its query. */
+export function takesBody({ method }: Pick<Route, 'method'>): boolean {
+  return method === 'POST' || method === 'PATCH'
+}
+
 /** The names in braces, in their order. */
 export function pathNames(path: string): string[] {
   return Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => name as string)

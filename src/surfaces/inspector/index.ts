@@ -5,6 +5,10 @@ export type {
   InspectionEvent,
   InspectionObserver,
 } from '../../actors/inspection-event.ts'
-export type { InspectedEngine, InspectorOptions } from './inspector-options.ts'
 export type { RedactFunction } from './redact.ts'
-export { type InspectorServer, serveInspector } from './serve-inspector.ts'
+export {
+  type InspectedEngine,
+  type InspectorOptions,
+  type InspectorServer,
+  serveInspector,
+} from './serve-inspector.ts'

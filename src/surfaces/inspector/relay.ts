@@ -3,10 +3,9 @@
 import type { InspectionEvent } from '../../actors/inspection-event.ts'
 import type { Clock } from '../../clock.ts'
 import type { WebSocket } from './load-ws.ts'
-import { readProduced } from './produced-message.ts'
 import type { Redactor } from './redact.ts'
 import { RelayMemory } from './relay-memory.ts'
-import { toWire, type WireMessage } from './wire.ts'
+import { readProduced, toWire, type WireMessage } from './wire.ts'
 
 /** Bytes that may wait for a receiver: one that does not drain is dropped. */
 const mostBuffered = 4 * 1024 * 1024

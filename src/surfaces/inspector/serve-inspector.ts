@@ -1,16 +1,68 @@
 // The relay as a server on this machine: who may connect is judged before a connection becomes a WebSocket.
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { z } from 'zod'
+import type { Engine } from '../../api.ts'
+import { type Clock, systemClock } from '../../clock.ts'
 import { ErrandError } from '../../errors.ts'
 import { parse } from '../../parse.ts'
-import { bearerIn, hostName, hostsAt, isLoopbackAddress, isSameSecret, refusedAtDoor } from '../web/door.ts'
-import { makeToken } from '../web/made-token.ts'
-import { bind } from '../web/node-server.ts'
-import { type InspectedEngine, type InspectorOptions, inspectorOptionsSchema } from './inspector-options.ts'
+import {
+  bearerIn,
+  type DoorOptions,
+  doorShape,
+  hostsAt,
+  isLoopbackAddress,
+  isSameSecret,
+  makeToken,
+  placeShape,
+  refusedAtDoor,
+} from '../web/door.ts'
+import { listen } from '../web/node-server.ts'
 import { loadWebSockets } from './load-ws.ts'
-import { largestProduced } from './produced-message.ts'
-import { createRedactor } from './redact.ts'
+import { createRedactor, type RedactFunction, redactSchema } from './redact.ts'
 import { Relay } from './relay.ts'
+import { largestProduced } from './wire.ts'
+
+/** What of an engine is inspected. */
+export type InspectedEngine = Pick<Engine, 'inspect'>
+
+export interface InspectorOptions {
+  /** The address to listen at, of this machine alone: 127.0.0.1 (the default), localhost or ::1. */
+  host?: string
+  /** Default 0: a free one. */
+  port?: number
+  /** What receivers and programs must know: 16 to 200 letters, digits and . _ ~ -. Default: one of 256 bits of chance. */
+  token?: string
+  /**
+   * What else is not to leave the process, beside what lies under keys that speak of tokens, secrets, passwords, API keys, credentials,
+   * authorization and cookies: keys (texts, in full and in any case, or regular expressions), or a function that gets every value with its
+   * place in the message and returns what is told instead.
+   */
+  redact?: RedactFunction | ReadonlyArray<string | RegExp> | undefined
+  /** How many of the last messages a new receiver is told. Default 200. */
+  historySize?: number
+  /** `own` (the default): what this engine works on. `all`: every open task of the ledger, at most 1,000. */
+  tasks?: 'own' | 'all'
+  /** Values of the `Origin` header that are served: web pages on other ports. Default: none. */
+  allowedOrigins?: readonly string[]
+  /** Default: the system's. */
+  clock?: Clock
+}
+
+export const inspectorOptionsSchema = z.strictObject({
+  ...placeShape,
+  token: z
+    .string()
+    .regex(/^[\w.~-]{16,200}$/, 'expected 16 to 200 letters, digits and . _ ~ -')
+    .optional(),
+  redact: redactSchema.optional(),
+  historySize: z.int().min(0).max(10_000).default(200),
+  tasks: z.enum(['own', 'all']).default('own'),
+  allowedOrigins: doorShape.allowedOrigins,
+  clock: z
+    .custom<Clock>((value) => typeof (value as Clock | undefined)?.setTimeout === 'function', 'expected a Clock')
+    .default(systemClock),
+})
 
 export interface InspectorServer {
   /** What receivers and programs connect to, the token included: `ws://127.0.0.1:41873/?token=…`. */
@@ -22,8 +74,6 @@ export interface InspectorServer {
 
 /** Receivers and programs at once. */
 const mostConnections = 64
-const largestHeaders = 16 * 1024
-const headersTimeoutMs = 10_000
 
 /**
  * Serves what the actors of an engine do to inspectors on this machine, in the format of `@statelyai/inspect`: its
@@ -44,7 +94,7 @@ export async function serveInspector(
 ): Promise<InspectorServer> {
   const {
     host,
-    port: wanted,
+    port,
     token = makeToken(),
     tasks,
     allowedOrigins,
@@ -52,8 +102,6 @@ export async function serveInspector(
   } = parse(inspectorOptionsSchema, options, 'serveInspector')
   if (!isLoopbackAddress(host)) throw otherMachines(host)
   const { WebSocketServer } = await loadWebSockets()
-  // Only now: node:http leaves its mark on the globals of whoever merely imports it.
-  const { createServer } = await import('node:http')
   const relay = new Relay({
     attach: engine === null ? undefined : (tell) => engine.inspect(tell, { tasks }),
     redacted: createRedactor(rest.redact),
@@ -61,41 +109,35 @@ export async function serveInspector(
     clock: rest.clock,
   })
   const sockets = new WebSocketServer({ noServer: true, maxPayload: largestProduced, perMessageDeflate: false })
-  const server = createServer(
-    { maxHeaderSize: largestHeaders, headersTimeout: headersTimeoutMs },
-    (_request, response) => {
+  const server = await listen({
+    host,
+    port,
+    listener: () => (_request, response) => {
       response.writeHead(426, { upgrade: 'websocket', connection: 'close' }).end()
     },
-  )
-  const port = await bind(server, host, wanted)
-  const door = { allowedHosts: hostsAt(host, port), allowedOrigins, token }
-  server.on('upgrade', (request, socket, head) => {
-    socket.on('error', () => socket.destroy())
-    const refusal = refusalOf(request, door, relay.size)
-    if (refusal !== undefined) refuse(socket, refusal)
-    else sockets.handleUpgrade(request, socket, head, (joined) => relay.join(joined))
-  })
-  return {
-    url: `ws://${hostName(host)}:${port}/?token=${token}`,
-    token,
-    async close() {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      relay.close()
-      sockets.close()
-      server.closeAllConnections()
-      await closed
+    onUpgrade: (place) => {
+      const door = { allowedHosts: hostsAt(host, place.port), allowedOrigins, token }
+      return (request, socket, head) => {
+        socket.on('error', () => socket.destroy())
+        const refusal = refusalOf(request, door, relay.size)
+        if (refusal !== undefined) refuse(socket, refusal)
+        else sockets.handleUpgrade(request, socket, head, (joined) => relay.join(joined))
+      }
     },
+  })
+  const close = async (): Promise<void> => {
+    relay.close()
+    sockets.close()
   }
-}
-
-interface Door {
-  allowedHosts: readonly string[]
-  allowedOrigins: readonly string[]
-  token: string
+  return { url: `${server.url.replace('http', 'ws')}/?token=${token}`, token, close: () => server.close(close) }
 }
 
 /** The status line for who may not come in; undefined for who may. */
-function refusalOf(request: IncomingMessage, door: Door, connected: number): string | undefined {
+function refusalOf(
+  request: IncomingMessage,
+  door: DoorOptions & { token: string },
+  connected: number,
+): string | undefined {
   const headers = new Headers()
   for (const name of ['host', 'origin', 'authorization'] as const) {
     const value = request.headers[name]

@@ -1,41 +1,71 @@
 // Inspection events as messages, in the format that Stately's inspectors read and write (@statelyai/inspect 0.7): one JSON object
 // for an actor that has come, an event that was sent, a state that was reached. What else XState tells is not part of it.
+import { z } from 'zod'
 import type { InspectionEvent } from '../../actors/inspection-event.ts'
 
 /** The version of the format, as each message names it. */
 const formatVersion = '0.7.2'
 
-interface WireBase {
-  _version: string
+/** Bytes of a message of a program that is read at all. */
+export const largestProduced = 256 * 1024
+
+const actorId = z.string().min(1).max(200)
+const event = z.looseObject({ type: z.string().max(1_000) })
+const base = {
+  _version: z.string().max(50).default(''),
   /** Epoch milliseconds, as text. */
-  createdAt: string
-  id: string | null
-  sessionId: string
-  rootId?: string | undefined
+  createdAt: z.string().regex(/^\d{1,16}$/),
+  id: z
+    .string()
+    .max(200)
+    .nullish()
+    .transform((id) => id ?? null),
+  sessionId: actorId,
+  rootId: actorId.optional(),
 }
 
-export interface WireActor extends WireBase {
-  type: '@xstate.actor'
-  name: string
-  /** The machine's configuration as JSON text. */
-  definition?: string | undefined
-  parentId?: string | undefined
-  snapshot?: unknown
-}
+/** What is not of the format is not passed on. */
+const messageSchema = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('@xstate.actor'),
+    ...base,
+    name: z.string().max(10_000),
+    /** The machine's configuration as JSON text. */
+    definition: z.string().max(largestProduced).optional(),
+    parentId: actorId.optional(),
+    snapshot: z.unknown().optional(),
+  }),
+  z.object({ type: z.literal('@xstate.event'), ...base, event, sourceId: actorId.optional() }),
+  z.object({ type: z.literal('@xstate.snapshot'), ...base, event, snapshot: z.unknown().optional() }),
+])
 
-export interface WireEvent extends WireBase {
-  type: '@xstate.event'
-  event: { type: string }
-  sourceId?: string | undefined
-}
+export type WireMessage = z.output<typeof messageSchema>
+export type WireActor = Extract<WireMessage, { type: '@xstate.actor' }>
 
-export interface WireSnapshot extends WireBase {
-  type: '@xstate.snapshot'
-  snapshot?: unknown
-  event: { type: string }
+/**
+ * The message of a program that sends its own inspection to the relay; undefined for what is none. Actors of different programs, which
+ * all count from zero, are named after the program.
+ */
+export function readProduced(text: string, program: string): WireMessage | undefined {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  const { data: message } = messageSchema.safeParse(json)
+  if (message === undefined) return undefined
+  const named = (id: string | undefined): string | undefined => (id === undefined ? undefined : `${program}/${id}`)
+  const from = { sessionId: `${program}/${message.sessionId}`, rootId: named(message.rootId) }
+  switch (message.type) {
+    case '@xstate.actor':
+      return { ...message, ...from, parentId: named(message.parentId) }
+    case '@xstate.event':
+      return { ...message, ...from, sourceId: named(message.sourceId) }
+    case '@xstate.snapshot':
+      return { ...message, ...from }
+  }
 }
-
-export type WireMessage = WireActor | WireEvent | WireSnapshot
 
 /** What an actor of XState has beside what inspectors of ours are promised. */
 interface ActorInside {

@@ -3,7 +3,7 @@
 import type { InvokeOptions } from '../../bus/bus.ts'
 import type { Clock } from '../../clock.ts'
 import { ErrandError } from '../../errors.ts'
-import { rest } from '../../signals.ts'
+import { waitAtMost } from '../../signals.ts'
 import type { AgentSession } from './mcp-options.ts'
 
 interface OpenSession {
@@ -18,24 +18,22 @@ const mostSessions = 1_000
 /** How long a call that does not listen to its signal may hold up the end. */
 const endGraceMs = 5_000
 
+interface SessionSettings {
+  open: (agent: string | undefined) => AgentSession
+  /** Without it a session lives until the end. */
+  idleMs: number | undefined
+  clock: Clock
+  report: (error: unknown) => void
+}
+
 export class AgentSessions {
-  readonly #open: (agent: string | undefined) => AgentSession
-  readonly #idleMs: number | undefined
-  readonly #clock: Clock
-  readonly #report: (error: unknown) => void
+  readonly #settings: SessionSettings
   readonly #sessions = new Map<string | undefined, OpenSession>()
   readonly #calls = new Set<Promise<unknown>>()
   #closed = false
 
-  /** Without `idleMs` a session lives until the end. */
-  constructor(
-    open: (agent: string | undefined) => AgentSession,
-    { idleMs, clock, report }: { idleMs?: number; clock: Clock; report: (error: unknown) => void },
-  ) {
-    this.#open = open
-    this.#idleMs = idleMs
-    this.#clock = clock
-    this.#report = report
+  constructor(settings: SessionSettings) {
+    this.#settings = settings
   }
 
   /** @throws ErrandError LIMIT_EXCEEDED for one agent too many, ENGINE_CLOSED after the end; else what the ability throws. */
@@ -54,9 +52,7 @@ export class AgentSessions {
   /** Lets calls that are under way come to their end, for a moment, and closes all sessions. */
   async close(): Promise<void> {
     this.#closed = true
-    const enough = new AbortController()
-    await Promise.race([Promise.allSettled(this.#calls), rest(this.#clock, endGraceMs, enough.signal)])
-    enough.abort()
+    await waitAtMost(this.#settings.clock, endGraceMs, Promise.allSettled(this.#calls))
     await Promise.all(Array.from(this.#sessions, ([agent, held]) => this.#end(agent, held)))
   }
 
@@ -69,29 +65,30 @@ export class AgentSessions {
           limit: mostSessions,
         })
       }
-      held = { session: this.#open(agent), busy: 0 }
+      held = { session: this.#settings.open(agent), busy: 0 }
       this.#sessions.set(agent, held)
     }
-    this.#clock.clearTimeout(held.idleTimer)
+    this.#settings.clock.clearTimeout(held.idleTimer)
     held.busy += 1
     return held
   }
 
   #letGo(agent: string | undefined, held: OpenSession): void {
     held.busy -= 1
-    if (held.busy > 0 || this.#idleMs === undefined || this.#closed) return
-    held.idleTimer = this.#clock.setTimeout(() => void this.#end(agent, held), this.#idleMs)
+    const { clock, idleMs } = this.#settings
+    if (held.busy > 0 || idleMs === undefined || this.#closed) return
+    held.idleTimer = clock.setTimeout(() => void this.#end(agent, held), idleMs)
     // Whoever wants to exit need not wait for silent agents.
     ;(held.idleTimer as { unref?(): void } | undefined)?.unref?.()
   }
 
   async #end(agent: string | undefined, held: OpenSession): Promise<void> {
-    this.#clock.clearTimeout(held.idleTimer)
+    this.#settings.clock.clearTimeout(held.idleTimer)
     if (this.#sessions.get(agent) === held) this.#sessions.delete(agent)
     try {
       await held.session.close()
     } catch (error) {
-      this.#report(error)
+      this.#settings.report(error)
     }
   }
 }

@@ -31,15 +31,14 @@ export async function telling<T>(
   }
 }
 
-/** What bounds the waits of one client. */
+/** How one client waits, and what bounds it. */
 export interface Patience {
   longestMs: number
   /** Aborts when the client has closed its end, and hears only what can be said now. */
   leaving?: AbortSignal | undefined
+  /** Invokes the ability that waits, until the client leaves. */
+  wait: (input: Record<string, unknown>, leaving: AbortSignal | undefined) => Promise<unknown>
 }
-
-/** Invokes the ability that waits, until the client leaves. */
-export type Wait = (input: Record<string, unknown>, leaving: AbortSignal | undefined) => Promise<unknown>
 
 /**
  * `task:wait`, but never for longer than a client waits for an answer: what is still open then is said to be open. A shorter
@@ -48,14 +47,13 @@ export type Wait = (input: Record<string, unknown>, leaving: AbortSignal | undef
 export async function waitForAWhile(
   engine: ServedEngine,
   input: Record<string, unknown>,
-  { longestMs, leaving }: Patience,
-  wait: Wait,
+  { longestMs, leaving, wait }: Patience,
 ): Promise<ToolResult> {
   try {
     return answerResult(await wait(bounded(input, longestMs), leaving))
   } catch (error) {
     // Once more, as short as can be: whether the tasks are there, and have ended, is still to be judged.
-    if (leaving?.aborted) return waitForAWhile(engine, input, { longestMs: shortestMs }, wait)
+    if (leaving?.aborted) return waitForAWhile(engine, input, { longestMs: shortestMs, wait })
     if (!ErrandError.isInstance(error) || error.code !== 'TIMEOUT') throw error
     // It has been waited for, so the input was taken: these are ids.
     const tasks = await Promise.all(
@@ -70,8 +68,7 @@ export async function waitForAWhile(
 /** `board:wait` says by itself that nothing came. For a client that is leaving it takes nothing: nobody would do it. */
 export async function waitForWork(
   input: Record<string, unknown>,
-  { longestMs, leaving }: Patience,
-  wait: Wait,
+  { longestMs, leaving, wait }: Patience,
 ): Promise<ToolResult> {
   return answerResult(await wait(bounded(input, longestMs), leaving))
 }

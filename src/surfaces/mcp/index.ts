@@ -1,5 +1,4 @@
 // `errand/mcp`: the abilities of an engine as tools of the Model Context Protocol, over standard input and output and over HTTP.
-export { type McpFetchHandler, mcpFetchHandler } from './fetch-handler.ts'
 export type {
   AgentSession,
   McpFetchOptions,
@@ -8,5 +7,5 @@ export type {
   McpStdioOptions,
   ServedEngine,
 } from './mcp-options.ts'
-export { type McpHttpServer, serveMcpHttp } from './serve-http.ts'
-export { serveMcpStdio } from './serve-stdio.ts'
+export { type McpFetchHandler, type McpHttpServer, mcpFetchHandler, serveMcpHttp } from './over-http.ts'
+export { serveMcpStdio } from './over-stdio.ts'

@@ -31,7 +31,7 @@ export interface TaskHandle {
   taskId: string
   status: HandleStatus
   /** For people. */
-  statusMessage?: string
+  statusMessage?: string | undefined
   createdAt: string
   lastUpdatedAt: string
   /** The ledger keeps tasks until somebody purges them. */
@@ -48,11 +48,10 @@ const pollRestingMs = 5_000
 export function toHandle(task: ShownTask, asks: boolean): TaskHandle {
   const status = statuses[task.status]
   const shown = status === 'input_required' && (!asks || task.questions.length === 0) ? 'working' : status
-  const message = messageOf(task)
   return {
     taskId: task.id,
     status: shown,
-    ...(message === undefined ? {} : { statusMessage: message }),
+    statusMessage: messageOf(task),
     createdAt: isoTime(task.createdAt),
     lastUpdatedAt: isoTime(task.updatedAt),
     ttlMs: null,

@@ -4,17 +4,16 @@ import type { Engine } from '../../api.ts'
 import type { InvokeOptions } from '../../bus/bus.ts'
 import type { Clock } from '../../clock.ts'
 import { abilityListSchema } from '../../entities/ability-pattern.ts'
+import { clockSchema, functionOf } from '../../parse.ts'
 import {
-  clockSchema,
   type DoorOptions,
   doorShape,
-  functionOf,
   milliseconds,
   onErrorSchema,
   type PlaceOptions,
   placeShape,
   tokenSchema,
-} from '../web/door-options.ts'
+} from '../web/door.ts'
 
 /** What the surface needs of an engine. */
 export type ServedEngine = Pick<Engine, 'bus' | 'get'>
@@ -85,7 +84,7 @@ export const agentNameSchema = z
   .string()
   .regex(/^[A-Za-z0-9._@:/-]{1,100}$/, 'expected a name of at most 100 letters, digits and . _ @ : / -')
 
-const shared = {
+const optionsSchema = z.strictObject({
   abilities: abilityListSchema.default([...usualAbilities]),
   as: agentNameSchema.optional(),
   session: functionOf<(agent: string) => AgentSession>('(agent) => session').optional(),
@@ -93,33 +92,23 @@ const shared = {
   progressEveryMs: milliseconds.default(5_000),
   clock: clockSchema,
   onError: onErrorSchema,
-}
+})
 
-export const stdioOptionsSchema = z.strictObject({
-  ...shared,
+export const stdioOptionsSchema = optionsSchema.extend({
   input: z.custom<NodeJS.ReadableStream>(isStream, 'expected a stream to read').optional(),
   output: z.custom<NodeJS.WritableStream>(isStream, 'expected a stream to write').optional(),
   signal: z.instanceof(AbortSignal).optional(),
 })
 
-const fetchFields = {
-  ...shared,
+export const fetchOptionsSchema = optionsSchema.extend({
   token: tokenSchema,
   ...doorShape,
   sessionIdleMs: milliseconds.default(30 * 60_000),
-}
-
-export const fetchOptionsSchema = z.strictObject(fetchFields)
-
-export const httpOptionsSchema = z.strictObject({
-  ...fetchFields,
-  ...placeShape,
 })
 
-export type CheckedMcpOptions = Omit<
-  z.output<typeof fetchOptionsSchema>,
-  'token' | 'allowedHosts' | 'allowedOrigins' | 'sessionIdleMs'
->
+export const httpOptionsSchema = fetchOptionsSchema.extend(placeShape)
+
+export type CheckedMcpOptions = z.output<typeof optionsSchema>
 export type CheckedFetchOptions = z.output<typeof fetchOptionsSchema>
 
 function isStream(value: unknown): boolean {

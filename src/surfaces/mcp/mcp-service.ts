@@ -4,11 +4,10 @@ import type { Server, ServerContext, Tool } from '@modelcontextprotocol/server'
 import { createBoardSession } from '../../board/board-session.ts'
 import type { Ability } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
-import type { Clock } from '../../clock.ts'
 import { listAllows } from '../../entities/ability-pattern.ts'
 import { packageVersion } from '../package-version.ts'
 import { AgentSessions } from './agent-sessions.ts'
-import { boardWait, taskWait, telling, type Wait, waitForAWhile, waitForWork } from './going-on.ts'
+import { boardWait, type Patience, taskWait, telling, waitForAWhile, waitForWork } from './going-on.ts'
 import type { Sdk } from './load-sdk.ts'
 import type { AgentSession, CheckedMcpOptions, ServedEngine } from './mcp-options.ts'
 import { handleInsteadOf, type Invoke, serveTasks, tasksExtension } from './tasks-extension.ts'
@@ -40,10 +39,17 @@ export class McpService {
     const { clock, session, onError, sessionIdleMs } = options
     this.#engine = engine
     this.#options = options
-    this.sessions = new AgentSessions(
-      (agent) => (agent === undefined ? straightToTheBus(engine) : (session ?? memberOf(engine, clock))(agent)),
-      { clock, report: onError, ...(sessionIdleMs === undefined ? {} : { idleMs: sessionIdleMs }) },
-    )
+    const { bus } = engine
+    // A named agent is a member of the team: what it claims is kept alive for it.
+    const openFor = session ?? ((as) => createBoardSession({ bus, as, surface: 'mcp', clock }))
+    // One that gives no name may claim in any, and gives its own signs of life.
+    const nameless: AgentSession = { call: (id, input, options) => bus.call(id, input, options), close: () => {} }
+    this.sessions = new AgentSessions({
+      open: (agent) => (agent === undefined ? nameless : openFor(agent)),
+      idleMs: sessionIdleMs,
+      clock,
+      report: onError,
+    })
   }
 
   /** Tells of every change of the tools that is known of; returns how to stop. */
@@ -117,11 +123,14 @@ export class McpService {
   ): Promise<ToolResult> {
     const { maxWaitMs, progressEveryMs, clock } = this.#options
     const invoke = this.#invoke(peer, context)
-    const patience = { longestMs: maxWaitMs, leaving: peer.leaving }
-    const wait: Wait = (bounded, leaving) => this.#invoke(peer, context, leaving)(id, bounded)
+    const patience: Patience = {
+      longestMs: maxWaitMs,
+      leaving: peer.leaving,
+      wait: (bounded, leaving) => this.#invoke(peer, context, leaving)(id, bounded),
+    }
     const work = async (): Promise<ToolResult> => {
-      if (id === taskWait) return waitForAWhile(this.#engine, input, patience, wait)
-      if (id === boardWait) return waitForWork(input, patience, wait)
+      if (id === taskWait) return waitForAWhile(this.#engine, input, patience)
+      if (id === boardWait) return waitForWork(input, patience)
       const answer = await invoke(id, input)
       return (await handleInsteadOf(id, answer, context, invoke)) ?? answerResult(answer)
     }
@@ -158,14 +167,4 @@ export class McpService {
       mcpReq.notify({ method: 'notifications/progress', params }).catch(this.#options.onError)
     }
   }
-}
-
-/** A named agent is a member of the team: what it claims is kept alive for it. */
-function memberOf({ bus }: ServedEngine, clock: Clock): (agent: string) => AgentSession {
-  return (as) => createBoardSession({ bus, as, surface: 'mcp', clock })
-}
-
-/** One that gives no name may claim in any, and gives its own signs of life. */
-function straightToTheBus({ bus }: ServedEngine): AgentSession {
-  return { call: (abilityId, input, options) => bus.call(abilityId as string, input, options), close: () => {} }
 }

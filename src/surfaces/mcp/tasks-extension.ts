@@ -65,7 +65,10 @@ export function serveTasks(sdk: Sdk, server: Server, invokeFor: (context: Server
     work: (taskId: string, invoke: Invoke, context: ServerContext) => Promise<Record<string, unknown>>,
   ): void =>
     server.setRequestHandler(method, { params: paramsSchema }, async ({ taskId }, context) => {
-      if (!declaredBy(context).tasks) throw missingCapability(sdk)
+      if (!declaredBy(context).tasks) {
+        const requiredCapabilities = { extensions: { [tasksExtension]: {} } }
+        throw new sdk.MissingRequiredClientCapabilityError({ requiredCapabilities })
+      }
       try {
         return await work(taskId, invokeFor(context), context)
       } catch (error) {
@@ -117,12 +120,6 @@ async function rowOf(taskId: string, invoke: Invoke): Promise<TaskRow> {
   const [row] = tasks
   if (row === undefined) throw new ErrandError('TASK_DELETED', `${taskId} was deleted while it was read.`, { taskId })
   return row
-}
-
-function missingCapability(sdk: Sdk): Error {
-  return new sdk.MissingRequiredClientCapabilityError({
-    requiredCapabilities: { extensions: { [tasksExtension]: {} } },
-  })
 }
 
 /** What the client got wrong is `invalid params`, everything else an internal error. */

@@ -2,7 +2,6 @@
 // message and details, and nothing of how or where this server runs.
 import { type PublicError, publicError } from '../public-error.ts'
 
-/** What a tool answers. */
 export interface ToolResult {
   content: Array<{ type: 'text'; text: string }>
   /** What the ability gave. Not with an error: clients hold it against the tool's output schema. */

@@ -1,14 +1,15 @@
-// The commands that change tasks: each does what the verb of the command line does, to the tasks that the line names.
-import type { CreateOptions } from '../../api.ts'
-import type { Task } from '../../entities/task.ts'
+// The commands that change tasks: each does what the verb of the command line does, to the tasks that the line names. And to talk with
+// one: what it says from some moment on, until it has answered.
+import type { CreateOptions, StreamItem } from '../../api.ts'
+import { isSettled, type Task } from '../../entities/task.ts'
 import { answerTask } from '../cli/answer-text.ts'
 import { misuse } from '../cli/arguments.ts'
+import { goesOn } from '../cli/going-on.ts'
 import { jsonOption } from '../cli/json-option.ts'
 import { changedLine, taskLabel } from '../cli/task-words.ts'
-import { followTask } from './follow-task.ts'
+import { ToldAnswer } from '../cli/told-answer.ts'
 import { takeWord, wordsOf } from './read-line.ts'
-import type { ReplVerb, ReplVerbs } from './repl-verb.ts'
-import type { Session } from './session.ts'
+import type { ReplVerb, ReplVerbs, Session } from './session.ts'
 import { openRefs, refsAccepting } from './task-refs.ts'
 
 /** Does one thing to each task that is named. */
@@ -77,6 +78,45 @@ export async function talk(session: Session, ref: string, text: string, signal: 
   const named = await session.find(ref)
   const task = text === '' ? named : await send(session, named, text)
   await followTask(session, task, after, signal)
+}
+
+/** Tells what comes after the position `after`; resolves when nothing more is to be expected, or the signal aborts. */
+async function followTask(session: Session, task: Task, after: number, signal: AbortSignal): Promise<void> {
+  const { printer } = session
+  if (!(await isWorthFollowing(session, task))) {
+    printer.line(changedLine(task, 'told'))
+    return
+  }
+  const told = new ToldAnswer(
+    { text: (piece) => printer.text(piece), note: (words) => printer.line(`· ${words}`) },
+    { hearsAll: false },
+  )
+  session.followed = task.id
+  try {
+    for await (const item of session.stream<StreamItem>('task:stream', { taskId: task.id, after }, signal)) {
+      told.take(item)
+      if (await isAnswered(session, item)) break
+    }
+  } finally {
+    if (!signal.aborted) told.end()
+    session.followed = undefined
+  }
+  if (signal.aborted) return
+  const now = await session.engine.get(task.id)
+  if (now !== null && now.status !== 'completed') printer.line(`· ${changedLine(now)}`)
+}
+
+/** Whoever works on a task by hand may answer at any time, or never. A script waits only for what certainly goes on. */
+async function isWorthFollowing({ engine, interactive }: Session, task: Task): Promise<boolean> {
+  if (task.executor === null || !(await goesOn(engine, [task]))) return false
+  return interactive || task.status === 'working' || engine.status.get().context.working
+}
+
+async function isAnswered({ engine }: Session, item: StreamItem): Promise<boolean> {
+  if (item.type === 'end' || item.type === 'question') return true
+  if (item.type !== 'state' || item.status === 'working') return false
+  const task = await engine.get(item.taskId)
+  return task === null || isSettled(task.status) ? false : !(await goesOn(engine, [task]))
 }
 
 async function send(session: Session, task: Task, text: string): Promise<Task> {

@@ -28,10 +28,10 @@ const awaitHook = 'await globalThis[Symbol.for("errand.repl.pending")]()\n'
 
 export class Evaluator {
   readonly server: REPLServer
+  readonly close: () => void
   readonly #session: Session
   readonly #native: REPLServer['eval']
   readonly #tasks: unknown
-  readonly #close: () => void
   #onError: ((error: unknown) => void) | undefined
   #pending: () => unknown = () => undefined
 
@@ -50,13 +50,9 @@ export class Evaluator {
     this.#native = this.server.eval
     const { values, tasks, close } = namedValues(session)
     this.#tasks = tasks
-    this.#close = close
+    this.close = close
     this.#define({ ...values, ...context })
     this.server.on('reset', () => this.#define({ ...values, ...context }))
-  }
-
-  close(): void {
-    this.#close()
   }
 
   /** Carries out one line, or a statement of several. `done` is called exactly once. */
@@ -76,7 +72,7 @@ export class Evaluator {
   /** Breaks off what is being waited for, as Ctrl-C does where Node listens to it. */
   interrupt(): void {
     if (this.#onError === undefined) return
-    if (isBreakable(this.server)) this.server.emit('SIGINT')
+    if ((this.server as { breakEvalOnSigint?: boolean }).breakEvalOnSigint === true) this.server.emit('SIGINT')
     else this.#onError(interrupted())
   }
 
@@ -147,8 +143,4 @@ export class Evaluator {
     Object.defineProperty(context, '$', { get: () => this.#session.last, configurable: true, enumerable: true })
     Object.defineProperty(context, hook, { value: () => this.#pending() })
   }
-}
-
-function isBreakable(server: REPLServer): boolean {
-  return (server as { breakEvalOnSigint?: boolean }).breakEvalOnSigint === true
 }

@@ -1,7 +1,8 @@
 // The commands that look: at tasks, what happens to them and why they stand as they do. What a verb of the command line shows too
 // is read and written by the same functions.
 import type { TaskRow } from '../../abilities/views/task-row.ts'
-import type { EngineStatus, Limits, TaskGraph } from '../../api.ts'
+import type { Limits, TaskGraph } from '../../api.ts'
+import type { OutputOfAbility } from '../../bus/ability-types.ts'
 import type { TaskEvent } from '../../entities/event.ts'
 import { statusWords } from '../../entities/status-filter.ts'
 import { type Task, taskStatuses } from '../../entities/task.ts'
@@ -18,10 +19,9 @@ import { taskTable } from '../cli/task-table.ts'
 import { readTree, readTrees, treeLines } from '../cli/task-tree.ts'
 import { changedLine, stateWord, taskLabel, whyLines } from '../cli/task-words.ts'
 import { cleanLine } from '../cli/terminal-text.ts'
-import { eventLine } from './event-line.ts'
 import { takeWord, wordsOf } from './read-line.ts'
-import type { ReplVerb, ReplVerbs } from './repl-verb.ts'
-import type { Session } from './session.ts'
+import type { ReplVerb, ReplVerbs, Session } from './session.ts'
+import { eventLine } from './shown-value.ts'
 import { anyRefs } from './task-refs.ts'
 
 const latestEvents = 5
@@ -99,8 +99,6 @@ export const lookVerbs: ReplVerbs = {
       try {
         for await (const event of session.stream<TaskEvent>('event:feed', { taskId, after }, signal))
           session.printer.line(eventLine(event))
-      } catch (error) {
-        if (!signal.aborted) throw error
       } finally {
         session.loudness = loudness
       }
@@ -140,7 +138,8 @@ export const lookVerbs: ReplVerbs = {
   status: {
     usage: 'status',
     summary: 'tasks by state, slots, and what runs here',
-    run: async (session) => session.printer.lines(statusLines(await statusOf(session), session.clock.now())),
+    run: async (session) =>
+      session.printer.lines(statusLines(await session.call('engine:status'), session.clock.now())),
   },
   limits: {
     usage: 'limits',
@@ -149,17 +148,7 @@ export const lookVerbs: ReplVerbs = {
   },
 }
 
-/** What `engine:status` gives. */
-interface Status extends Omit<EngineStatus, 'counted' | 'lastEvent'> {
-  instanceId: string
-  seq: number
-  limits: Limits
-  executors: string[]
-}
-
-async function statusOf(session: Session): Promise<Status> {
-  return await session.call<Status>('engine:status')
-}
+type Status = OutputOfAbility<'engine:status'>
 
 /** The task that a line names, if it names one. */
 async function named(session: Session, rest: string): Promise<Task | undefined> {
@@ -219,7 +208,7 @@ async function taskLines(session: Session, task: Task): Promise<string[]> {
 }
 
 async function engineLines(session: Session): Promise<string[]> {
-  const status = await statusOf(session)
+  const status = await session.call<Status>('engine:status')
   return [
     `engine   ${status.instanceId}, ${status.working ? 'works' : 'only commands'}`,
     `runs     ${status.executors.length === 0 ? 'no executors' : status.executors.join(', ')}`,

@@ -18,20 +18,14 @@ function methodsOf(engine: Engine): string[] {
 }
 
 /** `tasks.report`, `tasks['12']`: a promise of that task as it is now. `for await (const task of tasks)`: all of them. */
-export interface TasksView extends AsyncIterable<Task> {
+interface TasksView extends AsyncIterable<Task> {
   readonly [ref: string]: Promise<Task>
 }
 
-export interface NamedValues {
-  /** By name, to be defined in the context of the lines. */
-  values: Record<string, unknown>
-  tasks: TasksView
-  close(): void
-}
-
-export function namedValues(session: Session): NamedValues {
+/** `values` by name, to be defined in the context of the lines. */
+export function namedValues(session: Session) {
   const { engine } = session
-  const abilities = new AbilityFunctions(session)
+  const abilities = abilityFunctions(session)
   const tasks = tasksView(session)
   const values: Record<string, unknown> = {
     engine,
@@ -41,7 +35,7 @@ export function namedValues(session: Session): NamedValues {
     tasks,
   }
   for (const method of methodsOf(engine)) values[method] = bound(session, engine, method)
-  return { values, tasks, close: () => abilities.close() }
+  return { values, tasks, close: abilities.close }
 }
 
 /** The tasks that come of it are tasks of the session. */
@@ -93,32 +87,26 @@ function tasksView(session: Session): TasksView {
 
 type AbilityFunction = ((input?: unknown) => unknown) & { [name: string]: AbilityFunction }
 
-/** `abilities.task.pause` for `task:pause`. Those that give a stream return what `for await` takes. */
-class AbilityFunctions {
-  readonly root: Record<string, AbilityFunction> = {}
-  readonly close: () => void
-  readonly #session: Session
-
-  constructor(session: Session) {
-    this.#session = session
-    const { bus } = session.engine
-    for (const ability of bus.abilities()) this.#add(ability)
-    this.close = bus.onRegister((ability) => this.#add(ability))
-  }
-
-  #add({ id, isStream }: Ability): void {
+/**
+ * `abilities.task.pause` for `task:pause`, also of those that are registered later, until it is closed. Those that give a stream return
+ * what `for await` takes.
+ */
+function abilityFunctions(session: Session) {
+  const { bus } = session.engine
+  const root: Record<string, AbilityFunction> = {}
+  const add = ({ id, isStream }: Ability): void => {
     const path = id.split(':')
     const name = path.pop() as string
-    let place = this.root
+    let place = root
     for (const module of path) {
       place[module] ??= {} as AbilityFunction
       place = place[module]
     }
     const call = (input: unknown = {}) =>
-      isStream
-        ? this.#session.stream(id, input)
-        : this.#session.call(id, input).then((value) => noticed(this.#session, value))
+      isStream ? session.stream(id, input) : session.call(id, input).then((value) => noticed(session, value))
     // What is below it already stays.
     place[name] = Object.assign(call, place[name]) as AbilityFunction
   }
+  for (const ability of bus.abilities()) add(ability)
+  return { root, close: bus.onRegister(add) }
 }

@@ -18,8 +18,9 @@ export interface PrinterOutput {
 }
 
 export class Printer {
+  /** The line being typed at a terminal, until the input has ended; there is one whenever nothing is carried out. */
+  typed: TypedLine | undefined
   readonly #output: PrinterOutput
-  #typed: TypedLine | undefined
   #busy = false
   #lineEnded = true
 
@@ -30,11 +31,6 @@ export class Printer {
   /** Columns that a line may take; as many as it likes where there is no terminal. */
   get columns(): number | undefined {
     return this.#output.isTTY === true ? this.#output.columns || 80 : undefined
-  }
-
-  /** There is a line being typed whenever nothing is carried out. */
-  attach(typed: TypedLine): void {
-    this.#typed = typed
   }
 
   /** A line is carried out from now on. */
@@ -54,14 +50,9 @@ export class Printer {
     this.#lineEnded = true
   }
 
-  /** No line is drawn again: the input has ended. */
-  detach(): void {
-    this.#typed = undefined
-  }
-
   /** A piece of text of the line that is carried out; what one that was let go of still has to say is not told. */
   text(piece: string): void {
-    if (!this.#busy && this.#typed !== undefined) return
+    if (!this.#busy && this.typed !== undefined) return
     const clean = cleanText(piece)
     if (clean === '') return
     this.#output.write(clean)
@@ -70,8 +61,8 @@ export class Printer {
 
   /** Whole lines. */
   lines(lines: readonly string[]): void {
-    if (!this.#busy && this.#typed !== undefined) {
-      this.#above(this.#typed, lines.map(cleanText))
+    if (!this.#busy && this.typed !== undefined) {
+      this.#above(this.typed, lines.map(cleanText))
       return
     }
     this.endLine()

@@ -13,7 +13,6 @@ import { noticed } from './named-values.ts'
 import { Printer, type PrinterOutput } from './printer.ts'
 import { Session } from './session.ts'
 import { isVerb } from './session-verbs.ts'
-import { shownValue } from './shown-value.ts'
 
 export interface ScriptIo {
   stdout: PrinterOutput
@@ -50,7 +49,8 @@ export async function runScript(engine: Engine, script: string | readonly string
   signal?.addEventListener('abort', interrupt)
   const show = (value: unknown) => {
     keepLast(evaluator.server, noticed(session, value))
-    printer.line(textOf(value, session))
+    // Text as it is, for whoever reads it through a pipe.
+    printer.line(typeof value === 'string' ? value : session.shown(value))
   }
   const refuse = (line: number, error: unknown): number => {
     if (isInterrupt(error)) return exitCodes.interrupted
@@ -70,7 +70,8 @@ export async function runScript(engine: Engine, script: string | readonly string
       if (session.over) return exitCodes.done
       statement = { code: '', line: 0 }
     }
-    return statement.code.trim() === '' ? exitCodes.done : refuse(statement.line, unfinished())
+    if (statement.code.trim() === '') return exitCodes.done
+    return refuse(statement.line, misuse('The script ends in the middle of a statement that begins here.'))
   } finally {
     signal?.removeEventListener('abort', interrupt)
     evaluator.close()
@@ -96,15 +97,4 @@ function carryOut(evaluator: Evaluator, code: string): Promise<Outcome> {
 function keepLast(server: REPLServer, value: unknown): void {
   const { underscoreAssigned } = server as { underscoreAssigned?: boolean }
   if (underscoreAssigned !== true) Object.assign(server, { last: value })
-}
-
-function unfinished() {
-  return misuse('The script ends in the middle of a statement that begins here.')
-}
-
-/** Text as it is, for whoever reads it through a pipe. */
-function textOf(value: unknown, { clock, printer }: Session): string {
-  return typeof value === 'string'
-    ? value
-    : shownValue(value, { now: clock.now(), columns: printer.columns, colors: false })
 }

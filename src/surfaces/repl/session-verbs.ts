@@ -9,9 +9,7 @@ import { firstLine } from '../cli/terminal-text.ts'
 import { changeVerbs } from './change-verbs.ts'
 import { lookVerbs } from './look-verbs.ts'
 import { takeWord } from './read-line.ts'
-import type { ReplVerb, ReplVerbs } from './repl-verb.ts'
-import type { Session } from './session.ts'
-import { shownValue } from './shown-value.ts'
+import type { ReplVerb, ReplVerbs, Session } from './session.ts'
 
 const sessionVerbs: ReplVerbs = {
   call: {
@@ -23,9 +21,9 @@ const sessionVerbs: ReplVerbs = {
       const { word: abilityId, rest: json } = takeWord(rest) ?? { word: '', rest: '' }
       const ability = findAbility(session, abilityId)
       const input = json === '' ? {} : readInput(json)
-      const show = (value: unknown) => session.printer.line(textOf(value, session))
-      if (ability.isStream) await tellChunks(session, ability.id, input, signal, show)
-      else show(await session.call(ability.id, input, signal))
+      const show = (value: unknown) => session.printer.line(session.shown(value))
+      if (!ability.isStream) show(await session.call(ability.id, input, signal))
+      else for await (const chunk of session.stream(ability.id, input, signal)) show(chunk)
     },
   },
   abilities: {
@@ -135,22 +133,4 @@ function readInput(json: string): unknown {
   } catch (error) {
     throw misuse(`The input of an ability is JSON, like {"taskId": "task-…"}: ${messageOf(error)}.`)
   }
-}
-
-async function tellChunks(
-  session: Session,
-  abilityId: string,
-  input: unknown,
-  signal: AbortSignal,
-  show: (chunk: unknown) => void,
-): Promise<void> {
-  try {
-    for await (const chunk of session.stream(abilityId, input, signal)) show(chunk)
-  } catch (error) {
-    if (!signal.aborted) throw error
-  }
-}
-
-function textOf(value: unknown, { clock, printer }: Session): string {
-  return shownValue(value, { now: clock.now(), columns: printer.columns, colors: false })
 }

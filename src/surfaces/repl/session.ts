@@ -1,5 +1,5 @@
-// One session of the REPL: the engine and its abilities as this session calls them, the tasks that it has been about so far, and how
-// people name tasks.
+// One session of the REPL: the engine and its abilities as this session calls them, the tasks that it has been about so far, how people
+// name tasks, and what a command is.
 import type { TaskRow } from '../../abilities/views/task-row.ts'
 import type { Engine } from '../../api.ts'
 import type { Clock } from '../../clock.ts'
@@ -7,6 +7,7 @@ import type { Task, TaskStatus } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import { misuse } from '../cli/arguments.ts'
 import type { Printer } from './printer.ts'
+import { shownValue } from './shown-value.ts'
 
 const caller = { surface: 'repl' } as const
 /** As many as one page of rows may hold. */
@@ -15,18 +16,24 @@ const longestPage = 5_000
 /** What is told of events while nobody asks: nothing, what happens to the tasks of this session, or everything. */
 export type Loudness = 'quiet' | 'own' | 'all'
 
-export interface SessionOptions {
-  engine: Engine
-  printer: Printer
-  clock: Clock
-  /** Somebody sits there, and can interrupt what takes too long. */
-  interactive: boolean
+/** What a command is: one entry says how it is written, what it does, what TAB offers, and does it. */
+export interface ReplVerb {
+  /** Without the slash: `cancel TASK [REASON]`. */
+  usage: string
+  summary: string
+  /** Whole words that may stand at the end of what is typed after the verb; those that do not fit are left out by whoever asks. */
+  complete?(session: Session, typed: string): Promise<readonly string[]>
+  /** Carries it out and prints what came of it. `rest` is all that follows the verb. */
+  run(session: Session, rest: string, signal: AbortSignal): Promise<void>
 }
+
+export type ReplVerbs = Readonly<Record<string, ReplVerb>>
 
 export class Session {
   readonly engine: Engine
   readonly printer: Printer
   readonly clock: Clock
+  /** Somebody sits there, and can interrupt what takes too long. */
   readonly interactive: boolean
   loudness: Loudness = 'own'
   /** The task whose stream is being told: its events need no telling. */
@@ -40,7 +47,7 @@ export class Session {
   /** Tasks that a command is changing now: it will say itself what has become of them. */
   readonly #changing = new Set<string>()
 
-  constructor({ engine, printer, clock, interactive }: SessionOptions) {
+  constructor({ engine, printer, clock, interactive }: Pick<Session, 'engine' | 'printer' | 'clock' | 'interactive'>) {
     this.engine = engine
     this.printer = printer
     this.clock = clock
@@ -51,8 +58,18 @@ export class Session {
     return (await this.engine.bus.call(abilityId, input, { caller, signal })) as T
   }
 
-  stream<T>(abilityId: string, input: unknown, signal?: AbortSignal): AsyncGenerator<T, void, undefined> {
-    return this.engine.bus.stream(abilityId, input, { caller, signal }) as AsyncGenerator<T, void, undefined>
+  /** To let go of a stream, by the signal, is no failure: it ends. */
+  async *stream<T>(abilityId: string, input: unknown, signal?: AbortSignal): AsyncGenerator<T, void, undefined> {
+    try {
+      yield* this.engine.bus.stream(abilityId, input, { caller, signal }) as AsyncGenerator<T, void, undefined>
+    } catch (error) {
+      if (!signal?.aborted) throw error
+    }
+  }
+
+  /** A value as people read it. */
+  shown(value: unknown, colors = false): string {
+    return shownValue(value, { now: this.clock.now(), columns: this.printer.columns, colors })
   }
 
   /** The session is about this task from now on: what happens to it is told. */

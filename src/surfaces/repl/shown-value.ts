@@ -3,15 +3,17 @@
 import { inspect } from 'node:util'
 import type { TaskRow } from '../../abilities/views/task-row.ts'
 import type { Why } from '../../api.ts'
+import { isoTime } from '../../clock.ts'
 import type { Call } from '../../entities/call.ts'
 import { eventTypes, type TaskEvent } from '../../entities/event.ts'
 import type { RunRecord } from '../../entities/run.ts'
 import { type Task, taskStatuses } from '../../entities/task.ts'
+import { callWords, errorMessageOf, textOf } from '../cli/event-words.ts'
 import { callTable, describeTask, runTable } from '../cli/task-picture.ts'
 import { type ListedTask, taskTable } from '../cli/task-table.ts'
-import { cleanText } from '../cli/terminal-text.ts'
+import { shortId } from '../cli/task-words.ts'
+import { cleanText, firstLine, fitWidth } from '../cli/terminal-text.ts'
 import { errorWords } from './error-words.ts'
-import { eventLine } from './event-line.ts'
 
 export interface Showing {
   now: number
@@ -25,6 +27,30 @@ export function shownValue(value: unknown, showing: Showing): string {
     return lines === undefined ? inspect(value, { colors: showing.colors }) : lines.map(cleanText).join('\n')
   } catch (error) {
     return `It cannot be shown. ${errorWords(error)}`
+  }
+}
+
+const longestWords = 200
+
+/** `14:03:22 lines (4fz1k2) task.paused: …`. The time is in UTC, like all that the command line shows. */
+export function eventLine(event: TaskEvent): string {
+  const said = fitWidth(saidBy(event), longestWords)
+  const name = firstLine(textOf(event, 'name'))
+  return `${isoTime(event.at).slice(11, 19)} ${name} (${shortId(event.taskId)}) ${event.type}${said === '' ? '' : `: ${said}`}`
+}
+
+function saidBy(event: TaskEvent): string {
+  switch (event.type) {
+    case 'question.asked':
+      return firstLine(textOf(event, 'question'))
+    case 'output.written':
+      return firstLine(textOf(event, 'text'))
+    case 'message.appended':
+      return `of ${firstLine(textOf(event, 'role'))}`
+    case 'call.started':
+      return callWords(event)
+    default:
+      return firstLine(errorMessageOf(event) || textOf(event, 'reason'))
   }
 }
 

@@ -18,7 +18,6 @@ import { Printer, type PrinterOutput, type TypedLine } from './printer.ts'
 import { runScript } from './run-script.ts'
 import { Session } from './session.ts'
 import { replVerbs } from './session-verbs.ts'
-import { shownValue } from './shown-value.ts'
 
 export interface ReplOptions {
   /** Default: `process.stdin`. When it is no terminal its lines are run as a script (`runScript`). */
@@ -74,20 +73,16 @@ type Options = z.output<typeof optionsSchema>
 export function startRepl(engine: Engine, options: ReplOptions = {}): ErrandRepl {
   const checked = parse(optionsSchema, options, 'startRepl')
   const stop = new AbortController()
-  const session =
-    checked.input.isTTY === true ? atTerminal(engine, checked, stop.signal) : script(engine, checked, stop.signal)
-  const closed = session.then((code) => {
+  const session = checked.input.isTTY === true ? atTerminal : asScript
+  const closed = session(engine, checked, stop.signal).then((code) => {
     checked.onExit?.(code)
     return code
   })
   return { closed, close: () => stop.abort() }
 }
 
-async function script(
-  engine: Engine,
-  { input, output, errors, context, clock }: Options,
-  signal: AbortSignal,
-): Promise<number> {
+async function asScript(engine: Engine, options: Options, signal: AbortSignal): Promise<number> {
+  const { input, output, errors, context, clock } = options
   return await runScript(engine, await text(input), { stdout: output, stderr: errors, context, clock, signal })
 }
 
@@ -98,7 +93,7 @@ async function atTerminal(engine: Engine, options: Options, signal: AbortSignal)
   const begunAfter = await session.position()
   if (options.quiet) session.loudness = 'quiet'
   const colors = output.isTTY === true && !process.env['NO_COLOR']
-  const writer = (value: unknown) => shownValue(value, { now: clock.now(), columns: printer.columns, colors })
+  const writer = (value: unknown) => session.shown(value, colors)
   // Only now: what it stands on leaves its mark on the process of whoever merely imports it.
   const { Evaluator } = await import('./evaluator.ts')
   const evaluator = new Evaluator(
@@ -114,7 +109,7 @@ async function atTerminal(engine: Engine, options: Options, signal: AbortSignal)
     evaluator,
     options.historyFile ?? process.env['ERRAND_HISTORY'] ?? join(homedir(), '.errand_repl_history'),
   )
-  printer.attach(server as TypedLine)
+  printer.typed = server as TypedLine
   const announcing = new AbortController()
   const announced = announce(session, begunAfter, announcing.signal)
   const end = () => {
@@ -125,7 +120,7 @@ async function atTerminal(engine: Engine, options: Options, signal: AbortSignal)
   signal.addEventListener('abort', end)
   await over
   signal.removeEventListener('abort', end)
-  printer.detach()
+  printer.typed = undefined
   evaluator.close()
   announcing.abort()
   await announced

@@ -9,17 +9,16 @@ import type { Session } from './session.ts'
 /** Of the tasks in these states. @param typed what has been typed of the name so far. */
 export async function taskRefs(session: Session, typed: string, statuses?: readonly TaskStatus[]): Promise<string[]> {
   const rows = await session.rows({ status: statuses })
-  const names = new Map<string, number>()
-  for (const { name } of rows) names.set(name, (names.get(name) ?? 0) + 1)
+  const byName = Map.groupBy(rows, ({ name }) => name)
   if (typed.startsWith('#')) return rows.map(({ seq }) => `#${seq}`)
   if (typed.startsWith('task-')) return rows.map(({ id }) => id)
   if (/^\d+$/.test(typed)) return rows.map(({ seq }) => `${seq}`)
-  return rows.map((row) => shortestRef(row, names))
+  return rows.map((row) => shortestRef(row, byName.get(row.name)?.length === 1))
 }
 
-function shortestRef({ name, seq }: TaskRow, names: ReadonlyMap<string, number>): string {
+function shortestRef({ name, seq }: TaskRow, isOnlyOne: boolean): string {
   const isOneWord = /^[\p{L}_][\p{L}\p{N}_.:-]*$/u.test(name) && !name.startsWith('task-')
-  return isOneWord && names.get(name) === 1 ? name : `${seq}`
+  return isOneWord && isOnlyOne ? name : `${seq}`
 }
 
 /** Completes the first word after a verb that does this to a task: only tasks that would take it. */

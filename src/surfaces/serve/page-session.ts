@@ -4,23 +4,18 @@
 import { createHmac } from 'node:crypto'
 import { isSameSecret } from '../web/door.ts'
 
-export interface PageSession {
-  /** The request brings the cookie. */
-  holds(request: Request): boolean
-  /** Value of `Set-Cookie` that gives the cookie to a browser. */
-  setting(): string
-  /** The same that takes it away. */
-  clearing(): string
-}
+export type PageSession = ReturnType<typeof createPageSession>
 
 /** @param secret what the cookie is made from: the same one after a restart, if the secret is. */
-export function createPageSession(secret: string, port: number): PageSession {
+export function createPageSession(secret: string, port: number) {
   const name = `errand-page-${port}`
   const value = createHmac('sha256', secret).update('errand page').digest('base64url')
   const attributes = 'Path=/; HttpOnly; SameSite=Strict'
   return {
-    holds: (request) => cookiesOf(request, name).some((each) => isSameSecret(each, value)),
+    holds: (request: Request) => cookiesOf(request, name).some((each) => isSameSecret(each, value)),
+    /** Value of `Set-Cookie` that gives the cookie to a browser. */
     setting: () => `${name}=${value}; ${attributes}`,
+    /** The same that takes it away. */
     clearing: () => `${name}=; ${attributes}; Max-Age=0`,
   }
 }

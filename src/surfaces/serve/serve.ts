@@ -1,19 +1,35 @@
 // The routes of an engine and the page that shows them, as a server of their own over node:http.
-import { ErrandError } from '../../errors.ts'
+import { z } from 'zod'
 import { parse } from '../../parse.ts'
 import { createHttp, type HttpHandler } from '../http/create-http.ts'
 import { type CheckedHttpOptions, type HttpEngine, type HttpOptions, httpOptionsSchema } from '../http/http-options.ts'
 import { loadHono } from '../http/load-hono.ts'
 import { principalOf } from '../http/principal.ts'
 import { Refusal } from '../http/problem.ts'
-import { hostsAt, isLoopbackAddress } from '../web/door.ts'
-import type { DoorOptions } from '../web/door-options.ts'
-import { makeToken } from '../web/made-token.ts'
-import { type FetchFunction, listen, type Place, toNodeListener } from '../web/node-server.ts'
-import { type PageFiles, readPage } from './page-files.ts'
+import { hostsAt, makeToken, type PlaceOptions, placeShape, requireGuard } from '../web/door.ts'
+import { type FetchFunction, listen, toNodeListener } from '../web/node-server.ts'
+import { readPage } from './page-files.ts'
 import { createPageSession } from './page-session.ts'
-import { type ServeOptions, serveOptionsSchema } from './serve-options.ts'
-import { createSite } from './site.ts'
+import { createSite, type SiteOptions } from './site.ts'
+
+export interface ServeOptions extends Omit<HttpOptions, 'basePath'>, PlaceOptions {
+  /** Serves the page at `/`. Default true. */
+  page?: boolean
+  /** Connections at once; one more is closed as it comes. Default 1,024. */
+  maxConnections?: number
+}
+
+const { basePath: _basePath, ...httpShape } = httpOptionsSchema.shape
+
+/** What the routes take is judged by themselves, once it is whole. */
+const ofTheRoutes = Object.fromEntries(Object.keys(httpShape).map((name) => [name, z.unknown().optional()]))
+
+export const serveOptionsSchema = z.strictObject({
+  ...ofTheRoutes,
+  ...placeShape,
+  page: z.boolean().default(true),
+  maxConnections: z.int().min(1).default(1_024),
+})
 
 export interface ErrandServer {
   /** Where clients connect to, and where the page is: `http://127.0.0.1:4711`. */
@@ -39,20 +55,22 @@ export async function serve(engine: HttpEngine, options: ServeOptions = {}): Pro
   const { host, port, page, maxConnections, ...given } = parse(serveOptionsSchema, options, 'serve')
   const settings = withToken(given as HttpOptions)
   const checked = parse(httpOptionsSchema, settings, 'serve')
-  requireGuard(host, checked)
+  requireGuard(host, checked.token, 'do everything')
   await loadHono()
   const files = page ? await readPage() : undefined
+  const { clock, stallMs, onError, allowedOrigins } = checked
   let routes: HttpHandler | undefined
   const server = await listen({
     host,
     port,
     limits: { connections: maxConnections },
-    clock: checked.clock,
+    clock,
     listener: (place) => {
       const allowedHosts = checked.allowedHosts ?? hostsAt(place.host, place.port)
       routes = createHttp(engine, { ...settings, allowedHosts })
-      const fetch = page ? siteOf(checked, { allowedHosts, place, files, routes }) : routes
-      return toNodeListener(fetch, checked.onError, { stallMs: checked.stallMs, clock: checked.clock })
+      const door = { allowedHosts, allowedOrigins }
+      const fetch = page ? siteOf(checked, place.port, { door, page: files, routes }) : routes
+      return toNodeListener(fetch, onError, { stallMs, clock })
     },
   })
   return {
@@ -66,32 +84,17 @@ function withToken(given: HttpOptions): HttpOptions {
   return given.token === undefined && given.authenticate === undefined ? { ...given, token: makeToken() } : given
 }
 
-function requireGuard(host: string, { token }: CheckedHttpOptions): void {
-  if (token !== false || isLoopbackAddress(host)) return
-  throw new ErrandError(
-    'FORBIDDEN',
-    `Serving at ${host} without a token would let everybody on the network do everything. Give a token, or serve at 127.0.0.1.`,
-    { host },
-  )
-}
-
-interface SiteParts {
-  allowedHosts: readonly string[]
-  place: Place
-  files: PageFiles | undefined
-  routes: FetchFunction
-}
-
-function siteOf(checked: CheckedHttpOptions, { allowedHosts, place, files, routes }: SiteParts): FetchFunction {
-  const { token, allowedOrigins, onError } = checked
-  const door: DoorOptions = { allowedHosts, allowedOrigins }
+function siteOf(
+  checked: CheckedHttpOptions,
+  port: number,
+  parts: Pick<SiteOptions, 'door' | 'page' | 'routes'>,
+): FetchFunction {
+  const { token, onError } = checked
   return createSite({
-    door,
+    ...parts,
     admits: (request) => brings(request, checked),
     // Where nothing is given that outlasts the process, a cookie does not, either.
-    session: createPageSession(typeof token === 'string' ? token : makeToken(), place.port),
-    page: files,
-    routes,
+    session: createPageSession(typeof token === 'string' ? token : makeToken(), port),
     readable: ['/docs', '/openapi.json'],
     vouchFor: (request) => (typeof token === 'string' ? withBearer(request, token) : undefined),
     onError,

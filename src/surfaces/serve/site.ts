@@ -1,7 +1,6 @@
 // The page beside the routes: its files for whoever has signed in, a place to sign in for whoever has not, and all else to the routes.
 import { methodNotAllowed, problemAnswer, Refusal, unauthenticated } from '../http/problem.ts'
-import { refusedAtDoor } from '../web/door.ts'
-import type { DoorOptions } from '../web/door-options.ts'
+import { type DoorOptions, refusedAtDoor } from '../web/door.ts'
 import type { FetchFunction } from '../web/node-server.ts'
 import type { PageFile, PageFiles } from './page-files.ts'
 import { guardingHeaders, pagePolicy } from './page-headers.ts'

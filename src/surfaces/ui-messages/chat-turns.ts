@@ -22,6 +22,12 @@ interface EventPage {
   next: number | null
 }
 
+/** The task that answers, and the position of the last thing that somebody said to it: told from there on, it is the same message. */
+export interface Answering {
+  taskId: string
+  after: number
+}
+
 /** Results of so many turns are given to the next one. */
 const mostRemembered = 50
 const pageSize = 1_000
@@ -43,19 +49,19 @@ export class ChatTurns {
     this.#keyPrefix = `${keyPrefixes.chat}${hashOf([caller.owner ?? '', chatId])}:`
   }
 
-  /** The task that the latest turn is worked on by, if something goes on with it. */
-  async goingOn(): Promise<string | undefined> {
+  /** By the task of the latest turn, if something goes on with it. */
+  async goingOn(): Promise<Answering | undefined> {
     const last = (await this.#tasks()).at(-1)
-    return last !== undefined && goesOn(last.status) ? last.id : undefined
+    return last !== undefined && goesOn(last.status) ? this.#answering(last.id) : undefined
   }
 
-  /** Does what was asked; resolves to the task that answers. */
-  async say(request: ChatRequest, task: TurnTask): Promise<string> {
+  /** Does what was asked. */
+  async say(request: ChatRequest, task: TurnTask): Promise<Answering> {
     for (let tries = 0; tries < mostTries; tries++) {
       const tasks = await this.#tasks()
       const taskId = await this.#sayTo(tasks.at(-1), tasks, request, task)
       // It ended in the very moment: look again.
-      if (taskId !== undefined) return taskId
+      if (taskId !== undefined) return this.#answering(taskId)
     }
     throw new ErrandError(
       'LIMIT_EXCEEDED',
@@ -64,16 +70,15 @@ export class ChatTurns {
     )
   }
 
-  /** The position of the last thing that somebody said to the task; 0 for nothing. */
-  async saidAt(taskId: string): Promise<number> {
+  async #answering(taskId: string): Promise<Answering> {
     let before: number | null = Number.MAX_SAFE_INTEGER
     while (before !== null) {
       const page: EventPage = await this.#call('event:list', { taskId, before, limit: pageSize })
       const said = page.events.find(({ type, data }) => type === 'message.appended' && data['role'] === 'user')
-      if (said !== undefined) return said.seq
+      if (said !== undefined) return { taskId, after: said.seq }
       before = page.next
     }
-    return 0
+    return { taskId, after: 0 }
   }
 
   async #sayTo(last: Row | undefined, tasks: Row[], request: ChatRequest, task: TurnTask): Promise<string | undefined> {
@@ -127,8 +132,7 @@ export class ChatTurns {
   }
 
   async #call<T>(abilityId: string, input: object, identity?: string): Promise<T> {
-    const options = { caller: this.#caller, ...(identity === undefined ? {} : { identity }) }
-    return (await this.#bus.call(abilityId, input, options)) as T
+    return (await this.#bus.call(abilityId, input, { caller: this.#caller, identity })) as T
   }
 }
 

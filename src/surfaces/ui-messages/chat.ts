@@ -1,12 +1,12 @@
 // A chat over HTTP for the user interfaces of the AI SDK: what `useChat` asks for with its default transport, answered by tasks.
 import { z } from 'zod'
 import type { Caller } from '../../bus/caller.ts'
-import { parse } from '../../parse.ts'
+import { functionOf, parse } from '../../parse.ts'
 import { problemAnswer, Refusal } from '../http/problem.ts'
 import { largestBody, readJsonBody } from '../web/body.ts'
-import { isJsonType } from '../web/door.ts'
+import { isJsonType, onErrorSchema } from '../web/door.ts'
 import { parseChatRequest } from './chat-request.ts'
-import { ChatTurns, type TurnTask } from './chat-turns.ts'
+import { type Answering, ChatTurns, type TurnTask } from './chat-turns.ts'
 import { type ChattingEngine, uiMessageResponse } from './ui-message-stream.ts'
 
 /** Who chats. Chats of different owners have nothing to do with each other, whatever their ids. */
@@ -29,10 +29,6 @@ export interface ChatOptions {
   onError?: (error: unknown) => void
 }
 
-function functionOf<F>(shape: string) {
-  return z.custom<F>((value) => typeof value === 'function', `expected a function ${shape}`)
-}
-
 const ofTheChat = ['goal', 'key', 'tags', 'blockedBy', 'blocked_by']
 
 const optionsSchema = z.strictObject({
@@ -45,7 +41,7 @@ const optionsSchema = z.strictObject({
     .refine((task) => ofTheChat.every((field) => !(field in task)), `the chat itself gives ${ofTheChat.join(', ')}`)
     .default({}),
   bodyLimitBytes: z.int().min(1).default(largestBody),
-  onError: functionOf<(error: unknown) => void>('(error)').default(() => () => {}),
+  onError: onErrorSchema,
 })
 type CheckedOptions = z.output<typeof optionsSchema>
 
@@ -68,14 +64,10 @@ export function createChat(engine: ChattingEngine, options: ChatOptions): (reque
   return async (request) => {
     try {
       const caller = await callerOf(request, checked)
-      const [, resumed] = /\/([^/]+)\/stream\/?$/.exec(new URL(request.url).pathname) ?? []
-      if (request.method === 'POST') return await answer(engine, request, caller, checked)
-      if (request.method === 'GET' && resumed !== undefined) {
-        return await resume(engine, request, caller, decoded(resumed), checked)
-      }
-      throw new Refusal('METHOD_NOT_ALLOWED', 'A chat takes POST, and GET at …/{id}/stream.', {
-        headers: { allow: 'GET, POST' },
-      })
+      const answering = await answeringOf(engine, request, caller, checked)
+      if (answering === undefined) return new Response(null, { status: 204 })
+      const { taskId, after } = answering
+      return uiMessageResponse(engine, taskId, { after, signal: request.signal, caller, onError: checked.onError })
     } catch (error) {
       return problemAnswer(error, checked.onError)
     }
@@ -93,47 +85,32 @@ async function callerOf(request: Request, { authenticate }: CheckedOptions): Pro
   return { ...caller, owner: user.data.owner }
 }
 
-async function answer(
-  engine: ChattingEngine,
+/** Undefined where nothing goes on with the chat that is asked for again. */
+async function answeringOf(
+  { bus }: ChattingEngine,
   request: Request,
   caller: Caller,
-  { bodyLimitBytes, task, onError }: CheckedOptions,
-): Promise<Response> {
+  { bodyLimitBytes, task }: CheckedOptions,
+): Promise<Answering | undefined> {
+  if (request.method === 'POST') {
+    const said = parseChatRequest(await jsonOf(request, bodyLimitBytes))
+    return new ChatTurns(bus, caller, said.chatId).say(said, task)
+  }
+  const [, resumed] = /\/([^/]+)\/stream\/?$/.exec(new URL(request.url).pathname) ?? []
+  if (request.method === 'GET' && resumed !== undefined) return new ChatTurns(bus, caller, decoded(resumed)).goingOn()
+  throw new Refusal('METHOD_NOT_ALLOWED', 'A chat takes POST, and GET at …/{id}/stream.', {
+    headers: { allow: 'GET, POST' },
+  })
+}
+
+async function jsonOf(request: Request, limitBytes: number): Promise<unknown> {
   // A form on a page elsewhere can send no such type, so it cannot speak in somebody's name.
   if (!isJsonType(request.headers.get('content-type'))) {
     throw new Refusal('UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON, and its content-type application/json.')
   }
-  const body = await readJsonBody(request, bodyLimitBytes)
+  const body = await readJsonBody(request, limitBytes)
   if ('refused' in body) throw new Refusal(body.refused === 413 ? 'BODY_TOO_LARGE' : 'INVALID_INPUT', body.why)
-  const said = parseChatRequest(body.json)
-  const turns = new ChatTurns(engine.bus, caller, said.chatId)
-  return tell(engine, request, caller, turns, await turns.say(said, task), onError)
-}
-
-async function resume(
-  engine: ChattingEngine,
-  request: Request,
-  caller: Caller,
-  chatId: string,
-  { onError }: CheckedOptions,
-): Promise<Response> {
-  const turns = new ChatTurns(engine.bus, caller, chatId)
-  const taskId = await turns.goingOn()
-  return taskId === undefined
-    ? new Response(null, { status: 204 })
-    : tell(engine, request, caller, turns, taskId, onError)
-}
-
-/** From what was last said to it on: told again, it is the same message from its beginning. */
-async function tell(
-  engine: ChattingEngine,
-  { signal }: Request,
-  caller: Caller,
-  turns: ChatTurns,
-  taskId: string,
-  onError: (error: unknown) => void,
-): Promise<Response> {
-  return uiMessageResponse(engine, taskId, { after: await turns.saidAt(taskId), signal, caller, onError })
+  return body.json
 }
 
 function decoded(part: string): string {

@@ -34,28 +34,18 @@ export function toUiMessageStream(
   taskId: string,
   { after = 0, messageId = `${taskId}-${after}`, signal, caller, onError = () => {} }: UiMessageStreamOptions = {},
 ): ReadableStream<UiMessageChunk> {
-  const aborting = new AbortController()
-  const stop = () => aborting.abort()
-  if (signal?.aborted) stop()
-  signal?.addEventListener('abort', stop, { once: true })
-  const options = { signal: aborting.signal, ...(caller === undefined ? {} : { caller }) }
-  const items = bus.stream('task:stream', { taskId, after }, options) as AsyncIterable<StreamItem>
-  const chunks = chunksOf(items, new Turn(messageId), aborting.signal, onError)
-  const release = () => {
-    signal?.removeEventListener('abort', stop)
-    stop()
-  }
+  const leaving = new AbortController()
+  const ended = AbortSignal.any(signal === undefined ? [leaving.signal] : [signal, leaving.signal])
+  const items = bus.stream('task:stream', { taskId, after }, { signal: ended, caller }) as AsyncIterable<StreamItem>
+  const chunks = chunksOf(items, new Turn(messageId), ended, onError)
   return new ReadableStream<UiMessageChunk>(
     {
       async pull(controller) {
         const { done, value } = await chunks.next()
-        if (done !== true) controller.enqueue(value)
-        else {
-          release()
-          controller.close()
-        }
+        if (done === true) controller.close()
+        else controller.enqueue(value)
       },
-      cancel: release,
+      cancel: () => leaving.abort(),
     },
     { highWaterMark: 0 },
   )

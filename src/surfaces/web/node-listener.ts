@@ -39,15 +39,12 @@ export function toNodeListener(
 }
 
 async function answer(fetch: FetchFunction, incoming: IncomingMessage, sending: Sending): Promise<void> {
-  const response = isUnspeakable(incoming)
-    ? new Response('This method is not taken here.', { status: 501, headers: { 'content-type': 'text/plain' } })
-    : await fetch(toRequest(incoming, sending.gone), { address: incoming.socket.remoteAddress })
+  // The one method that a server of Node hands over, and that no `Request` may have.
+  const response =
+    incoming.method === 'TRACE'
+      ? new Response('This method is not taken here.', { status: 501, headers: { 'content-type': 'text/plain' } })
+      : await fetch(toRequest(incoming, sending.gone), { address: incoming.socket.remoteAddress })
   await sending.send(response, incoming)
-}
-
-/** The one method that a server of Node hands over, and that no `Request` may have. */
-function isUnspeakable({ method }: IncomingMessage): boolean {
-  return method === 'TRACE'
 }
 
 /** Who may ask under this host is not judged here; a host that makes no URL is replaced by one that means nothing. */

@@ -1,9 +1,12 @@
 // A server over node:http: it listens where it was told, and keeps clients from holding it up with headers or bodies that never
 // end. What it serves is any function from requests to responses, by way of node-listener.ts.
-import type { RequestListener, Server, ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { type Clock, systemClock } from '../../clock.ts'
-import { hostName } from './door.ts'
+import { waitAtMost } from '../../signals.ts'
+import { hostName, type PlaceOptions } from './door.ts'
 
 export { type FetchFunction, type NodeListenerOptions, type Peer, toNodeListener } from './node-listener.ts'
 
@@ -22,7 +25,6 @@ export interface ServerLimits {
   closeGraceMs?: number | undefined
 }
 
-/** Where a server listens. */
 export interface Place {
   host: string
   port: number
@@ -30,13 +32,11 @@ export interface Place {
   url: string
 }
 
-export interface ListenOptions {
-  /** Default 127.0.0.1. */
-  host?: string | undefined
-  /** Default 0: a free one. */
-  port?: number | undefined
+export interface ListenOptions extends PlaceOptions {
   /** Makes what answers, once it is known where it is reached. */
   listener: (place: Place) => RequestListener
+  /** What takes a connection over for another protocol. Default: nothing. */
+  onUpgrade?: (place: Place) => (request: IncomingMessage, socket: Duplex, head: Buffer) => void
   limits?: ServerLimits | undefined
   /** Default: the system's. */
   clock?: Clock | undefined
@@ -49,7 +49,7 @@ export interface NodeServer extends Place {
 
 /** Resolves when it listens. @throws what the system says of an address that it does not give. */
 export async function listen(options: ListenOptions): Promise<NodeServer> {
-  const { host = '127.0.0.1', port = 0, listener, limits = {}, clock = systemClock } = options
+  const { host = '127.0.0.1', port = 0, listener, onUpgrade, limits = {}, clock = systemClock } = options
   // Only now: node:http leaves its mark on the globals of whoever merely imports it.
   const { createServer } = await import('node:http')
   const headersTimeout = limits.headersTimeoutMs ?? 10_000
@@ -63,10 +63,13 @@ export async function listen(options: ListenOptions): Promise<NodeServer> {
     connectionsCheckingInterval: Math.max(100, Math.min(headersTimeout, requestTimeout, 10_000) / 5),
   })
   server.maxConnections = limits.connections ?? 1_024
-  const bound = await bind(server, host, port)
+  server.listen(port, host)
+  await once(server, 'listening')
+  const bound = (server.address() as AddressInfo).port
   const place: Place = { host, port: bound, url: `http://${hostName(host)}:${bound}` }
   const answers = new OpenAnswers(clock)
   server.on('request', answers.counted(listener(place)))
+  if (onUpgrade !== undefined) server.on('upgrade', onUpgrade(place))
   const close = async (endWork?: () => Promise<unknown>): Promise<void> => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     await endWork?.()
@@ -75,17 +78,6 @@ export async function listen(options: ListenOptions): Promise<NodeServer> {
     await closed
   }
   return { ...place, close }
-}
-
-/** Resolves to the port at which the server listens. @throws what the system says of an address that it does not give. */
-export function bind(server: Server, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      resolve((server.address() as AddressInfo).port)
-    })
-  })
 }
 
 /** What is being answered, so that a server that closes cuts off nothing that is nearly told. */
@@ -112,12 +104,8 @@ class OpenAnswers {
   /** Resolves when nothing is being answered, or after so many milliseconds. */
   async sent(graceMs: number): Promise<void> {
     if (this.#open.size === 0) return
-    await new Promise<void>((resolve) => {
-      const late = this.#clock.setTimeout(() => resolve(), graceMs)
-      this.#onNone = () => {
-        this.#clock.clearTimeout(late)
-        resolve()
-      }
-    })
+    const none = Promise.withResolvers<void>()
+    this.#onNone = none.resolve
+    await waitAtMost(this.#clock, graceMs, none.promise)
   }
 }

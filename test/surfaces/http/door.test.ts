@@ -1,6 +1,6 @@
 // Who comes in, in which order requests are judged, and that nothing hostile gets further than the door.
 import { describe, expect, it } from 'vitest'
-import { type Access, accessClasses } from '../../../src/bus/access.ts'
+import { type Access, accessClasses } from '../../../src/bus/caller.ts'
 import { createHttp, type Principal } from '../../../src/surfaces/http/index.ts'
 import { type Route, routes } from '../../../src/surfaces/http/routes.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'

@@ -90,7 +90,7 @@ const writePlainly: Write = (_reader, output) => output.write('\r· news\n')
 const writeThroughPrinter: Write = (reader, output) => {
   const printer = new Printer(output)
   const typed = Object.assign(reader, { displayPrompt: (preserve?: boolean) => reader.prompt(preserve) })
-  printer.attach(typed as unknown as TypedLine)
+  printer.typed = typed as unknown as TypedLine
   printer.notice('news')
 }
 

@@ -1,16 +1,69 @@
-// One connection over two streams. Whoever has closed the input may still read: a script that pipes its requests in closes it at
-// once, and waits for the answers. So what has been asked is answered first; only then, or when that takes long, it is over.
+// The protocol over standard input and output: one client, one connection, from its first line to the end of its input. Whoever has
+// closed the input may still read: a script that pipes its requests in closes it at once, and waits for the answers. So what has been
+// asked is answered first; only then, or when that takes long, it is over.
 import type { Readable, Writable } from 'node:stream'
-import type { JSONRPCMessage, ReadBuffer, Transport } from '@modelcontextprotocol/server'
+import type { JSONRPCMessage, ReadBuffer, Server, Transport } from '@modelcontextprotocol/server'
 import type { Clock } from '../../clock.ts'
+import { parse } from '../../parse.ts'
 import { rest } from '../../signals.ts'
-import type { Sdk } from './load-sdk.ts'
+import { loadSdk, loadStdioSdk, type Sdk } from './load-sdk.ts'
 import { withdrawal } from './mapping.ts'
+import { type McpStdioOptions, type ServedEngine, stdioOptionsSchema } from './mcp-options.ts'
+import { McpService } from './mcp-service.ts'
+
+/**
+ * Serves the abilities of an engine to the client at the other end of stdin and stdout. Resolves when that client is gone, which
+ * has then been answered what it had asked (for 5 s at most); its tasks go on. The engine stays open.
+ *
+ * @example
+ * await using engine = await createEngine({ ledger: 'errand.db' })
+ * await serveMcpStdio(engine, { as: 'claude' })
+ *
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT; NOT_OFFERED when the package of the protocol is not installed.
+ */
+export async function serveMcpStdio(engine: ServedEngine, options: McpStdioOptions = {}): Promise<void> {
+  const { input, output, signal, ...checked } = parse(stdioOptionsSchema, options, 'serveMcpStdio')
+  const [sdk, { serveStdio }] = await Promise.all([loadSdk(), loadStdioSdk()])
+  const service = new McpService(engine, checked)
+  const servers = new Set<Server>()
+  const connection = new StdioConnection(
+    sdk,
+    (input as Readable | undefined) ?? process.stdin,
+    (output as Writable | undefined) ?? process.stdout,
+    checked.clock,
+  )
+  const { leaving } = connection
+  const handle = serveStdio(
+    ({ era }) => {
+      const server = service.createServer(sdk, { agent: checked.as, era, reachable: true, leaving })
+      servers.add(server)
+      server.onclose = () => void servers.delete(server)
+      return server
+    },
+    { transport: connection, onerror: checked.onError },
+  )
+  const gone = Promise.withResolvers<void>()
+  const closeServer = connection.onclose
+  connection.onclose = () => {
+    closeServer?.()
+    gone.resolve()
+  }
+  const stop = (): void => void handle.close()
+  if (signal?.aborted) stop()
+  signal?.addEventListener('abort', stop, { once: true })
+  const listenNoMore = service.onToolsChanged(() => {
+    for (const server of servers) server.sendToolListChanged().catch(checked.onError)
+  })
+  await gone.promise
+  signal?.removeEventListener('abort', stop)
+  listenNoMore()
+  await service.sessions.close()
+}
 
 /** How long answers may take once the input has ended. */
 const lastAnswersMs = 5_000
 
-export class StdioConnection implements Transport {
+class StdioConnection implements Transport {
   onmessage?: Transport['onmessage']
   onclose?: () => void
   onerror?: (error: Error) => void
@@ -23,7 +76,7 @@ export class StdioConnection implements Transport {
   readonly #unanswered = new Set<string | number>()
   readonly #leaving = new AbortController()
   readonly #closing = new AbortController()
-  #answered: () => void = () => {}
+  readonly #answered = Promise.withResolvers<void>()
 
   constructor(sdk: Sdk, input: Readable, output: Writable, clock: Clock) {
     this.#sdk = sdk
@@ -110,7 +163,7 @@ export class StdioConnection implements Transport {
 
   #settle(id: string | number): void {
     this.#unanswered.delete(id)
-    if (this.#unanswered.size === 0) this.#answered()
+    if (this.#leaving.signal.aborted && this.#unanswered.size === 0) this.#answered.resolve()
   }
 
   readonly #report = (error: Error): void => this.onerror?.(error)
@@ -128,10 +181,7 @@ export class StdioConnection implements Transport {
   async #answerAndClose(): Promise<void> {
     this.#leaving.abort(new Error('the client has closed its end'))
     if (this.#unanswered.size > 0) {
-      const answered = new Promise<void>((resolve) => {
-        this.#answered = resolve
-      })
-      await Promise.race([answered, rest(this.#clock, lastAnswersMs, this.#closing.signal)])
+      await Promise.race([this.#answered.promise, rest(this.#clock, lastAnswersMs, this.#closing.signal)])
     }
     await this.close()
   }
