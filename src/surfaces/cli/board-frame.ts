@@ -1,9 +1,11 @@
 // One picture of the board as lines of text: how things stand, the tasks that matter most, and what happened last. Pure, so that
 // tests can look at it.
 import type { BoardStatus, BoardTask } from '../../entities/board.ts'
+import { colorOf } from './board-text.ts'
 import { formatDuration } from './duration.ts'
 import type { Paint } from './paint.ts'
 import { type Columns, formatTable } from './table.ts'
+import { leaseWords } from './task-words.ts'
 import { cleanLine, fitWidth } from './terminal-text.ts'
 
 /** Lines of news at most. */
@@ -47,7 +49,7 @@ export function drawBoard(
   return [
     paint.quiet(fitWidth(`${countOf(board, tasks)}${hidden > 0 ? `, ${hidden} not shown` : ''}`, columns)),
     paint.quiet(header),
-    ...lines.map((line, index) => colorOf(shown[index] as BoardTask, paint)(line)),
+    ...lines.map((line, index) => colorOf(shown[index] as BoardTask, paint, (text) => text)(line)),
     ...(told.length === 0 ? [] : ['']),
     ...told.map(({ at, words }) => fitWidth(`${clockTime(at)} ${cleanLine(words)}`, columns)),
   ]
@@ -70,19 +72,10 @@ function countOf(board: string, tasks: readonly BoardTask[]): string {
   return `${cleanLine(board)}: ${words.length === 0 ? 'no tasks' : words.join(', ')}`
 }
 
+const ranks: Readonly<Record<BoardStatus, number>> = { in_progress: 0, pending: 2, failed: 3, completed: 4, deleted: 5 }
+
 function rankOf({ status, ready }: BoardTask): number {
-  switch (status) {
-    case 'in_progress':
-      return 0
-    case 'pending':
-      return ready ? 1 : 2
-    case 'failed':
-      return 3
-    case 'completed':
-      return 4
-    case 'deleted':
-      return 5
-  }
+  return status === 'pending' && ready ? 1 : ranks[status]
 }
 
 /** What is done by when it was done, the latest first; the rest by urgency, then by number. */
@@ -101,23 +94,12 @@ function stateOf({ status, ready, queued, blockedBy, canonicalStatus }: BoardTas
 
 function ownerOf({ owner, leaseUntil, status }: BoardTask, now: number): string {
   if (owner === '' || leaseUntil === null || status !== 'in_progress') return owner
-  return `${owner} (${leaseUntil > now ? `${formatDuration(leaseUntil - now)} left` : 'lease over'})`
+  return `${owner} (${leaseWords(leaseUntil, now)})`
 }
 
 /** Since it was made or, if it is over, since its end. */
 function ageOf({ createdAt, completedAt }: BoardTask, now: number): string {
   return formatDuration(now - (completedAt ?? createdAt))
-}
-
-function colorOf(task: BoardTask, paint: Paint): (text: string) => string {
-  const colors: Record<BoardStatus, (text: string) => string> = {
-    pending: task.ready ? (text) => text : paint.quiet,
-    in_progress: paint.busy,
-    completed: paint.good,
-    failed: paint.bad,
-    deleted: paint.quiet,
-  }
-  return colors[task.status]
 }
 
 /** By the clock on the wall of whoever looks. */

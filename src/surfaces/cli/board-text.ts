@@ -54,9 +54,12 @@ export function claimText({ owner, fence, leaseUntil, status }: BoardTask): stri
   return `claimed by ${owner}${fence === 0 ? '' : ` (claim ${fence})`}${lease}`
 }
 
-function colorOf(task: BoardTask, paint: Paint): (text: string) => string {
-  const colors: Record<BoardStatus, (text: string) => string> = {
-    pending: task.ready ? paint.asking : paint.quiet,
+type Color = (text: string) => string
+
+/** `claimable` is for what may be claimed. */
+export function colorOf(task: BoardTask, paint: Paint, claimable: Color = paint.asking): Color {
+  const colors: Record<BoardStatus, Color> = {
+    pending: task.ready ? claimable : paint.quiet,
     in_progress: paint.busy,
     completed: paint.good,
     failed: paint.bad,

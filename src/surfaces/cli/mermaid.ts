@@ -22,30 +22,20 @@ const colors: Readonly<Record<string, string>> = {
 
 export function toFlowchart(nodes: readonly GraphNode[]): string {
   const names = new Map(nodes.map((node, index) => [node.id, `t${index}`]))
-  const lines = ['flowchart LR']
-  const draw = (parent: string | null, indent: string): void => {
-    for (const node of nodes) {
-      const inside = node.parent !== null && names.has(node.parent) ? node.parent : null
-      if (inside !== parent) continue
-      const name = names.get(node.id)
-      if (!node.group) {
-        lines.push(`${indent}${name}["${escapeLabel(node.label)}"]${classOf(node)}`)
-        continue
-      }
-      lines.push(`${indent}subgraph ${name}["${escapeLabel(node.label)}"]`)
-      draw(node.id, `${indent}  `)
-      lines.push(`${indent}end`)
-    }
-  }
-  draw(null, '  ')
-  for (const node of nodes) {
-    for (const blocker of node.after)
-      if (names.has(blocker)) lines.push(`  ${names.get(blocker)} --> ${names.get(node.id)}`)
-  }
+  const inside = Map.groupBy(nodes, ({ parent }) => (parent !== null && names.has(parent) ? parent : null))
+  const boxesIn = (parent: string | null, indent: string): string[] =>
+    (inside.get(parent) ?? []).flatMap((node) => {
+      const box = `${names.get(node.id)}["${escapeLabel(node.label)}"]`
+      if (!node.group) return [`${indent}${box}${classOf(node)}`]
+      return [`${indent}subgraph ${box}`, ...boxesIn(node.id, `${indent}  `), `${indent}end`]
+    })
+  const arrows = nodes.flatMap(({ id, after }) =>
+    after.filter((blocker) => names.has(blocker)).map((blocker) => `  ${names.get(blocker)} --> ${names.get(id)}`),
+  )
   const used = new Set(nodes.filter((node) => !node.group).map((node) => node.status))
-  for (const [status, style] of Object.entries(colors))
-    if (used.has(status)) lines.push(`  classDef ${status} ${style}`)
-  return lines.join('\n')
+  const styles = Object.entries(colors).filter(([status]) => used.has(status))
+  const classes = styles.map(([status, style]) => `  classDef ${status} ${style}`)
+  return ['flowchart LR', ...boxesIn(null, '  '), ...arrows, ...classes].join('\n')
 }
 
 function classOf({ status }: GraphNode): string {

@@ -3,8 +3,6 @@
 import { lineOf } from '../../board/list-text.ts'
 import { isoTime } from '../../clock.ts'
 import type { BoardRef, BoardTask } from '../../entities/board.ts'
-import type { Message } from '../../entities/message.ts'
-import type { Question } from '../../entities/question.ts'
 import { ErrandError } from '../../errors.ts'
 import { clipped } from '../../storable-text.ts'
 import { type BoardAccess, fromHere } from './board-place.ts'
@@ -19,19 +17,10 @@ const longest = { description: 3_000, result: 600, message: 500 }
 /** Characters of the whole. */
 export const longestContext = 8_000
 
-export interface TaskContext {
-  task: BoardTask
-  /** What it comes after, done or not. */
-  after: BoardTask[]
-  parent: BoardTask | undefined
-  parts: BoardTask[]
-  questions: Question[]
-  /** The latest ones, in order. */
-  messages: Message[]
-}
+type TaskContext = Awaited<ReturnType<typeof readContext>>
 
-/** @throws ErrandError NOT_FOUND */
-export async function readContext({ engine, board }: BoardAccess, id: BoardRef): Promise<TaskContext> {
+/** `after`: what it comes after, done or not. `messages`: the latest ones, in order. @throws ErrandError NOT_FOUND */
+export async function readContext({ engine, board }: BoardAccess, id: BoardRef) {
   const get = async (ref: BoardRef) => (await engine.bus.call('board:get', { id: ref, board }, fromHere)).task
   const task = await get(id)
   const input = { parent: task.taskId, limit: mostNeighbours + 1, board }
@@ -42,14 +31,8 @@ export async function readContext({ engine, board }: BoardAccess, id: BoardRef):
     engine.get(task.taskId),
     engine.messages(task.taskId),
   ])
-  return {
-    task,
-    after,
-    parent,
-    parts: parts.tasks,
-    questions: own?.questions ?? [],
-    messages: messages.slice(-latestMessages),
-  }
+  const questions = own?.questions ?? []
+  return { task, after, parent, parts: parts.tasks, questions, messages: messages.slice(-latestMessages) }
 }
 
 /** It may have been deleted a moment ago. */

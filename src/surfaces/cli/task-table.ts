@@ -5,21 +5,9 @@ import { type Columns, formatTable } from './table.ts'
 import { ownerCell, shortId, stateWord } from './task-words.ts'
 
 /** What the table tells of a task. */
-export type ListedTask = Pick<
-  Task,
-  | 'id'
-  | 'seq'
-  | 'name'
-  | 'status'
-  | 'ready'
-  | 'blockedBy'
-  | 'statusReason'
-  | 'executor'
-  | 'owner'
-  | 'leaseUntil'
-  | 'createdAt'
-  | 'attempt'
->
+export type ListedTask = Pick<Task, 'id' | 'seq' | 'name' | 'createdAt' | 'attempt'> &
+  Parameters<typeof stateWord>[0] &
+  Parameters<typeof ownerCell>[0]
 
 /** The header, and one line a task; owners have a column only where there are some. */
 export function taskTable(tasks: readonly ListedTask[], now: number, columns?: number): string[] {

@@ -46,17 +46,12 @@ async function rootOf(engine: Engine, task: Task): Promise<Task> {
 
 /** One line per task, children below their parent in the order of their creation. */
 function drawTree({ root, below }: TaskTree): string[] {
-  const children = new Map<string, Task[]>()
-  for (const task of below) {
-    const siblings = children.get(task.parentId ?? '') ?? []
-    siblings.push(task)
-    children.set(task.parentId ?? '', siblings)
-  }
+  const children = Map.groupBy(below, (task) => task.parentId)
   const lines: string[] = []
   const draw = (task: Task, lead: string, indent: string): void => {
     const reason = isSettled(task.status) && task.status !== 'completed' ? failureSuffix(endReason(task)) : ''
     lines.push(`${lead}${taskLabel(task)} ${stateWord(task)}${reason} (${shortId(task.id)})`)
-    const inside = [...(children.get(task.id) ?? [])].sort((a, b) => a.seq - b.seq)
+    const inside = (children.get(task.id) ?? []).toSorted((a, b) => a.seq - b.seq)
     for (const [index, child] of inside.entries()) {
       const last = index === inside.length - 1
       draw(child, `${indent}${last ? '└─ ' : '├─ '}`, `${indent}${last ? '   ' : '│  '}`)

@@ -69,6 +69,6 @@ export function ownerCell(task: Pick<Task, 'owner' | 'leaseUntil' | 'status'>, n
 }
 
 /** A claim whose lease is over still holds until somebody else takes the task. */
-function leaseWords(leaseUntil: number, now: number): string {
+export function leaseWords(leaseUntil: number, now: number): string {
   return leaseUntil > now ? `${formatDuration(leaseUntil - now)} left` : 'lease over'
 }

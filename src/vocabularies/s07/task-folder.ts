@@ -1,7 +1,7 @@
 // What a manager stands on: an engine that is given, or one of its own on a ledger beside the folder, which mirrors it.
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { Engine } from '../../api.ts'
+import type { Engine, EngineOptions } from '../../api.ts'
 import { mirrorBoard } from '../../board/mirror/mirror-board.ts'
 import { isEmptyReport, type MirrorReport } from '../../board/mirror/mirror-report.ts'
 import { createEngine } from '../../engine.ts'
@@ -9,21 +9,26 @@ import { ErrandError } from '../../errors.ts'
 import { findLedger } from '../../ledger/find-ledger.ts'
 import { describeError } from '../../stored-error.ts'
 
-/** Where the tasks are: a folder, and the ledger that it mirrors. */
-export interface TaskFolder {
-  dir: string
+export interface FolderOptions {
+  /** With a folder only: where its tasks are kept, a path or a Ledger. Default: `.errand/ledger.db` beside the folder. */
+  ledger?: string | object
+  /** With a folder only: gets errors that have no caller. Default: `console.error`. */
+  onError?: NonNullable<EngineOptions['onError']>
   /**
-   * A path, or a Ledger that the caller opened. Default: the one that the command line finds beside the folder: `.errand/ledger.db`
-   * there or above, else the repository's own in `.git`, else a new `.errand/ledger.db`.
+   * With a folder only: told what each look at the files has done: written, imported, refused. Default: files that were not taken
+   * go to `onError`.
    */
-  ledger?: string | object | undefined
+  onReport?: (report: MirrorReport) => void
+}
+
+/** Where the tasks are: a folder, and the ledger that it mirrors. */
+interface TaskFolder extends FolderOptions {
+  dir: string
   board: string
-  onError?: ((error: unknown, context: Record<string, unknown>) => void) | undefined
-  onReport?: ((report: MirrorReport) => void) | undefined
 }
 
 /** An engine, and the folder that is in step with it, if there is one. */
-export interface Footing {
+interface Footing {
   engine: Engine
   /** Brings the folder and the board in step. */
   sync(): Promise<void>
@@ -70,7 +75,7 @@ async function openFolder({ dir, ledger, board, onError, onReport }: TaskFolder)
     ledger: ledger ?? ledgerOf(dir),
     // It only commands: whoever runs executors on this ledger is somebody else.
     work: false,
-    ...(onError === undefined ? {} : { onError }),
+    onError,
   } as Parameters<typeof createEngine>[0])) as unknown as Engine
   try {
     const report = onError ?? ((error: unknown) => console.error('errand:', describeError(error)))
@@ -99,7 +104,10 @@ async function openFolder({ dir, ledger, board, onError, onReport }: TaskFolder)
   }
 }
 
-/** The same that the command line finds there, so that both have one board. */
+/**
+ * The same that the command line finds there, so that both have one board: `.errand/ledger.db` beside the folder or above, else the
+ * repository's own in `.git`, else a new `.errand/ledger.db`.
+ */
 function ledgerOf(dir: string): string {
   const ledger = findLedger(dirname(resolve(dir)), process.env)
   mkdirSync(dirname(ledger), { recursive: true, mode: 0o700 })

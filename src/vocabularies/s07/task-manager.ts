@@ -1,20 +1,18 @@
 // s07's TaskManager: tasks as JSON texts, a graph of them, and the list that an agent reads. Each method is one request to the
 // board of the engine behind it.
 import { z } from 'zod'
-import type { Engine, EngineOptions } from '../../api.ts'
+import type { Engine } from '../../api.ts'
 import { requireStatus } from '../../board/board-tools.ts'
-import type { MirrorReport } from '../../board/mirror/mirror-report.ts'
 import { taskText } from '../../board/task-json.ts'
-import type { BoardRef, BoardStatus, BoardTask } from '../../entities/board.ts'
-import { mainBoard } from '../../entities/board.ts'
+import { type BoardRef, type BoardStatus, type BoardTask, mainBoard } from '../../entities/board.ts'
 import { ErrandError } from '../../errors.ts'
 import { kindOf, parse } from '../../parse.ts'
-import { TaskBacking } from './task-folder.ts'
+import { type FolderOptions, TaskBacking } from './task-folder.ts'
 
 /** `pending`, `in_progress` and `completed`; `failed` and `deleted` for tasks that ended without being completed. */
 export type TaskStatus = BoardStatus
 
-export interface TaskManagerOptions {
+export interface TaskManagerOptions extends FolderOptions {
   /**
    * Name of the agent: owner of what it sets in_progress. Default: none, as in s07, where a task in progress is nobody's in
    * particular and anybody may complete it.
@@ -22,31 +20,18 @@ export interface TaskManagerOptions {
   as?: string
   /** Which board. Default `main`: all tasks of the ledger. */
   board?: string
-  /** With a folder only: where its tasks are kept, a path or a Ledger. Default: `.errand/ledger.db` beside the folder. */
-  ledger?: string | object
-  /** With a folder only: gets errors that have no caller. Default: `console.error`. */
-  onError?: NonNullable<EngineOptions['onError']>
-  /**
-   * With a folder only: told what each look at the files has done: written, imported, refused. Default: files that were not taken
-   * go to `onError`.
-   */
-  onReport?: (report: MirrorReport) => void
 }
+
+const functionSchema = <F>(shape: string) =>
+  z.custom<F>((value) => typeof value === 'function', `expected a function ${shape}`)
 
 const word = z.string().trim().min(1).max(100)
 const optionsSchema = z.strictObject({
   as: word.optional(),
   board: word.default(mainBoard),
   ledger: z.union([z.string().min(1), z.custom<object>((value) => kindOf(value) === 'object')]).optional(),
-  onError: z
-    .custom<NonNullable<EngineOptions['onError']>>(
-      (value) => typeof value === 'function',
-      'expected a function (error, context)',
-    )
-    .optional(),
-  onReport: z
-    .custom<(report: MirrorReport) => void>((value) => typeof value === 'function', 'expected a function (report)')
-    .optional(),
+  onError: functionSchema<NonNullable<FolderOptions['onError']>>('(error, context)').optional(),
+  onReport: functionSchema<NonNullable<FolderOptions['onReport']>>('(report)').optional(),
 })
 
 /** The folder that s07 uses. */
@@ -95,11 +80,8 @@ export class TaskManager {
       isEngine(place) ? place : { dir: folderOf(place), board, ledger, onError, onReport },
     )
     if (isEngine(place) && (ledger ?? onError ?? onReport) !== undefined) {
-      throw new ErrandError(
-        'INVALID_INPUT',
-        'An engine has its ledger and its `onError` already: give a folder with them.',
-        {},
-      )
+      const message = 'An engine has its ledger and its `onError` already: give a folder with them.'
+      throw new ErrandError('INVALID_INPUT', message, {})
     }
     lines.set(this, (abilityId, input) => this.#call(abilityId, input))
   }
@@ -174,7 +156,7 @@ export class TaskManager {
     await sync()
     const caller = { surface: 's07', ...(this.#as === undefined ? {} : { owner: this.#as }) }
     const given = kindOf(input) === 'object' ? { board: this.#board, ...(input as object) } : input
-    const result = await engine.bus.call(abilityId as string, given, { caller })
+    const result = await engine.bus.call(abilityId, given, { caller })
     if (!readingAbilities.has(abilityId)) await sync()
     return result
   }

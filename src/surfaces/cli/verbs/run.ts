@@ -17,7 +17,7 @@ import { openSubtasks } from '../going-on.ts'
 import { HeldNotes } from '../held-notes.ts'
 import { type CommandIo, hasColor, isLiveTerminal, note, print, printItems, printPainted } from '../io.ts'
 import { createJsonLines } from '../json-lines.ts'
-import { LedgerFile } from '../ledger-file.ts'
+import { ledgerFileCheck } from '../ledger-file.ts'
 import { isLedgerFile, ledgerExists, ledgerFlagOf, makeLedgerFolder } from '../ledger-path.ts'
 import { createLiveTree } from '../live-tree.ts'
 import { agentFacilities, agentOptionsHelp, ModelSource } from '../model-source.ts'
@@ -92,9 +92,9 @@ async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promis
   // Not the engine's own, so that it can still be read while the engine closes.
   const ledger = await openLedger(request.ledger)
   try {
-    const file = new LedgerFile(request.ledger)
+    const requireSameFile = ledgerFileCheck(request.ledger)
     const conclude = await runRound(io, request, flags, { ...facilities, ledger })
-    file.requireSame()
+    requireSameFile()
     return conclude()
   } finally {
     await ledger.close()
