@@ -6,8 +6,9 @@ import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import { type Step, step } from '../ledger/ledger.ts'
 import { requireTransition } from '../machines/task-machine.ts'
+import { amend } from './amend.ts'
 import { checkAnswer } from './answer-schema.ts'
-import { amend, type Moment } from './moment.ts'
+import type { Moment } from './moment.ts'
 import { goOnByHand, loadFree } from './verbs.ts'
 
 export interface AnswerRequest extends Moment {

@@ -5,9 +5,10 @@ import { type CallRecord, interruptedError } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'
 import { type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
+import { amend } from './amend.ts'
 import type { RunRef } from './journal.ts'
 import { closeEntries, isInFlight } from './journal-closing.ts'
-import { amend, type Moment } from './moment.ts'
+import type { Moment } from './moment.ts'
 import { transition } from './transition.ts'
 
 /** Closes the run if it is still open. One that has not ended is released first: its task is ready for another holder. */

@@ -6,7 +6,8 @@ import { ErrandError } from '../errors.ts'
 import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { awaitsChildren, isBroken } from '../machines/family.ts'
 import { cycleError } from '../machines/task-graph.ts'
-import { amend, eventOf, loadTask, type Moment } from './moment.ts'
+import { amend } from './amend.ts'
+import { eventOf, loadTask, type Moment } from './moment.ts'
 import { settleAll, settleEdges } from './settle-family.ts'
 
 /** What is to change, loaded and free of cycles. */

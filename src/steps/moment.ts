@@ -2,9 +2,8 @@
 import type { EventType } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { briefError, ErrandError, type StoredError } from '../errors.ts'
-import type { NewEvent, NewTask, Op, Reads, Tx } from '../ledger/ledger.ts'
+import type { NewEvent, NewTask, Op, Reads } from '../ledger/ledger.ts'
 import { isQueued } from '../machines/readiness.ts'
-import { type Changes, touched } from '../machines/task-transition.ts'
 
 export interface Moment {
   /** Epoch milliseconds. */
@@ -36,21 +35,6 @@ export function eventOf(moment: Moment, type: EventType, task: NewTask, data: Re
       ...(data.error ? { error: briefError(data.error as StoredError) } : {}),
     },
   }
-}
-
-/** Changes a row without walking an edge, and tells of it; the task as it is then. */
-export function* amend(
-  tx: Tx,
-  task: TaskRecord,
-  set: Changes,
-  moment: Moment,
-  type: EventType,
-  data: Record<string, unknown> = {},
-): Op<TaskRecord> {
-  const next = touched(task, moment.at, set)
-  yield* tx.task.save(next)
-  yield* tx.event.append(eventOf(moment, type, next, data))
-  return next
 }
 
 /** The stored task, or a refusal. A deleted one is as good as unknown. */

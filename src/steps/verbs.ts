@@ -6,7 +6,8 @@ import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand } from '../machines/readiness.ts'
 import { nextStatus, requireTransition, type TaskEventName } from '../machines/task-machine.ts'
-import { amend, blocked, loadTask, type Moment } from './moment.ts'
+import { amend } from './amend.ts'
+import { blocked, loadTask, type Moment } from './moment.ts'
 import { transition } from './transition.ts'
 import type { Edge } from './walk.ts'
 

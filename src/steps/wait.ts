@@ -9,8 +9,9 @@ import { type NewCall, type Op, type Reads, type Step, step, type Tx } from '../
 import { awaitsChildren, isWaitOver, type WaitParams } from '../machines/family.ts'
 import { cycleError } from '../machines/task-graph.ts'
 import { touched } from '../machines/task-transition.ts'
+import { amend } from './amend.ts'
 import { loadLive, type RunRef } from './journal.ts'
-import { amend, eventOf, loadTask, type Moment } from './moment.ts'
+import { eventOf, loadTask, type Moment } from './moment.ts'
 
 /** What a wait came to: `open` while it is not over. */
 export type WaitState = { open: true } | { open: false; outcomes: Array<Outcome | null> }

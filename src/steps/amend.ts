@@ -1,0 +1,21 @@
+// A change of a row that walks no edge of the chart, with the event that tells of it.
+import type { EventType } from '../entities/event.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import type { Op, Tx } from '../ledger/ledger.ts'
+import { type Changes, touched } from '../machines/task-transition.ts'
+import { eventOf, type Moment } from './moment.ts'
+
+/** Saves the change and appends the event; resolves to the task as it is then. */
+export function* amend(
+  tx: Tx,
+  task: TaskRecord,
+  set: Changes,
+  moment: Moment,
+  type: EventType,
+  data: Record<string, unknown> = {},
+): Op<TaskRecord> {
+  const next = touched(task, moment.at, set)
+  yield* tx.task.save(next)
+  yield* tx.event.append(eventOf(moment, type, next, data))
+  return next
+}
