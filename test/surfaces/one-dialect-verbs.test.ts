@@ -115,7 +115,7 @@ async function pathsOf(table: VerbTable, above: readonly string[] = []): Promise
   const paths = await Promise.all(
     Object.entries(table).map(async ([name, entry]) => {
       const path = [...above, name]
-      const { verbs: below } = (await entry.load()).verb
+      const { verbs: below } = (await entry.load())[name] ?? {}
       return below === undefined ? [path.join(' ')] : pathsOf(below, path)
     }),
   )

@@ -32,6 +32,12 @@ export type ArgumentsOf<O extends ParseArgsOptionsConfig> = ReturnType<
 /** What the options of a verb give; those that are left away are undefined. */
 export type FlagsOf<O extends ParseArgsOptionsConfig> = ArgumentsOf<O>['values']
 
+/** What every verb is given, whatever else it takes. */
+export interface CommonArguments {
+  values: { ledger?: string | undefined; json?: boolean | undefined }
+  positionals: string[]
+}
+
 export interface Positionals {
   min?: number
   max?: number
@@ -61,18 +67,15 @@ export function wholeNumber(option: string, text: string, min: number): number {
   const value = /^-?\d+$/.test(text.trim()) ? Number(text) : Number.NaN
   if (Number.isSafeInteger(value) && value >= min) return value
   const range = min === Number.MIN_SAFE_INTEGER ? 'a whole number' : `a whole number of at least ${min}`
-  throw new ErrandError('INVALID_INPUT', `--${option} takes ${range}, got "${text}".`, { option, value: text })
+  throw misuse(`--${option} takes ${range}, got "${text}".`, { option, value: text })
 }
 
 /** One of a few words. */
 export function oneOf<const W extends string>(option: string, text: string, words: readonly W[]): W {
   if ((words as readonly string[]).includes(text)) return text as W
   const nearest = nearestName(text, words)
-  throw new ErrandError(
-    'INVALID_INPUT',
-    `--${option} takes one of ${words.join(', ')}, got "${text}".${didYouMean(nearest)}`,
-    { option, value: text, nearest },
-  )
+  const message = `--${option} takes one of ${words.join(', ')}, got "${text}".${didYouMean(nearest)}`
+  throw misuse(message, { option, value: text, nearest })
 }
 
 /** A refusal because of how the command was written. */

@@ -1,17 +1,16 @@
-// How the verbs of the board reach it: which board, which of its tasks, and in whose name.
+// How the verbs of the board reach it: which board, which of its tasks, in whose name, and a look at those that were chosen.
 import type { Engine } from '../../api.ts'
-import { type BoardRef, mainBoard } from '../../entities/board.ts'
-import { type FlagsOf, misuse, texts, wholeNumber } from './arguments.ts'
+import { type BoardRef, type BoardStatus, type BoardTask, mainBoard } from '../../entities/board.ts'
+import { type FlagsOf, misuse, texts } from './arguments.ts'
+import { inStep } from './board-folders.ts'
 import type { CommandIo } from './io.ts'
-import { inStep } from './kept-folders.ts'
-import { withLedger } from './open-ledger.ts'
+import { type OpenFlags, withLedger } from './open-ledger.ts'
+import { fenceOf, members, type OwnerFlags, requireWriterName, writerName } from './owner-flags.ts'
 import { findTask } from './task-ref.ts'
 
 export const boardOptions = texts('board')
-export const memberOptions = texts('as', 'fence')
 
 type PlaceFlags = FlagsOf<typeof boardOptions>
-type MemberFlags = FlagsOf<typeof memberOptions>
 
 /** An open board. */
 export interface BoardAccess {
@@ -22,25 +21,16 @@ export interface BoardAccess {
 /** Who calls the abilities of the board from here; in the log of claims. */
 export const fromHere = { caller: { surface: 'cli' } } as const
 
-/**
- * Opens the ledger for something on its board. `create: true` makes a ledger that is not there; `folders: false` leaves the folders
- * that show the board alone.
- */
+/** Opens the ledger for something on its board. `folders: false` leaves the folders that show the board alone. */
 export async function withBoard<T>(
   io: CommandIo,
-  flags: PlaceFlags,
+  { folders = true, ...flags }: PlaceFlags & OpenFlags & { folders?: boolean },
   use: (place: BoardAccess) => Promise<T>,
-  { folders = true, ...options }: { create?: boolean; folders?: boolean } = {},
 ): Promise<T> {
-  return await withLedger(
-    io,
-    flags,
-    (engine) => {
-      const work = () => use({ engine, board: boardName(flags) })
-      return folders ? inStep(io, engine, work) : work()
-    },
-    options,
-  )
+  return await withLedger(io, flags, (engine) => {
+    const work = () => use({ engine, board: boardName(flags) })
+    return folders ? inStep(io, engine, work) : work()
+  })
 }
 
 /** @throws ErrandError INVALID_INPUT for an empty name. */
@@ -69,25 +59,47 @@ export async function boardRefs(engine: Engine, given: readonly string[] = []): 
 }
 
 /** Whose name is written: --as, else ERRAND_AGENT, else ERRAND_OWNER. @throws ErrandError INVALID_INPUT for an empty --as. */
-export function memberName(io: CommandIo, { as }: MemberFlags): string | undefined {
-  if (as !== undefined && as.trim() === '') throw misuse('--as takes the name of an agent or a person, got "".')
-  return [as, io.env['ERRAND_AGENT'], io.env['ERRAND_OWNER']].map((name) => name?.trim()).find(Boolean)
+export function memberName(io: CommandIo, flags: OwnerFlags): string | undefined {
+  return writerName(io, flags, members)
 }
 
 /** @throws ErrandError INVALID_INPUT when nobody is named. */
-export function requireMember(io: CommandIo, flags: MemberFlags): string {
-  const name = memberName(io, flags)
-  if (name !== undefined) return name
-  throw misuse(
-    'Say who you are: --as NAME, or ERRAND_AGENT=NAME in the environment. Any name that is only yours will do.',
-  )
+export function requireMember(io: CommandIo, flags: OwnerFlags): string {
+  return requireWriterName(io, flags, members)
 }
 
 /** Who writes to a task, and by which claim. */
-export function writerOf(io: CommandIo, flags: MemberFlags): { as: string | undefined; fence: number | undefined } {
+export function writerOf(io: CommandIo, flags: OwnerFlags): { as: string | undefined; fence: number | undefined } {
   const as = memberName(io, flags)
-  const fence = flags.fence === undefined ? undefined : wholeNumber('fence', flags.fence, 1)
-  if (as === undefined && fence !== undefined)
-    throw misuse('--fence is quoted together with its owner: --as NAME, or ERRAND_AGENT=NAME in the environment.')
-  return { as, fence }
+  return { as, fence: fenceOf(flags, as, members) }
+}
+
+/** As many as one look at the board gives. */
+const mostListed = 10_000
+const mostReady = 1_000
+
+export interface BoardChoice {
+  /** Only what may be claimed now. */
+  ready: boolean
+  statuses: readonly BoardStatus[] | undefined
+  owner: string | undefined
+}
+
+/** By number; what may be claimed by urgency. `total` counts those that are not given, too. */
+export async function chosenTasks(
+  { engine, board }: BoardAccess,
+  { ready, statuses, owner }: BoardChoice,
+): Promise<{ tasks: BoardTask[]; total: number }> {
+  if (ready) return await engine.bus.call('board:ready', { limit: mostReady, board }, fromHere)
+  const status = statuses === undefined ? undefined : [...statuses]
+  return await engine.bus.call('board:list', { status, owner, limit: mostListed, board }, fromHere)
+}
+
+/** The same asked of one task that has changed. */
+export function isChosen(task: BoardTask, { ready, statuses, owner }: BoardChoice): boolean {
+  return (
+    (!ready || task.ready) &&
+    (statuses === undefined || statuses.includes(task.status)) &&
+    (owner === undefined || task.owner === owner)
+  )
 }

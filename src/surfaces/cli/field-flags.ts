@@ -4,8 +4,7 @@ import { z } from 'zod'
 import type { CreateOptions } from '../../api.ts'
 import { rulesFor } from '../../entities/task-fields.ts'
 import { misuse, oneOf, wholeNumber } from './arguments.ts'
-import { jsonOption } from './json-option.ts'
-import { durationOption, timeOption } from './time-options.ts'
+import { durationOption, jsonOption, timeOption } from './option-values.ts'
 
 type FlagValue = string | boolean | Array<string | boolean> | undefined
 

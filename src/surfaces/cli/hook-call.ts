@@ -6,11 +6,11 @@ import { systemClock } from '../../clock.ts'
 import type { BoardRef } from '../../entities/board.ts'
 import { ErrandError } from '../../errors.ts'
 import { waitAtMost } from '../../signals.ts'
-import { texts } from './arguments.ts'
-import { type BoardAccess, boardOptions, boardRef, fromHere } from './board-place.ts'
+import { type FlagsOf, texts } from './arguments.ts'
+import { type BoardAccess, boardOptions, boardRef, fromHere, withBoard } from './board-place.ts'
 import { exitCodes } from './exit-code.ts'
-import { type CommandIo, note } from './io.ts'
-import { durationOption } from './time-options.ts'
+import { type CommandIo, note, printJson } from './io.ts'
+import { durationOption } from './option-values.ts'
 
 export const hookOptions = { ...boardOptions, ...texts('as', 'timeout') }
 export const hookOptionsHelp = [
@@ -21,10 +21,6 @@ export const hookOptionsHelp = [
 
 /** An agent does not wait any longer for its hooks, in milliseconds. */
 const usualTimeoutMs = 2_000
-
-export function hookTimeout({ timeout }: { timeout?: string | undefined }): number {
-  return timeout === undefined ? usualTimeoutMs : durationOption('timeout', timeout)
-}
 
 /** Variables that may name the task of a session, in the order in which they count. */
 export const taskVariables = ['ERRAND_TASK_ID', 'BM_TASK_ID', 'DAY1_TASK_ID'] as const
@@ -39,7 +35,7 @@ const hookInputSchema = z
 export type HookInput = z.output<typeof hookInputSchema>
 
 /** The JSON on standard input; nothing at a terminal. */
-export async function readHookInput(io: CommandIo): Promise<HookInput> {
+async function readHookInput(io: CommandIo): Promise<HookInput> {
   const input = io.input?.()
   if (input === undefined) return hookInputSchema.parse({})
   const given = await text(input)
@@ -49,11 +45,6 @@ export async function readHookInput(io: CommandIo): Promise<HookInput> {
     // No JSON: then it is said in no words that we know, and the environment alone counts.
     return hookInputSchema.parse({})
   }
-}
-
-/** The world as the session sees it: its folder decides which ledger is meant. */
-export function inSession(io: CommandIo, { cwd }: HookInput): CommandIo {
-  return cwd !== undefined && existsSync(cwd) ? { ...io, cwd } : io
 }
 
 /** What may name the task of a session: what its hook was called with, else the environment. */
@@ -80,9 +71,13 @@ export async function findNamed(
   return undefined
 }
 
-/** Does the work of a hook, but not for longer than an agent waits. Beyond that the process ends where it stands. */
-export async function inTime(io: CommandIo, timeoutMs: number, work: () => Promise<void>): Promise<number> {
-  const working = work()
+/**
+ * Does the work of a hook, but not for longer than an agent waits; beyond that the process ends where it stands. What the work resolves
+ * to is printed as JSON.
+ */
+export async function runHook(io: CommandIo, flags: FlagsOf<typeof hookOptions>, work: HookWork): Promise<number> {
+  const timeoutMs = flags.timeout === undefined ? usualTimeoutMs : durationOption('timeout', flags.timeout)
+  const working = workInSession(io, flags, work)
   // What it still throws when nobody waits for it any more is nobody's business.
   working.catch(() => {})
   if (!(await waitAtMost(systemClock, timeoutMs, working))) {
@@ -90,4 +85,14 @@ export async function inTime(io: CommandIo, timeoutMs: number, work: () => Promi
     io.exit(exitCodes.done)
   }
   return exitCodes.done
+}
+
+type HookWork = (place: BoardAccess, input: HookInput) => Promise<object | undefined>
+
+/** The folder of the session decides which ledger is meant. */
+async function workInSession(io: CommandIo, flags: FlagsOf<typeof hookOptions>, work: HookWork): Promise<void> {
+  const input = await readHookInput(io)
+  const session = input.cwd !== undefined && existsSync(input.cwd) ? { ...io, cwd: input.cwd } : io
+  const said = await withBoard(session, { ...flags, folders: false }, (place) => work(place, input))
+  if (said !== undefined) printJson(io, said)
 }

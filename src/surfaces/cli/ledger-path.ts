@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { ErrandError } from '../../errors.ts'
 import { findLedger } from '../../ledger/find-ledger.ts'
 import { messageOf } from '../../stored-error.ts'
+import { misuse } from './arguments.ts'
 
 interface Place {
   env: Readonly<Record<string, string | undefined>>
@@ -13,10 +14,7 @@ interface Place {
 /** The ledger's path as the engine takes it: absolute, or what is no path at all (`:memory:`, `postgres://…`). */
 export function resolveLedger(flag: string | undefined, place: Place): string {
   const named = flag ?? (place.env['ERRAND_LEDGER'] || undefined)
-  if (named === '')
-    throw new ErrandError('INVALID_INPUT', '--ledger is empty: it takes the path of a ledger file.', {
-      option: 'ledger',
-    })
+  if (named === '') throw misuse('--ledger is empty: it takes the path of a ledger file.', { option: 'ledger' })
   if (named !== undefined) return isLedgerFile(named) ? resolve(place.cwd, named) : named
   return findLedger(place.cwd, place.env)
 }
@@ -39,13 +37,8 @@ export function makeLedgerFolder(ledger: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
-    const reason = messageOf(error)
-    throw new ErrandError(
-      'LEDGER_UNAVAILABLE',
-      `Cannot make the folder of the ledger ${ledger}: ${reason}.`,
-      { ledger },
-      error,
-    )
+    const message = `Cannot make the folder of the ledger ${ledger}: ${messageOf(error)}.`
+    throw new ErrandError('LEDGER_UNAVAILABLE', message, { ledger }, error)
   }
 }
 

@@ -24,19 +24,19 @@ export class LogLines {
         if (item.messageId === undefined) this.#output(item.content)
         return
       case 'message':
-        if (!this.#announcesCall(item)) this.#line(`${item.role}: ${item.content}`)
+        if (!this.#announcesCall(item)) this.note(`${item.role}: ${item.content}`)
         return
       case 'tool_call':
-        if (this.#told.has(bareId(item.callId))) this.#line(toolWords(item.tool, item.args))
+        if (this.#told.has(bareId(item.callId))) this.note(toolWords(item.tool, item.args))
         return
       case 'tool_result':
-        if (this.#told.has(bareId(item.callId))) this.#line(resultWords(item))
+        if (this.#told.has(bareId(item.callId))) this.note(resultWords(item))
         return
       case 'question':
-        this.#line(`asks: ${item.question}`)
+        this.note(`asks: ${item.question}`)
         return
       case 'error':
-        this.#line(`failed${failureSuffix(item.error.message)}${item.willRetry ? ' (another attempt follows)' : ''}`)
+        this.note(`failed${failureSuffix(item.error.message)}${item.willRetry ? ' (another attempt follows)' : ''}`)
         return
       case 'start':
       case 'state':
@@ -46,9 +46,10 @@ export class LogLines {
     }
   }
 
-  /** Something that happened beside what the task said. */
+  /** A line of its own: also for what happened beside what the task said. */
   note(text: string): void {
-    this.#line(text)
+    this.end()
+    this.#print(text)
   }
 
   #announcesCall({ messageId, announcement }: Extract<StreamItem, { type: 'message' }>): boolean {
@@ -62,11 +63,6 @@ export class LogLines {
   end(): void {
     if (this.#rest !== '') this.#print(this.#rest)
     this.#rest = ''
-  }
-
-  #line(text: string): void {
-    this.end()
-    this.#print(text)
   }
 
   #output(text: string): void {

@@ -56,7 +56,7 @@ async function call(verb: Verb, args: string[], io: CommandIo): Promise<number> 
 }
 
 async function run(verb: Verb, args: string[], io: CommandIo): Promise<number> {
-  const parsed = parseArguments(verb.usage, args, verb.options, verb.positionals)
+  const parsed = parseArguments(verb.usage, args, verb.options ?? {}, verb.positionals)
   if (parsed.values.help) {
     print(io, helpFor(verb))
     return exitCodes.done
@@ -75,7 +75,8 @@ async function runSilently(verb: Verb, args: string[], io: CommandIo): Promise<n
 
 async function loadVerb(name: string, table: VerbTable): Promise<Verb> {
   const entry = Object.hasOwn(table, name) ? table[name] : undefined
-  if (entry !== undefined) return (await entry.load()).verb
+  const verb = (await entry?.load())?.[name]
+  if (verb !== undefined) return verb
   const known = [...Object.keys(table), ...(table === verbs ? ['help'] : [])]
   const nearest = nearestName(name, known)
   throw new ErrandError(

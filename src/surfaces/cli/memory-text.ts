@@ -16,22 +16,15 @@ export function shortFactId(id: string): string {
 }
 
 /** `0.80`, and what stands against it. */
-export function certainty({
-  confidence,
-  status,
-  disputed,
-}: Pick<FactView, 'confidence' | 'status' | 'disputed'>): string {
-  return [
-    confidence.toFixed(2),
-    ...(status === 'superseded' ? ['superseded'] : []),
-    ...(disputed === true ? ['disputed'] : []),
-  ].join(' ')
+export function certainty({ confidence, status, disputed }: FactView): string {
+  const against = [status === 'superseded' ? ' superseded' : '', disputed === true ? ' disputed' : '']
+  return confidence.toFixed(2) + against.join('')
 }
 
-/** The header, and one line a fact; branches have a column only where there may be several. */
-export function factTable(facts: readonly FactView[], { branches }: { branches: boolean }, columns?: number): string[] {
+/** Branches have a column only where there may be several. */
+export function factColumns({ branches }: { branches: boolean }): Columns<FactView> {
   const branch = (fact: FactView) => fact.branch
-  const table: Columns<FactView> = {
+  return {
     id: ({ id }) => shortFactId(id),
     sure: certainty,
     category: ({ category }) => short(category),
@@ -39,7 +32,6 @@ export function factTable(facts: readonly FactView[], { branches }: { branches: 
     who: ({ agentId }) => short(agentId ?? ''),
     fact: ({ text }) => text,
   }
-  return formatTable(facts, table, columns)
 }
 
 /** Of a name that anybody may have chosen: what stands beside it must be seen as well. */
@@ -56,26 +48,19 @@ export interface CountedBranch extends BranchView {
 /** Each below the one whose facts it sees, by age. */
 export function branchTree(branches: readonly CountedBranch[], columns?: number): string[] {
   const known = new Set(branches.map(({ name }) => name))
-  const below = new Map<string, CountedBranch[]>()
-  for (const branch of branches) {
-    const parent = branch.parent !== undefined && known.has(branch.parent) ? branch.parent : ''
-    below.set(parent, [...(below.get(parent) ?? []), branch])
-  }
-  const rows: Array<{ branch: CountedBranch; depth: number }> = []
-  const draw = (parent: string, depth: number): void => {
-    for (const branch of below.get(parent) ?? []) {
-      rows.push({ branch, depth })
-      draw(branch.name, depth + 1)
-    }
-  }
-  draw('', 0)
-  const table: Columns<(typeof rows)[number]> = {
-    branch: ({ branch, depth }) => `${indent.repeat(depth)}${branch.name}`,
-    status: ({ branch }) => branch.status,
-    facts: ({ branch }) => branch.facts,
-    of: ({ branch }) => ownerOf(branch),
-  }
-  return formatTable(rows, table, columns)
+  const below = Map.groupBy(branches, ({ parent }) => (parent !== undefined && known.has(parent) ? parent : ''))
+  const rowsBelow = (parent: string, depth: number): Array<{ branch: CountedBranch; depth: number }> =>
+    (below.get(parent) ?? []).flatMap((branch) => [{ branch, depth }, ...rowsBelow(branch.name, depth + 1)])
+  return formatTable(
+    rowsBelow('', 0),
+    {
+      branch: ({ branch, depth }) => `${indent.repeat(depth)}${branch.name}`,
+      status: ({ branch }) => branch.status,
+      facts: ({ branch }) => branch.facts,
+      of: ({ branch }) => ownerOf(branch),
+    },
+    columns,
+  )
 }
 
 /** No white space, which a table would drop at the beginning of a cell. */
@@ -86,15 +71,9 @@ function ownerOf({ taskId, agentId }: BranchView): string {
   return agentId === undefined ? task : `${agentId}, ${task}`
 }
 
-/** The header, and one line a run. The last segment of an agent's branch is its name. */
-export function historyTable(runs: readonly HistoryView[], now: number, columns?: number): string[] {
-  const table: Columns<HistoryView> = {
-    age: ({ at }) => formatDuration(now - at),
-    run: ({ type }) => type,
-    did: whatItDid,
-    branch: placeOf,
-  }
-  return formatTable(runs, table, columns)
+/** The last segment of an agent's branch is its name. */
+export function historyColumns(now: number): Columns<HistoryView> {
+  return { age: ({ at }) => formatDuration(now - at), run: ({ type }) => type, did: whatItDid, branch: placeOf }
 }
 
 function placeOf({ sourceBranch, targetBranch, type }: HistoryView): string {

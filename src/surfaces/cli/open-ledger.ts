@@ -1,35 +1,44 @@
 // How the verbs that work on nothing reach the ledger: an engine that only commands. It never runs, recovers or fires anything,
 // and the process that does hears of what is written here through the ledger itself.
 import type { Engine, EngineOptions } from '../../api.ts'
+import type { Task } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import { messageOf } from '../../stored-error.ts'
+import type { CommonArguments } from './arguments.ts'
 import { type CommandIo, note } from './io.ts'
 import { ledgerExists, makeLedgerFolder, resolveLedger } from './ledger-path.ts'
+import { findTask } from './task-ref.ts'
 
 interface Flags {
   ledger?: string | undefined
 }
 
-/**
- * Opens the ledger, hands the engine over, and closes it whatever happens.
- * `create: true` makes a ledger that is not there; else that is NOT_FOUND: a mistyped path should not look like an empty list.
- */
-export async function withLedger<T>(
-  io: CommandIo,
-  flags: Flags,
-  use: (engine: Engine, ledger: string) => Promise<T>,
-  options: { create?: boolean } = {},
-): Promise<T> {
+export interface OpenFlags extends Flags {
+  /** Make a ledger that is not there; else that is NOT_FOUND: a mistyped path should not look like an empty list. */
+  create?: boolean
+}
+
+/** Opens the ledger, hands the engine over, and closes it whatever happens. */
+export async function withLedger<T>(io: CommandIo, flags: OpenFlags, use: (engine: Engine) => Promise<T>): Promise<T> {
   const ledger = resolveLedger(flags.ledger, io)
-  if (options.create === true) makeLedgerFolder(ledger)
+  if (flags.create === true) makeLedgerFolder(ledger)
   else if (!ledgerExists(ledger)) throw missingLedger(ledger)
   const { createEngine } = await import('../../index.ts')
   const engine: Engine = await createEngine({ ledger, work: false })
   try {
-    return await use(engine, ledger)
+    return await use(engine)
   } finally {
     await engine.close()
   }
+}
+
+/** The same for something with the task that the first argument names. @throws ErrandError NOT_FOUND, INVALID_INPUT { candidates } */
+export async function withTask<T>(
+  io: CommandIo,
+  { values, positionals: [ref = ''] }: CommonArguments,
+  use: (engine: Engine, task: Task) => Promise<T>,
+): Promise<T> {
+  return await withLedger(io, values, async (engine) => await use(engine, await findTask(engine, ref)))
 }
 
 /** An engine that works on the ledger that the flags name, which is made if it is not there. What goes wrong inside it is noted. */

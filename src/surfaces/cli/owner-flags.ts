@@ -11,38 +11,51 @@ export const ownerOptions = texts('as', 'fence')
 
 export type OwnerFlags = FlagsOf<typeof ownerOptions>
 
+/** A kind of writer: what one is called, and the variables that may name one, in the order in which they count. */
+interface WriterKind {
+  noun: string
+  variables: readonly [string, ...string[]]
+}
+
+const owners: WriterKind = { noun: 'an owner', variables: ['ERRAND_OWNER'] }
+export const members: WriterKind = { noun: 'an agent or a person', variables: ['ERRAND_AGENT', 'ERRAND_OWNER'] }
+
+/** Who writes: --as, else the environment. @throws ErrandError INVALID_INPUT for an empty --as. */
+export function writerName(io: CommandIo, { as }: OwnerFlags, { noun, variables }: WriterKind): string | undefined {
+  if (as !== undefined && as.trim() === '') throw misuse(`--as takes the name of ${noun}, got "".`)
+  return [as, ...variables.map((variable) => io.env[variable])].map((name) => name?.trim()).find(Boolean)
+}
+
 /** @throws ErrandError INVALID_INPUT when nobody is named. */
-export function requireOwnerName(io: CommandIo, flags: Pick<OwnerFlags, 'as'>): string {
-  const owner = ownerName(io, flags)
-  if (owner !== undefined) return owner
+export function requireWriterName(io: CommandIo, flags: OwnerFlags, kind = owners): string {
+  const name = writerName(io, flags, kind)
+  if (name !== undefined) return name
+  const [variable] = kind.variables
   throw misuse(
-    'Say who you are: --as NAME, or ERRAND_OWNER=NAME in the environment. Any name that is only yours will do.',
+    `Say who you are: --as NAME, or ${variable}=NAME in the environment. Any name that is only yours will do.`,
   )
 }
 
-function ownerName(io: CommandIo, flags: Pick<OwnerFlags, 'as'>): string | undefined {
-  const owner = flags.as ?? io.env['ERRAND_OWNER']
-  if (flags.as !== undefined && flags.as.trim() === '') throw misuse('--as takes the name of an owner, got "".')
-  return owner === undefined || owner.trim() === '' ? undefined : owner
+/** The number of a claim. @throws ErrandError INVALID_INPUT for one that nobody is said to have. */
+export function fenceOf({ fence }: OwnerFlags, name: string | undefined, { variables: [variable] } = owners) {
+  if (fence === undefined) return undefined
+  const number = wholeNumber('fence', fence, 1)
+  if (name !== undefined) return number
+  throw misuse(`--fence is quoted together with its owner: --as NAME, or ${variable}=NAME in the environment.`)
 }
 
 /** For the verbs that only owners call. */
 export function quoteOf(io: CommandIo, flags: OwnerFlags): ClaimToken {
-  return { owner: requireOwnerName(io, flags), fence: fenceOf(flags) }
+  const owner = requireWriterName(io, flags)
+  return { owner, fence: fenceOf(flags, owner) }
 }
 
 /** For the verbs that a task without an owner takes from anybody: the environment counts only where there was a claim. */
 export function quoteIfClaimed(io: CommandIo, flags: OwnerFlags, task: Task): ClaimToken {
-  const fence = fenceOf(flags)
-  const owner = ownerName(io, flags)
-  if (owner === undefined && flags.fence !== undefined)
-    throw misuse('--fence is quoted together with its owner: --as NAME, or ERRAND_OWNER=NAME in the environment.')
+  const owner = writerName(io, flags, owners)
+  const fence = fenceOf(flags, owner)
   if (owner === undefined || (flags.as === undefined && flags.fence === undefined && task.fence === 0)) return {}
   return { owner, fence }
-}
-
-function fenceOf({ fence }: OwnerFlags): number | undefined {
-  return fence === undefined ? undefined : wholeNumber('fence', fence, 1)
 }
 
 /** What `write` resolves to; the engine's refusals of a claim say which flag would help. */

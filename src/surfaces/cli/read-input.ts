@@ -1,5 +1,8 @@
-// What a verb takes as an argument or, without one, from standard input.
+// What a verb takes as an argument or, without one, from standard input; and from a file.
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { messageOf } from '../../stored-error.ts'
 import { misuse } from './arguments.ts'
 import type { CommandIo } from './io.ts'
 
@@ -18,4 +21,14 @@ async function readAll(io: CommandIo, what: string): Promise<string> {
   const input = io.input?.()
   if (input === undefined) throw misuse(`${what} is missing: give it as an argument, or through a pipe.`)
   return await text(input)
+}
+
+/** The text of a file that an option names. `what` stands between "Cannot read" and its path. */
+export async function textOf(io: CommandIo, file: string, option: string, what: string): Promise<string> {
+  const path = resolve(io.cwd, file)
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    throw misuse(`Cannot read ${what} ${path}: ${messageOf(error)}.`, { option })
+  }
 }

@@ -1,6 +1,7 @@
 // How a run is stopped: the first interrupt asks it to let go of what runs, the second ends it and the process at once. One
 // press of Ctrl-C may arrive twice (from the terminal and, under npm, forwarded by it), so echoes of the first do not
 // count.
+import { once } from 'node:events'
 import { type Clock, systemClock } from '../../clock.ts'
 import { waitAtMost } from '../../signals.ts'
 import { exitCodes } from './exit-code.ts'
@@ -36,6 +37,10 @@ export class StopListener {
     this.#unlisten()
   }
 
+  [Symbol.dispose](): void {
+    this.end()
+  }
+
   #onInterrupt(io: CommandIo): void {
     if (!this.signal.aborted) {
       this.#askedAt = this.#clock.now()
@@ -55,4 +60,20 @@ export class StopListener {
     }
     io.exit(exitCodes.interrupted)
   }
+}
+
+/** Does what an interrupt ends in good order: the signal aborts when the user wants to stop, and nothing ends at once. */
+export async function untilInterrupted<T>(io: CommandIo, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stop = new AbortController()
+  const unlisten = io.onInterrupt(() => stop.abort())
+  try {
+    return await work(stop.signal)
+  } finally {
+    unlisten()
+  }
+}
+
+/** Resolves when the signal has aborted. */
+export async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort')
 }

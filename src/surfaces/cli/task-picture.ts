@@ -1,38 +1,22 @@
 // A task with all that belongs to it, in words: its fields, its runs and calls, its conversation and how far its team is.
-import type { Engine, Why } from '../../api.ts'
+import type { Engine } from '../../api.ts'
 import { isoTime } from '../../clock.ts'
 import type { Call } from '../../entities/call.ts'
 import type { Message } from '../../entities/message.ts'
 import type { RunRecord } from '../../entities/run.ts'
 import type { Task } from '../../entities/task.ts'
-import type { TeamContext } from '../../team/context.ts'
-import { describeConversation } from './conversation-text.ts'
 import { formatDuration } from './duration.ts'
 import { type Columns, formatTable } from './table.ts'
 import { ownerWords, shortId, stateWord, taskLabel } from './task-words.ts'
 import { contextOf } from './team-text.ts'
-import { cleanLine, cleanText, firstLine, fitWidth } from './terminal-text.ts'
+import { abridged, cleanLine, cleanText, firstLine, fitWidth } from './terminal-text.ts'
 
-const longestValue = 2_000
 const timeFields: ReadonlySet<string> = new Set(['notBefore', 'deadline', 'leaseUntil'] satisfies Array<keyof Task>)
 
-export interface Picture {
-  task: Task
-  why: Why
-  runs: RunRecord[]
-  calls: Call[]
-  messages: Message[]
-  /** Of a task that has a branch of memory. */
-  team?: TeamPicture | undefined
-}
+type Picture = Awaited<ReturnType<typeof takePicture>>
 
-export interface TeamPicture {
-  branch: string
-  type: string | null
-  progress: TeamContext['progress']
-}
-
-export async function takePicture(engine: Engine, task: Task): Promise<Picture> {
+/** `team` is of a task that has a branch of memory. */
+export async function takePicture(engine: Engine, task: Task) {
   const [why, runs, calls, messages, context] = await Promise.all([
     engine.why(task.id),
     engine.runs(task.id),
@@ -71,7 +55,7 @@ function headline(task: Task): string {
 }
 
 /** The fields that say something; those that are empty or stand elsewhere in the picture are left out. */
-function formatFields(task: Task, team?: TeamPicture): string[] {
+function formatFields(task: Task, team?: Picture['team']): string[] {
   const { seq: _seq, name: _name, ready: _ready, ...fields } = task
   const told = Object.entries({ ...fields, ...teamFields(task, team) }).filter(
     ([field, value]) => !isEmpty(value) && (field !== 'fence' || value !== 0),
@@ -83,7 +67,7 @@ function formatFields(task: Task, team?: TeamPicture): string[] {
   })
 }
 
-function teamFields(task: Task, team: TeamPicture | undefined): Record<string, string | null> {
+function teamFields(task: Task, team: Picture['team']): Record<string, string | null> {
   if (team === undefined) return {}
   const { total, done } = team.progress
   const objectives = total === 0 ? null : `${done} of ${total} done: "errand task context ${shortId(task.id)}"`
@@ -92,10 +76,7 @@ function teamFields(task: Task, team: TeamPicture | undefined): Record<string, s
 
 function formatValue(field: string, value: unknown): string {
   if (typeof value === 'number' && (field.endsWith('At') || timeFields.has(field))) return isoTime(value)
-  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
-  return text.length > longestValue
-    ? `${text.slice(0, longestValue)}… (${text.length} characters; --json shows all)`
-    : text
+  return abridged(typeof value === 'string' ? value : JSON.stringify(value, null, 2))
 }
 
 function isEmpty(value: unknown): boolean {
@@ -133,4 +114,51 @@ function section(title: string, count: number, lines: readonly string[]): string
 
 function narrower(columns: number | undefined): number {
   return (columns ?? 200) - 2
+}
+
+/** Tokens of all steps, null where no step said; undefined when no model took a step. */
+export function usageOf(messages: readonly Message[]) {
+  const steps = messages.flatMap(({ step }) => step ?? [])
+  if (steps.length === 0) return undefined
+  const sum = (field: 'inputTokens' | 'outputTokens' | 'totalTokens'): number | null =>
+    steps.reduce<number | null>(
+      (total, { usage }) => (usage[field] === null ? total : (total ?? 0) + usage[field]),
+      null,
+    )
+  return {
+    steps: steps.length,
+    inputTokens: sum('inputTokens'),
+    outputTokens: sum('outputTokens'),
+    totalTokens: sum('totalTokens'),
+  }
+}
+
+/**
+ * Who said what, and what the steps of its model took: lines below a heading, none for a task without messages. Announcements are left
+ * out: the calls that they tell of are listed beside.
+ */
+export function describeConversation(messages: readonly Message[]): string[] {
+  const spoken = messages.filter((message) => !message.announcement)
+  if (spoken.length === 0) return []
+  return ['', 'conversation', ...spoken.flatMap(messageLines).map((line) => `  ${line}`), ...usageLines(messages)]
+}
+
+function messageLines({ role, content, step }: Message): string[] {
+  const text = abridged(content)
+  const calls = (step?.calls ?? []).map(({ ability }) => `calls ${cleanLine(ability)}`)
+  const lines = text === '' ? [] : cleanText(text).split('\n')
+  const [first = '', ...rest] = [...lines, ...calls]
+  return [`${role}: ${first}`, ...rest.map((line) => `  ${line}`)]
+}
+
+function usageLines(messages: readonly Message[]): string[] {
+  const usage = usageOf(messages)
+  if (usage === undefined) return []
+  const { steps, inputTokens, outputTokens } = usage
+  const models = [...new Set(messages.flatMap(({ step }) => step?.modelId ?? []))].filter((id) => id !== '')
+  const tokens =
+    inputTokens === null && outputTokens === null
+      ? 'tokens unknown'
+      : `${inputTokens ?? '?'} tokens in, ${outputTokens ?? '?'} out`
+  return ['', `${steps} ${steps === 1 ? 'step' : 'steps'} of ${cleanLine(models.join(', ')) || 'its model'}: ${tokens}`]
 }

@@ -13,3 +13,8 @@ export async function findTask(engine: Engine, ref: string): Promise<Task> {
     { taskId: ref },
   )
 }
+
+/** The id of a task that an option may name. @throws as `findTask` */
+export async function optionalTaskId(engine: Engine, ref: string | undefined): Promise<string | undefined> {
+  return ref === undefined ? undefined : (await findTask(engine, ref)).id
+}

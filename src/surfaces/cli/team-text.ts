@@ -1,11 +1,14 @@
 // Teams for people: objectives a line each, what a merge came to, and the numbers that name objectives.
 import type { Engine } from '../../api.ts'
+import type { Merge } from '../../memory/merge.ts'
 import type { TeamContext } from '../../team/context.ts'
 import type { Objective } from '../../team/objectives.ts'
 import { wholeNumber } from './arguments.ts'
 import { fromHere } from './board-place.ts'
 import type { CommandIo, JsonFlag } from './io.ts'
+import { shellCommand } from './shell-words.ts'
 import { printTable } from './table.ts'
+import { shortId } from './task-words.ts'
 
 /** All that one has to know to work on a task. The output of the ability is whole in one of its formats and a text in the other. */
 export async function contextOf(engine: Engine, taskId: string): Promise<TeamContext> {
@@ -15,6 +18,13 @@ export async function contextOf(engine: Engine, taskId: string): Promise<TeamCon
 export async function contextTextOf(engine: Engine, taskId: string): Promise<string> {
   const { text = '' } = await engine.bus.call('task:context', { taskId, format: 'text' }, fromHere)
   return text
+}
+
+/** How what is found out on a task is kept for its team, as it is typed. */
+export function observeCommand(taskId: string, session: string, agent: string | undefined): string {
+  const who = agent === undefined ? [] : ['--agent', agent]
+  const where = ['--task', shortId(taskId), ...who, '--session', session]
+  return shellCommand('errand', 'memory', 'observe', ...where, '--type', 'insight', 'TEXT')
 }
 
 /** Of an option that may be given several times and may hold several: `--objective 1,2 --objective 5`. */
@@ -37,15 +47,7 @@ export function factCount(count: number): string {
 }
 
 /** What a merge came to, in a line. */
-export function mergeWords({
-  merged,
-  rejected,
-  conflicts,
-}: {
-  merged: number
-  rejected: number
-  conflicts: readonly unknown[]
-}): string {
+export function mergeWords({ merged, rejected, conflicts }: Pick<Merge, 'merged' | 'rejected' | 'conflicts'>): string {
   const told = [
     `${factCount(merged)} merged`,
     ...(rejected === 0 ? [] : [`${rejected} rejected`]),

@@ -5,6 +5,7 @@ import { stripVTControlCharacters } from 'node:util'
 
 /** Controls except line break and tab, and what turns the direction of writing or breaks lines in its own way. */
 const controlCharacters = /(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/gu
+const longestShown = 2_000
 const combining = /^[\p{M}\p{Cf}]$/u
 const wide =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1faff}\u{20000}-\u{3fffd}]$/u
@@ -19,22 +20,31 @@ export function cleanLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ').trim()
 }
 
+/** Below something else: every line two columns further in. */
+export function indented(text: string): string {
+  return `  ${text.replaceAll('\n', '\n  ')}`
+}
+
+/** At most 2,000 characters of what may be long; then says how many there are. */
+export function abridged(text: string): string {
+  return text.length > longestShown
+    ? `${text.slice(0, longestShown)}… (${text.length} characters; --json shows all)`
+    : text
+}
+
 /** The first line that holds anything. */
 export function firstLine(text: string): string {
-  return cleanLine(
-    cleanText(text)
-      .split('\n')
-      .find((line) => line.trim() !== '') ?? '',
-  )
+  return cleanLine(fullLines(text)[0] ?? '')
 }
 
 /** The last line that holds anything. */
 export function lastLine(text: string): string {
-  return cleanLine(
-    cleanText(text)
-      .split('\n')
-      .findLast((line) => line.trim() !== '') ?? '',
-  )
+  return cleanLine(fullLines(text).at(-1) ?? '')
+}
+
+function fullLines(text: string): string[] {
+  const lines = cleanText(text).split('\n')
+  return lines.filter((line) => line.trim() !== '')
 }
 
 /** Columns that clean text takes. */

@@ -1,4 +1,5 @@
-// What a verb of the command line is: its words for `help`, its options, and what it does. One verb per file in verbs/.
+// What a verb of the command line is: its words for `help`, its options, and what it does. They live in verbs/, those that do much the
+// same together in one file.
 import type { ParseArgsOptionsConfig } from 'node:util'
 import type { ArgumentsOf, Positionals } from './arguments.ts'
 import type { CommandIo } from './io.ts'
@@ -8,7 +9,8 @@ export interface VerbDefinition<O extends ParseArgsOptionsConfig> {
   usage: string
   /** What it does and means, for `errand help VERB`. */
   help: string
-  options: O
+  /** Beside those that every verb takes. */
+  options?: O
   positionals: Positionals
   /** Verbs below this one: `board claim`. What does not begin with one of them is its own. */
   verbs?: VerbTable
@@ -26,15 +28,22 @@ export interface Verb extends Omit<VerbDefinition<ParseArgsOptionsConfig>, 'run'
   run(io: CommandIo, args: any): Promise<number | void>
 }
 
-/** A verb whose module is loaded when it is called. */
-export interface VerbEntry {
+/** A verb whose module is loaded when it is called, and exports it under its name. */
+export interface VerbEntry<N extends string> {
   summary: string
-  load(): Promise<{ verb: Verb }>
+  load(): Promise<Readonly<Record<N, Verb>>>
 }
 
-export type VerbTable = Readonly<Record<string, VerbEntry>>
+export type VerbTable = Readonly<Record<string, VerbEntry<string>>>
 
 /** Ties the arguments that `run` gets to the options. */
-export function defineVerb<const O extends ParseArgsOptionsConfig>(definition: VerbDefinition<O>): Verb {
+export function defineVerb<const O extends ParseArgsOptionsConfig = Record<never, never>>(
+  definition: VerbDefinition<O>,
+): Verb {
   return definition
+}
+
+/** Ties the name of each verb to an export of its module. */
+export function verbTable<N extends string>(entries: { readonly [Name in N]: VerbEntry<NoInfer<Name>> }): VerbTable {
+  return entries
 }

@@ -3,13 +3,13 @@
 import { lineOf } from '../../board/list-text.ts'
 import { type Clock, systemClock } from '../../clock.ts'
 import { Bell } from './bell.ts'
-import { type BoardChoice, chosenTasks, isChosen } from './board-choice.ts'
 import { type BoardPicture, drawBoard, newsShown } from './board-frame.ts'
-import type { BoardAccess } from './board-place.ts'
+import { type BoardAccess, type BoardChoice, chosenTasks, isChosen } from './board-place.ts'
 import { exitCodes } from './exit-code.ts'
 import { type CommandIo, hasColor, isLiveTerminal, print, printJson } from './io.ts'
 import { NewsFeed } from './news-feed.ts'
 import { createPaint } from './paint.ts'
+import { untilInterrupted } from './stop-listener.ts'
 import { watchScreen } from './watch-screen.ts'
 
 export interface WatchBoardOptions {
@@ -20,18 +20,17 @@ export interface WatchBoardOptions {
 
 /** Resolves when the user wants to stop. */
 export async function watchBoard(io: CommandIo, place: BoardAccess, options: WatchBoardOptions): Promise<number> {
-  const stop = new AbortController()
-  const bell = new Bell()
-  const unlisten = io.onInterrupt(() => stop.abort())
-  const feed = new NewsFeed(place, bell)
-  try {
-    const watch = isLiveTerminal(io) && !options.json ? watchOnScreen : watchAsLines
-    await watch(io, place, options, { feed, bell, signal: stop.signal })
-    return exitCodes.interrupted
-  } finally {
-    feed.close()
-    unlisten()
-  }
+  return await untilInterrupted(io, async (signal) => {
+    const bell = new Bell()
+    const feed = new NewsFeed(place, bell)
+    try {
+      const watch = isLiveTerminal(io) && !options.json ? watchOnScreen : watchAsLines
+      await watch(io, place, options, { feed, bell, signal })
+      return exitCodes.interrupted
+    } finally {
+      feed.close()
+    }
+  })
 }
 
 interface Watching {

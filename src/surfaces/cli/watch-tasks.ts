@@ -7,8 +7,9 @@ import type { Task } from '../../entities/task.ts'
 import { Bell } from './bell.ts'
 import { eachTask } from './each-task.ts'
 import { exitCodes } from './exit-code.ts'
-import { type CommandIo, isLiveTerminal, print, printJson } from './io.ts'
-import { isChosen, type TaskChoice } from './task-choice.ts'
+import { type CommandIo, isLiveTerminal, type Output, printValue } from './io.ts'
+import { untilInterrupted } from './stop-listener.ts'
+import { isChosen, type TaskChoice } from './task-list.ts'
 import { taskTable } from './task-table.ts'
 import { ownerWords, shortId, stateWord, taskLabel } from './task-words.ts'
 import { fitWidth } from './terminal-text.ts'
@@ -26,15 +27,11 @@ export interface WatchOptions {
 
 /** Resolves when the user wants to stop. */
 export async function watchTasks(io: CommandIo, engine: Engine, options: WatchOptions): Promise<number> {
-  const stop = new AbortController()
-  const unlisten = io.onInterrupt(() => stop.abort())
-  try {
-    if (isLiveTerminal(io) && !options.json) await watchOnScreen(io, engine, options, stop.signal)
-    else await watchAsLines(io, engine, options, stop.signal)
+  return await untilInterrupted(io, async (signal) => {
+    const watch = isLiveTerminal(io) && !options.json ? watchOnScreen : watchAsLines
+    await watch(io, engine, options, signal)
     return exitCodes.interrupted
-  } finally {
-    unlisten()
-  }
+  })
 }
 
 async function watchOnScreen(
@@ -59,10 +56,7 @@ async function watchOnScreen(
   }
 }
 
-interface Size {
-  columns?: number | undefined
-  rows?: number | undefined
-}
+type Size = Pick<Output, 'columns' | 'rows'>
 
 /** A terminal that does not know its size says 0. */
 function roomIn({ rows }: Size): number {
@@ -78,14 +72,9 @@ export function drawPage({ tasks, total }: TaskPage, now: number, size: Size): s
   return [...taskTable(shown, now, columns), fitWidth(count, columns)]
 }
 
-async function watchAsLines(
-  io: CommandIo,
-  engine: Engine,
-  { choice, json }: WatchOptions,
-  signal: AbortSignal,
-): Promise<void> {
+async function watchAsLines(io: CommandIo, engine: Engine, options: WatchOptions, signal: AbortSignal): Promise<void> {
   const bell = new Bell()
-  const lines = new ChangeLines(io, choice, json)
+  const lines = changeLines(io, options)
   const changed = new Set<string>()
   const unsubscribe = engine.subscribe('*', (event) => {
     if (!mayShow(event)) return
@@ -93,7 +82,7 @@ async function watchAsLines(
     bell.ring()
   })
   try {
-    for await (const task of eachTask(engine, choice)) lines.tell(task)
+    for await (const task of eachTask(engine, options.choice)) lines.tell(task)
     while (!signal.aborted) {
       await bell.rung(signal)
       for (const taskId of changed) {
@@ -115,38 +104,26 @@ function mayShow({ type }: TaskEvent): boolean {
 }
 
 /** One line a change. What no longer belongs to the choice is told once more, as what it has become. */
-class ChangeLines {
-  readonly #io: CommandIo
-  readonly #choice: TaskChoice
-  readonly #json: boolean
+function changeLines(io: CommandIo, { choice, json }: WatchOptions) {
   /** What was told last, of the tasks that belong to the choice. */
-  readonly #told = new Map<string, { words: string; label: string }>()
-
-  constructor(io: CommandIo, choice: TaskChoice, json: boolean) {
-    this.#io = io
-    this.#choice = choice
-    this.#json = json
-  }
-
-  tell(task: Task): void {
-    const chosen = isChosen(task, this.#choice)
-    const before = this.#told.get(task.id)
-    if (!chosen && before === undefined) return
-    const label = `${taskLabel(task)} (${shortId(task.id)})`
-    const words = `${stateWord(task)}${task.owner === null ? '' : `, ${claimWords(task)}`}`
-    if (chosen) this.#told.set(task.id, { words, label })
-    else this.#told.delete(task.id)
-    if (before?.words === words) return
-    if (this.#json) printJson(this.#io, task)
-    else print(this.#io, `${label} ${words}`)
-  }
-
-  tellDeleted(taskId: string): void {
-    const before = this.#told.get(taskId)
-    if (before === undefined) return
-    this.#told.delete(taskId)
-    if (this.#json) printJson(this.#io, { id: taskId, deleted: true })
-    else print(this.#io, `${before.label} deleted`)
+  const told = new Map<string, { words: string; label: string }>()
+  return {
+    tell(task: Task): void {
+      const chosen = isChosen(task, choice)
+      const before = told.get(task.id)
+      if (!chosen && before === undefined) return
+      const label = `${taskLabel(task)} (${shortId(task.id)})`
+      const words = `${stateWord(task)}${task.owner === null ? '' : `, ${claimWords(task)}`}`
+      if (chosen) told.set(task.id, { words, label })
+      else told.delete(task.id)
+      if (before?.words !== words) printValue(io, { json }, task, `${label} ${words}`)
+    },
+    tellDeleted(taskId: string): void {
+      const before = told.get(taskId)
+      if (before === undefined) return
+      told.delete(taskId)
+      printValue(io, { json }, { id: taskId, deleted: true }, `${before.label} deleted`)
+    },
   }
 }
 

@@ -1,13 +1,12 @@
 // `errand add`: one task from the command line. It runs wherever an engine with its executor works on the ledger.
 import { misuse } from '../arguments.ts'
-import { exitCodes } from '../exit-code.ts'
 import { fieldHelp, fieldOptions, fieldsIn } from '../field-flags.ts'
-import { type CommandIo, print, printJson } from '../io.ts'
+import { type CommandIo, printValue } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'
 import { defineVerb } from '../verb.ts'
 
-export const verb = defineVerb({
+export const add = defineVerb({
   usage: 'add [NAME] [--run CMD | --executor X [--input JSON]]',
   help: [
     'Creates a task and prints its id. With --run it is a shell command, to be run here; without an executor it is worked on by whoever claims it ("errand claim").',
@@ -23,21 +22,13 @@ export const verb = defineVerb({
         'A task needs a name, a command (--run) or an executor (--executor). Usage: errand add [NAME] [--run CMD | --executor X]',
       )
     }
-    return await withLedger(
-      io,
-      values,
-      async (engine) => {
-        const idOf = async (ref: string) => (await findTask(engine, ref)).id
-        const parentId = fields.parentId && (await idOf(fields.parentId))
-        const [task] = await engine.create([
-          { ...fields, parentId, blockedBy: await Promise.all((fields.blockedBy ?? []).map(idOf)) },
-        ])
-        if (values.json) printJson(io, task)
-        else print(io, task?.id ?? '')
-        return exitCodes.done
-      },
-      { create: true },
-    )
+    await withLedger(io, { ...values, create: true }, async (engine) => {
+      const idOf = async (ref: string) => (await findTask(engine, ref)).id
+      const parentId = fields.parentId && (await idOf(fields.parentId))
+      const blockedBy = await Promise.all((fields.blockedBy ?? []).map(idOf))
+      const [task] = await engine.create([{ ...fields, parentId, blockedBy }])
+      printValue(io, values, task, task?.id ?? '')
+    })
   },
 })
 

@@ -26,7 +26,7 @@ import { defineVerb } from '../verb.ts'
 
 const options = { ...agentOptions, ...texts('system', 'allow', 'key') }
 
-export const verb = defineVerb({
+export const ask = defineVerb({
   usage: 'ask [GOAL] --model SPEC [--system TEXT] [--allow LIST] [--files DIR] [--max-iterations N] [--key K]',
   help: [
     'Gives an agent a goal and works on it here. Its text goes to stdout as it comes, what it does to stderr. Without GOAL it is read from stdin.',

@@ -1,34 +1,33 @@
 // `errand board`: the tasks of the ledger as one list for many agents and people, and the verbs that belong to it.
 import { boardStatuses } from '../../../entities/board.ts'
 import { lists, misuse, oneOf, switches, texts } from '../arguments.ts'
-import { type BoardChoice, chosenTasks } from '../board-choice.ts'
-import { type BoardAccess, boardOptions, withBoard } from '../board-place.ts'
+import { type BoardAccess, type BoardChoice, boardOptions, chosenTasks, withBoard } from '../board-place.ts'
 import { printBoard } from '../board-text.ts'
 import { type CommandIo, note, print, printJson } from '../io.ts'
-import { defineVerb, type VerbTable } from '../verb.ts'
+import { defineVerb, verbTable } from '../verb.ts'
 
-const boardVerbs: VerbTable = {
-  init: { summary: 'make a board, and a folder of files that mirrors it', load: () => import('./board/init.ts') },
-  add: { summary: 'put a task on it', load: () => import('./board/add.ts') },
-  show: { summary: 'one task, with what belongs to it', load: () => import('./board/show.ts') },
-  claim: { summary: 'take a task', load: () => import('./board/claim.ts') },
-  done: { summary: 'say that a task is done', load: () => import('./board/done.ts') },
-  release: { summary: 'let go of a task', load: () => import('./board/release.ts') },
-  block: { summary: 'let a task come after others', load: () => import('./board/block.ts') },
-  unblock: { summary: 'let a task go on without others', load: () => import('./board/unblock.ts') },
-  why: { summary: 'why a task does not move', load: () => import('./board/why.ts') },
-  graph: { summary: 'the open tasks in an order in which they can be done', load: () => import('./board/graph.ts') },
-  log: { summary: 'who claimed a task, and when', load: () => import('./board/log.ts') },
-  rm: { summary: 'take tasks off for good', load: () => import('./board/rm.ts') },
-  send: { summary: 'tell a member of the team something', load: () => import('./board/send.ts') },
-  inbox: { summary: 'read what you were told', load: () => import('./board/inbox.ts') },
-  respond: { summary: 'say yes or no to what you were asked', load: () => import('./board/respond.ts') },
-  import: { summary: 'take over a folder of task files', load: () => import('./board/import.ts') },
-  export: { summary: 'write the board to a folder of task files', load: () => import('./board/export.ts') },
-  sync: { summary: 'bring the board and a folder of task files in step', load: () => import('./board/sync.ts') },
-}
+const boardVerbs = verbTable({
+  init: { summary: 'make a board, and a folder of files that mirrors it', load: () => import('./board/folders.ts') },
+  add: { summary: 'put a task on it', load: () => import('./board/tasks.ts') },
+  show: { summary: 'one task, with what belongs to it', load: () => import('./board/tasks.ts') },
+  claim: { summary: 'take a task', load: () => import('./board/claims.ts') },
+  done: { summary: 'say that a task is done', load: () => import('./board/claims.ts') },
+  release: { summary: 'let go of a task', load: () => import('./board/claims.ts') },
+  block: { summary: 'let a task come after others', load: () => import('./board/blockers.ts') },
+  unblock: { summary: 'let a task go on without others', load: () => import('./board/blockers.ts') },
+  why: { summary: 'why a task does not move', load: () => import('./board/tasks.ts') },
+  graph: { summary: 'the open tasks in an order in which they can be done', load: () => import('./board/tasks.ts') },
+  log: { summary: 'who claimed a task, and when', load: () => import('./board/claims.ts') },
+  rm: { summary: 'take tasks off for good', load: () => import('./board/tasks.ts') },
+  send: { summary: 'tell a member of the team something', load: () => import('./board/mail.ts') },
+  inbox: { summary: 'read what you were told', load: () => import('./board/mail.ts') },
+  respond: { summary: 'say yes or no to what you were asked', load: () => import('./board/mail.ts') },
+  import: { summary: 'take over a folder of task files', load: () => import('./board/folders.ts') },
+  export: { summary: 'write the board to a folder of task files', load: () => import('./board/folders.ts') },
+  sync: { summary: 'bring the board and a folder of task files in step', load: () => import('./board/folders.ts') },
+})
 
-export const verb = defineVerb({
+export const board = defineVerb({
   usage: 'board [VERB] [--ready] [--status S]… [--owner NAME] [--watch] [--board NAME]',
   help: [
     'Shows the board: [ ] pending, [>] in progress, [x] completed, [!] failed, [-] deleted. --json gives one task a line.',

@@ -12,7 +12,7 @@ import { StopListener } from '../stop-listener.ts'
 import { taskLabel } from '../task-words.ts'
 import { defineVerb } from '../verb.ts'
 
-export const verb = defineVerb({
+export const chat = defineVerb({
   usage: 'chat --model SPEC [--no-intent] [--files DIR] [--max-iterations N]',
   help: [
     'Reads lines. Each is a wish about tasks (list, pause, cancel, …), a message for the task that it belongs to, or the goal of a new one; "@task-… text" names the task.',

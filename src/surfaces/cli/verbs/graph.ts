@@ -23,7 +23,7 @@ const machineNames = Object.keys({
 } satisfies Record<MachineName, true>) as MachineName[]
 const formats = ['mermaid', 'json', 'both'] as const
 
-export const verb = defineVerb({
+export const graph = defineVerb({
   usage: `graph [ID | PLAN | --machine ${machineNames.join('|')} [--format ${formats.join('|')}]]`,
   help: [
     'Prints a Mermaid diagram: of a plan file, of a task and everything below it, or of the whole ledger. Or a lifecycle:',
@@ -68,11 +68,11 @@ async function printMachine(
 async function planNodes(io: CommandIo, file: string): Promise<GraphNode[]> {
   const { readPlan } = await import('../parse-plan.ts')
   const plan = await readPlan(file, io.cwd)
-  return [...plan.byPath.values()].map((task) => ({
-    id: task.path,
-    label: cleanLine(task.name),
-    group: task.group,
-    parent: task.parent,
-    after: task.after,
+  return Array.from(plan.byPath.values(), ({ path, name, group, parent, after }) => ({
+    id: path,
+    label: cleanLine(name),
+    group,
+    parent,
+    after,
   }))
 }

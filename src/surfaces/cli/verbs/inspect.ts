@@ -5,14 +5,14 @@ import { messageOf } from '../../../stored-error.ts'
 import { type FlagsOf, lists, switches, texts, wholeNumber } from '../arguments.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note, printValue } from '../io.ts'
-import { orMisuse } from '../listening-words.ts'
 import { withLedger } from '../open-ledger.ts'
-import { StopListener } from '../stop-listener.ts'
+import { orMisuse } from '../serving.ts'
+import { aborted, StopListener } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
 
 const options = { ...texts('port', 'inspector-port'), ...lists('redact'), ...switches('no-page') }
 
-export const verb = defineVerb({
+export const inspect = defineVerb({
   usage: 'inspect [--port N] [--inspector-port N] [--redact KEY]… [--no-page]',
   help: [
     'Shows what the tasks of the ledger do, whichever process works on them, until Ctrl-C: a page to look at, which needs no internet, and an address for inspectors of state machines (the receiver of @statelyai/inspect). It works on nothing, and whoever has its token can read, and change nothing. Both are reached from this machine alone.',
@@ -25,12 +25,8 @@ export const verb = defineVerb({
   options,
   positionals: { max: 0 },
   async run(io, { values }) {
-    const stop = new StopListener(io)
-    try {
-      return await withLedger(io, values, (engine) => showUntil(io, engine, values, stop.signal))
-    } finally {
-      stop.end()
-    }
+    using stop = new StopListener(io)
+    return await withLedger(io, values, (engine) => showUntil(io, engine, values, stop.signal))
   },
 })
 
@@ -38,18 +34,16 @@ type InspectFlags = FlagsOf<typeof options>
 
 async function showUntil(io: CommandIo, engine: Engine, flags: InspectFlags, signal: AbortSignal): Promise<number> {
   const { serveInspector } = await import('../../inspector/serve-inspector.ts')
-  const inspector = await orMisuse(
-    serveInspector(engine, {
-      tasks: 'all',
-      port: portOf(flags, 'inspector-port'),
-      redact: flags.redact,
-    }),
-  )
+  const port = portOf(flags, 'inspector-port')
+  const inspector = await orMisuse(serveInspector(engine, { tasks: 'all', port, redact: flags.redact }))
   try {
     const page = flags['no-page'] ? undefined : await servePage(io, engine, inspector.token, portOf(flags, 'port'))
     try {
-      tell(io, flags, { url: page?.url, inspector: inspector.url, token: inspector.token })
-      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      const { url, token } = inspector
+      const lines = [`inspector: ${url}`, `token: ${token}`]
+      if (page !== undefined) lines.unshift(`page: ${page.url}`)
+      printValue(io, flags, { url: page?.url, inspector: url, token }, lines)
+      await aborted(signal)
     } finally {
       await page?.close()
     }
@@ -75,15 +69,4 @@ async function servePage(io: CommandIo, engine: Engine, token: string, port: num
       onError: (error) => note(io, `errand inspect: ${messageOf(error)}`),
     }),
   )
-}
-
-interface Places {
-  url: string | undefined
-  inspector: string
-  token: string
-}
-
-function tell(io: CommandIo, flags: InspectFlags, { url, inspector, token }: Places): void {
-  const page = url === undefined ? [] : [`page: ${url}`]
-  printValue(io, flags, { url, inspector, token }, [...page, `inspector: ${inspector}`, `token: ${token}`])
 }

@@ -5,7 +5,7 @@ import { executorLimitLine, sharedLimitLines } from '../limit-lines.ts'
 import { withLedger } from '../open-ledger.ts'
 import { defineVerb } from '../verb.ts'
 
-export const verb = defineVerb({
+export const limit = defineVerb({
   usage: 'limit [N | none] [--executor X]',
   help: [
     'Shows how many tasks may run at once on this ledger, in all processes together, or sets it; "none" takes the limit away.',
@@ -25,12 +25,8 @@ export const verb = defineVerb({
           : await engine.setSharedLimits(
               executor === undefined ? { maxConcurrent: limit } : { limits: { [executor]: limit } },
             )
-      printValue(
-        io,
-        values,
-        shared,
-        executor === undefined ? sharedLimitLines(shared) : executorLimitLine(shared, executor),
-      )
+      const lines = executor === undefined ? sharedLimitLines(shared) : executorLimitLine(shared, executor)
+      printValue(io, values, shared, lines)
     })
   },
 })

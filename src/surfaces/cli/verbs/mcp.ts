@@ -6,15 +6,15 @@ import { systemClock } from '../../../clock.ts'
 import { createRandomIds } from '../../../ids.ts'
 import { messageOf } from '../../../stored-error.ts'
 import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from '../arguments.ts'
+import { keepFolders } from '../board-folders.ts'
 import { boardName, boardOptions } from '../board-place.ts'
 import { clientName } from '../client-name.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note, print, printJson } from '../io.ts'
-import { keepFolders } from '../kept-folders.ts'
-import { orMisuse } from '../listening-words.ts'
 import { withLedger } from '../open-ledger.ts'
-import { chooseToken } from '../served-token.ts'
-import { durationOption } from '../time-options.ts'
+import { durationOption } from '../option-values.ts'
+import { chooseToken, orMisuse } from '../serving.ts'
+import { aborted, untilInterrupted } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
 
 const tokenVariable = 'ERRAND_MCP_TOKEN'
@@ -26,7 +26,7 @@ const options = {
   ...switches('http'),
 }
 
-export const verb = defineVerb({
+export const mcp = defineVerb({
   usage:
     'mcp [--as NAME] [--role R] [--board NAME] [--lease DURATION] [--abilities LIST] [--http [--host H] [--port N] [--token-file F]]',
   help: [
@@ -46,26 +46,17 @@ export const verb = defineVerb({
   positionals: { max: 0 },
   async run(io, { values }) {
     refuseIdleOptions(values)
-    const stop = new AbortController()
-    const unlisten = io.onInterrupt(() => stop.abort())
     const serve = values.http ? serveHttp : serveStdio
-    try {
-      return await withLedger(
-        io,
-        values,
-        async (engine) => {
-          const mirrors = await keepFolders(io, engine)
-          try {
-            return await serve(io, engine, values, stop.signal)
-          } finally {
-            for (const mirror of mirrors) await mirror.close()
-          }
-        },
-        { create: true },
-      )
-    } finally {
-      unlisten()
-    }
+    return await untilInterrupted(io, (signal) =>
+      withLedger(io, { ...values, create: true }, async (engine) => {
+        const mirrors = await keepFolders(io, engine)
+        try {
+          return await serve(io, engine, values, signal)
+        } finally {
+          for (const mirror of mirrors) await mirror.close()
+        }
+      }),
+    )
   },
 })
 
@@ -121,7 +112,7 @@ async function serveHttp(io: CommandIo, engine: Engine, flags: McpFlags, signal:
   if (isNew) note(io, `Token (only told now): ${token}`)
   if (flags.json) printJson(io, { url: server.url })
   else print(io, server.url)
-  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  await aborted(signal)
   await server.close()
   return exitCodes.interrupted
 }

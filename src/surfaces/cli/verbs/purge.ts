@@ -1,12 +1,12 @@
 // `errand purge`: what has been over for long leaves the ledger, for good.
 import { systemClock } from '../../../clock.ts'
 import { misuse, texts } from '../arguments.ts'
-import { print, printJson } from '../io.ts'
+import { printValue } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
-import { durationOption } from '../time-options.ts'
+import { durationOption } from '../option-values.ts'
 import { defineVerb } from '../verb.ts'
 
-export const verb = defineVerb({
+export const purge = defineVerb({
   usage: 'purge --older-than DURATION',
   help: 'Removes tasks that have been settled for longer than this (90s, 2h, 30d), with all that belongs to them, for good: whole families only, and none that an open task still comes after.',
   options: texts('older-than'),
@@ -19,14 +19,12 @@ export const verb = defineVerb({
     return await withLedger(io, values, async (engine) => {
       const purged = await engine.purge({ before })
       const { total: left } = await engine.list({ limit: 0 })
-      if (values.json) printJson(io, { ...purged, left })
-      else {
-        const gone =
-          purged.tasks === 0
-            ? 'Nothing was old enough to leave'
-            : `${counted(purged.tasks, 'task')} in ${counted(purged.families, 'family', 'families')} left the ledger, with ${counted(purged.events, 'event')}`
-        print(io, `${gone}; ${counted(left, 'task')} ${left === 1 ? 'remains' : 'remain'}.`)
-      }
+      const gone =
+        purged.tasks === 0
+          ? 'Nothing was old enough to leave'
+          : `${counted(purged.tasks, 'task')} in ${counted(purged.families, 'family', 'families')} left the ledger, with ${counted(purged.events, 'event')}`
+      const remaining = `${counted(left, 'task')} ${left === 1 ? 'remains' : 'remain'}`
+      printValue(io, values, { ...purged, left }, `${gone}; ${remaining}.`)
     })
   },
 })

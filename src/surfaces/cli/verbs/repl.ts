@@ -1,10 +1,8 @@
 // `errand repl`: a session with the ledger, line by line: commands, messages for tasks, and JavaScript.
-import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Engine, EngineOptions } from '../../../api.ts'
-import { messageOf } from '../../../stored-error.ts'
 import { type FlagsOf, misuse, switches, texts } from '../arguments.ts'
 import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
@@ -12,6 +10,7 @@ import type { CommandIo } from '../io.ts'
 import { resolveLedger } from '../ledger-path.ts'
 import { agentOptions, agentOptionsHelp } from '../model-source.ts'
 import { openEngine } from '../open-ledger.ts'
+import { textOf } from '../read-input.ts'
 import { StopListener } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
 import { workingOptions } from '../working-options.ts'
@@ -23,7 +22,7 @@ const options = {
   eval: { type: 'string', short: 'e', multiple: true },
 } as const
 
-export const verb = defineVerb({
+export const repl = defineVerb({
   usage: 'repl [--work] [--quiet] [-e LINE]… [--file F] [--model SPEC] [--files DIR]',
   help: [
     'A session with the ledger. "@TASK text" tells a task something and follows it to its answer, "/help" lists the commands, and',
@@ -61,22 +60,12 @@ type ReplFlags = FlagsOf<typeof options>
 async function givenScript(io: CommandIo, flags: ReplFlags): Promise<string | undefined> {
   if (flags.eval !== undefined && flags.file !== undefined) throw misuse('Give either -e or --file.')
   if (flags.eval !== undefined) return flags.eval.join('\n')
-  if (flags.file !== undefined) return await linesIn(resolve(io.cwd, flags.file))
+  if (flags.file !== undefined) return await textOf(io, flags.file, 'file', 'the lines in')
   if (io.keyboard !== undefined) return undefined
   const input = io.input?.()
   if (input === undefined)
     throw misuse('There is no terminal to talk at. Give lines with -e, --file or through a pipe.')
   return await text(input)
-}
-
-async function linesIn(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    throw misuse(`Cannot read the lines in ${file}: ${messageOf(error)}.`, {
-      option: 'file',
-    })
-  }
 }
 
 /** With --work what `errand run` has; else nothing, and it only commands. */
@@ -88,14 +77,10 @@ async function engineOptions(io: CommandIo, flags: ReplFlags): Promise<EngineOpt
 
 async function carryOut(io: CommandIo, engine: Engine, script: string): Promise<number> {
   const { runScript } = await import('../../repl/index.ts')
-  const stop = new StopListener(io)
+  using stop = new StopListener(io)
   stop.endCommands = () => endCommands(engine)
-  try {
-    const code = await runScript(engine, script, { stdout: io.stdout, stderr: io.stderr, signal: stop.signal })
-    return stop.signal.aborted ? exitCodes.interrupted : code
-  } finally {
-    stop.end()
-  }
+  const code = await runScript(engine, script, { stdout: io.stdout, stderr: io.stderr, signal: stop.signal })
+  return stop.signal.aborted ? exitCodes.interrupted : code
 }
 
 /** Ctrl-C is a key here. A listener for it would take from Node the means to break off a loop, so there is none. */

@@ -41,7 +41,7 @@ import { judgeRound } from '../verdict.ts'
 /** How long a question with a default waits for somebody at the terminal; elsewhere nobody is there to answer. */
 const defaultAfterMs = { terminal: 30_000, elsewhere: 0 }
 
-export const verb = defineVerb({
+export const run = defineVerb({
   usage:
     'run PLAN [TARGET…] [--concurrency N] [--redo NAME]… [--again | --key K] [--dry-run] [--model SPEC] [--files DIR]',
   help: [

@@ -2,16 +2,15 @@
 import type { Engine } from '../../../api.ts'
 import { messageOf } from '../../../stored-error.ts'
 import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from '../arguments.ts'
+import { keepFolders } from '../board-folders.ts'
 import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note, print, printJson } from '../io.ts'
-import { keepFolders } from '../kept-folders.ts'
 import { resolveLedger } from '../ledger-path.ts'
-import { orMisuse } from '../listening-words.ts'
 import { agentOptions, agentOptionsHelp } from '../model-source.ts'
 import { openEngine } from '../open-ledger.ts'
-import { chooseToken, type ServedToken } from '../served-token.ts'
-import { StopListener } from '../stop-listener.ts'
+import { chooseToken, orMisuse, type ServedToken } from '../serving.ts'
+import { aborted, StopListener } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
 import { workingOptions } from '../working-options.ts'
 
@@ -25,7 +24,7 @@ const options = {
   ...switches('no-work', 'no-page'),
 }
 
-export const verb = defineVerb({
+export const serve = defineVerb({
   usage:
     'serve [--port N] [--host H] [--allow-host H]… [--token-file F] [--concurrency N] [--no-work] [--no-page] [--model SPEC] [--files DIR]',
   help: [
@@ -47,17 +46,13 @@ export const verb = defineVerb({
   async run(io, { values }) {
     // Before a ledger is made: what is no token is told first.
     const token = await chooseToken(io, values['token-file'], tokenVariable)
-    const stop = new StopListener(io)
+    using stop = new StopListener(io)
+    const engine = await engineFor(io, values)
+    stop.endCommands = () => endCommands(engine)
     try {
-      const engine = await engineFor(io, values)
-      stop.endCommands = () => endCommands(engine)
-      try {
-        return await serveUntil(io, engine, values, token, stop.signal)
-      } finally {
-        await engine.close()
-      }
+      return await serveUntil(io, engine, values, token, stop.signal)
     } finally {
-      stop.end()
+      await engine.close()
     }
   },
 })
@@ -98,11 +93,8 @@ async function serveUntil(
     // A token that was given is known to whoever gave it, and is not told again.
     if (flags.json) printJson(io, { url: server.url, ...(isNew ? { token } : {}) })
     else print(io, isNew ? `${server.url}\ntoken: ${token}` : server.url)
-    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
-    note(
-      io,
-      'Stopping: what runs is let go, and whoever works on the ledger next goes on with it. Once more to stop at once.',
-    )
+    await aborted(signal)
+    note(io, stoppingNote)
   } finally {
     await server.close()
     for (const mirror of mirrors) await mirror.close()
@@ -110,6 +102,8 @@ async function serveUntil(
   return exitCodes.interrupted
 }
 
+const stoppingNote =
+  'Stopping: what runs is let go, and whoever works on the ledger next goes on with it. Once more to stop at once.'
 const wildcardNote =
   'It listens on all addresses, and is served under the names of this machine alone (localhost): --allow-host names those under which others reach it.'
 

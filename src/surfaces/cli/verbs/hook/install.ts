@@ -1,10 +1,11 @@
-// `errand hook install`: the settings that make a coding agent call our hooks, for its file or into it.
+// `errand hook install`: the settings that make a coding agent call our hooks, for its file or into it: two entries, beside whatever else
+// stands there.
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { z } from 'zod'
+import { ErrandError } from '../../../../errors.ts'
 import { messageOf } from '../../../../stored-error.ts'
 import { misuse, switches, texts } from '../../arguments.ts'
-import { exitCodes } from '../../exit-code.ts'
-import { hookSettings, readSettings, withHooks } from '../../hook-settings.ts'
 import { print } from '../../io.ts'
 import { defineVerb } from '../../verb.ts'
 
@@ -12,7 +13,7 @@ const usualFile = '.claude/settings.json'
 /** Never fetched from a registry: what runs in every session is what is installed. */
 const usualCommand = 'npx --no-install errand'
 
-export const verb = defineVerb({
+export const install = defineVerb({
   usage: 'hook install [--write] [--settings FILE] [--command COMMAND]',
   help: [
     'Prints the settings that make Claude Code call the hooks when a session begins and ends.',
@@ -24,10 +25,7 @@ export const verb = defineVerb({
   positionals: { max: 0 },
   async run(io, { values }) {
     const wanted = hookSettings(values.command ?? usualCommand)
-    if (!values.write) {
-      print(io, JSON.stringify(wanted, null, 2))
-      return exitCodes.done
-    }
+    if (!values.write) return print(io, JSON.stringify(wanted, null, 2))
     const file = resolve(io.cwd, values.settings ?? usualFile)
     const written = await textOf(file)
     const settings = withHooks(written === undefined ? {} : readSettings(written, file), wanted)
@@ -63,4 +61,50 @@ async function replace(file: string, text: string): Promise<void> {
 
 function cannot(what: string, file: string, error: unknown): Error {
   return misuse(`Cannot ${what} ${file}: ${messageOf(error)}.`, { file })
+}
+
+const hookEntrySchema = z.looseObject({ hooks: z.array(z.looseObject({ command: z.string().optional() })) })
+const settingsSchema = z.looseObject({ hooks: z.record(z.string(), z.array(hookEntrySchema)).optional() })
+
+type AgentSettings = z.output<typeof settingsSchema>
+
+/** Seconds after which the agent gives up on a hook: longer than the hook itself takes. */
+const patience = 10
+
+/** The hooks, and nothing else. `command` is how errand is started. */
+function hookSettings(command: string): AgentSettings {
+  const entry = (hook: string) => [
+    { hooks: [{ type: 'command', command: `${command} hook ${hook}`, timeout: patience }] },
+  ]
+  return { hooks: { SessionStart: entry('session-start'), SessionEnd: entry('session-end') } }
+}
+
+/** The settings with the hooks beside those that are there. Undefined when there is nothing to add. */
+function withHooks(settings: AgentSettings, { hooks: wanted = {} }: AgentSettings): AgentSettings | undefined {
+  const hooks = { ...settings.hooks }
+  let added = false
+  for (const [event, entries] of Object.entries(wanted)) {
+    const present = hooks[event] ?? []
+    const commands = new Set(present.flatMap((each) => each.hooks.map(({ command }) => command)))
+    const missing = entries.filter((each) => each.hooks.some(({ command }) => !commands.has(command)))
+    if (missing.length === 0) continue
+    hooks[event] = [...present, ...missing]
+    added = true
+  }
+  return added ? { ...settings, hooks } : undefined
+}
+
+/** @throws ErrandError INVALID_INPUT for what is not such settings: it must not be overwritten. */
+function readSettings(text: string, file: string): AgentSettings {
+  try {
+    return settingsSchema.parse(JSON.parse(text))
+  } catch (error) {
+    const why = error instanceof z.ZodError ? (error.issues[0]?.message ?? 'it has another shape') : String(error)
+    throw new ErrandError(
+      'INVALID_INPUT',
+      `${file} does not hold settings that hooks could be added to: ${why}. Add what "errand hook install" prints by hand.`,
+      { file },
+      error,
+    )
+  }
 }

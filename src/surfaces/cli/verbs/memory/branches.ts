@@ -1,25 +1,26 @@
-// `errand memory branches`: the branches of memory, each below the one whose facts it sees.
+// `errand memory branches`, `merge` and `archive`: the branches that facts lie on.
 import type { Engine } from '../../../../api.ts'
 import { mainBranch } from '../../../../entities/memory.ts'
+import { oneOf, texts } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
-import { print, printJson } from '../../io.ts'
-import { branchTree, type CountedBranch, nothingKnown } from '../../memory-text.ts'
+import { printItems, printValue } from '../../io.ts'
+import { branchTree, type CountedBranch, conflictLines, nothingKnown } from '../../memory-text.ts'
 import { withLedger } from '../../open-ledger.ts'
+import { mergeWords } from '../../team-text.ts'
+import { cleanLine } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
 const pageSize = 1_000
 
-export const verb = defineVerb({
+export const branches = defineVerb({
   usage: 'memory branches',
   help: 'Shows the branches of memory below each other, and how many facts hold on each (summaries of agents are not counted): main holds what is known for good, below it each team has a branch and each of its agents one below that. A branch sees its own facts and those of the branches above. merged: it has given on what it held; archived: nothing is added any more. --json gives one branch a line.',
-  options: {},
   positionals: { max: 0 },
   run: (io, { values }) =>
     withLedger(io, values, async (engine) => {
-      const branches = await allBranches(engine)
-      if (values.json) for (const branch of branches) printJson(io, branch)
-      else if (branches.every(({ name, facts }) => name === mainBranch && facts === 0)) print(io, nothingKnown)
-      else print(io, branchTree(branches, io.stdout.columns))
+      const all = await allBranches(engine)
+      const isEmpty = all.every(({ name, facts }) => name === mainBranch && facts === 0)
+      printItems(io, values, all, isEmpty ? nothingKnown : branchTree(all, io.stdout.columns))
     }),
 })
 
@@ -33,3 +34,39 @@ async function allBranches(engine: Engine): Promise<CountedBranch[]> {
     after = page.next
   }
 }
+
+const selections = ['all', 'durable'] as const
+
+export const merge = defineVerb({
+  usage: 'memory merge BRANCH [--into B] [--only durable]',
+  help: [
+    'Gives the facts of a branch to one above it: what is known there already becomes more certain, the rest is carried over. Done again, it adds nothing.',
+    '  --into B        default: the branch right above',
+    '  --only durable  what a checkpoint of its task has found to last; default: all',
+  ].join('\n'),
+  options: texts('into', 'only'),
+  positionals: { min: 1, max: 1 },
+  async run(io, { values, positionals: [branch = ''] }) {
+    const request = {
+      branch,
+      into: values.into,
+      only: values.only === undefined ? undefined : oneOf('only', values.only, selections),
+    }
+    return await withLedger(io, values, async (engine) => {
+      const merged = await engine.bus.call('mem:merge', request, fromHere)
+      const conflicts = conflictLines(merged.conflicts).map((line) => `  ${line}`)
+      printValue(io, values, merged, [`${cleanLine(branch)}: ${mergeWords(merged)}`, ...conflicts])
+    })
+  },
+})
+
+export const archive = defineVerb({
+  usage: 'memory archive BRANCH',
+  help: 'Closes a branch and those below it: nothing is observed or stated there any more, and what they hold can be read as before. main is never closed.',
+  positionals: { min: 1, max: 1 },
+  run: (io, { values, positionals: [branch = ''] }) =>
+    withLedger(io, values, async (engine) => {
+      const archived = await engine.bus.call('mem:archive', { branch }, fromHere)
+      printValue(io, values, archived, `${cleanLine(branch)} is archived.`)
+    }),
+})

@@ -1,15 +1,17 @@
-// `errand memory facts`: the facts of a branch.
+// `errand memory facts`, `search`, `why` and `remember`: what agents found out.
 import type { Engine } from '../../../../api.ts'
 import { factStatuses, mainBranch } from '../../../../entities/memory.ts'
-import { oneOf, switches, texts, wholeNumber } from '../../arguments.ts'
+import { misuse, oneOf, switches, texts, wholeNumber } from '../../arguments.ts'
 import { fromHere } from '../../board-place.ts'
-import { note, printItems } from '../../io.ts'
-import { factTable, nothingKnown } from '../../memory-text.ts'
+import { storyLines } from '../../fact-story.ts'
+import { note, printValue } from '../../io.ts'
+import { factColumns, nothingKnown, shortFactId } from '../../memory-text.ts'
 import { withLedger } from '../../open-ledger.ts'
+import { printTable } from '../../table.ts'
 import { cleanLine } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const verb = defineVerb({
+export const facts = defineVerb({
   usage: 'memory facts [--branch B] [--inherited] [--category C] [--status S] [--limit N]',
   help: [
     'Lists what agents have found out on a branch, the latest first: how certain it is (0 to 1), of which kind, who said it first. "disputed" is what another fact contradicts; "errand memory why ID" says which. --json gives one fact a line.',
@@ -32,14 +34,8 @@ export const verb = defineVerb({
     const isNarrowed = values.category !== undefined || values.status !== undefined
     return await withLedger(io, values, async (engine) => {
       const { facts, next } = await engine.bus.call('mem:facts', query, fromHere)
-      printItems(
-        io,
-        values,
-        facts,
-        facts.length === 0
-          ? await whyNone(engine, query.branch, isNarrowed)
-          : factTable(facts, { branches: query.inherited }, io.stdout.columns),
-      )
+      const none = facts.length === 0 ? await whyNone(engine, query.branch, isNarrowed) : ''
+      printTable(io, values, facts, none, factColumns({ branches: query.inherited }))
       if (next !== null) note(io, 'There are more: --limit.')
     })
   },
@@ -54,3 +50,74 @@ async function whyNone(engine: Engine, branch: string, isNarrowed: boolean): Pro
   return isEmpty ? nothingKnown : `${none} "errand memory branches" shows where there are some.`
 }
 const mostLookedAt = 1_000
+
+export const search = defineVerb({
+  usage: 'memory search WORDS… [--branch B] [--limit N]',
+  help: [
+    'Finds the facts of a branch, and of those above it, that fit some words best: the same that an agent recalls when it begins. --json gives one fact a line.',
+    `  --branch B  default: ${mainBranch}`,
+    '  --limit N   so many; default 5',
+  ].join('\n'),
+  options: texts('branch', 'limit'),
+  positionals: { min: 1 },
+  async run(io, { values, positionals }) {
+    const query = {
+      query: positionals.join(' '),
+      branch: values.branch,
+      limit: values.limit === undefined ? undefined : wholeNumber('limit', values.limit, 1),
+    }
+    return await withLedger(io, values, async (engine) => {
+      const { chunks } = await engine.bus.call('mem:retrieve', query, fromHere)
+      printTable(io, values, chunks, 'Nothing fits.', {
+        id: ({ id }) => shortFactId(id),
+        score: ({ score }) => score.toFixed(2),
+        sure: ({ confidence }) => confidence.toFixed(2),
+        category: ({ category }) => category,
+        branch: ({ branch }) => branch,
+        fact: ({ text }) => text,
+      })
+    })
+  },
+})
+
+export const why = defineVerb({
+  usage: 'memory why FACT',
+  help: 'Tells why a fact is as it is, the oldest first: which observations said it and who made them, what made it more certain and by how much, which merge carried it from where, what it took the place of, what contradicts it, and which fact says it now. FACT is an id or a unique beginning of one, as "errand memory" lists them.',
+  positionals: { min: 1, max: 1 },
+  run: (io, { values, positionals: [ref = ''] }) =>
+    withLedger(io, values, async (engine) => {
+      const why = await engine.bus.call('mem:why', { factId: ref }, fromHere)
+      printValue(io, values, why, storyLines(why))
+    }),
+})
+
+export const remember = defineVerb({
+  usage: 'memory remember TEXT… [--branch B] [--category C] [--confidence P]',
+  help: [
+    'States a fact and prints its id. It is there as it was said: only a consolidation compares it with others.',
+    '  --branch B      default: main, what is known for good',
+    '  --category C    bug_fix, architecture, decision, … ; default: found out from its words',
+    '  --confidence P  how certain it is, 0 to 1; default 0.7',
+  ].join('\n'),
+  options: texts('branch', 'category', 'confidence'),
+  positionals: { min: 1 },
+  async run(io, { values, positionals }) {
+    const fact = {
+      text: positionals.join(' '),
+      branch: values.branch,
+      category: values.category,
+      confidence: values.confidence === undefined ? undefined : fraction('confidence', values.confidence),
+    }
+    return await withLedger(io, values, async (engine) => {
+      const remembered = await engine.bus.call('mem:remember', fact, fromHere)
+      printValue(io, values, remembered, remembered.factId)
+    })
+  },
+})
+
+/** A number from 0 to 1. */
+function fraction(option: string, text: string): number {
+  const value = /^\s*(\d+(\.\d*)?|\.\d+)\s*$/.test(text) ? Number(text) : Number.NaN
+  if (value >= 0 && value <= 1) return value
+  throw misuse(`--${option} takes a number from 0 to 1, got "${text}".`, { option, value: text })
+}

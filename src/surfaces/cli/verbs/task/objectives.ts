@@ -1,12 +1,14 @@
-// `errand task objectives`: what is to be reached on a task, or more of it.
-import { lists } from '../../arguments.ts'
-import { fromHere } from '../../board-place.ts'
-import { withLedger } from '../../open-ledger.ts'
-import { findTask } from '../../task-ref.ts'
-import { contextOf, printObjectives } from '../../team-text.ts'
+// `errand task objectives` and `objective`: what is to be reached on a task, and how far it is.
+import { objectiveStatuses } from '../../../../entities/team.ts'
+import { nearestName } from '../../../../errors.ts'
+import { lists, misuse, texts } from '../../arguments.ts'
+import { fromHere, memberName } from '../../board-place.ts'
+import { didYouMean } from '../../did-you-mean.ts'
+import { withTask } from '../../open-ledger.ts'
+import { contextOf, objectiveNumbers, printObjectives } from '../../team-text.ts'
 import { defineVerb } from '../../verb.ts'
 
-export const verb = defineVerb({
+export const objectives = defineVerb({
   usage: 'task objectives ID [--add TEXT]…',
   help: [
     'Lists the objectives of a task by number: todo, active, done or blocked, whose they are, and notes. --json gives one a line.',
@@ -14,13 +16,44 @@ export const verb = defineVerb({
   ].join('\n'),
   options: lists('add'),
   positionals: { min: 1, max: 1 },
-  run: (io, { values, positionals: [ref = ''] }) =>
-    withLedger(io, values, async (engine) => {
-      const { id: taskId } = await findTask(engine, ref)
+  run: (io, args) =>
+    withTask(io, args, async (engine, { id: taskId }) => {
+      const { add: descriptions } = args.values
       const { objectives } =
-        values.add === undefined
+        descriptions === undefined
           ? await contextOf(engine, taskId)
-          : await engine.bus.call('objective:add', { taskId, descriptions: values.add }, fromHere)
-      printObjectives(io, values, objectives)
+          : await engine.bus.call('objective:add', { taskId, descriptions }, fromHere)
+      printObjectives(io, args.values, objectives)
     }),
 })
+
+export const objective = defineVerb({
+  usage: `task objective ID N ${objectiveStatuses.join('|')} [--as AGENT] [--note TEXT]`,
+  help: [
+    'Changes the state of the objective with the number N, and prints all of the task. Any state may follow any other.',
+    '  --as AGENT   who works on it; default: ERRAND_AGENT, else ERRAND_OWNER, else as it is',
+    '  --note TEXT  what others should know of it',
+  ].join('\n'),
+  options: texts('as', 'note'),
+  positionals: { min: 3, max: 3 },
+  async run(io, args) {
+    const {
+      values,
+      positionals: [, number = '', status = ''],
+    } = args
+    const [objectiveId = 0] = objectiveNumbers([number])
+    const change = { objectiveId, status: statusOf(status), agentId: memberName(io, values), notes: values.note }
+    await withTask(io, args, async (engine, { id: taskId }) => {
+      const { objectives } = await engine.bus.call('objective:update', { taskId, ...change }, fromHere)
+      printObjectives(io, values, objectives)
+    })
+  },
+})
+
+function statusOf(text: string): (typeof objectiveStatuses)[number] {
+  const known = objectiveStatuses.find((status) => status === text)
+  if (known !== undefined) return known
+  const nearest = nearestName(text, objectiveStatuses)
+  const message = `An objective is ${objectiveStatuses.join(', ')}, got "${text}".${didYouMean(nearest)}`
+  throw misuse(message, { status: text, nearest })
+}

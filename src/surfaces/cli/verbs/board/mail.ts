@@ -1,0 +1,76 @@
+// `errand board send`, `inbox` and `respond`: what the members of a team tell and ask each other.
+import type { Mail } from '../../../../board/team/mail.ts'
+import { isoTime } from '../../../../clock.ts'
+import { oneOf, switches, texts } from '../../arguments.ts'
+import { boardOptions, fromHere, requireMember, withBoard } from '../../board-place.ts'
+import { note, printItems, printValue } from '../../io.ts'
+import { withLedger } from '../../open-ledger.ts'
+import { argumentOrInput } from '../../read-input.ts'
+import { shellCommand } from '../../shell-words.ts'
+import { cleanLine, indented } from '../../terminal-text.ts'
+import { defineVerb } from '../../verb.ts'
+
+export const send = defineVerb({
+  usage: 'board send NAME [TEXT] [--as NAME] [--topic TOPIC]',
+  help: [
+    'Puts a message into the inbox of a member of the team, who need not be there yet. Without TEXT it is read from stdin.',
+    '  --as NAME      who you are; default: ERRAND_AGENT, else ERRAND_OWNER',
+    '  --topic TOPIC  what it is about, in a word',
+  ].join('\n'),
+  options: { ...boardOptions, ...texts('as', 'topic') },
+  positionals: { min: 1, max: 2 },
+  async run(io, { values, positionals: [to = '', given] }) {
+    const as = requireMember(io, values)
+    const body = await argumentOrInput(io, given, 'The message')
+    return await withBoard(io, values, async ({ engine, board }) => {
+      const sent = await engine.bus.call('board:send', { to, body, topic: values.topic, as, board }, fromHere)
+      printValue(io, values, sent, `Sent to ${to}.`)
+    })
+  },
+})
+
+export const inbox = defineVerb({
+  usage: 'board inbox [--as NAME] [--keep]',
+  help: [
+    'Prints your unread messages, the oldest first, and takes them out of your inbox. --json gives one a line.',
+    '  --as NAME  who you are; default: ERRAND_AGENT, else ERRAND_OWNER',
+    '  --keep     only looks: they stay unread',
+  ].join('\n'),
+  options: { ...boardOptions, ...texts('as'), ...switches('keep') },
+  positionals: { max: 0 },
+  async run(io, { values }) {
+    const as = requireMember(io, values)
+    return await withBoard(io, values, async ({ engine, board }) => {
+      const { mail, more } = await engine.bus.call('board:inbox', { as, keep: values.keep === true, board }, fromHere)
+      printItems(io, values, mail, mail.length === 0 ? 'No messages.' : mail.flatMap(mailLines))
+      if (more) note(io, 'There are more.')
+    })
+  },
+})
+
+function mailLines({ from, kind, topic, body, requestId, verdict, sentAt }: Mail): string[] {
+  const what = [kind === 'message' ? '' : kind, topic ?? '', kind === 'response' ? (verdict ?? '') : '']
+  const lines = [cleanLine(`${isoTime(sentAt)} ${from} ${what.join(' ')}`)]
+  if (body !== '') lines.push(indented(body))
+  if (kind === 'request' && requestId !== undefined)
+    lines.push(`    ${shellCommand('errand', 'board', 'respond', requestId, 'approve')}`)
+  return lines
+}
+
+export const respond = defineVerb({
+  usage: 'board respond REQUEST approve|reject [TEXT] [--as NAME]',
+  help: [
+    'Answers a request that lies in your inbox, once: a shutdown, a plan, or whatever it is about.',
+    '  --as NAME  who you are; default: ERRAND_AGENT, else ERRAND_OWNER',
+  ].join('\n'),
+  options: texts('as'),
+  positionals: { min: 2, max: 3 },
+  async run(io, { values, positionals: [requestId = '', verdict = '', body] }) {
+    const as = requireMember(io, values)
+    const approve = oneOf('verdict', verdict, ['approve', 'reject']) === 'approve'
+    return await withLedger(io, values, async (engine) => {
+      const answered = await engine.bus.call('board:respond', { requestId, approve, body, as }, fromHere)
+      printValue(io, values, answered, `${approve ? 'Approved' : 'Rejected'}.`)
+    })
+  },
+})

@@ -1,0 +1,82 @@
+// `errand task teams`, `types` and `timeline`: tables over the tasks of all teams.
+import { isoTime } from '../../../../clock.ts'
+import { statusWords } from '../../../../entities/status-filter.ts'
+import { taskStatuses } from '../../../../entities/task.ts'
+import { oneOf, texts, wholeNumber } from '../../arguments.ts'
+import { fromHere } from '../../board-place.ts'
+import { formatDuration } from '../../duration.ts'
+import { withLedger } from '../../open-ledger.ts'
+import { printTable } from '../../table.ts'
+import { shortId } from '../../task-words.ts'
+import { defineVerb } from '../../verb.ts'
+
+export const teams = defineVerb({
+  usage: 'task teams [--status S] [--type T] [--limit N]',
+  help: [
+    'Lists the tasks that have a team, the latest first. --json gives one a line.',
+    `  --status S  only those that are ${taskStatuses.join(', ')}`,
+    '  --type T    only work of this type',
+    '  --limit N   so many; default 20',
+  ].join('\n'),
+  options: texts('status', 'type', 'limit'),
+  positionals: { max: 0 },
+  async run(io, { values }) {
+    const filter = {
+      status: values.status === undefined ? undefined : oneOf('status', values.status, statusWords),
+      type: values.type,
+      limit: values.limit === undefined ? undefined : wholeNumber('limit', values.limit, 1),
+    }
+    return await withLedger(io, values, async (engine) => {
+      const { tasks } = await engine.bus.call('task:teams', filter, fromHere)
+      printTable(io, values, tasks, 'No teams.', {
+        id: ({ id }) => shortId(id),
+        status: ({ status }) => status,
+        type: ({ type }) => type,
+        branch: ({ branch }) => branch,
+        name: ({ name }) => name,
+      })
+    })
+  },
+})
+
+export const types = defineVerb({
+  usage: 'task types',
+  help: 'Compares the tasks of teams by their type: how many there were, how many were completed or failed (canceled ones count as failed), what part of those that are over was completed, and how long these took. --json gives one type a line.',
+  positionals: { max: 0 },
+  run: (io, { values }) =>
+    withLedger(io, values, async (engine) => {
+      const { types } = await engine.bus.call('task:types', {}, fromHere)
+      printTable(io, values, types, 'No teams.', {
+        type: ({ type }) => type ?? '(none)',
+        tasks: ({ total }) => total,
+        completed: ({ completed }) => completed,
+        failed: ({ failed }) => failed,
+        success: ({ successRate }) => (successRate === null ? '' : `${Math.round(successRate * 100)} %`),
+        took: ({ meanDurationMs }) => (meanDurationMs === null ? '' : formatDuration(meanDurationMs)),
+      })
+    }),
+})
+
+export const timeline = defineVerb({
+  usage: 'task timeline AGENT [--limit N]',
+  help: [
+    'Lists the work of an agent on all tasks, the latest first: when it joined, for how long, in which role, and what it did. --json gives one stretch of work a line.',
+    '  --limit N  so many; default 20',
+  ].join('\n'),
+  options: texts('limit'),
+  positionals: { min: 1, max: 1 },
+  async run(io, { values, positionals: [agentId = ''] }) {
+    const limit = values.limit === undefined ? undefined : wholeNumber('limit', values.limit, 1)
+    return await withLedger(io, values, async (engine) => {
+      const { stints } = await engine.bus.call('agent:timeline', { agentId, limit }, fromHere)
+      printTable(io, values, stints, 'It has worked on nothing.', {
+        joined: ({ joinedAt }) => isoTime(joinedAt),
+        took: ({ durationMs }) => (durationMs === null ? 'works' : formatDuration(durationMs)),
+        id: ({ taskId }) => shortId(taskId),
+        role: ({ role }) => role,
+        task: ({ taskName }) => taskName,
+        did: ({ summary }) => summary,
+      })
+    })
+  },
+})
