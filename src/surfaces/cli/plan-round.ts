@@ -5,8 +5,7 @@
 // Nothing is ever created twice, because nothing that exists is.
 import type { ChildOptions } from '../../api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
-import { deadlineOf, isGoal, type Plan, type PlanTask } from './plan.ts'
-import { inOrder, leavesOf } from './plan-graph.ts'
+import { deadlineOf, inOrder, isGoal, leavesOf, type Plan, type PlanTask } from './plan.ts'
 import { type KnownTask, markOf, type PlanMark, withMark } from './plan-mark.ts'
 import { taskKey } from './round-key.ts'
 
