@@ -59,7 +59,7 @@ async function talk(io: CommandIo, engine: Engine, chat: ChatLines, { intent, js
   })
   try {
     chat.prompt()
-    for await (const line of chat.lines()) {
+    for await (const line of chat.lines) {
       if (stop.signal.aborted) break
       if (line.trim() !== '') await session.say(line)
       // At a terminal answers come while the next line is typed.
