@@ -44,10 +44,15 @@ function resultVariables(dependencies: readonly Pick<Task, 'name' | 'result'>[])
   let room = mostResults
   for (const { name, result } of dependencies) {
     const value = startOfText(resultText(result), Math.min(longestResult, room))
-    variables[resultPrefix + name.replaceAll(/[^A-Za-z0-9_]/g, '_')] = value
+    variables[resultVariable(name)] = value
     room -= Buffer.byteLength(value)
   }
   return variables
+}
+
+/** The variable with the result of the task of this name. */
+export function resultVariable(name: string): string {
+  return resultPrefix + name.replaceAll(/[^A-Za-z0-9_]/g, '_')
 }
 
 /** A result as a shell likes it: what a command printed without its trailing newlines, as `$(…)` gives it; else plain text. */

@@ -53,6 +53,37 @@ export function criticalBlockers(nodes: readonly GraphNode[]): Array<{ id: strin
     .map(({ id, holdsUp }) => ({ id, holdsUp }))
 }
 
+/**
+ * A way from a node back to itself, along what each comes after; undefined when there is none. Each edge is looked at once, and on a
+ * stack of its own: there may be thousands, each after the next.
+ */
+export function cycleIn(
+  names: Iterable<string>,
+  comesAfter: (name: string) => readonly string[],
+): string[] | undefined {
+  const done = new Set<string>()
+  /** From where it began to where it stands. */
+  const path = new Set<string>()
+  for (const start of names) {
+    const rest = [{ name: start, leaving: false }]
+    for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+      const { name, leaving } = next
+      if (leaving) {
+        path.delete(name)
+        done.add(name)
+      } else if (path.has(name)) {
+        const round = [...path]
+        return [...round.slice(round.indexOf(name)), name]
+      } else if (!done.has(name)) {
+        path.add(name)
+        rest.push({ name, leaving: true })
+        for (const blocker of comesAfter(name).toReversed()) rest.push({ name: blocker, leaving: false })
+      }
+    }
+  }
+  return undefined
+}
+
 export function cycleError(what: string, path: readonly string[]): ErrandError {
   return new ErrandError(
     'CYCLE',

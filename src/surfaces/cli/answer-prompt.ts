@@ -1,37 +1,32 @@
 // The line below the live tree in which a question of a task can be answered at once. The keyboard is taken only while
 // a question is open; at all other times keys mean what they always mean in a terminal.
-import { emitKeypressEvents } from 'node:readline'
+import { emitKeypressEvents, type Key } from 'node:readline'
+import type { Engine } from '../../api.ts'
+import { systemClock } from '../../clock.ts'
 import { ErrandError } from '../../errors.ts'
 import { answerChoices, parseAnswer } from './answer-text.ts'
 import { formatDuration } from './duration.ts'
-import type { Keyboard } from './io.ts'
-import type { OpenQuestion, Row } from './run-view.ts'
+import { type CommandIo, hasColor, type Keyboard } from './io.ts'
+import { LiveScreen } from './live-screen.ts'
+import { createPaint } from './paint.ts'
+import type { OpenQuestion, Row, RunView } from './run-view.ts'
 import { cleanLine, displayWidth, firstLine, fitWidth } from './terminal-text.ts'
 
-export interface AnswerPromptOptions {
-  keyboard: Keyboard
-  /** Without a value: the default. Rejects when the answer does not fit. */
-  answer(taskId: string, question: string, value: unknown): Promise<unknown>
-  /** Ctrl-C, which a keyboard that is taken no longer turns into a signal. */
-  interrupt(): void
-}
-
-interface Key {
-  name?: string | undefined
-  ctrl?: boolean | undefined
-  meta?: boolean | undefined
-}
-
 export class AnswerPrompt {
-  readonly #options: AnswerPromptOptions
+  readonly #keyboard: Keyboard
+  readonly #engine: Pick<Engine, 'answer'>
+  readonly #interrupt: () => void
   #question: OpenQuestion | undefined
   #typed = ''
   #complaint = ''
   #sent: string | undefined
 
-  constructor(options: AnswerPromptOptions) {
-    this.#options = options
-    emitKeypressEvents(options.keyboard)
+  /** `interrupt` does what Ctrl-C asks for: a keyboard that is taken no longer turns it into a signal. */
+  constructor(keyboard: Keyboard, engine: Pick<Engine, 'answer'>, interrupt: () => void) {
+    this.#keyboard = keyboard
+    this.#engine = engine
+    this.#interrupt = interrupt
+    emitKeypressEvents(keyboard)
   }
 
   /** The line as it stands now; undefined when nothing is asked. */
@@ -53,7 +48,7 @@ export class AnswerPrompt {
       this.#typed = ''
       this.#complaint = ''
     }
-    const { keyboard } = this.#options
+    const keyboard = this.#keyboard
     if (question !== undefined && this.#question === undefined) {
       keyboard.setRawMode(true)
       keyboard.on('keypress', this.#onKey)
@@ -69,7 +64,7 @@ export class AnswerPrompt {
   readonly #onKey = (text: string | undefined, key: Key): void => {
     this.#complaint = ''
     if (key.ctrl === true) {
-      if (key.name === 'c') this.#options.interrupt()
+      if (key.name === 'c') this.#interrupt()
       if (key.name === 'u') this.#typed = ''
     } else if (key.name === 'return' || key.name === 'enter') void this.#send()
     else if (key.name === 'backspace') this.#typed = Array.from(this.#typed).slice(0, -1).join('')
@@ -85,11 +80,8 @@ export class AnswerPrompt {
       return
     }
     try {
-      await this.#options.answer(
-        question.taskId,
-        question.id,
-        typed === '' ? undefined : parseAnswer(typed, question.schema),
-      )
+      const value = typed === '' ? undefined : parseAnswer(typed, question.schema)
+      await this.#engine.answer(question.taskId, value, { question: question.id })
       this.#sent = question.id
     } catch (error) {
       if (!ErrandError.isInstance(error)) throw error
@@ -97,6 +89,11 @@ export class AnswerPrompt {
       this.#typed = ''
     }
   }
+}
+
+/** Undefined when nobody sits there who could answer. */
+export function promptAt(io: CommandIo, engine: Engine): AnswerPrompt | undefined {
+  return io.keyboard && new AnswerPrompt(io.keyboard, engine, () => io.interrupt())
 }
 
 /** Its run has ended with the question, and nobody has answered yet. */
@@ -109,9 +106,53 @@ function words(question: OpenQuestion, now: number): string {
   const offered = choices.length === 0 ? '' : ` [${cleanLine(choices.join('|'))}]`
   const waits = question.dueAt === null ? '' : ` in ${formatDuration(question.dueAt - now)}`
   const otherwise = 'default' in question ? ` (else ${cleanLine(defaultText(question.default))}${waits})` : ''
-  return `${firstLine(question.text)}${offered}${otherwise}`
+  return `${firstLine(question.question)}${offered}${otherwise}`
 }
 
 function defaultText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+const frameMs = 100
+
+/** The line by itself: drawn while a question is open, gone before anything else is written. */
+export interface QuestionLine {
+  /** Takes the line away for a moment, so that something else can be written. */
+  clear(): void
+  /** Gives the keyboard and the line back. */
+  end(): void
+}
+
+/** `isLineFree`: the cursor stands at the beginning of a line, so that drawing there destroys nothing. */
+export function createQuestionLine(
+  io: CommandIo,
+  view: RunView,
+  prompt: AnswerPrompt,
+  isLineFree: () => boolean,
+): QuestionLine {
+  let screen: LiveScreen | undefined
+  let timer: unknown
+  const leave = () => {
+    screen?.draw([])
+    screen?.end()
+    screen = undefined
+  }
+  const turn = () => {
+    const line = prompt.draw(view.rows, io.stderr.columns || 80, systemClock.now())
+    if (line === undefined) leave()
+    else if (isLineFree()) {
+      screen ??= new LiveScreen(io.stderr)
+      screen.draw([createPaint(hasColor(io)).asking(line)])
+    }
+    timer = systemClock.setTimeout(turn, frameMs)
+  }
+  turn()
+  return {
+    clear: () => screen?.draw([]),
+    end() {
+      systemClock.clearTimeout(timer)
+      prompt.end()
+      leave()
+    },
+  }
 }

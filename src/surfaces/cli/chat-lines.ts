@@ -1,6 +1,7 @@
 // The lines that somebody types or pipes into a chat, and where its answers go. At a terminal the line being typed stays at the
 // bottom: what is told is written above it, a line at a time. Through a pipe everything is written as it comes.
 import { createInterface, type Interface } from 'node:readline'
+import { Readable } from 'node:stream'
 import { type CommandIo, note } from './io.ts'
 import { cleanLine, displayWidth } from './terminal-text.ts'
 import type { Listener } from './told-answer.ts'
@@ -10,7 +11,7 @@ export interface ChatLines {
   readonly isTerminal: boolean
   readonly listener: Listener
   /** One line after the other; ends with the input, or with `close`. */
-  lines(): AsyncIterable<string>
+  readonly lines: AsyncIterable<string>
   /** The next line may be typed. */
   prompt(): void
   close(): void
@@ -22,19 +23,17 @@ export function openChatLines(io: CommandIo): ChatLines {
 }
 
 function pipedLines(io: CommandIo): ChatLines {
-  const input = io.input?.()
-  const reader = input === undefined ? undefined : createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
-  // Collected from the beginning: the reader does not wait for whoever takes them.
-  const queue = new LineQueue(reader)
+  const reader = createInterface({ input: io.input?.() ?? Readable.from([]), crlfDelay: Number.POSITIVE_INFINITY })
+  const lines = linesOf(reader)
   return {
     isTerminal: false,
     listener: {
       text: (piece) => void io.stdout.write(piece),
       note: (words) => note(io, `· ${words}`),
     },
-    lines: () => queue,
+    lines,
     prompt() {},
-    close: () => reader?.close(),
+    close: () => reader.close(),
   }
 }
 
@@ -42,7 +41,7 @@ function typedLines(io: CommandIo, keyboard: NonNullable<CommandIo['keyboard']>)
   const output = io.stdout as unknown as NodeJS.WritableStream
   const reader = createInterface({ input: keyboard, output, terminal: true, prompt: '› ' })
   reader.on('SIGINT', () => io.interrupt())
-  const queue = new LineQueue(reader)
+  const lines = linesOf(reader)
   const above = (text: string): void => {
     io.stdout.write('\r\u001b[J')
     io.stdout.write(text)
@@ -58,10 +57,15 @@ function typedLines(io: CommandIo, keyboard: NonNullable<CommandIo['keyboard']>)
         above(`· ${cleanLine(words)}\n`)
       },
     },
-    lines: () => queue,
+    lines,
     prompt: () => reader.prompt(true),
     close: () => reader.close(),
   }
+}
+
+/** Collected from now on: the reader does not wait for whoever takes them. */
+function linesOf(reader: Interface): AsyncIterable<string> {
+  return reader[Symbol.asyncIterator]()
 }
 
 /** Passes text on a line at a time; a line that is longer than the terminal is wide goes in parts, cut between words. */
@@ -90,37 +94,5 @@ export class WholeLines {
   end(): void {
     if (this.#rest !== '') this.#write(`${this.#rest}\n`)
     this.#rest = ''
-  }
-}
-
-/** Lines in the order in which they came, for one reader. */
-class LineQueue implements AsyncIterable<string> {
-  readonly #lines: string[] = []
-  #over = false
-  #wake: () => void = () => {}
-
-  constructor(reader: Interface | undefined) {
-    if (reader === undefined) this.#over = true
-    reader?.on('line', (line) => {
-      this.#lines.push(line)
-      this.#wake()
-    })
-    reader?.on('close', () => {
-      this.#over = true
-      this.#wake()
-    })
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<string> {
-    for (;;) {
-      const line = this.#lines.shift()
-      if (line !== undefined) yield line
-      else if (this.#over) return
-      else {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve
-        })
-      }
-    }
   }
 }

@@ -1,15 +1,16 @@
 // A conversation with an engine: each line goes where `engine.handle` sends it, what was done is said, and whatever the agents of the
 // tasks it touched say from then on is told.
 import type { Engine, StreamItem } from '../../api.ts'
-import { isSettled, type Task } from '../../entities/task.ts'
+import type { Task } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import type { Handled } from '../../routing/handle.ts'
+import { Bell } from './bell.ts'
 import { modelFailure } from './event-words.ts'
-import { lastToldPosition } from './stream-position.ts'
+import { goesOn, openTasks, untilQuiet } from './going-on.ts'
+import { type FollowedStream, followStream, lastToldPosition } from './stream-position.ts'
 import { stateWord, taskLabel } from './task-words.ts'
 import { cleanLine, cleanText } from './terminal-text.ts'
 import { type Listener, ToldAnswer } from './told-answer.ts'
-import { FollowedStream, QuietWatch } from './until-quiet.ts'
 
 export interface ChatOptions {
   /** Whether a line may be a wish (pause, cancel, list, …) rather than a message. */
@@ -21,24 +22,22 @@ export interface ChatOptions {
   signal: AbortSignal
 }
 
-interface Followed {
-  stream: FollowedStream
-  told: ToldAnswer
-}
-
 export class ChatSession {
   readonly #engine: Engine
   readonly #options: ChatOptions
-  readonly #followed = new Map<string, Followed>()
-  readonly #watch: QuietWatch
+  readonly #followed = new Map<string, { stream: FollowedStream; told: ToldAnswer }>()
+  /** Rung by every event. */
+  readonly #bell = new Bell()
+  readonly #unsubscribe: () => void
   /** Who spoke last: another one is introduced. */
   #speaker: string | undefined
 
   constructor(engine: Engine, options: ChatOptions) {
     this.#engine = engine
     this.#options = options
-    this.#watch = new QuietWatch(engine, options.signal, (event) => {
+    this.#unsubscribe = engine.subscribe('*', (event) => {
       if (event.type === 'model.failed') this.#followed.get(event.taskId)?.told.note(modelFailure(event))
+      this.#bell.ring()
     })
   }
 
@@ -62,9 +61,10 @@ export class ChatSession {
 
   /** Resolves when nothing goes on with what was talked about, and all of it has been told; or when the user wants to stop. */
   async quiet(): Promise<void> {
-    const open = () => [...this.#followed.keys()]
-    await this.#watch.quiet(open)
-    if (this.#options.signal.aborted) return
+    const { signal } = this.#options
+    const [engine, bell] = [this.#engine, this.#bell]
+    await untilQuiet({ engine, bell, signal, goesOn: async () => await goesOn(engine, await this.open()) })
+    if (signal.aborted) return
     for (const { stream, told } of this.#followed.values()) {
       await stream.caughtUp()
       told.end()
@@ -74,12 +74,11 @@ export class ChatSession {
 
   /** Open tasks that this conversation was about. */
   async open(): Promise<Task[]> {
-    const tasks = await Promise.all([...this.#followed.keys()].map((id) => this.#engine.get(id)))
-    return tasks.filter((task) => task !== null && !isSettled(task.status)) as Task[]
+    return await openTasks(this.#engine, [...this.#followed.keys()])
   }
 
   async end(): Promise<void> {
-    this.#watch.end()
+    this.#unsubscribe()
     await Promise.all([...this.#followed.values()].map(({ stream }) => stream.end()))
   }
 
@@ -93,7 +92,7 @@ export class ChatSession {
     const after = await lastToldPosition(this.#engine, task.id)
     const told = new ToldAnswer(this.#voiceOf(task), { hearsAll: false })
     const take = (item: StreamItem) => (this.#options.json ? this.#options.json(item) : told.take(item))
-    this.#followed.set(task.id, { told, stream: new FollowedStream(this.#engine, task.id, after, take) })
+    this.#followed.set(task.id, { told, stream: followStream(this.#engine, task.id, after, take) })
   }
 
   #forgetEnded(): void {

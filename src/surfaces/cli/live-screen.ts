@@ -19,7 +19,9 @@ export class LiveScreen {
 
   /** Shows these lines where the last ones were. Each must fit the terminal's width. */
   draw(lines: readonly string[]): void {
-    if (this.#columns !== this.#output.columns) this.#forget()
+    // After a change of width the terminal has wrapped the old lines in its own way: go on below them.
+    if (this.#columns !== this.#output.columns) this.#shown = []
+    this.#columns = this.#output.columns
     const begin = this.#begun ? '' : hideCursor
     const update = this.#update(lines)
     if (begin + update !== '') this.#output.write(begin + update)
@@ -31,12 +33,6 @@ export class LiveScreen {
   end(): void {
     if (this.#begun) this.#output.write(showCursor)
     this.#begun = false
-    this.#shown = []
-  }
-
-  /** After a change of width the terminal has wrapped the old lines in its own way: go on below them. */
-  #forget(): void {
-    this.#columns = this.#output.columns
     this.#shown = []
   }
 

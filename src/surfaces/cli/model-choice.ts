@@ -27,14 +27,7 @@ const knownServers: Record<string, string> = {
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** What is used of the provider's package. */
-interface ProviderPackage {
-  createOpenAICompatible(settings: {
-    name: string
-    baseURL: string
-    apiKey?: string
-    includeUsage: boolean
-  }): (modelId: string) => unknown
-}
+type ProviderPackage = Pick<typeof import('@ai-sdk/openai-compatible'), 'createOpenAICompatible'>
 
 export interface ModelChoiceOptions {
   /** Told what the user should know about the choice. */
@@ -138,12 +131,7 @@ function checkedUrl(written: string, variable: string): string {
 }
 
 function isLoopback({ hostname }: URL): boolean {
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname === '[::1]' ||
-    /^127(\.\d+){3}$/.test(hostname)
-  )
+  return /^((.*\.)?localhost|\[::1\]|127(\.\d+){3})$/.test(hostname)
 }
 
 const importProvider = (): Promise<ProviderPackage> => import('@ai-sdk/openai-compatible')

@@ -5,8 +5,9 @@ import type { EngineOptions } from '../../api.ts'
 import { ErrandError } from '../../errors.ts'
 import type { LanguageModelLike } from '../../models/language-model.ts'
 import { type FlagsOf, misuse, texts, wholeNumber } from './arguments.ts'
-import type { CommandIo } from './io.ts'
+import { type CommandIo, note } from './io.ts'
 import { chooseModel } from './model-choice.ts'
+import type { Plan } from './plan.ts'
 
 export const agentOptions = texts('model', 'files', 'max-iterations')
 
@@ -20,44 +21,51 @@ export const agentOptionsHelp = [
   '  --max-iterations N  steps that a model may take in one attempt of a task; default 10',
 ].join('\n')
 
-export interface ModelSourceOptions {
+export interface AgentsOptions {
   /** The model of agents that name none. */
   defaultModel: string | undefined
   /** Models that are named in a file, and the folder in which they look for theirs. */
-  named?: { models: readonly string[]; folder: string } | undefined
-  /** Told what the user should know about a choice. */
-  note: (text: string) => void
+  named?: { models: readonly string[]; folder: string }
+  /** What the file says where the flags say nothing. */
+  ofPlan?: Pick<Plan, 'files' | 'maxIterations'>
+  /** Told what the user should know about the choice of a model. Default: a line on stderr. */
+  note?: (text: string) => void
 }
 
-/** The models of one call of the command line, each chosen once. */
-export class ModelSource {
-  readonly #io: CommandIo
-  readonly #options: ModelSourceOptions
-  readonly #chosen = new Map<string, Promise<LanguageModelLike>>()
-
-  constructor(io: CommandIo, options: ModelSourceOptions) {
-    this.#io = io
-    this.#options = options
-  }
-
-  /** For `createEngine`: nothing when there is no model at all, so that the engine leaves the tasks of agents to others. */
-  get engineOptions(): Pick<EngineOptions, 'model' | 'resolveModel'> {
-    const { defaultModel, named } = this.#options
-    if (defaultModel === undefined && (named === undefined || named.models.length === 0)) return {}
-    return { model: defaultModel, resolveModel: (id) => this.choose(id) }
-  }
-
-  /** @throws ErrandError INVALID_INPUT, NOT_FOUND, NO_MODEL, NOT_OFFERED as `chooseModel`. */
-  choose(id: string): Promise<LanguageModelLike> {
-    const { named, note } = this.#options
-    const known = this.#chosen.get(id)
+/**
+ * What agents get, for `createEngine`. Without any model there is nothing to resolve one, so that the engine leaves the tasks of
+ * agents to others.
+ * @throws ErrandError INVALID_INPUT, NOT_FOUND
+ */
+export async function agentsFor(
+  io: CommandIo,
+  flags: AgentFlags,
+  { defaultModel, named = { models: [], folder: '' }, ofPlan = {}, note: tell }: AgentsOptions,
+): Promise<Pick<EngineOptions, 'model' | 'resolveModel' | 'abilities' | 'maxIterations'>> {
+  const files = flags.files === undefined ? ofPlan.files : resolve(io.cwd, flags.files)
+  const steps = flags['max-iterations']
+  const maxIterations = steps === undefined ? ofPlan.maxIterations : wholeNumber('max-iterations', steps, 1)
+  const abilities =
+    files === undefined ? undefined : (await import('../../abilities/fs/file-abilities.ts')).fileAbilities(files)
+  if (defaultModel === undefined && named.models.length === 0) return { abilities, maxIterations }
+  const chosen = new Map<string, Promise<LanguageModelLike>>()
+  const resolveModel = (id: string): Promise<LanguageModelLike> => {
+    const known = chosen.get(id)
     if (known !== undefined) return known
-    const folder = named?.models.includes(id) ? named.folder : this.#io.cwd
-    const choosing = chooseModel(id, this.#io.env, folder, { note })
-    this.#chosen.set(id, choosing)
-    choosing.catch(() => this.#chosen.delete(id))
+    const folder = named.models.includes(id) ? named.folder : io.cwd
+    const choosing = chooseModel(id, io.env, folder, { note: tell ?? ((text) => note(io, text)) })
+    chosen.set(id, choosing)
+    choosing.catch(() => chosen.delete(id))
     return choosing
   }
+  return { model: defaultModel, resolveModel, abilities, maxIterations }
+}
+
+/** The same, with the default model chosen at once: a key that is missing is told before anything begins. */
+export async function readyAgents(io: CommandIo, flags: AgentFlags, defaultModel: string | undefined) {
+  const agents = await agentsFor(io, flags, { defaultModel })
+  if (defaultModel !== undefined) await agents.resolveModel?.(defaultModel)
+  return agents
 }
 
 /** The model of agents that name none: of the flag, else of the plan, else of the environment. */
@@ -74,21 +82,4 @@ export function requireModel(io: CommandIo, flags: AgentFlags): string {
   const model = defaultModelOf(io, flags)
   if (model !== undefined) return model
   throw new ErrandError('NO_MODEL', `There is no model to ask. ${howToGiveModel}`, { variable: 'ERRAND_MODEL' })
-}
-
-/** The rest of what agents get, for `createEngine`. @throws ErrandError INVALID_INPUT, NOT_FOUND */
-export async function agentFacilities(
-  io: CommandIo,
-  flags: AgentFlags,
-  ofPlan: { files?: string | undefined; maxIterations?: number | undefined } = {},
-): Promise<Pick<EngineOptions, 'abilities' | 'maxIterations'>> {
-  const files = flags.files === undefined ? ofPlan.files : resolve(io.cwd, flags.files)
-  const steps = flags['max-iterations']
-  const maxIterations = steps === undefined ? ofPlan.maxIterations : wholeNumber('max-iterations', steps, 1)
-  return { abilities: files === undefined ? undefined : await abilitiesOver(files), maxIterations }
-}
-
-async function abilitiesOver(folder: string): Promise<NonNullable<EngineOptions['abilities']>> {
-  const { fileAbilities } = await import('../../abilities/fs/file-abilities.ts')
-  return fileAbilities(folder)
 }

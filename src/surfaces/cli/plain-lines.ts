@@ -3,9 +3,8 @@
 import type { TaskEvent } from '../../entities/event.ts'
 import { formatDuration } from './duration.ts'
 import { callWords, errorMessageOf, failureWords, modelFailure, outputOf, reasonWords, textOf } from './event-words.ts'
-import { type CommandIo, print } from './io.ts'
-import type { Reporter } from './reporter.ts'
-import type { Row, RunView } from './run-view.ts'
+import { type CommandIo, print, printJson } from './io.ts'
+import type { Reporter, Row, RunView } from './run-view.ts'
 import { cleanLine, displayWidth, firstLine, padWidth } from './terminal-text.ts'
 
 const widestLabel = 28
@@ -24,6 +23,11 @@ export function createPlainLines(io: CommandIo, view: RunView): Reporter {
   }
 }
 
+/** The feed itself, one JSON object a line, for programs. */
+export function createJsonLines(io: CommandIo): Reporter {
+  return { ownsScreen: false, event: (event) => printJson(io, event), end() {} }
+}
+
 /** What an event says about a task; nothing for events that only engines care for. */
 export function linesOf(event: TaskEvent, row: Row): string[] {
   switch (event.type) {
@@ -33,11 +37,10 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
     case 'task.claimed':
       return [`claimed by ${textOf(event, 'owner')}`]
     case 'task.resumed':
-      return ['resumed']
     case 'task.answered':
-      return ['answered']
     case 'task.paused':
-      return ['paused']
+    case 'task.deleted':
+      return [event.type.replace('task.', '')]
     case 'task.released':
       return [`let go by ${textOf(event, 'owner')}${reasonWords(event)}`]
     case 'task.waiting':
@@ -63,29 +66,14 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
       return [failureWords(event, inTime(event, row))]
     case 'task.canceled':
       return [`canceled${reasonWords(event)}`]
-    case 'task.deleted':
-      return ['deleted']
-    case 'task.created':
-    case 'task.input_required':
-    case 'task.retried':
-    case 'task.unblocked':
-    case 'task.updated':
-    case 'task.promoted':
-    case 'task.diverged':
-    case 'task.repaired':
-    case 'timer.fired':
-    case 'run.closed':
-    case 'call.completed':
-    case 'message.appended':
-    case 'progress.reported':
-    case 'team.closed':
-      return []
     case 'agent.joined':
       return [`${textOf(event, 'agentId')} joins the team`]
     case 'agent.completed':
       return [`${textOf(event, 'agentId')} has done its part`]
     case 'objective.updated':
       return [`objective ${String(event.data['objectiveId'])} is ${textOf(event, 'to')}`]
+    default:
+      return []
   }
 }
 

@@ -3,12 +3,49 @@
 //
 // Completed and canceled tasks stay, failed ones get a new attempt, whatever is missing is created in a new generation.
 // Nothing is ever created twice, because nothing that exists is.
-import type { ChildOptions } from '../../api.ts'
+import { z } from 'zod'
+import type { ChildOptions, CreateOptions } from '../../api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
-import { deadlineOf, isGoal, type Plan, type PlanTask } from './plan.ts'
-import { inOrder, leavesOf } from './plan-graph.ts'
-import { type KnownTask, markOf, type PlanMark, withMark } from './plan-mark.ts'
-import { taskKey } from './round-key.ts'
+import { deadlineOf, inOrder, isGoal, leavesOf, type Plan, type PlanTask } from './plan.ts'
+import { generationKey, taskKey } from './round-key.ts'
+
+/**
+ * What a task of a plan carries in its metadata, under `plan`: which task of which plan it is and by which definition it was made. The
+ * keys could not say it, for a long path is hashed in them.
+ */
+const markSchema = z.object({
+  /** Its path in the plan; empty for the group that holds a generation. */
+  path: z.string(),
+  /** Counts the groups of a round from 0; of two tasks with one path the later is the one that counts. */
+  generation: z.int().min(0),
+  /** The generation whose tasks its dependencies were last aligned with. */
+  edges: z.int().min(0),
+  /** Hash of its definition. */
+  definition: z.string(),
+  /** Where the plan lay: folders inside its definition begin there. */
+  folder: z.string(),
+  /** It was created with nothing asking for it, so it may still wait to be let go. */
+  held: z.boolean(),
+  /** Which call of the command line made the generation. */
+  invocation: z.string(),
+})
+
+export type PlanMark = z.infer<typeof markSchema>
+
+/** A task of a plan as the ledger has it. */
+export interface KnownTask {
+  task: Task
+  mark: PlanMark
+}
+
+export function markOf(task: Pick<Task, 'metadata'>): PlanMark | undefined {
+  return markSchema.safeParse(task.metadata['plan']).data
+}
+
+/** The metadata of a task: the user's, and the mark. */
+export function withMark(metadata: Record<string, unknown> | undefined, mark: PlanMark): Record<string, unknown> {
+  return { ...metadata, plan: { ...mark } }
+}
 
 /** What a round has in the ledger. */
 export interface KnownRound {
@@ -48,6 +85,15 @@ export function knownRound(tasks: Iterable<Task>): KnownRound {
     if (rival === undefined || rival.mark.generation < mark.generation) newest.set(mark.path, { task, mark })
   }
   return { newest, nextGeneration }
+}
+
+export function tasksOf(known: KnownRound): Task[] {
+  return Array.from(known.newest.values(), ({ task }) => task)
+}
+
+/** The tasks that do work and are not settled: even what only waits for an answer may have been answered by now. */
+export function openWork(known: KnownRound): Task[] {
+  return tasksOf(known).filter((task) => !task.group && !isSettled(task.status))
 }
 
 /** What happens to each working task, in an order in which they could run. */
@@ -100,25 +146,19 @@ export function takesDefinition(task: Task): boolean {
   return task.status === 'failed' || (!isSettled(task.status) && task.status !== 'working')
 }
 
-/** What is created together. */
-export interface Generation {
-  mark: PlanMark
-  tasks: Record<string, ChildOptions>
-}
-
 /** The new generation: everything that is missing or redone, with the groups around it. Undefined when nothing is. */
 export function newGeneration(
   plan: Plan,
   known: KnownRound,
   decisions: readonly Decision[],
-  options: { round: string; invocation: string; now: number },
-): Generation | undefined {
+  { round, invocation, now }: { round: string; invocation: string; now: number },
+): CreateOptions | undefined {
   const creating = new Map(
     decisions.filter(({ action }) => action === 'create' || action === 'redo').map((each) => [each.task.path, each]),
   )
   if (creating.size === 0) return undefined
   const generation = known.nextGeneration
-  const common = { generation, edges: generation, folder: plan.folder, invocation: options.invocation }
+  const common = { generation, edges: generation, folder: plan.folder, invocation }
 
   const childOf = (task: PlanTask): ChildOptions | undefined => {
     const decision = creating.get(task.path)
@@ -126,16 +166,15 @@ export function newGeneration(
     if (decision === undefined && tasks === undefined) return undefined
     const { metadata, blockedBy = [], ...spec } = task.spec
     const held = decision?.needed === false
-    const deadline = deadlineOf(task, options.now)
     // The engine hands on to the children what their group comes after.
     const blockers = blockersOf(task.after, plan, known, (leaf) => creating.has(leaf.path))
     return {
       ...spec,
-      key: taskKey(options.round, generation, task.path),
+      key: taskKey(round, generation, task.path),
       metadata: withMark(metadata, { ...common, path: task.path, definition: task.definitionHash, held }),
       after: blockers.after,
       blockedBy: [...blockers.ids, ...blockedBy],
-      deadline,
+      deadline: deadlineOf(task, now),
       tasks,
       autoStart: held ? false : undefined,
     }
@@ -147,7 +186,13 @@ export function newGeneration(
     })
     return children.length === 0 ? undefined : Object.fromEntries(children)
   }
-  return { mark: { ...common, path: '', definition: '', held: false }, tasks: childrenOf(plan.tasks) ?? {} }
+  return {
+    name: plan.name,
+    description: plan.description,
+    key: generationKey(round, generation),
+    metadata: withMark(undefined, { ...common, path: '', definition: '', held: false }),
+    tasks: childrenOf(plan.tasks),
+  }
 }
 
 /**

@@ -134,14 +134,19 @@ export const planSchema = z.strictObject({
   cwd: text.optional(),
   env: env.optional(),
   shell: text.optional(),
+  /** Of goals that name none. */
   model: model.optional(),
+  /** The folder that its agents may read. */
   files: text.optional(),
+  /** Steps that an agent may take in one attempt. */
   maxIterations: z
     .int('expected a number of steps')
     .min(1, 'an agent must be able to take at least one step')
     .optional(),
   tasks,
 })
+
+export type RawPlan = z.output<typeof planSchema>
 
 /** The keys that a mapping of the plan takes, for the nearest name of an unknown one. */
 export const planKeys = {

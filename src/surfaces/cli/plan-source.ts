@@ -92,7 +92,13 @@ function parseSource(text: string, file: string): PlanSource {
         throw refuse(alias.range?.[0], `The alias *${alias.source} has no anchor before it`)
     },
   })
-  const value = toValue(document, refuse)
+  let value: unknown
+  try {
+    value = document.toJS({ maxAliasCount: 1_000 })
+  } catch (error) {
+    if (error instanceof RangeError) throw error
+    throw refuse(0, messageOf(error))
+  }
   const deep = pathBelow(value, mostLevels)
   if (deep !== undefined) throw refuse(offsetOf(document.contents, deep), tooDeep)
   return {
@@ -100,18 +106,6 @@ function parseSource(text: string, file: string): PlanSource {
     value,
     error: (path, message, options) =>
       refuse(offsetOf(document.contents, path, options?.at), message, options?.details),
-  }
-}
-
-function toValue(
-  document: ReturnType<typeof parseDocument>,
-  refuse: (offset: number, message: string) => ErrandError,
-): unknown {
-  try {
-    return document.toJS({ maxAliasCount: 1_000 })
-  } catch (error) {
-    if (error instanceof RangeError) throw error
-    throw refuse(0, messageOf(error))
   }
 }
 
@@ -140,31 +134,20 @@ function invalidPlan(
   return new ErrandError('INVALID_PLAN', `${file}:${line}:${column}: ${sentence}`, { file, line, column, ...details })
 }
 
-interface Placed {
-  value: object
-  path: PlanPath
-}
-
-/** Path of the first mapping or list that stands inside more than so many others; undefined when none does. */
-function pathBelow(root: unknown, levels: number): PlanPath | undefined {
-  let level = placedIn({ root }, [])
-  for (let depth = 0; level.length > 0; depth++) {
-    const [first] = level
-    if (depth === levels) return first?.path.slice(1)
-    // An alias is the same value at several places, and looked into at one of them.
-    const next = new Map<object, Placed>()
-    for (const { value, path } of level) {
-      for (const inner of placedIn(value, path)) if (!next.has(inner.value)) next.set(inner.value, inner)
-    }
-    level = [...next.values()]
+/**
+ * Path of the first mapping or list that stands inside `levels` others; undefined when none does. `seen`: with how many levels to
+ * go each was looked into. An alias is the same value at several places, and matters again only further down.
+ */
+function pathBelow(value: unknown, levels: number, seen = new Map<object, number>()): string[] | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  if (levels === 0) return []
+  if ((seen.get(value) ?? Number.POSITIVE_INFINITY) <= levels) return undefined
+  seen.set(value, levels)
+  for (const [key, inner] of Object.entries(value)) {
+    const path = pathBelow(inner, levels - 1, seen)
+    if (path !== undefined) return [key, ...path]
   }
   return undefined
-}
-
-function placedIn(value: object, path: PlanPath): Placed[] {
-  return Object.entries(value).flatMap(([key, inner]: [string, unknown]) =>
-    typeof inner === 'object' && inner !== null ? [{ value: inner, path: [...path, key] }] : [],
-  )
 }
 
 /** Where the part at a path stands; of a path that does not exist, where the part stands that should hold it. */

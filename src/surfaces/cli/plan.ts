@@ -1,7 +1,8 @@
-// The plan: what a file says, as the rest of the command line knows it. parse-plan.ts makes one of a file,
-// plan-graph.ts answers questions about its order, plan-round.ts holds it against the ledger.
+// The plan: what a file says, as the rest of the command line knows it, and pure questions about its order. parse-plan.ts makes one
+// of a file, plan-round.ts holds it against the ledger.
 import type { ChildOptions } from '../../api.ts'
-import type { PlanDeadline } from './plan-schema.ts'
+import { cycleIn } from '../../machines/task-graph.ts'
+import type { PlanDeadline, RawPlan } from './plan-schema.ts'
 
 /** What a task of a plan is created with; its place (`after`, `tasks`, `key`) is added by the round. */
 export type PlanTaskSpec = Omit<ChildOptions, 'after' | 'tasks' | 'key' | 'autoStart' | 'executor' | 'deadline'> & {
@@ -29,19 +30,12 @@ export interface PlanTask {
   children: PlanTask[]
 }
 
-export interface Plan {
+/** What the file says at its top, but for what its tasks have inherited from there. `files` is resolved. */
+export interface Plan extends Omit<RawPlan, 'cwd' | 'env' | 'shell' | 'tasks'> {
   /** Real path of the file. */
   file: string
   folder: string
   name: string
-  description: string | undefined
-  concurrency: number | undefined
-  /** The model of its goals that name none. */
-  model: string | undefined
-  /** The folder that its agents may read. */
-  files: string | undefined
-  /** Steps that an agent may take in one attempt. */
-  maxIterations: number | undefined
   tasks: PlanTask[]
   /** Groups included, in the order of the file. */
   byPath: ReadonlyMap<string, PlanTask>
@@ -61,4 +55,63 @@ export function flatten(tasks: readonly PlanTask[]): PlanTask[] {
 export function deadlineOf({ deadline }: Pick<PlanTask, 'deadline'>, now: number): number | undefined {
   if (deadline === undefined) return undefined
   return 'at' in deadline ? deadline.at : now + deadline.afterMs
+}
+
+/** The paths of a cycle among siblings, in the order of the work, the first one repeated at the end; undefined when there is none. */
+export function findCycle(level: ReadonlyArray<Pick<PlanTask, 'path' | 'after'>>): string[] | undefined {
+  const after = new Map(level.map((task) => [task.path, task.after]))
+  return cycleIn(after.keys(), (path) => after.get(path) ?? [])?.reverse()
+}
+
+/**
+ * The tasks that do work, in an order in which they could run one by one; that of the file where nothing else decides.
+ */
+export function inOrder(tasks: readonly PlanTask[]): PlanTask[] {
+  const byPath = new Map(tasks.map((task) => [task.path, task]))
+  const placed = new Set<string>()
+  const ordered: PlanTask[] = []
+  const place = (task: PlanTask): void => {
+    if (placed.has(task.path)) return
+    placed.add(task.path)
+    for (const blocker of task.after) place(byPath.get(blocker) as PlanTask)
+    ordered.push(...(task.group ? inOrder(task.children) : [task]))
+  }
+  for (const task of tasks) place(task)
+  return ordered
+}
+
+/** The tasks that do work, at or below a task. */
+export function leavesOf(task: PlanTask): PlanTask[] {
+  return task.group ? task.children.flatMap(leavesOf) : [task]
+}
+
+/**
+ * Paths of the working tasks that these need: themselves, what is in them, and all that they and their groups come after. What
+ * comes before a task that `isEnough` is not looked at.
+ */
+export function neededBy(
+  targets: readonly PlanTask[],
+  byPath: ReadonlyMap<string, PlanTask>,
+  isEnough: (task: PlanTask) => boolean = () => false,
+): Set<string> {
+  const needed = new Set<string>()
+  const visited = new Set<string>()
+  const visit = (task: PlanTask): void => {
+    if (visited.has(task.path)) return
+    visited.add(task.path)
+    if (!task.group) needed.add(task.path)
+    if (isEnough(task)) return
+    for (const child of task.children) visit(child)
+    for (const blocker of task.comesAfter) visit(byPath.get(blocker) as PlanTask)
+  }
+  for (const target of targets) visit(target)
+  return needed
+}
+
+/** The working tasks that no other comes after: what a plan is for. */
+export function lastOf(tasks: readonly PlanTask[]): PlanTask[] {
+  const blockers = new Set(tasks.flatMap((task) => task.after))
+  return tasks
+    .filter((task) => !blockers.has(task.path))
+    .flatMap((task) => (task.group ? lastOf(task.children) : [task]))
 }

@@ -1,34 +1,38 @@
 // Brings the ledger to where a round of a plan can go on: creates what is missing, gives changed tasks their new
 // definition, failed ones a new attempt, and lets go of what was held. All before anything runs, and each step safe to
 // be repeated: killed anywhere in between, the next run judges anew and does what is left.
-import type { Engine } from '../../api.ts'
+import type { CreateOptions, Engine } from '../../api.ts'
 import { systemClock } from '../../clock.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
 import { type FieldOf, unsaid, updateFields, workFields } from '../../entities/task-fields.ts'
 import { ErrandError } from '../../errors.ts'
 import type { TaskPatch } from '../../options.ts'
 import { allTasks } from './each-task.ts'
-import { deadlineOf, flatten, isGoal, type Plan, type PlanTask } from './plan.ts'
-import { type KnownTask, markOf, withMark } from './plan-mark.ts'
+import { deadlineOf, isGoal, type Plan, type PlanTask } from './plan.ts'
 import {
   blockersOf,
   type Decision,
   decide,
-  type Generation,
   hasOldEdges,
   isChanged,
   type KnownRound,
+  type KnownTask,
   knownRound,
+  markOf,
   newGeneration,
+  type PlanMark,
   type RoundRequest,
   takesDefinition,
+  withMark,
 } from './plan-round.ts'
 import { planFields } from './plan-schema.ts'
-import { generationKey, roundPrefixes } from './round-key.ts'
+import { roundPrefixes } from './round-key.ts'
 
 export interface PrepareOptions extends RoundRequest {
   plan: Plan
   round: string
+  /** The round as it was just read. */
+  found: KnownRound
   /** Unique to this call of the command line: tells the generation that it made from that of a process beside it. */
   invocation: string
 }
@@ -58,14 +62,16 @@ export async function prepareRound(engine: Engine, options: PrepareOptions): Pro
 
 async function createMissing(engine: Engine, options: PrepareOptions): Promise<PreparedRound> {
   const { plan, round, invocation } = options
+  let { found } = options
   for (let lost = 0; lost < mostRaces; lost++) {
-    const before = await readRound(engine, round)
-    const known: KnownRound = { ...before, nextGeneration: before.nextGeneration + lost }
+    const known: KnownRound = { ...found, nextGeneration: found.nextGeneration + lost }
     checkKinds(plan, known)
     const decisions = decide(plan, known, options)
     const generation = newGeneration(plan, known, decisions, { round, invocation, now: systemClock.now() })
     if (generation === undefined) return { decisions, known }
-    if (await createGeneration(engine, options, generation)) return { decisions, known: await readRound(engine, round) }
+    const isCreated = await createGeneration(engine, generation, invocation)
+    found = await readRound(engine, round)
+    if (isCreated) return { decisions, known: found }
   }
   throw new ErrandError(
     'LEDGER_BUSY',
@@ -75,20 +81,9 @@ async function createMissing(engine: Engine, options: PrepareOptions): Promise<P
 }
 
 /** False when the generation is another process's, or was deleted: then the round must be judged anew. */
-async function createGeneration(
-  engine: Engine,
-  { plan, round, invocation }: PrepareOptions,
-  generation: Generation,
-): Promise<boolean> {
+async function createGeneration(engine: Engine, generation: CreateOptions, invocation: string): Promise<boolean> {
   try {
-    const group = await engine.create({
-      name: plan.name,
-      description: plan.description,
-      key: generationKey(round, generation.mark.generation),
-      metadata: withMark(undefined, generation.mark),
-      tasks: generation.tasks,
-    })
-    return markOf(group)?.invocation === invocation
+    return markOf(await engine.create(generation))?.invocation === invocation
   } catch (error) {
     if (ErrandError.isInstance(error) && error.code === 'KEY_CONFLICT') return false
     throw error
@@ -118,61 +113,49 @@ function kindWords({ group, executor }: Pick<Task, 'group' | 'executor'>): strin
 
 /** New definitions and new dependencies, for whatever can still take them. */
 async function alignDefinitions(engine: Engine, plan: Plan, known: KnownRound): Promise<void> {
-  for (const task of flatten(plan.tasks)) {
+  for (const task of plan.byPath.values()) {
     const found = known.newest.get(task.path)
     if (found === undefined) continue
     const changed = isChanged(plan, task, found.mark)
+    const align = () => engine.update(found.task.id, patchOf(task, plan, known, found))
     if (task.group) {
-      if (changed) await engine.update(found.task.id, groupPatch(task, found))
+      if (changed) await align()
     } else if (takesDefinition(found.task) && (changed || hasOldEdges(task, plan, known, found.mark))) {
-      const patch = found.task.executor === 'agent' && isGoal(task) ? edgesPatch : taskPatch
-      await unlessOvertaken(() => engine.update(found.task.id, patch(task, plan, known, found)))
+      await unlessOvertaken(align)
     }
   }
 }
 
-/** What a plan says and `update` takes, with what holds where the plan does not say it. */
+function patchOf(task: PlanTask, plan: Plan, known: KnownRound, { task: present, mark }: KnownTask): TaskPatch {
+  // The tasks in a group carry what it comes after, so nothing of it is left to be told.
+  if (task.group) return definitionPatch(task, mark, fieldsOfGroups)
+  const { spec } = task
+  const edges = known.nextGeneration - 1
+  const { ids } = blockersOf(task.comesAfter, plan, known, () => false)
+  const blockedBy = [...ids, ...(spec.blockedBy ?? [])]
+  // An agent that has begun keeps what it was given.
+  if (present.executor === 'agent' && isGoal(task)) {
+    return { blockedBy, metadata: withMark(spec.metadata, { ...mark, edges }) }
+  }
+  const { folder } = plan
+  return { ...definitionPatch(task, { ...mark, folder, edges }, alignedFields), input: spec.input ?? null, blockedBy }
+}
+
+/** What a plan says and `update` takes. */
 const alignedFields = planFields.filter((field) => Object.hasOwn(updateFields, field)) as Array<
   FieldOf<'plans'> & FieldOf<'update'>
 >
+const fieldsOfGroups = alignedFields.filter((field) => !workFields.includes(field))
 
-function saidIn({ spec }: PlanTask, fields: typeof alignedFields): TaskPatch {
-  return Object.fromEntries(fields.map((field) => [field, spec[field as keyof typeof spec] ?? unsaid(field)]))
-}
-
-/** The tasks in a group carry what it comes after, so nothing of it is left to be told. */
-function groupPatch(task: PlanTask, { mark }: KnownTask): TaskPatch {
-  const { spec, name, definitionHash } = task
+/** What the plan says now, with what holds where it does not say it. */
+function definitionPatch(task: PlanTask, mark: PlanMark, fields: typeof alignedFields): TaskPatch {
+  const { spec, name, definitionHash: definition } = task
   return {
-    ...saidIn(
-      task,
-      alignedFields.filter((field) => !workFields.includes(field)),
-    ),
+    ...Object.fromEntries(fields.map((field) => [field, spec[field as keyof typeof spec] ?? unsaid(field)])),
     // Where only what it comes after has changed, its time does not begin anew.
-    deadline: mark.definition === definitionHash ? undefined : (deadlineOf(task, systemClock.now()) ?? null),
+    deadline: mark.definition === definition ? undefined : (deadlineOf(task, systemClock.now()) ?? null),
     name: spec.name ?? name,
-    metadata: withMark(spec.metadata, { ...mark, definition: definitionHash }),
-  }
-}
-
-/** What it comes after, and nothing else: an agent that has begun keeps what it was given. */
-function edgesPatch(task: PlanTask, plan: Plan, known: KnownRound, found: KnownTask): TaskPatch {
-  const mark = { ...found.mark, edges: known.nextGeneration - 1 }
-  const blockers = blockersOf(task.comesAfter, plan, known, () => false)
-  return {
-    blockedBy: [...blockers.ids, ...(task.spec.blockedBy ?? [])],
-    metadata: withMark(task.spec.metadata, mark),
-  }
-}
-
-function taskPatch(task: PlanTask, plan: Plan, known: KnownRound, found: KnownTask): TaskPatch {
-  const mark = { ...found.mark, folder: plan.folder, edges: known.nextGeneration - 1 }
-  const { blockedBy } = edgesPatch(task, plan, known, found)
-  return {
-    ...saidIn(task, alignedFields),
-    ...groupPatch(task, { ...found, mark }),
-    input: task.spec.input ?? null,
-    blockedBy,
+    metadata: withMark(spec.metadata, { ...mark, definition }),
   }
 }
 
@@ -195,7 +178,7 @@ async function release(engine: Engine, decisions: readonly Decision[]): Promise<
     if (known === undefined || !needed) continue
     const { task, mark } = known
     if (action === 'retry') await unlessOvertaken(() => retry(engine, task, planned))
-    else if (mark.held && task.status === 'submitted' && (await isHeld(engine, task))) {
+    else if (mark.held && task.status === 'submitted' && (await engine.why(task.id)).reason === 'held') {
       await unlessOvertaken(() => engine.start(task.id))
     }
   }
@@ -206,10 +189,6 @@ async function retry(engine: Engine, task: Task, planned: PlanTask): Promise<voi
   if (planned.deadline !== undefined && 'afterMs' in planned.deadline)
     await engine.update(task.id, { deadline: deadlineOf(planned, systemClock.now()) ?? null })
   await engine.retry(task.id)
-}
-
-async function isHeld(engine: Engine, task: Task): Promise<boolean> {
-  return (await engine.why(task.id)).reason === 'held'
 }
 
 /** Another run of the same plan may have done the same a moment ago; that is what was wanted. */

@@ -26,11 +26,7 @@ export async function countedRound(engine: Engine, plan: string, again: boolean)
     const counted = /^(\d+)(?:$|[+/])/.exec(task.key?.slice(plan.length) ?? '')
     if (counted !== null) highest = Math.max(highest, Number(counted[1]))
   }
-  return firstRound(plan, again ? highest + 1 : Math.max(highest, 1))
-}
-
-export function firstRound(plan: string, round = 1): string {
-  return `${plan}${round}`
+  return `${plan}${again ? highest + 1 : Math.max(highest, 1)}`
 }
 
 /** The group that holds a generation of a round. */

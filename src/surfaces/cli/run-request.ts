@@ -2,15 +2,16 @@
 // anew.
 import { availableParallelism } from 'node:os'
 import type { Engine } from '../../api.ts'
+import { ErrandError, nearestName } from '../../errors.ts'
 import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from './arguments.ts'
+import { didYouMean } from './did-you-mean.ts'
 import type { CommandIo } from './io.ts'
 import { realLedger, resolveLedger } from './ledger-path.ts'
 import { agentOptions, defaultModelOf } from './model-source.ts'
 import { readPlan } from './parse-plan.ts'
-import { flatten, type Plan } from './plan.ts'
-import { leavesOf, neededBy } from './plan-graph.ts'
-import { planTask } from './plan-names.ts'
-import { countedRound, firstRound, namedRound, planKey } from './round-key.ts'
+import { leavesOf, neededBy, type Plan, type PlanTask } from './plan.ts'
+import type { RoundRequest } from './plan-round.ts'
+import { countedRound, namedRound, planKey } from './round-key.ts'
 
 export const runOptions = {
   ...agentOptions,
@@ -21,13 +22,11 @@ export const runOptions = {
 
 export type RunFlags = FlagsOf<typeof runOptions>
 
-export interface RunPlan {
+export interface RunPlan extends RoundRequest {
   plan: Plan
   ledger: string
   /** What the keys of all its rounds begin with. */
   planKey: string
-  needed: Set<string>
-  redo: Set<string>
   maxConcurrent: number
   /** The model of goals that name none; undefined when nobody gave one. */
   model: string | undefined
@@ -47,28 +46,47 @@ export async function readRunRequest(
   const plan = await readPlan(file as string, io.cwd)
   const model = defaultModelOf(io, flags, plan.model)
   const ledger = resolveLedger(flags.ledger, io)
-  const redo = new Set((flags.redo ?? []).flatMap((name) => leavesOf(planTask(plan, name))).map((task) => task.path))
+  const redone = (flags.redo ?? []).flatMap((name) => leavesOf(planTask(plan, name)))
   const asked =
     targets.length > 0
       ? targets.map((name) => planTask(plan, name))
-      : flatten(plan.tasks).filter((task) => !task.group && task.autoStart)
-  const needed = neededBy([...asked, ...flatten(plan.tasks).filter((task) => redo.has(task.path))], plan.byPath)
+      : [...plan.byPath.values()].filter((task) => !task.group && task.autoStart)
   const slots = flags.concurrency === undefined ? plan.concurrency : wholeNumber('concurrency', flags.concurrency, 1)
   return {
     plan,
     ledger,
     planKey: planKey(plan.file, realLedger(ledger, io.cwd)),
-    needed,
-    redo,
+    needed: neededBy([...asked, ...redone], plan.byPath),
+    redo: new Set(redone.map((task) => task.path)),
     model,
     maxConcurrent: slots ?? Math.max(fewestSlots, availableParallelism()),
   }
 }
 
-/** The round that is meant; without an engine there is no ledger yet, so it is the first. */
-export async function chooseRound(request: RunPlan, flags: RunFlags, engine?: Engine): Promise<string> {
-  if (flags.key !== undefined) return namedRound(request.planKey, flags.key)
-  return engine === undefined
-    ? firstRound(request.planKey)
-    : await countedRound(engine, request.planKey, flags.again === true)
+/** The round that is meant. */
+export async function chooseRound({ planKey }: RunPlan, { key, again }: RunFlags, engine: Engine): Promise<string> {
+  return key === undefined ? await countedRound(engine, planKey, again === true) : namedRound(planKey, key)
+}
+
+/**
+ * A task that the user names: by path (`collect/lines`), or by the local name where only one has it.
+ * @throws ErrandError NOT_FOUND { name, nearest } or INVALID_INPUT { name, candidates }.
+ */
+function planTask({ byPath }: Plan, name: string): PlanTask {
+  const exact = byPath.get(name)
+  if (exact !== undefined) return exact
+  const all = [...byPath.values()]
+  const [only, ...others] = all.filter((task) => task.name === name)
+  if (only !== undefined && others.length === 0) return only
+  if (only !== undefined) {
+    const candidates = [only, ...others].map((task) => task.path)
+    const message = `"${name}" is the name of several tasks of the plan. Name one of: ${candidates.join(', ')}.`
+    throw new ErrandError('INVALID_INPUT', message, { name, candidates })
+  }
+  const nearest = nearestName(name, [...byPath.keys(), ...all.map((task) => task.name)])
+  throw new ErrandError(
+    'NOT_FOUND',
+    `The plan has no task "${name}".${didYouMean(nearest)} It has: ${[...byPath.keys()].join(', ')}.`,
+    { name, nearest },
+  )
 }

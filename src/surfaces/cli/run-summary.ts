@@ -2,8 +2,8 @@
 // plan's last tasks had to say, so that a run that finds everything done still tells where the result lies.
 import type { Task } from '../../entities/task.ts'
 import { answerChoices } from './answer-text.ts'
-import type { Paint } from './paint.ts'
-import { markOf } from './plan-mark.ts'
+import { createPaint, type Paint } from './paint.ts'
+import { markOf } from './plan-round.ts'
 import { shellCommand } from './shell-words.ts'
 import { endReason, isQueued, shortId } from './task-words.ts'
 import { cleanLine, cleanText, firstLine } from './terminal-text.ts'
@@ -20,8 +20,7 @@ export interface SummaryOptions {
 }
 
 export function summarize(verdict: Verdict, { paint, ledgerFlag, duration, before }: SummaryOptions): string[] {
-  const command = (verb: string, task: Task, ...rest: string[]) =>
-    `    ${shellCommand('errand', verb, shortId(task.id), ...rest, ...ledgerFlag)}`
+  const command = commandWith(ledgerFlag)
   return [
     ...verdict.broken.flatMap((task) => [
       `${paint.bad(`✗ ${planLabel(task)} ${task.status === 'failed' ? 'failed' : 'was canceled'}`)}${endReason(task) === '' ? '' : `: ${endReason(task)}`}`,
@@ -31,7 +30,30 @@ export function summarize(verdict: Verdict, { paint, ledgerFlag, duration, befor
       ({ task, by }) => `${paint.bad(`✗ ${planLabel(task)} is blocked`)} by ${by.map(planLabel).join(', ')}`,
     ),
     ...verdict.missing.map((path) => paint.bad(`✗ ${cleanLine(path)} was deleted`)),
-    ...verdict.asking.flatMap((task) =>
+    ...helpLines(verdict, paint, ledgerFlag),
+    lastLineOf(verdict, paint, duration, before),
+  ]
+}
+
+/**
+ * What somebody has to do before tasks go on: each question, pause and unclaimed task with the command that helps.
+ * @param tasks open ones that rest.
+ */
+export function restNotes(tasks: readonly Task[], ledgerFlag: string[]): string[] {
+  const resting = tasks.filter((task) => !isQueued(task))
+  const asking = resting.filter((task) => task.status === 'input_required')
+  const paused = resting.filter((task) => task.status === 'paused')
+  const claimable = resting.filter((task) => task.ready)
+  const open = [asking, paused, claimable].every((each) => each.length === 0) ? tasks.slice(0, 1) : claimable
+  return helpLines({ asking, paused, open }, createPaint(false), ledgerFlag)
+}
+
+type Waiting = Readonly<Record<'asking' | 'paused' | 'open', readonly Task[]>>
+
+function helpLines({ asking, paused, open }: Waiting, paint: Paint, ledgerFlag: string[]): string[] {
+  const command = commandWith(ledgerFlag)
+  return [
+    ...asking.flatMap((task) =>
       task.questions.flatMap((question) => [
         `${paint.asking(`? ${planLabel(task)} asks:`)} ${firstLine(question.question)}`,
         command(
@@ -42,8 +64,8 @@ export function summarize(verdict: Verdict, { paint, ledgerFlag, duration, befor
         ),
       ]),
     ),
-    ...verdict.paused.flatMap((task) => [paint.asking(`‖ ${planLabel(task)} is paused`), command('resume', task)]),
-    ...verdict.open.flatMap((task) =>
+    ...paused.flatMap((task) => [paint.asking(`‖ ${planLabel(task)} is paused`), command('resume', task)]),
+    ...open.flatMap((task) =>
       task.ready && !isQueued(task)
         ? [
             `· ${planLabel(task)} waits for somebody who claims it`,
@@ -51,8 +73,18 @@ export function summarize(verdict: Verdict, { paint, ledgerFlag, duration, befor
           ]
         : [`· ${planLabel(task)} is ${isQueued(task) ? 'queued' : task.status}`, command('why', task)],
     ),
-    lastLineOf(verdict, paint, duration, before),
   ]
+}
+
+/** The word for the answer in the command: one that would be accepted, if the question says so. */
+function answerWord(schema: unknown): string {
+  const choices = answerChoices(schema)
+  return choices.length === 0 ? 'VALUE' : choices.join('|')
+}
+
+function commandWith(ledgerFlag: string[]) {
+  return (verb: string, task: Task, ...rest: string[]) =>
+    `    ${shellCommand('errand', verb, shortId(task.id), ...rest, ...ledgerFlag)}`
 }
 
 /** `collect/lines (#4)`: a task as the plan names it, and as every verb finds it. */
@@ -71,13 +103,8 @@ export function lastWords(task: Task): string[] {
 }
 
 function lastLineOf(verdict: Verdict, paint: Paint, duration: string | undefined, before: ReadonlySet<string>): string {
-  const others =
-    verdict.broken.length +
-    verdict.blocked.length +
-    verdict.asking.length +
-    verdict.paused.length +
-    verdict.open.length +
-    verdict.missing.length
+  const { broken, blocked, asking, paused, open, missing } = verdict
+  const others = [broken, blocked, asking, paused, open, missing].flat().length
   const total = verdict.completed.length + others
   if (others > 0)
     return `${verdict.completed.length} of ${total} tasks completed${duration === undefined ? '' : ` after ${duration}`}.`
@@ -89,10 +116,4 @@ function lastLineOf(verdict: Verdict, paint: Paint, duration: string | undefined
 
 function count(total: number): string {
   return total === 1 ? '1 task' : `${total} tasks`
-}
-
-/** The word for the answer in the command: one that would be accepted, if the question says so. */
-function answerWord(schema: unknown): string {
-  const choices = answerChoices(schema)
-  return choices.length === 0 ? 'VALUE' : choices.join('|')
 }

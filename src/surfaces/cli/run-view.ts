@@ -2,23 +2,16 @@
 // ledger is asked again whenever it matters (is it over, how did it end); a row is never more than what is on the
 // screen.
 import type { TaskEvent } from '../../entities/event.ts'
+import type { Question } from '../../entities/question.ts'
 import { isSettled, type Task, type TaskStatus } from '../../entities/task.ts'
 import { errorMessageOf, outputOf, statusAfter, textOf } from './event-words.ts'
-import { flatten, type Plan } from './plan.ts'
+import type { Plan } from './plan.ts'
 import type { KnownRound } from './plan-round.ts'
 import { isQueued } from './task-words.ts'
 import { cleanLine, firstLine, lastLine } from './terminal-text.ts'
 
 /** A question that waits for somebody at the terminal. */
-export interface OpenQuestion {
-  id: string
-  taskId: string
-  text: string
-  schema: unknown
-  default?: unknown
-  /** When it times out; null when never, or not known yet. */
-  dueAt: number | null
-}
+export type OpenQuestion = Omit<Question, 'askedAt'> & Pick<TaskEvent, 'taskId'>
 
 export interface Row {
   path: string
@@ -43,14 +36,24 @@ export interface Row {
   subtask?: boolean
 }
 
+/** How a run is told: rewritten on a terminal (live-tree.ts), else line by line or as events (plain-lines.ts). */
+export interface Reporter {
+  /** It rewrites the terminal: nobody else may write to it before its end. */
+  readonly ownsScreen: boolean
+  /** An event of a task of the plan, and the task's row after it. */
+  event(event: TaskEvent, row: Row): void
+  /** Nothing is shown any more; gives the terminal back as it was. */
+  end(): void
+}
+
 export class RunView {
   readonly #rows: Row[]
   readonly #byTask: Map<string, Row>
 
-  constructor(plan: Pick<Plan, 'tasks'>, known: KnownRound) {
-    this.#rows = flatten(plan.tasks).flatMap((task) => {
-      const found = known.newest.get(task.path)
-      return found === undefined ? [] : [rowOf(task.path, task.name, task.group, found.task)]
+  constructor(plan: Pick<Plan, 'byPath'>, known: KnownRound) {
+    this.#rows = [...plan.byPath.values()].flatMap(({ path, name, group }) => {
+      const task = known.newest.get(path)?.task
+      return task === undefined ? [] : [plannedRow({ path, name, group, depth: path.split('/').length - 1 }, task)]
     })
     this.#byTask = new Map(this.rows.map((row) => [row.taskId, row]))
   }
@@ -62,16 +65,18 @@ export class RunView {
 
   /** Takes in a task that stands in no plan, with whatever is made below it. */
   follow(task: Task): void {
-    const row = rowOf(cleanLine(task.name), task.name, task.group, task)
+    const row = plannedRow({ path: cleanLine(task.name), name: task.name, group: task.group, depth: 0 }, task)
     this.#rows.push(row)
     this.#byTask.set(task.id, row)
   }
 
   /** Takes in a task that an agent made; what another task has below it is nobody's business here. */
-  adopt(task: Pick<Task, 'id' | 'name' | 'parentId' | 'group' | 'executor'> & Partial<Task>): Row | undefined {
+  adopt(task: ToldTask): Row | undefined {
     const parent = task.parentId === null ? undefined : this.#byTask.get(task.parentId)
     if (parent === undefined || this.#byTask.has(task.id) || !(parent.agent || parent.subtask)) return undefined
-    const row = { ...newSubtask(parent, task), ...('status' in task ? stateOf(task as Task) : {}) }
+    const name = cleanLine(task.name)
+    const path = `${parent.path}/${name.replaceAll('/', ' ')}`
+    const row = { ...rowOf({ path, name, group: task.group, depth: parent.depth + 1 }, task), subtask: true }
     this.#rows.splice(this.#endOf(parent), 0, row)
     this.#byTask.set(task.id, row)
     return row
@@ -109,7 +114,7 @@ export class RunView {
 
   #adoptBy({ type, taskId, data }: TaskEvent): Row | undefined {
     if (type !== 'task.created') return undefined
-    const [name, parentId, executor] = ['name', 'parentId', 'executor'].map((field) => data[field])
+    const { name, parentId, executor } = data
     if (typeof parentId !== 'string') return undefined
     return this.adopt({
       id: taskId,
@@ -117,6 +122,11 @@ export class RunView {
       parentId,
       executor: (executor as string) ?? null,
       group: false,
+      status: 'submitted',
+      ready: false,
+      attempt: 1,
+      error: null,
+      questions: [],
     })
   }
 
@@ -134,14 +144,18 @@ export class RunView {
   }
 }
 
-function rowOf(path: string, name: string, group: boolean, task: Task): Row {
+/** What a row tells of its task. */
+type ToldTask = Pick<
+  Task,
+  'id' | 'name' | 'parentId' | 'group' | 'executor' | 'status' | 'ready' | 'attempt' | 'error' | 'questions'
+>
+type Place = Pick<Row, 'path' | 'name' | 'group' | 'depth'>
+
+function rowOf(place: Place, task: ToldTask): Row {
   return {
-    path,
-    name,
-    depth: path.split('/').length - 1,
-    group,
+    ...place,
     taskId: task.id,
-    startedAt: task.status === 'working' ? task.updatedAt : null,
+    startedAt: null,
     endedAt: null,
     lastLine: '',
     agent: task.executor === 'agent',
@@ -149,25 +163,8 @@ function rowOf(path: string, name: string, group: boolean, task: Task): Row {
   }
 }
 
-function newSubtask(parent: Row, { id, name, group, executor }: Pick<Task, 'id' | 'name' | 'group' | 'executor'>): Row {
-  const agent = executor === 'agent'
-  return {
-    path: `${parent.path}/${cleanLine(name).replaceAll('/', ' ')}`,
-    name: cleanLine(name),
-    depth: parent.depth + 1,
-    group,
-    taskId: id,
-    status: 'submitted',
-    ready: false,
-    attempt: 1,
-    startedAt: null,
-    endedAt: null,
-    lastLine: '',
-    error: '',
-    question: null,
-    agent,
-    subtask: true,
-  }
+function plannedRow(place: Place, task: Task): Row {
+  return { ...rowOf(place, task), startedAt: task.status === 'working' ? task.updatedAt : null }
 }
 
 /** What an agent does right now; what it says stands in its messages. */
@@ -177,7 +174,7 @@ function agentLine({ agent }: Row, event: TaskEvent): string {
   return event.type === 'model.failed' ? `the model failed: ${firstLine(errorMessageOf(event))}` : ''
 }
 
-function stateOf(task: Task): Pick<Row, 'status' | 'ready' | 'attempt' | 'error' | 'question'> {
+function stateOf(task: ToldTask): Pick<Row, 'status' | 'ready' | 'attempt' | 'error' | 'question'> {
   return {
     status: task.status,
     ready: isQueued(task),
@@ -187,17 +184,15 @@ function stateOf(task: Task): Pick<Row, 'status' | 'ready' | 'attempt' | 'error'
   }
 }
 
-function questionOf({ id: taskId, status, ready, questions: [question] }: Task): OpenQuestion | null {
-  if (status !== 'input_required' || ready || question === undefined) return null
-  const { id, question: text, schema, dueAt } = question
-  return { id, taskId, text, schema, dueAt, ...('default' in question ? { default: question.default } : {}) }
+function questionOf({ id: taskId, status, ready, questions: [question] }: ToldTask): OpenQuestion | null {
+  return status === 'input_required' && !ready && question !== undefined ? { ...question, taskId } : null
 }
 
 function askedBy({ taskId, data }: TaskEvent): OpenQuestion {
   return {
     id: String(data['questionId']),
     taskId,
-    text: String(data['question']),
+    question: String(data['question']),
     schema: data['schema'] ?? null,
     dueAt: typeof data['dueAt'] === 'number' ? data['dueAt'] : null,
     ...('default' in data ? { default: data['default'] } : {}),

@@ -4,8 +4,7 @@
 import type { StreamItem } from '../../api.ts'
 import { failureSuffix } from '../../entities/task.ts'
 import { toolWords } from './event-words.ts'
-import { cleanLine, firstLine } from './terminal-text.ts'
-import { TextFlow } from './text-flow.ts'
+import { cleanLine, cleanText, firstLine } from './terminal-text.ts'
 
 export interface Listener {
   /** A piece of what the agent says; clean. Messages end with a line break. */
@@ -44,30 +43,32 @@ export class ToldAnswer {
         this.#message(item)
         return
       case 'end':
-        this.#endMessage()
+        this.end()
         return
       default: {
         const words = noteOn(item)
-        if (words !== undefined) this.#note(words)
+        if (words !== undefined) this.note(words)
       }
     }
   }
 
-  /** A note from elsewhere, between the lines of the text. */
+  /** A line between those of the text. */
   note(line: string): void {
-    this.#note(line)
+    this.#endLine()
+    this.#listener.note(line)
   }
 
-  /** Nothing more comes: what was said so far is ended with a line break. */
+  /** Ends what was said so far with a line break: its message is whole, or nothing more comes. */
   end(): void {
-    this.#endMessage()
+    this.#endLine()
+    this.#current = undefined
   }
 
   #piece(id: string, content: string): void {
     if (this.#current?.id !== id) {
       // A step that broke off is tried again as another message.
       if (this.#current !== undefined) {
-        this.#endMessage()
+        this.end()
         this.#listener.note('(it broke off, and begins again)')
       }
       this.#current = { id, said: '' }
@@ -83,15 +84,15 @@ export class ToldAnswer {
     if (id === messageId && content.startsWith(said)) this.#say(content.slice(said.length))
     else {
       // Pieces of it were lost to a slow reader.
-      this.#endMessage()
+      this.end()
       this.#say(content)
     }
-    this.#endMessage()
+    this.end()
   }
 
   /** The first is the goal, which whoever listens gave himself. */
   #toldBy(content: string): void {
-    if (this.#heard > 0) this.#note(`user: ${firstLine(content)}`)
+    if (this.#heard > 0) this.note(`user: ${firstLine(content)}`)
     this.#heard++
   }
 
@@ -99,16 +100,9 @@ export class ToldAnswer {
     this.#write(this.#flow.take(content))
   }
 
-  #endMessage(): void {
+  #endLine(): void {
     this.#write(this.#flow.end())
     if (!this.#lineEnded) this.#write('\n')
-    this.#current = undefined
-  }
-
-  #note(line: string): void {
-    this.#write(this.#flow.end())
-    if (!this.#lineEnded) this.#write('\n')
-    this.#listener.note(line)
   }
 
   #write(text: string): void {
@@ -133,10 +127,48 @@ function noteOn(item: StreamItem): string | undefined {
       return `failed${failureSuffix(firstLine(item.error.message))}${item.willRetry ? ' (another attempt follows)' : ''}`
     case 'state':
       return item.status === 'paused' || item.status === 'canceled' ? item.status : undefined
-    case 'start':
-    case 'content':
-    case 'message':
-    case 'end':
+    default:
       return undefined
   }
+}
+
+const escapeSign = '\u001b'
+const bellSign = '\u0007'
+/** A sequence that is longer has no end: it is shown as what is left of it. */
+const longestSequence = 64
+
+/**
+ * Text that arrives in pieces. A piece may end in the middle of an escape sequence or of a character: its end then waits for the next
+ * piece, so that the whole is cleaned as one.
+ */
+export class TextFlow {
+  #held = ''
+
+  /** What can be shown by now. */
+  take(piece: string): string {
+    const text = this.#held + piece
+    const held = endsInside(text)
+    this.#held = text.slice(text.length - held)
+    return cleanText(text.slice(0, text.length - held))
+  }
+
+  /** What is left. */
+  end(): string {
+    const rest = cleanText(this.#held)
+    this.#held = ''
+    return rest
+  }
+}
+
+/** How many characters at the end wait for more: a sequence, half of a character, a line break in two parts. */
+function endsInside(text: string): number {
+  const begin = text.lastIndexOf(escapeSign)
+  const sequence = begin === -1 ? '' : text.slice(begin + 1)
+  if (begin !== -1 && sequence.length <= longestSequence && !isWhole(sequence)) return sequence.length + 1
+  return /[\ud800-\udbff\r]$/.test(text) ? 1 : 0
+}
+
+/** What follows an escape has come to the end of its sequence. */
+function isWhole(sequence: string): boolean {
+  return /^\[[0-9;?]*[A-Za-z~]/.test(sequence) || sequence.includes(bellSign)
 }

@@ -1,9 +1,7 @@
-// How a round stands: is anything still going on, and if not, what came of it. Pure; what the ledger says is handed in.
-import type { Why } from '../../api.ts'
-import type { Task } from '../../entities/task.ts'
+// What came of a round when nothing goes on with it any more. Pure; what the ledger says is handed in.
+import type { Task, TaskStatus } from '../../entities/task.ts'
 import { exitCodes } from './exit-code.ts'
-import type { Plan, PlanTask } from './plan.ts'
-import { flatten } from './plan.ts'
+import { neededBy, type Plan, type PlanTask } from './plan.ts'
 import type { KnownRound } from './plan-round.ts'
 import { isQueued } from './task-words.ts'
 
@@ -24,52 +22,16 @@ export interface Verdict {
   missing: string[]
 }
 
-/** A run of it is open, or it will have one without anybody's help: it is ready, on a timer, or closing. */
-export function isGoingOn(task: Task, why: Pick<Why, 'reason' | 'at'> | undefined): boolean {
-  // Only `why` knows whether there is a model for an agent.
-  const lacksModel = why === undefined ? task.executor === 'agent' : why.reason === 'model'
-  if (task.status === 'working' || (isQueued(task) && !lacksModel)) return true
-  if (task.questions.some((question) => question.dueAt !== null)) return true
-  if (why === undefined) return false
-  switch (why.reason) {
-    case 'running':
-    case 'slot':
-    case 'lane':
-    case 'limit':
-    case 'timer':
-    case 'closing':
-      return true
-    case 'answer':
-    case 'children':
-      return why.at !== null
-    case 'blocked':
-    case 'executor':
-    case 'model':
-    case 'claim':
-    case 'held':
-    case 'settled':
-      return false
-  }
-}
-
-/** An open task that does not tell by itself what it rests for: only `why` knows whether it goes on without help. */
-export function isUnclear(task: Task): boolean {
-  switch (task.status) {
-    case 'submitted':
-      // Nothing but other tasks can set a blocked one going, and those are looked at themselves.
-      return task.blockedBy.length === 0
-    case 'input_required':
-      return task.questions.length === 0 || task.notBefore !== null
-    case 'paused':
-    case 'waiting':
-      return true
-    case 'working':
-    case 'completed':
-    case 'failed':
-    case 'canceled':
-      return false
-  }
-}
+const standings = {
+  completed: 'completed',
+  failed: 'broken',
+  canceled: 'broken',
+  input_required: 'asking',
+  paused: 'paused',
+  submitted: 'open',
+  waiting: 'open',
+  working: 'open',
+} as const satisfies Record<TaskStatus, keyof Verdict>
 
 /**
  * What came of the tasks that were asked for. Groups count through their children. `subtasks` are open ones that agents have made:
@@ -91,67 +53,34 @@ export function judgeRound(
     open: [],
     missing: [],
   }
-  for (const planned of flatten(plan.tasks)) {
+  for (const planned of plan.byPath.values()) {
     if (planned.group || !needed.has(planned.path)) continue
     const task = known.newest.get(planned.path)?.task
-    if (task === undefined) verdict.missing.push(planned.path)
-    else place(verdict, task, planned, plan, known)
+    if (task === undefined) {
+      verdict.missing.push(planned.path)
+      continue
+    }
+    const standing = isQueued(task) ? 'open' : standings[task.status]
+    const by = standing === 'open' && !isQueued(task) ? brokenBefore(planned, plan, known) : []
+    if (by.length > 0) verdict.blocked.push({ task, by })
+    else verdict[standing].push(task)
   }
   for (const task of subtasks) {
-    if (isQueued(task)) continue
-    if (task.status === 'input_required') verdict.asking.push(task)
-    else if (task.status === 'paused') verdict.paused.push(task)
-    else if (task.ready) verdict.open.push(task)
+    const needsHelp = task.status === 'input_required' || task.status === 'paused' || task.ready
+    if (needsHelp && !isQueued(task)) verdict[standings[task.status]].push(task)
   }
   verdict.code = codeOf(verdict)
   return verdict
 }
 
-function place(verdict: Verdict, task: Task, planned: PlanTask, plan: Plan, known: KnownRound): void {
-  if (isQueued(task)) {
-    verdict.open.push(task)
-    return
-  }
-  switch (task.status) {
-    case 'completed':
-      verdict.completed.push(task)
-      return
-    case 'failed':
-    case 'canceled':
-      verdict.broken.push(task)
-      return
-    case 'input_required':
-      verdict.asking.push(task)
-      return
-    case 'paused':
-      verdict.paused.push(task)
-      return
-    case 'submitted':
-    case 'waiting':
-    case 'working': {
-      const by = brokenBefore(planned, plan, known)
-      if (by.length > 0) verdict.blocked.push({ task, by })
-      else verdict.open.push(task)
-    }
-  }
-}
-
 /** The failed and canceled tasks that a task would have to come after, over any number of steps. */
 function brokenBefore(planned: PlanTask, plan: Plan, known: KnownRound): Task[] {
-  const broken = new Map<string, Task>()
-  const visited = new Set<string>()
-  const visit = (path: string): void => {
-    if (visited.has(path)) return
-    visited.add(path)
-    const task = plan.byPath.get(path) as PlanTask
-    const found = known.newest.get(path)?.task
-    if (!task.group && (found?.status === 'failed' || found?.status === 'canceled')) broken.set(found.id, found)
-    if (found?.status === 'completed') return
-    for (const child of task.children) visit(child.path)
-    for (const blocker of task.comesAfter) visit(blocker)
-  }
-  for (const blocker of planned.comesAfter) visit(blocker)
-  return [...broken.values()]
+  const taskAt = (path: string) => known.newest.get(path)?.task
+  const blockers = planned.comesAfter.map((path) => plan.byPath.get(path) as PlanTask)
+  const before = neededBy(blockers, plan.byPath, ({ path }) => taskAt(path)?.status === 'completed')
+  return [...before]
+    .flatMap((path) => taskAt(path) ?? [])
+    .filter(({ status }) => status === 'failed' || status === 'canceled')
 }
 
 function codeOf(verdict: Verdict): number {

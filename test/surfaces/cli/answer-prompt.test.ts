@@ -1,6 +1,7 @@
 // The line in which a question is answered at the terminal: what keys do, and that the keyboard is given back.
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import type { Engine } from '../../../src/api.ts'
 import { ErrandError } from '../../../src/errors.ts'
 import { AnswerPrompt } from '../../../src/surfaces/cli/answer-prompt.ts'
 import type { OpenQuestion, Row } from '../../../src/surfaces/cli/run-view.ts'
@@ -8,7 +9,7 @@ import type { OpenQuestion, Row } from '../../../src/surfaces/cli/run-view.ts'
 const question: OpenQuestion = {
   id: 'q1',
   taskId: 'task-a',
-  text: 'Which?',
+  question: 'Which?',
   schema: { enum: ['x', 'y'] },
   default: 'y',
   dueAt: 15_000,
@@ -20,14 +21,13 @@ function setup(asked: OpenQuestion = question) {
   const answers: unknown[] = []
   let interrupts = 0
   let refusal: ErrandError | undefined
-  const prompt = new AnswerPrompt({
-    keyboard,
-    answer: async (taskId, id, value) => {
+  const engine = {
+    async answer(taskId: string, value: unknown, { question: id }: { question: string }) {
       if (refusal !== undefined) throw refusal
       answers.push([taskId, id, value])
     },
-    interrupt: () => interrupts++,
-  })
+  } as unknown as Engine
+  const prompt = new AnswerPrompt(keyboard, engine, () => interrupts++)
   const row = { path: 'a', status: 'input_required', ready: false, question: asked } as Row
   const type = (text: string) => {
     const heard = new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
@@ -108,7 +108,7 @@ describe('the prompt', () => {
   test('shows no control character, wherever it came from', async () => {
     const { type, draw } = setup({
       ...question,
-      text: 'Wh\u001b[2Jich?',
+      question: 'Wh\u001b[2Jich?',
       schema: { enum: ['\u0007x'] },
       default: '\u001b[31m',
     })

@@ -2,9 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../../src/clock.ts'
 import type { TaskEvent } from '../../../src/entities/event.ts'
-import { drawFrame } from '../../../src/surfaces/cli/live-frame.ts'
 import { LiveScreen } from '../../../src/surfaces/cli/live-screen.ts'
-import { createLiveTree } from '../../../src/surfaces/cli/live-tree.ts'
+import { createLiveTree, drawFrame } from '../../../src/surfaces/cli/live-tree.ts'
 import { createPaint } from '../../../src/surfaces/cli/paint.ts'
 import type { KnownRound } from '../../../src/surfaces/cli/plan-round.ts'
 import { type Row, RunView } from '../../../src/surfaces/cli/run-view.ts'
@@ -13,7 +12,7 @@ import { fakeIo } from './fake-io.ts'
 import { planOf } from './plan-text.ts'
 import { taskOf } from './task-of.ts'
 
-const questionOf = (text: string) => ({ id: 'q', taskId: 'task-a', text, schema: null, dueAt: null })
+const questionOf = (question: string) => ({ id: 'q', taskId: 'task-a', question, schema: null, dueAt: null })
 
 const rowOf = (fields: Partial<Row>): Row => ({
   path: fields.name ?? 'a',

@@ -1,8 +1,7 @@
 // The order of a plan: cycles, what comes first, what a target needs, what a plan is for.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Plan } from '../../../src/surfaces/cli/plan.ts'
-import { findCycle, inOrder, lastOf, neededBy } from '../../../src/surfaces/cli/plan-graph.ts'
+import { findCycle, inOrder, lastOf, neededBy, type Plan } from '../../../src/surfaces/cli/plan.ts'
 import { planOf } from './plan-text.ts'
 
 const nested = planOf(`

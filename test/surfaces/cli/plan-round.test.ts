@@ -3,7 +3,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Task, TaskStatus } from '../../../src/entities/task.ts'
 import type { Plan } from '../../../src/surfaces/cli/plan.ts'
-import { markOf } from '../../../src/surfaces/cli/plan-mark.ts'
 import {
   blockersOf,
   decide,
@@ -11,6 +10,7 @@ import {
   type KnownRound,
   knownRound,
   leftovers,
+  markOf,
   newGeneration,
   type RoundRequest,
 } from '../../../src/surfaces/cli/plan-round.ts'
@@ -62,7 +62,7 @@ describe('a round', () => {
       invocation: 'run-1',
       now: 0,
     })
-    expect(generation?.mark).toMatchObject({ path: '', generation: 0 })
+    expect(markOf({ metadata: generation?.metadata ?? {} })).toMatchObject({ path: '', generation: 0 })
     const { a, g, d } = generation?.tasks ?? {}
     expect(a).toMatchObject({ name: 'a', executor: 'shell', key: 'plan:p#1/a' })
     expect(a?.autoStart).toBeUndefined()
@@ -87,10 +87,10 @@ describe('a round', () => {
       invocation: 'i',
       now: 0,
     })
-    expect(generation?.tasks['a']?.autoStart).toBeUndefined()
-    expect(generation?.tasks['d']).toMatchObject({ autoStart: false })
-    expect(generation?.tasks['g']?.tasks?.['b']).toMatchObject({ autoStart: false })
-    expect(generation?.tasks['g']?.autoStart).toBeUndefined()
+    expect(generation?.tasks?.['a']?.autoStart).toBeUndefined()
+    expect(generation?.tasks?.['d']).toMatchObject({ autoStart: false })
+    expect(generation?.tasks?.['g']?.tasks?.['b']).toMatchObject({ autoStart: false })
+    expect(generation?.tasks?.['g']?.autoStart).toBeUndefined()
   })
 
   test('that is whole creates nothing', () => {
@@ -147,11 +147,11 @@ describe('a round', () => {
     const decisions = decide(grown, known, { needed: everything, redo: new Set(['g/c', 'd']) })
     const generation = newGeneration(grown, known, decisions, { round: 'r', invocation: 'i', now: 0 })
     expect(Object.keys(generation?.tasks ?? {})).toEqual(['g', 'd', 'e'])
-    expect(generation?.tasks['g']).toMatchObject({ key: 'r+1/g', blockedBy: ['task-a0'] })
-    expect(Object.keys(generation?.tasks['g']?.tasks ?? {})).toEqual(['c'])
-    expect(generation?.tasks['g']?.tasks?.['c']).toMatchObject({ key: 'r+1/g/c', blockedBy: ['task-gb0'] })
-    expect(generation?.tasks['d']).toMatchObject({ after: ['g'], blockedBy: ['task-a0', 'task-gb0'] })
-    expect(generation?.tasks['e']).toMatchObject({ after: ['d', 'g'], blockedBy: ['task-a0', 'task-gb0'] })
+    expect(generation?.tasks?.['g']).toMatchObject({ key: 'r+1/g', blockedBy: ['task-a0'] })
+    expect(Object.keys(generation?.tasks?.['g']?.tasks ?? {})).toEqual(['c'])
+    expect(generation?.tasks?.['g']?.tasks?.['c']).toMatchObject({ key: 'r+1/g/c', blockedBy: ['task-gb0'] })
+    expect(generation?.tasks?.['d']).toMatchObject({ after: ['g'], blockedBy: ['task-a0', 'task-gb0'] })
+    expect(generation?.tasks?.['e']).toMatchObject({ after: ['d', 'g'], blockedBy: ['task-a0', 'task-gb0'] })
   })
 
   test('counts the newest task of a path', () => {

@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { StreamItem } from '../../../src/api.ts'
 import { cleanText } from '../../../src/surfaces/cli/terminal-text.ts'
-import { TextFlow } from '../../../src/surfaces/cli/text-flow.ts'
-import { ToldAnswer } from '../../../src/surfaces/cli/told-answer.ts'
+import { TextFlow, ToldAnswer } from '../../../src/surfaces/cli/told-answer.ts'
 
 const at = { taskId: 'task-a', seq: 1 }
 const piece = (messageId: string, content: string): StreamItem => ({ ...at, type: 'content', content, messageId })

@@ -1,10 +1,11 @@
 // How a round stands, and the exit code that says so.
 import { describe, expect, test } from 'vitest'
 import type { Task } from '../../../src/entities/task.ts'
+import { isGoingOn } from '../../../src/surfaces/cli/going-on.ts'
 import { createPaint } from '../../../src/surfaces/cli/paint.ts'
 import type { KnownRound } from '../../../src/surfaces/cli/plan-round.ts'
 import { lastWords, summarize } from '../../../src/surfaces/cli/run-summary.ts'
-import { isGoingOn, judgeRound } from '../../../src/surfaces/cli/verdict.ts'
+import { judgeRound } from '../../../src/surfaces/cli/verdict.ts'
 import { planOf } from './plan-text.ts'
 import { taskOf } from './task-of.ts'
 

@@ -3,25 +3,26 @@
 import type { Engine } from '../../../api.ts'
 import type { TaskEvent } from '../../../entities/event.ts'
 import { isSettled, type Task } from '../../../entities/task.ts'
-import { AnswerPrompt } from '../answer-prompt.ts'
+import { createQuestionLine, promptAt, type QuestionLine } from '../answer-prompt.ts'
 import { type FlagsOf, misuse, texts } from '../arguments.ts'
+import { Bell } from '../bell.ts'
 import { modelFailure } from '../event-words.ts'
 import { exitCodes } from '../exit-code.ts'
-import { openSubtasks } from '../going-on.ts'
+import { goesOn, openSubtasks, openTasks, untilQuiet } from '../going-on.ts'
 import { type CommandIo, isLiveTerminal, note, printJson } from '../io.ts'
 import { ledgerFlagOf } from '../ledger-path.ts'
-import { agentFacilities, agentOptions, agentOptionsHelp, ModelSource, requireModel } from '../model-source.ts'
+import { agentOptions, agentOptionsHelp, readyAgents, requireModel } from '../model-source.ts'
 import { openEngine } from '../open-ledger.ts'
 import { linesOf } from '../plain-lines.ts'
-import { QuestionLine } from '../question-line.ts'
+import { knownRound } from '../plan-round.ts'
 import { argumentOrInput } from '../read-input.ts'
-import { restNotes } from '../rest-notes.ts'
+import { restNotes } from '../run-summary.ts'
 import { RunView } from '../run-view.ts'
 import { shellCommand } from '../shell-words.ts'
 import { StopListener } from '../stop-listener.ts'
+import { followStream } from '../stream-position.ts'
 import { shortId, taskLabel } from '../task-words.ts'
 import { ToldAnswer } from '../told-answer.ts'
-import { FollowedStream, QuietWatch } from '../until-quiet.ts'
 import { defineVerb } from '../verb.ts'
 
 const options = { ...agentOptions, ...texts('system', 'allow', 'key') }
@@ -41,19 +42,12 @@ export const ask = defineVerb({
   options,
   positionals: { max: 1 },
   async run(io, { values, positionals: [given] }) {
-    const models = new ModelSource(io, { defaultModel: requireModel(io, values), note: (text) => note(io, text) })
-    await models.choose(requireModel(io, values))
-    const facilities = await agentFacilities(io, values)
+    const agents = await readyAgents(io, values, requireModel(io, values))
     const abilities = abilityList(values.allow)
     const goal = await argumentOrInput(io, given, 'The goal')
-    const engine = await openEngine(io, values, { work: false, ...models.engineOptions, ...facilities })
+    const engine = await openEngine(io, values, { work: false, ...agents })
     try {
-      const task = await engine.create({
-        goal,
-        systemPrompt: values.system,
-        abilities,
-        key: values.key,
-      })
+      const task = await engine.create({ goal, systemPrompt: values.system, abilities, key: values.key })
       return await workOn(io, engine, task.status === 'failed' ? await engine.retry(task.id) : task, values)
     } finally {
       await engine.close()
@@ -73,20 +67,38 @@ export function abilityList(text: string | undefined): string[] | undefined {
 
 async function workOn(io: CommandIo, engine: Engine, task: Task, flags: AskFlags): Promise<number> {
   const stop = new StopListener(io)
-  const view = new RunView({ tasks: [] }, { newest: new Map(), nextGeneration: 0 })
+  const bell = new Bell()
+  const view = new RunView({ byPath: new Map() }, knownRound([]))
   view.follow(task)
   for (const each of await openSubtasks(engine, [task])) view.adopt(each)
-  const told = new ToldAnswer(listener(io, () => line?.clear()))
-  const watch = new QuietWatch(engine, stop.signal, (event) => tell(event, view, task, flags.json ? undefined : told))
+  const told = new ToldAnswer({
+    text(piece) {
+      line?.clear()
+      io.stdout.write(piece)
+    },
+    note(words) {
+      line?.clear()
+      note(io, `· ${words}`)
+    },
+  })
+  const unsubscribe = engine.subscribe('*', (event) => {
+    tell(event, view, task, flags.json ? undefined : told)
+    bell.ring()
+  })
   const line = questionLine(io, engine, view, told)
   stop.beforeExit = () => line?.end()
-  const stream = new FollowedStream(engine, task.id, 0, (item) => (flags.json ? printJson(io, item) : told.take(item)))
+  const stream = followStream(engine, task.id, 0, (item) => (flags.json ? printJson(io, item) : told.take(item)))
   try {
     await engine.work()
-    await watch.quiet(
-      () => [task.id],
-      async () => line !== undefined && (await hasQuestion(engine, task, view)),
-    )
+    await untilQuiet({
+      engine,
+      bell,
+      signal: stop.signal,
+      async goesOn() {
+        if (await goesOn(engine, await openTasks(engine, [task.id]))) return true
+        return line !== undefined && (await hasQuestion(engine, task, view))
+      },
+    })
     if (!stop.signal.aborted) await stream.caughtUp()
     told.end()
     line?.end()
@@ -94,22 +106,9 @@ async function workOn(io: CommandIo, engine: Engine, task: Task, flags: AskFlags
     return await conclude(io, engine, task, flags)
   } finally {
     line?.end()
-    watch.end()
+    unsubscribe()
     await stream.end()
     stop.end()
-  }
-}
-
-function listener(io: CommandIo, clear: () => void) {
-  return {
-    text: (piece: string) => {
-      clear()
-      io.stdout.write(piece)
-    },
-    note: (words: string) => {
-      clear()
-      note(io, `· ${words}`)
-    },
   }
 }
 
@@ -130,14 +129,8 @@ function tell(event: TaskEvent, view: RunView, { id }: Task, told: ToldAnswer | 
 
 /** Undefined when nobody sits there who could answer. */
 function questionLine(io: CommandIo, engine: Engine, view: RunView, told: ToldAnswer): QuestionLine | undefined {
-  const { keyboard } = io
-  if (keyboard === undefined || !isLiveTerminal({ ...io, stdout: io.stderr })) return undefined
-  const prompt = new AnswerPrompt({
-    keyboard,
-    answer: (taskId, question, value) => engine.answer(taskId, value, { question }),
-    interrupt: () => io.interrupt(),
-  })
-  return new QuestionLine(io, view, prompt, () => told.atLineStart)
+  const prompt = isLiveTerminal({ ...io, stdout: io.stderr }) ? promptAt(io, engine) : undefined
+  return prompt && createQuestionLine(io, view, prompt, () => told.atLineStart)
 }
 
 async function letGo(io: CommandIo, engine: Engine, task: Task, flags: AskFlags): Promise<number> {
@@ -154,7 +147,7 @@ async function letGo(io: CommandIo, engine: Engine, task: Task, flags: AskFlags)
 }
 
 async function conclude(io: CommandIo, engine: Engine, { id }: Task, flags: AskFlags): Promise<number> {
-  const task = (await engine.get(id)) as Task | null
+  const task = await engine.get(id)
   if (task === null) return exitCodes.failed
   if (task.status === 'completed') return exitCodes.done
   if (isSettled(task.status)) return exitCodes.failed

@@ -6,7 +6,7 @@ import { type ChatLines, openChatLines } from '../chat-lines.ts'
 import { ChatSession } from '../chat-session.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note, printJson } from '../io.ts'
-import { agentFacilities, agentOptions, agentOptionsHelp, ModelSource, requireModel } from '../model-source.ts'
+import { agentOptions, agentOptionsHelp, readyAgents, requireModel } from '../model-source.ts'
 import { openEngine } from '../open-ledger.ts'
 import { StopListener } from '../stop-listener.ts'
 import { taskLabel } from '../task-words.ts'
@@ -25,13 +25,10 @@ export const chat = defineVerb({
   options: { ...agentOptions, ...switches('no-intent') },
   positionals: { max: 0 },
   async run(io, { values }) {
-    const models = new ModelSource(io, { defaultModel: requireModel(io, values), note: (text) => note(io, text) })
-    await models.choose(requireModel(io, values))
-    const facilities = await agentFacilities(io, values)
+    const agents = await readyAgents(io, values, requireModel(io, values))
     const chat = openChatLines(io)
     const engine = await openEngine(io, values, {
-      ...models.engineOptions,
-      ...facilities,
+      ...agents,
       onError: (error) => chat.listener.note(`errand: ${messageOf(error)}`),
     })
     try {
@@ -43,12 +40,12 @@ export const chat = defineVerb({
   },
 })
 
-interface TalkOptions {
-  intent: boolean
-  json: boolean
-}
-
-async function talk(io: CommandIo, engine: Engine, chat: ChatLines, { intent, json }: TalkOptions): Promise<number> {
+async function talk(
+  io: CommandIo,
+  engine: Engine,
+  chat: ChatLines,
+  { intent, json }: { intent: boolean; json: boolean },
+): Promise<number> {
   const stop = new StopListener(io)
   stop.signal.addEventListener('abort', () => chat.close())
   const session = new ChatSession(engine, {
@@ -59,7 +56,7 @@ async function talk(io: CommandIo, engine: Engine, chat: ChatLines, { intent, js
   })
   try {
     chat.prompt()
-    for await (const line of chat.lines()) {
+    for await (const line of chat.lines) {
       if (stop.signal.aborted) break
       if (line.trim() !== '') await session.say(line)
       // At a terminal answers come while the next line is typed.

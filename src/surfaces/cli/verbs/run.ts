@@ -2,41 +2,37 @@
 // the ledger stands. The steps are here in their order; each lives in a file of its own.
 import type { Engine, EngineOptions } from '../../../api.ts'
 import { systemClock } from '../../../clock.ts'
-import { isSettled, type Task } from '../../../entities/task.ts'
+import type { Task } from '../../../entities/task.ts'
 import { createRandomIds } from '../../../ids.ts'
 import { messageOf } from '../../../stored-error.ts'
-import { AnswerPrompt } from '../answer-prompt.ts'
+import { promptAt } from '../answer-prompt.ts'
 import { Bell } from '../bell.ts'
-import { decisionJson, describeDecisions } from '../dry-run.ts'
+import { decisionJson, describeDecisions, notesOn } from '../decision-words.ts'
 import { formatDuration } from '../duration.ts'
 import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
-import { type FollowOptions, followRound, RoundFeed, tasksOf } from '../follow-round.ts'
-import { modelsOf } from '../goal-tasks.ts'
+import { type FollowOptions, followRound, RoundFeed } from '../follow-round.ts'
+import { goalNotes, modelsOf, requireModels } from '../goal-models.ts'
 import { openSubtasks } from '../going-on.ts'
-import { HeldNotes } from '../held-notes.ts'
 import { type CommandIo, hasColor, isLiveTerminal, note, print, printItems, printPainted } from '../io.ts'
-import { createJsonLines } from '../json-lines.ts'
 import { ledgerFileCheck } from '../ledger-file.ts'
 import { isLedgerFile, ledgerExists, ledgerFlagOf, makeLedgerFolder } from '../ledger-path.ts'
 import { createLiveTree } from '../live-tree.ts'
-import { agentFacilities, agentOptionsHelp, ModelSource } from '../model-source.ts'
+import { agentOptionsHelp, agentsFor } from '../model-source.ts'
+import { withLedger } from '../open-ledger.ts'
 import { createPaint } from '../paint.ts'
-import { createPlainLines } from '../plain-lines.ts'
-import { flatten } from '../plan.ts'
-import { lastOf } from '../plan-graph.ts'
-import { type Decision, decide, type KnownRound, knownRound, leftovers } from '../plan-round.ts'
+import { createJsonLines, createPlainLines } from '../plain-lines.ts'
+import { lastOf } from '../plan.ts'
+import { type Decision, decide, type KnownRound, knownRound, leftovers, openWork, tasksOf } from '../plan-round.ts'
 import { prepareRound, readRound } from '../prepare-round.ts'
-import type { Reporter } from '../reporter.ts'
-import { requireModels } from '../round-models.ts'
-import { goalNotes, notesOn } from '../round-notes.ts'
 import { chooseRound, type RunFlags, type RunPlan, readRunRequest, runOptions } from '../run-request.ts'
-import { lastWords, summarize } from '../run-summary.ts'
-import { RunView } from '../run-view.ts'
+import { lastWords, type SummaryOptions, summarize } from '../run-summary.ts'
+import { type Reporter, RunView } from '../run-view.ts'
 import { StopListener } from '../stop-listener.ts'
 import { cleanLine } from '../terminal-text.ts'
 import { defineVerb } from '../verb.ts'
 import { judgeRound } from '../verdict.ts'
+import { planExecutors } from '../working-options.ts'
 
 /** How long a question with a default waits for somebody at the terminal; elsewhere nobody is there to answer. */
 const defaultAfterMs = { terminal: 30_000, elsewhere: 0 }
@@ -67,33 +63,29 @@ export const run = defineVerb({
 })
 
 async function dryRun(io: CommandIo, request: RunPlan, flags: RunFlags): Promise<number> {
-  const known = await peek(request, flags)
+  // A ledger that is not there is not made.
+  const known =
+    isLedgerFile(request.ledger) && ledgerExists(request.ledger)
+      ? await withLedger(io, flags, async (engine) => readRound(engine, await chooseRound(request, flags, engine)))
+      : knownRound([])
   const decisions = decide(request.plan, known, request)
   printItems(io, flags, decisions.map(decisionJson), describeDecisions(decisions))
   return exitCodes.done
 }
 
-/** What the ledger has of the round; a ledger that is not there is not made. */
-async function peek(request: RunPlan, flags: RunFlags): Promise<KnownRound> {
-  if (!isLedgerFile(request.ledger) || !ledgerExists(request.ledger)) return knownRound([])
-  const { createEngine } = await import('../../../index.ts')
-  const engine: Engine = await createEngine({ ledger: request.ledger, work: false })
-  try {
-    return await readRound(engine, await chooseRound(request, flags, engine))
-  } finally {
-    await engine.close()
-  }
-}
-
 async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promise<number> {
-  const facilities = await agentFacilities(io, flags, request.plan)
+  const notes = heldNotes(io)
+  const { plan, model: defaultModel } = request
+  const own = modelsOf(plan.byPath.values(), undefined)
+  const named = { models: plan.model === undefined ? own : [...own, plan.model], folder: plan.folder }
+  const agents = await agentsFor(io, flags, { defaultModel, named, ofPlan: plan, note: notes.add })
   makeLedgerFolder(request.ledger)
   const { openLedger } = await import('../../../ledger/open-ledger.ts')
   // Not the engine's own, so that it can still be read while the engine closes.
   const ledger = await openLedger(request.ledger)
   try {
     const requireSameFile = ledgerFileCheck(request.ledger)
-    const conclude = await runRound(io, request, flags, { ...facilities, ledger })
+    const conclude = await runRound(io, request, flags, { ...agents, ledger }, notes)
     requireSameFile()
     return conclude()
   } finally {
@@ -101,21 +93,17 @@ async function runPlan(io: CommandIo, request: RunPlan, flags: RunFlags): Promis
   }
 }
 
-/** An open ledger, and what agents get. */
-type Facilities = Pick<EngineOptions, 'ledger' | 'abilities' | 'maxIterations'>
-
 /** Resolves to what says how the round ended, and gives the exit code. */
 async function runRound(
   io: CommandIo,
   request: RunPlan,
   flags: RunFlags,
-  facilities: Facilities,
+  options: EngineOptions,
+  notes: HeldNotes,
 ): Promise<() => number> {
   const stop = new StopListener(io)
-  const notes = new HeldNotes(io)
   const bell = new Bell()
-  const models = modelsFor(io, request, (text) => notes.add(text))
-  const engine = await openEngine(io, request, facilities, models, (error) => {
+  const engine = await openEngine(io, request, options, (error) => {
     notes.add(`errand: ${messageOf(error)}`)
     bell.ring()
   })
@@ -124,24 +112,25 @@ async function runRound(
   try {
     const round = await chooseRound(request, flags, engine)
     const startedAt = systemClock.now()
-    await requireModels(request, await readRound(engine, round), models)
+    const found = await readRound(engine, round)
+    await requireModels(request, found, options.resolveModel)
     const invocation = createRandomIds().next('run')
-    const { decisions, known } = await prepareRound(engine, { ...request, round, invocation })
+    const { decisions, known } = await prepareRound(engine, { ...request, round, found, invocation })
     for (const line of notesOn(decisions, leftovers(request.plan, known), ledgerFlagOf(flags))) notes.add(line)
     for (const line of goalNotes(request, known)) notes.add(line)
-    const work = needsWork(known) && !stop.signal.aborted
-    if (work) {
+    let duration: string | undefined
+    let last = known
+    if (openWork(known).length > 0 && !stop.signal.aborted) {
       const view = new RunView(request.plan, known)
       for (const task of await openSubtasks(engine, tasksOf(known))) view.adopt(task)
       const reporter = createReporter(io, engine, view, flags)
-      await watch({ engine, round, feed, view, reporter, bell, signal: stop.signal }, stop, notes)
+      const following = { engine, round, feed, view, reporter, bell, signal: stop.signal }
+      last = (await watch(following, stop, notes)) ?? known
+      duration = formatDuration(systemClock.now() - startedAt)
     }
     if (stop.signal.aborted) return await drain(io, engine)
-    const ending: Ending = {
-      ...(await finalState(engine, round)),
-      before: new Set(decisions.flatMap(completedBefore)),
-      duration: work ? formatDuration(systemClock.now() - startedAt) : undefined,
-    }
+    const before = new Set(decisions.flatMap(completedBefore))
+    const ending: Ending = { known: last, subtasks: await openSubtasks(engine, tasksOf(last)), before, duration }
     return () => conclude(io, request, flags, ending)
   } finally {
     feed.close()
@@ -150,14 +139,34 @@ async function runRound(
   }
 }
 
+/** Notes on stderr. While a live tree is on the screen they wait: written in between they would tear it. */
+function heldNotes(io: CommandIo) {
+  let held: string[] | undefined
+  return {
+    add(text: string) {
+      if (held === undefined) note(io, text)
+      else held.push(text)
+    },
+    hold() {
+      held = []
+    },
+    release() {
+      for (const text of held ?? []) note(io, text)
+      held = undefined
+    },
+  }
+}
+
+type HeldNotes = ReturnType<typeof heldNotes>
+
 /** Lets the engine work and tells what happens, until the round is quiet or the user wants to stop. */
-async function watch(options: FollowOptions, stop: StopListener, notes: HeldNotes): Promise<void> {
+async function watch(options: FollowOptions, stop: StopListener, notes: HeldNotes): Promise<KnownRound | undefined> {
   const { engine, reporter } = options
   stop.beforeExit = () => reporter.end()
   if (reporter.ownsScreen) notes.hold()
   try {
     await engine.work()
-    await followRound(options)
+    return await followRound(options)
   } finally {
     reporter.end()
     stop.beforeExit = () => {}
@@ -165,63 +174,20 @@ async function watch(options: FollowOptions, stop: StopListener, notes: HeldNote
   }
 }
 
-/** The round as it stands, and what its agents have given away and is still open. */
-async function finalState(engine: Engine, round: string): Promise<Pick<Ending, 'known' | 'subtasks'>> {
-  const known = await readRound(engine, round)
-  return { known, subtasks: await openSubtasks(engine, tasksOf(known)) }
-}
-
-function modelsFor(io: CommandIo, { plan, model }: RunPlan, note: (text: string) => void): ModelSource {
-  const own = modelsOf(flatten(plan.tasks), undefined)
-  const named = plan.model === undefined ? own : [...own, plan.model]
-  return new ModelSource(io, { defaultModel: model, named: { models: named, folder: plan.folder }, note })
-}
-
 async function openEngine(
   io: CommandIo,
-  request: RunPlan,
-  facilities: Facilities,
-  models: ModelSource,
+  { ledger, maxConcurrent }: RunPlan,
+  options: EngineOptions,
   onError: (error: unknown) => void,
 ): Promise<Engine> {
-  const [{ createEngine }, { createShell }, { createAsk }] = await Promise.all([
-    import('../../../index.ts'),
-    import('../../../executors/shell.ts'),
-    import('../../../executors/ask.ts'),
-  ])
-  return await createEngine({
-    ...facilities,
-    ...models.engineOptions,
-    work: false,
-    maxConcurrent: request.maxConcurrent,
-    executors: {
-      shell: createShell(isLedgerFile(request.ledger) ? { ledger: request.ledger } : {}),
-      ask: createAsk({ defaultAfterMs: isLiveTerminal(io) ? defaultAfterMs.terminal : defaultAfterMs.elsewhere }),
-    },
-    onError,
-  })
+  const { createEngine } = await import('../../../index.ts')
+  const executors = await planExecutors(ledger, isLiveTerminal(io) ? defaultAfterMs.terminal : defaultAfterMs.elsewhere)
+  return await createEngine({ ...options, work: false, maxConcurrent, executors, onError })
 }
 
 function createReporter(io: CommandIo, engine: Engine, view: RunView, flags: RunFlags): Reporter {
   if (flags.json) return createJsonLines(io)
-  return isLiveTerminal(io)
-    ? createLiveTree(io, view, { prompt: createPrompt(io, engine) })
-    : createPlainLines(io, view)
-}
-
-function createPrompt(io: CommandIo, engine: Engine): AnswerPrompt | undefined {
-  const { keyboard } = io
-  if (keyboard === undefined) return undefined
-  return new AnswerPrompt({
-    keyboard,
-    answer: (taskId, question, value) => engine.answer(taskId, value, { question }),
-    interrupt: () => io.interrupt(),
-  })
-}
-
-/** Something of the plan is not settled: even what only waits for an answer may have been answered by now. */
-function needsWork(known: KnownRound): boolean {
-  return tasksOf(known).some((task) => !task.group && !isSettled(task.status))
+  return isLiveTerminal(io) ? createLiveTree(io, view, { prompt: promptAt(io, engine) }) : createPlainLines(io, view)
 }
 
 function completedBefore({ known, action }: Decision): string[] {
@@ -234,13 +200,11 @@ async function drain(io: CommandIo, engine: Engine): Promise<() => number> {
   return () => exitCodes.interrupted
 }
 
-interface Ending {
+interface Ending extends Pick<SummaryOptions, 'before' | 'duration'> {
+  /** The round as it stands. */
   known: KnownRound
+  /** What its agents have given away and is still open. */
   subtasks: Task[]
-  /** Ids of the tasks that were completed before. */
-  before: ReadonlySet<string>
-  /** Undefined when there was nothing to do. */
-  duration: string | undefined
 }
 
 function conclude(io: CommandIo, request: RunPlan, flags: RunFlags, ending: Ending): number {
