@@ -84,7 +84,7 @@ export async function openEngine<const E extends Executors = Executors>(
   requireExecutors(Object.keys(parsed.limits), [...executors.keys()], 'limits')
   const drafter = createDrafter(parsed, executors, ids)
 
-  const opened = Promise.withResolvers<{ engine: TaskEngine; life: Lifecycle }>()
+  const opened = Promise.withResolvers<{ engine: TaskEngine; life: Lifecycle; host: AbilityHost }>()
   opened.promise.catch(() => {})
   let life: Lifecycle | undefined
   const host: AbilityHost = {
@@ -95,10 +95,10 @@ export async function openEngine<const E extends Executors = Executors>(
       const { engine } = await opened.promise
       return (caller.taskId === undefined ? engine : TaskEngine.within(engine, caller)) as unknown as Engine
     },
-    step: async (step) => (await opened.promise).life.step(step),
-    views: async (records) => (await opened.promise).life.views(records),
-    view: async (taskId) => (await opened.promise).life.ledger.read((tx) => viewOf(tx, taskId)),
-    read: async (query) => (await opened.promise).life.read(query),
+    step: async (step) => (await opened.promise).host.step(step),
+    views: async (records) => (await opened.promise).host.views(records),
+    view: async (taskId) => (await opened.promise).host.view(taskId),
+    read: async (query) => (await opened.promise).host.read(query),
     moment: async () => (await opened.promise).life.moment(),
     clock,
     executors: () => [...executors.keys()].filter((name) => agents.canRun(name) !== 'none').sort(),
@@ -169,7 +169,8 @@ export async function openEngine<const E extends Executors = Executors>(
         leaveTheBuses()
       },
     })
-    const engine = new TaskEngine(life, openHost(host, life), bus)
+    const workingHost = openHost(host, life)
+    const engine = new TaskEngine(life, workingHost, bus)
     offerMirrorHost(engine, {
       ...host,
       clock,
@@ -181,7 +182,7 @@ export async function openEngine<const E extends Executors = Executors>(
       report: life.report,
     })
     await life.open()
-    opened.resolve({ engine, life })
+    opened.resolve({ engine, life, host: workingHost })
     if (parsed.work) await life.work()
     return engine as unknown as Engine<E>
   } catch (error) {
@@ -197,7 +198,10 @@ export async function openEngine<const E extends Executors = Executors>(
 function openHost(host: AbilityHost, life: Lifecycle): AbilityHost {
   return {
     ...host,
-    step: (step) => life.step(step),
+    async step(step) {
+      life.requireOpen()
+      return life.ledger.step(step)
+    },
     read: (query) => life.read(query),
     view: (taskId) => life.ledger.read((tx) => viewOf(tx, taskId)),
     views: (records) => life.views(records),

@@ -311,7 +311,7 @@ export class TaskEngine {
 
   async setSharedLimits(given: SharedLimitsPatch): Promise<Limits> {
     forProgramsOnly(this.#caller, 'setSharedLimits')
-    await this.#life.step(setSharedLimits(parse(sharedLimitsSchema, given, 'setSharedLimits')))
+    await this.#host.step(setSharedLimits(parse(sharedLimitsSchema, given, 'setSharedLimits')))
     this.#life.supervisor.wake()
     return this.limits()
   }
@@ -321,7 +321,7 @@ export class TaskEngine {
     const { before } = parse(purgeOptionsSchema, options, 'purge')
     const sum = { tasks: 0, families: 0, events: 0 }
     for (let after: PurgePosition | undefined; ; ) {
-      const purged = await this.#life.step(purge(before, after))
+      const purged = await this.#host.step(purge(before, after))
       sum.tasks += purged.tasks
       sum.families += purged.families
       sum.events += purged.events
@@ -389,7 +389,7 @@ export class TaskEngine {
   async schedule(): Promise<Task[]> {
     forProgramsOnly(this.#caller, 'schedule')
     this.#life.requireOpen()
-    const ids = await this.#life.step(
+    const ids = await this.#host.step(
       verbs.startHeld([...this.#host.drafter.context.executors.keys()], this.#life.moment()),
     )
     await this.idle()

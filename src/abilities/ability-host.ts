@@ -18,7 +18,7 @@ export interface AbilityHost extends MemoryHost {
   readonly embeddingModel: EmbeddingModelLike | null
   /** The engine as this caller may use it, once it is open. @throws what kept it from opening. */
   engineFor(caller: Caller): Promise<Engine>
-  /** For abilities that speak of rows: resolves when the step is durable. */
+  /** Resolves when the step is durable. @throws ErrandError ENGINE_CLOSED, what the step refused, what failed the ledger. */
   step<R>(step: Step<R>): Promise<R>
   /** Stored tasks as people see them, also while the engine closes. */
   views(records: readonly TaskRecord[]): Promise<Task[]>

@@ -198,12 +198,6 @@ export class Lifecycle {
     await waitAtMost(this.clock, this.#parts.options.shutdownTimeoutMs, heard)
   }
 
-  /** Resolves when the step is durable. @throws ErrandError ENGINE_CLOSED, what the step refused, what failed the ledger. */
-  async step<R>(step: Step<R>): Promise<R> {
-    this.requireOpen()
-    return this.ledger.step(step)
-  }
-
   /**
    * A step of a run, or of what follows from one. A ledger that is busy has kept nothing of it, and says nothing about the run's work:
    * it is asked again for as long as the engine lives. (Each time it has waited for seconds before it gave up.)
