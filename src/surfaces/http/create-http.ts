@@ -173,7 +173,6 @@ class HttpService {
     return hasBody ? this.#once(context, input, call) : call()
   }
 
-  /** Any ability by its id, with its input as the body. */
   async #serveAbility(context: Context<Env>): Promise<Response> {
     const abilityId = context.req.param('abilityId') as string
     const request = context.req.raw
@@ -334,7 +333,6 @@ function lastIdOf(headers: Headers): number | undefined {
   )
 }
 
-/** The version of the task that an answer is about. */
 function versionOf(output: unknown): number | undefined {
   const { version, task } = (output ?? {}) as { version?: unknown; task?: { version?: unknown } | null }
   const found = version ?? task?.version

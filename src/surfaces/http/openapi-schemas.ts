@@ -25,7 +25,6 @@ function pascalCase(id: string): string {
   return id.replace(/(?:^|[^A-Za-z0-9])+([A-Za-z0-9]?)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** A schema under a name, and the components that come out of it. */
 export function addComponent(components: Record<string, unknown>, name: string, schema: JsonSchema): void {
   const { $defs, ...own } = schema as { $defs?: Record<string, JsonSchema> }
   components[name] = rewritten(own, name)

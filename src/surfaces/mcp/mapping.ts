@@ -30,7 +30,6 @@ const statuses: Readonly<Record<TaskStatus, HandleStatus>> = {
 export interface TaskHandle {
   taskId: string
   status: HandleStatus
-  /** For people. */
   statusMessage?: string | undefined
   createdAt: string
   lastUpdatedAt: string

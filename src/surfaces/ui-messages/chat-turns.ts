@@ -2,25 +2,18 @@
 // begins another, which is given what the ones before it came to.
 import { createHash } from 'node:crypto'
 import { keyPrefixes } from '../../abilities/task/create.ts'
+import type { AbilityTypes, InputOfAbility, OutputOfAbility } from '../../bus/ability-types.ts'
 import type { Bus } from '../../bus/bus.ts'
 import type { Caller } from '../../bus/caller.ts'
-import type { TaskStatus } from '../../entities/task.ts'
-import { isSettled } from '../../entities/task.ts'
+import { isSettled, type TaskStatus } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import type { ChatRequest } from './chat-request.ts'
 
 /** What a turn may be created with, beside what makes it one of the chat: fields of `task:create`. */
 export type TurnTask = Readonly<Record<string, unknown>>
 
-interface Row {
-  id: string
-  status: TaskStatus
-}
-
-interface EventPage {
-  events: Array<{ seq: number; type: string; data: Record<string, unknown> }>
-  next: number | null
-}
+type TaskPage = OutputOfAbility<'task:list'>
+type Row = TaskPage['tasks'][number]
 
 /** The task that answers, and the position of the last thing that somebody said to it: told from there on, it is the same message. */
 export interface Answering {
@@ -73,7 +66,7 @@ export class ChatTurns {
   async #answering(taskId: string): Promise<Answering> {
     let before: number | null = Number.MAX_SAFE_INTEGER
     while (before !== null) {
-      const page: EventPage = await this.#call('event:list', { taskId, before, limit: pageSize })
+      const page: OutputOfAbility<'event:list'> = await this.#call('event:list', { taskId, before, limit: pageSize })
       const said = page.events.find(({ type, data }) => type === 'message.appended' && data['role'] === 'user')
       if (said !== undefined) return { taskId, after: said.seq }
       before = page.next
@@ -106,16 +99,13 @@ export class ChatTurns {
     const completed = tasks.filter(({ status }) => status === 'completed').slice(-mostRemembered)
     const input = { ...task, goal: text, tags: ['chat'], blockedBy: completed.map(({ id }) => id) }
     const identity = this.#turnKey(messageId, isAgain ? tasks.length : 0)
-    return (await this.#call<{ taskId: string }>('task:create', input, identity)).taskId
+    return (await this.#call('task:create', input, identity)).taskId
   }
 
   async #tasks(): Promise<Row[]> {
     const rows: Row[] = []
     for (let after: number | null = 0; after !== null; ) {
-      const page: { tasks: Row[]; next: number | null } = await this.#call('task:list', {
-        keyPrefix: this.#keyPrefix,
-        after,
-      })
+      const page: TaskPage = await this.#call('task:list', { keyPrefix: this.#keyPrefix, after })
       rows.push(...page.tasks)
       after = page.next
     }
@@ -128,11 +118,15 @@ export class ChatTurns {
   }
 
   async #keyOf(taskId: string): Promise<string | null> {
-    return (await this.#call<{ task: { key: string | null } }>('task:get', { taskId })).task.key
+    return (await this.#call('task:get', { taskId })).task.key ?? null
   }
 
-  async #call<T>(abilityId: string, input: object, identity?: string): Promise<T> {
-    return (await this.#bus.call(abilityId, input, { caller: this.#caller, identity })) as T
+  #call<K extends keyof AbilityTypes>(
+    abilityId: K,
+    input: InputOfAbility<K>,
+    identity?: string,
+  ): Promise<OutputOfAbility<K>> {
+    return this.#bus.call(abilityId, input, { caller: this.#caller, identity })
   }
 }
 

@@ -50,7 +50,6 @@ export const doorShape = {
     .default([]),
 }
 
-/** 0: a free port. */
 export const placeShape = {
   host: z.string().trim().min(1).max(255).default('127.0.0.1'),
   port: z.int().min(0).max(65_535).default(0),
