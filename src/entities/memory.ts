@@ -93,7 +93,7 @@ export interface FactRecord {
   /** The fact of another branch that it was carried over from. */
   originId: string | null
   status: FactStatus
-  /** Set exactly while it is superseded. */
+  /** The fact that says it now; set exactly while it is superseded. */
   successorId: string | null
   /** It contradicts another one, and both were kept. */
   disputed: boolean
