@@ -1,5 +1,7 @@
 // What the parts of a live run share: whose it is, what earlier runs recorded, what of it is in flight, and whether it has ended.
+
 import type { Caller } from '../bus/caller.ts'
+import { defined } from '../defined.ts'
 import { type CallKind, type CallRecord, identOf } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { OnInterrupt } from '../entities/task-fields.ts'
@@ -66,7 +68,8 @@ export class RunCore {
   /** As whom it calls abilities: told by the engine, never by what a model says. */
   get caller(): Caller {
     const { owner, policy } = this.task
-    return { surface: 'run', ...this.ref, owner: owner ?? undefined, abilities: policy.abilities }
+    // The bus takes no caller with a key that says nothing.
+    return defined({ surface: 'run', ...this.ref, owner: owner ?? undefined, abilities: policy.abilities })
   }
 
   /** Why the run has ended; undefined while it has not. */
