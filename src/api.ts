@@ -1,5 +1,4 @@
 // The public shape of the engine: every method, its options, and the types that flow from an executor to a result.
-import type { z } from 'zod'
 import type { AbilityMethods } from './ability-methods.ts'
 import type { InspectionObserver, InspectOptions } from './actors/inspection-event.ts'
 import type { Ability, AbilityDefinition } from './bus/ability.ts'
@@ -24,13 +23,13 @@ import type { EmbeddingModelLike } from './models/embedding-model.ts'
 import type { LanguageModelLike } from './models/language-model.ts'
 import type {
   ClaimOptions,
+  ContradictsFunction,
+  JudgeFunction,
+  LikenessFunction,
   LimitsPatch,
   ListOptions,
-  memoryOptionsSchema,
-  quoteOptionsSchema,
   SharedLimitsPatch,
   TaskPatch,
-  timeoutOptionsSchema,
 } from './options.ts'
 import type { Handled, HandleOptions } from './routing/handle.ts'
 import type { EventHandler, Limits, StatusStore, StreamItem, TaskGraph, TaskPage, TaskRef, Why } from './views.ts'
@@ -127,7 +126,34 @@ export interface EngineOptions<E extends Executors = Executors> {
 }
 
 /** The option `memory`. */
-export interface MemoryOptions extends z.input<typeof memoryOptionsSchema> {}
+export interface MemoryOptions {
+  /**
+   * How alike two texts are, 0 to 1: by the words that they share (`jaccard`, the default), by their vectors (`embeddings`, through
+   * `model:embed`), or by a function. What throws, or answers something else, is an EXECUTION_ERROR, and nothing is changed.
+   */
+  similarity?: 'jaccard' | 'embeddings' | LikenessFunction
+  /** Beyond it, and not at it, two texts say the same. Default 0.85, for embeddings 0.92. */
+  threshold?: number
+  /** Which facts a function is asked about: all of a branch (the default), or those that share a word. Only with a function. */
+  candidates?: 'all' | 'words'
+  /** From this confidence on a fact may be durable, 0 to 1. Default 0.8. A task may say its own. */
+  durableThreshold?: number
+  /** Categories that last (`arch` is short for `architecture`). Default: bug_fix, architecture, pattern, decision, security, performance. */
+  durableCategories?: string[]
+  /** By which words the category of an insight is told: the first rule decides; with none of them it is an `insight`. Default: built in. */
+  categoryRules?: ReadonlyArray<{ category: string; words: string[] }>
+  /** A session that has so many observations that no run has taken up is consolidated at once. Default: never by number. */
+  consolidateEvery?: number
+  /**
+   * What becomes of two facts that contradict each other: both stay and are flagged (`keep-both`, the default), the surer one stays
+   * (of equals the newer), the newer one stays, or as a function says. Every decision stands in the history.
+   */
+  onContradiction?: 'keep-both' | 'highest-confidence' | 'newest' | JudgeFunction
+  /** Finds contradictions that neither numbers nor negations show, among facts that have words or the subject in common. Default: none. */
+  contradicts?: ContradictsFunction
+  /** Whether tasks of agents that have ended are given to the engine's own `mem:save` and `mem:archive`. Default false. Yours always get them. */
+  archive?: boolean
+}
 
 /** The fields of `create`. */
 export interface CreateOptions<In = unknown> extends Omit<GivenFields<'create'>, 'executor' | 'input'> {
@@ -143,10 +169,19 @@ export interface ChildOptions extends Omit<CreateOptions, 'tasks' | 'parentId'> 
 }
 
 /** Who writes to a claimed task. Passing the task that `claim` returned says the same. */
-export interface ClaimToken extends z.input<typeof quoteOptionsSchema> {}
+export interface ClaimToken {
+  owner?: string
+  /** Number of the claim; required with a lease. */
+  fence?: number
+}
 
 /** How long to wait for a task. */
-export interface WaitingOptions extends z.input<typeof timeoutOptionsSchema> {}
+export interface WaitingOptions {
+  /** Milliseconds; then it rejects with TIMEOUT. Default: for ever. */
+  timeoutMs?: number
+  /** Waits no longer when it aborts. */
+  signal?: AbortSignal
+}
 
 /**
  * The engine. Every method that changes a task returns the task as it is then. Every refusal is an `ErrandError`.

@@ -91,12 +91,7 @@ export type ListOptions = z.input<typeof listOptionsSchema>
 const signal = z.instanceof(AbortSignal).optional()
 const position = z.int().min(0).default(0)
 
-export const timeoutOptionsSchema = z.strictObject({
-  /** Milliseconds; then it rejects with TIMEOUT. Default: for ever. */
-  timeoutMs: z.number().min(0).optional(),
-  /** Waits no longer when it aborts. */
-  signal,
-})
+export const timeoutOptionsSchema = z.strictObject({ timeoutMs: z.number().min(0).optional(), signal })
 export const streamOptionsSchema = z.strictObject({ after: position, signal })
 export const eventsOptionsSchema = z.strictObject({
   after: position,
@@ -109,11 +104,7 @@ export const deleteOptionsSchema = z.strictObject({
   children: z.enum(['promote', 'cascade', 'refuse']).default('promote'),
 })
 /** Who writes to a claimed task: its owner, and with a lease the number of the claim. */
-const quote = {
-  owner: wordSchema.optional(),
-  /** Number of the claim; required with a lease. */
-  fence: z.int().min(1).optional(),
-}
+const quote = { owner: wordSchema.optional(), fence: z.int().min(1).optional() }
 export const quoteOptionsSchema = z.strictObject(quote)
 export const failOptionsSchema = z.strictObject({ ...quote, code: z.string().min(1).max(100).default('TASK_FAILED') })
 export const releaseOptionsSchema = z.strictObject({ ...quote, reason: z.string().min(1).max(500).optional() })
@@ -247,41 +238,25 @@ const fraction = z.number().min(0).max(1)
 /** The option `memory` of `createEngine`. */
 export const memoryOptionsSchema = z
   .strictObject({
-    /**
-     * How alike two texts are, 0 to 1: by the words that they share (`jaccard`, the default), by their vectors (`embeddings`, through
-     * `model:embed`), or by a function. What throws, or answers something else, is an EXECUTION_ERROR, and nothing is changed.
-     */
     similarity: wordOrFunction<'jaccard' | 'embeddings' | LikenessFunction>(
       ['jaccard', 'embeddings'],
       "expected 'jaccard', 'embeddings' or a function (a, b) => 0 to 1",
     ).optional(),
-    /** Beyond it, and not at it, two texts say the same. Default 0.85, for embeddings 0.92. */
     threshold: fraction.optional(),
-    /** Which facts a function is asked about: all of a branch (the default), or those that share a word. Only with a function. */
     candidates: z.enum(['all', 'words']).optional(),
-    /** From this confidence on a fact may be durable, 0 to 1. Default 0.8. A task may say its own. */
     durableThreshold: fraction.optional(),
-    /** Categories that last (`arch` is short for `architecture`). Default: bug_fix, architecture, pattern, decision, security, performance. */
     durableCategories: z.array(wordSchema).max(100).optional(),
-    /** By which words the category of an insight is told: the first rule decides; with none of them it is an `insight`. Default: built in. */
     categoryRules: z
       .array(z.strictObject({ category: wordSchema, words: z.array(wordSchema).min(1).max(1_000) }))
       .max(1_000)
       .readonly()
       .optional(),
-    /** A session that has so many observations that no run has taken up is consolidated at once. Default: never by number. */
     consolidateEvery: z.int().min(1).max(100_000).optional(),
-    /**
-     * What becomes of two facts that contradict each other: both stay and are flagged (`keep-both`, the default), the surer one stays
-     * (of equals the newer), the newer one stays, or as a function says. Every decision stands in the history.
-     */
     onContradiction: wordOrFunction<ContradictionPolicy | JudgeFunction>(
       contradictionPolicies,
       "expected 'keep-both', 'highest-confidence', 'newest' or a function (first, second) => 'keep-both' | 'first' | 'second'",
     ).optional(),
-    /** Finds contradictions that neither numbers nor negations show, among facts that have words or the subject in common. Default: none. */
     contradicts: functionSchema<ContradictsFunction>('expected a function (there, incoming) => boolean').optional(),
-    /** Whether tasks of agents that have ended are given to the engine's own `mem:save` and `mem:archive`. Default false. Yours always get them. */
     archive: z.boolean().optional(),
   })
   .refine(({ candidates, similarity }) => candidates === undefined || typeof similarity === 'function', {

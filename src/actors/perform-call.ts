@@ -49,7 +49,8 @@ async function performOnce(
   fn: CallFunction,
   timeoutMs: number | undefined,
 ): Promise<unknown> {
-  if (timeoutMs === undefined) return fn(params, context)
+  // A copy for each attempt: what a function writes into its context is its own.
+  if (timeoutMs === undefined) return fn(params, { ...context })
   const own = new AbortController()
   const details = { callId: context.callId, timeoutMs }
   const error = new ErrandError('TIMEOUT', `Call "${name}" took longer than ${timeoutMs} ms.`, details)

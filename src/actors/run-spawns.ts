@@ -5,7 +5,7 @@ import { fromJson, toJson } from '../json.ts'
 import { isAnotherWay } from '../machines/divergence.ts'
 import { spawnOptionsSchema } from '../options.ts'
 import type { CreateRequest } from '../steps/create.ts'
-import { existing } from '../steps/moment.ts'
+import { loadTasks } from '../steps/moment.ts'
 import { spawn } from '../steps/spawn.ts'
 import type { EntryDescription } from './call-scope.ts'
 import { checkOptions } from './run-arguments.ts'
@@ -53,5 +53,5 @@ async function makeChildren(
 }
 
 async function childrenOf(core: RunCore, ids: readonly string[]): Promise<Task[]> {
-  return core.host.views(await core.host.read((tx) => existing(tx, ids)))
+  return core.host.views(await core.host.read((tx) => loadTasks(tx, ids)))
 }

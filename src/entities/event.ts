@@ -40,16 +40,23 @@ export const eventTypes = [
 export type EventType = (typeof eventTypes)[number]
 
 export const eventSchema = z.object({
-  /** One global order: the position of every stream and the cursor of every follower. */
   seq: z.int(),
   type: z.enum(eventTypes),
   taskId: z.string(),
-  /** Epoch milliseconds. */
   at: z.number(),
-  /** The engine instance that wrote it. */
   instanceId: z.string(),
   data: z.record(z.string(), z.unknown()),
 })
 
 /** One event. `data` always holds the task's `name` and `status` after it. */
-export interface TaskEvent extends z.output<typeof eventSchema> {}
+export interface TaskEvent {
+  /** One global order: the position of every stream and the cursor of every follower. */
+  seq: number
+  type: EventType
+  taskId: string
+  /** Epoch milliseconds. */
+  at: number
+  /** The engine instance that wrote it. */
+  instanceId: string
+  data: Record<string, unknown>
+}

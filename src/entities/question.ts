@@ -2,20 +2,27 @@
 import { z } from 'zod'
 
 export const questionSchema = z.object({
-  /** Id of the journal entry; `answer(task, value, { question: id })` picks it among several. */
   id: z.string(),
   question: z.string(),
-  /** JSON Schema of a valid answer; null when anything is. */
   schema: z.unknown(),
-  /** What answers it when nobody does; absent when there is none. */
   default: z.unknown().optional(),
   askedAt: z.number(),
-  /** When it times out; null when never. */
   dueAt: z.number().nullable(),
 })
 
 /** An open question of a task. */
-export interface Question extends z.output<typeof questionSchema> {}
+export interface Question {
+  /** Id of the journal entry; `answer(task, value, { question: id })` picks it among several. */
+  id: string
+  question: string
+  /** JSON Schema of a valid answer; null when anything is. */
+  schema: unknown
+  /** What answers it when nobody does; absent when there is none. */
+  default?: unknown
+  askedAt: number
+  /** When it times out; null when never. */
+  dueAt: number | null
+}
 
 /** What a question stores as its params. */
 export interface QuestionParams {

@@ -49,11 +49,12 @@ export const machines: Readonly<Record<MachineName, MachineChart>> = {
   supervisor: toChart('supervisor', 'standby', supervisorTransitions),
 }
 
+/** A copy: who edits a chart must not change what the engine allows. */
 function toChart(id: MachineName, initial: string, table: Transitions<string, string>): MachineChart {
   const states = Object.fromEntries(
     Object.entries(table).map(([state, exits]): [string, ChartState] => [
       state,
-      Object.keys(exits).length === 0 ? { type: 'final' } : { on: exits as Record<string, string> },
+      Object.keys(exits).length === 0 ? { type: 'final' } : { on: { ...(exits as Record<string, string>) } },
     ]),
   )
   return { id, config: { id, initial, states }, mermaid: toMermaid(initial, table) }

@@ -1,5 +1,5 @@
 // Admission: ready tasks start as runs of this instance, by priority, then age, as many as there are free slots. Slots are counted
-// here, in the transaction that fills them.
+// here, in the transaction that fills them, and each is a sign of life.
 
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { TaskRecord } from '../entities/task.ts'

@@ -225,13 +225,13 @@ function requireRoom(newborns: readonly Newborn[], { stored }: Loaded, { maxChil
   for (const { task } of newborns) task.childCount = added.get(task.id) ?? 0
   for (const [parentId, children] of added) {
     const before = stored.get(parentId)?.childCount ?? 0
-    const own = (born.get(parentId) ?? stored.get(parentId))?.policy.maxChildren ?? maxChildren
-    const value = Math.min(own, maxChildren)
+    const own = (born.get(parentId) ?? stored.get(parentId))?.policy.maxChildren
+    const value = Math.min(own ?? maxChildren, maxChildren)
     if (before + children <= value) continue
-    const place = own < maxChildren ? `on ${parentId}` : 'in createEngine'
+    const places = [...(own === value ? [`on ${parentId}`] : []), ...(maxChildren === value ? ['in createEngine'] : [])]
     throw new ErrandError(
       'LIMIT_EXCEEDED',
-      `Cannot add ${children} children to ${parentId}: it has had ${before}, and \`maxChildren\` is ${value}. Group them, or raise \`maxChildren\` ${place}.`,
+      `Cannot add ${children} children to ${parentId}: it has had ${before}, and \`maxChildren\` is ${value}. Group them, or raise \`maxChildren\` ${places.join(' and ')}.`,
       { limit: 'maxChildren', value, parentId, children: before },
     )
   }

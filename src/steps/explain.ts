@@ -9,7 +9,7 @@ import type { Op, Reads } from '../ledger/ledger.ts'
 import { isQueued, obstacleOf } from '../machines/readiness.ts'
 import type { Why } from '../views.ts'
 import { explainPlace, familyWords, listOf, nameOf } from './explain-place.ts'
-import { existing, loadTask } from './moment.ts'
+import { loadTask, loadTasks } from './moment.ts'
 
 /** Which tasks of an executor this engine can run; null for one that only commands. */
 type CanRun = ((executor: string) => RunnableTasks) | null
@@ -210,7 +210,7 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
 
 /** The tasks that a task comes after, in order. */
 export function* dependenciesOf(tx: Reads, taskId: string): Op<TaskRecord[]> {
-  return yield* existing(tx, yield* tx.dependency.blockers(taskId))
+  return yield* loadTasks(tx, yield* tx.dependency.blockers(taskId))
 }
 
 /** The questions of a task that wait for an answer. */

@@ -1,4 +1,4 @@
-// Closing what a run left open in the journal, in the transaction in which the run or the task ends.
+// How entries of the journal end, one by one or with their run or task, and the event that tells how a call stands.
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StoredError } from '../errors.ts'

@@ -1,4 +1,4 @@
-// When and by whom: what every step is told, so that judging needs no clock.
+// When and by whom: what every step is told, so that judging needs no clock. And what most steps begin with: the task, or a refusal.
 import type { EventType } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { briefError, ErrandError, type StoredError } from '../errors.ts'
@@ -55,7 +55,7 @@ export function blocked(what: string, blockedBy: readonly string[], details: obj
 }
 
 /** Those of these tasks that are there, in the same order. */
-export function* existing(tx: Reads, ids: readonly string[]): Op<TaskRecord[]> {
+export function* loadTasks(tx: Reads, ids: readonly string[]): Op<TaskRecord[]> {
   const found: TaskRecord[] = []
   for (const id of ids) {
     const task = yield* tx.task.get(id)

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { summaryCategory, toFraction } from '../entities/confidence.ts'
 import type { BranchRecord, FactRecord } from '../entities/memory.ts'
-import { type TaskRecord, taskStatuses } from '../entities/task.ts'
+import { type TaskRecord, type TaskStatus, taskStatuses } from '../entities/task.ts'
 import {
   type ObjectiveStatus,
   objectiveSchema,
@@ -22,54 +22,89 @@ export const teamTaskSchema = z.object({
   id: z.string(),
   name: z.string(),
   description: z.string(),
-  /** What kind of work it is; null when nobody said. */
   type: z.string().nullable(),
   tags: z.array(z.string()),
   status: z.enum(taskStatuses),
-  /** Null for a task that has no team yet. */
   branch: z.string().nullable(),
   parentBranch: z.string().nullable(),
-  /** What it came to, in the words of whoever completed it. */
   summary: z.string().nullable(),
   createdAt: z.number(),
   updatedAt: z.number(),
   completedAt: z.number().nullable(),
 })
 /** A team's task. Times are epoch milliseconds. */
-export interface TeamTask extends z.output<typeof teamTaskSchema> {}
+export interface TeamTask {
+  id: string
+  name: string
+  description: string
+  /** What kind of work it is; null when nobody said. */
+  type: string | null
+  tags: string[]
+  status: TaskStatus
+  /** Null for a task that has no team yet. */
+  branch: string | null
+  parentBranch: string | null
+  /** What it came to, in the words of whoever completed it. */
+  summary: string | null
+  createdAt: number
+  updatedAt: number
+  completedAt: number | null
+}
 
 const agentShape = { agentId: z.string(), role: z.string().nullable() }
 
 const agentSummarySchema = z.object({ ...agentShape, summary: z.string() })
-export interface AgentSummary extends z.output<typeof agentSummarySchema> {}
+export interface AgentSummary {
+  agentId: string
+  role: string | null
+  summary: string
+}
 
 const activeAgentSchema = z.object({ ...agentShape, objectives: z.array(z.int()) })
 /** `objectives`: numbers of those that are its own. */
-export interface ActiveAgent extends z.output<typeof activeAgentSchema> {}
+export interface ActiveAgent {
+  agentId: string
+  role: string | null
+  /** Numbers of the objectives that are its own. */
+  objectives: number[]
+}
 
 const keyFactSchema = z.object({
   id: z.string(),
   text: z.string(),
   category: z.string(),
-  /** 0 to 1. */
   confidence: z.number(),
   agentId: z.string().nullable(),
 })
-export interface KeyFact extends z.output<typeof keyFactSchema> {}
+export interface KeyFact {
+  id: string
+  text: string
+  category: string
+  /** 0 to 1. */
+  confidence: number
+  agentId: string | null
+}
 
 const count = z.int().min(0)
 
 export const teamContextSchema = z.object({
   task: teamTaskSchema,
   objectives: z.array(objectiveSchema),
-  /** Of agents that have completed their work, in the order in which they first joined. */
   agentSummaries: z.array(agentSummarySchema),
   activeAgents: z.array(activeAgentSchema),
-  /** The newest active facts of the task's branch, the latest first. */
   keyFacts: z.array(keyFactSchema),
   progress: z.object({ total: count, done: count, active: count, todo: count, blocked: count }),
 })
-export interface TeamContext extends z.output<typeof teamContextSchema> {}
+export interface TeamContext {
+  task: TeamTask
+  objectives: Objective[]
+  /** Of agents that have completed their work, in the order in which they first joined. */
+  agentSummaries: AgentSummary[]
+  activeAgents: ActiveAgent[]
+  /** The newest active facts of the task's branch, the latest first. */
+  keyFacts: KeyFact[]
+  progress: Record<'total' | ObjectiveStatus, number>
+}
 
 /** A task without a team has a context too: empty lists. @throws ErrandError NOT_FOUND, FORBIDDEN */
 export function teamContext(host: MemoryHost, caller: Caller, taskId: string): Promise<TeamContext> {

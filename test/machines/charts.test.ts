@@ -17,6 +17,12 @@ function losses(value: unknown, path = 'config'): string[] {
 }
 
 describe('the charts', () => {
+  it('are copies: who edits one changes nothing of what the engine allows', () => {
+    const { on } = machines.task.config.states['working'] as { on: object }
+    expect(on).toEqual(taskTransitions.working)
+    expect(on).not.toBe(taskTransitions.working)
+  })
+
   it.each(Object.entries(charts))('%s hides no logic: its states are plain data (X-003)', (_name, chart) => {
     expect(losses(chart.config.states)).toEqual([])
     const states = JSON.parse(JSON.stringify(chart.config.states)) as object

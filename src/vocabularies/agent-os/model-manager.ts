@@ -2,18 +2,21 @@
 import { z } from 'zod'
 import { modelLlm } from '../../abilities/model/index.ts'
 import { ErrandError } from '../../errors.ts'
-import { languageModelSchema } from '../../models/language-model.ts'
+import { type LanguageModelLike, languageModelSchema } from '../../models/language-model.ts'
 import { type ModelInfo, ModelRegistry } from '../../models/model-registry.ts'
 import { parse } from '../../parse.ts'
 import { type AgentBus, requireBus } from './agent-bus.ts'
 
 const optionsSchema = z.strictObject({
-  /** The model of tasks that name none: a language model object of the AI SDK (specification v3 or v4). */
   model: languageModelSchema.optional(),
-  /** Further models by name; `task:create` may name them. */
   models: z.record(z.string().min(1).max(100), languageModelSchema).default({}),
 })
-export interface ModelManagerOptions extends z.input<typeof optionsSchema> {}
+export interface ModelManagerOptions {
+  /** The model of tasks that name none: a language model object of the AI SDK (specification v3 or v4). */
+  model?: LanguageModelLike
+  /** Further models by name; `task:create` may name them. */
+  models?: Record<string, LanguageModelLike>
+}
 
 export interface ModelManager {
   /** In the order in which they were given; empty when somebody else answers `model:llm`. */

@@ -4,7 +4,14 @@ import { z } from 'zod'
 import type { Engine } from '../../api.ts'
 import type { InputOfAbility, OutputOfAbility } from '../../bus/ability-types.ts'
 import { likeness, wordsOf } from '../../entities/fact-words.ts'
-import { consolidationTypes, factStatuses, mainBranch, observationTypes } from '../../entities/memory.ts'
+import {
+  type ConsolidationType,
+  consolidationTypes,
+  factStatuses,
+  mainBranch,
+  type ObservationType,
+  observationTypes,
+} from '../../entities/memory.ts'
 import type { FactView, HistoryView } from '../../memory/fact-view.ts'
 import { parse } from '../../parse.ts'
 import { type Ask, askOf, ConsolidationError, fromDay1 } from './day1-engine.ts'
@@ -44,45 +51,69 @@ const worker = { taskId: text.optional(), agentId: text.optional() }
 
 const observationSchema = z.strictObject({
   sessionId: text,
-  /** Of these, insights, decisions and discoveries become facts. */
   type: z.enum(observationTypes),
   content: z.string().min(1),
-  /** What came of it, in a few words. */
   outcome: z.string().optional(),
-  /** Default: that of the agent on the task, else of the task, else `main`. */
   branch: text.optional(),
   ...worker,
 })
 /** An observation, as a hook makes it. */
-export interface Observation extends z.input<typeof observationSchema> {}
+export interface Observation {
+  sessionId: string
+  /** Of these, insights, decisions and discoveries become facts. */
+  type: ObservationType
+  content: string
+  /** What came of it, in a few words. */
+  outcome?: string
+  /** Default: that of the agent on the task, else of the task, else `main`. */
+  branch?: string
+  taskId?: string
+  agentId?: string
+}
 
 const sessionOptionsSchema = z.strictObject({
-  /** Default: every branch on which the session has observations that nobody has taken up. */
   branch: text.optional(),
   ...worker,
 })
-export interface SessionOptions extends z.input<typeof sessionOptionsSchema> {}
+export interface SessionOptions {
+  /** Default: every branch on which the session has observations that nobody has taken up. */
+  branch?: string
+  taskId?: string
+  agentId?: string
+}
 
 const factOptionsSchema = z.strictObject({
   category: text.optional(),
   status: z.enum(factStatuses).optional(),
-  /** True: the facts of the branches above as well. Default false. */
   inherited: z.boolean().optional(),
-  /** Default 50. */
   limit,
 })
-export interface FactOptions extends z.input<typeof factOptionsSchema> {}
+export interface FactOptions {
+  category?: string
+  status?: 'active' | 'superseded'
+  /** True: the facts of the branches above as well. Default false. */
+  inherited?: boolean
+  /** Default 50. */
+  limit?: number
+}
 
 const historyFilterSchema = z.strictObject({
   type: z.enum(consolidationTypes).optional(),
   sessionId: text.optional(),
-  /** Source or target. */
   branch: text.optional(),
   ...worker,
-  /** Default 50. */
   limit,
 })
-export interface HistoryFilter extends z.input<typeof historyFilterSchema> {}
+export interface HistoryFilter {
+  type?: ConsolidationType
+  taskId?: string
+  agentId?: string
+  sessionId?: string
+  /** Source or target. */
+  branch?: string
+  /** Default 50. */
+  limit?: number
+}
 
 /**
  * Makes facts of what was observed. Whatever it does it may do twice: the second time changes nothing.

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import type { Engine } from '../../api.ts'
 import { fieldsFor, type GivenFields } from '../../entities/task-fields.ts'
-import { mostObjectives, objectiveStatuses } from '../../entities/team.ts'
+import { mostObjectives, type ObjectiveStatus, objectiveStatuses } from '../../entities/team.ts'
 import { parse, requireText } from '../../parse.ts'
 import type { AgentCompleted } from '../../team/complete-agent.ts'
 import type { TeamContext } from '../../team/context.ts'
@@ -30,13 +30,17 @@ const createTaskSchema = z
 export interface CreateTaskOptions extends Pick<GivenFields<'create'>, keyof z.input<typeof createTaskSchema>> {}
 
 const listTasksSchema = z.strictObject({
-  /** All tasks in one of the four states: `failed` holds canceled ones too. */
   status: z.enum(taskWords).optional(),
   type: fields.type,
-  /** Default 20. */
   limit: z.int().min(1).max(1_000).default(20),
 })
-export interface ListTasksOptions extends z.input<typeof listTasksSchema> {}
+export interface ListTasksOptions {
+  /** All tasks in one of the four states: `failed` holds canceled ones too. */
+  status?: TaskStatus
+  type?: string
+  /** Default 20. */
+  limit?: number
+}
 
 export interface AssignAgentOptions {
   /** What it does: `implementer`, `reviewer`. */
@@ -74,25 +78,35 @@ export interface AgentCompletion extends MergeResult {
 
 const objectiveUpdateSchema = z.strictObject({
   status: z.enum(objectiveStatuses),
-  /** Who works on it. Default: as it is. */
   agentId: text.optional(),
   notes: z.string().optional(),
 })
-export interface ObjectiveUpdate extends z.input<typeof objectiveUpdateSchema> {}
+export interface ObjectiveUpdate {
+  status: ObjectiveStatus
+  /** Who works on it. Default: as it is. */
+  agentId?: string
+  notes?: string
+}
 
 const completeTaskSchema = z.strictObject({
-  /** What the task came to. */
   resultSummary: text.optional(),
-  /** False: no fact leaves its branch. Default true: those that are durable reach the parent branch, and no others. */
   mergeToParent: z.boolean().default(true),
-  /** True: its branches take nothing new; what they hold can be read. Default false: they are kept. */
   archiveBranches: z.boolean().default(false),
-  /** True: ends the work of agents that are still active. Default false: then they are a reason to refuse. */
   completeAgents: z.boolean().default(false),
-  /** True: an objective that is not done is a reason to refuse. Default false. */
   requireObjectives: z.boolean().default(false),
 })
-export interface CompleteTaskOptions extends z.input<typeof completeTaskSchema> {}
+export interface CompleteTaskOptions {
+  /** What the task came to. */
+  resultSummary?: string
+  /** False: no fact leaves its branch. Default true: those that are durable reach the parent branch, and no others. */
+  mergeToParent?: boolean
+  /** True: its branches take nothing new; what they hold can be read. Default false: they are kept. */
+  archiveBranches?: boolean
+  /** True: ends the work of agents that are still active. Default false: then they are a reason to refuse. */
+  completeAgents?: boolean
+  /** True: an objective that is not done is a reason to refuse. Default false. */
+  requireObjectives?: boolean
+}
 
 export interface TaskCompletion {
   taskId: string
