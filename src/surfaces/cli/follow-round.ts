@@ -20,7 +20,7 @@ export class RoundFeed {
   /** From here on events go to `take`, those that were collected first. */
   open(take: (event: TaskEvent) => void): void {
     this.#take = take
-    for (const event of this.#waiting) take(event)
+    for (const event of this.#waiting.splice(0)) take(event)
   }
 }
 

@@ -1,4 +1,4 @@
-// Whether anything still goes on with some tasks, or all is quiet until somebody comes. A task that waits for others goes on as
+// Whether anything still goes on with some tasks, or all is quiet until somebody comes; and the wait until it is. A task that waits for others goes on as
 // long as one of those does: an agent waits for the subtasks it has given away, and these may wait for a person.
 import type { Engine, Why } from '../../api.ts'
 import { type Clock, systemClock } from '../../clock.ts'
