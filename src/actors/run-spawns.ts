@@ -1,7 +1,9 @@
 // The children of a live run: created once, with the journal entry that finds them again.
+import type { TaskDraft } from '../drafts/draft.ts'
 import type { Task } from '../entities/task.ts'
+import { storedFrom } from '../entities/task-fields.ts'
 import type { SpawnOptions, SpawnSpec } from '../executor.ts'
-import { fromJson, toJson } from '../json.ts'
+import { canonicalJson, fromJson, toJson } from '../json.ts'
 import { isAnotherWay } from '../machines/divergence.ts'
 import { spawnOptionsSchema } from '../options.ts'
 import type { CreateRequest } from '../steps/create.ts'
@@ -19,15 +21,21 @@ export async function spawnInRun(
   const { key, divergence } = checkOptions(spawnOptionsSchema, options, 'run.spawn')
   const list = Array.isArray(specs) ? specs : [specs]
   const trees = core.host.draft(list, core.taskId)
-  const image = trees.map((tree) =>
-    tree.map(({ id: _id, parentId: _parent, opening: _opening, blockedBy, ...draft }) => ({
-      ...draft,
-      after: blockedBy.length,
-    })),
-  )
-  const entry = core.describe('spawn', 'spawn', fromJson(toJson(image, 'the tasks to spawn')), key)
+  const images = trees.map((tree) => tree.map(imageOf))
+  const entry = core.describe('spawn', 'spawn', fromJson(toJson(images, 'the tasks to spawn')), key)
   const children = await makeChildren(core, entry, trees, divergence)
   return Array.isArray(specs) ? children : (children[0] as Task)
+}
+
+/** Stored fields that stand in the identity of every spawn, said or not: journals of earlier versions hold them so. */
+const alwaysNamed = 'name goal description executor input priority metadata deadline notBefore key role tags'.split(' ')
+const unsaid: Readonly<Record<string, unknown>> = { ...storedFrom({}) }
+
+/** What a child is found again by. A stored field that tasks got later stands in it only where it is said. */
+function imageOf({ id: _id, parentId: _parent, opening: _opening, blockedBy, ...draft }: TaskDraft): object {
+  const isSaid = ([name, value]: [string, unknown]): boolean =>
+    !(name in unsaid) || alwaysNamed.includes(name) || canonicalJson(value) !== canonicalJson(unsaid[name])
+  return { ...Object.fromEntries(Object.entries(draft).filter(isSaid)), after: blockedBy.length }
 }
 
 async function makeChildren(
