@@ -44,15 +44,16 @@ export async function createOnBoard(host: BoardHost, place: BoardPlace, given: N
   // One that comes with a number of its own is not to find it taken by a task that nobody has looked at yet.
   if (given.number === undefined) await numberNewcomers(host, place.board)
   const moment = await host.moment()
-  const draft = draftOf(host, given)
+  const draft = draftOf(host, place, given)
   return host.step(creation(host, place, draft, given, moment))
 }
 
 /** A task that is worked on from outside, or by an executor; never one that a model of the engine takes up by itself. */
-function draftOf(host: BoardHost, given: NewBoardTask): TaskDraft {
+function draftOf(host: BoardHost, { caller }: BoardPlace, given: NewBoardTask): TaskDraft {
   const { subject: name, description, priority, metadata, role, tags, executor, input, key } = given
   const spec = { name, description, priority, metadata, role, tags, executor, input, key }
-  return host.drafter.draft(spec, 'board:create')[0] as TaskDraft
+  const [draft] = host.drafter.draft(spec, 'board:create')
+  return { ...(draft as TaskDraft), createdBy: caller.taskId ?? caller.owner ?? caller.surface }
 }
 
 /** To name any executor would be to run any command: that is for programs. */

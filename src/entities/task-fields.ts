@@ -302,6 +302,15 @@ export const taskFields = {
     by: ['update', 'board'],
     clearable: true,
   }),
+  /**
+   * Who created it: the task whose run or model did, else the name that is known of the caller (credentials, `--as`), else the surface
+   * (`library`, `cli`, `http`, `mcp`). Null of children that a run spawned, which `parentId` names, and of tasks of earlier versions.
+   */
+  createdBy: field(z.string(), {
+    says: 'Who created it: a task, a name known from credentials, or the surface. Nobody gives it.',
+    by: [],
+    stored: textOrNull,
+  }),
   /** What its agent is told first, in place of the agent's own instructions. Only for agents. */
   systemPrompt: field(text, {
     says: 'Instructions for its agent in place of the usual ones.',

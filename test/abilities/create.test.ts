@@ -1,5 +1,7 @@
 // task:create: what it takes, and what a task that calls it gets.
 import { describe, expect, it } from 'vitest'
+import type { Caller } from '../../src/bus/caller.ts'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { openEngine, puppet, reached, refusalOf, turns } from '../engine/world.ts'
@@ -39,6 +41,32 @@ describe('task:create', () => {
     await engine.start(taskId)
     expect(await engine.result(taskId)).toBe('Reviewed')
     expect(other.prompts[0]?.tools).toEqual(['ask_user', 'wait_for_tasks', 'task_list'])
+  })
+})
+
+describe('A task', () => {
+  it('tells who created it: a task, a name that is known, or the surface', async () => {
+    const engine = await openEngine({
+      executors: { parent: async (_task: ExecutorTask, run: Run) => (await run.spawn({ name: 'spawned' })).id },
+    })
+    const parent = await engine.create({ executor: 'parent' })
+    const made = async (caller: Caller, abilityId: string, input: object) => {
+      const answer = (await engine.bus.call(abilityId as string, input, { caller })) as {
+        task: { taskId: string; id: string }
+      }
+      return (await engine.get(answer.task.taskId ?? answer.task.id))?.createdBy
+    }
+    expect(parent.createdBy).toBe('library')
+    expect(await made({ surface: 'http', owner: 'ann' }, 'task:create', { name: 'a' })).toBe('ann')
+    expect(await made({ surface: 'mcp', model: true }, 'board:create', { subject: 'b' })).toBe('mcp')
+    const child = { name: 'c', parentId: parent.id }
+    const open = await engine.create({ name: 'open' })
+    expect(await made({ surface: 'model', taskId: open.id }, 'task:create', { ...child, parentId: open.id })).toBe(
+      open.id,
+    )
+    await engine.result(parent)
+    const [spawned] = await engine.children(parent)
+    expect(spawned).toMatchObject({ name: 'spawned', createdBy: null })
   })
 })
 

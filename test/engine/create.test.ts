@@ -44,6 +44,7 @@ describe('create', () => {
       deadline: null,
       key: null,
       metadata: {},
+      createdBy: 'library',
       version: 1,
       createdAt: expect.any(Number) as number,
       updatedAt: task.createdAt,

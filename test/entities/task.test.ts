@@ -39,6 +39,7 @@ describe('a task', () => {
       deadline: null,
       key: null,
       metadata: {},
+      createdBy: null,
       version: 1,
       createdAt: 1_000,
       updatedAt: 1_000,

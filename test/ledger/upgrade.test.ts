@@ -34,7 +34,10 @@ const boardRows = [
 
 /** What versions before 8 wrote for a child whose parent gets a message of its end, with the same words in a text. */
 const systemPrompt = 'say "tellParent":true'
-const notifying = `update task set policy = '${JSON.stringify({ tellParent: true, systemPrompt })}' where id = 'task-grandchild'`
+const notifying = (version: number) => {
+  const policy = version < 8 ? { tellParent: true, systemPrompt } : { notifyParent: true, systemPrompt }
+  return `update task set policy = '${JSON.stringify(policy)}' where id = 'task-grandchild'`
+}
 const notifyingPolicy = { notifyParent: true, systemPrompt }
 
 /** What every ledger remembers on, an old one too. */
@@ -176,13 +179,16 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     await client.query(`create schema version_${version}`)
     await client.query(`set search_path to version_${version}`)
     for (const text of textsOf(postgresDialect, version)) await client.query(text)
-    await client.query(notifying)
+    await client.query(notifying(version))
     await client.query('create table ledger_version (version bigint not null)')
     await client.query(`insert into ledger_version (version) values (${version})`)
     const ledger = await openPostgresLedger(client)
     expect(await numbersOf(ledger)).toEqual(upgradedNumbers)
     expect((await ledger.read((tx) => tx.message.list('task-child'))).length).toBe(2)
-    expect((await ledger.read((tx) => tx.task.get('task-grandchild')))?.policy).toEqual(notifyingPolicy)
+    expect(await ledger.read((tx) => tx.task.get('task-grandchild'))).toMatchObject({
+      policy: notifyingPolicy,
+      createdBy: null,
+    })
     expect((await ledger.read((tx) => tx.instance.open())).map((instance) => instance.leaseUntil)).toEqual([0])
     expect((await client.query('select name, parent, status from branch')).rows).toEqual(firstBranch)
     await ledger.close()
@@ -191,7 +197,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
   it('sends a parent the message of a child that was created with `tellParent` (X-013)', async () => {
     const file = fileOf(version)
     withFile(file, (old) =>
-      old.execute(`${notifying}; update task set parent_id = 'task-byhand' where id = 'task-grandchild'`),
+      old.execute(`${notifying(version)}; update task set parent_id = 'task-byhand' where id = 'task-grandchild'`),
     )
     const engine = await createEngine({ ledger: file, work: false })
     onTestFinished(() => engine.close())

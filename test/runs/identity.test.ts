@@ -1,8 +1,11 @@
 // The identity rule: what an earlier run did is found by kind, name and params (or key), n-th among equals, never by position.
 import { describe, expect, it } from 'vitest'
 import type { CallRecord } from '../../src/entities/call.ts'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { fromJson } from '../../src/json.ts'
+import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { RunJournal } from '../../src/machines/run-journal.ts'
+import { ledgerFile, openEngine } from '../engine/world.ts'
 import { createWorld, gate } from './world.ts'
 
 /** Each execution of a call function leaves its mark here. */
@@ -198,6 +201,40 @@ it('Questions, waits, sleeps, children and messages are found by the same rule',
   expect(result.answers).toEqual(['re p', 're q'])
   expect((await world.engine.children(task)).map((each) => each.id).sort()).toEqual([...result.ids].sort())
   expect((await world.engine.messages(task)).map((each) => each.content)).toEqual(['x', 'y', 'x'])
+})
+
+it('X-013 a child without a key has the identity that journals of earlier versions gave it, whatever fields tasks got since', async () => {
+  const ledger = ledgerFile()
+  const executors = { parent: async (_task: ExecutorTask, run: Run) => (await run.spawn({ name: 'child' })).id }
+  const engine = await openEngine({ ledger, executors })
+  const task = await engine.create({ executor: 'parent' })
+  await engine.result(task)
+  await engine.close()
+  const reader = await openLedger(ledger)
+  const [call] = await reader.read((tx) => tx.call.list(task.id, ['spawn']))
+  await reader.close()
+  const asStored = {
+    name: 'child',
+    goal: null,
+    description: '',
+    executor: null,
+    input: null,
+    priority: 0,
+    metadata: {},
+    deadline: null,
+    notBefore: null,
+    key: null,
+    role: null,
+    tags: [],
+    group: false,
+    held: false,
+    policy: {},
+    team: null,
+    agentId: null,
+    agentNamed: false,
+    after: 0,
+  }
+  expect(call?.params).toEqual([[asStored]])
 })
 
 it('A journal that matched by position would be caught: the planted fault hands one document the text of another', async () => {

@@ -15,7 +15,10 @@ export async function createTasks(host: AbilityHost, caller: Caller, specs: read
   const { drafter } = host
   const scope = caller.taskId ?? null
   const likeItself = await likeTheCaller(host, caller)
-  const trees = specs.map((each) => boundDrafts(drafter.draft(likeItself(each), 'create'), drafter, caller))
+  const createdBy = caller.taskId ?? caller.owner ?? caller.surface
+  const trees = specs.map((each) =>
+    boundDrafts(drafter.draft(likeItself(each), 'create'), drafter, caller).map((draft) => ({ ...draft, createdBy })),
+  )
   if (trees.length === 0) return []
   const step = create({ ...(await host.moment()), trees, treeLimits: drafter.treeLimits })
   const roots = await host.step(within(step, scope, relativesOf(trees)))

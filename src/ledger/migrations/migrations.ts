@@ -11,6 +11,7 @@ import { memory } from './0005-memory.ts'
 import { valuesAndSuspects } from './0006-values-and-suspects.ts'
 import { stuckGroups } from './0007-stuck-groups.ts'
 import { notifyParent } from './0008-notify-parent.ts'
+import { creators } from './0009-creators.ts'
 import type { Migration, Spelling } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -22,6 +23,7 @@ export const migrations: readonly Migration[] = [
   valuesAndSuspects,
   stuckGroups,
   notifyParent,
+  creators,
 ]
 
 export const ledgerVersion = migrations.length

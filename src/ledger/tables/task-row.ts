@@ -44,6 +44,7 @@ export const definitionFields = {
   policy: json,
   metadata: json,
   deletedAt: plain,
+  createdBy: plain,
 }
 
 export const tasks = defineTable('task', {
