@@ -54,7 +54,8 @@ describe('Killed at every step', () => {
       doubles += effectsOf(place).length - 3
     })
     console.log(`${kills} kills at ${steps} steps; ${doubles} calls were executed again, each beside a failed one`)
-    expect(kills).toBeGreaterThan(points.length - 6)
+    // On a slow machine a run takes more steps (signs of life) or fewer (several in one look), and may be over before the last of them.
+    expect(kills).toBeGreaterThan(points.length * 0.75)
   }, 90_000)
 
   it('catches an engine that executes before it records', async () => {
