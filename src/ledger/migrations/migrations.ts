@@ -55,13 +55,13 @@ function spellingOf({ kind, db }: Dialect): Spelling {
 
 const compiled = new Map<Dialect, string[][]>()
 
-/** The SQL texts that bring a ledger of one version to the present one, in order. Compiled once for all ledgers of a process. */
-export function migrationTexts(dialect: Dialect, fromVersion: number): string[] {
+/** The SQL texts that bring a ledger of one version to another, in order. Compiled once for all ledgers of a process. */
+export function migrationTexts(dialect: Dialect, fromVersion: number, toVersion = ledgerVersion): string[] {
   let texts = compiled.get(dialect)
   if (texts === undefined) {
     const spelling = spellingOf(dialect)
     texts = migrations.map((migration) => migration.statements(spelling).map((statement) => statement.compile().sql))
     compiled.set(dialect, texts)
   }
-  return texts.slice(fromVersion).flat()
+  return texts.slice(fromVersion, toVersion).flat()
 }

@@ -83,7 +83,8 @@ describe('an opened ledger file', () => {
     // The second opening, too: none of these but WAL is remembered by the file.
     for (let time = 0; time < 2; time++) {
       const { connection } = await open(file)
-      connection.execute(`create table if not exists touched (x)`)
+      connection.execute('begin immediate')
+      connection.execute('commit')
       expect(connection.pragma('journal_mode')).toBe('wal')
       expect(connection.pragma('synchronous')).toBe(2)
       expect(connection.pragma('foreign_keys')).toBe(1)
@@ -94,6 +95,33 @@ describe('an opened ledger file', () => {
       connection.close()
     }
     expect(busyTimeoutMs).toBeLessThanOrEqual(50)
+  })
+
+  it('is refused by name when something else has changed its schema, and left as it is', async () => {
+    const planted: Array<[sql: string, differs: string[]]> = [
+      ['create trigger t after insert on task begin update task set executor = 1; end', ['trigger "t"']],
+      ['create view v as select * from task', ['view "v"']],
+      ['create table extra (x)', ['table "extra"']],
+      ['create index i on task (name)', ['index "i"']],
+      ['drop index dependency_in_order', ['index "dependency_in_order"']],
+      ['alter table task add column extra text', ['table "task"']],
+      ['pragma user_version = 3', expect.arrayContaining(['table "branch"']) as never],
+    ]
+    for (const [sql, differs] of planted) {
+      const { folder, file } = setup()
+      await makeLedger(file, 1)
+      const connection = connect(file, { busyTimeoutMs })
+      connection.execute(sql)
+      connection.pragma('journal_mode = delete')
+      connection.close()
+      const before = imageOf(folder)
+      const refusal = await openLedger(file).then(
+        () => expect.fail(`opened with ${sql}`),
+        (error: unknown) => error,
+      )
+      expect(refusal).toMatchObject({ code: 'LEDGER_FOREIGN', details: { path: file, differs } })
+      expect(imageOf(folder)).toEqual(before)
+    }
   })
 
   it('would not be synced fully if nobody said so: the driver falls back to NORMAL', async () => {

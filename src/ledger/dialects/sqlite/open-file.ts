@@ -7,6 +7,7 @@ import { ErrandError } from '../../../errors.ts'
 import { applicationId, ledgerVersion, migrationTexts, requireKnownVersion } from '../../migrations/migrations.ts'
 import { type Connection, connect, damaged, isBusy, translate, unavailable } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
+import { requireOwnSchema } from './own-schema.ts'
 
 /** Waiting for a lock blocks the event loop, so it is short; whoever needs longer tries again asynchronously. */
 export const busyTimeoutMs = 50
@@ -54,6 +55,7 @@ function openOnce(path: string, bytes: number): OpenedFile {
   try {
     requireSqlite(connection)
     refuseForeign(connection, path)
+    if (bytes > 0) requireOwnSchema(connection, path)
     configure(connection, path)
     const checkLater = bytes > checkedAtOnceBytes
     if (bytes > 0 && !checkLater) quickCheck(connection)
