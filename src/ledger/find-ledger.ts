@@ -1,7 +1,8 @@
-// Where the ledger of a place is when nobody has named one: `.errand/ledger.db` found upwards, else the one in git's common
-// directory (so that all worktrees of a repository share it), else `.errand/ledger.db` here.
+// Where the ledger of a place is when nobody has named one: `.errand/ledger.db` found upwards, no further than the user's home, else
+// the one in git's common directory (so that all worktrees of a repository share it), else `.errand/ledger.db` here.
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 
 const besideWork = join('.errand', 'ledger.db')
@@ -10,14 +11,14 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** The path of a ledger that may not be there yet. `env`: what git is run with. */
 export function findLedger(cwd: string, env: Environment): string {
-  return findUpwards(cwd) ?? inGitDirectory(cwd, env) ?? join(cwd, besideWork)
+  return findUpwards(cwd, env['HOME'] || homedir()) ?? inGitDirectory(cwd, env) ?? join(cwd, besideWork)
 }
 
-function findUpwards(from: string): string | undefined {
+function findUpwards(from: string, home: string): string | undefined {
   for (let folder = from; ; folder = dirname(folder)) {
     const ledger = join(folder, besideWork)
     if (existsSync(ledger)) return ledger
-    if (dirname(folder) === folder) return undefined
+    if (folder === home || dirname(folder) === folder) return undefined
   }
 }
 

@@ -65,6 +65,7 @@ const codeOf: Readonly<Record<ErrorCode, 1 | 2>> = {
   LEDGER_BUSY: exitCodes.failed,
   LEDGER_CORRUPT: exitCodes.failed,
   LEDGER_UNAVAILABLE: exitCodes.failed,
+  LEDGER_UNTRUSTED: exitCodes.failed,
   LEDGER_WRITE_FAILED: exitCodes.failed,
   EXECUTION_ERROR: exitCodes.failed,
   TYPE_MISMATCH: exitCodes.failed,

@@ -6,8 +6,9 @@ import { ErrandError } from '../../errors.ts'
 import { messageOf } from '../../stored-error.ts'
 import type { CommonArguments } from './arguments.ts'
 import { type CommandIo, note } from './io.ts'
-import { ledgerExists, makeLedgerFolder, resolveLedger } from './ledger-path.ts'
+import { ledgerExists, makeLedgerFolder } from './ledger-path.ts'
 import { findTask } from './task-ref.ts'
+import { openableLedger } from './trusted-ledger.ts'
 
 interface Flags {
   ledger?: string | undefined
@@ -20,7 +21,7 @@ export interface OpenFlags extends Flags {
 
 /** Opens the ledger, hands the engine over, and closes it whatever happens. */
 export async function withLedger<T>(io: CommandIo, flags: OpenFlags, use: (engine: Engine) => Promise<T>): Promise<T> {
-  const ledger = resolveLedger(flags.ledger, io)
+  const ledger = await openableLedger(io, flags)
   if (flags.create === true) makeLedgerFolder(ledger)
   else if (!ledgerExists(ledger)) throw missingLedger(ledger)
   const { createEngine } = await import('../../index.ts')
@@ -43,7 +44,7 @@ export async function withTask<T>(
 
 /** An engine that works on the ledger that the flags name, which is made if it is not there. What goes wrong inside it is noted. */
 export async function openEngine(io: CommandIo, flags: Flags, options: Omit<EngineOptions, 'ledger'>): Promise<Engine> {
-  const ledger = resolveLedger(flags.ledger, io)
+  const ledger = await openableLedger(io, flags)
   makeLedgerFolder(ledger)
   const { createEngine } = await import('../../index.ts')
   return await createEngine({ onError: (error) => note(io, `errand: ${messageOf(error)}`), ...options, ledger })

@@ -6,12 +6,13 @@ import { ErrandError, nearestName } from '../../errors.ts'
 import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from './arguments.ts'
 import { didYouMean } from './did-you-mean.ts'
 import type { CommandIo } from './io.ts'
-import { realLedger, resolveLedger } from './ledger-path.ts'
+import { realLedger } from './ledger-path.ts'
 import { agentOptions, defaultModelOf } from './model-source.ts'
 import { readPlan } from './parse-plan.ts'
 import { leavesOf, neededBy, type Plan, type PlanTask } from './plan.ts'
 import type { RoundRequest } from './plan-round.ts'
 import { countedRound, namedRound, planKey } from './round-key.ts'
+import { openableLedger } from './trusted-ledger.ts'
 
 export const runOptions = {
   ...agentOptions,
@@ -45,7 +46,7 @@ export async function readRunRequest(
   if (flags.key?.trim() === '') throw misuse('--key is empty: it takes the name of a round, like --key "$(date +%F)".')
   const plan = await readPlan(file as string, io.cwd)
   const model = defaultModelOf(io, flags, plan.model)
-  const ledger = resolveLedger(flags.ledger, io)
+  const ledger = await openableLedger(io, flags)
   const redone = (flags.redo ?? []).flatMap((name) => leavesOf(planTask(plan, name)))
   const asked =
     targets.length > 0

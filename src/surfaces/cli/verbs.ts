@@ -35,6 +35,7 @@ export const verbs = verbTable({
   hook: { summary: 'what coding agents call when a session begins or ends', load: () => import('./verbs/hook.ts') },
   limit: { summary: 'how many tasks may run at once, in all processes', load: () => import('./verbs/limit.ts') },
   purge: { summary: 'remove what has been settled for long', load: () => import('./verbs/purge.ts') },
+  trust: { summary: 'say that a ledger of others may be opened', load: () => import('./verbs/trust.ts') },
   rm: { summary: 'delete tasks', load: () => import('./verbs/task-controls.ts') },
   graph: { summary: 'a Mermaid diagram of tasks, a plan, or a lifecycle', load: () => import('./verbs/graph.ts') },
 })

@@ -70,6 +70,7 @@ export const statusOfCode: Readonly<Record<ErrorCode | HttpCode, number>> = {
   LEDGER_CORRUPT: 500,
   LEDGER_FOREIGN: 500,
   LEDGER_NEWER: 500,
+  LEDGER_UNTRUSTED: 500,
   LEDGER_WRITE_FAILED: 500,
   NOT_OFFERED: 501,
   // Soon, perhaps.

@@ -3,8 +3,11 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ledgerExists, makeLedgerFolder, realLedger, resolveLedger } from '../../../src/surfaces/cli/ledger-path.ts'
+import { main } from '../../../src/surfaces/cli/main.ts'
+import { fakeIo } from './fake-io.ts'
 
 let folder: string
 /** Without what git hands down to a hook, and without the repositories above the temporary folder. */
@@ -78,4 +81,44 @@ test('a ledger has one real name, before and after it is made', () => {
   expect(realLedger(join(folder, 'link', 'new', 'l.db'), folder)).toBe(real)
   mkdirSync(join(folder, 'real', 'new'))
   expect(realLedger(join(folder, 'link', 'new', 'l.db'), folder)).toBe(real)
+})
+
+describe('a ledger that was found, and that git has brought', () => {
+  const ps = async (env: Record<string, string | undefined>, ...flags: string[]) => {
+    const io = fakeIo({ cwd: folder, env: env as Record<string, string> })
+    return { code: await main(['ps', ...flags], io), err: io.err() }
+  }
+
+  test('is refused until it is trusted or named, and the refusal says how', async () => {
+    const place = { ...env(), HOME: join(folder, 'home') }
+    const io = fakeIo({ cwd: folder, env: place as Record<string, string> })
+    expect(await main(['add', 'first', '--ledger', '.errand/ledger.db'], io)).toBe(0)
+    git(folder, 'init', '-q')
+    git(folder, 'add', '-f', '.errand/ledger.db')
+    const ledger = join(folder, '.errand', 'ledger.db')
+    expect(await ps(place)).toEqual({ code: 1, err: expect.stringContaining(`errand trust ${ledger}`) })
+    expect(await ps({ ...place, ERRAND_LEDGER: ledger })).toEqual({ code: 0, err: '' })
+    expect(await ps(place, '--ledger', ledger)).toEqual({ code: 0, err: '' })
+    expect(await main(['trust'], fakeIo({ cwd: folder, env: place as Record<string, string> }))).toBe(0)
+    expect(await ps(place)).toEqual({ code: 0, err: '' })
+  })
+
+  test('is asked about at a terminal, once', async () => {
+    const place = { ...env(), HOME: join(folder, 'home') }
+    mkdirSync(join(folder, '.errand'))
+    await main(['add', 'first', '--ledger', '.errand/ledger.db'], fakeIo({ cwd: folder }))
+    git(folder, 'init', '-q')
+    git(folder, 'add', '-f', '.errand/ledger.db')
+    const answering = (text: string) => {
+      const io = fakeIo({ tty: true, cwd: folder, env: place as Record<string, string> })
+      io.stderr.isTTY = true
+      io.keyboard = Object.assign(Readable.from([text]), { setRawMode: () => {} }) as never
+      return io
+    }
+    const refusing = answering('n\n')
+    expect(await main(['ps'], refusing)).toBe(1)
+    expect(refusing.err()).toContain('git has brought it. Its tasks would run as you. Trust it? [y/N]')
+    expect(await main(['ps'], answering('y\n'))).toBe(0)
+    expect(await ps(place)).toEqual({ code: 0, err: '' })
+  })
 })

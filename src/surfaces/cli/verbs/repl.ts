@@ -7,11 +7,11 @@ import { type FlagsOf, misuse, switches, texts } from '../arguments.ts'
 import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
 import type { CommandIo } from '../io.ts'
-import { resolveLedger } from '../ledger-path.ts'
 import { agentOptions, agentOptionsHelp } from '../model-source.ts'
 import { openEngine } from '../open-ledger.ts'
 import { textOf } from '../read-input.ts'
 import { StopListener } from '../stop-listener.ts'
+import { openableLedger } from '../trusted-ledger.ts'
 import { defineVerb } from '../verb.ts'
 import { workingOptions } from '../working-options.ts'
 
@@ -72,7 +72,7 @@ async function givenScript(io: CommandIo, flags: ReplFlags): Promise<string | un
 async function engineOptions(io: CommandIo, flags: ReplFlags): Promise<EngineOptions> {
   const idle = (['model', 'files', 'max-iterations', 'concurrency'] as const).find((flag) => flags[flag] !== undefined)
   if (!flags.work && idle !== undefined) throw misuse(`--${idle} goes with --work.`)
-  return flags.work ? await workingOptions(io, resolveLedger(flags.ledger, io), flags) : { work: false }
+  return flags.work ? await workingOptions(io, await openableLedger(io, flags), flags) : { work: false }
 }
 
 async function carryOut(io: CommandIo, engine: Engine, script: string): Promise<number> {

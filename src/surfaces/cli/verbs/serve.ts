@@ -6,11 +6,11 @@ import { keepFolders } from '../board-folders.ts'
 import { endCommands } from '../end-commands.ts'
 import { exitCodes } from '../exit-code.ts'
 import { type CommandIo, note, print, printJson } from '../io.ts'
-import { resolveLedger } from '../ledger-path.ts'
 import { agentOptions, agentOptionsHelp } from '../model-source.ts'
 import { openEngine } from '../open-ledger.ts'
 import { chooseToken, orMisuse, type ServedToken } from '../serving.ts'
 import { aborted, StopListener } from '../stop-listener.ts'
+import { openableLedger } from '../trusted-ledger.ts'
 import { defineVerb } from '../verb.ts'
 import { workingOptions } from '../working-options.ts'
 
@@ -64,7 +64,7 @@ async function engineFor(io: CommandIo, flags: ServeFlags): Promise<Engine> {
   if (flags.concurrency !== undefined && flags['no-work']) {
     throw misuse('--concurrency says nothing with --no-work: nothing runs.')
   }
-  const ledger = resolveLedger(flags.ledger, io)
+  const ledger = await openableLedger(io, flags)
   const options = await workingOptions(io, ledger, flags)
   return await openEngine(io, flags, { ...options, work: false, onError: (error) => complain(io, error) })
 }

@@ -1,0 +1,40 @@
+// The ledger that a command may open: one that was named, or one that was found and that the user trusts. At a terminal they are
+// asked about any other, once.
+import { createInterface } from 'node:readline'
+import { judgeLedger, trustLedger, untrusted } from '../../ledger/trust.ts'
+import type { CommandIo } from './io.ts'
+import { isLedgerFile, ledgerExists, resolveLedger } from './ledger-path.ts'
+import { cleanText } from './terminal-text.ts'
+
+interface Flags {
+  ledger?: string | undefined
+}
+
+/** As `resolveLedger`. @throws ErrandError LEDGER_UNTRUSTED for one that was found, and that the user does not trust. */
+export async function openableLedger(io: CommandIo, flags: Flags): Promise<string> {
+  const ledger = resolveLedger(flags.ledger, io)
+  const isNamed = (flags.ledger ?? io.env['ERRAND_LEDGER'] ?? '') !== ''
+  if (isNamed || !isLedgerFile(ledger) || !ledgerExists(ledger)) return ledger
+  const trust = judgeLedger(ledger, io.env)
+  if (trust.verdict === 'trusted') return ledger
+  const question = `The ledger ${ledger} was found, and ${trust.why}. Its tasks would run as you. Trust it?`
+  if (trust.verdict === 'refused' || !(await saysYes(io, question))) throw untrusted(ledger, trust)
+  trustLedger(ledger, io.env)
+  return ledger
+}
+
+/** False where nobody sits at a terminal. */
+async function saysYes(io: CommandIo, question: string): Promise<boolean> {
+  const { keyboard } = io
+  if (keyboard === undefined || io.stderr.isTTY !== true) return false
+  io.stderr.write(`${cleanText(question)} [y/N] `)
+  const lines = createInterface({ input: keyboard })
+  try {
+    return await new Promise<boolean>((resolve) => {
+      lines.once('line', (line) => resolve(/^y(es)?$/i.test(line.trim())))
+      lines.once('close', () => resolve(false))
+    })
+  } finally {
+    lines.close()
+  }
+}

@@ -1,0 +1,34 @@
+// `errand trust`: says that a ledger which lies where others can reach it, or which came with a repository, may be opened.
+import { resolve } from 'node:path'
+import { ErrandError } from '../../../errors.ts'
+import { listFile, trustLedger } from '../../../ledger/trust.ts'
+import { printValue } from '../io.ts'
+import { isLedgerFile, ledgerExists, resolveLedger } from '../ledger-path.ts'
+import { defineVerb } from '../verb.ts'
+
+export const trust = defineVerb({
+  usage: 'trust [LEDGER]',
+  help: [
+    'Says that you know where a ledger comes from. A ledger that was found and not named, and that others can write or git has',
+    'brought, is refused until then, because its tasks would run as you. Without LEDGER: the one of this folder.',
+  ].join('\n'),
+  options: {},
+  positionals: { max: 1 },
+  async run(io, { values, positionals: [given] }) {
+    const ledger = given === undefined ? resolveLedger(values.ledger, io) : resolve(io.cwd, given)
+    if (!isLedgerFile(ledger) || !ledgerExists(ledger)) {
+      throw new ErrandError('NOT_FOUND', `There is no ledger at ${ledger}. Name the file, like .errand/ledger.db.`, {
+        ledger,
+      })
+    }
+    if (!trustLedger(ledger, io.env)) {
+      const file = listFile(io.env)
+      throw new ErrandError(
+        'LEDGER_UNTRUSTED',
+        `Which ledgers are trusted cannot be kept: ${file} cannot be written. Name the ledger with --ledger each time.`,
+        { ledger, file },
+      )
+    }
+    printValue(io, values, { ledger }, `${ledger} is trusted.`)
+  },
+})

@@ -1,0 +1,116 @@
+// A ledger that was found and not named is opened when nobody but its user can have written it; another one when the user trusts it.
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { findLedger } from '../../src/ledger/find-ledger.ts'
+import { judgeLedger, listFile, trustLedger } from '../../src/ledger/trust.ts'
+
+function setup() {
+  const home = realpathSync(mkdtempSync(join(tmpdir(), 'errand-trust-')))
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+  const project = join(home, 'project')
+  mkdirSync(join(project, '.errand'), { recursive: true, mode: 0o700 })
+  const ledger = join(project, '.errand', 'ledger.db')
+  writeFileSync(ledger, '', { mode: 0o600 })
+  const env = { HOME: home, PATH: process.env['PATH'], GIT_CEILING_DIRECTORIES: tmpdir() }
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: project, env, stdio: 'pipe' })
+  return { home, project, ledger, env, git, verdict: () => judgeLedger(ledger, env).verdict }
+}
+
+const isRoot = process.getuid?.() === 0
+
+describe('a ledger that was found', () => {
+  it('is trusted when only its user can write it, and listed', () => {
+    const { ledger, env, verdict } = setup()
+    expect(verdict()).toBe('trusted')
+    expect(JSON.parse(readFileSync(listFile(env), 'utf8'))).toEqual([ledger])
+  })
+
+  it('is trusted with umask 002, where the group is the own one of its user', () => {
+    const { ledger, verdict } = setup()
+    chmodSync(ledger, 0o660)
+    chmodSync(dirname(ledger), 0o770)
+    expect(verdict()).toBe('trusted')
+  })
+
+  it('is refused when everybody may write it or its folder, even when it is listed', () => {
+    const { ledger, env, verdict } = setup()
+    trustLedger(ledger, env)
+    chmodSync(dirname(ledger), 0o777)
+    expect(judgeLedger(ledger, env)).toMatchObject({
+      verdict: 'refused',
+      why: expect.stringContaining(dirname(ledger)),
+    })
+    chmodSync(dirname(ledger), 0o700)
+    chmodSync(ledger, 0o666)
+    expect(verdict()).toBe('refused')
+  })
+
+  it.runIf(isRoot)('is asked about when it or its folder belongs to another user, until it is listed', () => {
+    for (const owned of ['ledger', 'folder']) {
+      const { ledger, env, verdict } = setup()
+      chownSync(owned === 'ledger' ? ledger : dirname(ledger), 54_321, 54_321)
+      expect(judgeLedger(ledger, env)).toMatchObject({ verdict: 'asked', why: expect.stringContaining('another user') })
+      trustLedger(ledger, env)
+      expect(verdict()).toBe('trusted')
+    }
+  })
+
+  it.runIf(isRoot)('is asked about when the members of another group may write it', () => {
+    const { ledger, env } = setup()
+    // That of `daemon`, who is a user.
+    chownSync(ledger, 0, 1)
+    chmodSync(ledger, 0o660)
+    expect(judgeLedger(ledger, env)).toMatchObject({ verdict: 'asked', why: expect.stringContaining('group') })
+  })
+
+  it('is asked about when git has brought it, and not when it was listed before', () => {
+    const { ledger, env, git, verdict } = setup()
+    git('init', '-q')
+    git('add', '-f', '.errand/ledger.db')
+    expect(judgeLedger(ledger, env)).toEqual({ verdict: 'asked', why: 'git has brought it' })
+    git('rm', '-q', '--cached', '.errand/ledger.db')
+    expect(verdict()).toBe('trusted')
+    git('add', '-f', '.errand/ledger.db')
+    expect(verdict()).toBe('trusted')
+  })
+
+  it('is judged by owner and modes alone where the list cannot be kept', () => {
+    const { home, git, ledger, verdict } = setup()
+    git('init', '-q')
+    git('add', '-f', '.errand/ledger.db')
+    writeFileSync(join(home, '.local'), 'a file where the folder would be')
+    expect(verdict()).toBe('trusted')
+    chmodSync(ledger, 0o666)
+    expect(verdict()).toBe('refused')
+  })
+
+  it('is looked for no further up than the home of the user', () => {
+    const { home, project, ledger, env } = setup()
+    mkdirSync(join(project, 'a', 'b'), { recursive: true })
+    expect(findLedger(join(project, 'a', 'b'), env)).toBe(ledger)
+    const inside = { ...env, HOME: join(project, 'a') }
+    expect(findLedger(join(project, 'a', 'b'), inside)).toBe(join(project, 'a', 'b', '.errand', 'ledger.db'))
+    expect(findLedger(home, env)).toBe(join(home, '.errand', 'ledger.db'))
+  })
+
+  it('is not judged by a list that is damaged: that is said', () => {
+    const { ledger, env } = setup()
+    mkdirSync(dirname(listFile(env)), { recursive: true })
+    for (const text of ['{', '{"ledgers": 1}']) {
+      writeFileSync(listFile(env), text)
+      expect(() => judgeLedger(ledger, env)).toThrowError(expect.objectContaining({ code: 'INVALID_INPUT' }))
+    }
+  })
+})
