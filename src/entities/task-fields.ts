@@ -311,6 +311,16 @@ export const taskFields = {
     by: [],
     stored: textOrNull,
   }),
+  /**
+   * Whether its executor may run commands: whether whoever created it, and changed what it does, may. Nobody gives it. A task that may
+   * not fails with `FORBIDDEN` where its executor runs commands.
+   */
+  mayRunCommands: field(z.boolean(), {
+    says: 'Whether its executor may run commands. Nobody gives it: who creates the task decides.',
+    by: [],
+    default: true,
+    stored: { shows: z.boolean(), first: () => true },
+  }),
   /** What its agent is told first, in place of the agent's own instructions. Only for agents. */
   systemPrompt: field(text, {
     says: 'Instructions for its agent in place of the usual ones.',

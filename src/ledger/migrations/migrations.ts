@@ -12,6 +12,7 @@ import { valuesAndSuspects } from './0006-values-and-suspects.ts'
 import { stuckGroups } from './0007-stuck-groups.ts'
 import { notifyParent } from './0008-notify-parent.ts'
 import { creators } from './0009-creators.ts'
+import { rightToRunCommands } from './0010-right-to-run-commands.ts'
 import type { Migration, Spelling } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -24,6 +25,7 @@ export const migrations: readonly Migration[] = [
   stuckGroups,
   notifyParent,
   creators,
+  rightToRunCommands,
 ]
 
 export const ledgerVersion = migrations.length

@@ -45,6 +45,7 @@ export const definitionFields = {
   metadata: json,
   deletedAt: plain,
   createdBy: plain,
+  mayRunCommands: flag,
 }
 
 export const tasks = defineTable('task', {
