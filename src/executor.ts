@@ -192,6 +192,8 @@ export interface ExecutorDefinition<I extends z.ZodType = z.ZodType, R extends z
   divergence?: 'allow'
   /** So long may a run ask for nothing, in milliseconds, before a call that is held back is refused with `CALL_DIVERGED`. Default: 10,000. */
   divergenceWaitMs?: number
+  /** What its input says is run as a command: models, and clients without the right, may not have it do anything. Default false. */
+  runsCommands?: boolean
   run: (task: ExecutorTask<z.output<I>>, run: Run) => z.input<R> | Promise<z.input<R>>
 }
 
@@ -222,6 +224,8 @@ export interface Executor<In = any, Out = any> {
   readonly onInterrupt: OnInterrupt | undefined
   readonly divergence: 'allow' | undefined
   readonly divergenceWaitMs: number | undefined
+  /** What its input says is run as a command. */
+  readonly runsCommands: boolean
   /** What an agent is, for the engine around it; undefined for any other executor. */
   readonly agent: AgentTraits | undefined
   readonly run: (task: ExecutorTask<any>, run: Run) => unknown
@@ -255,6 +259,7 @@ export const executorOptionsSchema = z.strictObject({
   onInterrupt: taskFields.onInterrupt.schema.optional(),
   divergence: z.literal('allow').optional(),
   divergenceWaitMs: z.number().min(1).max(8.64e15).optional(),
+  runsCommands: z.boolean().default(false),
   run: z.custom<ExecutorFunction>((value) => typeof value === 'function', 'expected a function (task, run) => result'),
 })
 
@@ -283,6 +288,7 @@ export function defineExecutor<I extends z.ZodType = z.ZodAny, R extends z.ZodTy
     onInterrupt: checked.onInterrupt,
     divergence: checked.divergence,
     divergenceWaitMs: checked.divergenceWaitMs,
+    runsCommands: checked.runsCommands,
     agent: undefined,
     run: checked.run as Executor['run'],
   })

@@ -8,14 +8,16 @@ import type { InstanceRecord } from '../entities/instance.ts'
 import type { Task, TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
+import { type AnyExecutor, isExecutor } from '../executor.ts'
 import type { Ids } from '../ids.ts'
-import type { Ledger, Op, Reads, Step } from '../ledger/ledger.ts'
+import { type Ledger, type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import type { ParsedEngineOptions } from '../options.ts'
 import { waitAtMost } from '../signals.ts'
 import { takePlace } from '../steps/enter-team.ts'
 import { hasOldGroups, judgeOldGroups } from '../steps/judge-old-groups.ts'
 import { dueAfter, type Moment } from '../steps/moment.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
+import { publishExecutors } from '../steps/right-to-run.ts'
 import { viewsOf } from '../steps/views.ts'
 import type { EngineHost } from './engine-host.ts'
 import { Feed } from './feed.ts'
@@ -124,7 +126,12 @@ export class Lifecycle {
     await this.ledger.register(instanceId)
     this.#startedAt = this.moment().at
     const instance = this.#enlisted(dueAfter(this.#startedAt, this.#parts.options.leaseMs))
-    await this.ledger.step({ name: 'register', decide: (tx) => tx.instance.insert(instance) })
+    const executors = commandsOf(this.#parts.executors)
+    const register = step('register', function* (tx) {
+      yield* tx.instance.insert(instance)
+      yield* publishExecutors(tx, executors)
+    })
+    await this.ledger.step(register)
     this.#archive.start()
     this.#keeper.start()
     await this.supervisor.work()
@@ -276,4 +283,9 @@ export function engineClosed(): ErrandError {
     'The engine is closed. Create a new one on the same ledger; nothing is lost.',
     {},
   )
+}
+
+/** Which executors run commands, by name. */
+function commandsOf(executors: ReadonlyMap<string, AnyExecutor>): Record<string, boolean> {
+  return Object.fromEntries([...executors].map(([name, each]) => [name, isExecutor(each) && each.runsCommands]))
 }

@@ -1,5 +1,6 @@
 // A new task on the board: the task, its number, its place in the graph, all in one transaction.
 
+import { creatorOf } from '../bus/caller.ts'
 import type { TaskDraft } from '../drafts/draft.ts'
 import type { BoardRef, BoardTask } from '../entities/board.ts'
 import { ErrandError } from '../errors.ts'
@@ -53,7 +54,7 @@ function draftOf(host: BoardHost, { caller }: BoardPlace, given: NewBoardTask): 
   const { subject: name, description, priority, metadata, role, tags, executor, input, key } = given
   const spec = { name, description, priority, metadata, role, tags, executor, input, key }
   const [draft] = host.drafter.draft(spec, 'board:create')
-  return { ...(draft as TaskDraft), createdBy: caller.taskId ?? caller.owner ?? caller.surface }
+  return { ...(draft as TaskDraft), ...creatorOf(caller) }
 }
 
 /** To name any executor would be to run any command: that is for programs. */

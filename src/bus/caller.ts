@@ -41,6 +41,25 @@ export function isModel({ model, surface }: Caller): boolean {
   return model === true || surface === 'model'
 }
 
+/** What models use, and what stands in files that they write, though it is no model that calls. */
+const usedByModels: readonly string[] = ['tools', 'files']
+
+/**
+ * Whether a caller may have commands run: people and programs may, with credentials that hold everything; no model, no task, and no
+ * client with less.
+ */
+export function mayRunCommands(caller: Caller): boolean {
+  const { surface, taskId, scopes } = caller
+  return (
+    !isModel(caller) && taskId === undefined && !usedByModels.includes(surface) && (scopes?.includes('admin') ?? true)
+  )
+}
+
+/** What a task records of who created it. */
+export function creatorOf(caller: Caller): { createdBy: string; mayRunCommands: boolean } {
+  return { createdBy: caller.taskId ?? caller.owner ?? caller.surface, mayRunCommands: mayRunCommands(caller) }
+}
+
 /** Strict: a caller whose `taskId` is misspelled would pass for the program itself. */
 export const callerSchema: z.ZodType<Caller> = z.strictObject({
   surface: z.string().min(1).max(100),

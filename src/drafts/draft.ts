@@ -10,7 +10,7 @@ import { type ChildSpec, type CreateSpec, createSpecSchema, type ParsedEngineOpt
 import { parse } from '../parse.ts'
 import { agentNameOf, type Opening, openingOf, type TeamSpec, teamSpecOf } from './agent-draft.ts'
 import { refuseAgentOptions, refuseIdlePolicy } from './idle-options.ts'
-import { agentName, agentOf, checkedInput, executorName, type KnownExecutors } from './known-executors.ts'
+import { agentName, agentOf, checkedInput, executorName, type KnownExecutors, runsCommands } from './known-executors.ts'
 import { refuseSiblingCycle, siblingsOf } from './siblings.ts'
 
 /** A task to be made, its id drawn already. Parents come before their children. */
@@ -27,6 +27,8 @@ export interface TaskDraft extends StoredFields {
   agentId: string | null
   /** It was told that name, and did not just get it from its executor. */
   agentNamed: boolean
+  /** Whether its executor runs commands; null for one that this engine does not have. */
+  runsCommands: boolean | null
   /** What its conversation opens with, stored with the task; empty for one that no agent works on. */
   opening: Opening[]
 }
@@ -126,6 +128,7 @@ function draftTree(spec: ChildSpec, localName: string | undefined, place: Place,
     team: teamSpecOf(spec),
     agentId: agentNameOf(spec, name, executor, context),
     agentNamed: spec.agentId !== undefined,
+    runsCommands: executor === null ? false : runsCommands(executor, context),
     opening: openingOf(spec, executor, context),
   }
   if (spec.tasks === undefined) return [root]

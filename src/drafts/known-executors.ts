@@ -10,6 +10,9 @@ import { messageOf, readableError } from '../stored-error.ts'
 /** The executor of tasks that have a goal, and neither an executor nor a role. */
 export const agentName = 'agent'
 
+/** What everybody knows by its name: agents, and questions to people. */
+const builtIn: readonly string[] = [agentName, 'ask']
+
 export interface KnownExecutors {
   executors: ReadonlyMap<string, AnyExecutor>
   /** A producer may name executors that only other processes have. */
@@ -57,6 +60,13 @@ export function requireExecutors(named: readonly string[], known: readonly strin
 export function agentOf(executor: string | null, { executors }: KnownExecutors): AgentTraits | undefined {
   const known = executor === null ? undefined : executors.get(executor)
   return isExecutor(known) ? known.agent : undefined
+}
+
+/** Whether an executor runs commands; null for one that this engine does not have. */
+export function runsCommands(executor: string, { executors }: KnownExecutors): boolean | null {
+  const known = executors.get(executor)
+  if (known === undefined) return builtIn.includes(executor) ? false : null
+  return isExecutor(known) && known.runsCommands
 }
 
 /** An executor that this engine does not know may be an agent. */

@@ -65,6 +65,7 @@ export function createShell(options: ShellOptions = {}): Executor<ShellInput, Sh
     input: shellInput,
     result: shellResult,
     onInterrupt: 'rerun',
+    runsCommands: true,
     run: (task, run) => {
       // What the call is found by in later runs; env may hold what should not be written twice.
       const identity = { command: task.input.run, cwd: task.input.cwd ?? null }

@@ -12,6 +12,7 @@ import { insertAfter } from './edges.ts'
 import { belowCanceled, canceledAbove, reviveGroupsAbove } from './groups-above.ts'
 import { eventOf, type Moment, requireTask } from './moment.ts'
 import { isSpec, keyConflict, newTask, requirePlace, requireSameDefinition } from './new-task.ts'
+import { refuseCommands } from './right-to-run.ts'
 import { settleAll, settleBlockers, settleEdges } from './settle-family.ts'
 import { noteConcerned } from './stuck.ts'
 import { ensureBranch, openTeam } from './team.ts'
@@ -40,6 +41,9 @@ export function create(request: CreateRequest): Step<TaskRecord[]> {
   const drafts = request.trees.flat()
   const own = new Set(drafts.map((draft) => draft.id))
   return step('create', function* (tx) {
+    for (const { executor, mayRunCommands, runsCommands } of drafts) {
+      if (executor !== null && !mayRunCommands) yield* refuseCommands(tx, executor, runsCommands)
+    }
     const loaded = yield* loadRelatives(tx, drafts, own)
     const newborns: Newborn[] = []
     for (const tree of request.trees) {

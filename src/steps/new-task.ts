@@ -20,6 +20,7 @@ export function newTask(draft: TaskDraft, parent: NewTask | undefined, openBlock
     team: _team,
     agentId: _agent,
     agentNamed: _named,
+    runsCommands: _commands,
     ...fields
   } = draft
   const task: NewTask = {

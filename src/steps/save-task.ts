@@ -166,6 +166,7 @@ function draftOf({ id, parentId, systemPrompt }: SaveTaskRequest): TaskDraft {
     team: null,
     agentId: null,
     agentNamed: false,
+    runsCommands: false,
     opening: [],
   }
 }

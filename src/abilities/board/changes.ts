@@ -9,7 +9,6 @@ import { defineAbility } from '../../bus/ability.ts'
 import { boardRefSchema, boardStatuses, mainBoard } from '../../entities/board.ts'
 import { fieldsFor } from '../../entities/task-fields.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { refuseCommands } from '../commands-refused.ts'
 import {
   asSchema,
   boardSchema,
@@ -61,7 +60,6 @@ export function boardCreate(host: AbilityHost) {
     scope: ({ parent, blockedBy, blocks }) => idsAmong(parent, blockedBy, blocks),
     onInterrupt: 'rerun',
     handle: async ({ board, owner, ...given }, { caller, identity }) => {
-      refuseCommands(caller, given.executor)
       const key = identity && `board:create ${identity}`
       return { task: await createOnBoard(host, { board, caller }, { ...given, owner: owner || undefined, key }) }
     },

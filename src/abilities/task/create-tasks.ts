@@ -1,5 +1,5 @@
 // The making of tasks and trees of tasks, for the abilities and for `engine.create`.
-import type { Caller } from '../../bus/caller.ts'
+import { type Caller, creatorOf } from '../../bus/caller.ts'
 import type { TaskDraft } from '../../drafts/draft.ts'
 import type { Task } from '../../entities/task.ts'
 import { create } from '../../steps/create.ts'
@@ -9,15 +9,16 @@ import { boundDrafts, likeTheCaller } from '../model-bounds.ts'
 
 /**
  * All of them in one transaction, or none. What a caller with a task makes lies below that task, and agents bound like its own work on it.
- * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT, UNKNOWN_EXECUTOR, NOT_FOUND, CYCLE, KEY_CONFLICT, FORBIDDEN
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT, UNKNOWN_EXECUTOR, NOT_FOUND, CYCLE, KEY_CONFLICT; FORBIDDEN, also for an executor that
+ *   runs commands where the caller may have none run.
  */
 export async function createTasks(host: AbilityHost, caller: Caller, specs: readonly unknown[]): Promise<Task[]> {
   const { drafter } = host
   const scope = caller.taskId ?? null
   const likeItself = await likeTheCaller(host, caller)
-  const createdBy = caller.taskId ?? caller.owner ?? caller.surface
+  const creator = creatorOf(caller)
   const trees = specs.map((each) =>
-    boundDrafts(drafter.draft(likeItself(each), 'create'), drafter, caller).map((draft) => ({ ...draft, createdBy })),
+    boundDrafts(drafter.draft(likeItself(each), 'create'), drafter, caller).map((draft) => ({ ...draft, ...creator })),
   )
   if (trees.length === 0) return []
   const step = create({ ...(await host.moment()), trees, treeLimits: drafter.treeLimits })

@@ -8,7 +8,6 @@ import { ErrandError } from '../../errors.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import { childrenSchema } from '../../options.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { refuseCommands } from '../commands-refused.ts'
 import { eitherCase } from '../either-case.ts'
 import { idsIn } from '../own-tasks.ts'
 import { taskRowSchema, toRow } from '../views/task-row.ts'
@@ -58,7 +57,6 @@ export function taskCreate(host: AbilityHost) {
     onInterrupt: 'rerun',
     scope: ({ parentId: parent, blockedBy = [] }) => [...idsIn(parent), ...blockedBy],
     async handle(input, { caller, identity }) {
-      for (const executor of executorsIn(input)) refuseCommands(caller, executor)
       const branches = branchesIn(input)
       if (branches.length > 0) await host.read((tx) => requireOwnBranches(tx, caller, branches))
       const spec = { ...input, ...namedBy(input), ...teamOf(input), parentId: input.parentId ?? caller.taskId }
@@ -85,10 +83,6 @@ function namedBy({ goal, name, executor, description }: CreateInput): Pick<Creat
 function teamOf({ team, goal, executor, role, tasks }: CreateInput): Pick<CreateOptions, 'team'> {
   if (team !== undefined || executor !== undefined || role !== undefined || tasks !== undefined) return {}
   return { team: goal === undefined ? true : 'later' }
-}
-
-function executorsIn({ executor, tasks = {} }: Pick<CreateInput, 'executor' | 'tasks'>): string[] {
-  return [...(executor === undefined ? [] : [executor]), ...Object.values(tasks).flatMap(executorsIn)]
 }
 
 function branchesIn({ parentBranch, tasks = {} }: Pick<CreateInput, 'parentBranch' | 'tasks'>): string[] {

@@ -1,11 +1,13 @@
 // task:update: new values for what a task was created with.
 import type { z } from 'zod'
-import { executorName, refuseUnfitInput } from '../../drafts/known-executors.ts'
+import { mayRunCommands } from '../../bus/caller.ts'
+import { executorName, type KnownExecutors, refuseUnfitInput, runsCommands } from '../../drafts/known-executors.ts'
 import { updateFields } from '../../entities/task-fields.ts'
 import { checkText, fromJson, toJson } from '../../json.ts'
-import type { Step } from '../../ledger/ledger.ts'
+import { type Step, step } from '../../ledger/ledger.ts'
 import type { updateSchema } from '../../options.ts'
-import type { Moment } from '../../steps/moment.ts'
+import { loadTask, type Moment } from '../../steps/moment.ts'
+import { refuseCommands } from '../../steps/right-to-run.ts'
 import { update } from '../../steps/update.ts'
 import { requireAgent } from '../model-bounds.ts'
 import { claimantOf } from './claimant.ts'
@@ -35,9 +37,23 @@ export function updateStep(taskId: string, patch: Patch, moment: Moment, context
     executorName(patch.executor, drafter.context)
     if (caller.taskId !== undefined) requireAgent(patch.executor, drafter)
   }
-  return update(taskId, storable(patch, taskId), claimantOf(context), moment, (executor, input, name) =>
+  const change = update(taskId, storable(patch, taskId), claimantOf(context), moment, (executor, input, name) =>
     refuseUnfitInput(executor, input, name, drafter.context),
   )
+  const concernsRuns = patch.executor !== undefined || patch.input !== undefined || patch.retry !== undefined
+  return mayRunCommands(caller) || !concernsRuns
+    ? change
+    : withoutRight(change, taskId, patch.executor, drafter.context)
+}
+
+/** What a caller without the right has changed about a task's work runs no command, now or later. */
+function withoutRight(change: Step, taskId: string, given: string | undefined, context: KnownExecutors): Step {
+  return step(change.name, function* (tx) {
+    const executor = given ?? (yield* loadTask(tx, taskId)).executor
+    if (executor !== null) yield* refuseCommands(tx, executor, runsCommands(executor, context))
+    yield* change.decide(tx)
+    yield* tx.task.saveDefinition({ ...(yield* loadTask(tx, taskId)), mayRunCommands: false })
+  })
 }
 
 /** The patch as the ledger keeps it: texts that every database takes, and values as their JSON image. */

@@ -86,7 +86,9 @@ function newcomerOf(host: BoardHost, file: NewFile, unheld: UnheldKey[]): Newcom
   for (const key of keys) unheld.push({ number, key, why: 'the board has another use for this key' })
   const { priority, metadata, role, tags } = further
   const spec = { name: seven.subject, description: seven.description, priority, metadata, role, tags }
-  return { ...file, seven, further, draft: host.drafter.draft(spec, 'the file')[0] as TaskDraft }
+  // Files are written by agents: whatever is made of one may run no command.
+  const draft = { ...(host.drafter.draft(spec, 'the file')[0] as TaskDraft), mayRunCommands: false }
+  return { ...file, seven, further, draft }
 }
 
 function creation(

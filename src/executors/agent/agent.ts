@@ -63,6 +63,7 @@ export function agent<R extends z.ZodType = z.ZodString>(
     onInterrupt: checked.onInterrupt,
     divergence: undefined,
     divergenceWaitMs: undefined,
+    runsCommands: false,
     agent: { instructions: checked.instructions, abilities: checked.abilities, model: checked.model },
     run: (task, run) => converse(task, run, agentRunOf(run), checked),
   })

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Engine } from '../../../src/api.ts'
 import { defineAbility } from '../../../src/bus/ability.ts'
 import type { Run } from '../../../src/executor.ts'
+import { createShell } from '../../../src/executors/shell.ts'
 import { type McpStdioOptions, serveMcpHttp } from '../../../src/surfaces/mcp/index.ts'
 import { llm, tool } from '../../agent/world.ts'
 import { openEngine, reached } from '../../engine/world.ts'
@@ -82,11 +83,11 @@ describe('A question to people', () => {
 
 describe('A command', () => {
   it('is not run for a client: neither a task nor one of the board is made for the executor that runs any', async () => {
-    const engine = (await openEngine({ executors: { shell: () => 'ran', echo: () => 'said' } })) as unknown as Engine
+    const engine = (await openEngine({ executors: { shell: createShell(), echo: () => 'said' } })) as unknown as Engine
     const client = connect(engine)
     for (const [name, input] of [
-      ['task_create', { goal: 'List', executor: 'shell', input: { command: 'ls' } }],
-      ['board_create', { subject: 'List', executor: 'shell', input: { command: 'ls' } }],
+      ['task_create', { goal: 'List', executor: 'shell', input: { run: 'ls' } }],
+      ['board_create', { subject: 'List', executor: 'shell', input: { run: 'ls' } }],
     ] as const) {
       expect(toolErrorOf(await client.call(name, input))).toMatchObject({
         code: 'FORBIDDEN',

@@ -1,9 +1,8 @@
 // task:create and task:spawn: make a task, stored with the opening of its conversation before anybody works on it (conformance C-07).
 import { z } from 'zod'
 import type { AbilityHost } from '../../../abilities/ability-host.ts'
-import { refuseCommands } from '../../../abilities/commands-refused.ts'
 import { idsIn } from '../../../abilities/own-tasks.ts'
-import type { CreateOptions } from '../../../api.ts'
+import { createTasks } from '../../../abilities/task/create-tasks.ts'
 import { type AbilityContext, defineAbility } from '../../../bus/ability.ts'
 import type { Task } from '../../../entities/task.ts'
 import { fieldsFor } from '../../../entities/task-fields.ts'
@@ -73,14 +72,7 @@ async function createTask(
   { parentTaskId, ...fields }: NewTaskInput,
   { caller, identity }: AbilityContext,
 ): Promise<Task> {
-  refuseCommands(caller, fields.executor)
-  const engine = await host.engineFor(caller)
-  const [task] = await engine.create([
-    {
-      ...(fields as CreateOptions & { executor?: string }),
-      parentId: parentTaskId ?? caller.taskId,
-      key: identity,
-    },
-  ])
+  const spec = { ...fields, parentId: parentTaskId ?? caller.taskId, key: identity }
+  const [task] = await createTasks(host, caller, [spec])
   return task as Task
 }

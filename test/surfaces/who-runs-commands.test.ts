@@ -1,0 +1,147 @@
+// Who may have commands run. An executor says itself whether it runs commands, under whatever name it is offered; whoever may not have
+// any run is refused where the task is created or changed, and again where it is admitted.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Engine } from '../../src/api.ts'
+import { type Bus, createBus } from '../../src/bus/bus.ts'
+import type { Caller } from '../../src/bus/caller.ts'
+import { createShell, defineExecutor } from '../../src/index.ts'
+import { createTaskManager } from '../../src/vocabularies/agent-os.ts'
+import { ledgerFile, openEngine, refusalOf } from '../engine/world.ts'
+
+const runner = createShell()
+/** A user's own executor that runs what its input says. */
+const own = defineExecutor({ runsCommands: true, run: () => 'ran' })
+const executors = { runner, own, echo: () => 'said' }
+
+/** Who may have none run, by surface. */
+const strangers: Record<string, Caller> = {
+  'a client over MCP': { surface: 'mcp', model: true },
+  'a client over HTTP without the scope admin': { surface: 'http', scopes: ['read', 'create', 'control'] },
+  'the tools of a model': { surface: 'tools' },
+  'a chat': { surface: 'chat', scopes: ['read', 'create', 'control'] },
+}
+const trusted: Record<string, Caller> = {
+  'the program': { surface: 'library' },
+  'the command line': { surface: 'cli' },
+  'HTTP with all scopes': { surface: 'http', scopes: ['admin'] },
+}
+
+/** Every ability that can name an executor, and how. */
+const creations: Array<[abilityId: string, inputOf: (executor: string) => object]> = [
+  ['task:create', (executor) => ({ name: 'x', executor, input: { run: 'true' } })],
+  ['task:create', (executor) => ({ name: 'x', tasks: { a: { tasks: { b: { executor, input: { run: 'true' } } } } } })],
+  ['board:create', (executor) => ({ subject: 'x', executor, input: { run: 'true' } })],
+]
+/** Models are offered no trees. */
+const creationsOf = ({ model }: Caller) => creations.filter(([, inputOf]) => !model || !('tasks' in inputOf('echo')))
+const spellings = ['runner', 'runner ', '\uFEFFrunner', ' runner\t', 'own']
+
+const call = (bus: Bus, abilityId: string, input: unknown, caller: Caller) =>
+  bus.call(abilityId as string, input, { caller }) as Promise<unknown>
+
+describe.each(Object.entries(strangers))('%s', (_name, caller) => {
+  it('V-01 gives no work to an executor that runs commands, however it is spelled', async () => {
+    const engine = (await openEngine({ executors })) as unknown as Engine
+    for (const [abilityId, inputOf] of creationsOf(caller)) {
+      for (const executor of spellings) {
+        const refusal = await refusalOf(call(engine.bus, abilityId, inputOf(executor), caller), 'FORBIDDEN')
+        expect(refusal.message).toContain('executor of your own')
+      }
+      await call(engine.bus, abilityId, inputOf('echo'), caller)
+    }
+    const { tasks } = await engine.list({ executor: 'echo' })
+    expect(tasks.length).toBeGreaterThan(1)
+    expect(tasks.filter(({ mayRunCommands }) => mayRunCommands)).toEqual([])
+    expect((await engine.list({ executor: 'runner' })).total).toBe(0)
+    expect((await engine.list({ executor: 'own' })).total).toBe(0)
+  })
+})
+
+describe.each(Object.entries(trusted))('%s', (_name, caller) => {
+  it('has commands run', async () => {
+    const engine = (await openEngine({ executors })) as unknown as Engine
+    for (const [abilityId, inputOf] of creations) await call(engine.bus, abilityId, inputOf('runner'), caller)
+    await engine.idle()
+    const { tasks } = await engine.list({ executor: 'runner' })
+    expect(tasks.map(({ status }) => status)).toEqual(['completed', 'completed', 'completed'])
+  })
+})
+
+describe('A client without the right', () => {
+  const client = strangers['a client over HTTP without the scope admin'] as Caller
+
+  it('V-01 changes nothing about what a task runs', async () => {
+    const engine = (await openEngine({ executors, autoStart: false })) as unknown as Engine
+    const command = await engine.create({ executor: 'runner', input: { run: 'true' } })
+    const harmless = await engine.create({ executor: 'echo' })
+    const change = (taskId: string, patch: object) => call(engine.bus, 'task:update', { taskId, ...patch }, client)
+    for (const patch of [{ input: { run: 'false' } }, { retry: { maxAttempts: 3 } }, { executor: 'own' }])
+      await refusalOf(change(command.id, patch), 'FORBIDDEN')
+    await refusalOf(change(harmless.id, { executor: 'runner' }), 'FORBIDDEN')
+    expect(await engine.get(command)).toMatchObject({ executor: 'runner', version: command.version })
+    await change(command.id, { priority: 3 })
+    await change(harmless.id, { input: { run: 'touch x' } })
+    expect((await engine.get(command))?.mayRunCommands).toBe(true)
+    expect((await engine.get(harmless))?.mayRunCommands).toBe(false)
+  })
+
+  it('V-01 has prepared no command for whoever gives the task an executor later', async () => {
+    const effect = join(ledgerFile(), '..', 'effect')
+    const engine = (await openEngine({ executors })) as unknown as Engine
+    const input = { run: `touch ${effect}` }
+    await call(engine.bus, 'task:create', { name: 'prepared', input, team: false }, client)
+    const [task] = (await engine.list()).tasks
+    await engine.update(task?.id as string, { executor: 'runner' })
+    expect(await engine.settled(task?.id as string)).toMatchObject({ status: 'failed', error: { code: 'FORBIDDEN' } })
+    expect(existsSync(effect)).toBe(false)
+  })
+})
+
+describe('A producer without executors', () => {
+  it('V-01 judges by what working engines have published, and takes the unknown for a command', async () => {
+    const ledger = ledgerFile()
+    await openEngine({ ledger, executors })
+    const producer = (await openEngine({ ledger, work: false })) as unknown as Engine
+    const model = strangers['a client over MCP'] as Caller
+    for (const [abilityId, inputOf] of creationsOf(model)) {
+      for (const executor of [...spellings, 'nobody-knows-it'])
+        await refusalOf(call(producer.bus, abilityId, inputOf(executor), model), 'FORBIDDEN')
+      await call(producer.bus, abilityId, inputOf('echo'), model)
+    }
+    await call(producer.bus, 'task:create', { goal: 'For an agent' }, model)
+    await producer.create({ executor: 'runner', input: { run: 'true' } })
+  })
+
+  it('V-01 has a task refused at its admission when its executor runs commands by then', async () => {
+    const ledger = ledgerFile()
+    const effect = join(ledger, '..', 'effect')
+    const first = await openEngine({ ledger, executors: { later: () => 'said' }, maxConcurrent: 1, autoStart: false })
+    const input = { run: `touch ${effect}` }
+    await call(
+      first.bus,
+      'task:create',
+      { name: 'x', executor: 'later', input },
+      strangers['a client over MCP'] as Caller,
+    )
+    const [task] = (await first.list()).tasks
+    await first.close()
+    const second = (await openEngine({ ledger, executors: { later: createShell() } })) as unknown as Engine
+    await second.start(task?.id as string)
+    expect(await second.settled(task?.id as string)).toMatchObject({ status: 'failed', error: { code: 'FORBIDDEN' } })
+    expect(existsSync(effect)).toBe(false)
+  })
+})
+
+describe('A model on the bus of Agent OS', () => {
+  it('V-01 gives no work to an executor that runs commands', async () => {
+    const bus = createBus()
+    await using _manager = await createTaskManager(bus, { executors } as never)
+    const model = { surface: 'mcp', model: true } as const
+    for (const abilityId of ['task:create', 'task:spawn']) {
+      const input = { goal: 'x', executor: 'runner ', input: { run: 'true' } }
+      await refusalOf(call(bus, abilityId, input, model), 'FORBIDDEN')
+    }
+  })
+})
