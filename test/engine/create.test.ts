@@ -45,6 +45,7 @@ describe('create', () => {
       key: null,
       metadata: {},
       createdBy: 'library',
+      mayRunCommands: true,
       version: 1,
       createdAt: expect.any(Number) as number,
       updatedAt: task.createdAt,

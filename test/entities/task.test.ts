@@ -40,6 +40,7 @@ describe('a task', () => {
       key: null,
       metadata: {},
       createdBy: null,
+      mayRunCommands: true,
       version: 1,
       createdAt: 1_000,
       updatedAt: 1_000,

@@ -188,6 +188,7 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     expect(await ledger.read((tx) => tx.task.get('task-grandchild'))).toMatchObject({
       policy: notifyingPolicy,
       createdBy: null,
+      mayRunCommands: true,
     })
     expect((await ledger.read((tx) => tx.instance.open())).map((instance) => instance.leaseUntil)).toEqual([0])
     expect((await client.query('select name, parent, status from branch')).rows).toEqual(firstBranch)
