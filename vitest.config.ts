@@ -3,6 +3,8 @@
 // many a file. So a test puts back what it changes of its process, watches modules with `vi.spyOn` and replaces none
 // (test/house.test.ts), and anything else that only one process can stand goes into a process of its own.
 
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
@@ -47,6 +49,8 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
+    // Which ledgers are trusted is kept there, and not in the home of whoever runs the tests.
+    env: { XDG_STATE_HOME: join(tmpdir(), `errand-state-${process.pid}`) },
     globalSetup: ['scripts/build.ts'],
     // Left to itself vitest keeps one core free, which of two is half.
     maxWorkers: '100%',

@@ -58,7 +58,9 @@ export function trustLedger(path: string, env: Environment): boolean {
   if (!isListKept(env)) return false
   const file = listFile(env)
   const fresh = `${file}.${process.pid}`
-  writeFileSync(fresh, `${JSON.stringify([...ledgers, ledger], null, 2)}\n`, { mode: 0o600 })
+  writeFileSync(fresh, `${JSON.stringify([...ledgers.filter((each) => existsSync(each)), ledger], null, 2)}\n`, {
+    mode: 0o600,
+  })
   renameSync(fresh, file)
   return true
 }

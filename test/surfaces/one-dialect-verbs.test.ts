@@ -19,6 +19,7 @@ import { fakeIo } from './cli/fake-io.ts'
 const others: Record<string, string> = {
   board: 'words of the s07 task board',
   hook: 'the board again, for coding agents',
+  trust: 'says only which ledger is trusted',
   ask: 'prints the same events as `run`',
   chat: 'prints the items of task:stream, whose schema is walked',
   repl: 'prints what abilities answer, whose schemas are walked',

@@ -15,7 +15,7 @@ export function fakeIo(options: { tty?: boolean; env?: Record<string, string>; c
   return {
     stdout: { write: (text) => out.push(text), isTTY: options.tty, columns: 80, rows: 24 },
     stderr: { write: (text) => err.push(text) },
-    env: options.env ?? {},
+    env: { XDG_STATE_HOME: process.env['XDG_STATE_HOME'] ?? '', ...options.env },
     cwd: options.cwd ?? process.cwd(),
     onInterrupt(listener) {
       listeners.add(listener)
