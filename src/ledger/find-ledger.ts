@@ -1,24 +1,23 @@
 // Where the ledger of a place is when nobody has named one: `.errand/ledger.db` found upwards, no further than the user's home, else
 // the one in git's common directory (so that all worktrees of a repository share it), else `.errand/ledger.db` here.
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { type Environment, homeOf } from './home.ts'
 
 const besideWork = join('.errand', 'ledger.db')
 
-type Environment = Readonly<Record<string, string | undefined>>
-
 /** The path of a ledger that may not be there yet. `env`: what git is run with. */
 export function findLedger(cwd: string, env: Environment): string {
-  return findUpwards(cwd, env['HOME'] || homedir()) ?? inGitDirectory(cwd, env) ?? join(cwd, besideWork)
+  return findUpwards(cwd, homeOf(env)) ?? inGitDirectory(cwd, env) ?? join(cwd, besideWork)
 }
 
-function findUpwards(from: string, home: string): string | undefined {
+function findUpwards(from: string, home: string | undefined): string | undefined {
+  const end = home !== undefined && existsSync(home) ? realpathSync(home) : home
   for (let folder = from; ; folder = dirname(folder)) {
     const ledger = join(folder, besideWork)
     if (existsSync(ledger)) return ledger
-    if (folder === home || dirname(folder) === folder) return undefined
+    if (folder === end || folder === home || dirname(folder) === folder) return undefined
   }
 }
 

@@ -1,10 +1,12 @@
 // Whether a ledger that was found, and not named, may be opened: what stands in it is worked on as the user who opens it, so a file
 // that somebody else has put there is a program of theirs. The same idea as git's `safe.directory`.
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import {
   accessSync,
   constants,
   existsSync,
+  lstatSync,
   mkdirSync,
   readFileSync,
   realpathSync,
@@ -13,22 +15,28 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { homedir, userInfo } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { ErrandError } from '../errors.ts'
+import { createRandomIds } from '../ids.ts'
 import { parse } from '../parse.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
+import { type Environment, homeOf } from './home.ts'
 
 /** `refused`: not even by somebody who says that they trust it. `asked`: whoever opens it is asked first. */
 export type Trust =
   | { verdict: 'trusted' }
   | { verdict: 'asked' | 'refused' /** Continues "the ledger was found, and". */; why: string }
 
+/** A file or folder that a ledger rests on. */
+interface Place {
+  path: string
+  stat: Stats
+}
+
 /**
- * Judges a ledger that is there. One that is seen for the first time, that nobody else can write, and that git has not brought is
- * the user's own, and is listed as trusted. Where that list cannot be kept, owners and modes alone decide.
+ * Judges the place of a ledger, which may not be there yet. One that nobody else can write, and that git does not track, is the user's
+ * own, and is listed as trusted when it is seen first. Where that list cannot be kept, owners and modes alone decide. A listed ledger
+ * is judged anew when its file, its folder or their owner is another one.
  *
  * @throws ErrandError INVALID_INPUT for a list that is none.
  */
@@ -36,73 +44,98 @@ export function judgeLedger(path: string, env: Environment): Trust {
   const uid = process.getuid?.()
   // Windows keeps other users out of a user's folders by itself.
   if (uid === undefined) return { verdict: 'trusted' }
-  const ledger = realpathSync(path)
-  const places = [dirname(ledger), ledger].map((place) => ({ place, stat: statSync(place) }))
+  const places = placesOf(path)
   const open = places.find(({ stat }) => (stat.mode & constants.S_IWOTH) !== 0)
-  if (open !== undefined) return { verdict: 'refused', why: `everybody may write ${open.place}` }
-  if (trustedLedgers(env).includes(ledger)) return { verdict: 'trusted' }
+  if (open !== undefined) return { verdict: 'refused', why: `everybody may write ${open.path}` }
+  if (isListed(path, places, env)) return { verdict: 'trusted' }
   const foreign = places.find(({ stat }) => stat.uid !== uid && stat.uid !== 0)
-  if (foreign !== undefined) return { verdict: 'asked', why: `${foreign.place} belongs to another user` }
-  const shared = places.find(({ stat }) => (stat.mode & constants.S_IWGRP) !== 0 && hasOthers(stat, uid))
-  if (shared !== undefined) return { verdict: 'asked', why: `other members of its group may write ${shared.place}` }
-  if (isListKept(env) && isTracked(ledger, env)) return { verdict: 'asked', why: 'git has brought it' }
-  trustLedger(ledger, env)
+  if (foreign !== undefined) return { verdict: 'asked', why: `${foreign.path} belongs to another user` }
+  const shared = places.find(({ stat }) => (stat.mode & constants.S_IWGRP) !== 0 && !isOwnGroup(stat.gid, uid))
+  if (shared !== undefined) return { verdict: 'asked', why: `other members of its group may write ${shared.path}` }
+  if (isListKept(env) && isTracked(path, env)) return { verdict: 'asked', why: 'git tracks it' }
+  if (existsSync(path)) trustLedger(path, env)
   return { verdict: 'trusted' }
 }
 
 /** Lists a ledger as trusted by this user. False where the list cannot be written. */
 export function trustLedger(path: string, env: Environment): boolean {
-  const ledger = realpathSync(path)
-  const ledgers = trustedLedgers(env)
-  if (ledgers.includes(ledger)) return true
-  if (!isListKept(env)) return false
-  const file = listFile(env)
-  const fresh = `${file}.${process.pid}`
-  writeFileSync(fresh, `${JSON.stringify([...ledgers.filter((each) => existsSync(each)), ledger], null, 2)}\n`, {
-    mode: 0o600,
-  })
-  renameSync(fresh, file)
-  return true
+  const file = listFile(path, env)
+  if (file === undefined || !isListKept(env)) return false
+  const fresh = `${file}.${createRandomIds().next('new')}`
+  try {
+    writeFileSync(fresh, `${JSON.stringify(entryOf(path, placesOf(path)))}\n`, { mode: 0o600, flag: 'wx' })
+    renameSync(fresh, file)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** The refusal of a ledger that is not trusted, with what would help. */
 export function untrusted(path: string, { verdict, why }: Exclude<Trust, { verdict: 'trusted' }>): ErrandError {
   const remedy =
     verdict === 'refused'
-      ? 'Take that right away with "chmod o-w", or name the ledger with --ledger.'
-      : `Trust it with "errand trust ${path}" if you know where it comes from, or name it with --ledger.`
+      ? 'Take that right away with "chmod o-w", or name the ledger with --ledger or ERRAND_LEDGER.'
+      : `Trust it with "errand trust '${path}'" if you know where it comes from, or name it with --ledger.`
   return new ErrandError(
     'LEDGER_UNTRUSTED',
-    `The ledger ${path} was found, and ${why}: its tasks would run as ${userInfo().username}. ${remedy}`,
+    `The ledger ${path} was found, and ${why}: its tasks would run as you. ${remedy}`,
     { ledger: path },
   )
 }
 
-/** Where it is kept which ledgers the user trusts (XDG base directories). */
-export function listFile(env: Environment): string {
-  const state = env['XDG_STATE_HOME'] || join(env['HOME'] || homedir(), '.local', 'state')
-  return join(state, 'errand', 'trusted-ledgers.json')
+/** Its folder and its file, as far as they are there. */
+function placesOf(path: string): Place[] {
+  return [dirname(path), path].flatMap((each) => {
+    if (!existsSync(each)) return []
+    const real = realpathSync(each)
+    return [{ path: real, stat: statSync(real) }]
+  })
 }
 
-function trustedLedgers(env: Environment): string[] {
-  const file = listFile(env)
-  if (!existsSync(file)) return []
+// --- The list of trusted ledgers: a file for each, so that no two processes write the same one ------------------------
+
+const entrySchema = z.object({ ledger: z.string(), places: z.array(z.string()) })
+
+/** Where it is kept that the user trusts a ledger (XDG base directories); undefined for a user without a home. */
+export function listFile(path: string, env: Environment): string | undefined {
+  const folder = listFolder(env)
+  const name = createHash('sha256').update(realOf(path)).digest('hex').slice(0, 32)
+  return folder === undefined ? undefined : join(folder, `${name}.json`)
+}
+
+export function listFolder(env: Environment): string | undefined {
+  const home = homeOf(env)
+  const state = env['XDG_STATE_HOME'] || (home === undefined ? undefined : join(home, '.local', 'state'))
+  return state === undefined ? undefined : join(state, 'errand', 'trusted-ledgers')
+}
+
+function realOf(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path
+}
+
+/** What must be the same for a ledger to be the one that was trusted. */
+function entryOf(path: string, places: readonly Place[]): z.output<typeof entrySchema> {
+  return { ledger: realOf(path), places: places.map(({ stat }) => `${stat.dev}:${stat.ino}:${stat.uid}`) }
+}
+
+function isListed(path: string, places: readonly Place[], env: Environment): boolean {
+  const file = listFile(path, env)
+  if (file === undefined || !existsSync(file)) return false
   let stored: unknown
   try {
     stored = JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw new ErrandError(
-      'INVALID_INPUT',
-      `The list of trusted ledgers ${file} cannot be read. Delete it: ledgers of others are asked about again.`,
-      { file },
-      error,
-    )
+    const message = `${file} cannot be read, which says that a ledger is trusted. Delete it, and trust the ledger again.`
+    throw new ErrandError('INVALID_INPUT', message, { file }, error)
   }
-  return parse(z.array(z.string()), stored, `the list of trusted ledgers ${file}`)
+  const entry = parse(entrySchema, stored, file)
+  return JSON.stringify(entry) === JSON.stringify(entryOf(path, places))
 }
 
 function isListKept(env: Environment): boolean {
-  const folder = dirname(listFile(env))
+  const folder = listFolder(env)
+  if (folder === undefined) return false
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     accessSync(folder, constants.W_OK)
@@ -112,30 +145,45 @@ function isListKept(env: Environment): boolean {
   }
 }
 
-/** A group of the user's own, as most systems make them, has no other members. */
-function hasOthers({ gid }: Stats, uid: number): boolean {
+// --- Who else may have written it --------------------------------------------------------------------------------------
+
+/** The group that most systems make for each user: of the user's name, primary to nobody else, without further members. */
+function isOwnGroup(gid: number, uid: number): boolean {
   try {
     const entries = (file: string) =>
       readFileSync(file, 'utf8')
         .split('\n')
         .map((line) => line.split(':'))
     const users = entries('/etc/passwd')
-    const name = users.find(([, , id]) => Number(id) === uid)?.[0]
-    const members = entries('/etc/group').find(([, , id]) => Number(id) === gid)?.[3] ?? ''
-    const isPrimary = users.some(([, , id, primary]) => Number(primary) === gid && Number(id) !== uid)
-    return isPrimary || members.split(',').some((member) => member !== '' && member !== name)
+    const [name, , , primary] = users.find(([, , id]) => Number(id) === uid) ?? []
+    const [groupName, , , members = ''] = entries('/etc/group').find(([, , id]) => Number(id) === gid) ?? []
+    if (name === undefined || groupName !== name || Number(primary) !== gid) return false
+    const isShared = users.some(([, , id, theirs]) => Number(theirs) === gid && Number(id) !== uid)
+    return !isShared && members.split(',').every((member) => member === '' || member === name)
   } catch {
-    return true
+    return false
   }
 }
 
-function isTracked(ledger: string, env: Environment): boolean {
-  try {
-    // A repository that is not ours may name a program to be run for each look at its files.
-    const command = ['-c', 'core.fsmonitor=false', 'ls-files', '--error-unmatch', '--', basename(ledger)]
-    execFileSync('git', command, { cwd: dirname(ledger), env: { ...env } as NodeJS.ProcessEnv, stdio: 'ignore' })
-    return true
-  } catch {
-    return false // not tracked, no repository, or no git: then nothing came with it
-  }
+/** The file itself, a link to it, or its folder where that is a link: what git has put there, or may have. */
+function isTracked(path: string, env: Environment): boolean {
+  const folder = dirname(path)
+  const places = new Set([path, realOf(path)])
+  if (existsSync(folder) && lstatSync(folder).isSymbolicLink()) places.add(folder)
+  return [...places].some((place) => existsSync(dirname(place)) && isTrackedByGit(place, env))
+}
+
+function isTrackedByGit(path: string, env: Environment): boolean {
+  const kept = Object.entries(env).filter(([name]) => !name.startsWith('GIT_') || name === 'GIT_CEILING_DIRECTORIES')
+  // A repository that is not ours may name a program to be run for each look at its files; looking at its index runs nothing else.
+  const options = ['--literal-pathspecs', '-c', 'core.fsmonitor=false', '-c', 'safe.directory=*']
+  const git = spawnSync('git', [...options, 'ls-files', '--error-unmatch', '--', basename(path)], {
+    cwd: dirname(path),
+    env: { ...Object.fromEntries(kept), LC_ALL: 'C' } as NodeJS.ProcessEnv,
+    encoding: 'utf8',
+  })
+  if (git.error !== undefined) return false // no git: then it has brought nothing
+  if (git.status === 0) return true
+  // 1: not tracked. Outside of repositories, and in git's own folder, nothing is; what else git says leaves it open.
+  return git.status !== 1 && !/not a git repository|must be run in a work tree/.test(git.stderr)
 }

@@ -7,7 +7,9 @@ import {
   mkdtempSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,7 +36,7 @@ describe('a ledger that was found', () => {
   it('is trusted when only its user can write it, and listed', () => {
     const { ledger, env, verdict } = setup()
     expect(verdict()).toBe('trusted')
-    expect(JSON.parse(readFileSync(listFile(env), 'utf8'))).toEqual([ledger])
+    expect(JSON.parse(readFileSync(listFile(ledger, env) as string, 'utf8'))).toMatchObject({ ledger })
   })
 
   it('is trusted with umask 002, where the group is the own one of its user', () => {
@@ -42,6 +44,25 @@ describe('a ledger that was found', () => {
     chmodSync(ledger, 0o660)
     chmodSync(dirname(ledger), 0o770)
     expect(verdict()).toBe('trusted')
+  })
+
+  it.runIf(isRoot)('is judged anew when another one lies in its place', () => {
+    const { ledger, env, verdict } = setup()
+    expect(verdict()).toBe('trusted')
+    rmSync(dirname(ledger), { recursive: true })
+    mkdirSync(dirname(ledger), { mode: 0o700 })
+    writeFileSync(ledger, '', { mode: 0o600 })
+    chownSync(dirname(ledger), 54_321, 54_321)
+    chownSync(ledger, 54_321, 54_321)
+    expect(judgeLedger(ledger, env)).toMatchObject({ verdict: 'asked', why: expect.stringContaining('another user') })
+  })
+
+  it.runIf(isRoot)('is asked about before it is there, when its folder belongs to another user', () => {
+    const { ledger, verdict } = setup()
+    rmSync(ledger)
+    expect(verdict()).toBe('trusted')
+    chownSync(dirname(ledger), 54_321, 54_321)
+    expect(verdict()).toBe('asked')
   })
 
   it('is refused when everybody may write it or its folder, even when it is listed', () => {
@@ -75,11 +96,40 @@ describe('a ledger that was found', () => {
     expect(judgeLedger(ledger, env)).toMatchObject({ verdict: 'asked', why: expect.stringContaining('group') })
   })
 
-  it('is asked about when git has brought it, and not when it was listed before', () => {
+  it('is asked about when git tracks a link to it, whatever the environment says of git', () => {
+    const { home, project, ledger, git, env } = setup()
+    const elsewhere = join(home, 'elsewhere.db')
+    renameSync(ledger, elsewhere)
+    symlinkSync(elsewhere, ledger)
+    git('init', '-q')
+    git('add', '-f', '.errand/ledger.db')
+    for (const GIT_DIR of [undefined, '.git', join(home, 'nowhere')]) {
+      expect(judgeLedger(ledger, { ...env, GIT_DIR })).toEqual({ verdict: 'asked', why: 'git tracks it' })
+    }
+    git('rm', '-q', '--cached', '.errand/ledger.db')
+    rmSync(ledger)
+    symlinkSync(':(top)odd', ledger)
+    writeFileSync(join(project, '.errand', ':(top)odd'), '', { mode: 0o600 })
+    git('add', '-f', '--', '.errand')
+    expect(judgeLedger(ledger, env).verdict).toBe('asked')
+  })
+
+  it('is trusted in the own folder of git, and not where git cannot say', () => {
+    const { project, git, env } = setup()
+    git('init', '-q')
+    const inside = join(project, '.git', 'errand', 'ledger.db')
+    mkdirSync(dirname(inside), { mode: 0o700 })
+    writeFileSync(inside, '', { mode: 0o600 })
+    expect(judgeLedger(inside, env).verdict).toBe('trusted')
+    writeFileSync(join(project, '.git', 'index'), 'broken')
+    expect(judgeLedger(join(project, '.errand', 'ledger.db'), env).verdict).toBe('asked')
+  })
+
+  it('is asked about when git tracks it, and not when it was listed before', () => {
     const { ledger, env, git, verdict } = setup()
     git('init', '-q')
     git('add', '-f', '.errand/ledger.db')
-    expect(judgeLedger(ledger, env)).toEqual({ verdict: 'asked', why: 'git has brought it' })
+    expect(judgeLedger(ledger, env)).toEqual({ verdict: 'asked', why: 'git tracks it' })
     git('rm', '-q', '--cached', '.errand/ledger.db')
     expect(verdict()).toBe('trusted')
     git('add', '-f', '.errand/ledger.db')
@@ -107,9 +157,10 @@ describe('a ledger that was found', () => {
 
   it('is not judged by a list that is damaged: that is said', () => {
     const { ledger, env } = setup()
-    mkdirSync(dirname(listFile(env)), { recursive: true })
-    for (const text of ['{', '{"ledgers": 1}']) {
-      writeFileSync(listFile(env), text)
+    const file = listFile(ledger, env) as string
+    mkdirSync(dirname(file), { recursive: true })
+    for (const text of ['{', '{"ledger": 1}']) {
+      writeFileSync(file, text)
       expect(() => judgeLedger(ledger, env)).toThrowError(expect.objectContaining({ code: 'INVALID_INPUT' }))
     }
   })

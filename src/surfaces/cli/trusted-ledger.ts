@@ -3,7 +3,7 @@
 import { createInterface } from 'node:readline'
 import { judgeLedger, trustLedger, untrusted } from '../../ledger/trust.ts'
 import type { CommandIo } from './io.ts'
-import { isLedgerFile, ledgerExists, resolveLedger } from './ledger-path.ts'
+import { isLedgerFile, resolveLedger } from './ledger-path.ts'
 import { cleanText } from './terminal-text.ts'
 
 interface Flags {
@@ -14,14 +14,18 @@ interface Flags {
 export async function openableLedger(io: CommandIo, flags: Flags): Promise<string> {
   const ledger = resolveLedger(flags.ledger, io)
   const isNamed = (flags.ledger ?? io.env['ERRAND_LEDGER'] ?? '') !== ''
-  if (isNamed || !isLedgerFile(ledger) || !ledgerExists(ledger)) return ledger
+  if (isNamed || !isLedgerFile(ledger) || trustedHere.has(ledger)) return ledger
   const trust = judgeLedger(ledger, io.env)
   if (trust.verdict === 'trusted') return ledger
   const question = `The ledger ${ledger} was found, and ${trust.why}. Its tasks would run as you. Trust it?`
   if (trust.verdict === 'refused' || !(await saysYes(io, question))) throw untrusted(ledger, trust)
   trustLedger(ledger, io.env)
+  trustedHere.add(ledger)
   return ledger
 }
+
+/** What this process has been told, which is not asked again where it cannot be kept. */
+const trustedHere = new Set<string>()
 
 /** False where nobody sits at a terminal. */
 async function saysYes(io: CommandIo, question: string): Promise<boolean> {

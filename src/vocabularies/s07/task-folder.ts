@@ -1,5 +1,5 @@
 // What a manager stands on: an engine that is given, or one of its own on a ledger beside the folder, which mirrors it.
-import { existsSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Engine, EngineOptions } from '../../api.ts'
 import { mirrorBoard } from '../../board/mirror/mirror-board.ts'
@@ -111,8 +111,8 @@ async function openFolder({ dir, ledger, board, onError, onReport }: TaskFolder)
  */
 function ledgerOf(dir: string): string {
   const ledger = findLedger(dirname(resolve(dir)), process.env)
-  const trust = existsSync(ledger) ? judgeLedger(ledger, process.env) : undefined
-  if (trust !== undefined && trust.verdict !== 'trusted') throw untrusted(ledger, trust)
+  const trust = judgeLedger(ledger, process.env)
+  if (trust.verdict !== 'trusted') throw untrusted(ledger, trust)
   mkdirSync(dirname(ledger), { recursive: true, mode: 0o700 })
   return ledger
 }

@@ -83,7 +83,7 @@ test('a ledger has one real name, before and after it is made', () => {
   expect(realLedger(join(folder, 'link', 'new', 'l.db'), folder)).toBe(real)
 })
 
-describe('a ledger that was found, and that git has brought', () => {
+describe('a ledger that was found, and that git tracks', () => {
   const ps = async (env: Record<string, string | undefined>, ...flags: string[]) => {
     const io = fakeIo({ cwd: folder, env: env as Record<string, string> })
     return { code: await main(['ps', ...flags], io), err: io.err() }
@@ -96,7 +96,7 @@ describe('a ledger that was found, and that git has brought', () => {
     git(folder, 'init', '-q')
     git(folder, 'add', '-f', '.errand/ledger.db')
     const ledger = join(folder, '.errand', 'ledger.db')
-    expect(await ps(place)).toEqual({ code: 1, err: expect.stringContaining(`errand trust ${ledger}`) })
+    expect(await ps(place)).toEqual({ code: 1, err: expect.stringContaining(`errand trust '${ledger}'`) })
     expect(await ps({ ...place, ERRAND_LEDGER: ledger })).toEqual({ code: 0, err: '' })
     expect(await ps(place, '--ledger', ledger)).toEqual({ code: 0, err: '' })
     expect(await main(['trust'], fakeIo({ cwd: folder, env: place as Record<string, string> }))).toBe(0)
@@ -117,7 +117,7 @@ describe('a ledger that was found, and that git has brought', () => {
     }
     const refusing = answering('n\n')
     expect(await main(['ps'], refusing)).toBe(1)
-    expect(refusing.err()).toContain('git has brought it. Its tasks would run as you. Trust it? [y/N]')
+    expect(refusing.err()).toContain('git tracks it. Its tasks would run as you. Trust it? [y/N]')
     expect(await main(['ps'], answering('y\n'))).toBe(0)
     expect(await ps(place)).toEqual({ code: 0, err: '' })
   })

@@ -55,7 +55,7 @@ function openOnce(path: string, bytes: number): OpenedFile {
   try {
     requireSqlite(connection)
     refuseForeign(connection, path)
-    if (bytes > 0) requireOwnSchema(connection, path)
+    if (path !== ':memory:') requireOwnSchema(connection, path)
     configure(connection, path)
     const checkLater = bytes > checkedAtOnceBytes
     if (bytes > 0 && !checkLater) quickCheck(connection)

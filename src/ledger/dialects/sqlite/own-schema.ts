@@ -5,7 +5,7 @@ import { ledgerVersion, migrationTexts } from '../../migrations/migrations.ts'
 import { type Connection, connect } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 
-/** How the parts of a schema are called for people, with the text that made each: `trigger "t"` → `create trigger …`. */
+/** How the parts of a schema are called for people, with the texts that made each: `trigger "t"` → `create trigger …`. */
 type Parts = Map<string, string>
 
 /** Compiled and run once for all ledgers of a process. */
@@ -23,7 +23,7 @@ export function requireOwnSchema(connection: Connection, path: string): void {
     version = Number(connection.pragma('user_version'))
     found = partsOf(connection)
   } finally {
-    connection.execute('rollback')
+    if (connection.inTransaction) connection.execute('rollback')
   }
   // Made, but not migrated yet; a newer version is refused when it is migrated.
   if (found.size === 0 || version > ledgerVersion) return
@@ -58,12 +58,23 @@ function expectedParts(version: number): Parts {
 function partsOf(connection: Connection): Parts {
   const rows = connection.run({
     // What ANALYZE counts is no part of what was made.
-    sql: "select type, name, tbl_name as tableName, sql from sqlite_schema where name not like 'sqlite_stat%' order by name",
+    sql: `select type, name, tbl_name as tableName, sql from sqlite_schema
+      where not (type = 'table' and name in ('sqlite_stat1', 'sqlite_stat4')) order by name, type`,
     parameters: [],
     want: 'rows',
   }) as Array<{ type: string; name: string; tableName: string; sql: string | null }>
-  return new Map(rows.map(({ type, name, tableName, sql }) => [`${type} "${name}"`, `${tableName} ${plain(sql)}`]))
+  const parts: Parts = new Map()
+  for (const { type, name, tableName, sql } of rows) {
+    const part = `${type} "${name}"`
+    const text = type === 'table' && ownTables.test(name) ? '' : plain(sql)
+    // A file that was written by hand may name two alike.
+    parts.set(part, `${parts.get(part) ?? ''} ${tableName} ${text}`)
+  }
+  return parts
 }
+
+/** What full-text search makes for itself, in words that are SQLite's. */
+const ownTables = /^fact_text_[a-z]+$/
 
 /** SQLite quotes names anew when it alters a table, and not every version does so alike. */
 function plain(sql: string | null): string {

@@ -1,7 +1,7 @@
 // `errand trust`: says that a ledger which lies where others can reach it, or which came with a repository, may be opened.
 import { resolve } from 'node:path'
 import { ErrandError } from '../../../errors.ts'
-import { listFile, trustLedger } from '../../../ledger/trust.ts'
+import { judgeLedger, listFolder, trustLedger, untrusted } from '../../../ledger/trust.ts'
 import { printValue } from '../io.ts'
 import { isLedgerFile, ledgerExists, resolveLedger } from '../ledger-path.ts'
 import { defineVerb } from '../verb.ts'
@@ -10,7 +10,7 @@ export const trust = defineVerb({
   usage: 'trust [LEDGER]',
   help: [
     'Says that you know where a ledger comes from. A ledger that was found and not named, and that others can write or git has',
-    'brought, is refused until then, because its tasks would run as you. Without LEDGER: the one of this folder.',
+    'tracks, is refused until then, because its tasks would run as you. Without LEDGER: the one of this folder.',
   ].join('\n'),
   options: {},
   positionals: { max: 1 },
@@ -21,12 +21,14 @@ export const trust = defineVerb({
         ledger,
       })
     }
+    const trust = judgeLedger(ledger, io.env)
+    if (trust.verdict === 'refused') throw untrusted(ledger, trust)
     if (!trustLedger(ledger, io.env)) {
-      const file = listFile(io.env)
+      const folder = listFolder(io.env)
       throw new ErrandError(
         'LEDGER_UNTRUSTED',
-        `Which ledgers are trusted cannot be kept: ${file} cannot be written. Name the ledger with --ledger each time.`,
-        { ledger, file },
+        `It cannot be kept that the ledger is trusted: ${folder ?? 'a home folder'} cannot be written. Name the ledger with --ledger each time.`,
+        { ledger, folder },
       )
     }
     printValue(io, values, { ledger }, `${ledger} is trusted.`)
