@@ -32,7 +32,8 @@ const alwaysNamed = 'name goal description executor input priority metadata dead
 const unsaid: Readonly<Record<string, unknown>> = { ...storedFrom({}) }
 
 /** What a child is found again by. A stored field that tasks got later stands in it only where it is said. */
-function imageOf({ id: _id, parentId: _parent, opening: _opening, blockedBy, ...draft }: TaskDraft): object {
+function imageOf(given: TaskDraft): object {
+  const { id: _id, parentId: _parent, opening: _opening, runsCommands: _here, blockedBy, ...draft } = given
   const isSaid = ([name, value]: [string, unknown]): boolean =>
     !(name in unsaid) || alwaysNamed.includes(name) || canonicalJson(value) !== canonicalJson(unsaid[name])
   return { ...Object.fromEntries(Object.entries(draft).filter(isSaid)), after: blockedBy.length }

@@ -42,17 +42,16 @@ export function isModel({ model, surface }: Caller): boolean {
 }
 
 /** What models use, and what stands in files that they write, though it is no model that calls. */
-const usedByModels: readonly string[] = ['tools', 'files']
+const usedByModels: readonly string[] = ['agent', 'tools', 'files']
 
 /**
- * Whether a caller may have commands run: people and programs may, with credentials that hold everything; no model, no task, and no
- * client with less.
+ * Whether a caller may have commands run: people and programs may, also from within a run, and clients whose credentials hold everything;
+ * models, their tools and files, and clients with less may not.
  */
 export function mayRunCommands(caller: Caller): boolean {
   const { surface, taskId, scopes } = caller
-  return (
-    !isModel(caller) && taskId === undefined && !usedByModels.includes(surface) && (scopes?.includes('admin') ?? true)
-  )
+  if (isModel(caller) || usedByModels.includes(surface)) return false
+  return (taskId === undefined || surface === 'run') && (scopes?.includes('admin') ?? true)
 }
 
 /** What a task records of who created it. */

@@ -1,5 +1,5 @@
-// Who may have commands run: people and programs, and nobody else. What runs commands is told by the executor itself; of one that this
-// engine does not have, by what working engines have published in the ledger; one that is unknown counts as one that does.
+// Whether an executor may be named by who may not have commands run. That it runs commands is told by the executor itself; of one that
+// this engine does not have, by what working engines have published in the ledger; one that is unknown counts as one that does.
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 
@@ -17,20 +17,23 @@ function* publishedExecutors(tx: Reads): Op<Record<string, boolean>> {
 }
 
 /**
- * Refuses an executor that runs commands, for a caller that may have none run.
+ * Refuses an executor that runs commands where none may be run: because of who calls, or of whoever gave the task its input.
  *
  * @param runsCommands as the engine knows it; null: it does not have that executor.
  * @throws ErrandError FORBIDDEN
  */
-export function* refuseCommands(tx: Reads, executor: string, runsCommands: boolean | null): Op<void> {
-  if (!(runsCommands ?? (yield* publishedExecutors(tx))[executor] ?? true)) return
-  throw commandsRefused(executor)
-}
-
-function commandsRefused(executor: string): ErrandError {
-  return new ErrandError(
-    'FORBIDDEN',
-    `Nobody may run commands through this surface, and the executor ${executor} runs them, or is not known here. Offer an executor of your own that does what is wanted, and name that.`,
-    { executor },
-  )
+export function* refuseCommands(
+  tx: Reads,
+  executor: string,
+  runsCommands: boolean | null,
+  because: 'caller' | 'input' = 'caller',
+): Op<void> {
+  const known = runsCommands ?? (yield* publishedExecutors(tx))[executor]
+  if (known === false) return
+  const what = known ? `${executor} runs commands` : `no engine on this ledger has published what ${executor} does`
+  const why =
+    because === 'caller'
+      ? `who calls may not have any run. Offer an executor of your own that does what is wanted, and name that.`
+      : `its input comes from somebody who may not have any run. Give \`input\` with it.`
+  throw new ErrandError('FORBIDDEN', `The executor is refused: ${what}, and ${why}`, { executor })
 }

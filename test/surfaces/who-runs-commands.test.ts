@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../src/api.ts'
 import { type Bus, createBus } from '../../src/bus/bus.ts'
 import type { Caller } from '../../src/bus/caller.ts'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { createShell, defineExecutor } from '../../src/index.ts'
 import { createTaskManager } from '../../src/vocabularies/agent-os.ts'
 import { ledgerFile, openEngine, refusalOf } from '../engine/world.ts'
@@ -72,12 +73,33 @@ describe.each(Object.entries(trusted))('%s', (_name, caller) => {
 describe('A client without the right', () => {
   const client = strangers['a client over HTTP without the scope admin'] as Caller
 
+  it('V-01 is not the code of a run, which changes the commands that it has spawned', async () => {
+    const engine = (await openEngine({
+      executors: {
+        ...executors,
+        parent: async (_task: ExecutorTask, run: Run) => {
+          const { id } = await run.spawn({ executor: 'runner', input: { run: 'false' }, autoStart: false })
+          await run.invoke('task:update', { taskId: id, input: { run: 'true' } })
+          await run.invoke('task:start', { taskId: id })
+          return id
+        },
+      },
+    })) as unknown as Engine
+    const id = (await engine.result(await engine.create({ executor: 'parent' }))) as string
+    expect((await engine.settled(id)).status).toBe('completed')
+  })
+
   it('V-01 changes nothing about what a task runs', async () => {
     const engine = (await openEngine({ executors, autoStart: false })) as unknown as Engine
     const command = await engine.create({ executor: 'runner', input: { run: 'true' } })
     const harmless = await engine.create({ executor: 'echo' })
     const change = (taskId: string, patch: object) => call(engine.bus, 'task:update', { taskId, ...patch }, client)
-    for (const patch of [{ input: { run: 'false' } }, { retry: { maxAttempts: 3 } }, { executor: 'own' }])
+    for (const patch of [
+      { input: { run: 'false' } },
+      { retry: { maxAttempts: 3 } },
+      { executor: 'own' },
+      { onInterrupt: 'rerun' },
+    ])
       await refusalOf(change(command.id, patch), 'FORBIDDEN')
     await refusalOf(change(harmless.id, { executor: 'runner' }), 'FORBIDDEN')
     expect(await engine.get(command)).toMatchObject({ executor: 'runner', version: command.version })
@@ -93,8 +115,11 @@ describe('A client without the right', () => {
     const input = { run: `touch ${effect}` }
     await call(engine.bus, 'task:create', { name: 'prepared', input, team: false }, client)
     const [task] = (await engine.list()).tasks
-    await engine.update(task?.id as string, { executor: 'runner' })
-    expect(await engine.settled(task?.id as string)).toMatchObject({ status: 'failed', error: { code: 'FORBIDDEN' } })
+    const refusal = await refusalOf(engine.update(task?.id as string, { executor: 'runner' }), 'FORBIDDEN')
+    expect(refusal.message).toContain('Give `input` with it')
+    // Somebody who may says what is run.
+    await engine.update(task?.id as string, { executor: 'runner', input: { run: 'true' } })
+    expect((await engine.settled(task?.id as string)).status).toBe('completed')
     expect(existsSync(effect)).toBe(false)
   })
 })

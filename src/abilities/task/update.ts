@@ -1,8 +1,8 @@
 // task:update: new values for what a task was created with.
 import type { z } from 'zod'
 import { mayRunCommands } from '../../bus/caller.ts'
-import { executorName, type KnownExecutors, refuseUnfitInput, runsCommands } from '../../drafts/known-executors.ts'
-import { updateFields } from '../../entities/task-fields.ts'
+import { executorName, refuseUnfitInput, runsCommands } from '../../drafts/known-executors.ts'
+import { updateFields, workFields } from '../../entities/task-fields.ts'
 import { checkText, fromJson, toJson } from '../../json.ts'
 import { type Step, step } from '../../ledger/ledger.ts'
 import type { updateSchema } from '../../options.ts'
@@ -40,19 +40,28 @@ export function updateStep(taskId: string, patch: Patch, moment: Moment, context
   const change = update(taskId, storable(patch, taskId), claimantOf(context), moment, (executor, input, name) =>
     refuseUnfitInput(executor, input, name, drafter.context),
   )
-  const concernsRuns = patch.executor !== undefined || patch.input !== undefined || patch.retry !== undefined
-  return mayRunCommands(caller) || !concernsRuns
-    ? change
-    : withoutRight(change, taskId, patch.executor, drafter.context)
+  const concernsWork = [...workFields, 'metadata' as const].some((field) => patch[field] !== undefined)
+  return concernsWork ? judged(change, taskId, patch, context) : change
 }
 
-/** What a caller without the right has changed about a task's work runs no command, now or later. */
-function withoutRight(change: Step, taskId: string, given: string | undefined, context: KnownExecutors): Step {
+/**
+ * What a caller without the right has changed about a task's work runs no command, now or later. One who has it gives the right back with
+ * an input of their own.
+ */
+function judged(change: Step, taskId: string, patch: Patch, { caller, host }: ChangeContext): Step {
   return step(change.name, function* (tx) {
-    const executor = given ?? (yield* loadTask(tx, taskId)).executor
-    if (executor !== null) yield* refuseCommands(tx, executor, runsCommands(executor, context))
+    const { context } = host.drafter
+    const before = yield* loadTask(tx, taskId)
+    const executor = patch.executor ?? before.executor
+    const right = mayRunCommands(caller)
+    const own = right && (before.mayRunCommands || patch.input !== undefined)
+    if (executor !== null && !own && (!right || patch.executor !== undefined)) {
+      yield* refuseCommands(tx, executor, runsCommands(executor, context), right ? 'input' : 'caller')
+    }
     yield* change.decide(tx)
-    yield* tx.task.saveDefinition({ ...(yield* loadTask(tx, taskId)), mayRunCommands: false })
+    if (own !== before.mayRunCommands) {
+      yield* tx.task.saveDefinition({ ...(yield* loadTask(tx, taskId)), mayRunCommands: own })
+    }
   })
 }
 
