@@ -162,7 +162,7 @@ describe('A producer without executors', () => {
 describe('A model on the bus of Agent OS', () => {
   it('V-01 gives no work to an executor that runs commands', async () => {
     const bus = createBus()
-    await using _manager = await createTaskManager(bus, { executors } as never)
+    await using _manager = createTaskManager(bus, { executors } as never)
     const model = { surface: 'mcp', model: true } as const
     for (const abilityId of ['task:create', 'task:spawn']) {
       const input = { goal: 'x', executor: 'runner ', input: { run: 'true' } }
