@@ -307,16 +307,16 @@ export const taskFields = {
    * (`library`, `cli`, `http`, `mcp`). Null of children that a run spawned, which `parentId` names, and of tasks of earlier versions.
    */
   createdBy: field(z.string(), {
-    says: 'Who created it: a task, a name known from credentials, or the surface. Nobody gives it.',
+    says: 'Who created it: a task, a name known from credentials, or the surface. Set by the engine.',
     by: [],
     stored: textOrNull,
   }),
   /**
-   * Whether its executor may run commands: whether whoever created it, and changed what it does, may. Nobody gives it. A task that may
-   * not fails with `FORBIDDEN` where its executor runs commands.
+   * Whether its executor may run commands: whether its creator, and whoever changed what it does, may. Without that right a task
+   * fails with `FORBIDDEN` where its executor runs commands.
    */
   mayRunCommands: field(z.boolean(), {
-    says: 'Whether its executor may run commands. Nobody gives it: who creates the task decides.',
+    says: 'Whether its executor may run commands. Set by the engine, from the rights of its creator.',
     by: [],
     default: true,
     stored: { shows: z.boolean(), first: () => true },

@@ -1,5 +1,5 @@
-// Whether an executor may be named by who may not have commands run. That it runs commands is told by the executor itself; of one that
-// this engine does not have, by what working engines have published in the ledger; one that is unknown counts as one that does.
+// Refuses executors that run commands to callers without the right to run any. An executor declares that it runs commands; working
+// engines publish their executors in the ledger for processes that do not have them; an unknown executor counts as one that does.
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 
@@ -33,7 +33,7 @@ export function* refuseCommands(
   const what = known ? `${executor} runs commands` : `no engine on this ledger has published what ${executor} does`
   const why =
     because === 'caller'
-      ? `who calls may not have any run. Offer an executor of your own that does what is wanted, and name that.`
-      : `its input comes from somebody who may not have any run. Give \`input\` with it.`
+      ? `this caller may not run commands. Offer an executor of your own that does what is wanted, and name that.`
+      : `the task's input comes from a caller who may not run commands. Give \`input\` with it.`
   throw new ErrandError('FORBIDDEN', `The executor is refused: ${what}, and ${why}`, { executor })
 }

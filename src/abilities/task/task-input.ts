@@ -1,9 +1,10 @@
 // Pieces of input and output that many task abilities have in common.
 import { z } from 'zod'
 import { type Task, taskStatuses } from '../../entities/task.ts'
+import { taskIdSchema } from '../../entities/task-fields.ts'
 import { versionSchema } from '../../options.ts'
 
-export const taskIdSchema = z.string().min(1).max(100)
+export { taskIdSchema }
 
 /** Of the abilities that change one task. */
 const expectedVersionSchema = versionSchema

@@ -16,15 +16,16 @@ export async function openableLedger(io: CommandIo, flags: Flags): Promise<strin
   const isNamed = (flags.ledger ?? io.env['ERRAND_LEDGER'] ?? '') !== ''
   if (isNamed || !isLedgerFile(ledger) || trustedHere.has(ledger)) return ledger
   const trust = judgeLedger(ledger, io.env)
-  if (trust.verdict === 'trusted') return ledger
-  const question = `The ledger ${ledger} was found, and ${trust.why}. Its tasks would run as you. Trust it?`
-  if (trust.verdict === 'refused' || !(await saysYes(io, question))) throw untrusted(ledger, trust)
-  trustLedger(ledger, io.env)
+  if (trust.verdict !== 'trusted') {
+    const question = `The ledger ${ledger} was found, and ${trust.why}. Its tasks would run as you. Trust it?`
+    if (trust.verdict === 'refused' || !(await saysYes(io, question))) throw untrusted(ledger, trust)
+    trustLedger(ledger, io.env)
+  }
   trustedHere.add(ledger)
   return ledger
 }
 
-/** What this process has been told, which is not asked again where it cannot be kept. */
+/** Ledgers that this process has judged: a command that asks twice neither runs git nor asks the user again. */
 const trustedHere = new Set<string>()
 
 /** False where nobody sits at a terminal. */
