@@ -30,7 +30,7 @@ const started: ChildProcess[] = []
 const marked: string[] = []
 let marks = 0
 
-/** Starts a script as a group of its own; resolves when it has printed its first line. It may go on with `read`. */
+/** Starts a script as a group of its own; resolves when it has printed its first line. It must not end before that: `read` waits for the test. */
 async function startGroup(script: string, environment: Record<string, string> = {}) {
   const mark = `ERRAND_CALL_ID=call-${process.pid}-${marks++}`
   const env = { ...process.env, ERRAND_CALL_ID: mark.split('=')[1], ...environment }
@@ -41,7 +41,8 @@ async function startGroup(script: string, environment: Record<string, string> = 
   const nextLine = async () => (await lines.next()).value as string
   const line = await nextLine()
   const group = await describeProcessGroup(leader.pid!, mark)
-  return { leader, line, nextLine, group: group! }
+  if (group === undefined) throw new Error(`The script ended before its group was described: ${script}`)
+  return { leader, line, nextLine, group }
 }
 
 const reclaim = async (trace: CommandTrace, options?: Partial<EndOptions>) => (await reclaimAll([trace], options))[0]
@@ -207,8 +208,9 @@ describe('terminate', () => {
   })
 
   it('has nothing to do for a group that has gone', async () => {
-    const { group, leader } = await startGroup('echo ready')
-    if (leader.exitCode === null) await once(leader, 'exit')
+    const { group, leader } = await startGroup('echo ready; read _')
+    leader.stdin!.end()
+    await once(leader, 'exit')
     await terminate(group, { graceMs: 5000 })
     expect(await isAlive(group)).toBe(false)
   })
