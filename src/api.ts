@@ -125,6 +125,15 @@ export interface EngineOptions<E extends Executors = Executors> {
   ids?: Ids
 }
 
+/** The options of `engine.work`. */
+export interface WorkOptions {
+  /**
+   * Runs only the tasks of the trees whose root has one of `rootKeys`, or a key that begins with one of `rootKeyPrefixes` (both default to
+   * none), and leaves all others to other engines. Timers, recovery and deadlines are served for the whole ledger. Default: all tasks.
+   */
+  only?: { rootKeys?: readonly string[]; rootKeyPrefixes?: readonly string[] } | undefined
+}
+
 /** The option `memory`. */
 export interface MemoryOptions {
   /**
@@ -312,10 +321,10 @@ export interface Engine<E extends Executors = Executors> extends AbilityMethods 
 
   /** Starts what is ready and held only by `autoStart: false`; resolves with those tasks when the engine is idle. */
   schedule(): Promise<Task[]>
-  /** Resolves when no task whose executor this engine has is ready, running or on a timer. */
+  /** Resolves when no task that this engine may run is ready, running or on a timer. */
   idle(): Promise<void>
-  /** Lets a producer (`work: false`) begin to work. */
-  work(): Promise<void>
+  /** Lets a producer (`work: false`) begin to work. On an engine that works already it changes nothing. @throws ErrandError INVALID_INPUT */
+  work(options?: WorkOptions): Promise<void>
   /** The read model: counts by state, slots, what runs now, the queue, the last event. Counts from the first look on. */
   readonly status: StatusStore
   /** Other limits for this engine, from now on; nothing that runs is ended. null takes an executor's limit away. */

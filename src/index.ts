@@ -28,6 +28,7 @@ export type {
   WaitingOptions,
   Watched,
   Why,
+  WorkOptions,
 } from './api.ts'
 export { type BoardSession, type BoardSessionOptions, createBoardSession } from './board/board-session.ts'
 export { type BoardToolName, type BoardTools, type BoardToolsOptions, boardTools } from './board/board-tools.ts'

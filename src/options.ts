@@ -315,4 +315,14 @@ export const engineOptionsSchema = z.strictObject({
   clock: objectWith<object>(['now', 'setTimeout', 'clearTimeout'], 'expected a Clock').optional(),
   ids: objectWith<object>(['next', 'random'], 'expected Ids').optional(),
 })
+/** The options of `work`. */
+export const workOptionsSchema = z.strictObject({
+  only: z
+    .strictObject({
+      rootKeys: z.array(z.string().min(1)).default([]),
+      rootKeyPrefixes: z.array(z.string().min(1)).default([]),
+    })
+    .optional(),
+})
+
 export type ParsedEngineOptions = z.output<typeof engineOptionsSchema>

@@ -27,7 +27,7 @@ import { followEvents } from './actors/event-stream.ts'
 import type { Lifecycle } from './actors/lifecycle.ts'
 import { awaitSettlement } from './actors/settlement.ts'
 import { streamTask } from './actors/task-stream.ts'
-import type { Limits, StatusStore, TaskGraph, TaskRef, Why } from './api.ts'
+import type { Limits, StatusStore, TaskGraph, TaskRef, Why, WorkOptions } from './api.ts'
 import type { Bus } from './bus/bus.ts'
 import { type Caller, libraryCaller } from './bus/caller.ts'
 import { asOwner, asWriter, quoteOf } from './claimed-task.ts'
@@ -70,6 +70,7 @@ import {
   timeoutOptionsSchema,
   updateSchema,
   versionSchema,
+  workOptionsSchema,
 } from './options.ts'
 import { kindOf, parse, requireFunction, requireText } from './parse.ts'
 import { createHandler, type Handled, type HandleOptions } from './routing/handle.ts'
@@ -111,9 +112,10 @@ export class TaskEngine {
     return new TaskEngine(engine.#life, engine.#host, engine.bus, caller)
   }
 
-  work(): Promise<void> {
+  async work(options?: WorkOptions): Promise<void> {
     forProgramsOnly(this.#caller, 'work')
-    return this.#life.work()
+    const { only } = parse(workOptionsSchema, options ?? {}, 'work')
+    await this.#life.work(only)
   }
 
   close(): Promise<void> {
@@ -408,7 +410,8 @@ export class TaskEngine {
       this.#life.requireOpen()
       const moved = this.#life.feed.moved()
       const those = (tasks: RunnableTasks) => executors.filter((name) => this.#host.canRun(name) === tasks)
-      if (!(await this.#life.read((tx) => tx.task.anyAwake(those('all'), those('named'))))) return
+      const { trees } = this.#life.supervisor
+      if (!(await this.#life.read((tx) => tx.task.anyAwake(those('all'), those('named'), trees)))) return
       await moved
     }
   }

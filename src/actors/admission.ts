@@ -3,6 +3,7 @@
 import { changedLimits } from '../entities/limits.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { isExecutor, type RunnableTasks } from '../executor.ts'
+import type { Trees } from '../ledger/ledger.ts'
 import { admit } from '../steps/admit.ts'
 import { dueAfter } from '../steps/moment.ts'
 import type { EngineHost } from './engine-host.ts'
@@ -18,6 +19,8 @@ export class Admission {
   readonly #host: AdmissionHost
   /** Those on their way. */
   readonly #admissions = new Set<Promise<void>>()
+  /** Only tasks of these trees are started here. Undefined: of all. */
+  trees: Trees | undefined
   #maxConcurrent: number
   #limits: Readonly<Record<string, number>>
   #isDue = false
@@ -91,6 +94,7 @@ export class Admission {
           named: canRun(name) === 'named',
         })),
       maxCrashes,
+      trees: this.trees,
       instance: enlisted(dueAfter(moment.at, leaseMs)),
     })
     return ledger.step(step).then(

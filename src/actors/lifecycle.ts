@@ -10,7 +10,7 @@ import type { RetryPolicy } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
 import { type AnyExecutor, isExecutor } from '../executor.ts'
 import type { Ids } from '../ids.ts'
-import { type Ledger, type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
+import { type Ledger, type Op, type Reads, type Step, step, type Trees } from '../ledger/ledger.ts'
 import type { ParsedEngineOptions } from '../options.ts'
 import { waitAtMost } from '../signals.ts'
 import { takePlace } from '../steps/enter-team.ts'
@@ -115,13 +115,14 @@ export class Lifecycle {
     await this.feed.start()
   }
 
-  work(): Promise<void> {
+  /** @param trees has an effect at the first call only. */
+  work(trees?: Trees): Promise<void> {
     this.requireOpen()
-    this.#working ??= this.#beginWork()
+    this.#working ??= this.#beginWork(trees)
     return this.#working
   }
 
-  async #beginWork(): Promise<void> {
+  async #beginWork(trees: Trees | undefined): Promise<void> {
     const { instanceId } = this
     await this.ledger.register(instanceId)
     this.#startedAt = this.moment().at
@@ -134,7 +135,7 @@ export class Lifecycle {
     await this.ledger.step(register)
     this.#archive.start()
     this.#keeper.start()
-    await this.supervisor.work()
+    await this.supervisor.work(trees)
   }
 
   #enlisted(leaseUntil: number): InstanceRecord {

@@ -5,6 +5,7 @@ import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
 import { type AnyExecutor, isExecutor } from '../executor.ts'
+import type { Trees } from '../ledger/ledger.ts'
 import { resolveRetry } from '../machines/family.ts'
 import { acceptedEvents, publishedAs } from '../machines/task-machine.ts'
 import { waitAtMost } from '../signals.ts'
@@ -78,9 +79,10 @@ export class Supervisor {
     return this.#host.actors.isWorking
   }
 
-  /** Recovers the dead, then admits. */
-  async work(): Promise<void> {
+  /** Recovers the dead, then admits: tasks of these trees only, where some are given. */
+  async work(trees?: Trees): Promise<void> {
     const { actors, feed } = this.#host
+    this.#admission.trees = trees
     actors.supervisor.send({ type: 'work' })
     this.#unlisten = feed.listen((event) => this.#onEvent(event))
     await this.#caretaker.begin()
@@ -93,6 +95,11 @@ export class Supervisor {
     this.#admission.setLimits(maxConcurrent, limits)
     this.#changed()
     this.wake()
+  }
+
+  /** Only tasks of these trees are started here; undefined: of all. */
+  get trees(): Trees | undefined {
+    return this.#admission.trees
   }
 
   get limits(): Admission['limits'] {
@@ -244,10 +251,11 @@ export class Supervisor {
   async #look(): Promise<void> {
     const { ledger, instanceId, executors, report } = this.#host
     const free = this.#admission.freeExecutors()
+    const { trees } = this
     const own = { instanceId, executors: [...executors.keys()] }
     try {
       const found = await ledger.read(function* (tx) {
-        return { due: yield* nextDue(tx, own), ready: yield* tx.task.anyReady(free.all, free.named) }
+        return { due: yield* nextDue(tx, own), ready: yield* tx.task.anyReady(free.all, free.named, trees) }
       })
       this.#caretaker.arm(found.due)
       if (found.ready) this.#admission.admit()

@@ -43,6 +43,8 @@ function resultVariables(dependencies: readonly Pick<Task, 'name' | 'result'>[])
   const variables: Record<string, string> = {}
   let room = mostResults
   for (const { name, result } of dependencies) {
+    // The first of a name keeps it: a task that somebody puts before this one later does not take its place.
+    if (Object.hasOwn(variables, resultVariable(name))) continue
     const value = startOfText(resultText(result), Math.min(longestResult, room))
     variables[resultVariable(name)] = value
     room -= Buffer.byteLength(value)

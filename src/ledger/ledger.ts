@@ -92,6 +92,20 @@ export interface Cascade {
   last: number
 }
 
+/** The trees whose root has one of these keys, or a key that begins with one of these prefixes. */
+export interface Trees {
+  rootKeys: readonly string[]
+  rootKeyPrefixes: readonly string[]
+}
+
+/** Narrows the ready tasks of an executor. */
+export interface ReadyFilter {
+  /** Only tasks that name a model of their own. Default false. */
+  named?: boolean
+  /** Only tasks of these trees. Default: of all. */
+  trees?: Trees | undefined
+}
+
 export interface Reads extends MemoryReads {
   readonly task: {
     get(id: string): Op<TaskRecord | undefined>
@@ -101,15 +115,15 @@ export interface Reads extends MemoryReads {
     findByPrefix(prefix: string, limit: number): Op<TaskRecord[]>
     /**
      * Ready tasks of one executor in one lane ('' for no lane), highest priority first, then oldest; only those with fewer crashes
-     * in a row than `crashes`. Here and below, `named` leaves only the tasks that name a model of their own.
+     * in a row than `crashes`.
      */
-    ready(executor: string, lane: string, limit: number, crashes?: number, named?: boolean): Op<TaskRecord[]>
+    ready(executor: string, lane: string, limit: number, crashes?: number, only?: ReadyFilter): Op<TaskRecord[]>
     /** Ready tasks of one executor in any lane with `crashes` crashes in a row or more, in the same order. */
-    suspects(executor: string, limit: number, crashes: number, named?: boolean): Op<TaskRecord[]>
+    suspects(executor: string, limit: number, crashes: number, only?: ReadyFilter): Op<TaskRecord[]>
     /** Is any task of these executors ready, or any task of `named` that names a model? */
-    anyReady(executors: readonly string[], named?: readonly string[]): Op<boolean>
+    anyReady(executors: readonly string[], named?: readonly string[], trees?: Trees): Op<boolean>
     /** Lanes in which an executor has ready tasks, the first `most` (or all); that with the best of them first, by priority, then age. */
-    lanes(executor: string, most?: number, named?: boolean): Op<string[]>
+    lanes(executor: string, most?: number, only?: ReadyFilter): Op<string[]>
     /** Open runs in a lane. */
     openInLane(lane: string): Op<number>
     /** The best task that may be claimed: highest priority, then oldest. */
@@ -122,7 +136,7 @@ export interface Reads extends MemoryReads {
     countByStatus(): Op<Record<TaskStatus, number>>
     countQueued(): Op<{ ready: number; claimable: number }>
     /** Is any task of these executors, or any of `named` that names a model, ready or on a timer, or has an open run? */
-    anyAwake(executors: readonly string[], named?: readonly string[]): Op<boolean>
+    anyAwake(executors: readonly string[], named?: readonly string[], trees?: Trees): Op<boolean>
     list(filter: TaskFilter, limit: number, after?: { priority: number; seq: number }): Op<TaskRecord[]>
     /** The same tasks by age, the latest first. */
     newest(filter: TaskFilter, limit: number, offset: number): Op<TaskRecord[]>

@@ -3,7 +3,7 @@
 
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
+import { type Op, type Reads, type ReadyFilter, type Step, step, type Trees, type Tx } from '../ledger/ledger.ts'
 import { suspectFrom } from '../machines/crashes.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
 import { snapshotFault } from '../machines/task-snapshot.ts'
@@ -20,6 +20,8 @@ export interface AdmitRequest extends Moment {
   /** Executors that can run here, with their slots. */
   executors: readonly AdmittedExecutor[]
   maxCrashes: number
+  /** Only tasks of these trees are started. Undefined: of all. */
+  trees: Trees | undefined
   /** The row of this engine, with its lease begun anew: an engine that owns runs counts as alive. */
   instance: InstanceRecord
 }
@@ -111,16 +113,21 @@ function* loadHeads(tx: Reads, request: AdmitRequest): Op<Loaded> {
   const heads: TaskRecord[] = []
   const suspicious = suspectFrom(request.maxCrashes)
   for (const executor of request.executors) {
-    const { name, named } = executor
+    const { name } = executor
+    const only = filterOf(executor, request)
     const limit = Math.min(room.total, room.perExecutor.get(name) as number)
     if (limit <= 0) continue
-    heads.push(...(yield* tx.task.ready(name, '', limit, suspicious, named)))
+    heads.push(...(yield* tx.task.ready(name, '', limit, suspicious, only)))
     yield* loadLaneHeads(tx, executor, limit, room, request, heads)
     if (room.suspects <= 0) continue
     const suspects = yield* loadSuspects(tx, executor, suspicious, room, request)
     heads.push(...suspects.filter(({ crashes }) => crashes < request.maxCrashes))
   }
   return { heads, room }
+}
+
+function filterOf({ named }: AdmittedExecutor, { trees }: AdmitRequest): ReadyFilter {
+  return { named, trees }
 }
 
 /** A task that has died `maxCrashes` times beside others is tried by itself, as soon as nothing runs here: so its engine's death is its own. */
@@ -136,13 +143,13 @@ function* loadSolitary(tx: Reads, room: Room, request: AdmitRequest): Op<TaskRec
 /** The first suspects of an executor whose lanes have a place. */
 function* loadSuspects(
   tx: Reads,
-  { name, named }: AdmittedExecutor,
+  executor: AdmittedExecutor,
   crashes: number,
   room: Room,
   request: AdmitRequest,
 ): Op<TaskRecord[]> {
   const found: TaskRecord[] = []
-  for (const suspect of yield* tx.task.suspects(name, suspectsSeen, crashes, named)) {
+  for (const suspect of yield* tx.task.suspects(executor.name, suspectsSeen, crashes, filterOf(executor, request))) {
     if (suspect.lane === '' || (yield* placesInLane(tx, suspect.lane, room, request)) > 0) found.push(suspect)
   }
   return found
@@ -151,17 +158,19 @@ function* loadSuspects(
 /** By their heads, and no more lanes with places than there are slots: there may be thousands of lanes. */
 function* loadLaneHeads(
   tx: Reads,
-  { name, named }: AdmittedExecutor,
+  executor: AdmittedExecutor,
   limit: number,
   room: Room,
   request: AdmitRequest,
   heads: TaskRecord[],
 ): Op<void> {
+  const { name } = executor
+  const only = filterOf(executor, request)
   let lanesWanted = room.total
   const seen = new Set<string>()
   // The first few are enough, unless they are full.
   for (const most of [2 * lanesWanted + usuallyFull, undefined]) {
-    const lanes = yield* tx.task.lanes(name, most, named)
+    const lanes = yield* tx.task.lanes(name, most, only)
     for (const lane of lanes) {
       if (lanesWanted === 0) break
       if (seen.has(lane)) continue
@@ -169,7 +178,7 @@ function* loadLaneHeads(
       const places = Math.min(limit, yield* placesInLane(tx, lane, room, request))
       if (places <= 0) continue
       lanesWanted--
-      heads.push(...(yield* tx.task.ready(name, lane, places, suspectFrom(request.maxCrashes), named)))
+      heads.push(...(yield* tx.task.ready(name, lane, places, suspectFrom(request.maxCrashes), only)))
     }
     if (lanesWanted === 0 || lanes.length < (most ?? 0)) break
   }

@@ -46,6 +46,13 @@ describe('the environment of a command', () => {
     expect(resultsOf(['line count (é)', '7'])).toHaveProperty('ERRAND_RESULT_line_count____', '7')
   })
 
+  it('keeps the result of the first of two tasks of one name, so that nobody replaces it later', () => {
+    expect(resultsOf(['build', 'the first'], ['build', 'the second'])).toHaveProperty(
+      'ERRAND_RESULT_build',
+      'the first',
+    )
+  })
+
   it('gives output without its trailing newlines, text as it is, nothing as nothing, and JSON for the rest', () => {
     expect(
       resultsOf(

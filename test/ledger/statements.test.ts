@@ -41,7 +41,7 @@ const poisoned: Record<string, (tx: Tx) => Op<unknown>> = {
   'task.getByKey': (tx) => tx.task.getByKey(poison),
   'task.findByPrefix': (tx) => tx.task.findByPrefix(poison, 1),
   'task.ready': (tx) => tx.task.ready(poison, poison, 1),
-  'task.anyAwake': (tx) => tx.task.anyAwake([poison], [poison]),
+  'task.anyAwake': (tx) => tx.task.anyAwake([poison], [poison], { rootKeys: [poison], rootKeyPrefixes: [poison] }),
   'task.list': (tx) =>
     tx.task.list(
       {

@@ -1,6 +1,6 @@
 // The columns of the task table, by which statement writes them, and what statements of several tables say of tasks.
 import { defineTable, flag, json, jsonOrNull, plain, serial } from '../columns.ts'
-import { type StatementCompiler, sql } from '../statement.ts'
+import { type Dialect, listed, type StatementCompiler, sql } from '../statement.ts'
 
 /** What `save` writes: everything that changes while a task lives. */
 export const stateFields = {
@@ -69,6 +69,21 @@ export const tasks = defineTable('task', {
 export const withBelow = (root: unknown) => sql`with recursive below (id) as (
     select id from task where parent_id = ${root}
     union select task.id from task join below on task.parent_id = below.id)`
+
+/**
+ * Whether a row of `task` lies in a tree whose root has one of these keys, or a key with one of these prefixes, both JSON lists of texts.
+ * Walks up from the row: as many look-ups as it lies deep.
+ */
+export function isInTrees(dialect: Dialect, keys: unknown, prefixes: unknown) {
+  return sql<boolean>`exists (
+    with recursive above (parent_id, key) as (
+      select task.parent_id, task.key
+      union select parent.parent_id, parent.key from task as parent join above on parent.id = above.parent_id)
+    select 1 from above
+    where above.parent_id is null and (above.key in ${listed(dialect, keys)}
+      or exists (select 1 from ${listed(dialect, prefixes)} as prefix
+        where substr(above.key, 1, length(prefix.value)) = prefix.value)))`
+}
 
 const isLetGo = sql`coalesce(task.status_reason, '') in ('interrupted', 'released')`
 

@@ -1,12 +1,13 @@
 // The task table: every statement on it.
 import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import { flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
-import type { Op, TaskFilter, Tx } from '../ledger.ts'
+import type { Op, ReadyFilter, TaskFilter, Trees, Tx } from '../ledger.ts'
 import { type Holes, numberOf, queryRows, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
 import { events } from './event.ts'
 import {
   countQueuedBehindRuns,
   definitionFields,
+  isInTrees,
   isQueuedBehindItsRun,
   stateFields,
   tasks,
@@ -15,6 +16,16 @@ import {
 
 const liveStatuses = taskStatuses.filter((status) => !isSettled(status))
 const brokenStatuses: TaskStatus[] = ['failed', 'canceled']
+
+function readyHoles({ named = false, trees }: ReadyFilter) {
+  const { rootKeys = [], rootKeyPrefixes = [] }: Partial<Trees> = trees ?? {}
+  return {
+    named: Number(named),
+    inTrees: Number(trees !== undefined),
+    rootKeys: JSON.stringify(rootKeys),
+    rootKeyPrefixes: JSON.stringify(rootKeyPrefixes),
+  }
+}
 
 export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   const { prepare, prepareText, dialect } = compiler
@@ -34,6 +45,9 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       : sql<boolean>`json_extract(policy, '$.model') is not null`
   /** With 1 in the hole only the tasks that name a model. */
   const orNamed = (named: unknown) => sql<boolean>`(${named} = 0 or ${namesModel})`
+  /** With 1 in the hole only the tasks of some trees. */
+  const orInTrees = (hole: Holes) =>
+    sql<boolean>`(${hole('inTrees')} = 0 or ${isInTrees(dialect, hole('rootKeys'), hole('rootKeyPrefixes'))})`
   // `ready = 1` stands in the text, not in a hole: only so does the planner see that the partial index serves.
   const readyOf = (db: typeof dialect.db, hole: Holes) =>
     db
@@ -41,6 +55,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where(sql<boolean>`ready = 1`)
       .where('executor', '=', hole('executor'))
       .where(orNamed(hole('named')))
+      .where(orInTrees(hole))
   const selectReady = prepare((db, hole) =>
     readyOf(db, hole)
       .select(tasks.columns() as never)
@@ -177,8 +192,8 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .where('stuck_by', 'is not', null)
       .where(sql<boolean>`child_count > 0`),
   )
-  function* isAnyReady(executor: string, named: number): Op<boolean> {
-    return (yield* row(selectAnyReady, { executor, named })) !== undefined
+  function* isAnyReady(executor: string, only: ReadyFilter): Op<boolean> {
+    return (yield* row(selectAnyReady, { executor, ...readyHoles(only) })) !== undefined
   }
   /** A stuck task has no part in this, but its children may. */
   function* canMoveBelow(parent: string): Op<boolean> {
@@ -199,13 +214,15 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
    * One probe for each reason to be awake, each led by a partial index, so that settled tasks cost nothing. CROSS JOIN is
    * SQLite's word for "in this order"; asked about one executor only, it would rather begin with all tasks.
    */
-  function awakeProbes(executors: readonly string[], named: readonly string[]) {
+  function awakeProbes(executors: readonly string[], named: readonly string[], trees: Trees | undefined) {
     const { db } = dialect
     const of = [
       ...(executors.length === 0 ? [] : [sql<boolean>`executor in (${sql.join(executors)})`]),
       ...(named.length === 0 ? [] : [sql<boolean>`executor in (${sql.join(named)}) and ${namesModel}`]),
     ]
-    const ours = sql<boolean>`(${sql.join(of, sql` or `)}) and deleted_at is null`
+    const { rootKeys, rootKeyPrefixes } = readyHoles({ trees })
+    const inTrees = trees === undefined ? sql<boolean>`1 = 1` : isInTrees(dialect, rootKeys, rootKeyPrefixes)
+    const ours = sql<boolean>`(${sql.join(of, sql` or `)}) and deleted_at is null and ${inTrees}`
     return [
       sql`select 1 from task where ready = 1 and ${ours} limit 1`,
       sql`select 1 from run cross join task where task.id = run.task_id and run.status <> 'closed' and ${ours} limit 1`,
@@ -301,21 +318,21 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     getBySeq: finds('seq'),
     getByKey: finds('key'),
     findByPrefix: (prefix, limit) => tasks.list(selectByPrefix, { from: prefix, to: `${prefix}\u{10ffff}`, limit }),
-    ready: (executor, lane, limit, crashes = Number.MAX_SAFE_INTEGER, named = false) =>
-      tasks.list(selectReady, { executor, lane, limit, crashes, named: Number(named) }),
-    suspects: (executor, limit, crashes, named = false) =>
-      tasks.list(selectSuspects, { executor, limit, crashes, named: Number(named) }),
-    *anyReady(executors, named = []) {
-      for (const executor of executors) if (yield* isAnyReady(executor, 0)) return true
-      for (const executor of named) if (yield* isAnyReady(executor, 1)) return true
+    ready: (executor, lane, limit, crashes = Number.MAX_SAFE_INTEGER, only = {}) =>
+      tasks.list(selectReady, { executor, lane, limit, crashes, ...readyHoles(only) }),
+    suspects: (executor, limit, crashes, only = {}) =>
+      tasks.list(selectSuspects, { executor, limit, crashes, ...readyHoles(only) }),
+    *anyReady(executors, named = [], trees) {
+      for (const executor of executors) if (yield* isAnyReady(executor, { trees })) return true
+      for (const executor of named) if (yield* isAnyReady(executor, { named: true, trees })) return true
       return false
     },
-    *lanes(executor, most, onlyNamed = false) {
-      const named = Number(onlyNamed)
+    *lanes(executor, most, only = {}) {
+      const holes = readyHoles(only)
       if (most !== undefined) {
         // The best in any lane come first: so do their lanes. Only where a few lanes have it all must each be looked up.
         const limit = most * 4
-        const best = yield* rows<{ lane: string }>(selectInLanes, { executor, limit, named })
+        const best = yield* rows<{ lane: string }>(selectInLanes, { executor, limit, ...holes })
         const lanes = [...new Set(best.map(({ lane }) => lane))]
         if (lanes.length >= most || best.length < limit) return lanes.slice(0, most)
       }
@@ -324,7 +341,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
         const next = yield* row<{ lane: string; priority: number; seq: number }>(selectNextLane, {
           executor,
           after,
-          named,
+          ...holes,
         })
         if (next === undefined) break
         found.push(next)
@@ -359,9 +376,10 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       const ready = (yield* numberOf(countReady)) + (yield* numberOf(countBehindRuns))
       return { ready, claimable: yield* numberOf(countClaimable) }
     },
-    *anyAwake(executors, named = []) {
+    *anyAwake(executors, named = [], trees) {
       if (executors.length + named.length === 0) return false
-      for (const probe of awakeProbes(executors, named)) if ((yield* queryRows(probe.compile())).length > 0) return true
+      for (const probe of awakeProbes(executors, named, trees))
+        if ((yield* queryRows(probe.compile())).length > 0) return true
       return false
     },
     *list(filter, limit, after) {

@@ -5,6 +5,7 @@ import type { TaskEvent } from '../../entities/event.ts'
 import { goesOn, type QuietOptions, untilQuiet } from './going-on.ts'
 import { type KnownRound, openWork, tasksOf } from './plan-round.ts'
 import { readRound } from './prepare-round.ts'
+import { isOfRound } from './round-key.ts'
 import type { Reporter, RunView } from './run-view.ts'
 
 /** Collects the feed from before a round is made, since the ids of its tasks are known only afterwards. */
@@ -51,7 +52,7 @@ export async function followRound(options: FollowOptions): Promise<KnownRound | 
       if (engine.status.get().context.running.some(({ taskId }) => view.row(taskId) !== undefined)) return true
       known = await readRound(engine, round)
       view.refresh(tasksOf(known))
-      return await goesOn(engine, openWork(known))
+      return await goesOn(engine, openWork(known), (task) => isOfRound(engine, round, task))
     },
   })
   return known

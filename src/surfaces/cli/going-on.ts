@@ -8,23 +8,50 @@ import { rest } from '../../signals.ts'
 import type { Bell } from './bell.ts'
 import { isQueued } from './task-words.ts'
 
-/** @param tasks open ones; groups count through what they hold. `seen`: ids of those that were looked at already. */
-export async function goesOn(engine: Engine, tasks: readonly Task[], seen = new Set<string>()): Promise<boolean> {
+/** Whether this process runs a task when it is ready. */
+type Runs = (task: Task) => Promise<boolean>
+
+/**
+ * @param tasks open ones that this process runs; groups count through what they hold.
+ * @param runs of the tasks that those wait for. One that this process does not run goes on only while another engine works on it.
+ */
+export async function goesOn(engine: Engine, tasks: readonly Task[], runs: Runs = async () => true): Promise<boolean> {
+  return await anyGoesOn({ engine, runs, seen: new Set() }, tasks)
+}
+
+interface Look {
+  engine: Engine
+  runs: Runs
+  /** Ids of the tasks that were looked at already. */
+  seen: Set<string>
+}
+
+async function anyGoesOn(look: Look, tasks: readonly Task[]): Promise<boolean> {
   if (tasks.some((task) => !task.group && isGoingOn(task, undefined))) return true
   for (const task of tasks) {
-    if (seen.has(task.id)) continue
-    seen.add(task.id)
-    if (await restsOnWork(engine, task, seen)) return true
+    if (look.seen.has(task.id)) continue
+    look.seen.add(task.id)
+    if (await restsOnWork(look, task)) return true
   }
   return false
 }
 
-async function restsOnWork(engine: Engine, task: Task, seen: Set<string>): Promise<boolean> {
-  if (task.group) return await goesOn(engine, openOf(await engine.children(task.id)), seen)
-  if (!isUnclear(task)) return await goesOn(engine, await openTasks(engine, task.blockedBy), seen)
+async function restsOnWork(look: Look, task: Task): Promise<boolean> {
+  const { engine } = look
+  if (task.group) return await anyAwaitedGoesOn(look, openOf(await engine.children(task.id)))
+  if (!isUnclear(task)) return await anyAwaitedGoesOn(look, await openTasks(engine, task.blockedBy))
   const why = await engine.why(task.id)
   if (isGoingOn(task, why)) return true
-  return why.reason === 'children' && (await goesOn(engine, await openTasks(engine, why.tasks), seen))
+  return why.reason === 'children' && (await anyAwaitedGoesOn(look, await openTasks(engine, why.tasks)))
+}
+
+async function anyAwaitedGoesOn(look: Look, tasks: readonly Task[]): Promise<boolean> {
+  const own: Task[] = []
+  for (const task of tasks) {
+    if (task.group || (await look.runs(task))) own.push(task)
+    else if (task.status === 'working') return true
+  }
+  return await anyGoesOn(look, own)
 }
 
 /** Those of these tasks that are there and have not settled. */

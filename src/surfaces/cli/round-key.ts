@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto'
 import { dirname, relative } from 'node:path'
 import type { Engine } from '../../api.ts'
+import type { Task } from '../../entities/task.ts'
 import { eachTask } from './each-task.ts'
 
 /** The ledger takes keys of 500 characters; what would not fit is replaced by its hash. */
@@ -42,6 +43,19 @@ export function taskKey(round: string, generation: number, path: string): string
 /** What the keys of all tasks of a round begin with: 1 must not find 10. */
 export function roundPrefixes(round: string): string[] {
   return [`${round}/`, `${round}+`]
+}
+
+/** The trees that hold the tasks of a round, and all that its agents give away. A task whose group was deleted is a root of its own. */
+export function treesOf(round: string): { rootKeys: string[]; rootKeyPrefixes: string[] } {
+  return { rootKeys: [round], rootKeyPrefixes: roundPrefixes(round) }
+}
+
+/** Whether a task belongs to a round: it, or what it lies below, has a key of that round. */
+export async function isOfRound(engine: Engine, round: string, task: Task): Promise<boolean> {
+  let root: Task | null = task
+  while (root !== null && root.parentId !== null) root = await engine.get(root.parentId)
+  const key = root?.key ?? ''
+  return key === round || roundPrefixes(round).some((prefix) => key.startsWith(prefix))
 }
 
 function bounded(text: string): string {

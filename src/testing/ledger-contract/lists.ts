@@ -296,11 +296,11 @@ export const lists: Theme = ({ describe, proves, expect }) => {
           yield* tx.task.insert(taskRow({ id, executor, ready: true, ...fields }))
         }
       })
-      expect(await idsIn(ledger, (tx) => tx.task.ready('x', '', 9, 9, true))).toEqual(['b'])
-      expect(await idsIn(ledger, (tx) => tx.task.ready('x', 'l-1', 9, 9, true))).toEqual([])
-      expect(await idsIn(ledger, (tx) => tx.task.suspects('x', 9, 2, true))).toEqual(['f'])
+      expect(await idsIn(ledger, (tx) => tx.task.ready('x', '', 9, 9, { named: true }))).toEqual(['b'])
+      expect(await idsIn(ledger, (tx) => tx.task.ready('x', 'l-1', 9, 9, { named: true }))).toEqual([])
+      expect(await idsIn(ledger, (tx) => tx.task.suspects('x', 9, 2, { named: true }))).toEqual(['f'])
       for (const most of [undefined, 1]) {
-        expect(await ledger.read((tx) => tx.task.lanes('x', most, true))).toEqual(['l-2'])
+        expect(await ledger.read((tx) => tx.task.lanes('x', most, { named: true }))).toEqual(['l-2'])
       }
       for (const [all, some, expected] of [
         [[], ['y'], false],
@@ -309,6 +309,42 @@ export const lists: Theme = ({ describe, proves, expect }) => {
       ] as const) {
         expect(await ledger.read((tx) => tx.task.anyReady(all, some))).toBe(expected)
         expect(await ledger.read((tx) => tx.task.anyAwake(all, some))).toBe(expected)
+      }
+    })
+  })
+
+  describe('the ready tasks of some trees', () => {
+    proves('are those below roots with one of these keys or prefixes, at any depth', async (ledger) => {
+      await write(ledger, function* (tx) {
+        for (const [id, parentId, key, fields] of [
+          ['r1', null, 'round', {}],
+          ['a', 'r1', 'round/a', { ready: true, executor: 'x' }],
+          ['b', 'a', null, { ready: true, executor: 'x', priority: 2 }],
+          ['c', 'b', null, { ready: true, executor: 'x', lane: 'lane', crashes: 2 }],
+          ['r2', null, 'round+1', {}],
+          ['d', 'r2', 'round+1/d', { ready: true, executor: 'x', priority: 1 }],
+          ['r3', null, 'round0', { ready: true, executor: 'x', priority: 9 }],
+          ['r4', null, null, { ready: true, executor: 'y', crashes: 2 }],
+          ['e', 'r4', null, { ready: true, executor: 'x', lane: 'other', crashes: 2 }],
+        ] as const) {
+          yield* tx.task.insert(taskRow({ id, parentId, key, ...fields }))
+        }
+      })
+      const trees = { rootKeys: ['round'], rootKeyPrefixes: ['round+'] }
+      expect(await idsIn(ledger, (tx) => tx.task.ready('x', '', 9, 9, { trees }))).toEqual(['b', 'd', 'a'])
+      expect(await idsIn(ledger, (tx) => tx.task.ready('x', '', 1, 9, { trees }))).toEqual(['b'])
+      expect(await idsIn(ledger, (tx) => tx.task.suspects('x', 9, 2, { trees }))).toEqual(['c'])
+      for (const most of [undefined, 9]) {
+        expect(await ledger.read((tx) => tx.task.lanes('x', most, { trees }))).toEqual(['lane'])
+      }
+      for (const [executor, prefix, expected] of [
+        ['x', 'round+', true],
+        ['x', 'nowhere', false],
+        ['y', 'round', false],
+      ] as const) {
+        const only = { rootKeys: [], rootKeyPrefixes: [prefix] }
+        expect(await ledger.read((tx) => tx.task.anyReady([executor], [], only))).toBe(expected)
+        expect(await ledger.read((tx) => tx.task.anyAwake([executor], [], only))).toBe(expected)
       }
     })
   })

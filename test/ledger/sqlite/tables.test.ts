@@ -230,10 +230,11 @@ describe('no full-table scans on hot paths (X-016):', () => {
     const fullText = /^SCAN fact_text VIRTUAL TABLE INDEX \d+:(?:M\d|=)/
     return plan
       .map((line) => line.detail)
-      .filter((line) => /^SCAN (?!below\b|entry\b|counted\b|json_each\b)/.test(line))
+      .filter((line) => /^SCAN (?!above\b|below\b|entry\b|counted\b|json_each\b)/.test(line))
       .filter((line) => !partial.test(line) && !fullText.test(line))
   }
 
+  const trees = { rootKeys: ['k'], rootKeyPrefixes: ['k+'] }
   const hot: Record<string, (tx: Tx) => Op<unknown>> = {
     'a task by id': (tx) => tx.task.get('a'),
     'a task by its number': (tx) => tx.task.getBySeq(1),
@@ -242,8 +243,11 @@ describe('no full-table scans on hot paths (X-016):', () => {
     'ready heads': (tx) => tx.task.ready('x', '', 10),
     'whether anybody is awake': (tx) => tx.task.anyAwake(['nobody']),
     'whether anybody of several executors is awake': (tx) => tx.task.anyAwake(['nobody', 'no one']),
-    'ready heads that name a model': (tx) => tx.task.ready('x', '', 10, 9, true),
+    'ready heads that name a model': (tx) => tx.task.ready('x', '', 10, 9, { named: true }),
     'whether anybody is awake who names a model': (tx) => tx.task.anyAwake([], ['nobody']),
+    'ready heads of some trees': (tx) => tx.task.ready('x', '', 10, 9, { trees }),
+    'whether anything of some trees is ready': (tx) => tx.task.anyReady(['x'], [], trees),
+    'whether anybody of some trees is awake': (tx) => tx.task.anyAwake(['x'], [], trees),
     'lanes of an executor': (tx) => tx.task.lanes('x'),
     'its first lanes': (tx) => tx.task.lanes('x', 10),
     'open runs of a lane': (tx) => tx.task.openInLane('a'),

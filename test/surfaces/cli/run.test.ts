@@ -65,6 +65,34 @@ tasks:
     expect((await place.errand('ps', '--all')).out).toMatch(/^1 +\w{6} +completed .* release$/m)
   })
 
+  test('V-02 runs the tasks of its own round and nothing else in the ledger, and goes on with each round by itself', async () => {
+    await using place = new Workplace()
+    const plan = (name: string) =>
+      `tasks: { ${name}: { run: echo ${name} >> runs }, b: { after: ${name}, run: echo b >> runs } }`
+    place.write('first.yaml', plan('a'))
+    place.write('second.yaml', plan('c'))
+    await place.errand('add', '--run', 'echo stranger >> runs', '--priority', '9')
+    const first = await place.errand('run', 'first.yaml', 'a')
+    expect(first).toMatchObject({ code: 0, err: '' })
+    expect(place.lines('runs')).toEqual(['a'])
+    expect((await place.errand('run', 'second.yaml')).code).toBe(0)
+    expect(place.lines('runs')).toEqual(['a', 'c', 'b'])
+    expect((await place.errand('run', 'first.yaml')).code).toBe(0)
+    expect((await place.errand('run', 'first.yaml', '--again')).code).toBe(0)
+    expect(place.lines('runs')).toEqual(['a', 'c', 'b', 'b', 'a', 'b'])
+    expect((await place.errand('ps', '--ready')).out).toContain('stranger')
+  })
+
+  test('of a task that waits for one outside of the round ends while nobody works on that one', async () => {
+    await using place = new Workplace()
+    const { out } = await place.errand('add', '--run', 'echo outside', '--json')
+    const { id } = JSON.parse(out)
+    place.write('plan.json', JSON.stringify({ tasks: { a: { run: 'echo a >> runs', blockedBy: [id] } } }))
+    const waiting = await place.errand('run', 'plan.json')
+    expect(waiting.code).not.toBe(0)
+    expect(waiting.out + waiting.err).toContain('is blocked by')
+  })
+
   test('with --json prints nothing but the events of the plan, one a line', async () => {
     await using place = new Workplace()
     place.write('plan.yaml', 'tasks: { a: { run: echo hello }, g: { tasks: { b: { run: "true" } } } }')

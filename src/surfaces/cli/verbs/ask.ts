@@ -136,7 +136,7 @@ function questionLine(io: CommandIo, engine: Engine, view: RunView, told: ToldAn
 async function letGo(io: CommandIo, engine: Engine, task: Task, flags: AskFlags): Promise<number> {
   const goOn =
     flags.key === undefined
-      ? 'the next "errand ask", "errand chat" or "errand run" with a model goes on with it'
+      ? 'the next "errand ask" or "errand chat", or an "errand serve" with a model, goes on with it'
       : 'the same command goes on with it'
   note(
     io,

@@ -27,7 +27,7 @@ export const repl = defineVerb({
   help: [
     'A session with the ledger. "@TASK text" tells a task something and follows it to its answer, "/help" lists the commands, and',
     'everything else is JavaScript with `await`: engine, bus, abilities, tasks. TAB completes; Ctrl-C breaks off a wait; Ctrl-D ends.',
-    '  --work       work here on what is ready, as "errand run" does; else it only commands',
+    '  --work       work here on everything that is ready in the ledger; else it only commands',
     '  --quiet      say nothing of what happens to tasks meanwhile',
     '  -e LINE      carry out this line instead; may be given several times',
     '  --file F     carry out the lines of this file instead; lines may also come through a pipe',

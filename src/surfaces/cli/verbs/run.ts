@@ -25,6 +25,7 @@ import { createJsonLines, createPlainLines } from '../plain-lines.ts'
 import { lastOf } from '../plan.ts'
 import { type Decision, decide, type KnownRound, knownRound, leftovers, openWork, tasksOf } from '../plan-round.ts'
 import { prepareRound, readRound } from '../prepare-round.ts'
+import { treesOf } from '../round-key.ts'
 import { chooseRound, type RunFlags, type RunPlan, readRunRequest, runOptions } from '../run-request.ts'
 import { lastWords, type SummaryOptions, summarize } from '../run-summary.ts'
 import { type Reporter, RunView } from '../run-view.ts'
@@ -161,11 +162,12 @@ type HeldNotes = ReturnType<typeof heldNotes>
 
 /** Lets the engine work and tells what happens, until the round is quiet or the user wants to stop. */
 async function watch(options: FollowOptions, stop: StopListener, notes: HeldNotes): Promise<KnownRound | undefined> {
-  const { engine, reporter } = options
+  const { engine, round, reporter } = options
   stop.beforeExit = () => reporter.end()
   if (reporter.ownsScreen) notes.hold()
   try {
-    await engine.work()
+    // What else is in the ledger may come from others, and is not what the user asked for.
+    await engine.work({ only: treesOf(round) })
     return await followRound(options)
   } finally {
     reporter.end()

@@ -20,7 +20,7 @@ export const pause = defineVerb({
 /** As soon as there is a slot and a process that works. */
 export const resume = defineVerb({
   usage: 'resume ID…',
-  help: 'Lets paused tasks run again: at once where an `errand run` is at work and has a slot, else with the next one.',
+  help: 'Lets paused tasks run again: at once where the run of its plan, or an `errand serve`, is at work and has a slot, else with the next one.',
   positionals: { min: 1 },
   run: (io, args) => forEachTask(io, args, (engine, task) => engine.resume(task.id)),
 })
