@@ -82,7 +82,7 @@ const question = z.strictObject({
 })
 const ask = z.union(
   [text.transform((words) => ({ question: words })), question],
-  'expected a question, or { question, default, schema, for }',
+  'expected a question, or { question, default, schema, for: person or anyone }',
 )
 
 const after = z.union(
