@@ -39,12 +39,12 @@ export function* refuseDetour(tx: Reads, task: TaskRecord, detour: Detour, calle
   if (!asks && (detour === 'change' || !(yield* hasOpenQuestion(tx, task)))) return
   throw new ErrandError(
     'FORBIDDEN',
-    `Cannot ${detour} ${task.id}: what it comes to is for people to say, and this caller may not answer for them. Wait until a person has answered it, or leave it to them.`,
+    `Cannot ${detour} ${task.id}: what it comes to is for people to say, and this caller may not answer for them. Wait until a person has answered, or have a person make this change.`,
     { taskId: task.id },
   )
 }
 
-/** Not a task that is worked on by hand; one whose executor no engine has published may. */
+/** No task that is worked on by hand does; one whose executor no engine has published may. */
 function* asksPeople(tx: Reads, { executor }: TaskRecord): Op<boolean> {
   if (executor === null || executor === agentName) return false
   return (yield* publishedExecutors(tx))[executor]?.asksPeople !== false
