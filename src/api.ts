@@ -250,12 +250,15 @@ export interface Engine<E extends Executors = Executors> extends AbilityMethods 
   complete(task: TaskRef, result?: unknown, options?: ClaimToken): Promise<Task>
   /** Like `complete`. `code` is what retry policies and programs see; default `TASK_FAILED`. Final: no policy tries it again. */
   fail(task: TaskRef, reason: string, options?: ClaimToken & { code?: string }): Promise<Task>
-  /** INPUT_REQUIRED only. Without a value: the question's default. */
+  /**
+   * INPUT_REQUIRED only. Without a value: the question's default. The event `task.answered` records who answered (`answeredBy`).
+   * @throws ErrandError FORBIDDEN for a question that is for people, where the engine is in the hands of a run or its model.
+   */
   answer(task: TaskRef, value?: unknown, options?: { question?: string }): Promise<Task>
   /**
    * Appends a message of the user to the task's conversation. An agent reads it before its next step (`steer`, the default), or
    * only when it would end (`followup`); with `abort` the task is PAUSED at once and reads it when it is resumed. A message
-   * answers the open question if plain text does, and ends `wait_for_tasks`. A paused task stays paused.
+   * answers the open question if plain text does and the sender may, and ends `wait_for_tasks`. A paused task stays paused.
    *
    * @throws ErrandError INVALID_TRANSITION for a settled task; with `retry: true` a failed one gets a new attempt.
    */

@@ -93,7 +93,7 @@ export async function openEngine<const E extends Executors = Executors>(
     embeddingModel,
     engineFor: async (caller: Caller) => {
       const { engine } = await opened.promise
-      return (caller.taskId === undefined ? engine : TaskEngine.within(engine, caller)) as unknown as Engine
+      return TaskEngine.within(engine, caller) as unknown as Engine
     },
     step: async (step) => (await opened.promise).host.step(step),
     views: async (records) => (await opened.promise).host.views(records),

@@ -50,8 +50,10 @@ export interface AskOptions {
   timeoutMs?: number
   /** The answer when nobody gives one: after `timeoutMs`, or when `answer` is called without a value. */
   default?: unknown
-  /** True: only people may answer, no model that has this task among its own. Default false. */
-  personOnly?: boolean
+  /**
+   * `person` (default): people and programs may answer; models, what they use, and runs of tasks may not (FORBIDDEN). `anyone`: they may.
+   */
+  for?: 'person' | 'anyone'
 }
 
 /** Options of `run.invoke`; what is left out, the ability itself says. */
@@ -125,7 +127,7 @@ export interface Run {
   /** Live output. `store: true` keeps it in the ledger too, in batches. */
   emit(chunk: string, options?: { store?: boolean }): void
 
-  /** Ends the run until the question is answered (INPUT_REQUIRED); the next run gets the answer here. */
+  /** Ends the run until the question is answered (INPUT_REQUIRED), by a person unless `for` says otherwise; the next run gets the answer here. */
   ask<T = unknown>(question: string, schema?: AnswerSchema | null, options?: AskOptions): Promise<T>
 
   /** `engine.create` with this task as parent, once however often the run is repeated. */
@@ -194,6 +196,11 @@ export interface ExecutorDefinition<I extends z.ZodType = z.ZodType, R extends z
   divergenceWaitMs?: number
   /** What its input says is run as a command: models, and clients without the right, may not have it do anything. Default false. */
   runsCommands?: boolean
+  /**
+   * What its tasks come to is a person's answer: models may not complete or change such a task, nor let others go on without it. Default
+   * false.
+   */
+  asksPeople?: boolean
   run: (task: ExecutorTask<z.output<I>>, run: Run) => z.input<R> | Promise<z.input<R>>
 }
 
@@ -226,6 +233,8 @@ export interface Executor<In = any, Out = any> {
   readonly divergenceWaitMs: number | undefined
   /** What its input says is run as a command. */
   readonly runsCommands: boolean
+  /** What its tasks come to is a person's answer. */
+  readonly asksPeople: boolean
   /** What an agent is, for the engine around it; undefined for any other executor. */
   readonly agent: AgentTraits | undefined
   readonly run: (task: ExecutorTask<any>, run: Run) => unknown
@@ -260,6 +269,7 @@ export const executorOptionsSchema = z.strictObject({
   divergence: z.literal('allow').optional(),
   divergenceWaitMs: z.number().min(1).max(8.64e15).optional(),
   runsCommands: z.boolean().default(false),
+  asksPeople: z.boolean().default(false),
   run: z.custom<ExecutorFunction>((value) => typeof value === 'function', 'expected a function (task, run) => result'),
 })
 
@@ -289,6 +299,7 @@ export function defineExecutor<I extends z.ZodType = z.ZodAny, R extends z.ZodTy
     divergence: checked.divergence,
     divergenceWaitMs: checked.divergenceWaitMs,
     runsCommands: checked.runsCommands,
+    asksPeople: checked.asksPeople,
     agent: undefined,
     run: checked.run as Executor['run'],
   })

@@ -62,7 +62,7 @@ export type { Call, CallStatus } from './entities/call.ts'
 export type { EventType, TaskEvent } from './entities/event.ts'
 export type { SharedLimits } from './entities/limits.ts'
 export type { Delivery, Message, MessageRole, ModelStep, ToolCall, Usage } from './entities/message.ts'
-export type { Question } from './entities/question.ts'
+export type { AnsweredBy, Question } from './entities/question.ts'
 export type { RunOutcome, RunRecord, RunStatus } from './entities/run.ts'
 export {
   isSettled,

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { abilityListSchema } from './entities/ability-pattern.ts'
 import { eventTypes } from './entities/event.ts'
 import { type ContradictionPolicy, contradictionPolicies } from './entities/memory.ts'
+import { audiences } from './entities/question.ts'
 import { statusFilterSchema } from './entities/status-filter.ts'
 import { type TaskStatus, taskStatuses } from './entities/task.ts'
 import {
@@ -162,7 +163,7 @@ export const askOptionsSchema = z.strictObject({
   key,
   timeoutMs: waitingTime,
   default: z.unknown().optional(),
-  personOnly: z.boolean().optional(),
+  for: z.enum(audiences).optional(),
 })
 export const waitOptionsSchema = z.strictObject({
   key,

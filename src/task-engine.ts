@@ -81,6 +81,7 @@ import { findTask } from './steps/find-task.ts'
 import { loadSharedLimits, setSharedLimits } from './steps/limits.ts'
 import { requireTask } from './steps/moment.ts'
 import { purge } from './steps/purge.ts'
+import { notAround, notDeletingQuestions } from './steps/right-to-answer.ts'
 import * as verbs from './steps/verbs.ts'
 import { requireWithin } from './steps/within.ts'
 
@@ -107,7 +108,7 @@ export class TaskEngine {
     this.#caller = caller
   }
 
-  /** The same engine in the hands of a run or its model. */
+  /** The same engine in the hands of whoever calls an ability. */
   static within(engine: TaskEngine, caller: Caller): TaskEngine {
     return new TaskEngine(engine.#life, engine.#host, engine.bus, caller)
   }
@@ -210,7 +211,8 @@ export class TaskEngine {
     this.#life.requireOpen()
     const { children } = parse(deleteOptionsSchema, options, 'delete')
     const subject = subjectOf(ref)
-    return applyTo(this.#context(), subject, deleteTask(subject.taskId, children, this.#life.moment()))
+    const deletion = deleteTask(subject.taskId, children, this.#life.moment())
+    return applyTo(this.#context(), subject, notDeletingQuestions(deletion, subject.taskId, this.#caller))
   }
 
   start(ref: TaskRef): Promise<Task> {
@@ -238,7 +240,9 @@ export class TaskEngine {
   async complete(ref: TaskRef, result?: unknown, options: unknown = {}): Promise<Task> {
     const quote = quoteOf(ref, parse(quoteOptionsSchema, options, 'complete'))
     const image = fromJson(toJson(result, 'the result'))
-    return this.#apply(ref, (id) => verbs.complete(id, image, quote, this.#life.moment()), quote)
+    const stepOf = (id: string) =>
+      notAround(verbs.complete(id, image, quote, this.#life.moment()), id, 'complete', this.#caller)
+    return this.#apply(ref, stepOf, quote)
   }
 
   async fail(ref: TaskRef, reason: string, options: unknown = {}): Promise<Task> {

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { TaskEvent } from './entities/event.ts'
 import type { SharedLimits } from './entities/limits.ts'
+import type { Audience } from './entities/question.ts'
 import { type Task, type TaskId, type TaskStatus, taskStatuses } from './entities/task.ts'
 
 /**
@@ -61,7 +62,7 @@ export type StreamItem = StreamItemBase &
     /** Of a message on its way: `offset` is where in its text the piece begins, in UTF-16 units. */
     | { type: 'content'; content: string; messageId?: string; offset?: number }
     | { type: 'message'; messageId: string; role: string; content: string; announcement: boolean }
-    | { type: 'question'; questionId: string; question: string; schema: unknown; default?: unknown }
+    | { type: 'question'; questionId: string; question: string; for: Audience; schema: unknown; default?: unknown }
     | { type: 'progress'; fraction: number; note: string | null }
     | { type: 'tool_call'; callId: string; tool: string; args: unknown }
     | { type: 'tool_result'; callId: string; tool: string; result: unknown; error?: { code: string; message: string } }

@@ -16,8 +16,8 @@ import { waitAtMost } from '../signals.ts'
 import { takePlace } from '../steps/enter-team.ts'
 import { hasOldGroups, judgeOldGroups } from '../steps/judge-old-groups.ts'
 import { dueAfter, type Moment } from '../steps/moment.ts'
+import { type PublishedTraits, publishExecutors } from '../steps/published-executors.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
-import { publishExecutors } from '../steps/right-to-run.ts'
 import { viewsOf } from '../steps/views.ts'
 import type { EngineHost } from './engine-host.ts'
 import { Feed } from './feed.ts'
@@ -127,7 +127,7 @@ export class Lifecycle {
     await this.ledger.register(instanceId)
     this.#startedAt = this.moment().at
     const instance = this.#enlisted(dueAfter(this.#startedAt, this.#parts.options.leaseMs))
-    const executors = commandsOf(this.#parts.executors)
+    const executors = traitsOf(this.#parts.executors)
     const register = step('register', function* (tx) {
       yield* tx.instance.insert(instance)
       yield* publishExecutors(tx, executors)
@@ -286,7 +286,11 @@ export function engineClosed(): ErrandError {
   )
 }
 
-/** Which executors run commands, by name. */
-function commandsOf(executors: ReadonlyMap<string, AnyExecutor>): Record<string, boolean> {
-  return Object.fromEntries([...executors].map(([name, each]) => [name, isExecutor(each) && each.runsCommands]))
+/** What other processes on the ledger are told of the executors, by name. */
+function traitsOf(executors: ReadonlyMap<string, AnyExecutor>): Record<string, PublishedTraits> {
+  const traits = (each: AnyExecutor): PublishedTraits => ({
+    runsCommands: isExecutor(each) && each.runsCommands,
+    asksPeople: isExecutor(each) && each.asksPeople,
+  })
+  return Object.fromEntries([...executors].map(([name, each]) => [name, traits(each)]))
 }

@@ -69,7 +69,7 @@ export class RunWaits {
       question: requireText(question, 'the question'),
       schema: toAnswerSchema(schema),
       ...('default' in options ? { default: fromJson(toJson(options.default, 'the default answer')) } : {}),
-      ...(options.personOnly ? { personOnly: true as const } : {}),
+      for: options.for ?? 'person',
     }
     const entry = this.#core.describe('ask', 'ask', params, options.key, { question, schema: params.schema })
     const answer = await this.#wait(entry, options.timeoutMs)

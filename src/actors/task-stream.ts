@@ -3,6 +3,7 @@
 
 import type { TaskEvent } from '../entities/event.ts'
 import type { MessageRecord } from '../entities/message.ts'
+import { audienceOf, type QuestionParams } from '../entities/question.ts'
 import { isSettled, type TaskStatus } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -203,6 +204,7 @@ function* itemsOf(event: TaskEvent, messages: ReadonlyMap<string, MessageRecord>
         type: 'question',
         questionId: data.questionId as string,
         question: data.question as string,
+        for: audienceOf(data as unknown as QuestionParams),
         schema: data.schema ?? null,
         ...('default' in data ? { default: data.default } : {}),
       }

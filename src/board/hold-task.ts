@@ -7,6 +7,7 @@ import type { Quote } from '../machines/ownership.ts'
 import { heartbeat } from '../steps/claim.ts'
 import { type ChildrenPolicy, deleteTask } from '../steps/delete.ts'
 import type { Moment } from '../steps/moment.ts'
+import { notDeletingQuestions } from '../steps/right-to-answer.ts'
 import { update } from '../steps/update.ts'
 import { keepFields } from './board-fields.ts'
 import type { BoardHost, BoardPlace } from './board-host.ts'
@@ -99,7 +100,8 @@ export function deleteFromBoard(
     const { id } = found.task
     yield* refuseEscape(tx, place, found.task, children)
     const before = yield* tx.event.last()
-    yield* saidInNumbers(tx, place.board, deleteTask(id, children, moment).decide(tx))
+    const deletion = notDeletingQuestions(deleteTask(id, children, moment), id, place.caller)
+    yield* saidInNumbers(tx, place.board, deletion.decide(tx))
     return { ref: shownRef(found), unblocked: yield* freedSince(tx, place, before, id) }
   })
 }

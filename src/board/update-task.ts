@@ -12,6 +12,7 @@ import { putBack, release } from '../steps/claim.ts'
 import { block, unblock } from '../steps/edges.ts'
 import type { Moment } from '../steps/moment.ts'
 import { retry } from '../steps/retry.ts'
+import { notWithoutAnswer, refuseDetour } from '../steps/right-to-answer.ts'
 import { update } from '../steps/update.ts'
 import { complete, fail, resume, start } from '../steps/verbs.ts'
 import { keepFields } from './board-fields.ts'
@@ -183,9 +184,9 @@ function* rewire(tx: Tx, task: TaskRecord, { place, patch, moment }: Change): Op
     return (yield* findAllOnBoard(tx, place, refs ?? [])).map(({ id }) => id)
   }
   const gone = (yield* idsOf(patch.removeBlockedBy)).filter((id) => blockers.delete(id))
-  if (gone.length > 0) yield* unblock(task.id, gone, moment).decide(tx)
+  if (gone.length > 0) yield* notWithoutAnswer(unblock(task.id, gone, moment), gone, place.caller).decide(tx)
   for (const id of (yield* idsOf(patch.removeBlocks)).filter((each) => dependents.delete(each))) {
-    yield* unblock(id, [task.id], moment).decide(tx)
+    yield* notWithoutAnswer(unblock(id, [task.id], moment), [task.id], place.caller).decide(tx)
   }
   const added = (yield* idsOf(patch.addBlockedBy)).filter((id) => !blockers.has(id))
   if (added.length > 0) yield* block(task.id, added, moment).decide(tx)
@@ -224,6 +225,7 @@ function* walkTo(tx: Tx, wanted: BoardStatus, change: Change): Op<void> {
       return yield* begin(tx, change)
     case 'completed':
     case 'failed': {
+      if (wanted === 'completed') yield* refuseDetour(tx, task, 'complete', place.caller)
       const { task: begun, quote } = yield* requireBegun(tx, change)
       if (wanted === 'completed') return yield* complete(begun.id, patch.result ?? null, quote, moment).decide(tx)
       const reason = patch.reason ?? noReason

@@ -1,7 +1,9 @@
 // Who calls an ability. The bus judges by it, so it comes from the engine or the surface that took the call, never from
 // what the call says about itself.
 import { z } from 'zod'
+import { defined } from '../defined.ts'
 import { abilityListSchema } from '../entities/ability-pattern.ts'
+import type { AnsweredBy } from '../entities/question.ts'
 
 /**
  * How far an ability reaches: `read` changes nothing; `create` makes something new; `control` changes what is there; `admin` is all the
@@ -42,7 +44,7 @@ export function isModel({ model, surface }: Caller): boolean {
 }
 
 /** What models use, and what stands in files that they write, though it is no model that calls. */
-const usedByModels: readonly string[] = ['agent', 'tools', 'files']
+const usedByModels: readonly string[] = ['agent', 'tools', 'files', 's07']
 
 /**
  * Whether a caller may have commands run: people and programs may, also from within a run, and clients whose credentials hold everything;
@@ -52,6 +54,19 @@ export function mayRunCommands(caller: Caller): boolean {
   const { surface, taskId, scopes } = caller
   if (isModel(caller) || usedByModels.includes(surface)) return false
   return (taskId === undefined || surface === 'run') && (scopes?.includes('admin') ?? true)
+}
+
+/**
+ * Whether a caller may answer for people: people and programs may. A task's run and model may not, nor a model behind a surface, nor what
+ * models use.
+ */
+export function mayAnswerForPeople(caller: Caller): boolean {
+  return caller.taskId === undefined && !isModel(caller) && !usedByModels.includes(caller.surface)
+}
+
+/** What an answer records of who gave it. */
+export function answererOf({ surface, owner, taskId }: Caller): AnsweredBy {
+  return defined({ surface, owner, taskId })
 }
 
 /** What a task records of who created it. */

@@ -1,9 +1,14 @@
 // The question: what a run asks a person, as people see it while it is open.
 import { z } from 'zod'
 
+/** Who may answer: people and programs only, or models too. */
+export const audiences = ['person', 'anyone'] as const
+export type Audience = (typeof audiences)[number]
+
 export const questionSchema = z.object({
   id: z.string(),
   question: z.string(),
+  for: z.enum(audiences),
   schema: z.unknown(),
   default: z.unknown().optional(),
   askedAt: z.number(),
@@ -15,6 +20,8 @@ export interface Question {
   /** Id of the journal entry; `answer(task, value, { question: id })` picks it among several. */
   id: string
   question: string
+  /** Who may answer: `person` refuses models and what they use, `anyone` does not. */
+  for: Audience
   /** JSON Schema of a valid answer; null when anything is. */
   schema: unknown
   /** What answers it when nobody does; absent when there is none. */
@@ -29,8 +36,24 @@ export interface QuestionParams {
   question: string
   schema: unknown
   default?: unknown
-  /** No model may answer it. */
+  /** Absent from questions of earlier versions: these are for anyone, unless they say `personOnly`. */
+  for?: Audience
   personOnly?: true
+}
+
+/** Who gave an answer, and through which surface: as the caller was known there, never as the answer itself says. */
+export interface AnsweredBy {
+  /** `library`, `cli`, `repl`, `http`, `chat`, `mcp`, … */
+  surface: string
+  /** The name that credentials, or the surface, vouch for. */
+  owner?: string
+  /** The task whose run, or whose model, answered. */
+  taskId?: string
+}
+
+/** Who may answer a question. */
+export function audienceOf({ for: audience, personOnly }: QuestionParams): Audience {
+  return audience ?? (personOnly === true ? 'person' : 'anyone')
 }
 
 /** What people see of a question's journal entry. */
@@ -39,6 +62,7 @@ export function toQuestion(call: { id: string; params: unknown; createdAt: numbe
   return {
     id: call.id,
     question: params.question,
+    for: audienceOf(params),
     schema: params.schema ?? null,
     ...('default' in params ? { default: params.default } : {}),
     askedAt: call.createdAt,

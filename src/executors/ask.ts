@@ -2,6 +2,7 @@
 // When a default is given it may answer by itself after a while, which is what runs unattended.
 import { z } from 'zod'
 import { defined } from '../defined.ts'
+import { audiences } from '../entities/question.ts'
 import type { AskOptions, Executor } from '../executor.ts'
 import { defineExecutor } from '../executor.ts'
 
@@ -13,6 +14,8 @@ const askInput = z.strictObject({
   default: z.unknown().optional(),
   /** Milliseconds until the default answers, or the task fails with `TIMEOUT` when there is none. */
   timeoutMs: z.number().positive().optional(),
+  /** Who may answer: `person` (default) refuses models, `anyone` does not. */
+  for: z.enum(audiences).optional(),
 })
 
 export type AskInput = z.input<typeof askInput>
@@ -29,17 +32,18 @@ export function createAsk(options: { defaultAfterMs?: number } = {}): Executor<A
   return defineExecutor({
     input: askInput,
     result: z.unknown(),
+    asksPeople: true,
     run: (task, run) =>
       run.ask(task.input.question, task.input.schema ?? null, askOptions(task.input, options.defaultAfterMs)),
   })
 }
 
-/** Asks a person and waits for the answer, for ever unless the task says otherwise. */
+/** Asks a person (with `for: 'anyone'`, a model too) and waits for the answer, for ever unless the task says otherwise. */
 export const ask = createAsk()
 
 /** Only what was given: to `run.ask` a default of undefined is a default. */
 function askOptions(input: AskInput, defaultAfterMs: number | undefined): AskOptions {
   const hasDefault = input.default !== undefined
   const timeoutMs = input.timeoutMs ?? (hasDefault ? defaultAfterMs : undefined)
-  return defined({ default: input.default, timeoutMs })
+  return defined({ default: input.default, timeoutMs, for: input.for })
 }

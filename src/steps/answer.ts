@@ -1,5 +1,7 @@
-// Answer: a question of a task takes its answer. The last open one lets the task go on.
+// Answer: a question of a task takes its answer, from a person where it is put to people, and who gave it is recorded. The last open one
+// lets the task go on.
 
+import { answererOf, type Caller } from '../bus/caller.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { QuestionParams } from '../entities/question.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -9,6 +11,7 @@ import { requireTransition } from '../machines/task-machine.ts'
 import { amend } from './amend.ts'
 import { checkAnswer } from './answer-schema.ts'
 import type { Moment } from './moment.ts'
+import { requireAnswerer } from './right-to-answer.ts'
 import { goOnByHand, loadFree } from './verbs.ts'
 
 export interface AnswerRequest extends Moment {
@@ -16,25 +19,26 @@ export interface AnswerRequest extends Moment {
   /** Absent: the question's default. */
   value?: { given: unknown }
   questionId: string | undefined
-  /** A model answers: not what is meant for people only. */
-  byModel?: boolean
+  caller: Caller
 }
 
 /** INPUT_REQUIRED: the last open answer makes it ready; without an executor it is WORKING at once. */
 export function answer(request: AnswerRequest): Step<void> {
   return step('answer', function* (tx) {
-    const { taskId, at } = request
+    const { taskId, at, caller } = request
     const task = yield* loadFree(tx, taskId, 'answer')
     requireTransition(task, 'answer')
     const questions = (yield* tx.call.open(taskId)).filter((entry) => entry.kind === 'ask')
     const question = chooseQuestion(task, questions, request.questionId)
-    if (request.byModel) requireForModels(task, question)
+    if (question !== null) requireAnswerer(task, question, caller)
     const result = valueFor(task, question, request.value)
+    const answeredBy = answererOf(caller)
     const isLast = questions.length <= 1
     if (question !== null) {
-      yield* tx.call.save({ ...question, status: 'completed', result, dueAt: null, updatedAt: at })
+      const details = { ...(question.details as object | null), answeredBy }
+      yield* tx.call.save({ ...question, status: 'completed', result, details, dueAt: null, updatedAt: at })
     }
-    const answered = { ...(question === null ? {} : { questionId: question.id }), answer: result }
+    const answered = { ...(question === null ? {} : { questionId: question.id }), answer: result, answeredBy }
     if (isLast && task.executor === null) {
       const cause = { type: 'task.answered' as const, data: () => answered }
       return yield* goOnByHand(tx, task, 'answer', request, { cause })
@@ -64,15 +68,6 @@ function chooseQuestion(
   }
   if (task.executor !== null) throw refusal('been answered already and goes on as soon as a slot is free')
   return null
-}
-
-function requireForModels(task: TaskRecord, question: CallRecord | null): void {
-  if (question === null || !(question.params as QuestionParams).personOnly) return
-  throw new ErrandError(
-    'FORBIDDEN',
-    `Question ${question.id} of ${task.id} is put to people: no model answers it. Let it wait, or ask one.`,
-    { taskId: task.id, question: question.id },
-  )
 }
 
 function valueFor(task: TaskRecord, question: CallRecord | null, value: AnswerRequest['value']): unknown {

@@ -120,10 +120,11 @@ function explainHeld(task: TaskRecord, base: Base): Why {
 
 function* explainQuestions(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
   const questions = yield* openQuestions(tx, task.id)
+  const who = questions.some((question) => question.for === 'person') ? "A person's `answer`" : '`answer`'
   return {
     ...base,
     reason: 'answer',
-    message: `It asks: ${questions.map((question) => `"${question.question}"`).join(', ') || 'for an answer'}. \`answer\` goes on.`,
+    message: `It asks: ${questions.map((question) => `"${question.question}"`).join(', ') || 'for an answer'}. ${who} goes on.`,
   }
 }
 

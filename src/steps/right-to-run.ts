@@ -1,20 +1,8 @@
 // Refuses executors that run commands to callers without the right to run any. An executor declares that it runs commands; working
 // engines publish their executors in the ledger for processes that do not have them; an unknown executor counts as one that does.
 import { ErrandError } from '../errors.ts'
-import type { Op, Reads, Tx } from '../ledger/ledger.ts'
-
-const setting = 'executors'
-
-/** Tells the other processes on the ledger which executors this engine has, and which of them run commands. */
-export function* publishExecutors(tx: Tx, executors: Readonly<Record<string, boolean>>): Op<void> {
-  const known = yield* publishedExecutors(tx)
-  const isNews = Object.entries(executors).some(([name, runsCommands]) => known[name] !== runsCommands)
-  if (isNews) yield* tx.setting.put(setting, { ...known, ...executors })
-}
-
-function* publishedExecutors(tx: Reads): Op<Record<string, boolean>> {
-  return ((yield* tx.setting.get(setting)) as Record<string, boolean> | undefined) ?? {}
-}
+import type { Op, Reads } from '../ledger/ledger.ts'
+import { publishedExecutors } from './published-executors.ts'
 
 /**
  * Refuses an executor that runs commands where none may be run: because of who calls, or of whoever gave the task its input.
@@ -28,7 +16,7 @@ export function* refuseCommands(
   runsCommands: boolean | null,
   because: 'caller' | 'input' = 'caller',
 ): Op<void> {
-  const known = runsCommands ?? (yield* publishedExecutors(tx))[executor]
+  const known = runsCommands ?? (yield* publishedExecutors(tx))[executor]?.runsCommands
   if (known === false) return
   const what = known ? `${executor} runs commands` : `no engine on this ledger has published what ${executor} does`
   const why =

@@ -1,6 +1,7 @@
 // A message saved from outside, as it is: under an id of the saver's own, once. One of the user is sent like any other, so an
 // agent reads it; what the assistant is said to have said is for people, because no run has said it.
 
+import type { Caller } from '../bus/caller.ts'
 import type { MessageRecord } from '../entities/message.ts'
 import { isSettled } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
@@ -11,6 +12,7 @@ import { writeLine } from './write-message.ts'
 
 export interface SaveMessageRequest extends Moment {
   message: Pick<MessageRecord, 'id' | 'taskId' | 'role' | 'content' | 'timestamp'>
+  caller: Caller
 }
 
 /** @throws ErrandError NOT_FOUND for the task; KEY_CONFLICT { messageId } for an id that is taken: messages never change. */
@@ -27,8 +29,8 @@ export function saveMessage(request: SaveMessageRequest): Step<void> {
       const line = { id, role, content, delivery, announcement: isSaid && task.executor !== null, timestamp } as const
       return yield* writeLine(tx, task, line, request)
     }
-    const { at, instanceId } = request
-    const sending = { at, instanceId, taskId, messageId: id, content, timestamp }
+    const { at, instanceId, caller } = request
+    const sending = { at, instanceId, taskId, messageId: id, content, timestamp, caller }
     yield* send({ ...sending, delivery: 'steer', retry: false }).decide(tx)
   })
 }

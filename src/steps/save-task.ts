@@ -1,6 +1,7 @@
 // A task saved from outside by its state: made if it is not there, else walked along the edges of the table to where it is said
 // to stand. It goes through the same steps as every verb, so no save is a way around the machine (conformance S0-094).
 
+import type { Caller } from '../bus/caller.ts'
 import { defaultSystemPrompt } from '../drafts/agent-draft.ts'
 import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -30,6 +31,7 @@ export interface SaveTaskRequest extends Moment {
   /** When it was last changed, as its record says. */
   updatedAt: number | undefined
   treeLimits: TreeLimits
+  caller: Caller
 }
 
 /** `open`: it has not settled, wherever it stands. */

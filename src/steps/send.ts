@@ -1,6 +1,7 @@
 // A message for a task: appended to its conversation, and whatever it sets off in the same transaction. It answers a question,
 // ends a wait that it may end, interrupts the run, or gives a failed task a new attempt (conformance C-33, S1-027…S1-031).
 
+import type { Caller } from '../bus/caller.ts'
 import type { QuestionParams } from '../entities/question.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
@@ -10,6 +11,7 @@ import { answer } from './answer.ts'
 import { fitsAnswer } from './answer-schema.ts'
 import { loadTask, type Moment } from './moment.ts'
 import { retry } from './retry.ts'
+import { mayAnswer } from './right-to-answer.ts'
 import { settleAll } from './settle-family.ts'
 import { pause } from './verbs.ts'
 import { rouse } from './wait.ts'
@@ -25,6 +27,7 @@ export interface SendRequest extends Moment {
   delivery: 'steer' | 'followup' | 'abort'
   /** A failed task gets a new attempt. */
   retry: boolean
+  caller: Caller
 }
 
 export function send(request: SendRequest): Step<void> {
@@ -52,14 +55,14 @@ function verbOf(task: TaskRecord, request: SendRequest, questionId: string | und
   return answer({ ...request, questionId, value: { given: request.content } })
 }
 
-/** The one open question, if plain text answers it. */
-function* answerable(tx: Reads, task: TaskRecord, { content, delivery }: SendRequest): Op<string | undefined> {
+/** The one open question, if plain text answers it, and the caller may. */
+function* answerable(tx: Reads, task: TaskRecord, { content, delivery, caller }: SendRequest): Op<string | undefined> {
   if (task.status !== 'input_required' || delivery !== 'steer') return undefined
   const questions = (yield* tx.call.open(task.id)).filter((entry) => entry.kind === 'ask')
   const [question] = questions
   if (question === undefined || questions.length > 1) return undefined
   const params = question.params as QuestionParams
-  return params.personOnly || !fitsAnswer(params, content) ? undefined : question.id
+  return mayAnswer(params, caller) && fitsAnswer(params, content) ? question.id : undefined
 }
 
 function requireListening(task: TaskRecord, request: SendRequest): void {

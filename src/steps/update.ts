@@ -1,5 +1,6 @@
 // Update: new values for a task's definition, and with `status` the one edge that leads there; all of it or nothing.
 
+import type { Caller } from '../bus/caller.ts'
 import { refuseIdlePolicy } from '../drafts/idle-options.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { isTerminal, noReason } from '../entities/task.ts'
@@ -19,23 +20,31 @@ import { notClaimable } from './claim.ts'
 import { loadRewiring, type Rewiring, writeRewiring } from './edges.ts'
 import { eventOf, loadTask, type Moment } from './moment.ts'
 import { retry } from './retry.ts'
+import { notAround } from './right-to-answer.ts'
 import { settleBlockers, settleByChildren } from './settle-family.ts'
 import { transition } from './transition.ts'
 import { complete, fail, loadFree, pause, resume, saveWhole, start } from './verbs.ts'
 
-/** Refuses an input that the executor does not take. */
-type InputCheck = (executor: string | null, input: unknown, name: string) => void
+/** Who asks for an update from outside. */
+interface Updater {
+  caller: Caller
+  /**
+   * Refuses an input that the executor does not take: the one that the task has in this transaction, for another one may have been given to
+   * it since the caller read the task.
+   */
+  checkInput(executor: string | null, input: unknown, name: string): void
+}
 
 /**
- * `quote`: who writes, when it is about the state of a claimed task. `checkInput` judges a new input by the executor that the task
- * has in this transaction: another one may have been given to it since the caller read the task.
+ * `quote`: who writes, when it is about the state of a claimed task. Without an updater it is a part of another step, and answers no
+ * question.
  */
 export function update(
   id: string,
   patch: TaskPatch,
   quote: Quote | undefined,
   moment: Moment,
-  checkInput?: InputCheck,
+  updater?: Updater,
 ): Step<void> {
   return step('update', function* (tx) {
     const { status, blockedBy, ...told } = patch
@@ -45,11 +54,11 @@ export function update(
     if (told.owner !== undefined) requireAssignable(task)
     if (told.autoComplete && !task.policy.autoComplete) yield* requireEndingChildren(tx, id)
     const rewiring = blockedBy && (yield* rewiringTo(tx, task, patch, blockedBy))
-    if (told.input !== undefined) checkInput?.(executor, told.input, told.name ?? task.name)
+    if (told.input !== undefined) updater?.checkInput(executor, told.input, told.name ?? task.name)
     refuseLateChange(task, patch)
     refuseIdlePolicy(patch, task.name, executor, task.group)
     const next = yield* toldAnew(tx, task, told, moment.at)
-    const verb = status && verbTo(task, status, quote, moment)
+    const verb = status && verbTo(task, status, quote, moment, updater?.caller)
 
     // What its owner writes is a sign of life; what anybody else may write is none.
     const saved = isOwner(task, quote) ? renewed(next, moment.at) : next
@@ -143,7 +152,13 @@ function requireAssignable(task: TaskRecord): void {
 }
 
 /** The verb whose edge leads to a status. @throws ErrandError INVALID_TRANSITION where there is none. */
-function verbTo(task: TaskRecord, status: TaskRecord['status'], quote: Quote | undefined, moment: Moment): Step {
+function verbTo(
+  task: TaskRecord,
+  status: TaskRecord['status'],
+  quote: Quote | undefined,
+  moment: Moment,
+  caller: Caller | undefined,
+): Step {
   const { id } = task
   switch (eventBetween(task.status, status)) {
     case 'start':
@@ -153,7 +168,9 @@ function verbTo(task: TaskRecord, status: TaskRecord['status'], quote: Quote | u
     case 'resume':
       return resume(id, moment)
     case 'complete':
-      return complete(id, null, quote, moment)
+      return caller === undefined
+        ? complete(id, null, quote, moment)
+        : notAround(complete(id, null, quote, moment), id, 'complete', caller)
     case 'fail':
       return fail(id, { reason: noReason, code: 'TASK_FAILED' }, quote, moment)
     case 'cancel':
@@ -161,7 +178,8 @@ function verbTo(task: TaskRecord, status: TaskRecord['status'], quote: Quote | u
     case 'retry':
       return retry(id, moment)
     case 'answer':
-      return answer({ ...moment, taskId: id, questionId: undefined })
+      if (caller === undefined) return refuseTransition(task, 'update', status)
+      return answer({ ...moment, taskId: id, questionId: undefined, caller })
     case 'ask':
       return walkByHand(id, 'ask', quote, moment)
     case 'wait':

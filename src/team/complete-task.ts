@@ -14,6 +14,7 @@ import type { MemoryHost } from '../memory/memory-host.ts'
 import { type Merge, mergeBranch } from '../memory/merge.ts'
 import { requireBranch, setBranchStatus } from '../steps/branch.ts'
 import { eventOf, loadTask, type Moment } from '../steps/moment.ts'
+import { refuseDetour } from '../steps/right-to-answer.ts'
 import { ensureTeam } from '../steps/team.ts'
 import { liveBranchAbove, whileOpen } from './branch-ends.ts'
 import { endStint, giveWhatIsLeft } from './complete-agent.ts'
@@ -77,6 +78,7 @@ export async function completeTask(
     const team = known ?? (yield* ensureTeam(tx, task, d.moment))
     yield* endStints(tx, d, task, team, request)
     if (request.requireObjectives) yield* requireObjectivesDone(tx, task)
+    yield* refuseDetour(tx, task, 'complete', caller)
     // Before its memory: what cannot be completed is refused before anything is judged.
     yield* walkToCompleted(tx, yield* loadTask(tx, task.id), result, request.by, d.moment)
     const closing = yield* closeMemory(tx, d, task, team, request)

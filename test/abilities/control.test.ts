@@ -107,7 +107,7 @@ describe('task:retry and task:answer', () => {
 
   it('I25 a question to people is not answered by a model', async () => {
     const engine = await openEngine({
-      executors: { work: (_task: ExecutorTask, run: Run) => run.ask('Sure?', null, { personOnly: true }) },
+      executors: { work: (_task: ExecutorTask, run: Run) => run.ask('Sure?') },
     })
     const parent = await engine.create({ name: 'parent' })
     const { id: taskId } = await engine.create({ executor: 'work', parentId: parent.id })

@@ -20,6 +20,7 @@ describe('a question', () => {
       {
         id: expect.any(String) as string,
         question: 'Deploy?',
+        for: 'person',
         schema: null,
         askedAt: expect.any(Number) as number,
         dueAt: null,

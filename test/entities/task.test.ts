@@ -124,6 +124,7 @@ describe('an entry of the journal', () => {
     expect(toQuestion(question)).toEqual({
       id: 'call-a',
       question: 'Go?',
+      for: 'anyone',
       schema: { type: 'boolean' },
       askedAt: 1,
       dueAt: 9,

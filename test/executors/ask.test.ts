@@ -30,6 +30,11 @@ describe('ask', () => {
     expect(await asked(ask, input)).toEqual(['Deploy?', { type: 'boolean' }, { default: false, timeoutMs: 5000 }])
   })
 
+  it('passes on whom the question is for', async () => {
+    expect(await asked(ask, { question: 'Deploy?', for: 'anyone' })).toEqual(['Deploy?', null, { for: 'anyone' }])
+    expect(ask.input?.safeParse({ question: 'Deploy?', for: 'nobody' }).success).toBe(false)
+  })
+
   it('takes null for a default', async () => {
     expect(await asked(ask, { question: 'Which?', default: null })).toEqual(['Which?', null, { default: null }])
   })

@@ -6,3 +6,11 @@ export function textIn(data: TaskEvent['data'], field: string): string {
   const value = data[field]
   return typeof value === 'string' ? value : ''
 }
+
+/** ` by ada (http)`: who gave an answer, and through which surface; empty for events of earlier versions. */
+export function answererIn(data: TaskEvent['data']): string {
+  const by = data['answeredBy'] as TaskEvent['data'] | undefined
+  if (by === undefined) return ''
+  const who = textIn(by, 'owner') || textIn(by, 'taskId')
+  return `${who === '' ? '' : ` by ${who}`} (${textIn(by, 'surface')})`
+}

@@ -1,6 +1,6 @@
 // When a task ran, called, asked and waited, as bars and marks on lanes. Places are fractions of the range that is shown.
 
-import { textIn } from './event-data.ts'
+import { answererIn, textIn } from './event-data.ts'
 import type { Call, RunRecord, TaskEvent } from './wire.ts'
 
 export interface Range {
@@ -132,7 +132,7 @@ function packLanes(
 function toMark({ type, data, at, seq }: TaskEvent, lane: number): Mark[] {
   const mark = (kind: Mark['kind'], label: string): Mark[] => [{ id: `mark-${seq}`, kind, label, at, lane }]
   if (type === 'question.asked') return mark('question', `asked: ${textIn(data, 'question')}`)
-  if (type === 'task.answered') return mark('answer', 'answered')
+  if (type === 'task.answered') return mark('answer', `answered${answererIn(data)}`)
   if (type === 'task.claimed') return mark('claim', `claimed by ${textIn(data, 'owner')}`)
   if (type === 'task.failed') return mark('failure', `failed${data['willRetry'] === true ? ', will be retried' : ''}`)
   return []

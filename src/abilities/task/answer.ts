@@ -4,10 +4,11 @@ import { fromJson, toJson } from '../../json.ts'
 import { answer } from '../../steps/answer.ts'
 import { taskChange } from './task-change.ts'
 
-/** Questions that are put to people only are FORBIDDEN to models. */
+/** Questions that are put to people are FORBIDDEN to models, and to what models use. */
 export const taskAnswer = taskChange({
   id: 'task:answer',
-  description: 'Answers the open question of a task, which then goes on.',
+  description:
+    'Answers the open question of a task, which then goes on. A question that is put to people is answered by people: for models it is FORBIDDEN.',
   input: {
     value: z
       .unknown()
@@ -21,6 +22,6 @@ export const taskAnswer = taskChange({
       taskId,
       questionId: question,
       ...(value === undefined ? {} : { value: { given: fromJson(toJson(value, 'the answer')) } }),
-      byModel: caller.model === true || caller.taskId !== undefined,
+      caller,
     }),
 })

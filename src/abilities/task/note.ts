@@ -16,12 +16,12 @@ export function taskNote(host: AbilityHost) {
     output: z.object({ messageId: z.string() }),
     models: false,
     scope: ({ taskId }) => [taskId],
-    async handle({ taskId, text }) {
+    async handle({ taskId, text }, { caller }) {
       const { at, instanceId } = await host.moment()
       const id = host.nextId('msg')
       const content = checkText(text, 'the note')
       await host.step(
-        saveMessage({ at, instanceId, message: { id, taskId, role: 'assistant', content, timestamp: at } }),
+        saveMessage({ at, instanceId, caller, message: { id, taskId, role: 'assistant', content, timestamp: at } }),
       )
       return { messageId: id }
     },

@@ -18,7 +18,7 @@ export const taskSend = taskChange({
     ),
     retry: retry.describe('Give a failed task a new attempt. Default false.'),
   },
-  step: ({ taskId, message, delivery, retry }, moment, { host }) =>
+  step: ({ taskId, message, delivery, retry }, moment, { host, caller }) =>
     send({
       ...moment,
       taskId,
@@ -26,5 +26,6 @@ export const taskSend = taskChange({
       content: requireText(message, 'the message'),
       delivery,
       retry,
+      caller,
     }),
 })

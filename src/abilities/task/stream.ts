@@ -1,6 +1,7 @@
 // task:stream: everything that happens to a task, from a position of the feed on and then as it comes.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
+import { audiences } from '../../entities/question.ts'
 import { taskStatuses } from '../../entities/task.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { storedErrorSchema } from '../views/error-view.ts'
@@ -41,6 +42,7 @@ const watchedSchema = z.discriminatedUnion('type', [
     ...base,
     questionId: z.string(),
     question: z.string(),
+    for: z.enum(audiences),
     schema: z.unknown(),
     default: z.unknown().optional(),
   }),

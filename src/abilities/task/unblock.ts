@@ -1,6 +1,7 @@
 // task:unblock: a task no longer comes after others.
 import { z } from 'zod'
 import { unblock } from '../../steps/edges.ts'
+import { notWithoutAnswer } from '../../steps/right-to-answer.ts'
 import { taskChange } from './task-change.ts'
 import { taskIdSchema } from './task-input.ts'
 
@@ -10,5 +11,6 @@ export const taskUnblock = taskChange({
   input: { blockedBy: z.array(taskIdSchema).min(1).max(10_000) },
   models: false,
   others: ({ blockedBy }) => blockedBy,
-  step: ({ taskId, blockedBy }, moment) => unblock(taskId, blockedBy, moment),
+  step: ({ taskId, blockedBy }, moment, { caller }) =>
+    notWithoutAnswer(unblock(taskId, blockedBy, moment), blockedBy, caller),
 })

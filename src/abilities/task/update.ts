@@ -1,12 +1,13 @@
 // task:update: new values for what a task was created with.
 import type { z } from 'zod'
-import { mayRunCommands } from '../../bus/caller.ts'
+import { type Caller, mayRunCommands } from '../../bus/caller.ts'
 import { executorName, refuseUnfitInput, runsCommands } from '../../drafts/known-executors.ts'
 import { updateFields, workFields } from '../../entities/task-fields.ts'
 import { checkText, fromJson, toJson } from '../../json.ts'
 import { type Step, step } from '../../ledger/ledger.ts'
 import type { updateSchema } from '../../options.ts'
 import { loadTask, type Moment } from '../../steps/moment.ts'
+import { notAround, notWithoutAnswer } from '../../steps/right-to-answer.ts'
 import { refuseCommands } from '../../steps/right-to-run.ts'
 import { update } from '../../steps/update.ts'
 import { requireAgent } from '../model-bounds.ts'
@@ -37,11 +38,22 @@ export function updateStep(taskId: string, patch: Patch, moment: Moment, context
     executorName(patch.executor, drafter.context)
     if (caller.taskId !== undefined) requireAgent(patch.executor, drafter)
   }
-  const change = update(taskId, storable(patch, taskId), claimantOf(context), moment, (executor, input, name) =>
-    refuseUnfitInput(executor, input, name, drafter.context),
-  )
-  const concernsWork = [...workFields, 'metadata' as const].some((field) => patch[field] !== undefined)
-  return concernsWork ? judged(change, taskId, patch, context) : change
+  const change = update(taskId, storable(patch, taskId), claimantOf(context), moment, {
+    caller,
+    checkInput: (executor, input, name) => refuseUnfitInput(executor, input, name, drafter.context),
+  })
+  const changesWork = workFields.some((field) => patch[field] !== undefined)
+  const asked = changesWork ? notAround(change, taskId, 'change', caller) : change
+  const ordered = patch.blockedBy === undefined ? asked : keepingAnswers(asked, taskId, patch.blockedBy, caller)
+  return changesWork || patch.metadata !== undefined ? judged(ordered, taskId, patch, context) : ordered
+}
+
+/** What it shall no longer come after is judged as `task:unblock` judges it. */
+function keepingAnswers(change: Step, taskId: string, after: readonly string[], caller: Caller): Step {
+  return step(change.name, function* (tx) {
+    const gone = (yield* tx.dependency.blockers(taskId)).filter((id) => !after.includes(id))
+    yield* notWithoutAnswer(change, gone, caller).decide(tx)
+  })
 }
 
 /**

@@ -64,6 +64,7 @@ export function agent<R extends z.ZodType = z.ZodString>(
     divergence: undefined,
     divergenceWaitMs: undefined,
     runsCommands: false,
+    asksPeople: false,
     agent: { instructions: checked.instructions, abilities: checked.abilities, model: checked.model },
     run: (task, run) => converse(task, run, agentRunOf(run), checked),
   })

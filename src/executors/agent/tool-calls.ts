@@ -170,7 +170,7 @@ export class ToolCalls {
     const decision = confirmAnswerSchema.parse(
       await this.#run.ask(confirmQuestion(tool, given), confirmAnswerSchema, {
         key: `confirm:${call.key}`,
-        personOnly: true,
+        for: 'person',
       }),
     )
     if (decision.approved) {

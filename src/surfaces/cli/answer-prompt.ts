@@ -3,8 +3,10 @@
 import { emitKeypressEvents, type Key } from 'node:readline'
 import type { Engine } from '../../api.ts'
 import { systemClock } from '../../clock.ts'
+import { defined } from '../../defined.ts'
 import { ErrandError } from '../../errors.ts'
 import { answerChoices, parseAnswer } from './answer-text.ts'
+import { fromHere } from './board-place.ts'
 import { formatDuration } from './duration.ts'
 import { type CommandIo, hasColor, type Keyboard } from './io.ts'
 import { LiveScreen } from './live-screen.ts'
@@ -14,7 +16,7 @@ import { cleanLine, displayWidth, firstLine, fitWidth } from './terminal-text.ts
 
 export class AnswerPrompt {
   readonly #keyboard: Keyboard
-  readonly #engine: Pick<Engine, 'answer'>
+  readonly #engine: Pick<Engine, 'bus'>
   readonly #interrupt: () => void
   #question: OpenQuestion | undefined
   #typed = ''
@@ -22,7 +24,7 @@ export class AnswerPrompt {
   #sent: string | undefined
 
   /** `interrupt` does what Ctrl-C asks for: a keyboard that is taken no longer turns it into a signal. */
-  constructor(keyboard: Keyboard, engine: Pick<Engine, 'answer'>, interrupt: () => void) {
+  constructor(keyboard: Keyboard, engine: Pick<Engine, 'bus'>, interrupt: () => void) {
     this.#keyboard = keyboard
     this.#engine = engine
     this.#interrupt = interrupt
@@ -81,7 +83,8 @@ export class AnswerPrompt {
     }
     try {
       const value = typed === '' ? undefined : parseAnswer(typed, question.schema)
-      await this.#engine.answer(question.taskId, value, { question: question.id })
+      const answer = defined({ taskId: question.taskId, question: question.id, value })
+      await this.#engine.bus.call('task:answer', answer, fromHere)
       this.#sent = question.id
     } catch (error) {
       if (!ErrandError.isInstance(error)) throw error

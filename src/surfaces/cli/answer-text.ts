@@ -1,16 +1,21 @@
 // What a person typed as an answer: JSON where it can be read as such, else the words as they are.
 import type { Engine } from '../../api.ts'
+import type { Caller } from '../../bus/caller.ts'
+import { defined } from '../../defined.ts'
 import type { Task } from '../../entities/task.ts'
+import { changeAs } from './change-as.ts'
 
 /** Answers the open question of a task, or the one that is named; without a text its default answers. */
 export async function answerTask(
   engine: Engine,
+  caller: Caller,
   task: Task,
   text: string | undefined,
   question?: string,
 ): Promise<Task> {
   const asked = task.questions.find(({ id }) => question === undefined || id === question)
-  return await engine.answer(task.id, text === undefined ? undefined : parseAnswer(text, asked?.schema), { question })
+  const value = text === undefined ? undefined : parseAnswer(text, asked?.schema)
+  return await changeAs(engine, caller, 'task:answer', task, defined({ value, question }))
 }
 
 /** A question for a text gets the words themselves where they happen to be JSON of another kind: `2027`, `true`, `null`. */

@@ -2,7 +2,7 @@
 
 import type { BoardTask } from '../../entities/board.ts'
 import type { TaskEvent } from '../../entities/event.ts'
-import { failureWords, reasonWords, textOf } from './event-words.ts'
+import { answeredWords, failureWords, reasonWords, textOf } from './event-words.ts'
 import { cleanLine } from './terminal-text.ts'
 
 /** A line of news. */
@@ -58,7 +58,7 @@ function wordsOf(event: TaskEvent, task: BoardTask | undefined): string | undefi
     case 'task.input_required':
       return 'asks something'
     case 'task.answered':
-      return 'answered'
+      return answeredWords(event)
     case 'agent.joined':
       return `joined by ${textOf(event, 'agentId')}`
     case 'agent.completed':

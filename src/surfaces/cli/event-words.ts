@@ -41,6 +41,14 @@ export function toolWords(tool: string, args: unknown): string {
   return `calls ${cleanLine(tool)}${shown}`
 }
 
+/** `answered by ada (http)`, as the event tells who answered and through which surface. */
+export function answeredWords(event: TaskEvent): string {
+  const by = event.data['answeredBy'] as { surface?: unknown; owner?: unknown; taskId?: unknown } | undefined
+  const who = by?.owner ?? by?.taskId
+  const from = typeof by?.surface === 'string' ? ` (${cleanLine(by.surface)})` : ''
+  return `answered${typeof who === 'string' ? ` by ${cleanLine(who)}` : ''}${from}`
+}
+
 /** A step of a model that came to nothing, and whether it is asked again. */
 export function modelFailure(event: TaskEvent): string {
   const again = typeof event.data['againInMs'] === 'number' ? ' (it is asked again)' : ''

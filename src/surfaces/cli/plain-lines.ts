@@ -2,7 +2,16 @@
 
 import type { TaskEvent } from '../../entities/event.ts'
 import { formatDuration } from './duration.ts'
-import { callWords, errorMessageOf, failureWords, modelFailure, outputOf, reasonWords, textOf } from './event-words.ts'
+import {
+  answeredWords,
+  callWords,
+  errorMessageOf,
+  failureWords,
+  modelFailure,
+  outputOf,
+  reasonWords,
+  textOf,
+} from './event-words.ts'
 import { type CommandIo, print, printJson } from './io.ts'
 import type { Reporter, Row, RunView } from './run-view.ts'
 import { cleanLine, displayWidth, firstLine, padWidth } from './terminal-text.ts'
@@ -36,8 +45,9 @@ export function linesOf(event: TaskEvent, row: Row): string[] {
       return [row.attempt > 1 ? `started, attempt ${row.attempt}` : 'started']
     case 'task.claimed':
       return [`claimed by ${textOf(event, 'owner')}`]
-    case 'task.resumed':
     case 'task.answered':
+      return [answeredWords(event)]
+    case 'task.resumed':
     case 'task.paused':
     case 'task.deleted':
       return [event.type.replace('task.', '')]

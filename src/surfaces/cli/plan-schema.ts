@@ -1,6 +1,7 @@
 // What a plan may say: every key of the file with its type, in zod. What the keys mean together (one kind of work per
 // task, names that exist, no cycles) is judged in plan.ts.
 import { z } from 'zod'
+import { audiences } from '../../entities/question.ts'
 import { type FieldOf, fieldsFor, retryPolicySchema, taskFields } from '../../entities/task-fields.ts'
 import { durationForms, parseDuration } from './duration.ts'
 
@@ -77,10 +78,11 @@ const question = z.strictObject({
   question: text,
   default: z.unknown().optional(),
   schema: z.record(z.string(), z.unknown()).optional(),
+  for: z.enum(audiences).optional().describe('Who may answer: `person` (default) refuses models, `anyone` does not.'),
 })
 const ask = z.union(
   [text.transform((words) => ({ question: words })), question],
-  'expected a question, or { question, default, schema }',
+  'expected a question, or { question, default, schema, for: person or anyone }',
 )
 
 const after = z.union(

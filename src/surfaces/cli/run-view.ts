@@ -11,7 +11,7 @@ import { isQueued } from './task-words.ts'
 import { cleanLine, firstLine, lastLine } from './terminal-text.ts'
 
 /** A question that waits for somebody at the terminal. */
-export type OpenQuestion = Omit<Question, 'askedAt'> & Pick<TaskEvent, 'taskId'>
+export type OpenQuestion = Omit<Question, 'askedAt' | 'for'> & Pick<TaskEvent, 'taskId'>
 
 export interface Row {
   path: string

@@ -19,6 +19,8 @@ export interface Principal {
   owner?: string
   /** They see and touch this task and what is below it, and nothing else. */
   taskId?: string
+  /** A model sends the requests: what is for people or for programs is refused to it. Default: a person or a program does. */
+  model?: true
   /** Ids of abilities, `module:*` or `*`: they may call no others. Default: all that the scopes allow. */
   abilities?: readonly string[]
 }
@@ -86,5 +88,6 @@ export const principalSchema = z.strictObject({
   scopes: z.array(z.enum(accessClasses)).max(100),
   owner: z.string().min(1).max(100).exactOptional(),
   taskId: z.string().min(1).max(100).exactOptional(),
+  model: z.literal(true).exactOptional(),
   abilities: abilityListSchema.exactOptional(),
 })

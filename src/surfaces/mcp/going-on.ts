@@ -1,7 +1,7 @@
 // What a client is spared while a call takes long: it hears that it goes on, and a wait comes back before the client gives up.
 import type { Clock } from '../../clock.ts'
 import { toAwaitedTask } from '../../entities/awaited-task.ts'
-import { outcomeOf } from '../../entities/task.ts'
+import { outcomeOf, type Task } from '../../entities/task.ts'
 import { ErrandError } from '../../errors.ts'
 import type { ServedEngine } from './mcp-options.ts'
 import { answerResult, type ToolResult } from './tool-results.ts'
@@ -60,7 +60,7 @@ export async function waitForAWhile(
       (input['taskIds'] as string[]).map(async (id) => ({ id, task: await engine.get(id) })),
     )
     const standing = tasks.map(({ id, task }) => toAwaitedTask(id, task === null ? null : outcomeOf(task)))
-    const asking = tasks.filter(({ task }) => task?.status === 'input_required').map(({ id }) => id)
+    const asking = tasks.flatMap(({ task }) => (task?.status === 'input_required' ? [task] : []))
     return answerResult({ tasks: standing }, whatNext(asking))
   }
 }
@@ -79,8 +79,17 @@ function bounded(input: Record<string, unknown>, longestMs: number): Record<stri
   return { ...input, timeoutMs: typeof timeoutMs === 'number' ? Math.min(timeoutMs, longestMs) : timeoutMs }
 }
 
-function whatNext(asking: readonly string[]): string {
-  const goOn = 'Not all of them have ended yet, and they go on. Call again to wait on.'
-  if (asking.length === 0) return goOn
-  return `${goOn} These have a question, which task_get shows, and wait for its answer: ${asking.join(', ')}.`
+function whatNext(asking: readonly Task[]): string {
+  const forPeople = asking.filter(({ questions }) => questions.some((each) => each.for === 'person'))
+  const forAnyone = asking.filter((task) => !forPeople.includes(task))
+  const named = (tasks: readonly Task[]) => tasks.map(({ id }) => id).join(', ')
+  return [
+    'Not all of them have ended yet, and they go on. Call again to wait on.',
+    forAnyone.length > 0 &&
+      `These have a question, which task_get shows, and wait for its answer: ${named(forAnyone)}.`,
+    forPeople.length > 0 &&
+      `These put a question to people, and wait until a person has answered (\`errand answer\`), which you cannot: ${named(forPeople)}.`,
+  ]
+    .filter(Boolean)
+    .join(' ')
 }

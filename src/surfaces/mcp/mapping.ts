@@ -43,10 +43,13 @@ export interface TaskHandle {
 const pollWorkingMs = 1_000
 const pollRestingMs = 5_000
 
-/** `asks`: the client can put questions to its user. For one that cannot, a task with a question goes on until somebody answers. */
+/**
+ * `asks`: the client can put questions to its user. For one that cannot, and for questions to people, whose answer nobody here could vouch
+ * for, the task goes on until somebody else answers.
+ */
 export function toHandle(task: ShownTask, asks: boolean): TaskHandle {
   const status = statuses[task.status]
-  const shown = status === 'input_required' && (!asks || task.questions.length === 0) ? 'working' : status
+  const shown = status === 'input_required' && !(asks && task.questions.some(isForAnyone)) ? 'working' : status
   return {
     taskId: task.id,
     status: shown,
@@ -63,7 +66,15 @@ export function toDetailedHandle(task: ShownTask, row: TaskRow, asks: boolean): 
   const handle = toHandle(task, asks)
   if (handle.status === 'completed') return { ...handle, result: resultOf(task, row) }
   if (handle.status !== 'input_required') return handle
-  return { ...handle, inputRequests: Object.fromEntries(task.questions.map((each) => [each.id, toElicitation(each)])) }
+  return { ...handle, inputRequests: formsOf(task) }
+}
+
+function formsOf({ questions }: ShownTask): Record<string, unknown> {
+  return Object.fromEntries(questions.filter(isForAnyone).map((each) => [each.id, toElicitation(each)]))
+}
+
+function isForAnyone({ for: audience }: Question): boolean {
+  return audience === 'anyone'
 }
 
 /** What the tool call that made the task came to: the fields that `task:create` answers with, which clients check, and the result. */

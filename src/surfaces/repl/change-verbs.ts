@@ -4,12 +4,13 @@ import type { CreateOptions, StreamItem } from '../../api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
 import { answerTask } from '../cli/answer-text.ts'
 import { misuse } from '../cli/arguments.ts'
+import { changeAs } from '../cli/change-as.ts'
 import { goesOn } from '../cli/going-on.ts'
 import { jsonOption } from '../cli/option-values.ts'
 import { changedLine, taskLabel } from '../cli/task-words.ts'
 import { ToldAnswer } from '../cli/told-answer.ts'
 import { takeWord, wordsOf } from './read-line.ts'
-import type { ReplVerb, ReplVerbs, Session } from './session.ts'
+import { type ReplVerb, type ReplVerbs, type Session, sessionCaller } from './session.ts'
 import { openRefs, refsAccepting } from './task-refs.ts'
 
 /** Does one thing to each task that is named. */
@@ -56,7 +57,9 @@ export const changeVerbs: ReplVerbs = {
     complete: refsAccepting('answer'),
     async run(session, rest) {
       const { task, text } = await taskAndText(session, rest)
-      const answered = await session.change(task, ({ engine }) => answerTask(engine, task, text || undefined))
+      const answered = await session.change(task, ({ engine }) =>
+        answerTask(engine, sessionCaller, task, text || undefined),
+      )
       session.printer.line(`${taskLabel(answered)} answered`)
     },
   },
@@ -121,7 +124,7 @@ async function isAnswered({ engine }: Session, item: StreamItem): Promise<boolea
 
 async function send(session: Session, task: Task, text: string): Promise<Task> {
   if (text === '') throw misuse(`What shall ${taskLabel(task)} be told? Usage: /send TASK TEXT…`)
-  return session.touch(await session.engine.send(task.id, text))
+  return session.touch(await changeAs(session.engine, sessionCaller, 'task:send', task, { message: text }))
 }
 
 async function change(session: Session, task: Task, act: Parameters<Session['change']>[1]): Promise<void> {

@@ -9,7 +9,8 @@ import { misuse } from '../cli/arguments.ts'
 import type { Printer } from './printer.ts'
 import { shownValue } from './shown-value.ts'
 
-const caller = { surface: 'repl' } as const
+/** Who calls in a session. */
+export const sessionCaller = { surface: 'repl' } as const
 /** As many as one page of rows may hold. */
 const longestPage = 5_000
 
@@ -55,13 +56,17 @@ export class Session {
   }
 
   async call<T>(abilityId: string, input: unknown = {}, signal?: AbortSignal): Promise<T> {
-    return (await this.engine.bus.call(abilityId, input, { caller, signal })) as T
+    return (await this.engine.bus.call(abilityId, input, { caller: sessionCaller, signal })) as T
   }
 
   /** To let go of a stream, by the signal, is no failure: it ends. */
   async *stream<T>(abilityId: string, input: unknown, signal?: AbortSignal): AsyncGenerator<T, void, undefined> {
     try {
-      yield* this.engine.bus.stream(abilityId, input, { caller, signal }) as AsyncGenerator<T, void, undefined>
+      yield* this.engine.bus.stream(abilityId, input, { caller: sessionCaller, signal }) as AsyncGenerator<
+        T,
+        void,
+        undefined
+      >
     } catch (error) {
       if (!signal?.aborted) throw error
     }

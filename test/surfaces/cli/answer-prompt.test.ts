@@ -22,9 +22,16 @@ function setup(asked: OpenQuestion = question) {
   let interrupts = 0
   let refusal: ErrandError | undefined
   const engine = {
-    async answer(taskId: string, value: unknown, { question: id }: { question: string }) {
-      if (refusal !== undefined) throw refusal
-      answers.push([taskId, id, value])
+    bus: {
+      async call(
+        ability: string,
+        { taskId, question: id, value }: Record<string, unknown>,
+        { caller }: object & { caller: unknown },
+      ) {
+        if (refusal !== undefined) throw refusal
+        expect([ability, caller]).toEqual(['task:answer', { surface: 'cli' }])
+        answers.push([taskId, id, value])
+      },
     },
   } as unknown as Engine
   const prompt = new AnswerPrompt(keyboard, engine, () => interrupts++)

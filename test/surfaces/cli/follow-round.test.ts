@@ -11,7 +11,7 @@ import { planOf } from './plan-text.ts'
 import { taskOf } from './task-of.ts'
 
 const plan = planOf('tasks: { a: { ask: x }, b: { ask: y } }')
-const question = { id: 'q', question: '?', schema: null, askedAt: 0, dueAt: null }
+const question = { id: 'q', question: '?', for: 'person' as const, schema: null, askedAt: 0, dueAt: null }
 
 /** A round whose tasks a test can change, on an engine that counts how often it is asked. Each look takes 100 ms. */
 function setup(fields: Partial<Task>) {

@@ -35,6 +35,7 @@ describe('a plan', () => {
       executor: 'ask',
       input: { question: 'Really?', default: false, schema: { type: 'boolean' }, timeoutMs: 300_000 },
     })
+    expect(specOf('{ ask: { question: Really?, for: anyone } }')?.input).toEqual({ question: 'Really?', for: 'anyone' })
   })
 
   test("takes create's own fields as they are", () => {
@@ -229,6 +230,7 @@ describe('a plan is refused with line and column', () => {
     ['a time that is none', 'tasks:\n  a: { run: x, notBefore: soon }', 2, 27, /expected a time/],
     ['the name of the mark as metadata', 'tasks:\n  a: { run: x, metadata: { plan: 1 } }', 2, 28, /metadata "plan"/],
     ['a name with a slash', 'tasks:\n  a/b: { run: x }', 2, 3, /not usable/],
+    ['an answer by nobody', 'tasks:\n  a: { ask: { question: q, for: nobody } }', 2, 13, /for: person or anyone/],
     ['an empty group', 'tasks:\n  g: { tasks: {} }', 2, 6, /The group "g" has no tasks/],
     ['no tasks', 'tasks: {}', 1, 1, /The plan has no tasks/],
     ['a list for tasks', 'tasks: [a]', 1, 8, /tasks by name/],

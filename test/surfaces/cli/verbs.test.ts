@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createEngine } from '../../../src/engine.ts'
+import { history } from '../../engine/world.ts'
 import { type ErrandProcess, Workplace } from './workplace.ts'
 
 const untilFile = (file: string) => `echo waiting; while [ ! -e ${file} ]; do sleep 0.02; done`
@@ -45,6 +46,17 @@ describe('from a second process', () => {
     place.write('go', '')
     expect((await place.errand('run', 'plan.yaml')).code).toBe(0)
     expect(place.lines('runs')).toEqual(['start', 'start', 'end', 'next'])
+  })
+
+  test.each(['answer', 'send'])('%s records that the answer came from the command line', async (verb) => {
+    await using place = new Workplace()
+    place.write('plan.yaml', 'tasks: { which: { ask: Which? } }')
+    expect((await place.errand('run', 'plan.yaml')).code).toBe(3)
+    const { id } = await place.task('which')
+    expect((await place.errand(verb, id, 'x')).code).toBe(0)
+    await using engine = await createEngine({ ledger: join(place.folder, 'ledger.db'), work: false })
+    const answered = (await history(engine, id)).find(({ type }) => type === 'task.answered')
+    expect(answered?.data).toMatchObject({ answer: 'x', answeredBy: { surface: 'cli' } })
   })
 
   test('answer refuses a question that was answered already', async () => {

@@ -78,7 +78,7 @@ describe('a round that is over ends with', () => {
 })
 
 describe('a task goes on by itself', () => {
-  const question = { id: 'q', question: '?', schema: null, askedAt: 0, dueAt: null }
+  const question = { id: 'q', question: '?', for: 'person' as const, schema: null, askedAt: 0, dueAt: null }
   test.each<[string, Partial<Task>, Parameters<typeof isGoingOn>[1], boolean]>([
     ['that works', { status: 'working' }, undefined, true],
     ['that waits for a slot', { ready: true }, undefined, true],
@@ -135,7 +135,14 @@ describe('the summary', () => {
   })
 
   test('gives the command that answers, ready to be copied', () => {
-    const question = { id: 'q1', question: 'Which?', schema: { enum: ['x', 'y'] }, askedAt: 0, dueAt: null }
+    const question = {
+      id: 'q1',
+      question: 'Which?',
+      for: 'person' as const,
+      schema: { enum: ['x', 'y'] },
+      askedAt: 0,
+      dueAt: null,
+    }
     const lines = summarize(
       judge({ a: { id: 'task-abcdefghi', seq: 7, status: 'input_required', questions: [question] } }, ['a']),
       options,

@@ -179,7 +179,7 @@ describe.each(eras)('The inspector, in the %s era', (era) => {
     const engine = await openEngine({
       executors: {
         echo: (task: { input: unknown }) => task.input,
-        asks: async (_task: unknown, run: Run) => run.ask('Which colour?'),
+        asks: async (_task: unknown, run: Run) => run.ask('Which colour?', null, { for: 'anyone' }),
       },
     })
     engine.subscribe('task.input_required', () => asked.resolve())

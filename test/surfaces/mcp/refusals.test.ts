@@ -20,7 +20,7 @@ function connect(engine: Engine, options: McpStdioOptions = {}) {
 describe('A question to people', () => {
   const asking = async () => {
     const engine = (await openEngine({
-      executors: { work: (_task: unknown, run: Run) => run.ask('Sure?', null, { personOnly: true }) },
+      executors: { work: (_task: unknown, run: Run) => run.ask('Sure?') },
     })) as unknown as Engine
     return { engine, task: await reached(engine, await engine.create({ executor: 'work' }), 'input_required') }
   }

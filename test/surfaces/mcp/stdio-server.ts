@@ -28,7 +28,7 @@ await using engine = await createEngine({
   ledger,
   executors: {
     echo: (task) => ({ said: task.input }),
-    asks: async (_task, run) => ({ answer: await run.ask('Which colour?', { type: 'string' }) }),
+    asks: async (_task, run) => ({ answer: await run.ask('Which colour?', { type: 'string' }, { for: 'anyone' }) }),
     fails: () => {
       throw new Error('No such luck')
     },

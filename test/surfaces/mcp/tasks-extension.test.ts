@@ -19,7 +19,7 @@ async function open(options: Partial<McpFetchOptions> = {}, ledger = ':memory:')
         throw new Error('No such luck')
       },
       until: () => goOn.promise,
-      asks: async (task: { input: unknown }, run: Run) => run.ask('Well?', task.input as never),
+      asks: async (task: { input: unknown }, run: Run) => run.ask('Well?', task.input as never, { for: 'anyone' }),
     },
   })
   const handler = mcpFetchHandler(engine, { token, ...options })

@@ -88,7 +88,14 @@ describe('The text of a turn', () => {
 describe('A turn', () => {
   it('is over when its task asks something, in whatever order state and question come', () => {
     const state: StreamItem = { ...base, type: 'state', status: 'input_required', from: 'working', reason: null, at: 0 }
-    const question: StreamItem = { ...base, type: 'question', questionId: 'q', question: 'Sure?', schema: null }
+    const question: StreamItem = {
+      ...base,
+      type: 'question',
+      questionId: 'q',
+      question: 'Sure?',
+      for: 'person',
+      schema: null,
+    }
     for (const items of [
       [state, question],
       [question, state],

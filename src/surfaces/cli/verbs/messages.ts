@@ -2,6 +2,8 @@
 // it; this one only commands.
 import { answerTask } from '../answer-text.ts'
 import { misuse, switches, texts } from '../arguments.ts'
+import { fromHere } from '../board-place.ts'
+import { changeAs } from '../change-as.ts'
 import { printValue } from '../io.ts'
 import { withTask } from '../open-ledger.ts'
 import { argumentOrInput } from '../read-input.ts'
@@ -25,7 +27,8 @@ export const send = defineVerb({
     const message = await argumentOrInput(io, args.positionals[1], 'The message')
     const delivery = values.abort ? 'abort' : values['follow-up'] ? 'followup' : 'steer'
     await withTask(io, args, async (engine, task) => {
-      const sent = await engine.send(task.id, message, { delivery, retry: values.retry === true })
+      const how = { message, delivery, retry: values.retry === true }
+      const sent = await changeAs(engine, fromHere.caller, 'task:send', task, how)
       printValue(io, values, sent, changedLine(sent, 'told'))
     })
   },
@@ -38,7 +41,7 @@ export const answer = defineVerb({
   positionals: { min: 1, max: 2 },
   run: (io, args) =>
     withTask(io, args, async (engine, task) => {
-      const answered = await answerTask(engine, task, args.positionals[1], args.values.question)
+      const answered = await answerTask(engine, fromHere.caller, task, args.positionals[1], args.values.question)
       printValue(io, args.values, answered, `${taskLabel(answered)} answered`)
     }),
 })

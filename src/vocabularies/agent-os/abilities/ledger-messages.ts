@@ -54,12 +54,16 @@ export function ldgMsgSave(host: AbilityHost) {
     input: z.strictObject({ message: messageSchema }),
     output: z.object({ success: z.boolean(), messageId: z.string() }),
     models: false,
-    async handle({ message }) {
+    async handle({ message }, { caller }) {
       const moment = await host.moment()
       const id = message.id ?? host.nextId('msg')
       const content = checkText(message.content, 'the message')
       await host.step(
-        saveMessage({ ...moment, message: { ...message, id, content, timestamp: message.timestamp ?? moment.at } }),
+        saveMessage({
+          ...moment,
+          caller,
+          message: { ...message, id, content, timestamp: message.timestamp ?? moment.at },
+        }),
       )
       return { success: true, messageId: id }
     },

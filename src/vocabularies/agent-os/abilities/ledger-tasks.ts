@@ -100,13 +100,14 @@ export function ldgTaskSave(host: AbilityHost) {
     input: z.strictObject({ task: recordSchema }),
     output: z.object({ success: z.boolean() }),
     models: false,
-    async handle({ task }) {
+    async handle({ task }, { caller }) {
       const moment = await host.moment()
       const { treeLimits } = host.drafter
       await host.step(
         saveTask({
           ...moment,
           treeLimits,
+          caller,
           id: task.id,
           parentId: task.parentTaskId ?? undefined,
           systemPrompt: task.systemPrompt,

@@ -1,0 +1,23 @@
+// What the engines that work on a ledger say of their executors, for processes that do not have these: whether one runs commands, and
+// whether it asks people.
+import type { Op, Reads, Tx } from '../ledger/ledger.ts'
+
+export interface PublishedTraits {
+  runsCommands: boolean
+  asksPeople: boolean
+}
+
+const setting = 'executors'
+
+export function* publishExecutors(tx: Tx, executors: Readonly<Record<string, PublishedTraits>>): Op<void> {
+  const known = yield* publishedExecutors(tx)
+  const isNews = Object.entries(executors).some(
+    ([name, { runsCommands, asksPeople }]) =>
+      known[name]?.runsCommands !== runsCommands || known[name]?.asksPeople !== asksPeople,
+  )
+  if (isNews) yield* tx.setting.put(setting, { ...known, ...executors })
+}
+
+export function* publishedExecutors(tx: Reads): Op<Readonly<Record<string, PublishedTraits | undefined>>> {
+  return ((yield* tx.setting.get(setting)) as Record<string, PublishedTraits> | undefined) ?? {}
+}
