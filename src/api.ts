@@ -57,8 +57,8 @@ export interface EngineOptions<E extends Executors = Executors> {
   /** Further models by name; `create({ model })` and `agent({ model })` may name them. */
   models?: Record<string, LanguageModelLike>
   /**
-   * Makes a model of a name like `openai:gpt-5-mini` that nobody registered. Not asked for names that come from models, MCP clients and
-   * clients without the scope `admin`: they may only name registered models, the default, and the models of agents.
+   * Makes a model of a name like `openai:gpt-5-mini` that nobody registered. Models, MCP clients and clients without the scope `admin` may
+   * only name registered models, the default, and the models of agents: it is not asked for any other name of theirs.
    */
   resolveModel?: (id: string) => LanguageModelLike | undefined | Promise<LanguageModelLike | undefined>
   /** Abilities of the embedder's own, put on the bus beside the engine's. */
