@@ -56,7 +56,10 @@ export interface EngineOptions<E extends Executors = Executors> {
   model?: LanguageModelLike | string
   /** Further models by name; `create({ model })` and `agent({ model })` may name them. */
   models?: Record<string, LanguageModelLike>
-  /** Makes a model of a name like `openai:gpt-5-mini` that nobody registered. */
+  /**
+   * Makes a model of a name like `openai:gpt-5-mini` that nobody registered. Models, MCP clients and clients without the scope `admin` may
+   * only name registered models, the default, and the models of agents: it is not asked for any other name of theirs.
+   */
   resolveModel?: (id: string) => LanguageModelLike | undefined | Promise<LanguageModelLike | undefined>
   /** Abilities of the embedder's own, put on the bus beside the engine's. */
   abilities?: ReadonlyArray<AbilityDefinition<any, any> | Ability>

@@ -120,6 +120,8 @@ export async function openEngine<const E extends Executors = Executors>(
     drafter,
     isWorking: () => life?.supervisor.isWorking ?? false,
     canRun: agents.canRun,
+    offeredModels: agents.offeredModels,
+    offersModel: agents.offersModel,
   }
   const leaveTheBuses = takeToTheBuses(bus, runBus, host, abilities, runs?.abilities(host) ?? [])
   // Whoever brings a model may come later: goals that wait for one are taken up then.
@@ -152,7 +154,8 @@ export async function openEngine<const E extends Executors = Executors>(
       ids,
       executors,
       bus: runBus,
-      modelIdOf: agents.modelIdOf,
+      modelFor: agents.modelFor,
+      offeredModels: agents.offeredModels,
       canRun: agents.canRun,
       options: parsed,
       treeLimits: drafter.treeLimits,

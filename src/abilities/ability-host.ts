@@ -39,6 +39,10 @@ export interface AbilityHost extends MemoryHost {
   isWorking(): boolean
   /** Which tasks of an executor this engine can run now. */
   canRun(executor: string): RunnableTasks
+  /** The names under which the engine offers models. */
+  offeredModels(): string[]
+  /** Whether the engine offers a model under this name. */
+  offersModel(name: string): boolean
   /** From what `create` takes to the rows that are to be made. */
   readonly drafter: Drafter
 }

@@ -37,8 +37,10 @@ export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock'
   step<R>(step: Step<R>): Promise<R>
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>
   views(records: readonly TaskRecord[]): Promise<Task[]>
-  /** The model that an agent of this name uses; undefined for the default one. */
-  modelIdOf(executor: string): string | undefined
+  /** The names under which models are offered here. */
+  offeredModels(): string[]
+  /** The name of the model that works on a task; undefined for the default one. @throws Failure FORBIDDEN for one that is not offered. */
+  modelFor(task: Pick<TaskRecord, 'executor' | 'policy'>): string | undefined
   /** Which tasks of an executor can run here now. */
   canRun(executor: string): RunnableTasks
   /** Parses children that a run spawns. */

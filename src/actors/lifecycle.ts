@@ -16,6 +16,7 @@ import { waitAtMost } from '../signals.ts'
 import { takePlace } from '../steps/enter-team.ts'
 import { hasOldGroups, judgeOldGroups } from '../steps/judge-old-groups.ts'
 import { dueAfter, type Moment } from '../steps/moment.ts'
+import { publishModels } from '../steps/offered-models.ts'
 import { type PublishedTraits, publishExecutors } from '../steps/published-executors.ts'
 import { closeRunsOf, endRunsOf, type LostEngine } from '../steps/recover.ts'
 import { viewsOf } from '../steps/views.ts'
@@ -32,7 +33,10 @@ import { LiveOutput } from './task-stream.ts'
 import { TeamKeeper, type TeamWork } from './team-keeper.ts'
 
 export interface LifecycleParts
-  extends Pick<EngineHost, 'ledger' | 'clock' | 'bus' | 'executors' | 'treeLimits' | 'modelIdOf' | 'canRun' | 'draft'> {
+  extends Pick<
+    EngineHost,
+    'ledger' | 'clock' | 'bus' | 'executors' | 'treeLimits' | 'offeredModels' | 'modelFor' | 'canRun' | 'draft'
+  > {
   /** Opened for this engine: closed with it. */
   ownsLedger: boolean
   ids: Ids
@@ -128,9 +132,11 @@ export class Lifecycle {
     this.#startedAt = this.moment().at
     const instance = this.#enlisted(dueAfter(this.#startedAt, this.#parts.options.leaseMs))
     const executors = traitsOf(this.#parts.executors)
+    const models = this.#parts.offeredModels()
     const register = step('register', function* (tx) {
       yield* tx.instance.insert(instance)
       yield* publishExecutors(tx, executors)
+      yield* publishModels(tx, models)
     })
     await this.ledger.step(register)
     this.#archive.start()

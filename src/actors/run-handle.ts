@@ -219,7 +219,7 @@ function facilitiesOf({ core, calls, conversation, waits }: RunParts, toolRun: R
     clock: host.clock,
     caller: core.caller,
     policy: task.policy,
-    modelId: task.policy.model ?? host.modelIdOf(task.executor as string),
+    modelId: host.modelFor(task),
     defaults: host.agentDefaults,
     onInterrupt: core.onInterrupt,
     chance: () => host.chance(),

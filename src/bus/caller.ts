@@ -69,6 +69,14 @@ export function answererOf({ surface, owner, taskId }: Caller): AnsweredBy {
   return defined({ surface, owner, taskId })
 }
 
+/**
+ * Whether a caller may name any model, one that is only made when it is asked for included (`openai:…`, `script:…`): that takes the
+ * program's keys and files. Everybody else names models that an engine offers. A chat names the one that its program has given it.
+ */
+export function mayNameAnyModel(caller: Caller): boolean {
+  return mayRunCommands(caller) || caller.surface === 'chat'
+}
+
 /** What a task records of who created it. */
 export function creatorOf(caller: Caller): { createdBy: string; mayRunCommands: boolean } {
   return { createdBy: caller.taskId ?? caller.owner ?? caller.surface, mayRunCommands: mayRunCommands(caller) }

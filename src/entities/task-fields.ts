@@ -326,7 +326,10 @@ export const taskFields = {
     says: 'Instructions for its agent in place of the usual ones.',
     by: ['create', 'plans', 'models'],
   }),
-  /** The model that its agent uses. Only for agents. Default: the agent's, else the engine's. */
+  /**
+   * The model that its agent uses. Only for agents. Default: the agent's, else the engine's. Models, and clients who may have no commands
+   * run, may only name one that the engine offers: a registered one, the default, or that of an agent.
+   */
   model: field(wordSchema, {
     says: 'The name of the model that works on it.',
     by: ['create', 'plans', 'models'],

@@ -40,6 +40,11 @@ export interface TaskPolicy extends PolicyFields {
   team?: TeamPlace
   /** Told to its agent in place of the agent's own instructions. */
   systemPrompt?: string
+  /**
+   * Its `model` was named by somebody who may only name models that an engine offers. An engine that does not offer it fails the task: the
+   * name is never resolved to a provider or a script.
+   */
+  offeredModel?: true
   /** Said when it was retried by hand: new calls are made although recorded ones have not been asked for again. */
   divergence?: 'allow'
 }

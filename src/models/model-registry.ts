@@ -43,6 +43,11 @@ export class ModelRegistry {
     return this.#default !== undefined
   }
 
+  /** What `resolve()` without a name resolves; undefined without a default. */
+  get defaultName(): string | undefined {
+    return this.#default
+  }
+
   /**
    * Registering the same object again is fine.
    * @throws ErrandError ALREADY_REGISTERED when another model has this name, INVALID_INPUT for what is no model.

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { Failure } from '../errors.ts'
 import { parse } from '../parse.ts'
+import { longestSearchMs, withinTime } from '../within-time.ts'
 import type { LanguageModelLike } from './language-model.ts'
 import type { ModelCallOptions, PromptMessage } from './model-prompt.ts'
 import { type ParsedTurn, type ScriptedTurn, scriptedTurnSchema, scriptSchema } from './script.ts'
@@ -51,7 +52,8 @@ export interface ScriptedModel extends LanguageModelLike {
  * 2. Else, of the turns whose `when.goal` and `when.tools` fit, the n-th, n being how often the model has spoken so far.
  * 3. Else, when no such turn fits, of the turns without `when`, the n-th.
  *
- * A script without a turn for a step fails it, finally. A function in place of the list chooses as it likes.
+ * A script without a turn for a step fails it, finally; so does one whose patterns take longer than a second. A function in place of the
+ * list chooses as it likes.
  *
  * ```ts
  * createScriptedModel([{ tools: [{ name: 'task_list', input: {} }] }, { text: 'There are three tasks.' }])
@@ -89,6 +91,24 @@ function chooserOf(script: ScriptFunction): ChooseTurn {
 }
 
 function fromList(turns: readonly ParsedTurn[]): ChooseTurn {
+  const choose = chooserFrom(turns)
+  if (!turns.some(({ when }) => when?.goal instanceof RegExp || when?.last instanceof RegExp)) return choose
+  // Patterns of a file are searched for in whatever tools and people have said.
+  return (prompt) => {
+    const chosen = withinTime(() => choose(prompt))
+    if (chosen === undefined) throw choiceTooLong()
+    return chosen.value
+  }
+}
+
+function choiceTooLong(): Failure {
+  return new Failure(
+    `The patterns of the script were searched for in this conversation for more than ${longestSearchMs} ms. A repetition inside of a repetition, as in /(a+)+$/, takes so long: write the pattern without one, or a text that occurs.`,
+    { code: 'protocol', retry: false },
+  )
+}
+
+function chooserFrom(turns: readonly ParsedTurn[]): (prompt: ScriptedPrompt) => ParsedTurn {
   const reactions = turns.filter(({ when }) => when?.last !== undefined)
   const addressed = turns.filter(({ when }) => when && when.last === undefined)
   const plain = turns.filter(({ when }) => when === undefined)

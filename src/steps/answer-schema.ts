@@ -4,6 +4,7 @@ import type { QuestionParams } from '../entities/question.ts'
 import { ErrandError } from '../errors.ts'
 import type { AnswerSchema } from '../executor.ts'
 import { issuesIn, issueWords } from '../parse.ts'
+import { longestSearchMs, withinTime } from '../within-time.ts'
 
 /** The JSON Schema that is stored for a question. @throws ErrandError INVALID_INPUT when it is not one. */
 export function toAnswerSchema(schema: AnswerSchema | null | undefined): unknown {
@@ -24,7 +25,8 @@ export function toAnswerSchema(schema: AnswerSchema | null | undefined): unknown
 
 /** @throws ErrandError INVALID_ANSWER { taskId, issues } when the answer does not fit; the question stays open. */
 export function checkAnswer(taskId: string, params: QuestionParams, value: unknown): void {
-  const parsed = z.fromJSONSchema(params.schema as never).safeParse(value)
+  const parsed = judged(params.schema, value)
+  if (parsed === undefined) throw tooLong(taskId, params)
   if (parsed.success) return
   const issues = issuesIn(parsed.error)
   throw new ErrandError(
@@ -36,5 +38,20 @@ export function checkAnswer(taskId: string, params: QuestionParams, value: unkno
 
 /** Is this a valid answer? */
 export function fitsAnswer({ schema }: QuestionParams, value: unknown): boolean {
-  return schema === null || schema === undefined || z.fromJSONSchema(schema as never).safeParse(value).success
+  if (schema === null || schema === undefined) return true
+  return judged(schema, value)?.success ?? false
+}
+
+/** Undefined when it takes too long: the schema, with its patterns, is written by whoever asks, and that may be a model. */
+function judged(schema: unknown, value: unknown): z.ZodSafeParseResult<unknown> | undefined {
+  const expected = z.fromJSONSchema(schema as never)
+  return withinTime(() => expected.safeParse(value))?.value
+}
+
+function tooLong(taskId: string, { question, schema }: QuestionParams): ErrandError {
+  return new ErrandError(
+    'INVALID_ANSWER',
+    `Whether this answers "${question}" (${taskId}) could not be judged within ${longestSearchMs} ms: a pattern in the schema of the question takes too long. Give a shorter answer, or cancel the task and have it ask without that pattern.`,
+    { taskId, schema },
+  )
 }

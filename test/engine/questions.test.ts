@@ -70,6 +70,20 @@ describe('a question', () => {
     expect(await engine.result(task)).toEqual({ count: 2 })
   })
 
+  it('V-04 is not held up by a pattern in its schema, which a model may have written', async () => {
+    const schema = { type: 'string', pattern: '^(a+)+$' }
+    const { engine, task } = await setup((_task, run) => run.ask('Which letters?', schema))
+    await reached(engine, task, 'input_required')
+    const endless = `${'a'.repeat(60)}!`
+    const refusal = await refusalOf(engine.answer(task, endless), 'INVALID_ANSWER')
+    expect(refusal.message).toMatch(/could not be judged within 1000 ms.*pattern in the schema/)
+    // As a message it is none of the answers.
+    await engine.send(task, endless)
+    expect((await engine.get(task))?.questions).toHaveLength(1)
+    await engine.answer(task, 'aaa')
+    expect(await engine.result(task)).toBe('aaa')
+  })
+
   it('takes a JSON Schema too, and one that is none fails the run', async () => {
     const { engine, task } = await setup((_task, run) => run.ask('Which?', { enum: ['a', 'b'] }))
     await reached(engine, task, 'input_required')

@@ -21,6 +21,7 @@ const levels: string[][] = [
     'runtime',
     'parse',
     'defined',
+    'within-time',
   ],
   ['entities'],
   ['executor', 'options', 'views'],

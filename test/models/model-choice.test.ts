@@ -1,8 +1,10 @@
 // What `--model` may name, and what it says when that cannot be had.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { ErrandError } from '../../src/errors.ts'
 import { runModelStep } from '../../src/models/model-step.ts'
 import { chooseModel } from '../../src/surfaces/cli/model-choice.ts'
 import { hello, never } from './chunks.ts'
@@ -37,6 +39,57 @@ describe('script:FILE', () => {
       message: expect.stringMatching(/^bad\.yaml:1:3: .*Did you mean "text"\?/),
     })
     expect(notes).toEqual([])
+  })
+
+  test('lies in the folder, or below it', async () => {
+    await using place = await folder({ 'demo.yaml': '- text: Hello\n' })
+    await mkdir(join(place.path, 'scripts'))
+    await symlink('../demo.yaml', join(place.path, 'scripts', 'link.yaml'))
+    for (const file of ['./demo.yaml', 'scripts/../demo.yaml', 'scripts/link.yaml', join(place.path, 'demo.yaml')])
+      expect(await chooseModel(`script:${file}`, {}, place.path)).toMatchObject({ modelId: file })
+  })
+
+  test('V-04 outside of the folder is refused, and nobody learns what there is', async () => {
+    await using outside = await folder({ 'there.yaml': '- text: Hello\n' })
+    await using place = await folder({ '.hidden.yaml': '- text: Hello\n' })
+    const up = `../${basename(outside.path)}`
+    await symlink(join(outside.path, 'there.yaml'), join(place.path, 'link.yaml'))
+    await symlink(outside.path, join(place.path, 'folder'))
+    await symlink(join(outside.path, 'none.yaml'), join(place.path, 'nowhere.yaml'))
+    const refusalOf = async (file: string) => {
+      const error = await chooseModel(`script:${file}`, {}, place.path).catch((thrown: ErrandError) => thrown)
+      const { code, message } = error as ErrandError
+      return `${code}: ${message}`.replace(file, 'FILE')
+    }
+    const same = await refusalOf('/')
+    expect(same).toMatch(/^INVALID_INPUT: .*it lies in another folder, or is hidden/)
+    const files = [
+      '/etc/passwd',
+      '/none',
+      '..',
+      join(outside.path, 'there.yaml'),
+      `${up}/there.yaml`,
+      `${up}/none.yaml`,
+    ]
+    const links = ['link.yaml', 'nowhere.yaml', 'folder/there.yaml', 'folder/none.yaml', 'folder/none/x.yaml']
+    for (const file of [...files, ...links, '.hidden.yaml']) expect(await refusalOf(file)).toBe(same)
+  })
+
+  test('V-04 is a regular file of bounded size, and nothing that is waited for', async () => {
+    await using place = await folder({ 'large.yaml': '' })
+    await mkdir(join(place.path, 'folder'))
+    await truncate(join(place.path, 'large.yaml'), 5 * 1024 * 1024)
+    const fifos = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `${name}.yaml`)
+    execFileSync('mkfifo', fifos, { cwd: place.path })
+    // As many as there are threads for input and output: none of them is held.
+    const refused = (file: string, why: string) =>
+      expect(chooseModel(`script:${file}`, {}, place.path)).rejects.toMatchObject({
+        code: 'INVALID_INPUT',
+        message: expect.stringContaining(`${why}. A script is a text file of at most 4 MiB`) as string,
+      })
+    await Promise.all(fifos.map((file) => refused(file, 'it is no text file')))
+    await refused('folder', 'it is no text file')
+    await refused('large.yaml', 'it is too large')
   })
 })
 

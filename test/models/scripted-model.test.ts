@@ -126,6 +126,17 @@ describe('a scripted model', () => {
     expect(failure.message).toMatch(/no turn for this step.*spoken 1 times.*"Open the socket".*"Again"/)
   })
 
+  test('V-04 fails a step whose patterns take too long, instead of holding up the process', async () => {
+    const model = createScriptedModel(
+      parseScript('- { when: { last: "/^(a+)+$/" }, text: Only letters. }\n- text: Hello.'),
+    )
+    const failure = await failureOf(step(model, [user(`${'a'.repeat(60)}!`)]))
+    expect(failure).toMatchObject({ code: 'protocol', retry: false })
+    expect(failure.message).toMatch(/patterns of the script.*more than 1000 ms.*repetition inside of a repetition/)
+    expect((await step(model, [user('aaa')])).content).toBe('Only letters.')
+    expect((await step(model, [user('b')])).content).toBe('Hello.')
+  })
+
   test('a function chooses by what it is told', async () => {
     const model = createScriptedModel(({ goal, last, turn, messages }) => ({
       text: `${turn}: ${goal} / ${last} / ${messages.length}`,

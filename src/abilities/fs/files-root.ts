@@ -4,8 +4,8 @@
 
 import { isUtf8 } from 'node:buffer'
 import { type Dirent, realpathSync, statSync } from 'node:fs'
-import { constants, type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises'
-import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { constants, type FileHandle, lstat, open, readdir, realpath, stat } from 'node:fs/promises'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { ErrandError } from '../../errors.ts'
 import { isOpenLedgerFile } from '../../ledger/open-files.ts'
 import { requireText } from '../../parse.ts'
@@ -69,14 +69,16 @@ export class FilesRoot {
     try {
       real = await realpath(wanted)
     } catch {
+      // Behind a link that leads out, what is missing is told like what is there.
+      this.#require(await standing(wanted), path)
       throw notFound(path)
     }
     this.#require(real, path)
     return real
   }
 
-  #require(real: string, path: string): void {
-    if (this.#isVisible(real)) return
+  #require(real: string | undefined, path: string): void {
+    if (real !== undefined && this.#isVisible(real)) return
     throw new ErrandError(
       'FORBIDDEN',
       `${path} may not be read: only what lies inside the folder that was given, and is not hidden, is. Paths begin at that folder, like "notes/plan.md".`,
@@ -101,6 +103,16 @@ export class FilesRoot {
     } catch {
       return undefined // a link that leads nowhere, or a file that went away meanwhile: there is nothing to list
     }
+  }
+}
+
+/** The real path of as much of a path as is there; undefined where a link leads nowhere. */
+async function standing(path: string): Promise<string | undefined> {
+  try {
+    return await realpath(path)
+  } catch {
+    const found = await lstat(path).catch(() => undefined)
+    return found?.isSymbolicLink() ? undefined : standing(dirname(path))
   }
 }
 

@@ -6,21 +6,23 @@ import { create } from '../../steps/create.ts'
 import { requireWithin, within } from '../../steps/within.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { boundDrafts, likeTheCaller } from '../model-bounds.ts'
+import { boundModels } from '../offered-models.ts'
 
 /**
  * All of them in one transaction, or none. What a caller with a task makes lies below that task, and agents bound like its own work on it.
  * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT, UNKNOWN_EXECUTOR, NOT_FOUND, CYCLE, KEY_CONFLICT; FORBIDDEN, also for an executor that
- *   runs commands where the caller may have none run.
+ *   runs commands where the caller may have none run, and for a model that is not offered where the caller may name no other.
  */
 export async function createTasks(host: AbilityHost, caller: Caller, specs: readonly unknown[]): Promise<Task[]> {
   const { drafter } = host
   const scope = caller.taskId ?? null
   const likeItself = await likeTheCaller(host, caller)
   const creator = creatorOf(caller)
-  const trees = specs.map((each) =>
+  const drafts = specs.map((each) =>
     boundDrafts(drafter.draft(likeItself(each), 'create'), drafter, caller).map((draft) => ({ ...draft, ...creator })),
   )
-  if (trees.length === 0) return []
+  if (drafts.length === 0) return []
+  const trees = await boundModels(host, caller, drafts)
   const step = create({ ...(await host.moment()), trees, treeLimits: drafter.treeLimits })
   const roots = await host.step(within(step, scope, relativesOf(trees)))
   if (scope !== null) {

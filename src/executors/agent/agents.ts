@@ -1,5 +1,7 @@
 // The agents and models of an engine: what `createEngine` was given, by the names under which tasks use them.
 import { agentName } from '../../drafts/known-executors.ts'
+import type { TaskRecord } from '../../entities/task.ts'
+import { Failure } from '../../errors.ts'
 import { type AnyExecutor, type Executor, isExecutor, type RunnableTasks } from '../../executor.ts'
 import type { LanguageModelLike } from '../../models/language-model.ts'
 import { ModelRegistry, type ResolveModel } from '../../models/model-registry.ts'
@@ -13,8 +15,15 @@ export interface Agents {
   canRun(executor: string): RunnableTasks
   /** To be called when a model has come: whoever brings one may come later than the engine. */
   equip(): void
-  /** The model that an executor brought along; undefined for the default one. */
-  modelIdOf(executor: string): string | undefined
+  /** The names under which models are offered here: registered ones, the default, and those of agents. */
+  offeredModels(): string[]
+  /** Whether a model is offered under this name. Who answers `model:llm` in the engine's place judges names itself. */
+  offersModel(name: string): boolean
+  /**
+   * The name of the model that works on a task: its own, else that of its executor; undefined for the default one.
+   * @throws Failure FORBIDDEN, final, for one that its creator may not choose.
+   */
+  modelFor(task: Pick<TaskRecord, 'executor' | 'policy'>): string | undefined
 }
 
 /** `hasForeignModel`: somebody else answers `model:llm` on the bus, with models of its own. */
@@ -35,10 +44,17 @@ export function createAgents(options: ParsedEngineOptions, hasForeignModel: () =
     if (!executors.has(agentName) && (options.work || hasModel() || !models.isEmpty)) executors.set(agentName, agent())
   }
   equip()
+  const offeredModels = (): string[] => {
+    const named = [...models.list().map(({ id }) => id), models.defaultName, ...brought.values()]
+    return [...new Set(named.filter((name) => name !== undefined))]
+  }
+  const offersModel = (name: string): boolean => hasForeignModel() || offeredModels().includes(name)
   return {
     executors,
     models,
     equip,
+    offeredModels,
+    offersModel,
     canRun: (name) => {
       const executor = executors.get(name)
       const isAgent = executor === undefined ? name === agentName : isExecutor(executor) && executor.agent !== undefined
@@ -46,8 +62,19 @@ export function createAgents(options: ParsedEngineOptions, hasForeignModel: () =
       if (brought.has(name) || hasModel()) return 'all'
       return models.isEmpty ? 'none' : 'named'
     },
-    modelIdOf: (executor) => brought.get(executor),
+    modelFor: ({ executor, policy: { model, offeredModel } }) => {
+      if (model !== undefined && offeredModel && !offersModel(model)) throw notOffered(model, offeredModels())
+      return model ?? brought.get(executor as string)
+    },
   }
+}
+
+/** Another engine may have offered it when the task was created. */
+function notOffered(model: string, offered: readonly string[]): Failure {
+  return new Failure(
+    `The model "${model}" is not offered by this engine, and who created the task may choose no other. Offered are: ${offered.join(', ') || 'none'}. Register it under that name, or create the task again with another model.`,
+    { code: 'FORBIDDEN', retry: false },
+  )
 }
 
 /** Models that agents were made with stand in the registry too, so that every step goes through `model:llm`. */

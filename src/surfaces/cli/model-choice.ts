@@ -1,12 +1,10 @@
 // Which model `--model` names: a script in a file, or a model of a server that speaks the chat completions protocol. Addresses
 // and keys come from the environment, and no key ever stands in a message.
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
-import { ErrandError, nearestName } from '../../errors.ts'
+import { FilesRoot } from '../../abilities/fs/files-root.ts'
+import { ErrandError, type ErrorCode, nearestName } from '../../errors.ts'
 import { type LanguageModelLike, requireLanguageModel } from '../../models/language-model.ts'
 import { parseScript } from '../../models/script.ts'
 import { createScriptedModel } from '../../models/scripted-model.ts'
-import { messageOf } from '../../stored-error.ts'
 import { loadOptional } from '../optional-package.ts'
 
 const packageName = '@ai-sdk/openai-compatible'
@@ -39,24 +37,24 @@ export interface ModelChoiceOptions {
 /**
  * The model that a text names.
  *
- * - `script:FILE`: plays a script, see `parseScript`.
+ * - `script:FILE`: plays a script, see `parseScript`. The file lies in `folder` or below it, and is not hidden.
  * - `provider:name`: the model `name` of a server. Its address is `<PROVIDER>_BASE_URL`, else a known one (openai, groq,
  *   mistral, together, deepseek, openrouter, xai, ollama, lmstudio); its key `<PROVIDER>_API_KEY`, which a server on this
  *   machine need not have.
  *
- * @throws ErrandError INVALID_INPUT for a text of another form, an address or a script that is none; NOT_FOUND when there is no
- *   such script; NO_MODEL { variable } when the address or the key is missing; NOT_OFFERED when the provider's package is.
+ * @throws ErrandError INVALID_INPUT for a text of another form, an address or a script that is none, or that lies elsewhere; NOT_FOUND
+ *   when there is no such script; NO_MODEL { variable } when the address or the key is missing; NOT_OFFERED when the provider's package is.
  */
 export async function chooseModel(
   text: string,
   env: Environment,
-  cwd: string,
+  folder: string,
   options: ModelChoiceOptions = {},
 ): Promise<LanguageModelLike> {
   const colon = text.indexOf(':')
   const [provider, name] = [text.slice(0, colon), text.slice(colon + 1)]
   if (colon < 1 || name.trim() === '') throw noChoice(text)
-  if (provider === 'script') return scriptIn(name, cwd, options)
+  if (provider === 'script') return scriptIn(name, folder, options)
   if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(provider)) throw noChoice(text)
   const server = serverOf(provider, env)
   const { createOpenAICompatible } = await loadOptional(
@@ -76,17 +74,32 @@ function noChoice(text: string): ErrandError {
   )
 }
 
-async function scriptIn(file: string, cwd: string, { note }: ModelChoiceOptions): Promise<LanguageModelLike> {
-  let text: string
-  try {
-    text = await readFile(resolve(cwd, file), 'utf8')
-  } catch (error) {
-    const reason = messageOf(error)
-    throw new ErrandError('NOT_FOUND', `Cannot read the script ${file}: ${reason}.`, { file }, error)
-  }
-  const model = createScriptedModel(parseScript(text, file), { modelId: file })
+async function scriptIn(file: string, folder: string, { note }: ModelChoiceOptions): Promise<LanguageModelLike> {
+  const model = createScriptedModel(parseScript(await scriptText(file, folder), file), { modelId: file })
   note?.(`The model is the script ${file}: what it says was written beforehand, and no language model is asked.`)
   return model
+}
+
+/** Read as agents read files: what lies outside of the folder is not even looked up, and nothing is waited for. */
+async function scriptText(file: string, folder: string): Promise<string> {
+  try {
+    return await new FilesRoot(folder).text(file)
+  } catch (error) {
+    if (!ErrandError.isInstance(error)) throw error
+    const { code } = error
+    throw new ErrandError(
+      code === 'NOT_FOUND' ? code : 'INVALID_INPUT',
+      `Cannot read the script ${file}: ${whyUnreadable[code] ?? 'it is no text file'}. A script is a text file of at most 4 MiB in the current folder (for a plan: in the folder of the plan), or below it.`,
+      { file },
+      error,
+    )
+  }
+}
+
+const whyUnreadable: Partial<Record<ErrorCode, string>> = {
+  NOT_FOUND: 'there is no such file',
+  FORBIDDEN: 'it lies in another folder, or is hidden',
+  LIMIT_EXCEEDED: 'it is too large',
 }
 
 function serverOf(provider: string, env: Environment): { baseURL: string; apiKey?: string } {

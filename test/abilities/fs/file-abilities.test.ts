@@ -186,11 +186,20 @@ describe('what lies outside', () => {
     expect((await call('search', { text: 'secret' })).matches).toEqual([])
   })
 
-  test('is not told apart from what does not exist, and the place of the folder is not told at all', async () => {
-    const { call, outer } = setup()
+  test('V-04 is not told apart from what does not exist, and the place of the folder is not told at all', async () => {
+    const { call, link, outer } = setup()
     const there = await refusal(call('read', { path: '../secret.txt' }))
     const not = await refusal(call('read', { path: '../nothing.txt' }))
     expect(there.replaceAll('secret', 'nothing')).toBe(not)
+    // Through links that lead out, too.
+    link(outer, 'out')
+    link(join(outer, 'secret.txt'), 'secret-link')
+    link(join(outer, 'nothing.txt'), 'nothing-link')
+    for (const way of ['out/secret.txt', 'secret-link', 'out/secret.txt/x']) {
+      const [found, missing] = [way, way.replace('secret', 'nothing')]
+      const refusals = await Promise.all([found, missing].map((path) => refusal(call('read', { path }))))
+      expect(refusals[0]?.replaceAll('secret', 'nothing')).toBe(refusals[1])
+    }
     for (const path of ['../secret.txt', 'nowhere', 'notes', '.env']) {
       expect(await refusal(call('read', { path }))).not.toContain(outer)
     }

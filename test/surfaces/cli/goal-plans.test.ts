@@ -1,4 +1,6 @@
 // Plans with goals: which model works on which, what becomes of them without one, and what another definition means for an agent.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { startFakeOpenAi } from '../../models/fake-openai-server.ts'
 import { call } from './agent-place.ts'
@@ -88,6 +90,23 @@ tasks:
     const env = { OPENAI_BASE_URL: fake.baseURL }
     expect((await call(place, ['run', 'plan.yaml'], { env }).ended).code).toBe(0)
     expect((await call(place, ['run', 'plan.yaml']).ended).out).toContain('nothing to do')
+  })
+
+  test('V-04 has its scripts in its own folder, and is refused otherwise before anything is created', async () => {
+    await using place = new Workplace()
+    place.write('script.yaml', says('done'))
+    mkdirSync(join(place.folder, 'plans'))
+    const plan = (model: string) => place.write('plans/plan.yaml', `tasks: { a: { goal: x, model: "script:${model}" } }`)
+    for (const model of ['/etc/passwd', '../script.yaml']) {
+      plan(model)
+      const { code, err } = await place.errand('run', 'plans/plan.yaml')
+      expect([code, err]).toEqual([2, expect.stringContaining('it lies in another folder, or is hidden') as string])
+    }
+    expect(await place.tasks()).toEqual([])
+    plan('script.yaml')
+    place.write('plans/script.yaml', says('by the plan'))
+    expect((await place.errand('run', 'plans/plan.yaml')).code).toBe(0)
+    expect((await place.task('a')).result).toBe('by the plan')
   })
 
   test('a failed agent is tried again, and begins anew when its definition was changed', async () => {

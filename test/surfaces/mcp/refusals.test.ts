@@ -6,6 +6,7 @@ import type { Engine } from '../../../src/api.ts'
 import { defineAbility } from '../../../src/bus/ability.ts'
 import type { Run } from '../../../src/executor.ts'
 import { createShell } from '../../../src/executors/shell.ts'
+import { createScriptedModel } from '../../../src/models/scripted-model.ts'
 import { type McpStdioOptions, serveMcpHttp } from '../../../src/surfaces/mcp/index.ts'
 import { llm, tool } from '../../agent/world.ts'
 import { openEngine, reached } from '../../engine/world.ts'
@@ -100,6 +101,29 @@ describe('A command', () => {
       task: { taskId: string }
     }
     expect(await engine.result(task.taskId)).toBe('said')
+  })
+})
+
+describe('A model', () => {
+  it('V-04 that the engine does not offer is not made for a client, whatever the name would lead to', async () => {
+    const asked: string[] = []
+    const engine = (await openEngine({
+      models: { small: createScriptedModel([{ text: 'said' }]) },
+      resolveModel: (id) => {
+        asked.push(id)
+        return undefined
+      },
+    })) as unknown as Engine
+    const client = connect(engine)
+    for (const model of ['openai:gpt-5', 'script:/etc/passwd', 'script:../notes.yaml', 'other']) {
+      const refused = toolErrorOf(await client.call('task_create', { goal: 'Look', model }))
+      expect(refused.code).toBe('FORBIDDEN')
+      expect(refused.message).toContain('Offered are: small')
+    }
+    const { taskId } = (await client.call('task_create', { goal: 'Look', model: 'small' })).structuredContent as {
+      taskId: string
+    }
+    expect([await engine.result(taskId), asked]).toEqual(['said', []])
   })
 })
 

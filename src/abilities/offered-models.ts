@@ -1,0 +1,45 @@
+// Which model a caller may name for a task. Whoever may not have commands run names what the engine offers: any other name would be
+// resolved with the keys and files of the program. A name that was chosen so is marked, and never resolved later either.
+import { type Caller, mayNameAnyModel } from '../bus/caller.ts'
+import type { TaskDraft } from '../drafts/draft.ts'
+import type { TaskPolicy } from '../entities/task.ts'
+import { ErrandError, nearestName } from '../errors.ts'
+import { publishedModels } from '../steps/offered-models.ts'
+import type { AbilityHost } from './ability-host.ts'
+
+/** The drafts as this caller may have them. @throws ErrandError FORBIDDEN { model, nearest, offered } */
+export async function boundModels(host: AbilityHost, caller: Caller, trees: TaskDraft[][]): Promise<TaskDraft[][]> {
+  const names = trees.flat().flatMap(({ policy: { model } }) => model ?? [])
+  if (names.length === 0 || mayNameAnyModel(caller)) return trees
+  const { taskId } = caller
+  const { own, published } = await host.read(function* (tx) {
+    return {
+      own: taskId === undefined ? undefined : (yield* tx.task.get(taskId))?.policy,
+      published: yield* publishedModels(tx),
+    }
+  })
+  const bound = (policy: TaskPolicy): TaskPolicy => {
+    const { model } = policy
+    if (model === undefined) return policy
+    // The model of its own task was chosen by somebody else, or was judged when that task was created.
+    if (model === own?.model) return own.offeredModel ? { ...policy, offeredModel: true } : policy
+    if (host.offersModel(model) || published.includes(model)) return { ...policy, offeredModel: true }
+    throw modelRefused(model, [...new Set([...host.offeredModels(), ...published])])
+  }
+  return trees.map((tree) => tree.map((draft) => ({ ...draft, policy: bound(draft.policy) })))
+}
+
+function modelRefused(model: string, offered: readonly string[]): ErrandError {
+  const nearest = nearestName(model, offered)
+  const others =
+    offered.length === 0
+      ? 'None is offered: leave `model` out.'
+      : `Offered are: ${offered.join(', ')}. Name one of them, or leave \`model\` out.`
+  return new ErrandError(
+    'FORBIDDEN',
+    `The model "${model}" is refused: no engine on this ledger offers it, and this caller may name no other.${
+      nearest === undefined ? '' : ` Did you mean "${nearest}"?`
+    } ${others}`,
+    { model, nearest, offered: [...offered] },
+  )
+}

@@ -1,0 +1,230 @@
+// Who may name which model. Programs, people and clients that may have commands run name any, to be made when it is asked for; everybody
+// else names those that the engine offers, and such a name is never resolved later either.
+import { describe, expect, it } from 'vitest'
+import type { Engine, EngineOptions } from '../../src/api.ts'
+import { type Bus, createBus } from '../../src/bus/bus.ts'
+import { type Caller, isModel } from '../../src/bus/caller.ts'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
+import { agent } from '../../src/executors/agent/agent.ts'
+import { createScriptedModel, type ScriptedPrompt } from '../../src/models/scripted-model.ts'
+import type { ScriptedTurn } from '../../src/testing/index.ts'
+import { createTaskManager } from '../../src/vocabularies/agent-os.ts'
+import { modelOf } from '../abilities/world.ts'
+import { callsOf, llm } from '../agent/world.ts'
+import { ledgerFile, openEngine, refusalOf } from '../engine/world.ts'
+
+const saying = (text: string) => createScriptedModel(() => ({ text }), { modelId: text })
+
+/** Who may name offered models only, by surface. */
+const strangers: Record<string, Caller> = {
+  'a client over MCP': { surface: 'mcp', model: true },
+  'a client over HTTP without the scope admin': { surface: 'http', scopes: ['read', 'create', 'control'] },
+  'a principal over HTTP with a task': { surface: 'http', scopes: ['admin'] },
+  'the tools of a model': { surface: 'tools' },
+  'the model of a task': { surface: 'model' },
+}
+/** Those with a task of their own. */
+const withTask = ['a principal over HTTP with a task', 'the model of a task']
+const trusted: Record<string, Caller> = {
+  'the program': { surface: 'library' },
+  'the command line': { surface: 'cli' },
+  'HTTP with all scopes': { surface: 'http', scopes: ['admin'] },
+  'a chat, whose model its program has given': { surface: 'chat', scopes: ['read', 'create', 'control'] },
+}
+
+/** Names that the command line resolves, and one of nothing. */
+const hostile = ['openai:gpt-5', 'script:/etc/passwd', 'script:notes/fifo', 'local:x', 'nothing', 'Spare']
+
+/** An engine that resolves every name, and notes which it was asked for. */
+async function resolving(options: EngineOptions = {}) {
+  const asked: string[] = []
+  const resolveModel = (id: string) => {
+    asked.push(id)
+    return saying(id)
+  }
+  const engine = (await openEngine({ resolveModel, ...options })) as unknown as Engine
+  return { engine, asked }
+}
+
+const offers = { model: saying('usual'), models: { spare: saying('spare') } }
+
+const create = (bus: Bus, input: object, caller: Caller): Promise<string> =>
+  bus.call('task:create' as string, input, { caller }).then((made) => (made as { taskId: string }).taskId)
+
+/** Every way to name a model for a task; models are offered no trees. */
+const waysOf = (caller: Caller): Array<(model: string) => object> => {
+  const tree = (model: string) => ({ name: 'x', tasks: { a: { tasks: { b: { goal: 'x', model } } } } })
+  const single = [
+    (model: string) => ({ goal: 'x', model }),
+    (model: string) => ({ executor: 'agent', input: 'x', model }),
+  ]
+  return isModel(caller) ? single : [...single, tree]
+}
+
+describe.each(Object.entries(strangers))('%s', (name, caller) => {
+  it('V-04 names a model that the engine offers, and no other', async () => {
+    const { engine, asked } = await resolving(offers)
+    const parent = await engine.create({ name: 'parent' })
+    const own = withTask.includes(name) ? { ...caller, taskId: parent.id } : caller
+    for (const wayOf of waysOf(caller)) {
+      for (const each of hostile) {
+        const refusal = await refusalOf(create(engine.bus, wayOf(each), own), 'FORBIDDEN')
+        expect(refusal.message).toMatch(/Offered are: spare, errand-script:usual/)
+      }
+    }
+    expect((await engine.list()).total).toBe(1)
+    const id = await create(engine.bus, { goal: 'x', model: 'spare' }, own)
+    expect(await engine.result(id)).toBe('spare')
+    expect(asked).toEqual([])
+  })
+})
+
+describe.each(Object.entries(trusted))('%s', (_name, caller) => {
+  it('names any model, which is made when it is asked for', async () => {
+    const { engine, asked } = await resolving(offers)
+    for (const wayOf of waysOf(caller).slice(0, 2)) {
+      const id = await create(engine.bus, wayOf('openai:gpt-5'), caller)
+      expect(await engine.result(id)).toBe('openai:gpt-5')
+    }
+    expect(asked).toEqual(['openai:gpt-5'])
+  })
+})
+
+describe('The code of a run', () => {
+  it('names any model for what it creates and spawns', async () => {
+    const { engine } = await resolving({
+      ...offers,
+      executors: {
+        lead: async (_task: ExecutorTask, run: Run) => {
+          const spawned = await run.spawn({ goal: 'x', model: 'far:away' })
+          const { taskId } = (await run.invoke('task:create', { goal: 'x', model: 'near:by' })) as { taskId: string }
+          return run.wait([spawned.id, taskId])
+        },
+      },
+    })
+    const task = await engine.create({ executor: 'lead' })
+    await engine.result(task)
+    const children = await engine.children(task)
+    expect(children.map(({ result }) => result)).toEqual(['far:away', 'near:by'])
+  })
+})
+
+describe('An agent', () => {
+  it('V-04 that is told to choose another model is refused, and reads which ones there are', async () => {
+    const prompts: ScriptedPrompt[] = []
+    const wish = { goal: 'part', model: 'openai:gpt-5' }
+    const model = createScriptedModel((prompt): ScriptedTurn => {
+      prompts.push(prompt)
+      return prompt.turn === 0 ? { tools: [{ name: 'task_create', input: wish }] } : { text: 'So be it.' }
+    })
+    const { engine, asked } = await resolving({ ...offers, model })
+    const task = await engine.create({ goal: 'whole' })
+    expect(await engine.result(task)).toBe('So be it.')
+    expect(await callsOf(engine, task)).toEqual([expect.stringMatching(/^task:create failed FORBIDDEN$/)])
+    expect(prompts[1]?.last).toContain('Offered are: spare')
+    expect([await engine.children(task), asked]).toEqual([[], []])
+  })
+
+  it.each([{}, { model: 'any:model' }])('gives its own model to a subtask: %o', async (named) => {
+    const model = createScriptedModel([
+      { when: { goal: 'part' }, text: 'the part' },
+      { tools: [{ name: 'task_create', input: { goal: 'part', ...named } }] },
+      { tools: [{ name: 'wait_for_tasks', input: {} }] },
+      { text: 'the whole' },
+    ])
+    const engine = await openEngine({ executors: { writer: agent() }, resolveModel: () => model })
+    const task = await engine.create({ executor: 'writer', goal: 'whole', model: 'any:model' })
+    expect(await engine.result(task)).toBe('the whole')
+    expect(await engine.children(task)).toMatchObject([{ status: 'completed', result: 'the part' }])
+  })
+})
+
+describe('A name that was offered', () => {
+  const stranger = strangers['a client over MCP'] as Caller
+
+  it('V-04 is not resolved by an engine that does not offer it, whoever changes the task or makes others below it', async () => {
+    const ledger = ledgerFile()
+    const executors = { poet: agent({ model: 'openai:gpt-5' }) }
+    const { engine: first } = await resolving({ ledger, executors, autoStart: false })
+    const id = await create(first.bus, { goal: 'x', model: 'openai:gpt-5' }, stranger)
+    await first.update(id, { input: 'from a person, who may have commands run' })
+    // A subtask has the model of its creator's task, and what holds for it.
+    const caller = { surface: 'model', taskId: id }
+    const unsaid = await create(first.bus, { goal: 'y' }, caller)
+    const said = await create(first.bus, { goal: 'z', model: 'openai:gpt-5' }, caller)
+    await first.close()
+    const { engine, asked } = await resolving({ ledger })
+    for (const task of [id, unsaid, said]) {
+      await engine.start(task)
+      const message = expect.stringMatching(/"openai:gpt-5" is not offered by this engine.*Offered are: none/) as string
+      expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'FORBIDDEN', message } })
+    }
+    expect(asked).toEqual([])
+  })
+
+  it('V-04 is that of the default too, and of the model of an agent', async () => {
+    const { engine } = await resolving({
+      model: 'openai:usual',
+      executors: { poet: agent({ model: 'openai:poet' }) },
+    })
+    for (const model of ['openai:usual', 'openai:poet'])
+      expect(await engine.result(await create(engine.bus, { goal: 'x', model }, stranger))).toBe(model)
+    await refusalOf(create(engine.bus, { goal: 'x', model: 'openai:other' }, stranger), 'FORBIDDEN')
+  })
+})
+
+describe('A name that somebody gave who may', () => {
+  it('is resolved also when a client without that right has changed what the task is about', async () => {
+    const { engine } = await resolving({ autoStart: false })
+    const { id } = await engine.create({ goal: 'x', model: 'far:away' })
+    const client = strangers['a client over HTTP without the scope admin'] as Caller
+    await engine.bus.call('task:update', { taskId: id, input: 'other words' }, { caller: client })
+    await engine.start(id)
+    expect(await engine.result(id)).toBe('far:away')
+  })
+})
+
+describe('A producer without models', () => {
+  const stranger = strangers['a client over MCP'] as Caller
+
+  it('V-04 takes the names that working engines have published, and refuses all others', async () => {
+    const ledger = ledgerFile()
+    const producer = (await openEngine({ ledger, work: false })) as unknown as Engine
+    const refusal = await refusalOf(create(producer.bus, { goal: 'x', model: 'spare' }, stranger), 'FORBIDDEN')
+    expect(refusal.message).toContain('None is offered: leave `model` out')
+    await openEngine({ ledger, ...offers })
+    for (const model of hostile) await refusalOf(create(producer.bus, { goal: 'x', model }, stranger), 'FORBIDDEN')
+    expect(await producer.result(await create(producer.bus, { goal: 'x', model: 'spare' }, stranger))).toBe('spare')
+  })
+})
+
+describe('A `model:llm` of the program', () => {
+  it('judges itself which names it takes', async () => {
+    const names: unknown[] = []
+    const own = llm((input) => {
+      names.push(input.modelId)
+      return { content: 'said' }
+    })
+    const engine = (await openEngine({ abilities: [own.ability] })) as unknown as Engine
+    const caller = strangers['a client over MCP'] as Caller
+    await engine.result(await create(engine.bus, { goal: 'x', model: 'small' }, caller))
+    expect(names).toEqual(['small'])
+  })
+})
+
+describe('A model on the bus of Agent OS', () => {
+  it('V-04 names a model that is offered there, and no other', async () => {
+    const bus = createBus()
+    await using manager = createTaskManager(bus, offers)
+    const engine = await manager.engine
+    const parent = await engine.create({ name: 'parent' })
+    for (const caller of [{ surface: 'mcp', model: true } as const, modelOf(parent.id)]) {
+      for (const abilityId of ['task:create', 'task:spawn']) {
+        const named = (model: string) => bus.call(abilityId, { goal: 'x', model }, { caller }) as Promise<unknown>
+        for (const model of hostile) await refusalOf(named(model), 'FORBIDDEN')
+        const { taskId } = (await named('spare')) as { taskId: string }
+        expect(await engine.result(taskId)).toBe('spare')
+      }
+    }
+  })
+})
