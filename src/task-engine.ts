@@ -78,7 +78,7 @@ import { deleteTask } from './steps/delete.ts'
 import { dependenciesOf } from './steps/explain.ts'
 import { findTask } from './steps/find-task.ts'
 import { loadSharedLimits, setSharedLimits } from './steps/limits.ts'
-import { requireTask } from './steps/moment.ts'
+import { type Moment, requestedBy, requireTask } from './steps/moment.ts'
 import { purge } from './steps/purge.ts'
 import * as verbs from './steps/verbs.ts'
 import { requireWithin } from './steps/within.ts'
@@ -200,7 +200,7 @@ export class TaskEngine {
 
   async update(ref: TaskRef, patch: TaskPatch): Promise<Task> {
     const parsed = parse(updateSchema, patch, 'update')
-    const stepOf = (id: string, context: ChangeContext) => updateStep(id, parsed, this.#life.moment(), context)
+    const stepOf = (id: string, context: ChangeContext) => updateStep(id, parsed, this.#moment(), context)
     return this.#apply(ref, stepOf, quoteOf(ref), parsed.blockedBy)
   }
 
@@ -208,7 +208,7 @@ export class TaskEngine {
     this.#life.requireOpen()
     const { children } = parse(deleteOptionsSchema, options, 'delete')
     const subject = subjectOf(ref)
-    return applyTo(this.#context(), subject, deleteTask(subject.taskId, children, this.#life.moment()))
+    return applyTo(this.#context(), subject, deleteTask(subject.taskId, children, this.#moment()))
   }
 
   start(ref: TaskRef): Promise<Task> {
@@ -236,7 +236,7 @@ export class TaskEngine {
   async complete(ref: TaskRef, result?: unknown, options: unknown = {}): Promise<Task> {
     const quote = quoteOf(ref, parse(quoteOptionsSchema, options, 'complete'))
     const image = fromJson(toJson(result, 'the result'))
-    return this.#apply(ref, (id) => verbs.complete(id, image, quote, this.#life.moment()), quote)
+    return this.#apply(ref, (id) => verbs.complete(id, image, quote, this.#moment()), quote)
   }
 
   async fail(ref: TaskRef, reason: string, options: unknown = {}): Promise<Task> {
@@ -440,6 +440,10 @@ export class TaskEngine {
     const given = { ...input, ...subjectOf(ref) }
     const task = await operation.change(this.#context(claimant), given, this.#life.moment())
     return asWriter(task, claimant)
+  }
+
+  #moment(): Moment {
+    return requestedBy(this.#life.moment(), this.#caller)
   }
 
   #context(claimant?: Quote): ChangeContext {

@@ -1,7 +1,9 @@
 // Who calls an ability. The bus judges by it, so it comes from the engine or the surface that took the call, never from
 // what the call says about itself.
 import { z } from 'zod'
+import { defined } from '../defined.ts'
 import { abilityListSchema } from '../entities/ability-pattern.ts'
+import type { Requester } from '../entities/event.ts'
 
 /**
  * How far an ability reaches: `read` changes nothing; `create` makes something new; `control` changes what is there; `admin` is all the
@@ -57,6 +59,15 @@ export function mayRunCommands(caller: Caller): boolean {
 /** What a task records of who created it. */
 export function creatorOf(caller: Caller): { createdBy: string; mayRunCommands: boolean } {
   return { createdBy: caller.taskId ?? caller.owner ?? caller.surface, mayRunCommands: mayRunCommands(caller) }
+}
+
+/** What speaks for the program that holds the engine. */
+const ownSurfaces: readonly string[] = ['library', 'engine']
+
+/** What events record of who asked for a change; undefined for the program itself, whose instance stands in each event. */
+export function requesterOf({ surface, owner, taskId }: Caller): Requester | undefined {
+  if (ownSurfaces.includes(surface) && owner === undefined && taskId === undefined) return undefined
+  return defined({ surface, owner, taskId })
 }
 
 /** Strict: a caller whose `taskId` is misspelled would pass for the program itself. */

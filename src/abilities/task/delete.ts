@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { deleteOptionsSchema } from '../../options.ts'
 import { deleteTask } from '../../steps/delete.ts'
+import { requestedBy } from '../../steps/moment.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { applyTo } from './task-change.ts'
 import { verbShape } from './task-input.ts'
@@ -17,8 +18,9 @@ export function taskDelete(host: AbilityHost) {
     output: z.object({ deleted: z.boolean() }),
     models: false,
     scope: ({ taskId }) => [taskId],
-    handle: async ({ children, ...subject }, { caller }) => ({
-      deleted: await applyTo({ host, caller }, subject, deleteTask(subject.taskId, children, await host.moment())),
-    }),
+    handle: async ({ children, ...subject }, { caller }) => {
+      const moment = requestedBy(await host.moment(), caller)
+      return { deleted: await applyTo({ host, caller }, subject, deleteTask(subject.taskId, children, moment)) }
+    },
   })
 }
