@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildPage } from '../page/build.ts'
+import { writeSbom } from './sbom.ts'
 
 const root = join(import.meta.dirname, '..')
 const source = join(root, 'src')
@@ -21,6 +22,7 @@ async function finish(): Promise<void> {
   if (existsSync(bin)) chmodSync(bin, 0o755)
   const { planJsonSchema } = await import(join(dist, 'surfaces/cli/plan-schema.js'))
   writeFileSync(join(dist, 'plan.schema.json'), `${JSON.stringify(planJsonSchema(), null, 2)}\n`)
+  writeSbom()
 }
 
 function newestFileIn(folder: string, except?: string): number {

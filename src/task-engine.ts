@@ -79,7 +79,7 @@ import { deleteTask } from './steps/delete.ts'
 import { dependenciesOf } from './steps/explain.ts'
 import { findTask } from './steps/find-task.ts'
 import { loadSharedLimits, setSharedLimits } from './steps/limits.ts'
-import { requireTask } from './steps/moment.ts'
+import { type Moment, requestedBy, requireTask } from './steps/moment.ts'
 import { purge } from './steps/purge.ts'
 import { notAround, notDeletingQuestions } from './steps/right-to-answer.ts'
 import * as verbs from './steps/verbs.ts'
@@ -203,7 +203,7 @@ export class TaskEngine {
 
   async update(ref: TaskRef, patch: TaskPatch): Promise<Task> {
     const parsed = parse(updateSchema, patch, 'update')
-    const stepOf = (id: string, context: ChangeContext) => updateStep(id, parsed, this.#life.moment(), context)
+    const stepOf = (id: string, context: ChangeContext) => updateStep(id, parsed, this.#moment(), context)
     return this.#apply(ref, stepOf, quoteOf(ref), parsed.blockedBy)
   }
 
@@ -211,7 +211,7 @@ export class TaskEngine {
     this.#life.requireOpen()
     const { children } = parse(deleteOptionsSchema, options, 'delete')
     const subject = subjectOf(ref)
-    const deletion = deleteTask(subject.taskId, children, this.#life.moment())
+    const deletion = deleteTask(subject.taskId, children, this.#moment())
     return applyTo(this.#context(), subject, notDeletingQuestions(deletion, subject.taskId, this.#caller))
   }
 
@@ -240,8 +240,7 @@ export class TaskEngine {
   async complete(ref: TaskRef, result?: unknown, options: unknown = {}): Promise<Task> {
     const quote = quoteOf(ref, parse(quoteOptionsSchema, options, 'complete'))
     const image = fromJson(toJson(result, 'the result'))
-    const stepOf = (id: string) =>
-      notAround(verbs.complete(id, image, quote, this.#life.moment()), id, 'complete', this.#caller)
+    const stepOf = (id: string) => notAround(verbs.complete(id, image, quote, this.#moment()), id, 'complete', this.#caller)
     return this.#apply(ref, stepOf, quote)
   }
 
@@ -447,6 +446,10 @@ export class TaskEngine {
     const given = { ...input, ...subjectOf(ref) }
     const task = await operation.change(this.#context(claimant), given, this.#life.moment())
     return asWriter(task, claimant)
+  }
+
+  #moment(): Moment {
+    return requestedBy(this.#life.moment(), this.#caller)
   }
 
   #context(claimant?: Quote): ChangeContext {

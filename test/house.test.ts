@@ -154,6 +154,51 @@ const proofs: Record<keyof typeof rules, Proof> = {
       'src/options.ts': `interface Clock { setTimeout(run: () => void): number }; const text = 'Date.now()'`,
     },
   },
+  'SQL is made of texts of the code, and of values that are bound': {
+    faults: [
+      { 'src/ledger/tables/task.ts': 'sql`order by ${sql.ref(filter.order)}`' },
+      { 'src/ledger/tables/task.ts': `query.where(sql.raw("name = '" + name + "'"))` },
+      { 'src/ledger/tables/fact.ts': 'sql.raw(`json_extract(data, "$.${key}")`)' },
+      { 'src/ledger/tables/fact.ts': 'sql`select ${sql.lit(status)}`' },
+      { 'src/steps/create.ts': 'sql\n  .table(name)' },
+    ],
+    fine: {
+      'src/ledger/tables/task.ts': 'sql`${sql.ref(column)} = ${value} and ${sql.raw(`deleted_at is null`)}`',
+      'src/ledger/tables/fact.ts': `const integer = sql.raw(dialect.kind === 'sqlite' ? 'integer' : 'bigint')`,
+      'src/ledger/migrations/0001-first.ts': 'sql.raw(text) // of the code',
+      'src/ledger/tables/call.ts': `sql.join(statuses.map((status) => sql.lit(status)))`,
+    },
+  },
+  'patterns are texts of the code': {
+    faults: [
+      { 'src/routing/intent.ts': 'const found = new RegExp(words).test(message)' },
+      { 'src/abilities/fs/search.ts': `RegExp(input.pattern, 'u')` },
+    ],
+    fine: {
+      'src/entities/fact-words.ts': `new RegExp(wordOrRun, 'gv')`,
+      'src/parse.ts': 'const isPattern = value instanceof RegExp // new RegExp(text)',
+    },
+  },
+  'patterns take no more time than there is text': {
+    faults: [
+      { 'src/parse.ts': 'const words = /^(\\w+\\s*)+$/' },
+      { 'src/parse.ts': 'const a = /(?:a*)*b/.test(text)' },
+      { 'src/parse.ts': 'const a = /((a|b+)c?){20,}/u' },
+      { 'src/parse.ts': 'const a = /(?:-[a-z-]+)*/' },
+      { 'src/parse.ts': 'const a = /(?:x(?:[ab]+){2,})/' },
+    ],
+    fine: {
+      'src/parse.ts': [
+        'const path = /^(?:\\/[a-z]+)*$/',
+        'const numbers = /^\\d+(?:\\.\\d+)?$/',
+        'const some = /(?:a+b){1,3}/',
+        'const list = /^[^,]+(?:,[^,]+)*$/',
+        'const words = /^[a-z]+(?:[ -][a-z]+)*$/',
+        'const none = /[(a+)+]*/',
+        'const text = "(a+)+" // /(a+)+/',
+      ].join('\n'),
+    },
+  },
   'every edge of a task is walked by transition': {
     faults: [
       { 'src/steps/pause.ts': `import { moved } from '../machines/task-transition.ts'` },

@@ -36,7 +36,7 @@ export function claimOnBoard(
   ref: BoardRef,
   claimant: Claimant,
 ): Promise<BoardTask> {
-  return changeBoard(host, place.board, 'claim on board', function* (tx, moment) {
+  return changeBoard(host, place, 'claim on board', function* (tx, moment) {
     const task = yield* claimFound(tx, place, yield* findOnBoard(tx, place, ref), claimant, moment)
     return yield* viewTask(tx, place.board, task)
   })
@@ -44,7 +44,7 @@ export function claimOnBoard(
 
 /** The best that may be claimed: highest priority, then oldest; null when there is none. */
 export function claimNext(host: BoardHost, place: BoardPlace, next: NextClaim): Promise<BoardTask | null> {
-  return changeBoard(host, place.board, 'claim next on board', (tx, moment) => claimBest(tx, place, next, moment))
+  return changeBoard(host, place, 'claim next on board', (tx, moment) => claimBest(tx, place, next, moment))
 }
 
 /** Claims the best there is as a part of another step. */

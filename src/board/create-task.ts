@@ -7,7 +7,7 @@ import { ErrandError } from '../errors.ts'
 import type { Op, Step, Tx } from '../ledger/ledger.ts'
 import { create } from '../steps/create.ts'
 import { block } from '../steps/edges.ts'
-import type { Moment } from '../steps/moment.ts'
+import { type Moment, requestedBy } from '../steps/moment.ts'
 import { update } from '../steps/update.ts'
 import { requireWithin } from '../steps/within.ts'
 import type { BoardHost, BoardPlace } from './board-host.ts'
@@ -44,7 +44,7 @@ export async function createOnBoard(host: BoardHost, place: BoardPlace, given: N
   refuseExecutor(place, given)
   // One that comes with a number of its own is not to find it taken by a task that nobody has looked at yet.
   if (given.number === undefined) await numberNewcomers(host, place.board)
-  const moment = await host.moment()
+  const moment = requestedBy(await host.moment(), place.caller)
   const draft = draftOf(host, place, given)
   return host.step(creation(host, place, draft, given, moment))
 }

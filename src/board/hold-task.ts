@@ -55,7 +55,7 @@ export function releaseOnBoard(
   reason: string | undefined,
   writer: Writer,
 ): Promise<BoardTask> {
-  return changeBoard(host, place.board, 'release on board', function* (tx, moment) {
+  return changeBoard(host, place, 'release on board', function* (tx, moment) {
     const found = yield* findOnBoard(tx, place, ref)
     yield* saidInNumbers(tx, place.board, letGo(tx, found, reason ?? null, writer, moment))
     yield* keepFields(tx, place, yield* findOnBoard(tx, place, found.task.id), { workspace: null }, moment)
@@ -81,7 +81,7 @@ function requireHeld(found: Found): void {
 
 /** @throws ErrandError STALE_CLAIM, NOT_OWNER, NOT_CLAIMABLE */
 export function heartbeatOnBoard(host: BoardHost, place: BoardPlace, ref: BoardRef, quote: Quote): Promise<BoardTask> {
-  return changeBoard(host, place.board, 'heartbeat on board', function* (tx, moment) {
+  return changeBoard(host, place, 'heartbeat on board', function* (tx, moment) {
     const found = yield* findOnBoard(tx, place, ref)
     const task = yield* saidInNumbers(tx, place.board, heartbeat(found.task.id, quote, moment).decide(tx))
     return yield* viewTask(tx, place.board, task, found.entry)
@@ -95,7 +95,7 @@ export function deleteFromBoard(
   ref: BoardRef,
   children: ChildrenPolicy,
 ): Promise<{ ref: BoardRef; unblocked: BoardTask[] }> {
-  return changeBoard(host, place.board, 'delete from board', function* (tx, moment) {
+  return changeBoard(host, place, 'delete from board', function* (tx, moment) {
     const found = yield* findOnBoard(tx, place, ref)
     const { id } = found.task
     yield* refuseEscape(tx, place, found.task, children)

@@ -3,8 +3,8 @@
 import { type BoardFields, type BoardRecord, mainBoard } from '../entities/board.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
-import type { Moment } from '../steps/moment.ts'
-import type { BoardHost } from './board-host.ts'
+import { type Moment, requestedBy } from '../steps/moment.ts'
+import type { BoardHost, BoardPlace } from './board-host.ts'
 
 /** Tasks that get their numbers in one transaction. */
 const numberedAtOnce = 500
@@ -87,12 +87,12 @@ export async function readBoard<R>(host: BoardHost, board: string, query: (tx: R
 /** Changes a board of which every task has a number, in one step. */
 export async function changeBoard<R>(
   host: BoardHost,
-  board: string,
+  { board, caller }: BoardPlace,
   name: string,
   change: (tx: Tx, moment: Moment) => Op<R>,
 ): Promise<R> {
   await numberNewcomers(host, board)
-  const moment = await host.moment()
+  const moment = requestedBy(await host.moment(), caller)
   return host.step({
     name,
     *decide(tx): Op<R> {

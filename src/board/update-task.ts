@@ -84,7 +84,7 @@ export function updateOnBoard(
   writer: Writer,
   require: (found: Found) => void = () => {},
 ): Promise<Updated> {
-  return changeBoard(host, place.board, 'update on board', function* (tx, moment) {
+  return changeBoard(host, place, 'update on board', function* (tx, moment) {
     const found = yield* findOnBoard(tx, place, ref)
     require(found)
     const change = { place, ref, patch, writer, moment }

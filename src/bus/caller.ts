@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { defined } from '../defined.ts'
 import { abilityListSchema } from '../entities/ability-pattern.ts'
+import type { Requester } from '../entities/event.ts'
 import type { AnsweredBy } from '../entities/question.ts'
 
 /**
@@ -80,6 +81,15 @@ export function mayNameAnyModel(caller: Caller): boolean {
 /** What a task records of who created it. */
 export function creatorOf(caller: Caller): { createdBy: string; mayRunCommands: boolean } {
   return { createdBy: caller.taskId ?? caller.owner ?? caller.surface, mayRunCommands: mayRunCommands(caller) }
+}
+
+/** What speaks for the program that holds the engine. */
+const ownSurfaces: readonly string[] = ['library', 'engine']
+
+/** What events record of who asked for a change; undefined for the program itself, whose instance stands in each event. */
+export function requesterOf({ surface, owner, taskId }: Caller): Requester | undefined {
+  if (ownSurfaces.includes(surface) && owner === undefined && taskId === undefined) return undefined
+  return defined({ surface, owner, taskId })
 }
 
 /** Strict: a caller whose `taskId` is misspelled would pass for the program itself. */

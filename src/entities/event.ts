@@ -48,7 +48,21 @@ export const eventSchema = z.object({
   data: z.record(z.string(), z.unknown()),
 })
 
-/** One event. `data` always holds the task's `name` and `status` after it. */
+/** Who asked for a change from outside. */
+export interface Requester {
+  /** Where it came in: `http`, `mcp`, `cli`, `model`, … */
+  surface: string
+  /** The name that their credentials stand for, or the owner of the task in whose name they ask. */
+  owner?: string
+  /** The task whose run, or whose model, asked. */
+  taskId?: string
+}
+
+/**
+ * One event. `data` always holds the task's `name` and `status` after it, and `requestedBy` (a `Requester`) where somebody else than
+ * the program of the engine asked for the change; what follows from it in the same transaction has the same. The events of a cascade have
+ * `cascadedFrom`, the id of the task whose own event says it.
+ */
 export interface TaskEvent {
   /** One global order: the position of every stream and the cursor of every follower. */
   seq: number

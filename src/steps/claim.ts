@@ -60,7 +60,9 @@ function* closeOverdue(tx: Tx, moment: Moment): Op<void> {
   for (const task of overdue) yield* endIfOver(tx, task, moment)
 }
 
-function* endIfOver(tx: Tx, task: TaskRecord, moment: Moment): Op<void> {
+/** By the time, and not by who claims: its events record nobody. */
+function* endIfOver(tx: Tx, task: TaskRecord, { at, instanceId }: Moment): Op<void> {
+  const moment: Moment = { at, instanceId }
   if (isOver(task.leaseUntil, moment.at)) yield* writeLapse(tx, task, moment)
   else if (isOver(task.notBefore, moment.at) && isByHand(task)) yield* endRest(tx, task, moment)
 }

@@ -1,5 +1,6 @@
 // When and by whom: what every step is told, so that judging needs no clock. And what most steps begin with: the task, or a refusal.
-import type { EventType } from '../entities/event.ts'
+import { type Caller, requesterOf } from '../bus/caller.ts'
+import type { EventType, Requester } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { briefError, ErrandError, type StoredError } from '../errors.ts'
 import type { NewEvent, NewTask, Op, Reads } from '../ledger/ledger.ts'
@@ -9,6 +10,19 @@ export interface Moment {
   /** Epoch milliseconds. */
   at: number
   instanceId: string
+  /** Who asked for what is done now; absent: the program of the engine itself. */
+  requester?: Requester
+}
+
+/** The same moment, with who asked for what is done at it: all events of the step record them. */
+export function requestedBy<M extends Moment>(moment: M, caller: Caller): M {
+  const requester = requesterOf(caller)
+  return requester === undefined ? moment : { ...moment, requester }
+}
+
+/** The same host for one caller: the moments that it gives record who asked. */
+export function onBehalfOf<H extends { moment(): Promise<Moment> }>(host: H, caller: Caller): H {
+  return { ...host, moment: async () => requestedBy(await host.moment(), caller) }
 }
 
 const latestDate = 8.64e15
@@ -30,6 +44,7 @@ export function eventOf(moment: Moment, type: EventType, task: NewTask, data: Re
       status: task.status,
       ...(isQueued(task) ? { ready: true } : {}),
       ...(task.policy.team === undefined ? {} : { team: task.policy.team.taskId }),
+      ...(moment.requester === undefined ? {} : { requestedBy: moment.requester }),
       ...data,
       // The stack stays in the row: events go to every subscriber and every surface, and a model may read them.
       ...(data.error ? { error: briefError(data.error as StoredError) } : {}),

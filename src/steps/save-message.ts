@@ -29,8 +29,8 @@ export function saveMessage(request: SaveMessageRequest): Step<void> {
       const line = { id, role, content, delivery, announcement: isSaid && task.executor !== null, timestamp } as const
       return yield* writeLine(tx, task, line, request)
     }
-    const { at, instanceId, caller } = request
-    const sending = { at, instanceId, taskId, messageId: id, content, timestamp, caller }
+    const { message: _message, ...moment } = request
+    const sending = { ...moment, taskId, messageId: id, content, timestamp }
     yield* send({ ...sending, delivery: 'steer', retry: false }).decide(tx)
   })
 }

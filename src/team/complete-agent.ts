@@ -14,7 +14,7 @@ import { type Consolidated, type ConsolidationCounts, sumOf } from '../memory/co
 import { type Deliberation, deliberate } from '../memory/deliberate.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
 import { type Merge, mergeBranch } from '../memory/merge.ts'
-import { eventOf } from '../steps/moment.ts'
+import { eventOf, onBehalfOf } from '../steps/moment.ts'
 import { whileOpen } from './branch-ends.ts'
 import { changeObjective } from './objectives.ts'
 import { loadOwn } from './reach.ts'
@@ -44,7 +44,7 @@ export async function completeAgent(
   { taskId, agentId, summary, trigger = 'agent:complete' }: CompleteAgentRequest,
 ): Promise<AgentCompleted> {
   if (summary !== undefined) checkText(summary, 'the summary')
-  return deliberate(host, 'complete agent', function* (tx, d): Op<AgentCompleted> {
+  return deliberate(onBehalfOf(host, caller), 'complete agent', function* (tx, d): Op<AgentCompleted> {
     const task = yield* loadOwn(tx, caller, taskId)
     const team = yield* tx.team.get(taskId)
     const stint = yield* tx.team.latestStint(taskId, agentId)

@@ -13,7 +13,7 @@ import { type Deliberation, deliberate } from '../memory/deliberate.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
 import { type Merge, mergeBranch } from '../memory/merge.ts'
 import { requireBranch, setBranchStatus } from '../steps/branch.ts'
-import { eventOf, loadTask, type Moment } from '../steps/moment.ts'
+import { eventOf, loadTask, type Moment, onBehalfOf } from '../steps/moment.ts'
 import { refuseDetour } from '../steps/right-to-answer.ts'
 import { ensureTeam } from '../steps/team.ts'
 import { liveBranchAbove, whileOpen } from './branch-ends.ts'
@@ -68,7 +68,7 @@ export async function completeTask(
   refuseOwn(caller, request.taskId)
   if (request.summary !== undefined) checkText(request.summary, 'the summary')
   const result = request.result === undefined ? undefined : fromJson<unknown>(toJson(request.result, 'the result'))
-  return deliberate(host, 'complete team task', function* (tx, d): Op<TaskCompleted> {
+  return deliberate(onBehalfOf(host, caller), 'complete team task', function* (tx, d): Op<TaskCompleted> {
     const task = yield* loadOwn(tx, caller, request.taskId)
     const known = yield* tx.team.get(task.id)
     if (known !== undefined && known.closedAt !== null) {

@@ -3,7 +3,7 @@ import type { Caller } from '../bus/caller.ts'
 import { checkText } from '../json.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
-import type { Moment } from '../steps/moment.ts'
+import { type Moment, requestedBy } from '../steps/moment.ts'
 import { beginStint, ensureTeam } from '../steps/team.ts'
 import { readContext, type TeamContext } from './context.ts'
 import { changeObjective, refuseFinal, requireObjectives } from './objectives.ts'
@@ -31,7 +31,7 @@ export interface Joined {
  * @throws ErrandError NOT_FOUND for the task and for objectives; ALREADY_ACTIVE; INVALID_TRANSITION for a task that is over for good.
  */
 export async function joinTeam(host: MemoryHost, caller: Caller, request: JoinRequest): Promise<Joined> {
-  const moment = await host.moment()
+  const moment = requestedBy(await host.moment(), caller)
   checkText(request.agentId, 'the agent’s name')
   if (request.role !== undefined) checkText(request.role, 'the role')
   return host.step({ name: 'join team', decide: (tx) => join(tx, caller, request, moment) })

@@ -12,7 +12,7 @@ import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { objectiveEventBetween } from '../machines/lifecycles.ts'
 import { touched } from '../machines/task-transition.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
-import { eventOf, type Moment } from '../steps/moment.ts'
+import { eventOf, type Moment, requestedBy } from '../steps/moment.ts'
 import { addObjectives, ensureTeam } from '../steps/team.ts'
 import { loadOwn, loadShared } from './reach.ts'
 
@@ -45,7 +45,7 @@ export async function updateObjective(
   caller: Caller,
   request: { taskId: string; objectiveId: number } & ObjectiveChange,
 ): Promise<Objective[]> {
-  const moment = await host.moment()
+  const moment = requestedBy(await host.moment(), caller)
   if (request.agentId) checkText(request.agentId, 'the agent’s name')
   if (request.notes) checkText(request.notes, 'the notes')
   return host.step({
@@ -65,7 +65,7 @@ export async function appendObjectives(
   caller: Caller,
   request: { taskId: string; descriptions: readonly string[] },
 ): Promise<Objective[]> {
-  const moment = await host.moment()
+  const moment = requestedBy(await host.moment(), caller)
   const descriptions = request.descriptions.map((each) => checkText(each, 'an objective'))
   return host.step({
     name: 'add objectives',

@@ -1,6 +1,7 @@
 // The rules of the house. Each is a pure function from source files to complaints, so that the test can hold it
 // against src and also show, on a planted fault, that it is able to complain.
 
+import { nestedRepetition } from './repetition.ts'
 import { packageOf, type SourceFile, targetOf } from './source.ts'
 
 export type Rule = (files: SourceFile[]) => string[]
@@ -213,6 +214,85 @@ function reachableFrom(files: SourceFile[], entries: string[]): SourceFile[] {
   return [...reached]
 }
 
+// --- What comes in from outside is neither SQL nor a pattern ----------------------------------------------------------
+
+/** Words that are no literal where they stand, and come from the code alone: its lists of states, and the names of its tables. */
+const wordsOfTheCode: Record<string, string[]> = {
+  'src/ledger/columns.ts': [
+    'all.map(({ field }) => `"${alias}"."${columnOf(field)}" as "${prefix}${field}"`).join(\', \')',
+    '`excluded.${column}`',
+  ],
+  'src/ledger/tables/board.ts': ['`edge.${side}`', '`edge.${other}`', 'order'],
+  'src/ledger/tables/call.ts': ['status'],
+  'src/ledger/tables/cascade.ts': ['status'],
+  'src/ledger/tables/purge.ts': ['status', 'table'],
+  'src/ledger/tables/task.ts': ['column'],
+}
+
+/** `sql` binds what stands in it; these words of it do not. Migrations know nothing of what comes in. */
+const sqlIsOfTheCode: Rule = (files) =>
+  files
+    .filter((file) => file.path.startsWith('src/') && !file.path.startsWith('src/ledger/migrations/'))
+    .flatMap((file) =>
+      Array.from(file.code.matchAll(/\bsql\s*\.\s*(?:raw|ref|table|id|lit)\s*\(/g), (match) => {
+        const start = match.index + match[0].length
+        const end = start + lengthOfArguments(file.code.slice(start))
+        return {
+          index: match.index,
+          text: file.text.slice(start, end).trim(),
+          code: file.code.slice(start, end).trim(),
+        }
+      })
+        .filter(({ text, code }) => !isLiteral(code) && !wordsOfTheCode[file.path]?.includes(text))
+        .map(({ index, text }) => `${file.path}:${lineOf(file, index)} makes SQL of ${text}; bind it as a value`),
+    )
+
+function lengthOfArguments(code: string): number {
+  let depth = 1
+  for (let at = 0; at < code.length; at++) {
+    if (code[at] === '(') depth++
+    if (code[at] === ')') depth--
+    if (depth === 0) return at
+  }
+  return code.length
+}
+
+/** With the insides of literals blanked out: one of them, or a choice of two. */
+function isLiteral(code: string): boolean {
+  return /^(['"`])\s*\1,?$/.test(code) || /^[^?]+\?\s*(['"`])\s*\1\s*:\s*(['"`])\s*\2$/.test(code)
+}
+
+/** They make patterns of words of their own. */
+const makesPatterns = [
+  'src/entities/ability-pattern.ts',
+  'src/entities/disagreement.ts',
+  'src/entities/fact-category.ts',
+  'src/entities/fact-words.ts',
+  // Of the secrets that its options name.
+  'src/surfaces/inspector/redact.ts',
+  // Scripts of models are written by whoever starts the engine.
+  'src/models/script.ts',
+]
+
+const patternsAreOfTheCode: Rule = (files) =>
+  files
+    .filter((file) => !makesPatterns.includes(file.path))
+    .flatMap((file) =>
+      Array.from(file.code.matchAll(/\bRegExp\s*\(/g), ({ index }) => {
+        return `${file.path}:${lineOf(file, index)} makes a pattern of a text; nothing that comes in may be one`
+      }),
+    )
+
+const patternsAreLinear: Rule = (files) =>
+  files.flatMap((file) =>
+    file.patterns.flatMap((pattern) => {
+      const nested = nestedRepetition(pattern)
+      return nested === undefined
+        ? []
+        : [`${file.path} repeats ${nested}, which repeats something itself, in ${pattern}`]
+    }),
+  )
+
 // --- Time and chance come in from outside ----------------------------------------------------------------------------
 
 interface Ban {
@@ -363,6 +443,9 @@ export const rules = {
   'one file below ledger/dialects/sqlite knows better-sqlite3': oneFileKnowsTheDriver,
   'ledger files are opened by SQLite only, but for making new ones': ledgerFilesAreSqlites,
   'time, timers and randomness come from the clock and the ids': timeAndChanceAreInjected,
+  'SQL is made of texts of the code, and of values that are bound': sqlIsOfTheCode,
+  'patterns are texts of the code': patternsAreOfTheCode,
+  'patterns take no more time than there is text': patternsAreLinear,
   'every edge of a task is walked by transition': edgesAreWalkedByTransition,
   'no file is longer than 600 lines': filesStaySmall,
   'file and folder names are in kebab-case': namesAreKebabCase,

@@ -11,6 +11,8 @@ export interface SourceFile {
   /** The text with comments and the insides of literals blanked out; every character is where it was. */
   code: string
   literals: string[]
+  /** Regular expressions that are written as such, with slashes and flags. */
+  patterns: string[]
   /** What is imported, in any form: `from`, bare `import`, `import()`, `require()`, `import('…').Type`. */
   imports: string[]
 }
@@ -99,7 +101,8 @@ export function parse(path: string, text: string): SourceFile {
     beforeSpecifier.test(code.slice(Math.max(0, token.start - 80), token.start)),
   )
   const contentOf = (token: Token) => token.text.slice(1, -1)
-  return { path, text, code, literals: literals.map(contentOf), imports: imports.map(contentOf) }
+  const patterns = tokens.filter((token) => token.kind === 'regex').map((token) => token.text)
+  return { path, text, code, literals: literals.map(contentOf), patterns, imports: imports.map(contentOf) }
 }
 
 /** Every file below a folder of the repository whose name ends so; none if the folder does not exist. */

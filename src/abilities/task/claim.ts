@@ -4,7 +4,7 @@ import { defineAbility } from '../../bus/ability.ts'
 import type { Task } from '../../entities/task.ts'
 import { claimOptionsSchema } from '../../options.ts'
 import { claim } from '../../steps/claim.ts'
-import type { Moment } from '../../steps/moment.ts'
+import { type Moment, requestedBy } from '../../steps/moment.ts'
 import { within } from '../../steps/within.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { requireName } from '../board/board-input.ts'
@@ -50,7 +50,7 @@ export async function claimTask(
   moment: Moment,
 ): Promise<Task | null> {
   const named = wanted.taskId ?? wanted.parentId ?? 'the best of all tasks'
-  const step = claim({ ...moment, leaseMs: undefined, ...wanted })
+  const step = claim({ ...requestedBy(moment, caller), leaseMs: undefined, ...wanted })
   const claimed = await host.step(within(step, caller.taskId ?? null, [named]))
   // Not as it is later: by then it may be somebody else's.
   return claimed === null ? null : ((await host.views([claimed]))[0] as Task)

@@ -3,6 +3,7 @@ import { type Caller, creatorOf } from '../../bus/caller.ts'
 import type { TaskDraft } from '../../drafts/draft.ts'
 import type { Task } from '../../entities/task.ts'
 import { create } from '../../steps/create.ts'
+import { requestedBy } from '../../steps/moment.ts'
 import { requireWithin, within } from '../../steps/within.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { boundDrafts, likeTheCaller } from '../model-bounds.ts'
@@ -23,7 +24,7 @@ export async function createTasks(host: AbilityHost, caller: Caller, specs: read
   )
   if (drafts.length === 0) return []
   const trees = await boundModels(host, caller, drafts)
-  const step = create({ ...(await host.moment()), trees, treeLimits: drafter.treeLimits })
+  const step = create({ ...requestedBy(await host.moment(), caller), trees, treeLimits: drafter.treeLimits })
   const roots = await host.step(within(step, scope, relativesOf(trees)))
   if (scope !== null) {
     // A key may lead to a task that somebody else has made.

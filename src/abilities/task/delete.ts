@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { deleteOptionsSchema } from '../../options.ts'
 import { deleteTask } from '../../steps/delete.ts'
+import { requestedBy } from '../../steps/moment.ts'
 import { notDeletingQuestions } from '../../steps/right-to-answer.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { applyTo } from './task-change.ts'
@@ -20,8 +21,8 @@ export function taskDelete(host: AbilityHost) {
     scope: ({ taskId }) => [taskId],
     handle: async ({ children, ...subject }, { caller }) => {
       const { taskId } = subject
-      const deletion = notDeletingQuestions(deleteTask(taskId, children, await host.moment()), taskId, caller)
-      return { deleted: await applyTo({ host, caller }, subject, deletion) }
+      const deletion = deleteTask(taskId, children, requestedBy(await host.moment(), caller))
+      return { deleted: await applyTo({ host, caller }, subject, notDeletingQuestions(deletion, taskId, caller)) }
     },
   })
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import { checkText } from '../../json.ts'
+import { requestedBy } from '../../steps/moment.ts'
 import { saveMessage } from '../../steps/save-message.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { taskIdSchema } from './task-input.ts'
@@ -17,12 +18,11 @@ export function taskNote(host: AbilityHost) {
     models: false,
     scope: ({ taskId }) => [taskId],
     async handle({ taskId, text }, { caller }) {
-      const { at, instanceId } = await host.moment()
+      const moment = requestedBy(await host.moment(), caller)
       const id = host.nextId('msg')
       const content = checkText(text, 'the note')
-      await host.step(
-        saveMessage({ at, instanceId, caller, message: { id, taskId, role: 'assistant', content, timestamp: at } }),
-      )
+      const message = { id, taskId, role: 'assistant', content, timestamp: moment.at } as const
+      await host.step(saveMessage({ ...moment, caller, message }))
       return { messageId: id }
     },
   })

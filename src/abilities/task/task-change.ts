@@ -5,7 +5,7 @@ import type { Caller } from '../../bus/caller.ts'
 import type { Task, TaskRecord } from '../../entities/task.ts'
 import type { Step } from '../../ledger/ledger.ts'
 import type { Quote } from '../../machines/ownership.ts'
-import type { Moment } from '../../steps/moment.ts'
+import { type Moment, requestedBy } from '../../steps/moment.ts'
 import { expecting, within } from '../../steps/within.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { standingOf, standingSchema, verbShape } from './task-input.ts'
@@ -54,7 +54,7 @@ export function taskChange<const Id extends string, S extends Shape>(definition:
   const input = z.strictObject({ ...verbShape, ...definition.input }) as unknown as InputSchema<S>
 
   async function change(context: ChangeContext, given: Input<S>, moment: Moment): Promise<Task> {
-    const step = definition.step(given, moment, context)
+    const step = definition.step(given, requestedBy(moment, context.caller), context)
     const written = await applyTo(context, subjectOf(given), step, others(given))
     if (definition.answersWritten) return (await context.host.views([written as TaskRecord]))[0] as Task
     return context.host.view(subjectOf(given).taskId)

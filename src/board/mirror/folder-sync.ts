@@ -2,6 +2,7 @@
 // files. In this order, so that nothing is written over an edit; and again for those files that change while it works.
 import { realpathSync } from 'node:fs'
 import { ErrandError } from '../../errors.ts'
+import { requestedBy } from '../../steps/moment.ts'
 import type { BoardPlace } from '../board-host.ts'
 import { numberNewcomers } from '../numbering.ts'
 import { applyEdit } from './apply-edit.ts'
@@ -290,7 +291,7 @@ export class FolderSync {
     report: MirrorReport,
   ): Promise<void> {
     try {
-      await this.#host.step(applyEdit(this.#place, edit, await this.#host.moment()))
+      await this.#host.step(applyEdit(this.#place, edit, requestedBy(await this.#host.moment(), this.#place.caller)))
     } catch (error) {
       if (!ErrandError.isInstance(error) || isTrouble(error)) {
         // Not judged at all: it is looked at again.

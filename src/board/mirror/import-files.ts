@@ -10,7 +10,7 @@ import { cancel } from '../../steps/cancel.ts'
 import { claim } from '../../steps/claim.ts'
 import { create } from '../../steps/create.ts'
 import { block } from '../../steps/edges.ts'
-import type { Moment } from '../../steps/moment.ts'
+import { type Moment, requestedBy } from '../../steps/moment.ts'
 import { update } from '../../steps/update.ts'
 import { complete, fail, start } from '../../steps/verbs.ts'
 import { keepFields } from '../board-fields.ts'
@@ -64,7 +64,7 @@ export async function importFiles(
     }
   }
   if (newcomers.length === 0) return { numbers: [], refused, unheld }
-  const done = await host.step(creation(host, place, dir, newcomers, await host.moment()))
+  const done = await host.step(creation(host, place, dir, newcomers, requestedBy(await host.moment(), place.caller)))
   return {
     numbers: done.numbers,
     refused: [...refused, ...done.refused],

@@ -71,7 +71,7 @@ async function takeWork(
 ): Promise<AwaitedWork | null> {
   const { at } = await host.moment()
   if (!(await host.read((tx) => hasSomething(tx, place, wanted, at)))) return null
-  return changeBoard(host, place.board, 'take work', function* (tx, moment): Op<AwaitedWork | null> {
+  return changeBoard(host, place, 'take work', function* (tx, moment): Op<AwaitedWork | null> {
     if (signal.aborted) return null
     const inbox = yield* takeMail(tx, place.board, wanted.as, mailAtOnce, moment.at)
     if (inbox.mail.length > 0) return { kind: 'mail', ...inbox }

@@ -3,6 +3,8 @@ import { deepestJson } from '../../json.ts'
 
 /** Largest body, in bytes, unless a surface says otherwise. */
 export const largestBody = 1024 * 1024
+/** Most keys of one object of a body: each is judged by itself, and what has more of a kind is a list. */
+export const mostKeys = 1_000
 
 export type JsonBody = { json: unknown } | { refused: 400 | 413; why: string }
 
@@ -19,8 +21,8 @@ export async function readJsonBody(request: Request, limitBytes: number = larges
   } catch {
     return { refused: 400, why: 'The body is not JSON.' }
   }
-  if (isTooDeep(json)) return { refused: 400, why: `The body is nested deeper than ${deepestJson} levels.` }
-  return { json }
+  const why = refusedShape(json)
+  return why === undefined ? { json } : { refused: 400, why }
 }
 
 type Unread = Exclude<JsonBody, { json: unknown }>
@@ -44,13 +46,16 @@ async function readText(request: Request, limitBytes: number): Promise<string | 
 }
 
 /** Without recursion: that is what a deep body would exhaust. */
-function isTooDeep(json: unknown): boolean {
+function refusedShape(json: unknown): string | undefined {
   let level: object[] = isObject(json) ? [json] : []
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth >= deepestJson) return true
+    if (depth >= deepestJson) return `The body is nested deeper than ${deepestJson} levels.`
+    if (level.some((each) => !Array.isArray(each) && Object.keys(each).length > mostKeys)) {
+      return `An object of the body has more than ${mostKeys} keys. Send a list, or several requests.`
+    }
     level = level.flatMap((each) => Object.values(each).filter(isObject))
   }
-  return false
+  return undefined
 }
 
 function isObject(value: unknown): value is object {

@@ -142,6 +142,20 @@ describe('the door of the HTTP surface', () => {
     expect((await engine.list({})).total).toBe(0)
   })
 
+  it('takes a thousand keys in one object and no more, at any depth, and lists of any length', async () => {
+    const { ask, engine } = await openWorld()
+    const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n]))
+    const create = async (metadata: unknown) => ask('POST', '/tasks', { name: 'a', metadata })
+    expect((await create(keys(1_000))).status).toBe(201)
+    expect((await create({ list: Array.from({ length: 100_000 }, () => ({})) })).status).toBe(201)
+    for (const metadata of [keys(1_001), { deep: [{ deeper: keys(1_001) }] }]) {
+      const problem = problemIn(await create(metadata))
+      expect(problem).toMatchObject({ status: 400, code: 'INVALID_INPUT' })
+      expect(problem.detail).toContain('more than 1000 keys')
+    }
+    expect((await engine.list({})).total).toBe(2)
+  })
+
   it('takes a path for what it says: an escaped slash is part of a name', async () => {
     const { ask } = await openWorld()
     for (const path of ['/tasks/..%2f', '/tasks/%2e%2e%2fabilities', '/tasks/%E0%A4%A', `/tasks/${'x'.repeat(3000)}`]) {

@@ -5,7 +5,7 @@ import type { AbilityHost } from '../../../abilities/ability-host.ts'
 import { taskIdSchema } from '../../../abilities/task/task-input.ts'
 import { defineAbility } from '../../../bus/ability.ts'
 import { type CallRecord, type CallStatus, callStatuses } from '../../../entities/call.ts'
-import { loadTask } from '../../../steps/moment.ts'
+import { loadTask, requestedBy } from '../../../steps/moment.ts'
 import { type SaveCallRequest, saveCall } from '../../../steps/save-call.ts'
 
 /** Parameters and details are JSON text (conformance S0-011…S0-017). */
@@ -94,8 +94,8 @@ export function ldgCallSave(host: AbilityHost) {
     input: z.strictObject({ call: callSchema }),
     output: z.object({ success: z.boolean() }),
     models: false,
-    async handle({ call }) {
-      const moment = await host.moment()
+    async handle({ call }, { caller }) {
+      const moment = requestedBy(await host.moment(), caller)
       await host.step(saveCall({ ...moment, call: rowOf(call, moment.at) }))
       return { success: true }
     },

@@ -6,7 +6,7 @@ import { ledgerMessageSchema, toLedgerMessage } from '../../../abilities/views/m
 import { defineAbility } from '../../../bus/ability.ts'
 import { messageRoles } from '../../../entities/message.ts'
 import { checkText } from '../../../json.ts'
-import { loadTask } from '../../../steps/moment.ts'
+import { loadTask, requestedBy } from '../../../steps/moment.ts'
 import { saveMessage } from '../../../steps/save-message.ts'
 
 const mostMessages = 1_000_000
@@ -55,7 +55,7 @@ export function ldgMsgSave(host: AbilityHost) {
     output: z.object({ success: z.boolean(), messageId: z.string() }),
     models: false,
     async handle({ message }, { caller }) {
-      const moment = await host.moment()
+      const moment = requestedBy(await host.moment(), caller)
       const id = message.id ?? host.nextId('msg')
       const content = checkText(message.content, 'the message')
       await host.step(

@@ -6,6 +6,7 @@ import { limitSchema, taskIdSchema, usualLimit } from '../../../abilities/task/t
 import { defineAbility } from '../../../bus/ability.ts'
 import { taskStatuses } from '../../../entities/task.ts'
 import type { TaskFilter } from '../../../ledger/ledger.ts'
+import { requestedBy } from '../../../steps/moment.ts'
 import { saveTask } from '../../../steps/save-task.ts'
 import { filterByCompletion, parseCompletionStatus } from '../views/status-words.ts'
 import { type LedgerTask, readLedgerTask, taskRecordSchema } from '../views/task-view.ts'
@@ -101,7 +102,7 @@ export function ldgTaskSave(host: AbilityHost) {
     output: z.object({ success: z.boolean() }),
     models: false,
     async handle({ task }, { caller }) {
-      const moment = await host.moment()
+      const moment = requestedBy(await host.moment(), caller)
       const { treeLimits } = host.drafter
       await host.step(
         saveTask({

@@ -1,0 +1,246 @@
+// Writes dist/sbom.cdx.json: what the package is made of, as CycloneDX. It is read out of the lock file, so that it says the same
+// wherever it is made: the packages that are installed with this one, and those whose code is bundled into the page. (`npm sbom
+// --omit dev` would leave out every package that a development tool needs as well, and all that is bundled.)
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+
+const root = join(import.meta.dirname, '..')
+
+const names = z.record(z.string(), z.unknown()).default({})
+
+const lockSchema = z.object({
+  lockfileVersion: z.literal(3),
+  /** By where they lie: `node_modules/a`, `node_modules/a/node_modules/b`; the project itself is ''. */
+  packages: z.record(
+    z.string(),
+    z.object({
+      version: z.string().optional(),
+      license: z.string().optional(),
+      integrity: z.string().optional(),
+      dependencies: names,
+      optionalDependencies: names,
+      peerDependencies: names,
+      hasInstallScript: z.boolean().default(false),
+    }),
+  ),
+})
+
+const manifestSchema = z.object({
+  name: z.string(),
+  version: z.string(),
+  description: z.string(),
+  license: z.string(),
+  dependencies: names,
+})
+
+export type Lock = z.output<typeof lockSchema>
+type Locked = Lock['packages'][string]
+export type Manifest = z.output<typeof manifestSchema>
+
+export interface Component {
+  type: 'library'
+  'bom-ref': string
+  group?: string
+  name: string
+  version: string
+  description?: string
+  scope?: 'required'
+  hashes?: Array<{ alg: string; content: string }>
+  licenses: Array<{ license: { id: string } } | { expression: string }>
+  purl: string
+  properties?: Array<{ name: string; value: string }>
+}
+
+export interface Sbom {
+  $schema: string
+  bomFormat: 'CycloneDX'
+  specVersion: string
+  serialNumber: string
+  version: 1
+  metadata: { lifecycles: Array<{ phase: string }>; component: Component }
+  components: Component[]
+  dependencies: Array<{ ref: string; dependsOn: string[] }>
+}
+
+export function readLock(folder: string = root): Lock {
+  return lockSchema.parse(JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')))
+}
+
+export function readManifest(folder: string = root): Manifest {
+  return manifestSchema.parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')))
+}
+
+/** Names of the packages that the page imports. Its build puts their code, and that of what they need, into one file. */
+export function importedByPage(folder: string = root): string[] {
+  const sources = readdirSync(join(folder, 'page/src'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
+  const imports = /^(?:import|export)\s(?:[^'";=()]*?\sfrom\s+)?['"]([^.'"][^'"]*)['"]/gm
+  const imported = sources.flatMap((text) => Array.from(text.matchAll(imports), ([, name = '']) => packageOf(name)))
+  return [...new Set(imported)].sort()
+}
+
+function packageOf(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
+}
+
+/** `bundled` are names of packages whose code is inside of ours. */
+export function sbomOf(manifest: Manifest, lock: Lock, bundled: readonly string[]): Sbom {
+  const own = ownComponent(manifest)
+  const installed = closureOf(lock, Object.keys(manifest.dependencies))
+  const inside = closureOf(lock, bundled)
+  const places = [...new Set([...installed, ...inside])].sort()
+  const components = places.map((place) => componentOf(place, lockedAt(lock, place), !installed.has(place)))
+  const refs = (from: string, needed: readonly string[]) =>
+    needed.map((name) => purlAt(lock, placeOf(lock, name, from) as string)).sort()
+  const content = {
+    $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
+    bomFormat: 'CycloneDX' as const,
+    specVersion: '1.6',
+    version: 1 as const,
+    metadata: { lifecycles: [{ phase: 'build' }], component: own },
+    components: components.sort((a, b) => (a.purl < b.purl ? -1 : 1)),
+    dependencies: [
+      { ref: own.purl, dependsOn: [...new Set(refs('', [...Object.keys(manifest.dependencies), ...bundled]))].sort() },
+      ...places.map((place) => ({ ref: purlAt(lock, place), dependsOn: refs(place, neededAt(lock, place)) })),
+    ].sort((a, b) => (a.ref < b.ref ? -1 : 1)),
+  }
+  const { $schema, bomFormat, specVersion, ...rest } = content
+  return { $schema, bomFormat, specVersion, serialNumber: serialOf(JSON.stringify(content)), ...rest }
+}
+
+/** Where the packages of these names lie, and all that they need. */
+function closureOf(lock: Lock, wanted: readonly string[]): Set<string> {
+  const found = new Set<string>()
+  const open = wanted.map((name) => ({ name, from: '' }))
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const place = placeOf(lock, next.name, next.from)
+    if (place === undefined) throw new Error(`${next.name} is not in the lock file. Run \`npm install\`.`)
+    if (found.has(place)) continue
+    found.add(place)
+    for (const name of neededAt(lock, place)) open.push({ name, from: place })
+  }
+  return found
+}
+
+/** What a package needs; optional ones and peers only where they are there. */
+function neededAt(lock: Lock, place: string): string[] {
+  const { dependencies, optionalDependencies, peerDependencies } = lockedAt(lock, place)
+  const perhaps = Object.keys({ ...optionalDependencies, ...peerDependencies })
+  const there = perhaps.filter((name) => placeOf(lock, name, place) !== undefined)
+  const must = Object.keys(dependencies).filter((name) => !perhaps.includes(name))
+  return [...must, ...there]
+}
+
+/** Where a package is found by one that lies at `from`: in its own folder, or in one further up. */
+function placeOf(lock: Lock, name: string, from: string): string | undefined {
+  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/')))) {
+    const place = `${folder === '' ? '' : `${folder}/`}node_modules/${name}`
+    if (Object.hasOwn(lock.packages, place)) return place
+    if (folder === '') return undefined
+  }
+}
+
+function lockedAt(lock: Lock, place: string): Locked {
+  return lock.packages[place] as Locked
+}
+
+function purlAt(lock: Lock, place: string): string {
+  return purlOf(nameAt(place), versionOf(place, lockedAt(lock, place)))
+}
+
+function nameAt(place: string): string {
+  return place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length)
+}
+
+function versionOf(place: string, { version }: Locked): string {
+  if (version === undefined) throw new Error(`${place} has no version in the lock file.`)
+  return version
+}
+
+function purlOf(name: string, version: string): string {
+  return `pkg:npm/${name.replace(/^@/, '%40')}@${version}`
+}
+
+function ownComponent({ name, version, description, license }: Manifest): Component {
+  const purl = purlOf(name, version)
+  return {
+    type: 'library',
+    'bom-ref': purl,
+    ...namesOf(name),
+    version,
+    description,
+    licenses: [licenseOf(license)],
+    purl,
+  }
+}
+
+function componentOf(place: string, locked: Locked, isBundled: boolean): Component {
+  const { license, integrity } = locked
+  const name = nameAt(place)
+  if (license === undefined || integrity === undefined) {
+    throw new Error(`${place} has no ${license === undefined ? 'license' : 'integrity'} in the lock file.`)
+  }
+  const version = versionOf(place, locked)
+  const purl = purlOf(name, version)
+  return {
+    type: 'library',
+    'bom-ref': purl,
+    ...namesOf(name),
+    version,
+    scope: 'required',
+    hashes: hashesOf(integrity),
+    licenses: [licenseOf(license)],
+    purl,
+    ...(isBundled ? { properties: [{ name: 'cdx:npm:package:bundled', value: 'true' }] } : {}),
+  }
+}
+
+function namesOf(name: string): { group?: string; name: string } {
+  const [group, rest] = name.split('/')
+  return rest === undefined ? { name } : { group: group as string, name: rest }
+}
+
+function licenseOf(license: string): Component['licenses'][number] {
+  return /^[\w.+-]+$/.test(license) ? { license: { id: license } } : { expression: license }
+}
+
+const algorithms: Record<string, string> = { sha1: 'SHA-1', sha256: 'SHA-256', sha384: 'SHA-384', sha512: 'SHA-512' }
+
+function hashesOf(integrity: string): Array<{ alg: string; content: string }> {
+  return integrity.split(/\s+/).map((each) => {
+    const [algorithm = '', digest = ''] = each.split(/-(.*)/s)
+    const alg = algorithms[algorithm]
+    if (alg === undefined) throw new Error(`The lock file has the unknown digest ${each}.`)
+    return { alg, content: Buffer.from(digest, 'base64').toString('hex') }
+  })
+}
+
+/** One number for one content: of an unchanged package it stays the same. */
+function serialOf(content: string): string {
+  const digest = createHash('sha256').update(content).digest('hex')
+  const variant = '89ab'.charAt(Number.parseInt(digest.charAt(16), 16) % 4)
+  const parts = [
+    digest.slice(0, 8),
+    digest.slice(8, 12),
+    `8${digest.slice(13, 16)}`,
+    `${variant}${digest.slice(17, 20)}`,
+    digest.slice(20, 32),
+  ]
+  return `urn:uuid:${parts.join('-')}`
+}
+
+/** Gives the path of the file. */
+export function writeSbom(): string {
+  const file = join(root, 'dist/sbom.cdx.json')
+  mkdirSync(join(root, 'dist'), { recursive: true })
+  writeFileSync(file, `${JSON.stringify(sbomOf(readManifest(), readLock(), importedByPage()), null, 2)}\n`)
+  return file
+}
+
+if (import.meta.main) console.log(writeSbom())

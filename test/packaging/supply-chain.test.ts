@@ -1,0 +1,199 @@
+// What the package is made of, what it runs on the machine of whoever installs it, and what is known against it.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { audit, judgeAudit } from '../../scripts/audit.ts'
+import { importedByPage, type Lock, readLock, readManifest, type Sbom, sbomOf, writeSbom } from '../../scripts/sbom.ts'
+
+const root = join(import.meta.dirname, '../..')
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  files: string[]
+  scripts: Record<string, string>
+  dependencies: Record<string, string>
+  devDependencies: Record<string, string>
+}
+const lock = readLock()
+const sbom = sbomOf(readManifest(), lock, importedByPage())
+
+const nameOf = ({ group, name }: Sbom['components'][number]) => (group === undefined ? name : `${group}/${name}`)
+const isBundled = ({ properties = [] }: Sbom['components'][number]) =>
+  properties.some(({ name, value }) => name === 'cdx:npm:package:bundled' && value === 'true')
+
+describe('The bill of materials', () => {
+  it('holds what npm installs with the package: all that is not for development alone', () => {
+    const raw = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { dev?: boolean; version: string }>
+    }
+    const installed = Object.entries(raw.packages).filter(([place, { dev }]) => place !== '' && !dev)
+    expect(
+      sbom.components
+        .filter((each) => !isBundled(each))
+        .map(nameOf)
+        .sort(),
+    ).toEqual(installed.map(([place]) => place.replace('node_modules/', '')).sort())
+  })
+
+  it('holds what is bundled into the page, too, and marks it', () => {
+    const bundled = sbom.components.filter(isBundled).map(nameOf)
+    expect(bundled).toEqual(expect.arrayContaining(['preact', '@preact/signals', '@preact/signals-core', 'uplot']))
+    expect(bundled).toEqual(expect.arrayContaining(importedByPage()))
+    expect(importedByPage()).not.toContain('vite')
+  })
+
+  it('says of each its version, its license and the digest that npm holds it to', () => {
+    for (const { version, purl, licenses, hashes, ...each } of sbom.components) {
+      const name = nameOf({ version, purl, licenses, ...each })
+      const locked = lock.packages[`node_modules/${name}`]
+      expect([name, version]).toEqual([name, locked?.version])
+      expect(purl).toBe(`pkg:npm/${name.replace('@', '%40')}@${version}`)
+      expect(licenses).toEqual([{ license: { id: locked?.license } }])
+      const digest = Buffer.from(hashes?.[0]?.content ?? '', 'hex').toString('base64')
+      expect(`sha512-${digest}`).toBe(locked?.integrity)
+    }
+  })
+
+  it('is CycloneDX: each reference is one of its components, each component is there once, and is needed by something', () => {
+    expect(sbom).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.6', version: 1 })
+    expect(sbom.serialNumber).toMatch(/^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    const own = sbom.metadata.component['bom-ref']
+    const refs = sbom.components.map((each) => each['bom-ref'])
+    expect(new Set(refs).size).toBe(refs.length)
+    expect(sbom.dependencies.map(({ ref }) => ref).sort()).toEqual([own, ...refs].sort())
+    const needed = new Set(sbom.dependencies.flatMap(({ dependsOn }) => dependsOn))
+    expect([...needed].sort()).toEqual([...refs].sort())
+  })
+
+  it('is the same whenever it is made, and another one for other packages', () => {
+    expect(sbomOf(readManifest(), readLock(), importedByPage())).toEqual(sbom)
+    expect(sbomOf(readManifest(), lock, []).serialNumber).not.toBe(sbom.serialNumber)
+  })
+
+  it('lies in dist, and so in the package', () => {
+    expect(JSON.parse(readFileSync(writeSbom(), 'utf8'))).toEqual(sbom)
+    expect(manifest.files).toContain('dist')
+    expect(manifest.files).not.toContain('!dist/sbom.cdx.json')
+  })
+
+  it('finds a package in the folder of the one that needs it before the common one', () => {
+    const made = (version: string, dependencies = {}) => {
+      const rest = { optionalDependencies: {}, peerDependencies: {}, hasInstallScript: false }
+      return { version, license: 'MIT', integrity: 'sha512-AA==', dependencies, ...rest }
+    }
+    const nested: Lock = {
+      lockfileVersion: 3,
+      packages: {
+        'node_modules/a': made('1.0.0', { b: '^2' }),
+        'node_modules/a/node_modules/b': made('2.0.0'),
+        'node_modules/b': made('1.0.0'),
+      },
+    }
+    const own = { name: 'x', version: '1.0.0', description: '', license: 'MIT', dependencies: { a: '1.0.0' } }
+    expect(sbomOf(own, nested, []).components.map(({ purl }) => purl)).toEqual(['pkg:npm/a@1.0.0', 'pkg:npm/b@2.0.0'])
+    delete nested.packages['node_modules/a/node_modules/b']
+    delete nested.packages['node_modules/b']
+    expect(() => sbomOf(own, nested, [])).toThrow('b is not in the lock file')
+  })
+})
+
+describe('The package', () => {
+  it('runs nothing when it is installed, and nor does what it needs', () => {
+    const atInstall = ['preinstall', 'install', 'postinstall', 'prepare', 'preprepare', 'postprepare']
+    expect(Object.keys(manifest.scripts).filter((name) => atInstall.includes(name))).toEqual([])
+    const scripted = sbom.components
+      .map(nameOf)
+      .filter((name) => lock.packages[`node_modules/${name}`]?.hasInstallScript)
+    expect(scripted).toEqual([])
+  })
+
+  it('names each dependency in one version, and the lock file holds each to its digest', () => {
+    const versions = Object.values({ ...manifest.dependencies, ...manifest.devDependencies })
+    expect(versions.filter((version) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))).toEqual([])
+    const loose = Object.entries(lock.packages).filter(([place, { integrity }]) => place !== '' && !integrity)
+    expect(loose).toEqual([])
+  })
+
+  it('comes with what it promises about security', () => {
+    expect(manifest.files).toContain('SECURITY.md')
+  })
+})
+
+/** A registry that answers as it is told. */
+async function registry(answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+/** A project that needs one package. */
+function project(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'errand-audit-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const own = { name: 'x', version: '1.0.0', dependencies: { leaky: '1.0.0' } }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(own))
+  const packages = { '': own, 'node_modules/leaky': { version: '1.0.0', integrity: 'sha512-AA==' } }
+  writeFileSync(
+    join(folder, 'package-lock.json'),
+    JSON.stringify({ name: 'x', version: '1.0.0', lockfileVersion: 3, requires: true, packages }),
+  )
+  return folder
+}
+
+/** Answers as the registry of npm does. */
+function knowing(severity: string | undefined): RequestListener {
+  return (request, response) => {
+    response.setHeader('content-type', 'application/json')
+    if (request.url?.endsWith('/advisories/bulk')) {
+      const advisory = {
+        id: 1,
+        url: 'https://example.org/1',
+        title: 'It leaks',
+        severity,
+        vulnerable_versions: '<1.0.1',
+      }
+      response.end(JSON.stringify(severity === undefined ? {} : { leaky: [advisory] }))
+    } else {
+      const versions = { '1.0.0': { name: 'leaky', version: '1.0.0' }, '1.0.1': { name: 'leaky', version: '1.0.1' } }
+      response.end(JSON.stringify({ name: 'leaky', 'dist-tags': { latest: '1.0.1' }, versions }))
+    }
+  }
+}
+
+describe('The audit', () => {
+  it('fails for a package that is known to be vulnerable, and names it', async () => {
+    const found = await audit({ folder: project(), registry: await registry(knowing('high')) })
+    expect(found).toEqual({ vulnerable: true, says: 'leaky <1.0.1: high' })
+  })
+
+  it('passes where nothing grave is known, and says what else is', async () => {
+    const clean = await audit({ folder: project(), registry: await registry(knowing(undefined)) })
+    expect(clean.vulnerable).toBe(false)
+    const lesser = await audit({ folder: project(), registry: await registry(knowing('moderate')) })
+    expect(lesser.vulnerable).toBe(false)
+    expect(lesser.says).toContain('0 low, 1 moderate')
+  })
+
+  it('says that nothing was audited where the registry refuses, is not there, or is silent', async () => {
+    const refusing = await registry((_request, response) => response.writeHead(405).end())
+    expect(await audit({ folder: project(), registry: refusing })).toEqual({
+      vulnerable: null,
+      says: expect.stringContaining('Not audited: the registry gave no answer (405 Method Not Allowed).'),
+    })
+    const absent = await audit({ folder: project(), registry: 'http://127.0.0.1:9/' })
+    expect(absent).toMatchObject({ vulnerable: null, says: expect.stringContaining('ECONNREFUSED') })
+    const silent = await registry(() => {})
+    expect(await audit({ folder: project(), registry: silent, withinMs: 3_000 })).toMatchObject({ vulnerable: null })
+  })
+
+  it('takes no report for a clean one', () => {
+    for (const report of ['', '{}', 'null', '{"vulnerabilities":{}}', 'npm is not there']) {
+      expect([report, judgeAudit(report).vulnerable]).toEqual([report, null])
+    }
+  })
+})

@@ -1,0 +1,110 @@
+// SECURITY.md says of each attack what holds it and which tests show that. Here it is held to that: what it names is there.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const root = join(import.meta.dirname, '..')
+
+/** Their tests come with the changes that close them. */
+const announced = ['V-03', 'V-04', 'V-05', 'V-06', 'V-07', 'V-08', 'V-09', 'V-10']
+
+interface Row {
+  attack: string
+  /** What stands in backticks in its last column. */
+  named: string[]
+}
+
+/** The rows of all tables whose columns are an attack, what holds it, and tests. */
+function rowsIn(page: string): Row[] {
+  const tables = page.split(/^\| attack \| what holds it \| tests \|\n\|[-|]+\|\n/m).slice(1)
+  return tables.flatMap((rest) => {
+    const lines = rest.split('\n')
+    const end = lines.findIndex((line) => !line.startsWith('|'))
+    return lines.slice(0, end === -1 ? lines.length : end).map((line) => {
+      const cells = line.split(' | ')
+      const named = Array.from((cells.at(-1) ?? '').matchAll(/`([^`]+)`/g), ([, name = '']) => name)
+      return { attack: (cells[0] ?? '').replace(/^\| /, ''), named: cells.length === 3 ? named : [] }
+    })
+  })
+}
+
+/** The titles of the tests of a file, and of the groups that they stand in. */
+function titlesIn(text: string): string[] {
+  const calls = /(?:\b(?:it|test|describe)(?:\.\w+)*|\))\(\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1\s*,/g
+  // The rules of the house are the names of tests, too.
+  const rules = /^ {2}'([^'\n]+)': [a-z]\w+,$/gm
+  return [
+    ...Array.from(text.matchAll(calls), ([, , title = '']) => title.replaceAll(/\\(.)/g, '$1')),
+    ...Array.from(text.matchAll(rules), ([, title = '']) => title),
+  ]
+}
+
+function complaintsAbout(page: string, titles: readonly string[]): string[] {
+  return rowsIn(page).flatMap(({ attack, named }) => {
+    if (named.length === 0) return [`"${attack}" names no test`]
+    return named
+      .filter((name) => !announced.includes(name) && !titles.some((title) => title.includes(name)))
+      .map((name) => `"${attack}" names "${name}", and no test is called so`)
+  })
+}
+
+const page = readFileSync(join(root, 'SECURITY.md'), 'utf8')
+const titles = readdirSync(join(root, 'test'), { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && /(?:\.test|^rules)\.ts$/.test(entry.name))
+  .flatMap((entry) => titlesIn(readFileSync(join(entry.parentPath, entry.name), 'utf8')))
+
+describe('The page about security', () => {
+  it('names for each attack tests that there are', () => {
+    expect(rowsIn(page).length).toBeGreaterThan(40)
+    expect(complaintsAbout(page, titles)).toEqual([])
+  })
+
+  it('leaves out nothing that was once found', () => {
+    const named = rowsIn(page).flatMap(({ named }) => named)
+    const findings = Array.from({ length: 10 }, (_, n) => `V-${String(n + 1).padStart(2, '0')}`).filter(
+      // What V-02 is about has tests with names of their own.
+      (id) => id !== 'V-02',
+    )
+    expect(findings.filter((id) => !named.some((name) => name.startsWith(id)))).toEqual([])
+  })
+
+  it('says of what it does not promise why', () => {
+    const [, rest = ''] = page.split('| not promised | why |\n|---|---|\n')
+    const rows = rest.split('\n\n')[0]?.split('\n') ?? []
+    expect(rows.length).toBeGreaterThan(10)
+    expect(rows.filter((row) => !/^\| .{5,} \| .{20,} \|$/.test(row))).toEqual([])
+  })
+
+  it('would be found at fault', () => {
+    const table = (...rows: string[]) => `# A page\n\n| attack | what holds it | tests |\n|---|---|---|\n${rows.join('\n')}\n`
+    const known = ['V-01 refuses it', 'keeps it out', 'SQL is bound']
+    expect(complaintsAbout(table('| One | A door | `V-01`; `keeps it out` |'), known)).toEqual([])
+    const faulty = table(
+      '| One | A door | `keeps it in` |',
+      '| Two | A wall | |',
+      '| Three | `keeps it out` | to be written |',
+      '| Four | A wall | `V-01`; `V-02` |',
+    )
+    expect(complaintsAbout(faulty, known)).toEqual([
+      '"One" names "keeps it in", and no test is called so',
+      '"Two" names no test',
+      '"Three" names no test',
+      '"Four" names "V-02", and no test is called so',
+    ])
+    expect(complaintsAbout(`${table('| One | A door | `SQL is bound` |')}\n| Two | A wall | |\n`, known)).toEqual([])
+  })
+
+  it('reads titles however a test is written, and nothing else', () => {
+    const text = [
+      `it('one', () => {})`,
+      `test.each([1, 2])('two of %i', async () => {})`,
+      `describe.each(Object.entries(cases))(\n  "it's three", () => {})`,
+      `it(\`four\`, async () => {})`,
+      `it('that it\\'s five', () => {})`,
+      `expect(said).toBe('six')`,
+      `// it('seven')`,
+      `export const rules = {\n  'eight is held': heldToEight,\n}`,
+    ].join('\n')
+    expect(titlesIn(text)).toEqual(['one', 'two of %i', "it's three", 'four', "that it's five", 'eight is held'])
+  })
+})
