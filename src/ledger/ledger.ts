@@ -134,6 +134,8 @@ export interface Reads extends MemoryReads {
     children(parentId: string): Op<TaskRecord[]>
     /** All descendants, below settled ones too; root excluded. */
     subtree(rootId: string): Op<TaskRecord[]>
+    /** Ids of all descendants, deleted ones included, in no order. */
+    idsBelow(rootId: string): Op<string[]>
     /** From the task's parent up to the root. */
     ancestors(id: string): Op<TaskRecord[]>
     /** Of the children that are not deleted. Where one can move, nothing more is looked for. */
@@ -219,8 +221,6 @@ export interface Reads extends MemoryReads {
     entryOf(board: string, taskId: string): Op<BoardEntry | undefined>
     /** Tasks with their numbers, deleted ones excluded, by number: at most `limit` beyond `after`. */
     page(board: string, after: number, limit: number): Op<Array<{ entry: BoardEntry; task: TaskRecord }>>
-    /** Edges between tasks of the ledger whose dependent is on the board, each with the number of both ends; null for one that is not on it. */
-    edges(board: string): Op<BoardEdge[]>
     /** Every task that comes after this one, freed by now or not, oldest first. */
     dependentsOf(board: string, taskId: string): Op<BoardNeighbour[]>
     /** Every task that this one was told to come after, in order. */
@@ -248,15 +248,6 @@ export interface Reads extends MemoryReads {
     /** Numbers that have a text. */
     numbers(dir: string): Op<number[]>
   }
-}
-
-export interface BoardEdge {
-  taskId: string
-  /** Null for a task that is not on the board; then the other one is. */
-  number: number | null
-  blockerId: string
-  blockerNumber: number | null
-  open: boolean
 }
 
 export interface BoardNeighbour {
@@ -413,7 +404,8 @@ export interface Ledger {
    */
   step<R>(step: Step<R>): Promise<R>
   /**
-   * Reads one state outside of any step: whatever others commit meanwhile, all statements of the query see the same.
+   * Reads one state outside of any step: whatever others commit meanwhile, all statements of the query see the same. A query that
+   * takes long may be begun again, and gives way to other work of the process; so it changes nothing outside of itself.
    * @throws LEDGER_UNAVAILABLE or LEDGER_BUSY when the database cannot be read, with its error as the cause
    */
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>

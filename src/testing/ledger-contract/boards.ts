@@ -153,13 +153,6 @@ export const boards: Theme = ({ describe, proves, expect }) => {
         { taskId: 'c', number: 3, open: false },
         { taskId: 'beside', number: null, open: true },
       ])
-      expect(await ledger.read((tx) => tx.board.edges('main'))).toEqual([
-        { taskId: 'b', number: 2, blockerId: 'a', blockerNumber: 1, open: false },
-        { taskId: 'c', number: 3, blockerId: 'b', blockerNumber: 2, open: true },
-        { taskId: 'c', number: 3, blockerId: 'beside', blockerNumber: null, open: true },
-        { taskId: 'c', number: 3, blockerId: 'a', blockerNumber: 1, open: false },
-        { taskId: 'beside', number: null, blockerId: 'a', blockerNumber: 1, open: true },
-      ])
       expect(await ledger.read((tx) => tx.board.blockersOf('nowhere', 'b'))).toEqual([
         { taskId: 'a', number: null, open: false },
       ])

@@ -253,7 +253,6 @@ describe('no full-table scans on hot paths (X-016):', () => {
     'a task by its number on a board': (tx) => tx.board.entry('main', 1),
     'the number of a task': (tx) => tx.board.entryOf('main', 'a'),
     'a page of a board': (tx) => tx.board.page('main', 0, 10),
-    'the edges of a board': (tx) => tx.board.edges('main'),
     'who comes after a task of a board': (tx) => tx.board.dependentsOf('main', 'a'),
     'what a task of a board comes after': (tx) => tx.board.blockersOf('main', 'b'),
     'tasks without a number': (tx) => tx.board.unnumbered('main', 0, null, 10),
