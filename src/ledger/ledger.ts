@@ -152,8 +152,8 @@ export interface Reads extends MemoryReads {
     stuckBehind(taskId: string): Op<string | undefined>
     /** All that it was told to come after, satisfied or not, in order. */
     blockers(taskId: string): Op<string[]>
-    /** Open edges that point at a blocker. */
-    dependents(blockerId: string): Op<DependencyRecord[]>
+    /** Open edges that point at a blocker: all, or the first `limit`. */
+    dependents(blockerId: string, limit?: number): Op<DependencyRecord[]>
     openWaits(callId: string): Op<DependencyRecord[]>
     hasOpenWaits(callId: string): Op<boolean>
     /** Is one of the targets reachable from `from` over open edges and over parents that wait for children? The path to it. */
@@ -225,8 +225,8 @@ export interface Reads extends MemoryReads {
     dependentsOf(board: string, taskId: string): Op<BoardNeighbour[]>
     /** Every task that this one was told to come after, in order. */
     blockersOf(board: string, taskId: string): Op<BoardNeighbour[]>
-    /** Tasks younger than `seq` that are not deleted and have no number on the board, by age; of all, or below one. */
-    unnumbered(board: string, seq: number, below: string | null, limit: number): Op<Array<{ id: string; seq: number }>>
+    /** Tasks younger than `seq` that are not deleted and have no number on the board, by age. */
+    unnumbered(board: string, seq: number, limit: number): Op<Array<{ id: string; seq: number }>>
     /** The highest `seq` of any task; 0 without one. */
     lastSeq(): Op<number>
     /** The unsettled task that has a workspace, if any. */

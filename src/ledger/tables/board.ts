@@ -2,7 +2,7 @@
 import { defineTable, json, plain, statementsOf } from '../columns.ts'
 import type { BoardNeighbour, Op, Tx } from '../ledger.ts'
 import { numberOf, rows, type StatementCompiler, sliced, sql, write } from '../statement.ts'
-import { tasks, withBelow } from './task-row.ts'
+import { tasks } from './task-row.ts'
 
 const boards = defineTable('board', {
   name: plain,
@@ -61,13 +61,6 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
         and not exists (select 1 from board_task where board_task.task_id = task.id and board = ${hole('board')})
       order by seq limit ${hole('limit')}`,
   )
-  const selectUnnumberedBelow = prepareText(
-    (hole) => sql`${withBelow(hole('below'))}
-      select task.id, task.seq from task join below on below.id = task.id
-      where task.seq > ${hole('seq')} and task.deleted_at is null
-        and not exists (select 1 from board_task where board_task.task_id = task.id and board = ${hole('board')})
-      order by task.seq limit ${hole('limit')}`,
-  )
   const selectLastSeq = prepare((db) => db.selectFrom('task').select('seq').orderBy('seq', 'desc').limit(1))
   const selectBound = prepareText(
     (hole) => sql`select ${entries.columns()} from board_task join task on task.id = board_task.task_id
@@ -87,13 +80,7 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
     },
     dependentsOf: neighbours('blocker_id', 'task_id', 'task.seq'),
     blockersOf: neighbours('task_id', 'blocker_id', 'edge.position'),
-    unnumbered: (board, seq, below, limit) =>
-      rows<{ id: string; seq: number }>(below === null ? selectUnnumbered : selectUnnumberedBelow, {
-        board,
-        seq,
-        below,
-        limit,
-      }),
+    unnumbered: (board, seq, limit) => rows<{ id: string; seq: number }>(selectUnnumbered, { board, seq, limit }),
     lastSeq: () => numberOf(selectLastSeq),
     *boundTo(board, workspace) {
       const bound = yield* entries.list(selectBound, { board })

@@ -8,6 +8,7 @@ import {
   numberOf,
   queryRows,
   type RawSql,
+  row,
   rows,
   type Statement,
   type StatementCompiler,
@@ -184,10 +185,10 @@ export function createTaskLists({ prepareText, dialect }: StatementCompiler): Li
 
   /** Parts of the table, each with as many rows as one statement looks at, or fewer; by age. */
   function* partsOf({ after = 0, latestFirst = false }: Order, size = lookedAtOnce): Op<Part[]> {
-    const [{ first, last }] = (yield* rows(bounds)) as [{ first: number | null; last: number | null }]
-    const end = Number(last ?? 0)
+    const ends = yield* row<{ first: number | null; last: number | null }>(bounds)
+    const end = Number(ends?.last ?? 0)
     const parts: Part[] = []
-    for (let beyond = Math.max(after, Number(first ?? 1) - 1); beyond < end; beyond += size)
+    for (let beyond = Math.max(after, Number(ends?.first ?? 1) - 1); beyond < end; beyond += size)
       parts.push({ beyond, upTo: beyond + size })
     return latestFirst ? parts.reverse() : parts
   }
@@ -220,13 +221,18 @@ export function createTaskLists({ prepareText, dialect }: StatementCompiler): Li
     const below = filter.below === undefined ? undefined : yield* seqsBelow(filter.below)
     const few = (yield* fewOf(filter)) ?? (below && below.size <= lookedAtOnce ? [...below] : undefined)
     const conditions = all(conditionsOf(filter))
+    const direction = sql.raw(latestFirst ? 'desc' : 'asc')
+    /** A row that is found may still be none of them. */
+    const isJudgedLater = below !== undefined || filter.words !== undefined
     const found: Match[] = []
     for (const part of few === undefined ? yield* partsOf(order) : [{ seqs: few.filter((seq) => seq > after) }]) {
-      const query = sql`select task.seq, task.priority ${fromTask} where ${isIn(part)} and ${conditions} order by task.seq`
+      const most = isJudgedLater ? lookedAtOnce : Math.min(lookedAtOnce, limit - found.length)
+      const query = sql`select task.seq, task.priority ${fromTask} where ${isIn(part)} and ${conditions}
+        order by task.seq ${direction} limit ${most}`
       const there = (yield* ask<Match>(query)).map(({ seq, priority }) => ({ seq: Number(seq), priority }))
       const within = below === undefined ? there : there.filter(({ seq }) => below.has(seq))
       const held = filter.words === undefined ? within : yield* holding(within, filter.words)
-      for (const match of latestFirst ? held.reverse() : held) found.push(match)
+      for (const match of held) found.push(match)
       if (found.length >= limit) break
     }
     return found.slice(0, limit)

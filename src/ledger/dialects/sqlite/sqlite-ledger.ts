@@ -141,11 +141,12 @@ class SqliteLedger implements Ledger, GroupRunner {
   }
 
   async #close(withinMs: number | undefined): Promise<void> {
+    const reads = this.#longReads?.close()
     await this.#commits.close(withinMs)
     this.#closed = true
     this.#observers.clear()
     this.#watchOthers()
-    await this.#longReads?.close()
+    await reads
     await this.#checker?.terminate()
     this.#locks.releaseAll()
     try {
