@@ -16,10 +16,10 @@ import {
   sql,
 } from '../statement.ts'
 import { events } from './event.ts'
-import { hasTag, isQueuedBehindItsRun, tasks, withBelow } from './task-row.ts'
+import { countOfBelow, hasTag, isQueuedBehindItsRun, tasks, withBelow } from './task-row.ts'
 
 /** Rows that one statement looks at. */
-export const lookedAtOnce = 1_000
+const lookedAtOnce = 1_000
 /** The same of a statement that looks for the events of each. */
 const pastLookedAtOnce = 200
 /** Rows that one statement gives whole. */
@@ -49,7 +49,8 @@ type Lists = Pick<
   'list' | 'newest' | 'oldest' | 'asOf' | 'count' | 'countByStatus' | 'children' | 'subtree' | 'idsBelow'
 >
 
-export function createTaskLists({ prepareText, dialect }: StatementCompiler): Lists {
+export function createTaskLists(compiler: StatementCompiler): Lists {
+  const { prepareText, dialect } = compiler
   // The rows of a part are found by `seq` alone: an index of something else would lead to all rows of the ledger that have it.
   const fromTask = dialect.kind === 'sqlite' ? sql`from task not indexed` : sql`from task`
   const bounds = prepareText(
@@ -59,10 +60,7 @@ export function createTaskLists({ prepareText, dialect }: StatementCompiler): Li
     (hole) =>
       sql`select count(*) as children from (select 1 from task where parent_id = ${hole('parent')} limit ${lookedAtOnce + 1}) as counted`,
   )
-  const countBelow = prepareText(
-    (hole) => sql`${withBelow(hole('root'))}
-      select count(*) as tasks from (select 1 from below limit ${lookedAtOnce + 1}) as counted`,
-  )
+  const countBelow = countOfBelow(compiler, lookedAtOnce + 1)
   const selectChildren = prepareText(
     (hole) => sql`select ${tasks.columns()} from task
       where parent_id = ${hole('parent')} and deleted_at is null order by priority desc, seq asc`,

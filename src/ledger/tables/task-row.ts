@@ -1,6 +1,6 @@
 // The columns of the task table, by which statement writes them, and what statements of several tables say of tasks.
 import { defineTable, flag, json, jsonOrNull, plain, type StandIns, serial } from '../columns.ts'
-import { type Dialect, type RawSql, type StatementCompiler, sql } from '../statement.ts'
+import { type Dialect, type StatementCompiler, sql } from '../statement.ts'
 import { unreadableValue } from '../unreadable.ts'
 
 /** What `save` writes: everything that changes while a task lives. */
@@ -90,10 +90,18 @@ export const withBelow = (root: unknown) => sql`with recursive below (id) as (
     select id from task where parent_id = ${root}
     union select task.id from task join below on task.parent_id = below.id)`
 
-export function hasTag({ kind }: Dialect, tag: string): RawSql {
+/** How many tasks are below one; no more are counted than `most`. */
+export function countOfBelow({ prepareText }: StatementCompiler, most: number) {
+  return prepareText(
+    (hole) => sql`${withBelow(hole('root'))}
+      select count(*) as tasks from (select 1 from below limit ${most}) as counted`,
+  )
+}
+
+export function hasTag({ kind }: Dialect, tag: string) {
   return kind === 'postgres'
-    ? sql`(tags::jsonb ? ${tag})`
-    : sql`exists (select 1 from json_each(case when json_valid(tags) then tags else '[]' end) as entry where entry.value = ${tag})`
+    ? sql<boolean>`(tags::jsonb ? ${tag})`
+    : sql<boolean>`exists (select 1 from json_each(case when json_valid(tags) then tags else '[]' end) as entry where entry.value = ${tag})`
 }
 
 const isLetGo = sql`coalesce(task.status_reason, '') in ('interrupted', 'released')`

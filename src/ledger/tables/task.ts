@@ -1,10 +1,23 @@
 // The task table: every statement on it but those of lists, which are in task-list.ts.
 import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import { flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
-import type { Op, Tx } from '../ledger.ts'
-import { type Holes, numberOf, queryRows, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import type { ClaimFilter, Op, Tx } from '../ledger.ts'
+import { type Holes, numberOf, queryRows, type RawSql, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
 import { createTaskLists } from './task-list.ts'
 import { countQueuedBehindRuns, definitionFields, hasTag, stateFields, tasks, withBelow } from './task-row.ts'
+
+/** Up to so many tasks below one are looked up together. */
+const fewBelow = 1_000
+/** Of those that may be claimed so many are looked at together. */
+const candidatesAtOnce = 5_000
+
+/** A task that may be claimed. */
+interface Candidate {
+  id: string
+  seq: number
+  priority: number
+  parentId: string | null
+}
 
 const liveStatuses = taskStatuses.filter((status) => !isSettled(status))
 const brokenStatuses: TaskStatus[] = ['failed', 'canceled']
@@ -188,6 +201,46 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     ].map((probe) => ({ compile: () => probe.compile(db) }))
   }
 
+  const countBelow = countOfBelow(compiler, fewBelow + 1)
+
+  function claimConditions(claim: ClaimFilter): RawSql[] {
+    const forWhom = (['role', 'owner'] as const).map((column) => {
+      const own = claim[column]
+      const name = sql.ref(column)
+      return own === undefined ? sql`${name} is null` : sql`(${name} is null or ${name} = ${own})`
+    })
+    return [
+      sql`claimable = 1`,
+      ...forWhom,
+      ...(claim.parentId === undefined ? [] : [sql`parent_id = ${claim.parentId}`]),
+      ...(claim.tags ?? []).map((tag) => hasTag(dialect, tag)),
+    ]
+  }
+
+  function inOrderOfClaims(columns: RawSql, conditions: readonly RawSql[], limit: number): RawSql {
+    return sql`select ${columns} from task where ${sql.join([...conditions], sql` and `)}
+      order by priority desc, seq asc limit ${limit}`
+  }
+
+  /** The first condition leads into the index, to the tasks of this priority. */
+  function isBehind({ priority, seq }: Candidate): RawSql {
+    return sql`priority <= ${priority} and (priority < ${priority} or seq > ${seq})`
+  }
+
+  /** `known`: of which tasks it was found out already. A cycle in the parents ends here, too. */
+  function* isSomewhereBelow(parentId: string | null, root: string, known: Map<string, boolean>): Op<boolean> {
+    const way: string[] = []
+    let at = parentId
+    while (at !== null && at !== root && !known.has(at)) {
+      known.set(at, false)
+      way.push(at)
+      at = (yield* tasks.one(selectById, { id: at }))?.parentId ?? null
+    }
+    const verdict = at !== null && (at === root || known.get(at) === true)
+    for (const id of way) known.set(id, verdict)
+    return verdict
+  }
+
   function isBelow(root: string) {
     return sql<boolean>`id in (${withBelow(root)} select id from below)`
   }
@@ -231,17 +284,29 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     },
     openInLane: (lane) => numberOf(countInLane, { lane }),
     *claimable(claim) {
-      let query = tasks.from(dialect.db).where(sql<boolean>`claimable = 1`)
-      for (const column of ['role', 'owner'] as const) {
-        const own = claim[column]
-        query = query.where((where) =>
-          where.or([where(column, 'is', null), ...(own === undefined ? [] : [where(column, '=', own)])]),
-        )
+      const { below } = claim
+      const isSmall = below !== undefined && (yield* numberOf(countBelow, { root: below })) <= fewBelow
+      if (below === undefined || isSmall) {
+        const within = below === undefined ? [] : [isBelow(below)]
+        const best = inOrderOfClaims(tasks.columns(), [...claimConditions(claim), ...within], 1)
+        return (yield* tasks.query({ compile: () => best.compile(dialect.db) as never }))[0]
       }
-      if (claim.parentId !== undefined) query = query.where('parent_id', '=', claim.parentId)
-      if (claim.below !== undefined) query = query.where(isBelow(claim.below))
-      for (const tag of claim.tags ?? []) query = query.where(hasTag(dialect, tag) as never)
-      return (yield* tasks.query(query.orderBy('priority', 'desc').orderBy('seq', 'asc').limit(1)))[0]
+      // What is below it may be the whole ledger: each candidate is asked instead whether the task is above it.
+      const known = new Map<string, boolean>()
+      for (let last: Candidate | undefined; ; ) {
+        const page: Candidate[] = yield* queryRows<Candidate>(
+          inOrderOfClaims(
+            sql`id, seq, priority, parent_id as "parentId"`,
+            [...claimConditions(claim), ...(last === undefined ? [] : [isBehind(last)])],
+            candidatesAtOnce,
+          ).compile(dialect.db),
+        )
+        for (const { id, parentId } of page) {
+          if (yield* isSomewhereBelow(parentId, below, known)) return yield* tasks.one(selectById, { id })
+        }
+        last = page.at(-1)
+        if (page.length < candidatesAtOnce) return undefined
+      }
     },
     lapsed: (now, limit) => tasks.list(selectLapsed, { now, limit }),
     late: (now, limit) => tasks.list(selectLate, { now, limit }),
