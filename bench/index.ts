@@ -1,5 +1,6 @@
 // All benchmarks in one run: `npm run bench`. Ratios hold between machines, absolute figures do not.
 import { agentStep } from './agent-step/agent-step.ts'
+import { blocking } from './blocking.ts'
 import { board } from './board/board.ts'
 import { cancel } from './cancel.ts'
 import { claims } from './claims.ts'
@@ -18,6 +19,7 @@ await startup()
 await cancel()
 await claims()
 await board()
+await blocking()
 await memory()
 await agentStep()
 await inspect()

@@ -294,7 +294,10 @@ export interface Engine<E extends Executors = Executors> extends AbilityMethods 
   block(task: TaskRef, blockers: TaskRef | readonly TaskRef[]): Promise<Task>
   /** The task no longer comes after these. */
   unblock(task: TaskRef, blockers: TaskRef | readonly TaskRef[]): Promise<Task>
-  /** The open tasks (below a parent, or all) in an order in which they can be worked off, and which of them hold up the most. */
+  /**
+   * The open tasks (below a parent, or all) in an order in which they can be worked off, and which of them hold up the most. Throws
+   * LIMIT_EXCEEDED for more than 5,000 of them.
+   */
   graph(options?: { parentId?: string }): Promise<TaskGraph>
 
   /** The result; throws TaskFailedError, TaskCanceledError, or TIMEOUT. */

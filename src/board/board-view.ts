@@ -1,7 +1,7 @@
 // What people and agents see of a task on the board.
 import { type BoardEntry, type BoardRef, type BoardTask, boardStatusOf, workspaceOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import type { BoardEdge, BoardNeighbour, Op, Reads } from '../ledger/ledger.ts'
+import type { BoardNeighbour, Op, Reads } from '../ledger/ledger.ts'
 import { isQueued } from '../machines/readiness.ts'
 
 /** A task with its number on a board. */
@@ -17,7 +17,7 @@ interface Neighbours {
 }
 
 /** Tasks read at once. */
-const pageSize = 1_000
+const pageSize = 500
 
 /** One task as it is now. One without a number on this board has none to show yet. */
 export function* viewTask(tx: Reads, board: string, task: TaskRecord, entry?: BoardEntry): Op<BoardTask> {
@@ -30,44 +30,34 @@ export function* viewTask(tx: Reads, board: string, task: TaskRecord, entry?: Bo
   })
 }
 
-/** What `pick` makes of every task of the board, by number; read page by page. */
-export function* everyOnBoard<T>(tx: Reads, board: string, pick: (row: Numbered) => T): Op<T[]> {
-  const picked: T[] = []
+/** Tasks as they are now, each with its number. */
+export function* viewTasks(tx: Reads, board: string, found: readonly Numbered[]): Op<BoardTask[]> {
+  const views: BoardTask[] = []
+  for (const { task, entry } of found) views.push(yield* viewTask(tx, board, task, entry))
+  return views
+}
+
+/** Hands every task of the board to `see`, by number; read page by page. */
+export function* eachOnBoard(tx: Reads, board: string, see: (row: Numbered) => void): Op<void> {
   for (let after = 0; ; ) {
     const page = yield* tx.board.page(board, after, pageSize)
-    picked.push(...page.map(pick))
+    for (const row of page) see(row)
     const last = page.at(-1)
-    if (last === undefined || page.length < pageSize) return picked
+    if (last === undefined || page.length < pageSize) return
     after = last.entry.number
   }
 }
 
-/** Every task of the board by number, as far as it is below all of `above`. */
-export function* viewBoard(tx: Reads, board: string, above: readonly string[]): Op<BoardTask[]> {
-  const tasks = yield* everyOnBoard(tx, board, (row) => row)
-  const edges = yield* tx.board.edges(board)
-  const blockers = Map.groupBy(edges, ({ taskId }) => taskId)
-  const dependents = Map.groupBy(edges, ({ blockerId }) => blockerId)
-  const numbers = new Map(tasks.map(({ entry }) => [entry.taskId, entry.number]))
-  const within: Array<Set<string>> = []
-  for (const root of above) within.push(yield* idsBelow(tx, root))
-  return tasks
-    .filter(({ task }) => within.every((ids) => ids.has(task.id)))
-    .map(({ task, entry }) =>
-      toBoardTask(task, entry, {
-        blockers: (blockers.get(task.id) ?? []).map(blockerOf),
-        dependents: dependents.get(task.id) ?? [],
-        parent: task.parentId === null ? undefined : (numbers.get(task.parentId) ?? task.parentId),
-      }),
-    )
+/** What `pick` makes of every task of the board, by number. */
+export function* everyOnBoard<T>(tx: Reads, board: string, pick: (row: Numbered) => T): Op<T[]> {
+  const picked: T[] = []
+  yield* eachOnBoard(tx, board, (row) => picked.push(pick(row)))
+  return picked
 }
 
-function* idsBelow(tx: Reads, root: string): Op<Set<string>> {
-  return new Set((yield* tx.task.subtree(root)).map((task) => task.id))
-}
-
-function blockerOf({ blockerId: taskId, blockerNumber: number, open }: BoardEdge): BoardNeighbour {
-  return { taskId, number, open }
+/** Pending, unowned, nothing in the way. */
+export function isFreeToClaim({ claimable, owner }: TaskRecord): boolean {
+  return claimable && owner === null
 }
 
 function toBoardTask(
@@ -95,7 +85,7 @@ function toBoardTask(
     tags: task.tags,
     ...(parent === undefined ? {} : { parent }),
     dependencies: refs(blockers),
-    ready: task.claimable && task.owner === null,
+    ready: isFreeToClaim(task),
     queued: isQueued(task),
     taskId: task.id,
     canonicalStatus: task.status,

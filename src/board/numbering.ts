@@ -115,8 +115,16 @@ function* hasNewcomers(tx: Reads, name: string, at: number): Op<boolean> {
 function* numberSome(tx: Tx, name: string, at: number): Op<void> {
   let board = yield* loadBoard(tx, name, at)
   const last = yield* tx.board.lastSeq()
-  const found = yield* tx.board.unnumbered(name, board.seenSeq, board.parentId, numberedAtOnce)
-  for (const { id } of found) board = yield* giveNumber(tx, board, id)
+  const { parentId } = board
+  const found = yield* tx.board.unnumbered(name, board.seenSeq, numberedAtOnce)
+  for (const { id } of found) {
+    if (parentId === null || (yield* isBelow(tx, id, parentId))) board = yield* giveNumber(tx, board, id)
+  }
   const all = found.length < numberedAtOnce
   yield* tx.board.save({ ...board, seenSeq: all ? last : (found.at(-1)?.seq ?? last) })
+}
+
+/** Seen from below: what else is below the same task may be the whole ledger. */
+function* isBelow(tx: Reads, id: string, root: string): Op<boolean> {
+  return (yield* tx.task.ancestors(id)).some((above) => above.id === root)
 }

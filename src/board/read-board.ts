@@ -9,12 +9,13 @@ import {
   boardStatusOf,
 } from '../entities/board.ts'
 import type { TaskEvent } from '../entities/event.ts'
+import type { TaskRecord } from '../entities/task.ts'
 import { everyRow } from '../ledger/every-row.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { explain } from '../steps/explain.ts'
 import { graphOf } from '../steps/graph.ts'
 import type { BoardHost, BoardPlace } from './board-host.ts'
-import { viewBoard, viewTask } from './board-view.ts'
+import { eachOnBoard, isFreeToClaim, type Numbered, viewTask, viewTasks } from './board-view.ts'
 import { textInNumbers } from './in-numbers.ts'
 import { loadBoard, readBoard } from './numbering.ts'
 import { findOnBoard, shownRef } from './task-ref.ts'
@@ -39,20 +40,46 @@ export function getFromBoard(host: BoardHost, place: BoardPlace, ref: BoardRef):
   })
 }
 
+/** The tasks that a filter finds: as many as were asked for, and how many there are. */
+export interface BoardList {
+  tasks: BoardTask[]
+  total: number
+}
+
 /** By number. */
-export function listBoard(host: BoardHost, place: BoardPlace, filter: BoardFilter = {}): Promise<BoardTask[]> {
+export function listBoard(
+  host: BoardHost,
+  place: BoardPlace,
+  filter: BoardFilter = {},
+  limit = Number.POSITIVE_INFINITY,
+): Promise<BoardList> {
   return readBoard(host, place.board, function* (tx) {
-    const parent = filter.parent === undefined ? undefined : shownRef(yield* findOnBoard(tx, place, filter.parent))
-    const all = yield* viewBoard(tx, place.board, yield* boundsOf(tx, place))
-    return all.filter(
-      (task) =>
-        (filter.statuses === undefined || filter.statuses.includes(task.status)) &&
-        (filter.owner === undefined || task.owner === filter.owner) &&
-        (filter.role === undefined || task.role === filter.role) &&
-        (filter.tags ?? []).every((tag) => task.tags.includes(tag)) &&
-        (parent === undefined || task.parent === parent) &&
-        (filter.ready === undefined || task.ready === filter.ready),
-    )
+    const found: Numbered[] = []
+    let total = 0
+    yield* eachWanted(tx, place, filter, (row) => {
+      total++
+      if (found.length < limit) found.push(row)
+    })
+    return { tasks: yield* viewTasks(tx, place.board, found), total }
+  })
+}
+
+/** Hands the tasks of the board to `see` that a filter finds, by number. */
+function* eachWanted(tx: Reads, place: BoardPlace, filter: BoardFilter, see: (row: Numbered) => void): Op<void> {
+  const { statuses, owner, role, tags = [], ready } = filter
+  const parent = filter.parent === undefined ? undefined : (yield* findOnBoard(tx, place, filter.parent)).task
+  const within: Array<ReadonlySet<string>> = []
+  for (const root of yield* boundsOf(tx, place)) within.push(new Set(yield* tx.task.idsBelow(root)))
+  const isWanted = (task: TaskRecord): boolean =>
+    (statuses === undefined || statuses.includes(boardStatusOf(task))) &&
+    (owner === undefined || (task.owner ?? '') === owner) &&
+    (role === undefined || task.role === role) &&
+    tags.every((tag) => task.tags.includes(tag)) &&
+    (parent === undefined || task.parentId === parent.id) &&
+    (ready === undefined || isFreeToClaim(task) === ready) &&
+    within.every((ids) => ids.has(task.id))
+  yield* eachOnBoard(tx, place.board, (row) => {
+    if (isWanted(row.task)) see(row)
   })
 }
 
@@ -63,13 +90,18 @@ function* boundsOf(tx: Reads, { board, caller }: BoardPlace): Op<string[]> {
 }
 
 /** Pending, unowned, nothing in the way: by priority, then by number. */
-export async function readyOnBoard(
+export function readyOnBoard(
   host: BoardHost,
   place: BoardPlace,
   filter: Omit<BoardFilter, 'statuses' | 'ready'> = {},
-): Promise<BoardTask[]> {
-  const found = await listBoard(host, place, { ...filter, ready: true })
-  return found.sort((a, b) => b.priority - a.priority || a.id - b.id)
+  limit = Number.POSITIVE_INFINITY,
+): Promise<BoardList> {
+  return readBoard(host, place.board, function* (tx) {
+    const found: Numbered[] = []
+    yield* eachWanted(tx, place, { ...filter, ready: true }, (row) => found.push(row))
+    found.sort((a, b) => b.task.priority - a.task.priority || a.entry.number - b.entry.number)
+    return { tasks: yield* viewTasks(tx, place.board, found.slice(0, limit)), total: found.length }
+  })
 }
 
 /** Why a task does not move. */
@@ -113,13 +145,22 @@ export interface BoardGraph {
 export function graphOfBoard(host: BoardHost, place: BoardPlace): Promise<BoardGraph> {
   return readBoard(host, place.board, function* (tx) {
     const bounds = yield* boundsOf(tx, place)
-    const views = new Map((yield* viewBoard(tx, place.board, bounds)).map((task) => [task.taskId, task]))
-    // Nothing is left of a board whose task was deleted.
-    if (views.size === 0) return { order: [], critical: [] }
+    const within: Array<ReadonlySet<string>> = []
+    for (const root of bounds) {
+      // Nothing is left of a board whose task was deleted.
+      if ((yield* tx.task.get(root))?.deletedAt !== null) return { order: [], critical: [] }
+      within.push(new Set(yield* tx.task.idsBelow(root)))
+    }
     const graph = yield* graphOf(tx, bounds[0])
+    const order: Numbered[] = []
+    for (const task of graph.order) {
+      const entry = yield* tx.board.entryOf(place.board, task.id)
+      if (entry !== undefined && within.every((ids) => ids.has(task.id))) order.push({ task, entry })
+    }
+    const numbers = new Map(order.map(({ task, entry }) => [task.id, entry.number]))
     return {
-      order: graph.order.flatMap((task) => views.get(task.id) ?? []),
-      critical: graph.critical.map(({ taskId, holdsUp }) => ({ id: views.get(taskId)?.id ?? taskId, holdsUp })),
+      order: yield* viewTasks(tx, place.board, order),
+      critical: graph.critical.map(({ taskId, holdsUp }) => ({ id: numbers.get(taskId) ?? taskId, holdsUp })),
     }
   })
 }

@@ -2,11 +2,14 @@
 // fields, so that of a row only flags and JSON are left to be turned into values; the holes of writing statements bear these names too,
 // and are filled from the record itself.
 import { type Compilable, type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import { ErrandError } from '../errors.ts'
 import { fromJson } from '../json.ts'
+import { messageOf } from '../stored-error.ts'
 import { KnownRecord } from './draft.ts'
 import type { Op } from './op.ts'
 import type { ColumnName, Database, Records, TableName } from './schema.ts'
 import { byKey, type Holes, queryRows, row, rows, type Statement, type StatementCompiler, write } from './statement.ts'
+import { standingFor, unreadableText } from './unreadable.ts'
 
 /** As it is: text, a number or NULL. */
 export const plain = { kind: 'plain' } as const
@@ -22,14 +25,18 @@ export const flag = {
 export const json = {
   kind: 'json',
   read: (stored: unknown) => fromJson(stored as string),
-  write: (value: unknown) => (value === undefined || value === null ? 'null' : JSON.stringify(value)),
+  write: (value: unknown) => (value === undefined || value === null ? 'null' : jsonText(value)),
 } as const
 /** JSON, where nothing is NULL. */
 export const jsonOrNull = {
   kind: 'json or null',
   read: (stored: unknown) => (stored === null ? null : fromJson(stored as string)),
-  write: (value: unknown) => (value === undefined || value === null ? null : JSON.stringify(value)),
+  write: (value: unknown) => (value === undefined || value === null ? null : jsonText(value)),
 } as const
+
+function jsonText(value: unknown): string {
+  return unreadableText(value) ?? JSON.stringify(value)
+}
 
 interface Kind {
   readonly kind: string
@@ -79,7 +86,11 @@ export interface Table<T extends TableName> {
   query(query: Compilable<Records[T]>): Op<Array<Records[T]>>
 }
 
-export function defineTable<T extends TableName>(name: T, fields: Fields<T>): Table<T> {
+/** What stands for a JSON text that cannot be read, by the field that holds it. */
+export type StandIns = Readonly<Record<string, (text: string) => object>>
+
+/** Without a stand-in for a field, a row whose text there cannot be read is refused with LEDGER_CORRUPT. */
+export function defineTable<T extends TableName>(name: T, fields: Fields<T>, standIns: StandIns = {}): Table<T> {
   const all = Object.entries<Kind>(fields).map(([field, kind]) => ({ field, ...kind }))
   const turned = all.flatMap(({ field, read }) => (read === undefined ? [] : [{ field, read }]))
   const written = Object.fromEntries(all.filter(({ kind }) => kind !== 'serial').map((each) => [each.field, each]))
@@ -91,7 +102,17 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>): Ta
 
   function read(found: Records[T]): Records[T] {
     const row = found as unknown as Record<string, unknown>
-    for (const { field, read: turn } of turned) row[field] = turn(row[field])
+    for (const { field, read: turn } of turned) {
+      const stored = row[field]
+      try {
+        row[field] = turn(stored)
+      } catch (error) {
+        const text = String(stored)
+        const standIn = standIns[field]
+        if (standIn === undefined) throw unreadableRow(name, field, row, error)
+        row[field] = standingFor(text, standIn(text))
+      }
+    }
     return found
   }
 
@@ -190,6 +211,17 @@ export function statementsOf<T extends TableName>({ prepare, dialect }: Statemen
       return (record) => write(statement, record)
     },
   }
+}
+
+function unreadableRow(table: string, field: string, row: Record<string, unknown>, cause: unknown): ErrandError {
+  const keys = ['id', 'seq', 'taskId', 'number', 'n', 'name', 'board'].filter((key) => typeof row[key] !== 'object')
+  const named = Object.fromEntries(keys.flatMap((key) => (row[key] === undefined ? [] : [[key, row[key]]])))
+  return new ErrandError(
+    'LEDGER_CORRUPT',
+    `A row of the ledger cannot be read: the ${columnOf(field)} of ${table} ${JSON.stringify(named)} is no JSON (${messageOf(cause)}). Something else than errand has written it: correct it with sqlite3, or restore a backup.`,
+    { table, column: columnOf(field), ...named },
+    cause,
+  )
 }
 
 function columnOf(field: string): string {

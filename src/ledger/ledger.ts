@@ -148,6 +148,8 @@ export interface Reads extends MemoryReads {
     children(parentId: string): Op<TaskRecord[]>
     /** All descendants, below settled ones too; root excluded. */
     subtree(rootId: string): Op<TaskRecord[]>
+    /** Ids of all descendants, deleted ones included, in no order. */
+    idsBelow(rootId: string): Op<string[]>
     /** From the task's parent up to the root. */
     ancestors(id: string): Op<TaskRecord[]>
     /** Of the children that are not deleted. Where one can move, nothing more is looked for. */
@@ -164,8 +166,8 @@ export interface Reads extends MemoryReads {
     stuckBehind(taskId: string): Op<string | undefined>
     /** All that it was told to come after, satisfied or not, in order. */
     blockers(taskId: string): Op<string[]>
-    /** Open edges that point at a blocker. */
-    dependents(blockerId: string): Op<DependencyRecord[]>
+    /** Open edges that point at a blocker: all, or the first `limit`. */
+    dependents(blockerId: string, limit?: number): Op<DependencyRecord[]>
     openWaits(callId: string): Op<DependencyRecord[]>
     hasOpenWaits(callId: string): Op<boolean>
     /** Is one of the targets reachable from `from` over open edges and over parents that wait for children? The path to it. */
@@ -233,14 +235,12 @@ export interface Reads extends MemoryReads {
     entryOf(board: string, taskId: string): Op<BoardEntry | undefined>
     /** Tasks with their numbers, deleted ones excluded, by number: at most `limit` beyond `after`. */
     page(board: string, after: number, limit: number): Op<Array<{ entry: BoardEntry; task: TaskRecord }>>
-    /** Edges between tasks of the ledger whose dependent is on the board, each with the number of both ends; null for one that is not on it. */
-    edges(board: string): Op<BoardEdge[]>
     /** Every task that comes after this one, freed by now or not, oldest first. */
     dependentsOf(board: string, taskId: string): Op<BoardNeighbour[]>
     /** Every task that this one was told to come after, in order. */
     blockersOf(board: string, taskId: string): Op<BoardNeighbour[]>
-    /** Tasks younger than `seq` that are not deleted and have no number on the board, by age; of all, or below one. */
-    unnumbered(board: string, seq: number, below: string | null, limit: number): Op<Array<{ id: string; seq: number }>>
+    /** Tasks younger than `seq` that are not deleted and have no number on the board, by age. */
+    unnumbered(board: string, seq: number, limit: number): Op<Array<{ id: string; seq: number }>>
     /** The highest `seq` of any task; 0 without one. */
     lastSeq(): Op<number>
     /** The unsettled task that has a workspace, if any. */
@@ -262,15 +262,6 @@ export interface Reads extends MemoryReads {
     /** Numbers that have a text. */
     numbers(dir: string): Op<number[]>
   }
-}
-
-export interface BoardEdge {
-  taskId: string
-  /** Null for a task that is not on the board; then the other one is. */
-  number: number | null
-  blockerId: string
-  blockerNumber: number | null
-  open: boolean
 }
 
 export interface BoardNeighbour {
@@ -427,7 +418,8 @@ export interface Ledger {
    */
   step<R>(step: Step<R>): Promise<R>
   /**
-   * Reads one state outside of any step: whatever others commit meanwhile, all statements of the query see the same.
+   * Reads one state outside of any step: whatever others commit meanwhile, all statements of the query see the same. A query that
+   * takes long may be begun again, and gives way to other work of the process; so it changes nothing outside of itself.
    * @throws LEDGER_UNAVAILABLE or LEDGER_BUSY when the database cannot be read, with its error as the cause
    */
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>

@@ -19,6 +19,8 @@ export interface Request {
   readonly deferred?: true
   /** The event that this statement appends, or 'unseen' when a set statement appends events that only the table holds. */
   readonly appends?: NewEvent | 'unseen'
+  /** One of as many as there are tasks, perhaps: a read that has taken long gives way to other work before it. */
+  readonly slice?: true
 }
 
 /** How a value is stored. */
@@ -115,6 +117,13 @@ function request(statement: Statement, values: object, want: Want): Request {
   return { sql: statement.sql, parameters: fill(statement, values), want, statement }
 }
 
+/** The same request, as one of the slices of a read whose length grows with the ledger. */
+export function* sliced<R>(op: Op<R>): Op<R> {
+  let next = op.next()
+  while (!next.done) next = op.next(yield { ...(next.value as Request), slice: true })
+  return next.value
+}
+
 /** All rows of a prepared statement. */
 export function* rows<T>(statement: Statement, values: object = {}): Op<T[]> {
   return (yield request(statement, values, 'rows')) as T[]
@@ -189,5 +198,8 @@ export function listed(dialect: Dialect, json: unknown): RawBuilder<unknown> {
     ? sql`(select value from json_array_elements_text((${json})::json) as elements(value))`
     : sql`(select value from json_each(${json}))`
 }
+
+/** A piece of SQL with its values. */
+export type RawSql = RawBuilder<unknown>
 
 export { sql }

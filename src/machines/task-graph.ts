@@ -33,18 +33,21 @@ export function topologicalOrder(nodes: readonly GraphNode[]): string[] {
  * is held up itself is no place to begin.
  */
 export function criticalBlockers(nodes: readonly GraphNode[]): Array<{ id: string; holdsUp: number }> {
-  const { dependents, left, byId } = linked(nodes)
+  const { dependents, left } = linked(nodes)
+  const places = new Map(nodes.map(({ id }, place) => [id, place]))
+  const after = nodes.map(({ id }) => (dependents.get(id) ?? []).map((dependent) => places.get(dependent) as number))
+  /** From which node each was reached last: no set is made for each of thousands. */
+  const reachedFrom = new Int32Array(nodes.length).fill(-1)
   const found: Array<{ id: string; holdsUp: number; priority: number; seq: number }> = []
-  for (const { id, priority, seq, joint } of nodes) {
+  for (const [start, { id, priority, seq, joint }] of nodes.entries()) {
     if (joint || left.get(id) !== 0) continue
     let holdsUp = 0
-    const reached = new Set<string>()
-    const queue = [...(dependents.get(id) ?? [])]
+    const queue = [...(after[start] as number[])]
     for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
-      if (reached.has(next)) continue
-      reached.add(next)
-      if (!byId.get(next)?.joint) holdsUp++
-      queue.push(...(dependents.get(next) ?? []))
+      if (reachedFrom[next] === start) continue
+      reachedFrom[next] = start
+      if (!nodes[next]?.joint) holdsUp++
+      for (const dependent of after[next] as number[]) if (reachedFrom[dependent] !== start) queue.push(dependent)
     }
     if (holdsUp > 0) found.push({ id, holdsUp, priority, seq })
   }

@@ -4,6 +4,7 @@
 import type { InstanceRecord } from '../entities/instance.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { type Op, type Reads, type ReadyFilter, type Step, step, type Trees, type Tx } from '../ledger/ledger.ts'
+import { unreadableFields } from '../ledger/unreadable.ts'
 import { suspectFrom } from '../machines/crashes.ts'
 import type { TaskEventName } from '../machines/task-machine.ts'
 import { snapshotFault } from '../machines/task-snapshot.ts'
@@ -11,6 +12,7 @@ import { enterTeam } from './enter-team.ts'
 import { loadSharedLimits } from './limits.ts'
 import { dueAfter, type Moment } from './moment.ts'
 import { runsAlone } from './recover.ts'
+import { failWhereItStands, settleAll } from './settle-family.ts'
 import { transition } from './transition.ts'
 import { wayToWorking } from './walk.ts'
 
@@ -62,9 +64,27 @@ export function admit(request: AdmitRequest): Step<TaskRecord[]> {
     const chosen = choose(heads, room, request)
     if (chosen.length > 0) yield* signOfLife(tx, request.instance)
     const started: TaskRecord[] = []
-    for (const task of chosen) started.push(yield* startRun(tx, task, request))
+    const [sound, damaged] = [true, false].map((wanted) =>
+      chosen.filter((task) => (unreadableFields(task).length === 0) === wanted),
+    ) as [TaskRecord[], TaskRecord[]]
+    for (const task of sound) started.push(yield* startRun(tx, task, request))
+    // Last, because their ends may cancel others.
+    for (const { id } of damaged) yield* failDamaged(tx, id, request)
     return started
   })
+}
+
+/** What a task should do is not known: nothing is run by a part of it, and the others have its place. */
+function* failDamaged(tx: Tx, id: string, request: AdmitRequest): Op<void> {
+  const task = yield* tx.task.get(id)
+  if (task?.ready !== true) return
+  const columns = unreadableFields(task)
+  const error = {
+    code: 'LEDGER_CORRUPT',
+    message: `The row of task ${id} is damaged: its ${columns.join(', ')} ${columns.length === 1 ? 'is' : 'are'} no JSON. Something else than errand has written it. Create the task again, or restore a backup of the ledger.`,
+    details: { taskId: id, columns },
+  }
+  yield* settleAll(tx, [{ task: yield* failWhereItStands(tx, task, error, request) }], request)
 }
 
 /**

@@ -204,7 +204,7 @@ function* explainWaits(tx: Reads, task: TaskRecord, base: Base): Op<Why> {
     at: sleep?.dueAt ?? null,
     message:
       awaited.length > 0
-        ? `It waits for ${awaited.join(', ')}.`
+        ? `It waits for ${listOf(awaited)}.`
         : `It waits for its children.${yield* familyWords(tx, task)}`,
   }
 }

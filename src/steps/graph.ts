@@ -1,24 +1,31 @@
 // The open tasks as a graph: in which order they can be worked off, and which of them hold up the most.
 
 import { openStatuses, type TaskRecord } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { criticalBlockers, type GraphNode, topologicalOrder } from '../machines/task-graph.ts'
 import type { TaskGraph } from '../views.ts'
 import { loadTask } from './moment.ts'
 
-const everything = 1_000_000
+/** Tasks that are put into an order at once. More would make an answer that nobody reads, and take long to compute. */
+const mostInGraph = 5_000
 
-/** Groups are not listed: what they hold is worked off, not they. Who comes after one comes after all that it holds. */
+/**
+ * Groups are not listed: what they hold is worked off, not they. Who comes after one comes after all that it
+ * holds.
+ * @throws ErrandError LIMIT_EXCEEDED { limit } for more open tasks than can be put into an order at once.
+ */
 export function* graphOf(
   tx: Reads,
   parentId: string | undefined,
 ): Op<{ order: TaskRecord[]; critical: TaskGraph['critical'] }> {
   let tasks: TaskRecord[]
-  if (parentId === undefined) tasks = yield* tx.task.list({ statuses: [...openStatuses] }, everything)
+  if (parentId === undefined) tasks = yield* tx.task.list({ statuses: [...openStatuses] }, mostInGraph + 1)
   else {
     yield* loadTask(tx, parentId)
     tasks = (yield* tx.task.subtree(parentId)).filter((task) => openStatuses.includes(task.status))
   }
+  if (tasks.length > mostInGraph) throw tooMany(parentId)
   const byId = new Map(tasks.map((task) => [task.id, task]))
   const ends = new Map<string, string>()
   for (const { parentId } of tasks) {
@@ -46,4 +53,13 @@ export function* graphOf(
     order: topologicalOrder(nodes).map((id) => byId.get(id) as TaskRecord),
     critical: criticalBlockers(nodes).map(({ id, holdsUp }) => ({ taskId: id, holdsUp })),
   }
+}
+
+function tooMany(parentId: string | undefined): ErrandError {
+  const where = parentId === undefined ? 'in the ledger' : `below ${parentId}`
+  return new ErrandError(
+    'LIMIT_EXCEEDED',
+    `More than ${mostInGraph} tasks are open ${where}, and that many are not put into an order at once. Ask for those below one task, with \`parentId\`.`,
+    { limit: mostInGraph, parentId: parentId ?? null },
+  )
 }

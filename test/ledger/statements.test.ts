@@ -53,7 +53,9 @@ const poisoned: Record<string, (tx: Tx) => Op<unknown>> = {
       },
       1,
     ),
-  'task.count': (tx) => tx.task.count({ metadata: { [poison]: poison } }),
+  'task.count': (tx) => tx.task.count({ keyPrefix: 'k', metadata: { [poison]: poison }, tags: [poison], type: poison }),
+  'task.oldest': (tx) => tx.task.oldest({ ids: [poison], owner: poison, failedWith: poison }, 1, 0),
+  'task.idsBelow': (tx) => tx.task.idsBelow(poison),
   'task.insert': (tx) =>
     tx.task.insert(
       taskRow({

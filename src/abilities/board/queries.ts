@@ -57,9 +57,8 @@ export function boardList(host: AbilityHost) {
     scope: ({ parent }) => idsAmong(parent),
     handle: async ({ status, board, limit, ...filter }, { caller }) => {
       const statuses = status === undefined ? undefined : [status].flat()
-      const found = await listBoard(host, { board, caller }, { ...filter, statuses })
-      const tasks = found.slice(0, limit)
-      return { tasks, total: found.length, text: listText(tasks, found.length) }
+      const { tasks, total } = await listBoard(host, { board, caller }, { ...filter, statuses }, limit)
+      return { tasks, total, text: listText(tasks, total) }
     },
   })
 }
@@ -78,10 +77,7 @@ export function boardReady(host: AbilityHost) {
     }),
     output: z.object({ tasks: z.array(boardTaskSchema), total: z.number() }),
     scope: ({ parent }) => idsAmong(parent),
-    handle: async ({ board, limit, ...filter }, { caller }) => {
-      const found = await readyOnBoard(host, { board, caller }, filter)
-      return { tasks: found.slice(0, limit), total: found.length }
-    },
+    handle: ({ board, limit, ...filter }, { caller }) => readyOnBoard(host, { board, caller }, filter, limit),
   })
 }
 

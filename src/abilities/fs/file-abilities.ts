@@ -8,7 +8,7 @@ import { type Entry, FilesRoot } from './files-root.ts'
 /**
  * Read-only abilities over one folder, for `createEngine({ abilities })`. What lies outside of it (links that lead out
  * included) and whatever is hidden (a name with a leading dot, or inside such a folder) cannot be reached; files of more than
- * 4 MiB and files that are no UTF-8 text are not read.
+ * 4 MiB, files with hard links and files that are no UTF-8 text are not read.
  *
  * @example
  * const engine = await createEngine({ model, abilities: fileAbilities('docs') })

@@ -1,6 +1,6 @@
 // The folder that a model may look into. Every path is led back to its real one and judged by that: nothing outside of the
 // folder is reached, whatever a link or a `..` says, and nothing is seen whose name begins with a dot (`.env`, `.git`), nor a
-// ledger that this process has open.
+// ledger that this process has open. A file with a second name is not read: nothing says where that one is.
 
 import { isUtf8 } from 'node:buffer'
 import { type Dirent, realpathSync, statSync } from 'node:fs'
@@ -139,6 +139,13 @@ async function readWhole(file: string, path: string, isStill: () => Promise<bool
     const { size } = found
     if (!found.isFile())
       throw new ErrandError('INVALID_INPUT', `${path} is no file. fs:list shows what a folder holds.`, { path })
+    if (found.nlink > 1) {
+      throw new ErrandError(
+        'FORBIDDEN',
+        `${path} may not be read: it has ${found.nlink} names (hard links), and another one may lie outside of the folder that was given. Put a copy of it there.`,
+        { path },
+      )
+    }
     if (size > largestFileBytes) {
       throw new ErrandError(
         'LIMIT_EXCEEDED',

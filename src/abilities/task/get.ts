@@ -13,6 +13,9 @@ import { taskRowSchema, toRow } from '../views/task-row.ts'
 import { wholeTaskSchema } from '../views/whole-task.ts'
 import { taskIdSchema } from './task-input.ts'
 
+/** Of those that come after a task so many are shown: there may be as many as there are tasks. */
+const mostDependents = 1_000
+
 /** An unknown id is NOT_FOUND. A caller with a task sees those of its neighbours that are its own. */
 export function taskGet(host: AbilityHost) {
   return defineAbility({
@@ -26,7 +29,7 @@ export function taskGet(host: AbilityHost) {
       branch: z.string().nullable(),
       /** What it was told to come after, satisfied or not, in order. */
       dependencies: z.array(taskRowSchema),
-      /** Open tasks that come after it. */
+      /** Open tasks that come after it: at most 1,000. */
       dependents: z.array(taskRowSchema),
       /** Where the feed stood. */
       seq: z.int(),
@@ -57,7 +60,7 @@ function shownTo(caller: Caller, task: Task): Partial<Task> & Omit<Task, 'fence'
 
 function* dependentsOf(tx: Reads, taskId: string): Op<TaskRecord[]> {
   const found: TaskRecord[] = []
-  for (const { taskId: dependent } of yield* tx.dependency.dependents(taskId)) {
+  for (const { taskId: dependent } of yield* tx.dependency.dependents(taskId, mostDependents)) {
     const task = yield* tx.task.get(dependent)
     if (task !== undefined && task.deletedAt === null) found.push(task)
   }

@@ -1,5 +1,6 @@
 // The folder as a port: the few operations on files that a mirror is made of, each of them one call to the system, so that a test
-// can end the process before any of them. Nothing here follows a link or leaves the folder.
+// can end the process before any of them. Nothing here follows a link or leaves the folder. What is made is private to its user, as the
+// ledger is.
 import {
   type BigIntStats,
   closeSync,
@@ -51,7 +52,7 @@ export interface FolderFiles {
  */
 export function openFolder(path: string): string {
   try {
-    mkdirSync(path, { recursive: true })
+    mkdirSync(path, { recursive: true, mode: 0o700 })
     return realpathSync(path)
   } catch (error) {
     throw new ErrandError('INVALID_INPUT', `${path} cannot be used as a folder: ${reasonOf(error)}.`, { path }, error)
@@ -78,7 +79,7 @@ export function createFolderFiles(dir: string): FolderFiles {
       const stats = lstatSync(at(name), { bigint: true, throwIfNoEntry: false })
       return stats === undefined ? undefined : markOf(stats)
     },
-    create: (name, text) => writeFileSync(at(name), text, { flag: 'wx', mode: 0o666 }),
+    create: (name, text) => writeFileSync(at(name), text, { flag: 'wx', mode: 0o600 }),
     link(from, to) {
       try {
         linkSync(at(from), at(to))
@@ -102,7 +103,7 @@ export function createFolderFiles(dir: string): FolderFiles {
     remove: (name) => rmSync(at(name), { force: true }),
     makeFolder(name) {
       try {
-        mkdirSync(at(name))
+        mkdirSync(at(name), { mode: 0o700 })
       } catch (error) {
         if (codeOf(error) !== 'EEXIST') throw error
         if (lstatSync(at(name)).isDirectory()) return

@@ -1,8 +1,8 @@
 // The board tables: lists of tasks under numbers of their own.
 import { defineTable, json, plain, statementsOf } from '../columns.ts'
-import type { BoardEdge, BoardNeighbour, Op, Tx } from '../ledger.ts'
-import { numberOf, rows, type StatementCompiler, sql, write } from '../statement.ts'
-import { tasks, withBelow } from './task-row.ts'
+import type { BoardNeighbour, Op, Tx } from '../ledger.ts'
+import { numberOf, rows, type StatementCompiler, sliced, sql, write } from '../statement.ts'
+import { tasks } from './task-row.ts'
 
 const boards = defineTable('board', {
   name: plain,
@@ -37,24 +37,6 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
       .orderBy('board_task.number', 'asc')
       .limit(hole('limit')),
   )
-  const selectEdges = prepareText(
-    (hole) => sql`select edge.task_id as "taskId", mine.number, edge.blocker_id as "blockerId",
-        other.number as "blockerNumber", edge.satisfied_at, dependent.seq, edge.position
-      from board_task as mine
-      join task as dependent on dependent.id = mine.task_id and dependent.deleted_at is null
-      join dependency as edge on edge.task_id = mine.task_id and edge.kind = 'after'
-      join task as blocker on blocker.id = edge.blocker_id and blocker.deleted_at is null
-      left join board_task as other on other.task_id = edge.blocker_id and other.board = mine.board
-      where mine.board = ${hole('board')}
-      union all
-      select edge.task_id, mine.number, edge.blocker_id, other.number, edge.satisfied_at, dependent.seq, edge.position
-      from board_task as other
-      join dependency as edge on edge.blocker_id = other.task_id and edge.kind = 'after'
-      join task as dependent on dependent.id = edge.task_id and dependent.deleted_at is null
-      left join board_task as mine on mine.task_id = edge.task_id and mine.board = other.board
-      where other.board = ${hole('board')} and mine.number is null
-      order by 6, 7`,
-  )
   /** The tasks at the other end of the edges that a task has on one side. */
   const neighbours = (side: 'task_id' | 'blocker_id', other: 'task_id' | 'blocker_id', order: string) => {
     const [here, there] = [sql.ref(`edge.${side}`), sql.ref(`edge.${other}`)]
@@ -67,10 +49,9 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
         order by ${sql.ref(order)}`,
     )
     return function* (board: string, task: string): Op<BoardNeighbour[]> {
-      const found = yield* rows<Omit<BoardNeighbour, 'open'> & { satisfied_at: number | null }>(selectEnds, {
-        board,
-        task,
-      })
+      const found = yield* sliced(
+        rows<Omit<BoardNeighbour, 'open'> & { satisfied_at: number | null }>(selectEnds, { board, task }),
+      )
       return found.map(({ taskId, number, satisfied_at }) => ({ taskId, number, open: satisfied_at === null }))
     }
   }
@@ -79,13 +60,6 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
       where seq > ${hole('seq')} and deleted_at is null
         and not exists (select 1 from board_task where board_task.task_id = task.id and board = ${hole('board')})
       order by seq limit ${hole('limit')}`,
-  )
-  const selectUnnumberedBelow = prepareText(
-    (hole) => sql`${withBelow(hole('below'))}
-      select task.id, task.seq from task join below on below.id = task.id
-      where task.seq > ${hole('seq')} and task.deleted_at is null
-        and not exists (select 1 from board_task where board_task.task_id = task.id and board = ${hole('board')})
-      order by task.seq limit ${hole('limit')}`,
   )
   const selectLastSeq = prepare((db) => db.selectFrom('task').select('seq').orderBy('seq', 'desc').limit(1))
   const selectBound = prepareText(
@@ -101,24 +75,12 @@ export function createBoardTable(compiler: StatementCompiler): Tx['board'] {
     entry: (board, number) => entries.one(selectEntry, { board, number }),
     entryOf: (board, task) => entries.one(selectEntryOf, { board, task }),
     *page(board, after, limit) {
-      const found = yield* rows<object>(selectPage, { board, after, limit })
+      const found = yield* sliced(rows<object>(selectPage, { board, after, limit }))
       return found.map((joined) => ({ entry: entries.pick(joined), task: tasks.pick(joined) }))
-    },
-    *edges(board) {
-      const found = yield* rows<Omit<BoardEdge, 'open'> & { satisfied_at: number | null }>(selectEdges, { board })
-      return found.map(({ taskId, number, blockerId, blockerNumber, satisfied_at }) => {
-        return { taskId, number, blockerId, blockerNumber, open: satisfied_at === null }
-      })
     },
     dependentsOf: neighbours('blocker_id', 'task_id', 'task.seq'),
     blockersOf: neighbours('task_id', 'blocker_id', 'edge.position'),
-    unnumbered: (board, seq, below, limit) =>
-      rows<{ id: string; seq: number }>(below === null ? selectUnnumbered : selectUnnumberedBelow, {
-        board,
-        seq,
-        below,
-        limit,
-      }),
+    unnumbered: (board, seq, limit) => rows<{ id: string; seq: number }>(selectUnnumbered, { board, seq, limit }),
     lastSeq: () => numberOf(selectLastSeq),
     *boundTo(board, workspace) {
       const bound = yield* entries.list(selectBound, { board })

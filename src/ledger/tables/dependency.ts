@@ -46,7 +46,7 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
       .limit(1),
   )
   const selectDependents = select((edge, hole) =>
-    edge.where('blocker_id', '=', hole('blocker')).where('satisfied_at', 'is', null),
+    edge.where('blocker_id', '=', hole('blocker')).where('satisfied_at', 'is', null).limit(hole('limit')),
   )
   const selectOpenWaits = select((edge, hole) =>
     edge.where(aWait).where('call_id', '=', hole('call')).where('satisfied_at', 'is', null),
@@ -133,7 +133,8 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
       return (yield* row<{ id: string }>(selectStuckBehind, { task }))?.id
     },
     blockers: (task) => column(selectBlockers, { task }),
-    dependents: (blocker) => dependencies.list(selectDependents, { blocker }),
+    dependents: (blocker, limit = Number.MAX_SAFE_INTEGER) =>
+      dependencies.list(selectDependents, { blocker, limit }),
     openWaits: (call) => dependencies.list(selectOpenWaits, { call }),
     *hasOpenWaits(call) {
       return (yield* rows(selectAnyOpenWait, { call })).length > 0

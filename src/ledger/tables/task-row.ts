@@ -1,6 +1,7 @@
 // The columns of the task table, by which statement writes them, and what statements of several tables say of tasks.
-import { defineTable, flag, json, jsonOrNull, plain, serial } from '../columns.ts'
+import { defineTable, flag, json, jsonOrNull, plain, type StandIns, serial } from '../columns.ts'
 import { type Dialect, listed, type StatementCompiler, sql } from '../statement.ts'
+import { unreadableValue } from '../unreadable.ts'
 
 /** What `save` writes: everything that changes while a task lives. */
 export const stateFields = {
@@ -48,19 +49,38 @@ export const definitionFields = {
   mayRunCommands: flag,
 }
 
-export const tasks = defineTable('task', {
-  seq: serial,
-  id: plain,
-  key: plain,
-  group: flag,
-  childCount: plain,
-  progress: jsonOrNull,
-  version: plain,
-  createdAt: plain,
-  stuckBy: plain,
-  ...definitionFields,
-  ...stateFields,
-})
+/** `unreadable` is shown to people; what judges a task is harmless. Admission fails a task that has any of these (steps/admit.ts). */
+const standIns: StandIns = {
+  input: unreadableValue,
+  result: unreadableValue,
+  metadata: unreadableValue,
+  error: (text) => ({
+    code: 'LEDGER_CORRUPT',
+    message: 'The stored error cannot be read',
+    details: unreadableValue(text),
+  }),
+  progress: () => ({ fraction: 0, note: null, at: 0 }),
+  policy: () => ({}),
+  tags: () => [],
+}
+
+export const tasks = defineTable(
+  'task',
+  {
+    seq: serial,
+    id: plain,
+    key: plain,
+    group: flag,
+    childCount: plain,
+    progress: jsonOrNull,
+    version: plain,
+    createdAt: plain,
+    stuckBy: plain,
+    ...definitionFields,
+    ...stateFields,
+  },
+  standIns,
+)
 
 /**
  * All that lies below a task, at any depth, as the head of a statement. UNION, not UNION ALL: a cycle in the parents, which nothing
@@ -83,6 +103,20 @@ export function isInTrees(dialect: Dialect, keys: unknown, prefixes: unknown) {
     where above.parent_id is null and (above.key in ${listed(dialect, keys)}
       or exists (select 1 from ${listed(dialect, prefixes)} as prefix
         where substr(above.key, 1, length(prefix.value)) = prefix.value)))`
+}
+
+/** How many tasks are below one; no more are counted than `most`. */
+export function countOfBelow({ prepareText }: StatementCompiler, most: number) {
+  return prepareText(
+    (hole) => sql`${withBelow(hole('root'))}
+      select count(*) as tasks from (select 1 from below limit ${most}) as counted`,
+  )
+}
+
+export function hasTag({ kind }: Dialect, tag: string) {
+  return kind === 'postgres'
+    ? sql<boolean>`(tags::jsonb ? ${tag})`
+    : sql<boolean>`exists (select 1 from json_each(case when json_valid(tags) then tags else '[]' end) as entry where entry.value = ${tag})`
 }
 
 const isLetGo = sql`coalesce(task.status_reason, '') in ('interrupted', 'released')`

@@ -1,18 +1,23 @@
-// The task table: every statement on it.
+// The task table: every statement on it but those of lists, which are in task-list.ts.
 import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import { flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
-import type { Op, ReadyFilter, TaskFilter, Trees, Tx } from '../ledger.ts'
-import { type Holes, numberOf, queryRows, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
-import { events } from './event.ts'
-import {
-  countQueuedBehindRuns,
-  definitionFields,
-  isInTrees,
-  isQueuedBehindItsRun,
-  stateFields,
-  tasks,
-  withBelow,
-} from './task-row.ts'
+import type { ClaimFilter, Op, ReadyFilter, Trees, Tx } from '../ledger.ts'
+import { type Holes, numberOf, queryRows, type RawSql, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import { createTaskLists } from './task-list.ts'
+import { countOfBelow, countQueuedBehindRuns, definitionFields, hasTag, isInTrees, stateFields, tasks, withBelow } from './task-row.ts'
+
+/** Up to so many tasks below one are looked up together. */
+const fewBelow = 1_000
+/** Of those that may be claimed so many are looked at together. */
+const candidatesAtOnce = 5_000
+
+/** A task that may be claimed. */
+interface Candidate {
+  id: string
+  seq: number
+  priority: number
+  parentId: string | null
+}
 
 const liveStatuses = taskStatuses.filter((status) => !isSettled(status))
 const brokenStatuses: TaskStatus[] = ['failed', 'canceled']
@@ -42,7 +47,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   const namesModel =
     dialect.kind === 'postgres'
       ? sql<boolean>`(policy::jsonb ->> 'model') is not null`
-      : sql<boolean>`json_extract(policy, '$.model') is not null`
+      : sql<boolean>`case when json_valid(policy) then json_extract(policy, '$.model') end is not null`
   /** With 1 in the hole only the tasks that name a model. */
   const orNamed = (named: unknown) => sql<boolean>`(${named} = 0 or ${namesModel})`
   /** With 1 in the hole only the tasks of some trees. */
@@ -125,13 +130,6 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .select((query) => query.fn.min('deadline').as('at'))
       .where(sql<boolean>`deadline is not null and completed_at is null`),
   )
-  const countByStatus = prepare((db) =>
-    db
-      .selectFrom('task')
-      .select(['status', (query) => query.fn.countAll<number>().as('tasks')])
-      .where('deleted_at', 'is', null)
-      .groupBy('status'),
-  )
   const countOf = (column: 'ready' | 'claimable') =>
     prepare((db) =>
       db
@@ -158,18 +156,6 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
   const updateDepthBelow = prepareText(
     (hole) => sql`${withBelow(hole('root'))}
       update task set depth = depth - ${hole('by')} where id in (select id from below)`,
-  )
-  const selectChildren = select((task, hole) =>
-    task
-      .where('parent_id', '=', hole('parent'))
-      .where('deleted_at', 'is', null)
-      .orderBy('priority', 'desc')
-      .orderBy('seq', 'asc'),
-  )
-  const selectSubtree = prepareText(
-    (hole) => sql`${withBelow(hole('root'))}
-      select ${tasks.columns()} from task join below on below.id = task.id
-      where task.deleted_at is null order by task.priority desc, task.seq asc`,
   )
   const childIds = (db: typeof dialect.db, hole: Holes) =>
     db.selectFrom('task').select('id').where('parent_id', '=', hole('parent')).where('deleted_at', 'is', null)
@@ -231,89 +217,52 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     ].map((probe) => ({ compile: () => probe.compile(db) }))
   }
 
-  function filtered<
-    Q extends {
-      // biome-ignore lint/suspicious/noExplicitAny: one method of two query builders that share no type
-      where: (...args: any[]) => Q
-    },
-  >(start: Q, filter: TaskFilter): Q {
-    let query = start.where('deleted_at', 'is', null)
-    // PostgreSQL has no empty list.
-    if (filter.statuses?.length === 0) query = query.where(sql<boolean>`1 = 0`)
-    else if (filter.statuses) query = query.where('status', 'in', filter.statuses)
-    if (filter.parentId !== undefined) {
-      query =
-        filter.parentId === null ? query.where('parent_id', 'is', null) : query.where('parent_id', '=', filter.parentId)
-    }
-    if (filter.executor !== undefined) query = query.where('executor', '=', filter.executor)
-    if (filter.keyPrefix !== undefined) {
-      query = query.where('key', '>=', filter.keyPrefix).where('key', '<', `${filter.keyPrefix}\u{10ffff}`)
-    }
-    for (const [name, value] of Object.entries(filter.metadata ?? {})) query = query.where(metadataEquals(name, value))
-    for (const tag of filter.tags ?? []) query = query.where(hasTag(tag))
-    if (filter.owner !== undefined) query = query.where('owner', '=', filter.owner)
-    if (filter.ready !== undefined) {
-      const waitsForItsTurn = sql<boolean>`(ready = 1 or claimable = 1 or ${isQueuedBehindItsRun})`
-      query = query.where(filter.ready ? waitsForItsTurn : sql<boolean>`not ${waitsForItsTurn}`)
-    }
-    if (filter.below !== undefined) query = query.where(isBelow(filter.below))
-    if (filter.released !== undefined) query = query.where(isLetGo(filter.released))
-    if (filter.failedWith !== undefined) query = query.where(failedWith(filter.failedWith))
-    if (filter.type !== undefined) query = query.where(hasType(filter.type))
-    if (filter.ids !== undefined) query = query.where(isAmong(filter.ids))
-    for (const word of filter.words ?? []) query = query.where(holdsWord(word))
-    if (filter.createdFrom !== undefined) query = query.where('created_at', '>=', filter.createdFrom)
-    if (filter.createdTo !== undefined) query = query.where('created_at', '<=', filter.createdTo)
-    return query
+  const countBelow = countOfBelow(compiler, fewBelow + 1)
+
+  function claimConditions(claim: ClaimFilter): RawSql[] {
+    const forWhom = (['role', 'owner'] as const).map((column) => {
+      const own = claim[column]
+      const name = sql.ref(column)
+      return own === undefined ? sql`${name} is null` : sql`(${name} is null or ${name} = ${own})`
+    })
+    return [
+      sql`claimable = 1`,
+      ...forWhom,
+      ...(claim.parentId === undefined ? [] : [sql`parent_id = ${claim.parentId}`]),
+      ...(claim.tags ?? []).map((tag) => hasTag(dialect, tag)),
+    ]
   }
 
-  function isAmong(ids: readonly string[]) {
-    return ids.length === 0 ? sql<boolean>`1 = 0` : sql<boolean>`task.id in (${sql.join(ids)})`
+  function inOrderOfClaims(columns: RawSql, conditions: readonly RawSql[], limit: number): RawSql {
+    return sql`select ${columns} from task where ${sql.join([...conditions], sql` and `)}
+      order by priority desc, seq asc limit ${limit}`
   }
 
-  /** LIKE of SQLite does not tell cases apart (of ASCII), that of PostgreSQL does. */
-  function holdsWord(word: string) {
-    const literal = word.replace(/[\\%_]/g, '\\$&')
-    const like = sql.raw(dialect.kind === 'postgres' ? 'ilike' : 'like')
-    const [anywhere, atStart] = [`%${literal}%`, `${literal}%`]
-    return sql<boolean>`(name ${like} ${anywhere} escape '\\' or goal ${like} ${anywhere} escape '\\' or description ${like} ${anywhere} escape '\\' or id ${like} ${atStart} escape '\\')`
+  /** The first condition leads into the index, to the tasks of this priority. */
+  function isBehind({ priority, seq }: Candidate): RawSql {
+    return sql`priority <= ${priority} and (priority < ${priority} or seq > ${seq})`
   }
 
-  function hasType(type: string) {
-    return sql<boolean>`task.id in (select task_id from team where team.type = ${type})`
+  /** `known`: of which tasks it was found out already. A cycle in the parents ends here, too. */
+  function* isSomewhereBelow(parentId: string | null, root: string, known: Map<string, boolean>): Op<boolean> {
+    const way: string[] = []
+    let at = parentId
+    while (at !== null && at !== root && !known.has(at)) {
+      known.set(at, false)
+      way.push(at)
+      at = (yield* tasks.one(selectById, { id: at }))?.parentId ?? null
+    }
+    const verdict = at !== null && (at === root || known.get(at) === true)
+    for (const id of way) known.set(id, verdict)
+    return verdict
   }
 
   function isBelow(root: string) {
     return sql<boolean>`id in (${withBelow(root)} select id from below)`
   }
 
-  function isLetGo(wanted: boolean) {
-    const reasons = sql`('interrupted', 'released')`
-    return wanted
-      ? sql<boolean>`(status <> 'waiting' or status_reason in ${reasons})`
-      : sql<boolean>`(status <> 'waiting' or status_reason is null or status_reason not in ${reasons})`
-  }
-
-  function failedWith(message: string) {
-    return dialect.kind === 'postgres'
-      ? sql<boolean>`(status <> 'failed' or (error::jsonb ->> 'message') = ${message})`
-      : sql<boolean>`(status <> 'failed' or json_extract(error, '$.message') = ${message})`
-  }
-
-  function hasTag(tag: string) {
-    return dialect.kind === 'postgres'
-      ? sql<boolean>`(tags::jsonb ? ${tag})`
-      : sql<boolean>`exists (select 1 from json_each(tags) as entry where entry.value = ${tag})`
-  }
-
-  /** The name is a bound value in both databases, never part of the text. */
-  function metadataEquals(name: string, value: unknown) {
-    return dialect.kind === 'postgres'
-      ? sql<boolean>`(metadata::jsonb -> ${name}) = ${JSON.stringify(value)}::jsonb`
-      : sql<boolean>`exists (select 1 from json_each(metadata) as entry where entry.key = ${name} and entry.type in (${sql.join(jsonTypes(value))}) and (entry.value is ${value === null ? null : typeof value === 'boolean' ? Number(value) : value}))`
-  }
-
   return {
+    ...createTaskLists(compiler),
     get: (id) => tasks.one(selectById, { id }),
     getBySeq: finds('seq'),
     getByKey: finds('key'),
@@ -351,27 +300,32 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     },
     openInLane: (lane) => numberOf(countInLane, { lane }),
     *claimable(claim) {
-      let query = tasks.from(dialect.db).where(sql<boolean>`claimable = 1`)
-      for (const column of ['role', 'owner'] as const) {
-        const own = claim[column]
-        query = query.where((where) =>
-          where.or([where(column, 'is', null), ...(own === undefined ? [] : [where(column, '=', own)])]),
-        )
+      const { below } = claim
+      const isSmall = below !== undefined && (yield* numberOf(countBelow, { root: below })) <= fewBelow
+      if (below === undefined || isSmall) {
+        const within = below === undefined ? [] : [isBelow(below)]
+        const best = inOrderOfClaims(tasks.columns(), [...claimConditions(claim), ...within], 1)
+        return (yield* tasks.query({ compile: () => best.compile(dialect.db) as never }))[0]
       }
-      if (claim.parentId !== undefined) query = query.where('parent_id', '=', claim.parentId)
-      if (claim.below !== undefined) query = query.where(isBelow(claim.below))
-      for (const tag of claim.tags ?? []) query = query.where(hasTag(tag))
-      return (yield* tasks.query(query.orderBy('priority', 'desc').orderBy('seq', 'asc').limit(1)))[0]
+      // What is below it may be the whole ledger: each candidate is asked instead whether the task is above it.
+      const known = new Map<string, boolean>()
+      for (let last: Candidate | undefined; ; ) {
+        const page: Candidate[] = yield* queryRows<Candidate>(
+          inOrderOfClaims(
+            sql`id, seq, priority, parent_id as "parentId"`,
+            [...claimConditions(claim), ...(last === undefined ? [] : [isBehind(last)])],
+            candidatesAtOnce,
+          ).compile(dialect.db),
+        )
+        for (const { id, parentId } of page) {
+          if (yield* isSomewhereBelow(parentId, below, known)) return yield* tasks.one(selectById, { id })
+        }
+        last = page.at(-1)
+        if (page.length < candidatesAtOnce) return undefined
+      }
     },
     lapsed: (now, limit) => tasks.list(selectLapsed, { now, limit }),
     late: (now, limit) => tasks.list(selectLate, { now, limit }),
-    *countByStatus() {
-      const counts = Object.fromEntries(taskStatuses.map((status) => [status, 0])) as Record<TaskStatus, number>
-      for (const { status, tasks: counted } of yield* rows<{ status: TaskStatus; tasks: number }>(countByStatus)) {
-        counts[status] = Number(counted)
-      }
-      return counts
-    },
     *countQueued() {
       const ready = (yield* numberOf(countReady)) + (yield* numberOf(countBehindRuns))
       return { ready, claimable: yield* numberOf(countClaimable) }
@@ -382,54 +336,6 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
         if ((yield* queryRows(probe.compile())).length > 0) return true
       return false
     },
-    *list(filter, limit, after) {
-      let query = filtered(tasks.from(dialect.db), filter)
-      if (after) {
-        query = query.where((where) =>
-          where.or([
-            where('priority', '<', after.priority),
-            where.and([where('priority', '=', after.priority), where('seq', '>', after.seq)]),
-          ]),
-        )
-      }
-      return yield* tasks.query(query.orderBy('priority', 'desc').orderBy('seq', 'asc').limit(limit))
-    },
-    // By `seq` and not by `created_at`: a clock that was set back must not reorder what was created.
-    newest: (filter, limit, offset) =>
-      tasks.query(filtered(tasks.from(dialect.db), filter).orderBy('seq', 'desc').limit(limit).offset(offset)),
-    oldest: (filter, limit, afterSeq) =>
-      tasks.query(
-        filtered(tasks.from(dialect.db).where('seq', '>', afterSeq), filter)
-          .orderBy('seq', 'asc')
-          .limit(limit),
-      ),
-    *asOf(position, limit, afterSeq, ids) {
-      const told = dialect.db
-        .selectFrom('task')
-        .innerJoin('event', (join) =>
-          join.on(
-            sql<boolean>`event.seq = (select max(seq) from event where task_id = task.id and seq <= ${position})`,
-          ),
-        )
-        .select([tasks.columns(), events.columns('event', 'event.')] as never)
-        .where('task.seq', '>', afterSeq)
-        // Not the last event alone: the run of a task that was deleted closes after that.
-        .where(
-          sql<boolean>`(task.deleted_at is null or not exists (select 1 from event where task_id = task.id and type = 'task.deleted' and seq <= ${position}))`,
-        )
-      const among = ids === undefined ? told : told.where(isAmong(ids))
-      const found = yield* queryRows<object>(among.orderBy('task.seq', 'asc').limit(limit).compile())
-      return found.map((each) => ({ task: tasks.pick(each), event: events.pick(each, 'event.') }))
-    },
-    *count(filter) {
-      const query = filtered(
-        dialect.db.selectFrom('task').select((select) => select.fn.countAll<number>().as('total')),
-        filter,
-      )
-      return Number((yield* queryRows<{ total: number }>(query.compile()))[0]?.total ?? 0)
-    },
-    children: (parent) => tasks.list(selectChildren, { parent }),
-    subtree: (root) => tasks.list(selectSubtree, { root }),
     *ancestors(id) {
       // Step by step, each an indexed look-up: a cycle in the parents, which nothing should ever have written, ends here too.
       const above = new Map<string, TaskRecord>()
@@ -467,11 +373,4 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     saveProgress: saves({ progress: jsonOrNull, updatedAt: plain }, ['id'], counted),
     setStuck: (id, stuckBy) => saveStuck({ id, stuckBy }),
   }
-}
-
-/** SQLite's words for the type of a JSON value. A whole number may be stored in either spelling: 1e21 is a real to it. */
-function jsonTypes(value: unknown): string[] {
-  if (value === null) return ['null']
-  if (typeof value === 'boolean') return [String(value)]
-  return typeof value === 'number' ? ['integer', 'real'] : ['text']
 }

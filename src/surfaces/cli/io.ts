@@ -1,6 +1,6 @@
 // The world as the command line sees it, as one value: tests hand in their own, `bin.ts` the process's.
 import type { ErrandError } from '../../errors.ts'
-import { cleanText } from './terminal-text.ts'
+import { cleanText, visibleJson } from './terminal-text.ts'
 
 /** What is written to: a stream of the process, or a collector in a test. */
 export interface Output {
@@ -49,9 +49,9 @@ export function note(io: CommandIo, text: string): void {
   io.stderr.write(`${cleanText(text)}\n`)
 }
 
-/** One JSON value a line. JSON escapes control characters itself. */
+/** One JSON value a line. */
 export function printJson(io: CommandIo, value: unknown): void {
-  io.stdout.write(`${JSON.stringify(value)}\n`)
+  io.stdout.write(`${visibleJson(JSON.stringify(value))}\n`)
 }
 
 export interface JsonFlag {
@@ -77,7 +77,7 @@ export function printItems(
 
 /** What was refused, on stderr; with `--json` as an object. */
 export function noteRefusal(io: CommandIo, { json }: JsonFlag, error: ErrandError): void {
-  note(io, json ? JSON.stringify({ error: error.toJSON() }) : `errand: ${error.message}`)
+  note(io, json ? visibleJson(JSON.stringify({ error: error.toJSON() })) : `errand: ${error.message}`)
 }
 
 /** A terminal on which lines can be rewritten. */

@@ -14,6 +14,7 @@ import {
   type Node,
   type Pair,
   parseDocument,
+  type Scalar,
   visit,
   type YAMLParseError,
 } from 'yaml'
@@ -79,14 +80,23 @@ function parseSource(text: string, file: string): PlanSource {
   const document = parseDocument(text.replace(/^\ufeff/, ''), {
     lineCounter: lines,
     prettyErrors: false,
-    uniqueKeys: true,
+    // The parser would compare each key with all before it; `visit` below looks each up.
+    uniqueKeys: false,
   })
   const refuse = (offset: number | undefined, message: string, details: Record<string, unknown> = {}) =>
     invalidPlan(file, offset === undefined ? undefined : lines.linePos(offset), message, details)
 
   const first = document.errors[0]
-  if (first !== undefined) throw refuse(first.pos[0], inOtherWords(first, text) ?? first.message)
+  if (first !== undefined) throw refuse(first.pos[0], inOtherWords(first) ?? first.message)
   visit(document, {
+    Map(_key, { items }) {
+      const given = new Set<unknown>()
+      for (const { key } of items) {
+        if (!isScalar(key)) continue
+        if (given.has(key.value)) throw refuse(key.range?.[0], givenTwice(key))
+        given.add(key.value)
+      }
+    },
     Alias(_key, alias) {
       if (alias.resolve(document) === undefined)
         throw refuse(alias.range?.[0], `The alias *${alias.source} has no anchor before it`)
@@ -110,12 +120,13 @@ function parseSource(text: string, file: string): PlanSource {
 }
 
 /** The parser's complaints that need other words here. */
-function inOtherWords({ code, message, pos: [start, end] }: YAMLParseError, text: string): string | undefined {
+function inOtherWords({ code, message }: YAMLParseError): string | undefined {
   if (isOverflow(message)) return tooDeep
-  if (code === 'MULTIPLE_DOCS') return 'A plan is one document, and a second one begins here'
-  if (code !== 'DUPLICATE_KEY') return undefined
-  const key = /^[^\n:]*/.exec(text.slice(start, Math.max(end, start + 80)))?.[0].trim()
-  return `The name ${key} is given twice: each may stand once in its mapping`
+  return code === 'MULTIPLE_DOCS' ? 'A plan is one document, and a second one begins here' : undefined
+}
+
+function givenTwice(key: Scalar): string {
+  return `The name ${key.source ?? String(key.value)} is given twice: each may stand once in its mapping`
 }
 
 function isOverflow(message: string): boolean {

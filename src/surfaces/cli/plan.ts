@@ -74,7 +74,7 @@ export function inOrder(tasks: readonly PlanTask[]): PlanTask[] {
     if (placed.has(task.path)) return
     placed.add(task.path)
     for (const blocker of task.after) place(byPath.get(blocker) as PlanTask)
-    ordered.push(...(task.group ? inOrder(task.children) : [task]))
+    for (const each of task.group ? inOrder(task.children) : [task]) ordered.push(each)
   }
   for (const task of tasks) place(task)
   return ordered

@@ -12,7 +12,7 @@ export function formatTable<T>(items: readonly T[], columns: Columns<T>, width =
   const cellsOf = (item: T) => Object.values(columns).map((cell) => cleanLine(`${cell(item) ?? ''}`))
   const lines = [Object.keys(columns), ...items.map(cellsOf)]
   const widths = Object.keys(columns).map((_, column) =>
-    Math.max(...lines.map((cells) => displayWidth(cells[column] ?? ''))),
+    lines.reduce((widest, cells) => Math.max(widest, displayWidth(cells[column] ?? '')), 0),
   )
   return lines.map((cells) => {
     const line = cells.map((cell, column) => padWidth(cell, (widths[column] as number) + gap)).join('')

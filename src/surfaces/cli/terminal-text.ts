@@ -15,6 +15,14 @@ export function cleanText(text: string): string {
   return stripVTControlCharacters(text.replaceAll('\r\n', '\n')).replace(controlCharacters, '')
 }
 
+/**
+ * JSON that looks the same on every terminal: what `cleanText` would take away is written as `\\uXXXX` instead, so that it reads back as
+ * it was. JSON itself escapes the C0 controls alone.
+ */
+export function visibleJson(json: string): string {
+  return json.replace(controlCharacters, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
 /** The same on one line: breaks and runs of white space become one space. */
 export function cleanLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ').trim()
@@ -49,6 +57,7 @@ function fullLines(text: string): string[] {
 
 /** Columns that clean text takes. */
 export function displayWidth(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length
   let width = 0
   for (const character of text) width += characterWidth(character)
   return width

@@ -55,6 +55,26 @@ export const claims: Theme = ({ describe, proves, expect }) => {
       },
     )
 
+    proves('is found below a task that has thousands below it, whatever may be claimed beside it', async (ledger) => {
+      await write(ledger, function* (tx) {
+        yield* tx.task.insert(taskRow({ id: 'root' }))
+        yield* tx.task.insert(taskRow({ id: 'middle', parentId: 'root' }))
+        for (let n = 0; n < 1_100; n++) yield* tx.task.insert(taskRow({ id: `below-${n}`, parentId: 'middle' }))
+        for (let n = 0; n < 100; n++) {
+          yield* tx.task.insert(taskRow({ id: `beside-${n}`, claimable: true, priority: 9 - (n % 2) }))
+        }
+        yield* tx.task.insert(taskRow({ id: 'anns', claimable: true, owner: 'ann', parentId: 'below-7', priority: 3 }))
+        yield* tx.task.insert(taskRow({ id: 'best', claimable: true, parentId: 'below-7', priority: 2 }))
+        yield* tx.task.insert(taskRow({ id: 'next', claimable: true, parentId: 'root', priority: 1 }))
+      })
+      const best = async (filter: object) => (await ledger.read((tx) => tx.task.claimable(filter)))?.id
+      expect(await best({ below: 'root' })).toBe('best')
+      expect(await best({ below: 'root', owner: 'ann' })).toBe('anns')
+      expect(await best({ below: 'root', parentId: 'root' })).toBe('next')
+      expect(await best({ below: 'below-8' })).toBe(undefined)
+      expect(await best({ below: 'middle', tags: ['none'] })).toBe(undefined)
+    })
+
     proves('keeps its owner, fence and lease, and says when the lease is over', async (ledger) => {
       const claim = { owner: 'ann', fence: 2, leaseMs: 100 }
       await write(ledger, function* (tx) {

@@ -191,6 +191,81 @@ export const lists: Theme = ({ describe, proves, expect }) => {
     })
   })
 
+  describe('more tasks than one statement looks at', () => {
+    const size = 2_300
+    const statuses = ['submitted', 'paused', 'waiting'] as const
+    const stored = Array.from({ length: size }, (_, n) => {
+      const parentId = n === 0 ? null : n % 3 === 0 ? `task-${n - 3}` : 'task-0'
+      return taskRow({
+        id: `task-${n}`,
+        name: n % 7 === 0 ? 'A Report' : 'Something',
+        goal: n % 5 === 0 ? 'to be WRITTEN' : null,
+        status: statuses[n % 3] as (typeof statuses)[number],
+        priority: n % 4,
+        executor: n % 2 === 0 ? 'x' : null,
+        tags: n % 11 === 0 ? ['rare'] : [],
+        parentId,
+        deletedAt: n % 13 === 12 ? someTime : null,
+      })
+    })
+    const shown = stored.filter(({ deletedAt }) => deletedAt === null)
+    const byAge = (wanted: (task: NewTask) => boolean): string[] => idsOf(shown.filter(wanted))
+    const byPriority = (wanted: (task: NewTask) => boolean): string[] =>
+      idsOf(shown.filter(wanted).toSorted((a, b) => b.priority - a.priority))
+
+    const cases: Array<[TaskFilter, (task: NewTask) => boolean]> = [
+      [{}, () => true],
+      [{ executor: 'x' }, ({ executor }) => executor === 'x'],
+      [{ statuses: ['paused', 'waiting'] }, ({ status }) => status !== 'submitted'],
+      [{ parentId: 'task-0' }, ({ parentId }) => parentId === 'task-0'],
+      [{ tags: ['rare'], executor: 'x' }, ({ tags, executor }) => tags.length > 0 && executor === 'x'],
+      [{ words: ['report', 'written'] }, ({ name, goal }) => name === 'A Report' && goal !== null],
+      [
+        { words: ['SOME'], below: 'task-0', statuses: ['paused'] },
+        (task) => task.status === 'paused' && task.name === 'Something',
+      ],
+      [{ below: 'task-0' }, ({ id }) => id !== 'task-0'],
+      [{ below: 'task-2250' }, ({ id }) => Number(id.slice(5)) > 2_250 && Number(id.slice(5)) % 3 === 0],
+    ]
+
+    proves('are listed and counted by any filter, in every order, page by page', async (ledger) => {
+      await write(ledger, function* (tx) {
+        for (const task of stored) yield* tx.task.insert(task)
+      })
+      for (const [filter, wanted] of cases) {
+        const [aged, urgent] = [byAge(wanted), byPriority(wanted)]
+        expect(await ledger.read((tx) => tx.task.count(filter))).toBe(aged.length)
+        expect(await idsIn(ledger, (tx) => tx.task.oldest(filter, size, 0))).toEqual(aged)
+        expect(await idsIn(ledger, (tx) => tx.task.newest(filter, 50, 20))).toEqual(aged.toReversed().slice(20, 70))
+        expect(await idsIn(ledger, (tx) => tx.task.list(filter, size))).toEqual(urgent)
+        const half = Math.floor(urgent.length / 2)
+        const middle = await ledger.read((tx) => tx.task.get(urgent[half] as string))
+        expect(await idsIn(ledger, (tx) => tx.task.list(filter, 30, middle))).toEqual(urgent.slice(half + 1, half + 31))
+        expect(await idsIn(ledger, (tx) => tx.task.oldest(filter, 10, middle?.seq ?? 0))).toEqual(
+          byAge((task) => wanted(task) && Number(task.id.slice(5)) > Number(urgent[half]?.slice(5))).slice(0, 10),
+        )
+      }
+      const counts = await ledger.read((tx) => tx.task.countByStatus())
+      expect(statuses.map((status) => counts[status])).toEqual(
+        statuses.map((wanted) => byAge(({ status }) => status === wanted).length),
+      )
+    })
+
+    proves('are known as children and descendants, too', async (ledger) => {
+      await write(ledger, function* (tx) {
+        for (const task of stored) yield* tx.task.insert(task)
+      })
+      expect(await idsIn(ledger, (tx) => tx.task.children('task-0'))).toEqual(
+        byPriority(({ parentId }) => parentId === 'task-0'),
+      )
+      expect(await idsIn(ledger, (tx) => tx.task.subtree('task-0'))).toEqual(byPriority(({ id }) => id !== 'task-0'))
+      expect((await ledger.read((tx) => tx.task.idsBelow('task-0'))).toSorted()).toEqual(
+        idsOf(stored.slice(1)).toSorted(),
+      )
+      expect(await ledger.read((tx) => tx.task.idsBelow('task-1'))).toEqual([])
+    })
+  })
+
   describe('timers', () => {
     proves('that are due come soonest first; the next one is known', async (ledger) => {
       await write(ledger, function* (tx) {

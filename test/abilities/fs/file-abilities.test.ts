@@ -1,6 +1,6 @@
 // The abilities over local files: what can be read, and above all what cannot.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -183,6 +183,15 @@ describe('what lies outside', () => {
       expect(said).toMatch(/may not be read|There is no file/)
     }
     expect(JSON.stringify(await call('list', { depth: 8 }))).not.toMatch(/out-|to-hidden|chain|env|git/)
+    expect((await call('search', { text: 'secret' })).matches).toEqual([])
+  })
+
+  test('is not read or searched by a hard link to it', async () => {
+    const { call, outer, root } = setup()
+    linkSync(join(outer, 'secret.txt'), join(root, 'notes/second-name.txt'))
+    const said = await refusal(call('read', { path: 'notes/second-name.txt' }))
+    expect(said).toMatch(/^FORBIDDEN .*it has 2 names \(hard links\)/)
+    expect(said).not.toContain(secret)
     expect((await call('search', { text: 'secret' })).matches).toEqual([])
   })
 

@@ -1,5 +1,5 @@
 // The mirror between a board and a folder: what the files say, what edits in them come to, and what is refused.
-import { linkSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ErrandError } from '../../../src/index.ts'
@@ -33,6 +33,18 @@ describe('What the files say', () => {
 }`)
     expect(world.read(1)).toMatchObject({ id: 1, subject: 'Setup', blocks: [2] })
     expect(await mirror.sync()).toEqual(nothing)
+  })
+
+  it('files and the folders that are made for them are private to their user, whatever the umask says', async () => {
+    const world = await openWorld(':memory:', join(createFolder(), 'deep', '.tasks'))
+    await world.add('Setup')
+    const mirror = await world.open()
+    await mirror.sync()
+    world.edit(1, { status: 'nonsense' })
+    expect((await mirror.sync()).refused).toHaveLength(1)
+    const modeOf = (name: string) => (statSync(world.at(name)).mode & 0o777).toString(8)
+    expect(['task_1.json', '.errand/folder.json'].map(modeOf)).toEqual(['600', '600'])
+    expect(['', '..', '.errand', 'refused'].map(modeOf)).toEqual(['700', '700', '700', '700'])
   })
 
   it('S4-011 subjects stand in it as they are, in UTF-8', async () => {

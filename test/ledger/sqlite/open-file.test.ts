@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
+  chmodSync,
   closeSync,
   existsSync,
   mkdirSync,
@@ -106,6 +107,8 @@ describe('an opened ledger file', () => {
       ['drop index dependency_in_order', ['index "dependency_in_order"']],
       ['alter table task add column extra text', ['table "task"']],
       ['pragma user_version = 3', expect.arrayContaining(['table "branch"']) as never],
+      ['pragma user_version = 0', expect.arrayContaining(['table "task"']) as never],
+      ['pragma user_version = -1', expect.arrayContaining(['table "task"']) as never],
     ]
     for (const [sql, differs] of planted) {
       const { folder, file } = setup()
@@ -146,6 +149,25 @@ describe('an opened ledger file', () => {
       expect([name, modeOf(join(folder, 'new', name))]).toEqual([name, '600'])
     }
     await ledger.close()
+  })
+
+  it('becomes private when everybody may read or write it; what a group shares stays', async () => {
+    const { file } = setup()
+    await makeLedger(file, 1)
+    const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
+    for (const [found, left] of [
+      [0o666, '600'],
+      [0o644, '600'],
+      [0o660, '660'],
+    ] as const) {
+      const holder = await openLedger(file)
+      await holder.step(add(`found at ${found}`))
+      for (const name of [file, `${file}-wal`, `${file}-shm`]) chmodSync(name, found)
+      const ledger = await openLedger(file)
+      expect([file, `${file}-wal`, `${file}-shm`].map(modeOf)).toEqual([left, left, left])
+      await ledger.close()
+      await holder.close()
+    }
   })
 
   it('is one file when it is closed, free for anybody else (X-014)', async () => {

@@ -230,7 +230,7 @@ describe('no full-table scans on hot paths (X-016):', () => {
     const fullText = /^SCAN fact_text VIRTUAL TABLE INDEX \d+:(?:M\d|=)/
     return plan
       .map((line) => line.detail)
-      .filter((line) => /^SCAN (?!above\b|below\b|entry\b|counted\b|json_each\b)/.test(line))
+      .filter((line) => /^SCAN (?!above\b|below\b|entry\b|counted\b|json_each\b|CONSTANT ROW)/.test(line))
       .filter((line) => !partial.test(line) && !fullText.test(line))
   }
 
@@ -257,11 +257,9 @@ describe('no full-table scans on hot paths (X-016):', () => {
     'a task by its number on a board': (tx) => tx.board.entry('main', 1),
     'the number of a task': (tx) => tx.board.entryOf('main', 'a'),
     'a page of a board': (tx) => tx.board.page('main', 0, 10),
-    'the edges of a board': (tx) => tx.board.edges('main'),
     'who comes after a task of a board': (tx) => tx.board.dependentsOf('main', 'a'),
     'what a task of a board comes after': (tx) => tx.board.blockersOf('main', 'b'),
-    'tasks without a number': (tx) => tx.board.unnumbered('main', 0, null, 10),
-    'tasks without a number below one': (tx) => tx.board.unnumbered('main', 0, 'a', 10),
+    'tasks without a number': (tx) => tx.board.unnumbered('main', 0, 10),
     'unread mail': (tx) => tx.mail.unread('main', 'ann', 10),
     'a request': (tx) => tx.mail.request('r'),
     'who writes a folder': (tx) => tx.mirror.holder('/a'),
@@ -279,6 +277,12 @@ describe('no full-table scans on hot paths (X-016):', () => {
     'tasks of some states': (tx) => tx.task.list({ statuses: ['working'] }, 10),
     'children in pages': (tx) => tx.task.list({ parentId: 'a' }, 10),
     'tasks of a plan': (tx) => tx.task.list({ keyPrefix: 'k' }, 10),
+    'a search in all tasks': (tx) => tx.task.oldest({ words: ['b', 'a'] }, 10, 0),
+    'tasks with a tag': (tx) => tx.task.newest({ tags: ['t'], metadata: { a: 1 }, type: 'x' }, 10, 0),
+    'how many tasks an executor has': (tx) => tx.task.count({ executor: 'x', below: 'a' }),
+    'tasks as they stood once': (tx) => tx.task.asOf(1, 10, 0),
+    'tasks by state': (tx) => tx.task.countByStatus(),
+    'ids of descendants': (tx) => tx.task.idsBelow('a'),
     'due tasks': (tx) => tx.task.due(1, 10),
     'the next timer': (tx) => tx.task.nextDue(),
     'due runs': (tx) => tx.run.due(1, 10, { instanceId: 'e', executors: ['x'] }),

@@ -99,6 +99,18 @@ describe('errand', () => {
   })
 })
 
+test('a name that could command a terminal is escaped with --json, in errors too', async () => {
+  const name = 'a\u009b2Jb\u202ec'
+  const ledger = join(cwd, 'names.db')
+  expect((await errand('add', name, '--ledger', ledger)).code).toBe(0)
+  const { out } = await errand('ps', '--all', '--json', '--ledger', ledger)
+  expect(out).toContain('a\\u009b2Jb\\u202ec')
+  expect(JSON.parse(out)).toMatchObject({ name })
+  const { err } = await errand('show', name, '--json', '--ledger', ledger)
+  expect(err).toContain('\\u202e')
+  expect(err).not.toContain('\u202e')
+})
+
 test('an exit code tells bad input from a bad world', () => {
   expect(exitCodeOf(new ErrandError('INVALID_TRANSITION', 'x'))).toBe(2)
   expect(exitCodeOf(new ErrandError('NOT_OFFERED', 'x'))).toBe(2)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ErrandError } from '../../../src/errors.ts'
 import { readPlan } from '../../../src/surfaces/cli/parse-plan.ts'
+import { parsePlanSource } from '../../../src/surfaces/cli/plan-source.ts'
 import { planOf } from './plan-text.ts'
 
 const refusalOf = (text: string): ErrandError => {
@@ -146,6 +147,14 @@ describe('the hash of a definition', () => {
     const first = hashOf('tasks: { a: { run: x, priority: 1 } }')
     expect(hashOf('tasks: { a: { priority: 1, run: x }, b: { run: y } }', 'a', '/elsewhere/plan.yaml')).toBe(first)
   })
+})
+
+test('a plan of 100,000 tasks is read in seconds', { timeout: 60_000 }, () => {
+  const lines = Array.from({ length: 100_000 }, (_, n) => `  task-${n}: { run: "true" }`)
+  const since = performance.now()
+  const { value } = parsePlanSource(`tasks:\n${lines.join('\n')}\n`, 'plan.yaml')
+  expect(Object.keys((value as { tasks: object }).tasks)).toHaveLength(100_000)
+  expect(performance.now() - since).toBeLessThan(20_000)
 })
 
 describe('a plan is refused with line and column', () => {

@@ -10,6 +10,7 @@ import {
   fitWidth,
   lastLine,
   padWidth,
+  visibleJson,
 } from '../../../src/surfaces/cli/terminal-text.ts'
 
 describe('text for a terminal', () => {
@@ -34,6 +35,19 @@ describe('text for a terminal', () => {
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(/(?![\n\t])\p{Cc}/u.test(cleanText(text))).toBe(false)
         expect(/\p{Cc}/u.test(cleanLine(text))).toBe(false)
+      }),
+    )
+  })
+
+  test('as JSON shows each of these as an escape, and reads back as it was', () => {
+    const text = 'a\u009b31mb\u202ec\u2028d\u001b[0m\ufeff 日本\n'
+    const json = visibleJson(JSON.stringify({ text }))
+    expect(json).toBe('{"text":"a\\u009b31mb\\u202ec\\u2028d\\u001b[0m\\ufeff 日本\\n"}')
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (any) => {
+        const printed = visibleJson(JSON.stringify(any))
+        expect(JSON.parse(printed)).toBe(any)
+        expect(cleanText(printed)).toBe(printed)
       }),
     )
   })

@@ -1,6 +1,6 @@
 // Opening a ledger file: private, durable, checked, of our making and of our version; the same for the first process that
 // opens it and for ten that open it at once.
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Clock } from '../../../clock.ts'
 import { ErrandError } from '../../../errors.ts'
@@ -81,18 +81,30 @@ function prepareFile(path: string): number {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unavailable(error, path, 'opened')
   }
   try {
-    return sizeOf(path)
+    const stat = statSync(path)
+    if (!stat.isFile()) {
+      throw new ErrandError('LEDGER_FOREIGN', `${path} is not a file. Name the ledger's file, not its folder.`, {
+        path,
+      })
+    }
+    makePrivate(path, stat)
+    return stat.size
   } catch (error) {
     throw unavailable(error, path, 'opened')
   }
 }
 
-function sizeOf(path: string): number {
-  const stat = statSync(path)
-  if (!stat.isFile()) {
-    throw new ErrandError('LEDGER_FOREIGN', `${path} is not a file. Name the ledger's file, not its folder.`, { path })
+/**
+ * A file of this user's that everybody may read or write (a copy, a restored backup) becomes private again, with what SQLite has beside
+ * it. One that only its group shares was made so on purpose.
+ */
+function makePrivate(path: string, stat: Stats): void {
+  if (stat.uid !== process.getuid?.() || (stat.mode & constants.S_IRWXO) === 0) return
+  try {
+    for (const file of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(file)) chmodSync(file, 0o600)
+  } catch {
+    // A file system that keeps no modes has none to take away.
   }
-  return stat.size
 }
 
 function requireSqlite(connection: Connection): void {

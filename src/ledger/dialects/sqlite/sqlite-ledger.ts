@@ -25,6 +25,7 @@ import { tablesOf } from '../../tables/tables.ts'
 import { type Connection, isBusy, sqliteCode, translate, unavailable } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { createInstanceLocks, type InstanceLocks } from './instance-lock.ts'
+import { LongReads, readAtOnce } from './long-reads.ts'
 import { busyTimeoutMs, openFile } from './open-file.ts'
 
 /** How often another process's commit is looked for: one pragma of two microseconds. */
@@ -56,6 +57,8 @@ class SqliteLedger implements Ledger, GroupRunner {
   readonly #tx: Tx
   readonly #commits: GroupCommit
   readonly #locks: InstanceLocks
+  /** Undefined for a ledger in memory, which has one connection: there a long read is run to its end at once. */
+  readonly #longReads: LongReads | undefined
   readonly #observers = new LedgerObservers()
   /** The version at which observers last looked for other processes' commits. */
   #dataVersion: unknown
@@ -75,6 +78,7 @@ class SqliteLedger implements Ledger, GroupRunner {
     this.#tx = tablesOf(sqliteDialect)
     this.#commits = new GroupCommit(this, this.#observers, clock, random)
     this.#locks = createInstanceLocks(name)
+    this.#longReads = name === ':memory:' ? undefined : new LongReads(name, busyTimeoutMs, clock)
     this.#dataVersion = connection.dataVersion()
     this.#notOpen = name === ':memory:' ? () => {} : noteOpenLedger(realpathSync.native(name))
   }
@@ -90,10 +94,13 @@ class SqliteLedger implements Ledger, GroupRunner {
       // One snapshot for all statements of the query: without a transaction each would see a later state than the one before.
       this.#begin('begin')
       try {
-        return this.#drive(query(this.#tx))
+        if (this.#longReads === undefined) return this.#drive(query(this.#tx))
+        const read = readAtOnce(this.#connection, query(this.#tx), this.#clock)
+        if (read !== undefined) return read.value
       } finally {
         this.#rollback()
       }
+      return await this.#longReads.read(() => query(this.#tx))
     } catch (error) {
       throw sqliteCode(error) === undefined ? error : unavailable(error, this.name, 'read')
     }
@@ -134,10 +141,12 @@ class SqliteLedger implements Ledger, GroupRunner {
   }
 
   async #close(withinMs: number | undefined): Promise<void> {
+    const reads = this.#longReads?.close()
     await this.#commits.close(withinMs)
     this.#closed = true
     this.#observers.clear()
     this.#watchOthers()
+    await reads
     await this.#checker?.terminate()
     this.#locks.releaseAll()
     try {

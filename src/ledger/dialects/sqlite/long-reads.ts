@@ -1,0 +1,93 @@
+// Reads whose length grows with the ledger (a search, a board, a graph): on a connection of their own, in slices between which the
+// rest of the process has its turn. Their transaction stays open meanwhile, so all slices see the same state, and steps go on beside
+// them on the connection of the ledger.
+import type { Clock } from '../../../clock.ts'
+import { ErrandError } from '../../../errors.ts'
+import type { Op } from '../../ledger.ts'
+import type { Request } from '../../statement.ts'
+import { type Connection, connect, unavailable } from './connection.ts'
+
+/** How long a read runs before it becomes a long one, at its next slice. Almost all are over in a hundredth of that. */
+const shortMs = 15
+/** How long a long read runs before others have their turn. */
+const sliceMs = 10
+
+/**
+ * Runs a read to its end, on a connection that is in a transaction; undefined when it turns out to be a long one. Then nothing is left
+ * of it, and it is to be run anew: a query must be able to begin again.
+ */
+export function readAtOnce<R>(connection: Connection, op: Op<R>, clock: Clock): { value: R } | undefined {
+  const since = clock.now()
+  let next = op.next()
+  while (!next.done) {
+    const request = next.value as Request
+    if (request.slice === true && clock.now() - since >= shortMs) return undefined
+    next = op.next(connection.run(request))
+  }
+  return { value: next.value }
+}
+
+/** One long read at a time: more of them would only take each other's turns, and hold more of the write-ahead log. */
+export class LongReads {
+  readonly #path: string
+  readonly #busyTimeoutMs: number
+  readonly #clock: Clock
+  #connection: Connection | undefined
+  #turn: Promise<unknown> = Promise.resolve()
+  #closed = false
+
+  constructor(path: string, busyTimeoutMs: number, clock: Clock) {
+    this.#path = path
+    this.#busyTimeoutMs = busyTimeoutMs
+    this.#clock = clock
+  }
+
+  /** @throws what the query throws; ErrandError LEDGER_UNAVAILABLE, LEDGER_BUSY; ENGINE_CLOSED when the ledger is closed meanwhile */
+  read<R>(query: () => Op<R>): Promise<R> {
+    const result = this.#turn.then(() => this.#read(query))
+    this.#turn = result.catch(() => undefined)
+    return result
+  }
+
+  /** Ends the read that is under way. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#turn
+    this.#connection?.close()
+  }
+
+  async #read<R>(query: () => Op<R>): Promise<R> {
+    const connection = this.#open()
+    connection.execute('begin')
+    try {
+      const op = query()
+      let since = this.#clock.now()
+      let next = op.next()
+      while (!next.done) {
+        if (this.#clock.now() - since >= sliceMs) {
+          await new Promise<void>((resume) => setImmediate(resume))
+          this.#requireOpen()
+          since = this.#clock.now()
+        }
+        next = op.next(connection.run(next.value as Request))
+      }
+      return next.value
+    } finally {
+      if (connection.inTransaction) connection.execute('rollback')
+    }
+  }
+
+  #open(): Connection {
+    this.#requireOpen()
+    try {
+      this.#connection ??= connect(this.#path, { busyTimeoutMs: this.#busyTimeoutMs, readonly: true, mustExist: true })
+    } catch (error) {
+      throw unavailable(error, this.#path, 'read')
+    }
+    return this.#connection
+  }
+
+  #requireOpen(): void {
+    if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'The ledger was closed; open it again to read.')
+  }
+}

@@ -1,0 +1,87 @@
+// Rows that something else than errand has written into: they are named, and everything beside them goes on.
+import { describe, expect, it } from 'vitest'
+import { connect } from '../../src/ledger/dialects/sqlite/connection.ts'
+import { ledgerFile, openEngine, refusalOf } from './world.ts'
+
+const executors = { work: () => 'done' }
+
+/** A ledger with three tasks, of which the second is damaged in a column. */
+async function damagedLedger(column: string, executor?: 'work') {
+  const ledger = ledgerFile()
+  const producer = await openEngine({ ledger, work: false, executors })
+  const ids: string[] = []
+  for (const name of ['before', 'damaged', 'after']) {
+    const options = { name, input: { secret: 1 }, tags: ['t'] }
+    const task = executor === undefined ? await producer.create(options) : await producer.create({ ...options, executor })
+    ids.push(task.id)
+  }
+  await producer.close()
+  write(ledger, `update task set ${column} = '{"broken' where name = 'damaged'`)
+  return { ledger, ids: ids as [string, string, string] }
+}
+
+function write(ledger: string, sql: string): void {
+  const connection = connect(ledger, { busyTimeoutMs: 1_000 })
+  connection.execute(sql)
+  connection.close()
+}
+
+function stored(ledger: string, column: string): unknown {
+  const connection = connect(ledger, { busyTimeoutMs: 1_000 })
+  const [row] = connection.run({
+    sql: `select ${column} as text from task where name = 'damaged'`,
+    parameters: [],
+    want: 'rows',
+  }) as [{ text: unknown }]
+  connection.close()
+  return row.text
+}
+
+describe('a task with a JSON text that is none', () => {
+  const columns = ['input', 'policy', 'metadata', 'tags', 'progress', 'result', 'error']
+
+  it.each(columns)('is listed with all the others: %s', async (column) => {
+    const { ledger, ids } = await damagedLedger(column)
+    const engine = await openEngine({ ledger, work: false })
+    expect((await engine.list()).tasks.map(({ id }) => id)).toEqual(ids)
+    expect((await engine.bus.call('task:list', {})).tasks.map(({ id }) => id)).toEqual(ids)
+    expect((await engine.bus.call('task:list', { tag: 't' })).total).toBe(column === 'tags' ? 2 : 3)
+    expect(await engine.get(ids[1])).toMatchObject({ name: 'damaged' })
+  })
+
+  it.each(columns)('fails as LEDGER_CORRUPT when its turn comes, and the others are run: %s', async (column) => {
+    const { ledger, ids } = await damagedLedger(column, 'work')
+    const engine = await openEngine({ ledger, executors })
+    const [before, damaged, after] = await Promise.all(ids.map((id) => engine.settled(id)))
+    expect([before?.status, after?.status]).toEqual(['completed', 'completed'])
+    expect(damaged).toMatchObject({
+      status: 'failed',
+      error: { code: 'LEDGER_CORRUPT', message: expect.stringContaining(column) },
+    })
+    expect((damaged as { error: { message: string } }).error.message).toContain(ids[1])
+  })
+
+  it('shows what stands there, and keeps it, whatever else is changed of the task', async () => {
+    const { ledger, ids } = await damagedLedger('input')
+    const engine = await openEngine({ ledger, work: false })
+    expect(await engine.get(ids[1])).toMatchObject({ input: { unreadable: '{"broken' } })
+    await engine.update(ids[1], { priority: 5 })
+    await engine.cancel(ids[1])
+    expect(await engine.get(ids[1])).toMatchObject({ status: 'canceled', priority: 5 })
+    await engine.close()
+    expect(stored(ledger, 'input')).toBe('{"broken')
+  })
+})
+
+it('a damaged row of another table is refused by name', async () => {
+  const { ledger } = await damagedLedger('input')
+  write(ledger, `drop trigger event_is_immutable; update event set data = '{"broken' where seq = 1`)
+  write(
+    ledger,
+    `create trigger event_is_immutable before update on "event" begin select raise(abort, 'an event never changes'); end`,
+  )
+  const engine = await openEngine({ ledger, work: false })
+  const refusal = await refusalOf(engine.bus.call('event:list', {}), 'LEDGER_CORRUPT')
+  expect(refusal.message).toContain('event {"seq":1')
+  expect((await engine.list()).total).toBe(3)
+})

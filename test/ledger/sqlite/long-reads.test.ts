@@ -1,0 +1,103 @@
+// Reads whose length grows with the ledger: they give way to other work, see one state, and end with the ledger.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Clock, systemClock } from '../../../src/clock.ts'
+import { openSqliteLedger } from '../../../src/ledger/dialects/sqlite/sqlite-ledger.ts'
+import type { Ledger, Op, Reads } from '../../../src/ledger/ledger.ts'
+import { eventRow, taskRow } from '../../../src/testing/index.ts'
+
+/** For this clock every statement takes longer than a slice may. */
+function slowClock(): Clock {
+  let now = 0
+  return { ...systemClock, now: () => (now += 20) }
+}
+
+const tasks = 3_000
+
+async function setup(path?: string): Promise<Ledger> {
+  const folder = mkdtempSync(join(tmpdir(), 'errand-long-'))
+  const ledger = await openSqliteLedger(path ?? join(folder, 'ledger.db'), slowClock())
+  onTestFinished(async () => {
+    await ledger.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  await ledger.step({
+    name: 'fill',
+    *decide(tx) {
+      for (let n = 0; n < tasks; n++) yield* tx.task.insert(taskRow({ id: `task-${n}` }))
+    },
+  })
+  return ledger
+}
+
+const add = (ledger: Ledger, id: string) =>
+  ledger.step({
+    name: 'add',
+    *decide(tx) {
+      yield* tx.task.insert(taskRow({ id }))
+      yield* tx.event.append(eventRow({ taskId: id }))
+    },
+  })
+
+function* countTwice(tx: Reads): Op<number[]> {
+  return [yield* tx.task.count({}), yield* tx.task.count({})]
+}
+
+describe('a long read', () => {
+  it('lets steps through while it is under way, and sees one state all the same', async () => {
+    const ledger = await setup()
+    const order: string[] = []
+    const counted = ledger.read(countTwice).finally(() => order.push('read'))
+    await add(ledger, 'meanwhile').finally(() => order.push('step'))
+    expect(new Set(await counted).size).toBe(1)
+    expect(order).toEqual(['step', 'read'])
+    expect(await ledger.read(countTwice)).toEqual([tasks + 1, tasks + 1])
+  })
+
+  it('begins anew when it turns out to be long', async () => {
+    const ledger = await setup()
+    let begun = 0
+    await ledger.read(function* (tx) {
+      begun++
+      return yield* tx.task.count({})
+    })
+    expect(begun).toBe(2)
+  })
+
+  it('is followed by the next one, and one that fails keeps none from going on', async () => {
+    const ledger = await setup()
+    const failing = ledger.read(function* (tx) {
+      yield* tx.task.count({})
+      throw new Error('not found')
+    })
+    const following = ledger.read(countTwice)
+    await expect(failing).rejects.toThrow('not found')
+    expect(await following).toEqual([tasks, tasks])
+  })
+
+  it('ends with the ledger', async () => {
+    const ledger = await setup()
+    const counted = ledger.read(countTwice)
+    const refused = expect(counted).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })
+    await ledger.close()
+    await refused
+  })
+
+  it('of a ledger in memory, which has one connection, is run at once', async () => {
+    const ledger = await setup(':memory:')
+    expect(await ledger.read(countTwice)).toEqual([tasks, tasks])
+  })
+})
+
+it('a read that no list makes long is run at once, whatever the clock says', async () => {
+  const ledger = await setup()
+  let begun = 0
+  await ledger.read(function* (tx) {
+    begun++
+    yield* tx.task.get('task-1')
+    return yield* tx.task.get('task-2')
+  })
+  expect(begun).toBe(1)
+})
