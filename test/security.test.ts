@@ -76,7 +76,8 @@ describe('The page about security', () => {
   })
 
   it('would be found at fault', () => {
-    const table = (...rows: string[]) => `# A page\n\n| attack | what holds it | tests |\n|---|---|---|\n${rows.join('\n')}\n`
+    const table = (...rows: string[]) =>
+      `# A page\n\n| attack | what holds it | tests |\n|---|---|---|\n${rows.join('\n')}\n`
     const known = ['V-01 refuses it', 'keeps it out', 'SQL is bound']
     expect(complaintsAbout(table('| One | A door | `V-01`; `keeps it out` |'), known)).toEqual([])
     const faulty = table(

@@ -129,7 +129,7 @@ describe('A change that is asked for over a surface', () => {
 
   it('by the model of a task names that task', async () => {
     const engine = await open()
-    const parent = await taskIn(engine, 'working', { tasks: { a: { name: 'a' } } })
+    const parent = await taskIn(engine, 'submitted', { tasks: { a: { name: 'a' } } })
     const [child] = await engine.children(parent.id)
     const { seq } = await engine.bus.call('event:list', { limit: 1 })
     const caller: Caller = { surface: 'model', taskId: parent.id }
