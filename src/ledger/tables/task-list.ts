@@ -236,6 +236,39 @@ export function createTaskLists(compiler: StatementCompiler): Lists {
     return found.slice(0, limit)
   }
 
+  /**
+   * The best of each state that match, which an index has in order: the best of all are among them. Undefined where that is no use: few
+   * tasks are to be looked at, or more must be known of each than its row tells.
+   */
+  function* bestMatches(filter: TaskFilter, limit: number, after: Match | undefined): Op<Match[] | undefined> {
+    if (filter.words !== undefined || filter.below !== undefined || (yield* fewOf(filter)) !== undefined) return undefined
+    const matching = all(conditionsOf(filter))
+    const size = Math.min(lookedAtOnce, Math.max(100, limit))
+    const found: Match[] = []
+    for (const status of filter.statuses ?? taskStatuses) {
+      const most = found.length + limit
+      let last = after
+      let isWithin = after !== undefined
+      for (let more = true; more; ) {
+        const place = placeBehind(last, isWithin)
+        const page = yield* ask<Match & { isMatch: number }>(sql`
+          select seq, priority, case when ${matching} then 1 else 0 end as "isMatch" from task
+          where status = ${status} and ${place} order by priority desc, seq asc limit ${size}`)
+        for (const { seq, priority, isMatch } of page) if (isMatch === 1) found.push({ seq: Number(seq), priority })
+        // First the rest of this priority, then lower ones.
+        more = found.length < most && (isWithin || page.length === size)
+        isWithin = page.length === size
+        last = page.at(-1) ?? last
+      }
+    }
+    return found
+  }
+
+  function placeBehind(last: Match | undefined, isWithin: boolean): RawSql {
+    if (last === undefined) return sql`1 = 1`
+    return isWithin ? sql`priority = ${last.priority} and seq > ${last.seq}` : sql`priority < ${last.priority}`
+  }
+
   /** Those that hold all words: a word and a piece of text at a time, so that neither many nor long ones make a long statement. */
   function* holding(found: Match[], words: readonly string[]): Op<Match[]> {
     if (found.length === 0) return found
@@ -328,9 +361,10 @@ export function createTaskLists(compiler: StatementCompiler): Lists {
 
   return {
     *list(filter, limit, after) {
-      const found = (yield* matches(filter, {})).sort(byPriority)
-      const rest = after === undefined ? found : found.filter((each) => byPriority(after, each) < 0)
-      return yield* given(rest.slice(0, limit))
+      if (limit <= 0) return []
+      const isAfter = (each: Match): boolean => after === undefined || byPriority(after, each) < 0
+      const found = (yield* bestMatches(filter, limit, after)) ?? (yield* matches(filter, {})).filter(isAfter)
+      return yield* given(found.sort(byPriority).slice(0, limit))
     },
     // By `seq` and not by `created_at`: a clock that was set back must not reorder what was created.
     *newest(filter, limit, offset) {
