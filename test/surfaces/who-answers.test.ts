@@ -61,11 +61,7 @@ const people: Array<[who: string, caller: Caller, answeredBy: object]> = [
   ['the program', { surface: 'library' }, { surface: 'library' }],
   ['the command line', { surface: 'cli' }, { surface: 'cli' }],
   ['the REPL', { surface: 'repl' }, { surface: 'repl' }],
-  [
-    'a person over HTTP',
-    { surface: 'http', owner: 'ann', scopes: ['control'] },
-    { surface: 'http', owner: 'ann' },
-  ],
+  ['a person over HTTP', { surface: 'http', owner: 'ann', scopes: ['control'] }, { surface: 'http', owner: 'ann' }],
   ['a person in a chat', { surface: 'chat', owner: 'ann', scopes: ['control'] }, { surface: 'chat', owner: 'ann' }],
 ]
 
@@ -88,7 +84,10 @@ describe.each(Object.entries(strangers))('%s', (_name, callerBelow) => {
     const caller = callerBelow(group.id)
     const question = approve.questions[0]?.id as string
     for (const input of [{ value: 'yes' }, { value: 'yes', question }, {}]) {
-      const refusal = await refusalOf(call(engine, 'task:answer', { taskId: approve.id, ...input }, caller), 'FORBIDDEN')
+      const refusal = await refusalOf(
+        call(engine, 'task:answer', { taskId: approve.id, ...input }, caller),
+        'FORBIDDEN',
+      )
       expect(refusal.message).toContain('put to people')
     }
     await call(engine, 'task:send', { taskId: approve.id, message: 'yes' }, caller)
@@ -329,7 +328,11 @@ describe('Through the surfaces themselves', () => {
       { authenticate: (each) => principals[each.headers.get('x-who') as keyof typeof principals] ?? null },
       { executors },
     )
-    const { id } = await reached(engine, await engine.create({ executor: 'work', input: {} } as never), 'input_required')
+    const { id } = await reached(
+      engine,
+      await engine.create({ executor: 'work', input: {} } as never),
+      'input_required',
+    )
     const answer = (who: string) => request('POST', `/tasks/${id}/answer`, { value: 'yes' }, { 'x-who': who })
     expect(await answer('model')).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } })
     expect((await answer('person')).status).toBe(200)
