@@ -29,7 +29,10 @@ async function fill(path: string): Promise<void> {
             taskRow({
               id,
               name: `Task ${n}`,
-              goal: n < longGoals ? 'a'.repeat(1024 * 1024) : `Summarise chapter ${n} of the book and say what is new in it.`,
+              goal:
+                n < longGoals
+                  ? 'a'.repeat(1024 * 1024)
+                  : `Summarise chapter ${n} of the book and say what is new in it.`,
               description: 'Written for whoever reads the list of all tasks.',
               input: { chapter: n, path: `/books/chapter-${n}.md` },
               metadata: { source: 'bench', n },
@@ -69,14 +72,16 @@ const long = `${'a'.repeat(489)}b`
 
 /** As a surface asks: text in, text out. */
 function requests(engine: Engine): Array<[title: string, work: () => Promise<unknown>]> {
-  const ask = (id: string, input: object, options = {}) => async () => {
-    try {
-      await engine.bus.invoke(id)(JSON.stringify(input), options)
-      return 'answered'
-    } catch (error) {
-      return String((error as { code?: string }).code)
+  const ask =
+    (id: string, input: object, options = {}) =>
+    async () => {
+      try {
+        await engine.bus.invoke(id)(JSON.stringify(input), options)
+        return 'answered'
+      } catch (error) {
+        return String((error as { code?: string }).code)
+      }
     }
-  }
   return [
     ['board:list, first look', ask('board:list', {})],
     ['task:list', ask('task:list', {})],

@@ -12,7 +12,8 @@ async function damagedLedger(column: string, executor?: 'work') {
   const ids: string[] = []
   for (const name of ['before', 'damaged', 'after']) {
     const options = { name, input: { secret: 1 }, tags: ['t'] }
-    const task = executor === undefined ? await producer.create(options) : await producer.create({ ...options, executor })
+    const task =
+      executor === undefined ? await producer.create(options) : await producer.create({ ...options, executor })
     ids.push(task.id)
   }
   await producer.close()

@@ -133,8 +133,7 @@ export function createDependencyTable(compiler: StatementCompiler): Tx['dependen
       return (yield* row<{ id: string }>(selectStuckBehind, { task }))?.id
     },
     blockers: (task) => column(selectBlockers, { task }),
-    dependents: (blocker, limit = Number.MAX_SAFE_INTEGER) =>
-      dependencies.list(selectDependents, { blocker, limit }),
+    dependents: (blocker, limit = Number.MAX_SAFE_INTEGER) => dependencies.list(selectDependents, { blocker, limit }),
     openWaits: (call) => dependencies.list(selectOpenWaits, { call }),
     *hasOpenWaits(call) {
       return (yield* rows(selectAnyOpenWait, { call })).length > 0

@@ -241,7 +241,8 @@ export function createTaskLists(compiler: StatementCompiler): Lists {
    * tasks are to be looked at, or more must be known of each than its row tells.
    */
   function* bestMatches(filter: TaskFilter, limit: number, after: Match | undefined): Op<Match[] | undefined> {
-    if (filter.words !== undefined || filter.below !== undefined || (yield* fewOf(filter)) !== undefined) return undefined
+    if (filter.words !== undefined || filter.below !== undefined || (yield* fewOf(filter)) !== undefined)
+      return undefined
     const matching = all(conditionsOf(filter))
     const size = Math.min(lookedAtOnce, Math.max(100, limit))
     const found: Match[] = []
