@@ -240,7 +240,8 @@ export class TaskEngine {
   async complete(ref: TaskRef, result?: unknown, options: unknown = {}): Promise<Task> {
     const quote = quoteOf(ref, parse(quoteOptionsSchema, options, 'complete'))
     const image = fromJson(toJson(result, 'the result'))
-    const stepOf = (id: string) => notAround(verbs.complete(id, image, quote, this.#moment()), id, 'complete', this.#caller)
+    const stepOf = (id: string) =>
+      notAround(verbs.complete(id, image, quote, this.#moment()), id, 'complete', this.#caller)
     return this.#apply(ref, stepOf, quote)
   }
 

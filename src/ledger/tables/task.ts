@@ -2,9 +2,28 @@
 import { isSettled, type TaskRecord, type TaskStatus, taskStatuses } from '../../entities/task.ts'
 import { flag, jsonOrNull, plain, statementsOf } from '../columns.ts'
 import type { ClaimFilter, Op, ReadyFilter, Trees, Tx } from '../ledger.ts'
-import { type Holes, numberOf, queryRows, type RawSql, row, rows, type StatementCompiler, sql, write } from '../statement.ts'
+import {
+  type Holes,
+  numberOf,
+  queryRows,
+  type RawSql,
+  row,
+  rows,
+  type StatementCompiler,
+  sql,
+  write,
+} from '../statement.ts'
 import { createTaskLists } from './task-list.ts'
-import { countOfBelow, countQueuedBehindRuns, definitionFields, hasTag, isInTrees, stateFields, tasks, withBelow } from './task-row.ts'
+import {
+  countOfBelow,
+  countQueuedBehindRuns,
+  definitionFields,
+  hasTag,
+  isInTrees,
+  stateFields,
+  tasks,
+  withBelow,
+} from './task-row.ts'
 
 /** Up to so many tasks below one are looked up together. */
 const fewBelow = 1_000

@@ -96,7 +96,8 @@ tasks:
     await using place = new Workplace()
     place.write('script.yaml', says('done'))
     mkdirSync(join(place.folder, 'plans'))
-    const plan = (model: string) => place.write('plans/plan.yaml', `tasks: { a: { goal: x, model: "script:${model}" } }`)
+    const plan = (model: string) =>
+      place.write('plans/plan.yaml', `tasks: { a: { goal: x, model: "script:${model}" } }`)
     for (const model of ['/etc/passwd', '../script.yaml']) {
       plan(model)
       const { code, err } = await place.errand('run', 'plans/plan.yaml')
