@@ -49,7 +49,10 @@ const calls: Record<string, (engine: Engine) => Promise<object>> = {
   'task:resume': inState('paused'),
   'task:answer': inState('input_required', { value: 'yes' }),
   'task:cancel': inState('working', { reason: 'no longer needed' }),
-  'task:fail': inState('working', { reason: 'it cannot be done' }),
+  'task:fail': async (engine) => {
+    const { id, fence } = await claimed(engine)
+    return { taskId: id, owner: 'ann', fence, reason: 'it cannot be done' }
+  },
   'task:retry': inState('failed'),
   'task:delete': inState('submitted'),
   'task:send': inState('working', { message: 'Hello.' }),
