@@ -38,9 +38,9 @@ async function fill(path: string): Promise<void> {
               metadata: { source: 'bench', n },
               tags: ['book', `part-${n % 7}`],
               priority: n % 5,
-              status: isOpen ? 'submitted' : 'completed',
+              status: n === 0 ? 'working' : isOpen ? 'submitted' : 'completed',
               completedAt: isOpen ? null : 1,
-              claimable: isOpen,
+              claimable: isOpen && n > 0,
               group: n === 0,
               childCount: n === 0 ? tasks / 2 - 1 : 0,
               ...(isBelow && { parentId: 'task-0', depth: 1 }),
@@ -64,7 +64,8 @@ async function blockOf(work: () => Promise<unknown>): Promise<{ block: number; t
   const took = performance.now() - since
   for (let turn = 0; turn < 2; turn++) await new Promise<void>((resume) => setImmediate(resume))
   delay.disable()
-  return { block: delay.max / 1e6, took, outcome }
+  // Nothing was measured of what was over before the first turn.
+  return { block: delay.count === 0 ? took : delay.max / 1e6, took, outcome }
 }
 
 const model = { caller: { surface: 'model', taskId: 'task-0', run: 1 } as const }
@@ -111,7 +112,7 @@ function requests(engine: Engine): Array<[title: string, work: () => Promise<unk
     ['board:get', ask('board:get', { id: 1 })],
     ['board:why', ask('board:why', { id: 1 })],
     ['board:claim_next of a model', ask('board:claim_next', { as: 'ann' }, model)],
-    ['board:update of a workspace', ask('board:update', { id: 500, workspace: '/tmp/somewhere', as: 'ann' })],
+    ['board:update of a workspace', ask('board:update', { id: 11, workspace: '/tmp/somewhere', as: 'ann' })],
     ['engine.list, by priority', () => engine.list({ limit: 500 })],
     ['engine.subtree', () => engine.subtree('task-0')],
   ]
