@@ -8,90 +8,149 @@ import { mayCall } from '../../bus/capabilities.ts'
 import { hasField } from '../../bus/json-schema.ts'
 import { ErrandError } from '../../errors.ts'
 import { parse } from '../../parse.ts'
+import { Credentials } from '../web/credentials.ts'
 import { refusedAtDoor } from '../web/door.ts'
-import type { Peer } from '../web/node-listener.ts'
+import { addressOf, type Peer } from '../web/node-listener.ts'
+import { Places } from '../web/places.ts'
+import { callerOf, countedAs, type Principal } from '../web/principal.ts'
+import { RateLimit } from '../web/rate-limit.ts'
+import { EngineSource, type TenantEngines, tenantNotServed } from '../web/tenants.ts'
 import { docsPage, docsPolicy } from './docs-page.ts'
 import { type CheckedHttpOptions, type HttpEngine, type HttpOptions, httpOptionsSchema } from './http-options.ts'
 import { fingerprintOf, KeptAnswers, otherRequest } from './idempotency.ts'
 import { loadHono } from './load-hono.ts'
 import { type OpenApiDocument, openApiDocument } from './openapi.ts'
-import { callerOf, countedAs, principalOf } from './principal.ts'
-import { methodNotAllowed, problemAnswer, problemOf, Refusal, refusedHeader } from './problem.ts'
-import { RateLimit } from './rate-limit.ts'
+import {
+  methodNotAllowed,
+  problemAnswer,
+  problemOf,
+  Refusal,
+  refusedHeader,
+  retryAfter,
+  unauthenticated,
+} from './problem.ts'
 import { bodyOf, fieldsOf, idempotencyKeyOf, refuseBody, withFields, withVersion } from './request-input.ts'
 import { type Route, routes, takesBody } from './routes.ts'
 import { EventStreams } from './sse.ts'
 import { shapeOf } from './stream-shapes.ts'
 
 /** Answers requests, and never rejects. */
-export interface HttpHandler {
+export interface TenantHttpHandler {
   (request: Request, peer?: Peer): Promise<Response>
   /** The same function, for servers that want an object. */
   fetch(request: Request, peer?: Peer): Promise<Response>
+  /** Ends all streams; whatever is asked from now on is answered with 503. Tasks go on, and engines stay open. */
+  close(): Promise<void>
+}
+
+/** The same for one engine. */
+export interface HttpHandler extends TenantHttpHandler {
   /** The OpenAPI 3.1 document of all that is on the bus now. */
   openapi(): OpenApiDocument
-  /** Ends all streams; whatever is asked from now on is answered with 503. Tasks go on, and the engine stays open. */
-  close(): Promise<void>
 }
 
 /**
  * The abilities of an engine as routes over HTTP, for any server that speaks `Request` and `Response`. The server in front of it must
  * pass on the `Host` header, and the abort of a request whose client is gone.
  *
+ * All who come in share the engine's ledger: principals see each other's tasks. Where they must not, each tenant has an engine, and so a
+ * ledger, of its own: `authenticate` gives the `tenant` of a principal, and `engineFor` the engine of a tenant. The program opens and
+ * closes these engines.
+ *
  * @example
  * const http = createHttp(engine, { token: process.env.ERRAND_TOKEN, basePath: '/errand' })
  * app.mount('/errand', http.fetch) // Hono; for node:http and Fastify: toNodeListener(http.fetch, console.error)
  *
+ * @example
+ * const http = createHttp({ engineFor: (tenant) => engines.get(tenant) }, { authenticate })
+ *
  * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT. Where the package hono is not installed every request is answered with 501
  *   NOT_OFFERED, which names it.
  */
-export function createHttp(engine: HttpEngine, options: HttpOptions): HttpHandler {
-  const service = new HttpService(engine, parse(httpOptionsSchema, options, 'createHttp'))
-  const fetch = (request: Request, peer?: Peer): Promise<Response> => service.answer(request, peer)
-  return Object.assign(fetch, {
-    fetch,
-    openapi: () => service.openapi(),
-    close: async () => service.close(),
+export function createHttp(engine: HttpEngine, options: HttpOptions): HttpHandler
+export function createHttp(engines: TenantEngines<HttpEngine>, options: HttpOptions): TenantHttpHandler
+export function createHttp(engines: HttpEngine | TenantEngines<HttpEngine>, options: HttpOptions): TenantHttpHandler {
+  const source = new EngineSource(engines, 'createHttp')
+  const checked = parse(httpOptionsSchema, options, 'createHttp')
+  const handler = createHandler(source, checked, credentialsOf(source, checked))
+  if ('engineFor' in engines) return handler
+  return Object.assign(handler, {
+    openapi: () => openApiDocument(engines.bus.abilities(), checked.basePath),
   })
 }
 
+/** The check of credentials, which whatever is served beside the routes shares with them. @throws ErrandError INVALID_INPUT */
+export function credentialsOf(
+  { hasTenants }: EngineSource<HttpEngine>,
+  { authenticate, token, clock }: CheckedHttpOptions,
+): Credentials {
+  return new Credentials({ authenticate, token, clock, hasTenants })
+}
+
+export function createHandler(
+  source: EngineSource<HttpEngine>,
+  options: CheckedHttpOptions,
+  credentials: Credentials,
+): TenantHttpHandler {
+  const service = new HttpService(source, options, credentials)
+  const fetch = (request: Request, peer?: Peer): Promise<Response> => service.answer(request, peer)
+  return Object.assign(fetch, { fetch, close: async () => service.close() })
+}
+
+type Bus = HttpEngine['bus']
+
+/** What is known of a request while it is answered. */
 interface Env {
-  Bindings: { peer: Peer | undefined }
-  Variables: { caller: Caller }
+  Bindings: {
+    peer: Peer | undefined
+    /** Releases the place that the request takes up. */
+    onAnswered: { release: () => void }
+  }
+  Variables: {
+    /** Of the engine that the principal reaches: no other is asked for anything. */
+    bus: Bus
+    principal: Principal
+    caller: Caller
+    /** Under what name the principal is counted. */
+    countedAs: string
+  }
 }
 
 class HttpService {
-  readonly #bus: HttpEngine['bus']
+  readonly #source: EngineSource<HttpEngine>
   readonly #options: CheckedHttpOptions
+  readonly #credentials: Credentials
   readonly #streams: EventStreams
-  readonly #kept: KeptAnswers
+  /** Answers of each engine by itself, for as long as the program keeps it: tenants neither get nor displace those of others. */
+  readonly #kept = new WeakMap<Bus, KeptAnswers>()
   readonly #rate: RateLimit | undefined
+  readonly #requests: Places
   #app: Promise<Hono<Env>> | undefined
   #closed = false
 
-  constructor({ bus }: HttpEngine, options: CheckedHttpOptions) {
-    this.#bus = bus
+  constructor(source: EngineSource<HttpEngine>, options: CheckedHttpOptions, credentials: Credentials) {
+    this.#source = source
     this.#options = options
+    this.#credentials = credentials
     this.#streams = new EventStreams(options)
-    this.#kept = new KeptAnswers(options.clock)
     this.#rate = options.rateLimit === false ? undefined : new RateLimit(options.rateLimit, options.clock)
+    this.#requests = new Places({ mostPerPrincipal: options.maxRequestsPerPrincipal })
   }
 
   async answer(request: Request, peer: Peer | undefined): Promise<Response> {
     let response: Response
+    const onAnswered = { release: () => {} }
     try {
       this.#app ??= this.#routed()
-      response = await (await this.#app).fetch(request, { peer })
+      response = await (await this.#app).fetch(request, { peer, onAnswered })
     } catch (error) {
       response = this.#problem(error, request)
+    } finally {
+      onAnswered.release()
     }
     response.headers.set('x-content-type-options', 'nosniff')
     if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store')
     return this.#withCors(request, response)
-  }
-
-  openapi(): OpenApiDocument {
-    return openApiDocument(this.#bus.abilities(), this.#options.basePath)
   }
 
   close(): void {
@@ -113,11 +172,11 @@ class HttpService {
       return undefined
     })
     for (const route of routes) app.on(route.method, honoPath(route.path), (context) => this.#serve(route, context))
-    app.get('/abilities', (context) => context.json({ abilities: this.#abilitiesFor(context.var.caller) }))
+    app.get('/abilities', (context) => context.json({ abilities: abilitiesFor(context.var).map(toListed) }))
     app.post('/abilities/:abilityId', (context) => this.#serveAbility(context))
-    app.get('/openapi.json', (context) => context.json(this.openapi()))
+    app.get('/openapi.json', (context) => context.json(this.#documentFor(context.var)))
     app.get('/docs', (context) =>
-      context.html(docsPage(this.openapi()), 200, { 'content-security-policy': docsPolicy }),
+      context.html(docsPage(this.#documentFor(context.var)), 200, { 'content-security-policy': docsPolicy }),
     )
     for (const [path, methods] of methodsByPath()) {
       app.all(honoPath(path), () => {
@@ -142,21 +201,28 @@ class HttpService {
     const refused = refusedAtDoor(request, this.#options)
     if (refused !== undefined) throw new Refusal('FORBIDDEN', refused.why)
     if (isPreflight(request)) return new Response(null, { status: 204 })
-    const principal = await principalOf(request, this.#options)
-    const waitSeconds = this.#rate?.draw(countedAs(principal, addressOf(context.env.peer))) ?? 0
+    const address = addressOf(context.env.peer)
+    const judged = await this.#credentials.judge(request, address)
+    if (judged.principal === null) throw unauthenticated(judged.waitSeconds)
+    const { principal } = judged
+    const counted = countedAs(principal, address)
+    const waitSeconds = this.#rate?.draw(counted) ?? 0
     if (waitSeconds > 0) throw tooMany(waitSeconds)
-    if (!this.#isServed()) throw new ErrandError('ENGINE_CLOSED', 'The engine is closed. Its tasks are in its ledger.')
-    context.set('caller', callerOf(principal))
+    const place = this.#requests.take(counted)
+    if ('full' in place) throw tooManyAtOnce(this.#options.maxRequestsPerPrincipal)
+    context.env.onAnswered.release = place.release
+    const engine = await this.#source.engineOf(principal)
+    if (engine === null) throw new Refusal('FORBIDDEN', tenantNotServed)
+    if (!isServed(engine)) throw new ErrandError('ENGINE_CLOSED', 'The engine is closed. Its tasks are in its ledger.')
+    context.set('bus', engine.bus)
+    context.set('principal', principal)
+    context.set('caller', callerOf(principal, 'http'))
+    context.set('countedAs', counted)
     return undefined
   }
 
-  /** An engine that has closed has taken its abilities with it: what is not found then may well be there. */
-  #isServed(): boolean {
-    return routes.some(({ ability }) => this.#bus.has(ability))
-  }
-
   async #serve(route: Route, context: Context<Env>): Promise<Response> {
-    const ability = this.#bus.get(route.ability)
+    const ability = context.var.bus.get(route.ability)
     if (ability === undefined) throw new Refusal('NOT_FOUND', `This engine does not offer ${route.ability}.`)
     const { inputSchema } = ability
     const request = context.req.raw
@@ -177,7 +243,7 @@ class HttpService {
     const abilityId = context.req.param('abilityId') as string
     const request = context.req.raw
     refuseQuery(new URL(request.url).searchParams)
-    const ability = this.#bus.get(abilityId)
+    const ability = context.var.bus.get(abilityId)
     const body = await bodyOf(request, this.#options.bodyLimitBytes)
     const input = withVersion(body, request.headers, ability?.inputSchema ?? {})
     if (ability?.isStream) return this.#stream(ability, input, context)
@@ -191,8 +257,8 @@ class HttpService {
     context: Context<Env>,
     { route, identity }: { route?: Route; identity?: string } = {},
   ): Promise<Response> {
-    const { caller } = context.var
-    const output = await this.#bus.call(abilityId, input, { caller, identity, signal: context.req.raw.signal })
+    const { bus, caller } = context.var
+    const output = await bus.call(abilityId, input, { caller, identity, signal: context.req.raw.signal })
     return this.#toAnswer(output, route)
   }
 
@@ -220,13 +286,15 @@ class HttpService {
     if (key === undefined) return answer()
     const fingerprint = fingerprintOf(request.method, context.req.path, input)
     // An answer is given again to nobody who might not have been given it in the first place.
-    const whose = JSON.stringify([context.var.caller, key])
-    return this.#kept.once(whose, fingerprint, () => answer().catch((error: unknown) => this.#problem(error, request)))
+    const whose = JSON.stringify([context.var.principal, key])
+    return this.#keptOf(context.var.bus).once(whose, fingerprint, () =>
+      answer().catch((error: unknown) => this.#problem(error, request)),
+    )
   }
 
   async #stream(ability: Ability, given: unknown, context: Context<Env>): Promise<Response> {
     const request = context.req.raw
-    const { caller } = context.var
+    const { bus, caller } = context.var
     if (request.headers.has('idempotency-key')) {
       throw refusedHeader(
         'idempotency-key',
@@ -239,9 +307,10 @@ class HttpService {
     const source: string = shape.lots?.ability ?? ability.id
     return this.#streams.answer({
       request,
+      countedAs: context.var.countedAs,
       shape,
       lastId,
-      open: (signal) => this.#bus.stream(source, input, { caller, signal }) as AsyncGenerator<unknown, void, undefined>,
+      open: (signal) => bus.stream(source, input, { caller, signal }) as AsyncGenerator<unknown, void, undefined>,
       problem: (error) => problemOf(error, this.#options.onError),
     })
   }
@@ -257,13 +326,15 @@ class HttpService {
     return new Response(JSON.stringify(output) ?? 'null', { status: route?.creates ? 201 : 200, headers })
   }
 
-  #abilitiesFor(caller: Caller) {
-    return this.#bus
-      .abilities()
-      .filter((ability) => mayCall(ability, caller) === true)
-      .map(({ id, description, isStream, access, inputSchema, outputSchema }) => {
-        return { id, description, isStream, access, inputSchema, outputSchema }
-      })
+  #keptOf(bus: Bus): KeptAnswers {
+    const kept = this.#kept.get(bus) ?? new KeptAnswers(this.#options.clock)
+    this.#kept.set(bus, kept)
+    return kept
+  }
+
+  /** What the caller may call, and nothing else. */
+  #documentFor(asked: Env['Variables']): OpenApiDocument {
+    return openApiDocument(abilitiesFor(asked), this.#options.basePath)
   }
 
   #problem(thrown: unknown, request: Request): Response {
@@ -286,6 +357,19 @@ class HttpService {
     response.headers.set('access-control-max-age', '600')
     return response
   }
+}
+
+function abilitiesFor({ bus, caller }: Env['Variables']): Ability[] {
+  return bus.abilities().filter((ability) => mayCall(ability, caller) === true)
+}
+
+function toListed({ id, description, isStream, access, inputSchema, outputSchema }: Ability) {
+  return { id, description, isStream, access, inputSchema, outputSchema }
+}
+
+/** An engine that has closed has taken its abilities with it: what is not found then may well be there. */
+function isServed({ bus }: HttpEngine): boolean {
+  return routes.some(({ ability }) => bus.has(ability))
 }
 
 function honoPath(path: string): string {
@@ -340,14 +424,18 @@ function versionOf(output: unknown): number | undefined {
 }
 
 function tooMany(waitSeconds: number): Refusal {
-  const seconds = Math.ceil(waitSeconds)
-  return new Refusal('RATE_LIMITED', `These are more requests than are taken. The next one is taken in ${seconds} s.`, {
-    headers: { 'retry-after': String(seconds) },
-  })
+  const headers = retryAfter(waitSeconds)
+  return new Refusal(
+    'RATE_LIMITED',
+    `These are more requests than are taken. The next one is taken in ${headers['retry-after']} s.`,
+    { headers },
+  )
 }
 
-/** Frameworks hand over things of their own where a peer may stand. */
-function addressOf(peer: unknown): string | undefined {
-  const address = (peer as { address?: unknown } | null | undefined)?.address
-  return typeof address === 'string' ? address : undefined
+function tooManyAtOnce(maxRequestsPerPrincipal: number): Refusal {
+  return new Refusal(
+    'RATE_LIMITED',
+    `${maxRequestsPerPrincipal} requests of yours are being answered, and no more are taken at once. Wait for one of the answers.`,
+    { details: { maxRequestsPerPrincipal }, headers: retryAfter(1) },
+  )
 }

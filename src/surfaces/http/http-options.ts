@@ -1,31 +1,14 @@
 // What the surface may be told: who may come in, under which names it is reached, and how much it takes. Checked once, at the door.
 import { z } from 'zod'
 import type { Engine } from '../../api.ts'
-import { type Access, accessClasses } from '../../bus/caller.ts'
 import type { Clock } from '../../clock.ts'
-import { abilityListSchema } from '../../entities/ability-pattern.ts'
 import { clockSchema, functionOf } from '../../parse.ts'
 import { largestBody } from '../web/body.ts'
 import { type DoorOptions, doorShape, milliseconds, onErrorSchema, tokenSchema } from '../web/door.ts'
+import type { Authenticate } from '../web/principal.ts'
 
 /** What the surface needs of an engine. */
 export type HttpEngine = Pick<Engine, 'bus'>
-
-/** Whoever is at the other end, as your own check of credentials knows them. */
-export interface Principal {
-  /** What they may do. `admin` holds the others; of the others none holds another. */
-  scopes: readonly Access[]
-  /** Their name: what they claim is claimed in it. */
-  owner?: string
-  /** They see and touch this task and what is below it, and nothing else. */
-  taskId?: string
-  /** A model sends the requests: what is for people or for programs is refused to it. Default: a person or a program does. */
-  model?: true
-  /** Ids of abilities, `module:*` or `*`: they may call no others. Default: all that the scopes allow. */
-  abilities?: readonly string[]
-}
-
-export type Authenticate = (request: Request) => Principal | null | Promise<Principal | null>
 
 export interface HttpOptions extends DoorOptions {
   /**
@@ -42,8 +25,12 @@ export interface HttpOptions extends DoorOptions {
   basePath?: string
   /** Largest body of a request, in bytes. Default 1 MiB. */
   bodyLimitBytes?: number
-  /** Streams that are open at once; one more is answered with 503. Default 256. */
+  /** Streams that are open at once, of all principals together; one more is answered with 503. Default 256. */
   maxStreams?: number
+  /** Streams of one principal (of one address, where principals have no names); one more is answered with 429. Default 16. */
+  maxStreamsPerPrincipal?: number
+  /** Requests of one principal, or address, that are being answered at once; one more is answered with 429. Default 256. */
+  maxRequestsPerPrincipal?: number
   /** After so many milliseconds of silence a stream says that it lives. Default 15,000. */
   heartbeatMs?: number
   /** A stream whose client has taken nothing for so many milliseconds is ended. Default 30,000. */
@@ -68,6 +55,8 @@ export const httpOptionsSchema = z
       .default(''),
     bodyLimitBytes: z.int().min(1).default(largestBody),
     maxStreams: z.int().min(1).default(256),
+    maxStreamsPerPrincipal: z.int().min(1).default(16),
+    maxRequestsPerPrincipal: z.int().min(1).default(256),
     heartbeatMs: milliseconds.default(15_000),
     stallMs: milliseconds.default(30_000),
     rateLimit: z
@@ -82,12 +71,3 @@ export const httpOptionsSchema = z
   })
 
 export type CheckedHttpOptions = z.output<typeof httpOptionsSchema>
-
-/** Strict: a principal whose `taskId` is misspelled would see everything. */
-export const principalSchema = z.strictObject({
-  scopes: z.array(z.enum(accessClasses)).max(100),
-  owner: z.string().min(1).max(100).exactOptional(),
-  taskId: z.string().min(1).max(100).exactOptional(),
-  model: z.literal(true).exactOptional(),
-  abilities: abilityListSchema.exactOptional(),
-})

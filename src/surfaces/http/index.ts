@@ -2,7 +2,9 @@
 
 export { type ErrandServer, type ServeOptions, serve } from '../serve/serve.ts'
 export { type FetchFunction, type NodeListenerOptions, type Peer, toNodeListener } from '../web/node-listener.ts'
-export { createHttp, type HttpHandler } from './create-http.ts'
-export type { Authenticate, HttpEngine, HttpOptions, Principal } from './http-options.ts'
+export type { Authenticate, Principal } from '../web/principal.ts'
+export type { TenantEngines } from '../web/tenants.ts'
+export { createHttp, type HttpHandler, type TenantHttpHandler } from './create-http.ts'
+export type { HttpEngine, HttpOptions } from './http-options.ts'
 export type { OpenApiDocument } from './openapi.ts'
 export type { Problem } from './problem.ts'

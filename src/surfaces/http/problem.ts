@@ -2,6 +2,7 @@
 // or where this server runs.
 import { ErrandError, Failure } from '../../errors.ts'
 import { publicError } from '../public-error.ts'
+import { tooManyWrong } from '../web/credentials.ts'
 import { type HttpCode, retryAfterSeconds, statusOfCode } from './mapping.ts'
 
 export interface Problem {
@@ -39,10 +40,18 @@ export class Refusal extends Error {
   }
 }
 
-export function unauthenticated(): Refusal {
+/** To somebody unknown: 401, or 429 for whoever has been wrong too often and is to wait so long. */
+export function unauthenticated(waitSeconds = 0): Refusal {
+  if (waitSeconds > 0) {
+    return new Refusal('RATE_LIMITED', tooManyWrong(waitSeconds), { headers: retryAfter(waitSeconds) })
+  }
   return new Refusal('UNAUTHENTICATED', 'Credentials are needed: send them as `Authorization: Bearer …`.', {
     headers: { 'www-authenticate': 'Bearer realm="errand"' },
   })
+}
+
+export function retryAfter(seconds: number): Record<string, string> {
+  return { 'retry-after': String(Math.ceil(seconds)) }
 }
 
 /** `methods` are what the path takes. */

@@ -3,11 +3,13 @@
 // when it ends, for whatever reason.
 import type { Clock } from '../../clock.ts'
 import { ErrandError } from '../../errors.ts'
+import { Places } from '../web/places.ts'
 import { Refusal } from './problem.ts'
 import type { StreamShape } from './stream-shapes.ts'
 
 export interface EventStreamSettings {
   maxStreams: number
+  maxStreamsPerPrincipal: number
   heartbeatMs: number
   stallMs: number
   clock: Clock
@@ -15,6 +17,8 @@ export interface EventStreamSettings {
 
 export interface StreamRequest {
   request: Request
+  /** Under what name whoever follows it is counted. */
+  countedAs: string
   /** Begins when the first chunk is asked for, and ends when the signal aborts. */
   open: (signal: AbortSignal) => AsyncGenerator<unknown, void, undefined>
   shape: StreamShape
@@ -41,35 +45,45 @@ const headers = {
 export class EventStreams {
   readonly #settings: EventStreamSettings
   readonly #open = new Set<EventStream>()
+  readonly #places: Places
   #closed = false
 
   constructor(settings: EventStreamSettings) {
     this.#settings = settings
+    this.#places = new Places({ most: settings.maxStreams, mostPerPrincipal: settings.maxStreamsPerPrincipal })
   }
 
   /**
    * The answer with the stream as its body; 204 when the client has had all of it.
-   * @throws Refusal 503 for one stream too many; ErrandError ENGINE_CLOSED once all have been ended; what the ability refuses before
-   *   its first chunk.
+   * @throws Refusal 429 for one stream of its principal too many, 503 for one of all; ErrandError ENGINE_CLOSED once all have been
+   *   ended; what the ability refuses before its first chunk.
    */
   async answer(wanted: StreamRequest): Promise<Response> {
     // It may have been let in before, and judged for long.
     if (this.#closed) throw new ErrandError('ENGINE_CLOSED', 'This server is closing.')
     if (wanted.request.method === 'HEAD') return new Response(null, { headers })
-    const { maxStreams } = this.#settings
-    if (this.#open.size >= maxStreams) {
-      throw new Refusal(
-        'TOO_MANY_STREAMS',
-        `There are ${maxStreams} streams open, and no more are kept. Try again when one of them has ended.`,
-        {
-          details: { maxStreams },
-        },
-      )
-    }
-    const stream = new EventStream(wanted, this.#settings, () => this.#open.delete(stream))
+    const place = this.#places.take(wanted.countedAs)
+    if ('full' in place) throw this.#tooMany(place.full)
+    const stream = new EventStream(wanted, this.#settings, () => {
+      place.release()
+      this.#open.delete(stream)
+    })
     this.#open.add(stream)
     const hasMore = await stream.begin()
     return hasMore ? new Response(stream.body, { headers }) : new Response(null, { status: 204 })
+  }
+
+  #tooMany(full: 'principal' | 'all'): Refusal {
+    const { maxStreams, maxStreamsPerPrincipal } = this.#settings
+    if (full === 'all') {
+      const message = `There are ${maxStreams} streams open, and no more are kept. Try again when one of them has ended.`
+      return new Refusal('TOO_MANY_STREAMS', message, { details: { maxStreams } })
+    }
+    return new Refusal(
+      'TOO_MANY_STREAMS',
+      `You have ${maxStreamsPerPrincipal} streams open, and no more are kept for one client. End one of them first.`,
+      { status: 429, details: { maxStreamsPerPrincipal } },
+    )
   }
 
   endAll(): void {

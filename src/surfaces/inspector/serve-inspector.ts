@@ -6,6 +6,7 @@ import type { Engine } from '../../api.ts'
 import { type Clock, systemClock } from '../../clock.ts'
 import { ErrandError } from '../../errors.ts'
 import { parse } from '../../parse.ts'
+import { limitOfWrongOnes } from '../web/credentials.ts'
 import {
   bearerIn,
   type DoorOptions,
@@ -18,6 +19,7 @@ import {
   refusedAtDoor,
 } from '../web/door.ts'
 import { listen } from '../web/node-server.ts'
+import type { RateLimit } from '../web/rate-limit.ts'
 import { loadWebSockets } from './load-ws.ts'
 import { createRedactor, type RedactFunction, redactSchema } from './redact.ts'
 import { Relay } from './relay.ts'
@@ -116,7 +118,8 @@ export async function serveInspector(
       response.writeHead(426, { upgrade: 'websocket', connection: 'close' }).end()
     },
     onUpgrade: (place) => {
-      const door = { allowedHosts: hostsAt(host, place.port), allowedOrigins, token }
+      const wrong = limitOfWrongOnes(rest.clock)
+      const door = { allowedHosts: hostsAt(host, place.port), allowedOrigins, token, wrong }
       return (request, socket, head) => {
         socket.on('error', () => socket.destroy())
         const refusal = refusalOf(request, door, relay.size)
@@ -132,20 +135,30 @@ export async function serveInspector(
   return { url: `${server.url.replace('http', 'ws')}/?token=${token}`, token, close: () => server.close(close) }
 }
 
-/** The status line for who may not come in; undefined for who may. */
+interface Refusal {
+  status: string
+  retryAfterSeconds?: number
+}
+
+/** How somebody is answered who may not come in; undefined for who may. */
 function refusalOf(
   request: IncomingMessage,
-  door: DoorOptions & { token: string },
+  door: DoorOptions & { token: string; wrong: RateLimit },
   connected: number,
-): string | undefined {
+): Refusal | undefined {
   const headers = new Headers()
   for (const name of ['host', 'origin', 'authorization'] as const) {
     const value = request.headers[name]
     if (value !== undefined) headers.set(name, value)
   }
-  if (refusedAtDoor(new Request('http://nowhere.invalid', { headers }), door) !== undefined) return '403 Forbidden'
-  if (!isSameSecret(tokenIn(request), door.token)) return '401 Unauthorized'
-  return connected >= mostConnections ? '503 Service Unavailable' : undefined
+  if (refusedAtDoor(new Request('http://nowhere.invalid', { headers }), door) !== undefined)
+    return { status: '403 Forbidden' }
+  if (!isSameSecret(tokenIn(request), door.token)) {
+    const waitSeconds = door.wrong.draw(request.socket.remoteAddress ?? '')
+    if (waitSeconds === 0) return { status: '401 Unauthorized' }
+    return { status: '429 Too Many Requests', retryAfterSeconds: Math.ceil(waitSeconds) }
+  }
+  return connected >= mostConnections ? { status: '503 Service Unavailable' } : undefined
 }
 
 /** In the URL, for that is all that a browser's WebSocket can be given, or as a bearer. */
@@ -154,8 +167,9 @@ function tokenIn({ url = '/', headers }: IncomingMessage): string {
   return bearerIn(headers.authorization) ?? new URLSearchParams(query).get('token') ?? ''
 }
 
-function refuse(socket: Duplex, status: string): void {
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy())
+function refuse(socket: Duplex, { status, retryAfterSeconds }: Refusal): void {
+  const later = retryAfterSeconds === undefined ? '' : `Retry-After: ${retryAfterSeconds}\r\n`
+  socket.end(`HTTP/1.1 ${status}\r\n${later}Connection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy())
 }
 
 function otherMachines(host: string): ErrandError {

@@ -14,6 +14,7 @@ import {
   placeShape,
   tokenSchema,
 } from '../web/door.ts'
+import type { Authenticate } from '../web/principal.ts'
 
 /** What the surface needs of an engine. */
 export type ServedEngine = Pick<Engine, 'bus' | 'get'>
@@ -37,8 +38,11 @@ export interface McpOptions {
    * Default: none; such a client says who it is with each claim.
    */
   as?: string
-  /** Opens the session of an agent, at its first call. Default: a session of the main board, with leases of a minute. */
-  session?: (agent: string) => AgentSession
+  /**
+   * Opens the session of an agent on the engine that it reaches, at its first call. Default: a session of the main board, with leases of
+   * a minute.
+   */
+  session?: (agent: string, engine: ServedEngine) => AgentSession
   /** Longest that one call of `task_wait` takes, in milliseconds; it then says how things stand. Default 30,000. */
   maxWaitMs?: number
   /** How often a client that asked for it hears that a call is going on, in milliseconds. Default 5000. */
@@ -58,8 +62,18 @@ export interface McpStdioOptions extends McpOptions {
 }
 
 export interface McpFetchOptions extends McpOptions, DoorOptions {
-  /** What clients must send as `Authorization: Bearer …`, at least 32 characters. `false`, in so many words: everybody may call. */
-  token: string | false
+  /**
+   * What clients must send as `Authorization: Bearer …`, at least 32 characters. `false`, in so many words: everybody may call. Exactly
+   * one of this and `authenticate` is given.
+   */
+  token?: string | false
+  /**
+   * Who sends a request, whose body is left unread; null for somebody unknown, who is answered with 401. Its `owner` is the name of the
+   * agent; without one that is what the client says. What it throws, and what is no principal, is a 500 that `onError` is told of.
+   */
+  authenticate?: Authenticate
+  /** Requests of one principal (of one address, where principals have no names) at once, subscriptions among them; one more is answered with 429. Default 256. */
+  maxRequestsPerPrincipal?: number
   /** After so many milliseconds without a call the session of an agent is closed. Default 30 minutes. */
   sessionIdleMs?: number
 }
@@ -87,7 +101,7 @@ export const agentNameSchema = z
 const optionsSchema = z.strictObject({
   abilities: abilityListSchema.default([...usualAbilities]),
   as: agentNameSchema.optional(),
-  session: functionOf<(agent: string) => AgentSession>('(agent) => session').optional(),
+  session: functionOf<NonNullable<McpOptions['session']>>('(agent, engine) => session').optional(),
   maxWaitMs: milliseconds.default(30_000),
   progressEveryMs: milliseconds.default(5_000),
   clock: clockSchema,
@@ -100,13 +114,22 @@ export const stdioOptionsSchema = optionsSchema.extend({
   signal: z.instanceof(AbortSignal).optional(),
 })
 
-export const fetchOptionsSchema = optionsSchema.extend({
-  token: tokenSchema,
+const oneCheckExpected = { path: ['token'], message: 'expected exactly one of `token` and `authenticate`' }
+
+const fetchSchema = optionsSchema.extend({
+  token: tokenSchema.optional(),
+  authenticate: functionOf<Authenticate>('(request) => principal or null').optional(),
   ...doorShape,
+  maxRequestsPerPrincipal: z.int().min(1).default(256),
   sessionIdleMs: milliseconds.default(30 * 60_000),
 })
 
-export const httpOptionsSchema = fetchOptionsSchema.extend(placeShape)
+export const fetchOptionsSchema = fetchSchema.refine(oneCheck, oneCheckExpected)
+export const httpOptionsSchema = fetchSchema.extend(placeShape).refine(oneCheck, oneCheckExpected)
+
+function oneCheck({ authenticate, token }: Pick<McpFetchOptions, 'authenticate' | 'token'>): boolean {
+  return (authenticate === undefined) !== (token === undefined)
+}
 
 export type CheckedMcpOptions = z.output<typeof optionsSchema>
 export type CheckedFetchOptions = z.output<typeof fetchOptionsSchema>

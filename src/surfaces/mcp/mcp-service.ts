@@ -6,6 +6,7 @@ import type { Ability } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { listAllows } from '../../entities/ability-pattern.ts'
 import { packageVersion } from '../package-version.ts'
+import { callerOf, type Principal } from '../web/principal.ts'
 import { AgentSessions } from './agent-sessions.ts'
 import { boardWait, type Patience, taskWait, telling, waitForAWhile, waitForWork } from './going-on.ts'
 import type { Sdk } from './load-sdk.ts'
@@ -16,6 +17,8 @@ import { answerResult, errorResult, type ToolResult } from './tool-results.ts'
 /** Who is at the other end of a connection, and what can be sent there. */
 export interface Peer {
   agent: string | undefined
+  /** As the check of credentials knows it; absent where there is no check, as over standard input. */
+  principal?: Principal
   /** Of the protocol: `modern` speaks extensions. */
   era: 'legacy' | 'modern'
   /** Whether it can be told later that the tools have changed. */
@@ -23,6 +26,8 @@ export interface Peer {
   /** Aborts when it has closed its end, and hears only what can be said now. */
   leaving?: AbortSignal
 }
+
+const surfaceName = 'mcp'
 
 const instructions =
   'Tasks are durable: they go on when you are gone, and are found again by their id. task_create sets work going and answers at ' +
@@ -41,11 +46,11 @@ export class McpService {
     this.#options = options
     const { bus } = engine
     // A named agent is a member of the team: what it claims is kept alive for it.
-    const openFor = session ?? ((as) => createBoardSession({ bus, as, surface: 'mcp', clock }))
+    const openFor = session ?? ((as) => createBoardSession({ bus, as, surface: surfaceName, clock }))
     // One that gives no name may claim in any, and gives its own signs of life.
     const nameless: AgentSession = { call: (id, input, options) => bus.call(id, input, options), close: () => {} }
     this.sessions = new AgentSessions({
-      open: (agent) => (agent === undefined ? nameless : openFor(agent)),
+      open: (agent) => (agent === undefined ? nameless : openFor(agent, engine)),
       idleMs: sessionIdleMs,
       clock,
       report: onError,
@@ -148,11 +153,12 @@ export class McpService {
     return (abilityId, input) => this.sessions.call(agent, abilityId, input, { caller, signal })
   }
 
-  #caller({ agent }: Peer): Caller {
+  #caller({ agent, principal }: Peer): Caller {
+    const known: Caller = principal === undefined ? { surface: surfaceName } : callerOf(principal, surfaceName)
     return {
-      surface: 'mcp',
+      ...known,
       model: true,
-      abilities: [this.#options.abilities],
+      abilities: [this.#options.abilities, ...(known.abilities ?? [])],
       ...(agent === undefined ? {} : { owner: agent }),
     }
   }

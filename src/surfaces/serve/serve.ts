@@ -1,13 +1,14 @@
 // The routes of an engine and the page that shows them, as a server of their own over node:http.
 import { z } from 'zod'
 import { parse } from '../../parse.ts'
-import { createHttp, type HttpHandler } from '../http/create-http.ts'
+import { createHandler, credentialsOf, type TenantHttpHandler } from '../http/create-http.ts'
 import { type CheckedHttpOptions, type HttpEngine, type HttpOptions, httpOptionsSchema } from '../http/http-options.ts'
 import { loadHono } from '../http/load-hono.ts'
-import { principalOf } from '../http/principal.ts'
-import { Refusal } from '../http/problem.ts'
+import { unauthenticated } from '../http/problem.ts'
+import type { Credentials } from '../web/credentials.ts'
 import { hostsAt, makeToken, type PlaceOptions, placeShape, requireGuard } from '../web/door.ts'
-import { type FetchFunction, listen, toNodeListener } from '../web/node-server.ts'
+import { type FetchFunction, listen, type Peer, toNodeListener } from '../web/node-server.ts'
+import { EngineSource, type TenantEngines } from '../web/tenants.ts'
 import { readPage } from './page-files.ts'
 import { createPageSession } from './page-session.ts'
 import { createSite, type SiteOptions } from './site.ts'
@@ -15,8 +16,13 @@ import { createSite, type SiteOptions } from './site.ts'
 export interface ServeOptions extends Omit<HttpOptions, 'basePath'>, PlaceOptions {
   /** Serves the page at `/`. Default true. */
   page?: boolean
-  /** Connections at once; one more is closed as it comes. Default 1,024. */
+  /**
+   * Connections at once. Where there are so many, one on which no request is being answered makes way for one more; without such a one,
+   * the one more is closed as it comes. Default 1,024.
+   */
   maxConnections?: number
+  /** The same of one address. Default 512; behind a proxy, whose address is that of all clients, as many as it opens. */
+  maxConnectionsPerAddress?: number
 }
 
 const { basePath: _basePath, ...httpShape } = httpOptionsSchema.shape
@@ -28,7 +34,8 @@ export const serveOptionsSchema = z.strictObject({
   ...ofTheRoutes,
   ...placeShape,
   page: z.boolean().default(true),
-  maxConnections: z.int().min(1).default(1_024),
+  maxConnections: z.int().min(1).optional(),
+  maxConnectionsPerAddress: z.int().min(1).optional(),
 })
 
 export interface ErrandServer {
@@ -51,25 +58,30 @@ export interface ErrandServer {
  * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT; NOT_OFFERED where the package hono is not installed; FORBIDDEN for an address that others can reach, with `token: false`. What the
  *   system says of an address that it does not give.
  */
-export async function serve(engine: HttpEngine, options: ServeOptions = {}): Promise<ErrandServer> {
-  const { host, port, page, maxConnections, ...given } = parse(serveOptionsSchema, options, 'serve')
-  const settings = withToken(given as HttpOptions)
-  const checked = parse(httpOptionsSchema, settings, 'serve')
+export async function serve(
+  engine: HttpEngine | TenantEngines<HttpEngine>,
+  options: ServeOptions = {},
+): Promise<ErrandServer> {
+  const parsed = parse(serveOptionsSchema, options, 'serve')
+  const { host, port, page, maxConnections, maxConnectionsPerAddress, ...given } = parsed
+  const source = new EngineSource(engine, 'serve')
+  const checked = parse(httpOptionsSchema, withToken(given as HttpOptions), 'serve')
+  const credentials = credentialsOf(source, checked)
   requireGuard(host, checked.token, 'do everything')
   await loadHono()
   const files = page ? await readPage() : undefined
   const { clock, stallMs, onError, allowedOrigins } = checked
-  let routes: HttpHandler | undefined
+  let routes: TenantHttpHandler | undefined
   const server = await listen({
     host,
     port,
-    limits: { connections: maxConnections },
+    limits: { connections: maxConnections, connectionsPerAddress: maxConnectionsPerAddress },
     clock,
     listener: (place) => {
       const allowedHosts = checked.allowedHosts ?? hostsAt(place.host, place.port)
-      routes = createHttp(engine, { ...settings, allowedHosts })
+      routes = createHandler(source, { ...checked, allowedHosts }, credentials)
       const door = { allowedHosts, allowedOrigins }
-      const fetch = page ? siteOf(checked, place.port, { door, page: files, routes }) : routes
+      const fetch = page ? siteOf(checked, credentials, place.port, { door, page: files, routes }) : routes
       return toNodeListener(fetch, onError, { stallMs, clock })
     },
   })
@@ -86,13 +98,14 @@ function withToken(given: HttpOptions): HttpOptions {
 
 function siteOf(
   checked: CheckedHttpOptions,
+  credentials: Credentials,
   port: number,
   parts: Pick<SiteOptions, 'door' | 'page' | 'routes'>,
 ): FetchFunction {
   const { token, onError } = checked
   return createSite({
     ...parts,
-    admits: (request) => brings(request, checked),
+    admits: (request, peer) => brings(request, peer, credentials),
     // Where nothing is given that outlasts the process, a cookie does not, either.
     session: createPageSession(typeof token === 'string' ? token : makeToken(), port),
     readable: ['/docs', '/openapi.json'],
@@ -101,15 +114,14 @@ function siteOf(
   })
 }
 
-/** Whether a request itself brings credentials that are known. @throws what `authenticate` throws. */
-async function brings(request: Request, checked: CheckedHttpOptions): Promise<boolean> {
-  try {
-    await principalOf(request, checked)
-    return true
-  } catch (error) {
-    if (error instanceof Refusal && error.status === 401) return false
-    throw error
-  }
+/**
+ * Whether a request itself brings credentials that are known.
+ * @throws Refusal 429 for wrong ones too often; what `authenticate` throws.
+ */
+async function brings(request: Request, { address }: Peer, credentials: Credentials): Promise<boolean> {
+  const judged = await credentials.judge(request, address)
+  if (judged.principal === null && judged.waitSeconds > 0) throw unauthenticated(judged.waitSeconds)
+  return judged.principal !== null
 }
 
 function withBearer(request: Request, token: string): Request {

@@ -1,7 +1,7 @@
 // The page beside the routes: its files for whoever has signed in, a place to sign in for whoever has not, and all else to the routes.
 import { methodNotAllowed, problemAnswer, Refusal, unauthenticated } from '../http/problem.ts'
 import { type DoorOptions, refusedAtDoor } from '../web/door.ts'
-import type { FetchFunction } from '../web/node-server.ts'
+import type { FetchFunction, Peer } from '../web/node-server.ts'
 import type { PageFile, PageFiles } from './page-files.ts'
 import { guardingHeaders, pagePolicy } from './page-headers.ts'
 import type { PageSession } from './page-session.ts'
@@ -9,8 +9,8 @@ import { signInPage } from './sign-in-page.ts'
 
 export interface SiteOptions {
   door: DoorOptions
-  /** Whether a request itself brings credentials. What it throws is told to `onError` and answered with 500. */
-  admits: (request: Request) => Promise<boolean>
+  /** Whether a request itself brings credentials. What it throws is answered: a refusal as it is, anything else as 500. */
+  admits: (request: Request, peer: Peer) => Promise<boolean>
   session: PageSession
   /** Undefined when the page has not been built. */
   page: PageFiles | undefined
@@ -29,10 +29,10 @@ export function createSite(options: SiteOptions): FetchFunction {
   return async (request, peer) => {
     const path = new URL(request.url).pathname
     try {
-      if (path === '/session') return await answerSession(request, options)
-      if (isOfPage(path)) return await answerPage(request, path, options)
+      if (path === '/session') return await answerSession(request, peer, options)
+      if (isOfPage(path)) return await answerPage(request, peer, path, options)
       if (isReading(request) && readable.includes(path)) {
-        const allowed = await reading(request, options)
+        const allowed = await reading(request, peer, options)
         return allowed instanceof Response ? allowed : await routes(allowed, peer)
       }
     } catch (error) {
@@ -43,19 +43,19 @@ export function createSite(options: SiteOptions): FetchFunction {
 }
 
 /** Signing in takes credentials; signing out also the cookie that it takes away. */
-async function answerSession(request: Request, { door, admits, session }: SiteOptions): Promise<Response> {
+async function answerSession(request: Request, peer: Peer, { door, admits, session }: SiteOptions): Promise<Response> {
   requireDoor(request, door)
   const isOut = request.method === 'DELETE'
-  if (!(await admits(request)) && !(isOut && session.holds(request))) throw unauthenticated()
+  if (!(await admits(request, peer)) && !(isOut && session.holds(request))) throw unauthenticated()
   if (request.method !== 'POST' && !isOut) throw methodNotAllowed(['POST', 'DELETE'])
   const headers = { 'set-cookie': isOut ? session.clearing() : session.setting(), 'cache-control': 'no-store' }
   return new Response(null, { status: 204, headers: { ...guardingHeaders, ...headers } })
 }
 
-async function answerPage(request: Request, path: string, options: SiteOptions): Promise<Response> {
+async function answerPage(request: Request, peer: Peer, path: string, options: SiteOptions): Promise<Response> {
   const { door, admits, session, page } = options
   requireDoor(request, door)
-  if (!session.holds(request) && !(await admits(request))) {
+  if (!session.holds(request) && !(await admits(request, peer))) {
     if (isNavigation(request)) return signInPage()
     throw unauthenticated()
   }
@@ -67,11 +67,11 @@ async function answerPage(request: Request, path: string, options: SiteOptions):
 }
 
 /** The request as it may go on, or what it is answered with here. */
-async function reading(request: Request, options: SiteOptions): Promise<Request | Response> {
+async function reading(request: Request, peer: Peer, options: SiteOptions): Promise<Request | Response> {
   const { door, admits, session, vouchFor } = options
   if (refusedAtDoor(request, door) !== undefined) return request
   if (session.holds(request)) return vouchFor(request) ?? request
-  return isNavigation(request) && !(await admits(request)) ? signInPage() : request
+  return isNavigation(request) && !(await admits(request, peer)) ? signInPage() : request
 }
 
 function requireDoor(request: Request, door: DoorOptions): void {

@@ -9,6 +9,12 @@ export interface Peer {
   address?: string | undefined
 }
 
+/** Frameworks hand over things of their own where a peer may stand. */
+export function addressOf(peer: unknown): string | undefined {
+  const address = (peer as { address?: unknown } | null | undefined)?.address
+  return typeof address === 'string' ? address : undefined
+}
+
 export type FetchFunction = (request: Request, peer: Peer) => Response | Promise<Response>
 
 export interface NodeListenerOptions {

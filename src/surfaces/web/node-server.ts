@@ -1,11 +1,12 @@
 // A server over node:http: it listens where it was told, and keeps clients from holding it up with headers or bodies that never
-// end. What it serves is any function from requests to responses, by way of node-listener.ts.
+// end, or with connections that they do not use. What it serves is any function from requests to responses, by way of node-listener.ts.
 import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Clock, systemClock } from '../../clock.ts'
 import { waitAtMost } from '../../signals.ts'
+import { Connections } from './connections.ts'
 import { hostName, type PlaceOptions } from './door.ts'
 
 export { type FetchFunction, type NodeListenerOptions, type Peer, toNodeListener } from './node-listener.ts'
@@ -19,8 +20,10 @@ export interface ServerLimits {
   requestTimeoutMs?: number | undefined
   /** How long a connection may rest between two requests, in milliseconds. Default 5,000. */
   keepAliveMs?: number | undefined
-  /** Connections at once; one more is closed as it comes. Default 1,024. */
+  /** Connections at once; connections.ts says what becomes of one more. Default 1,024. */
   connections?: number | undefined
+  /** Connections at once from one address. Default 512. */
+  connectionsPerAddress?: number | undefined
   /** How long a closing server waits for answers that are under way, in milliseconds. Default 2,000. */
   closeGraceMs?: number | undefined
 }
@@ -62,14 +65,24 @@ export async function listen(options: ListenOptions): Promise<NodeServer> {
     // Node looks for connections whose time is over only so often.
     connectionsCheckingInterval: Math.max(100, Math.min(headersTimeout, requestTimeout, 10_000) / 5),
   })
-  server.maxConnections = limits.connections ?? 1_024
+  const connections = new Connections({
+    most: limits.connections ?? 1_024,
+    mostPerAddress: limits.connectionsPerAddress ?? 512,
+  })
+  server.on('connection', (socket) => connections.add(socket))
   server.listen(port, host)
   await once(server, 'listening')
   const bound = (server.address() as AddressInfo).port
   const place: Place = { host, port: bound, url: `http://${hostName(host)}:${bound}` }
   const answers = new OpenAnswers(clock)
-  server.on('request', answers.counted(listener(place)))
-  if (onUpgrade !== undefined) server.on('upgrade', onUpgrade(place))
+  server.on('request', answers.counted(connections.watched(listener(place))))
+  if (onUpgrade !== undefined) {
+    const upgrade = onUpgrade(place)
+    server.on('upgrade', (request, socket, head) => {
+      connections.use(request.socket)
+      upgrade(request, socket, head)
+    })
+  }
   const close = async (endWork?: () => Promise<unknown>): Promise<void> => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     await endWork?.()

@@ -2,7 +2,7 @@
 // executors wait, ask and spread out, so that a task can be met in any state. It can be killed and started again on one ledger.
 import { setTimeout as delay } from 'node:timers/promises'
 import { createEngine, defineExecutor } from '../../../src/index.ts'
-import type { Principal } from '../../../src/surfaces/http/http-options.ts'
+import type { Principal } from '../../../src/surfaces/http/index.ts'
 import { serve } from '../../../src/surfaces/serve/serve.ts'
 import { createScriptedModel } from '../../../src/testing/index.ts'
 

@@ -1,8 +1,10 @@
 // Who comes in, in which order requests are judged, and that nothing hostile gets further than the door.
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { type Access, accessClasses } from '../../../src/bus/caller.ts'
-import { createHttp, type Principal } from '../../../src/surfaces/http/index.ts'
+import { createHttp, type HttpOptions, type Principal } from '../../../src/surfaces/http/index.ts'
 import { type Route, routes } from '../../../src/surfaces/http/routes.ts'
+import { RateLimit } from '../../../src/surfaces/web/rate-limit.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
 import { deferred } from '../../engine/world.ts'
 import { openWorld, problemIn, requestOf, token } from './world.ts'
@@ -13,7 +15,8 @@ const bodyFor = ({ method }: Route) => (method === 'POST' || method === 'PATCH' 
 
 describe('the door of the HTTP surface', () => {
   it('X-030 lets nobody in without the token, at any route or none', async () => {
-    const { http, ask } = await openWorld()
+    const clock = new SimulatedClock()
+    const { http, ask } = await openWorld({ clock })
     const asked = [
       ...routes.map((route): [string, string, unknown] => [route.method, pathOf(route), bodyFor(route)]),
       ...['/', '/abilities', '/openapi.json', '/docs', '/nothing'].map((path): [string, string, unknown] => [
@@ -26,6 +29,8 @@ describe('the door of the HTTP surface', () => {
     ]
     for (const headers of [noToken, { authorization: `Bearer ${token}x` }, { authorization: `Basic ${token}` }]) {
       for (const [method, path, body] of asked) {
+        // No faster than wrong tokens are answered as such.
+        clock.advance(3_000)
         const reply = await ask(method, path, body, headers)
         expect([method, path, problemIn(reply).status]).toEqual([method, path, 401])
         expect(reply.headers.get('www-authenticate')).toMatch(/^Bearer/)
@@ -333,5 +338,84 @@ describe('the rate of requests', () => {
     expect([await statusFrom('a'), await statusFrom('a'), await statusFrom('b')]).toEqual([200, 429, 200])
     const free = await openWorld({ rateLimit: false })
     for (let sent = 0; sent < 250; sent++) expect((await free.ask('GET', '/status')).status).toBe(200)
+  })
+})
+
+describe('Requests of one principal that are answered at once', () => {
+  it('V-09 are bounded, and leave the others theirs', async () => {
+    const { engine, ask } = await openWorld({
+      maxRequestsPerPrincipal: 2,
+      authenticate: ({ headers }) => ({ scopes: ['admin'], owner: headers.get('x-name') as string }),
+    })
+    const [begun, go] = [[deferred(), deferred()], deferred()]
+    let count = 0
+    engine.bus.register({
+      id: 'test:slow',
+      description: 'Answers when it may.',
+      input: z.object({}),
+      output: z.string(),
+      handle: async () => {
+        begun[count++]?.resolve()
+        await go.promise
+        return 'told'
+      },
+    })
+    const ann = { 'x-name': 'ann' }
+    const slow = begun.map(() => ask('POST', '/abilities/test:slow', {}, ann))
+    await Promise.all(begun.map(({ promise }) => promise))
+    const refused = await ask('GET', '/status', undefined, ann)
+    expect(problemIn(refused)).toMatchObject({ code: 'RATE_LIMITED', details: { maxRequestsPerPrincipal: 2 } })
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect((await ask('GET', '/status', undefined, { 'x-name': 'bob' })).status).toBe(200)
+    go.resolve()
+    expect((await Promise.all(slow)).map(({ body }) => body)).toEqual(['told', 'told'])
+    expect((await ask('GET', '/status', undefined, ann)).status).toBe(200)
+  })
+})
+
+describe('Wrong credentials', () => {
+  const wrong = `Bearer ${token}x`
+
+  async function open(options: Partial<HttpOptions> = {}) {
+    const clock = new SimulatedClock()
+    const { http } = await openWorld({ clock, rateLimit: false, ...options })
+    const answer = async (address: string, authorization: string) => {
+      const { status, headers } = await http(requestOf('GET', '/status', undefined, { authorization }), { address })
+      return [status, headers.get('retry-after')]
+    }
+    return { clock, answer }
+  }
+
+  it('V-09 that come too often from one address are told to wait; right ones, and other addresses, are not', async () => {
+    const { clock, answer } = await open()
+    const answers = []
+    for (let count = 0; count < 30; count++) answers.push(await answer('192.0.2.1', wrong))
+    expect(answers.slice(0, 20)).toEqual(Array(20).fill([401, null]))
+    expect(answers.slice(20)).toEqual(Array(10).fill([429, '3']))
+    expect(await answer('192.0.2.1', `Bearer ${token}`)).toEqual([200, null])
+    expect(await answer('192.0.2.2', wrong)).toEqual([401, null])
+    // Without a token there is none to be wrong.
+    expect(await answer('192.0.2.1', '')).toEqual([401, null])
+    clock.advance(3_000)
+    expect(await answer('192.0.2.1', wrong)).toEqual([401, null])
+    expect(await answer('192.0.2.1', wrong)).toEqual([429, '3'])
+  })
+
+  it('V-09 are counted where your own check judges them, too', async () => {
+    const { answer } = await open({
+      authenticate: ({ headers }) => (headers.get('authorization') === 'ann' ? { scopes: ['read'] } : null),
+    })
+    for (let count = 0; count < 20; count++) expect(await answer('192.0.2.1', 'bob')).toEqual([401, null])
+    expect(await answer('192.0.2.1', 'bob')).toEqual([429, '3'])
+    expect(await answer('192.0.2.1', 'ann')).toEqual([200, null])
+  })
+
+  it('V-09 are remembered of so many addresses and no more', () => {
+    const limit = new RateLimit({ perSecond: 1, burst: 1 }, new SimulatedClock())
+    expect([limit.draw('first'), limit.draw('first')]).toEqual([0, 1])
+    for (let count = 0; count < 9_999; count++) limit.draw(`other ${count}`)
+    expect(limit.draw('first')).toBe(1)
+    for (let count = 0; count < 10_000; count++) limit.draw(`another ${count}`)
+    expect(limit.draw('first')).toBe(0)
   })
 })

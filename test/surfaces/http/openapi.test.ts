@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { type OpenApiDocument, toNodeListener } from '../../../src/surfaces/http/index.ts'
+import { type OpenApiDocument, type Principal, toNodeListener } from '../../../src/surfaces/http/index.ts'
 import { openWorld, token } from './world.ts'
 
 const run = promisify(execFile)
@@ -84,6 +84,25 @@ describe('the OpenAPI document', () => {
     expect(brokenReferences(document)).toEqual([])
     const names = operationsOf(document).map(({ operation }) => operation.operationId)
     expect(new Set(names).size).toBe(names.length)
+  })
+
+  it('tells a principal what it may call, and nothing of the rest', async () => {
+    let principal: Principal = { scopes: [] }
+    const { ask } = await openWorld({ authenticate: () => principal })
+    const told = async () => {
+      const { body: document } = await ask('GET', '/openapi.json')
+      expect(await complaintsAbout(document)).toEqual([])
+      expect(brokenReferences(document)).toEqual([])
+      return document as OpenApiDocument
+    }
+    const own = ['/abilities', '/docs', '/openapi.json']
+    expect(Object.keys((await told()).paths).sort()).toEqual(own)
+    expect(Object.keys((await told()).components.schemas)).toEqual(['Problem'])
+    expect((await ask('GET', '/docs')).body).not.toContain('/tasks')
+    principal = { scopes: ['read'] }
+    expect(Object.keys((await told()).paths['/tasks'] ?? {})).toEqual(['get'])
+    principal = { scopes: ['admin'], abilities: ['engine:status'] }
+    expect(Object.keys((await told()).paths).sort()).toEqual([...own, '/abilities/engine:status', '/status'].sort())
   })
 
   it('says what each operation takes: path, query, headers and body, and which scope it needs', async () => {

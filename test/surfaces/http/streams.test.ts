@@ -210,7 +210,8 @@ describe('what a stream holds', () => {
   })
 
   it('is bounded in number: one stream more than are kept is refused with 503, and each that ends makes room', async () => {
-    const world = await openWorld({ maxStreams: 1_000, rateLimit: false })
+    const most = { maxStreams: 1_000, maxStreamsPerPrincipal: 2_000, maxRequestsPerPrincipal: 2_000 }
+    const world = await openWorld({ ...most, rateLimit: false })
     let ended = 0
     world.engine.bus.onCall(({ abilityId }) => {
       if (abilityId === 'event:pages') ended += 1
@@ -226,6 +227,40 @@ describe('what a stream holds', () => {
     expect(ended).toBe(1_001)
     const open = await Promise.all(Array.from({ length: 1_000 }, () => follow(world, '/events')))
     await Promise.all(open.map((stream) => stream.cancel()))
+  })
+
+  it('V-09 is bounded for each principal: one that holds all of its own takes none from the others', async () => {
+    const world = await openWorld({
+      rateLimit: false,
+      authenticate: ({ headers }) => ({ scopes: ['read'], owner: headers.get('x-name') as string }),
+    })
+    const ann = { 'x-name': 'ann' }
+    const held = await Promise.all(Array.from({ length: 16 }, () => follow(world, '/events', ann)))
+    const refused = await world.ask('GET', '/events', undefined, ann)
+    expect(problemIn(refused)).toMatchObject({
+      status: 429,
+      code: 'TOO_MANY_STREAMS',
+      details: { maxStreamsPerPrincipal: 16 },
+    })
+    expect(refused.headers.get('retry-after')).toBe('5')
+    await (await follow(world, '/events', { 'x-name': 'bob' })).cancel()
+    await held[0]?.cancel()
+    const again = await follow(world, '/events', ann)
+    await Promise.all([...held.slice(1), again].map((stream) => stream.cancel()))
+  })
+
+  it('V-09 takes no place when it is refused, and gives its place back once', async () => {
+    const world = await openWorld({ maxStreams: 2, maxStreamsPerPrincipal: 2, rateLimit: false })
+    for (let count = 0; count < 5; count++) {
+      expect((await world.ask('GET', '/stream/nobody')).status).toBe(404)
+      const leaving = new AbortController()
+      const stream = await follow(world, '/events', {}, leaving.signal)
+      leaving.abort()
+      await stream.cancel()
+    }
+    const both = [await follow(world, '/events'), await follow(world, '/events')]
+    expect((await world.ask('GET', '/events')).status).toBe(429)
+    await Promise.all(both.map((stream) => stream.cancel()))
   })
 
   it('counts no HEAD, which has the headers of a stream and opens none', async () => {

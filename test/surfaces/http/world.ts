@@ -1,7 +1,13 @@
 // What the tests of the HTTP surface share: an engine behind a handler, requests in one line, and a reader of server-sent events.
 import { expect, onTestFinished } from 'vitest'
 import { createEngine, type Engine, type EngineOptions } from '../../../src/index.ts'
-import { createHttp, type HttpHandler, type HttpOptions, type Problem } from '../../../src/surfaces/http/index.ts'
+import {
+  createHttp,
+  type HttpHandler,
+  type HttpOptions,
+  type Problem,
+  type TenantHttpHandler,
+} from '../../../src/surfaces/http/index.ts'
 
 export const token = 'a-token-that-is-long-enough-for-the-door'
 
@@ -38,7 +44,7 @@ export function serve(engine: Engine, options: Partial<HttpOptions> = {}): Omit<
 }
 
 export async function ask(
-  http: HttpHandler,
+  http: TenantHttpHandler,
   method: string,
   path: string,
   body?: unknown,

@@ -8,6 +8,7 @@ import { createActor, createMachine } from 'xstate'
 import type { InspectionEvent, InspectionObserver } from '../../../src/actors/inspection-event.ts'
 import { loadWebSockets } from '../../../src/surfaces/inspector/load-ws.ts'
 import { serveInspector } from '../../../src/surfaces/inspector/serve-inspector.ts'
+import { SimulatedClock } from '../../../src/testing/index.ts'
 import { openEngine, puppet, refusalOf, turns } from '../../engine/world.ts'
 import { isActor, receive, receiveUntilClosed, statesOf } from './receiving.ts'
 
@@ -239,6 +240,14 @@ describe('at the door', () => {
     expect(await refusedWith(url, { headers: { host: 'evil.example' } })).toBe(403)
     await opened(new WebSocket(bare, { headers: { authorization: `Bearer ${token}` } }))
     await opened(new WebSocket(url, { origin: 'http://127.0.0.1:1' }))
+  })
+
+  it('V-09 whoever tries one token after the other is told to wait, and the right one is let in', async () => {
+    const { url } = await relay(null, { clock: new SimulatedClock() })
+    const wrong = `${url}x`
+    for (let count = 0; count < 20; count++) expect(await refusedWith(wrong)).toBe(401)
+    expect(await refusedWith(wrong)).toBe(429)
+    await opened(new WebSocket(url))
   })
 
   it('what is no WebSocket is told what to be', async () => {

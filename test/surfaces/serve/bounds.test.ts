@@ -46,7 +46,8 @@ async function serving(options: ServeOptions = {}, abilities: Parameters<typeof 
   const calls: string[] = []
   const engine = await openEngine(abilities)
   engine.bus.onCall(({ abilityId }) => void calls.push(abilityId))
-  const server = await serve(engine, { token, rateLimit: false, ...options })
+  const guard = options.authenticate === undefined ? { token } : {}
+  const server = await serve(engine, { ...guard, rateLimit: false, ...options })
   onTestFinished(() => server.close())
   return { engine, server, calls, port: Number(new URL(server.url).port) }
 }
@@ -58,6 +59,17 @@ async function open(port: number, said: string): Promise<Socket> {
   await once(socket, 'connect')
   socket.write(said)
   return socket
+}
+
+/** Resolves when it is closed, or has been. */
+async function closed(socket: Socket): Promise<void> {
+  if (!socket.closed) await once(socket, 'close')
+}
+
+/** The status of the answer that comes on it. */
+async function statusOn(socket: Socket): Promise<number> {
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  return Number(/^HTTP\/1\.1 (\d+)/.exec(answer.toString())?.[1])
 }
 
 function head(port: number, line: string, ...headers: string[]): string {
@@ -131,7 +143,13 @@ describe('A client that', () => {
 
   it('asks for a thousand streams gets as many as there are, and 503 for one more until one ends', async () => {
     const most = 1_000
-    const { engine, server } = await serving({ maxStreams: most, maxConnections: 2_000 })
+    const { engine, server } = await serving({
+      maxStreams: most,
+      maxStreamsPerPrincipal: most + 1,
+      maxRequestsPerPrincipal: 2 * most,
+      maxConnections: 2_000,
+      maxConnectionsPerAddress: 2_000,
+    })
     const follow = () => {
       const controller = new AbortController()
       const asked = fetch(`${server.url}/events`, { headers: { authorization }, signal: controller.signal })
@@ -181,15 +199,51 @@ describe('A client that', () => {
     expect(answer.toString()).toMatch(/^HTTP\/1\.1 200/)
   })
 
-  it('begins hundreds of requests and ends none keeps nobody out, and holds no more connections than there are', async () => {
-    const { server, port } = await serving({ maxConnections: 300 })
-    const slow = await Promise.all(
-      Array.from({ length: 299 }, () => open(port, 'GET / HTTP/1.1\r\nhost: x\r\nx-slow: ')),
-    )
+  it('V-09 holds more connections than there are, and says nothing on them or never all of a request, shuts nobody out', async () => {
+    const { server, port } = await serving()
+    const halfOpen = []
+    for (let count = 0; count < 1_030; count++) {
+      halfOpen.push(await open(port, count % 2 === 0 ? '' : 'GET / HTTP/1.1\r\nhost: x\r\nx-slow: '))
+    }
     await everythingIsServed(server)
-    // The connection of that request is kept: there are three hundred.
-    const beyond = await open(port, head(port, 'GET /status'))
-    await once(beyond, 'close')
-    for (const socket of slow) socket.destroy()
+    // It has kept the connections of one address, of which that request has taken one more.
+    const cut = halfOpen.slice(0, 1_030 + 1 - 512)
+    await Promise.all(cut.map(closed))
+    expect(halfOpen.filter(({ destroyed }) => !destroyed)).toHaveLength(511)
+    for (const socket of halfOpen) socket.destroy()
+  })
+
+  it('V-09 asks for streams on all of its connections holds those of one client, and others have theirs', async () => {
+    const { server, port } = await serving({
+      authenticate: ({ headers }) => ({ scopes: ['read'], owner: headers.get('x-name') as string }),
+    })
+    const streams = []
+    for (let count = 0; count < 256; count++) streams.push(await open(port, head(port, 'GET /events', 'x-name: ann')))
+    const statuses = await Promise.all(streams.map(statusOn))
+    expect(statuses.filter((status) => status === 200)).toHaveLength(16)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(240)
+    const controller = new AbortController()
+    const bob = await fetch(`${server.url}/events`, { headers: { 'x-name': 'bob' }, signal: controller.signal })
+    expect(bob.status).toBe(200)
+    controller.abort()
+    for (const socket of streams) socket.destroy()
+  })
+
+  it('V-09 tries one token after the other is told to wait, at the routes and where one signs in alike', async () => {
+    const clock = new SimulatedClock()
+    const { server } = await serving({ clock })
+    const attempt = async (path: string, method: string, tried: string) => {
+      const response = await fetch(server.url + path, { method, headers: { authorization: `Bearer ${tried}` } })
+      await response.body?.cancel()
+      return [response.status, response.headers.get('retry-after')]
+    }
+    for (let count = 0; count < 10; count++) {
+      expect(await attempt('/status', 'GET', `wrong-${count}`)).toEqual([401, null])
+      expect(await attempt('/session', 'POST', `wrong-${count}`)).toEqual([401, null])
+    }
+    for (const path of ['/', '/session', '/status', '/docs']) {
+      expect([path, await attempt(path, 'POST', 'wrong')]).toEqual([path, [429, '3']])
+    }
+    expect(await attempt('/session', 'POST', token)).toEqual([204, null])
   })
 })

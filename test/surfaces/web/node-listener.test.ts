@@ -36,10 +36,12 @@ async function serve(
   return { url: server.url, port: server.port, errors, close: () => server.close() }
 }
 
-/** A connection by hand; what it says is written as it is. */
-async function open(port: number, said: string): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1')
+/** A connection by hand, from an address of this machine; what it says is written as it is. */
+async function open(port: number, said: string, localAddress = '127.0.0.1'): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress })
   onTestFinished(() => void socket.destroy())
+  // One that is cut off is no error of the test's.
+  socket.on('error', () => {})
   await once(socket, 'connect')
   socket.write(said)
   return socket
@@ -345,12 +347,88 @@ describe('A server', () => {
     expect(endless).toMatch(/^HTTP\/1.1 408/)
     expect(idle).toMatch(/^HTTP\/1.1 200/)
   })
+})
 
-  it('takes no more connections than it was told', async () => {
+/** Addresses of this machine, as if its clients were on several. */
+const [first, second, third] = ['127.0.0.1', '127.0.0.2', '127.0.0.3'] as const
+
+describe('The connections of a server', () => {
+  /** Answers when it may. */
+  function slow(count: number) {
+    const begun = Array.from({ length: count }, () => deferred())
+    const go = deferred()
+    let asked = 0
+    const fetch: FetchFunction = async () => {
+      begun[asked++]?.resolve()
+      await go.promise
+      return new Response('told')
+    }
+    return { fetch, begun: Promise.all(begun.map(({ promise }) => promise)), go }
+  }
+
+  const get = head('GET /', 'connection: close')
+
+  it('V-09 that are idle make way for one more: the oldest first', async () => {
     const { port } = await serve(() => new Response('hello'), {}, { connections: 2 })
-    const held = [await open(port, ''), await open(port, '')]
-    const third = heard(await open(port, head('GET /')))
-    expect(await third).toBe('')
-    for (const socket of held) socket.destroy()
+    const silent = await open(port, '')
+    const half = await open(port, 'GET / HTTP/1.1\r\nhost: test\r\n')
+    const cut = heard(silent)
+    expect(await heard(await open(port, get))).toContain('hello')
+    expect(await cut).toBe('')
+    half.write('\r\n')
+    const [answer] = (await once(half, 'data')) as [Buffer]
+    expect(answer.toString()).toContain('hello')
+    half.destroy()
   })
+
+  it('on which something is being answered are kept, and one more is closed as it comes', async () => {
+    const { fetch, begun, go } = slow(2)
+    const { port } = await serve(fetch, {}, { connections: 2 })
+    const answers = [heard(await open(port, get)), heard(await open(port, get))]
+    await begun
+    expect(await heard(await open(port, get))).toBe('')
+    go.resolve()
+    expect((await Promise.all(answers)).map((answer) => answer.includes('told'))).toEqual([true, true])
+  })
+
+  it('are idle again once they have been answered', async () => {
+    const { port } = await serve(() => new Response('hello'), {}, { connections: 1 })
+    const kept = await open(port, head('GET /'))
+    const closed = heard(kept)
+    await once(kept, 'data')
+    expect(await heard(await open(port, get))).toContain('hello')
+    await closed
+  })
+
+  it.runIf(process.platform === 'linux')(
+    'V-09 are taken from the address that has most idle ones, and no address has more than its own',
+    async () => {
+      const { port } = await serve(() => new Response('hello'), {}, { connections: 4, connectionsPerAddress: 3 })
+      const patient = await open(port, '', second)
+      const greedy = [await open(port, ''), await open(port, ''), await open(port, '')]
+      const [oldest, next] = greedy.map(heard)
+      expect(await heard(await open(port, get, third))).toContain('hello')
+      expect(await oldest).toBe('')
+      const [more, beyond] = [await open(port, '', first), await open(port, '', first)]
+      expect(await next).toBe('')
+      const answered = heard(patient)
+      patient.write(get)
+      expect(await answered).toContain('hello')
+      for (const socket of [...greedy, more, beyond]) socket.destroy()
+    },
+  )
+
+  it.runIf(process.platform === 'linux')(
+    'V-09 of one address are bounded though all of them are used, and others have theirs',
+    async () => {
+      const { fetch, begun, go } = slow(3)
+      const { port } = await serve(fetch, {}, { connectionsPerAddress: 2 })
+      const answers = [heard(await open(port, get)), heard(await open(port, get))]
+      const other = heard(await open(port, get, second))
+      await begun
+      expect(await heard(await open(port, get))).toBe('')
+      go.resolve()
+      expect((await Promise.all([...answers, other])).every((answer) => answer.includes('told'))).toBe(true)
+    },
+  )
 })
