@@ -4,6 +4,7 @@ import { abilityListSchema } from './entities/ability-pattern.ts'
 import { eventTypes } from './entities/event.ts'
 import { type ContradictionPolicy, contradictionPolicies } from './entities/memory.ts'
 import { audiences } from './entities/question.ts'
+import type { Source } from './entities/source.ts'
 import { statusFilterSchema } from './entities/status-filter.ts'
 import { type TaskStatus, taskStatuses } from './entities/task.ts'
 import {
@@ -218,6 +219,8 @@ export interface ComparedFact {
   readonly category: string
   /** 0 to 1. */
   readonly confidence: number
+  /** Who stated it, and who confirmed it since. */
+  readonly statedBy: readonly Source[]
   readonly branch: string
   readonly taskId: string | null
   readonly agentId: string | null

@@ -4,10 +4,11 @@
 import { agent, createEngine } from 'errand'
 import { createScriptedModel, type ScriptedPrompt, type ScriptedTurn } from 'errand/testing'
 
-/** A model that says the n-th thing in its n-th step. It knows of its team what it was told at the beginning. */
+/** A model that says the n-th thing in its n-th step. It knows of its team what it was told at the beginning, after its goal. */
 const plays = (turns: (team: { taskId: string; told: string }) => ScriptedTurn[]) =>
   createScriptedModel(({ turn, messages }: ScriptedPrompt) => {
-    const told = messages.findLast(({ role }) => role === 'system')?.text ?? ''
+    const [, ...opening] = messages.filter(({ role }) => role === 'user')
+    const told = opening.map(({ text }) => text).join('\n\n')
     return turns({ taskId: /task-\w+/.exec(told)?.[0] ?? '', told })[turn] ?? { text: 'I have nothing to add.' }
   })
 

@@ -35,10 +35,30 @@ export function disagree(a: string, b: string): 'numbers' | 'negation' | null {
 }
 
 function hasSameMembers(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
-  return a.size === b.size && [...a].every((member) => b.has(member))
+  return a.size === b.size && isWithin(a, b)
 }
 
-interface Reading {
+/** Whether the first has no numbers, and the second some. */
+export function lacksNumbers(a: Reading, b: Reading): boolean {
+  return a.numbers.size === 0 && b.numbers.size > 0
+}
+
+/**
+ * Whether the first of two texts about the same is the vaguer one: it lacks the numbers of the other, or all its words and numbers are
+ * in the other, which has more.
+ */
+export function saysLess(a: Reading, b: Reading): boolean {
+  if (lacksNumbers(a, b)) return true
+  const isSmaller = a.words.size + a.numbers.size < b.words.size + b.numbers.size
+  return isSmaller && isWithin(a.words, b.words) && isWithin(a.numbers, b.numbers)
+}
+
+function isWithin(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  return [...a].every((member) => b.has(member))
+}
+
+/** What a text says, as far as its words show it. */
+export interface Reading {
   words: Set<string>
   /** Normalized, each with its unit. */
   numbers: Set<string>
@@ -57,7 +77,7 @@ const number = `(?<value>(?:${sign})?${digits})(?:(?<unit>${unit})|(?!${spacedLe
 const contraction = `(?:(?<denial>(?<=n)'t)|'(?:s|re|ve|ll|d|m))(?!${spaced})`
 const tokenPattern = new RegExp(`${number}|(?<run>${wordOrRun})(?:${contraction})?`, 'gv')
 
-function readingOf(text: string): Reading {
+export function readingOf(text: string): Reading {
   const words = new Set<string>()
   const numbers = new Set<string>()
   let denials = 0

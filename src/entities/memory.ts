@@ -1,5 +1,6 @@
 // Memory: what agents observed, the facts that came of it, the branches that both lie on, and the record of how one became the
 // other. Vocabulary and shapes of what is stored; what is done with them lives in `memory/`.
+import type { Source } from './source.ts'
 
 /** The branch that every ledger has: what is known for good. */
 export const mainBranch = 'main'
@@ -70,6 +71,8 @@ export interface ObservationRecord {
   outcome: string | null
   taskId: string | null
   agentId: string | null
+  /** Who stated it, as the engine knows the caller; `taskId` and `agentId` say what it is about. */
+  statedBy: Source
   createdAt: number
   /** The run of consolidation that has taken it up; null before. It is taken up once. */
   consolidatedBy: string | null
@@ -84,7 +87,9 @@ export interface FactRecord {
   category: string
   /** Whole hundredths, 0 to 100 (conformance C-68). */
   confidence: number
-  /** Who it comes from; null where nobody is known. */
+  /** Who stated it, and who confirmed it since; never empty. */
+  statedBy: Source[]
+  /** What it is about, as its observation says; null where nothing is said. */
   sessionId: string | null
   taskId: string | null
   agentId: string | null

@@ -46,11 +46,17 @@ export interface Survivor {
   seq: number
 }
 
-/** The fact of a group, which has at least one, that stands for all: the surest, among equals the newest. */
-export function survivorOf<T extends Survivor>(facts: readonly T[]): T {
-  return facts.reduce((best, fact) => (isBetter(fact, best) ? fact : best))
+/**
+ * The fact of a group, which has at least one, that stands for all: the surest; among equals none that another of them says more than;
+ * among these the newest.
+ */
+export function survivorOf<T extends Survivor>(facts: readonly T[], saysLess: (a: T, b: T) => boolean): T {
+  const surest = facts.reduce((most, { confidence }) => Math.max(most, confidence), 0)
+  const equals = facts.filter(({ confidence }) => confidence === surest)
+  const fullest = equals.filter((fact) => !equals.some((other) => saysLess(fact, other)))
+  return fullest.reduce((newest, fact) => (isNewer(fact, newest) ? fact : newest))
 }
 
-function isBetter(a: Survivor, b: Survivor): boolean {
-  return (a.confidence - b.confidence || a.createdAt - b.createdAt || a.seq - b.seq) > 0
+function isNewer(a: Survivor, b: Survivor): boolean {
+  return (a.createdAt - b.createdAt || a.seq - b.seq) > 0
 }

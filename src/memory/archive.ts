@@ -4,17 +4,19 @@ import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { type Conversation, conversationOf } from '../entities/conversation.ts'
 import { mainBranch } from '../entities/memory.ts'
+import { isTrusted } from '../entities/source.ts'
 import { taskIdSchema } from '../entities/task-fields.ts'
 import { everyRow } from '../ledger/every-row.ts'
 import type { Op } from '../ledger/ledger.ts'
-import { nearestOpenBranch, setBranchStatus } from '../steps/branch.ts'
+import { setBranchStatus } from '../steps/branch.ts'
 import { answerObserved, callObserved, type Observed, toolObserved } from '../steps/observe-work.ts'
+import { sourceIn, sourceOf } from '../steps/source.ts'
 import { consolidatePending } from './consolidate-session.ts'
 import { deliberate } from './deliberate.ts'
 import { writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
 import { branchSchema } from './request-fields.ts'
-import { branchOfTeam, standingOf } from './standing.ts'
+import { branchOfTeam, openBranch, ownBranch, standingOf } from './standing.ts'
 import { observe } from './take-observation.ts'
 
 /** A line of a conversation that the ledger does not hold, as chat messages have it: with `content`, perhaps with a `name`. */
@@ -54,18 +56,26 @@ export async function archiveTask(
   return host.step({
     name: 'archive task',
     *decide(tx): Op<number> {
-      const { branch: own, team, agentId } = yield* standingOf(tx, taskId)
-      const branch = yield* nearestOpenBranch(tx, own)
-      if (caller.taskId !== undefined) yield* branchOfTeam(tx, caller, branch)
       const task = yield* tx.task.get(taskId)
       const kept =
         task === undefined
           ? keptOfChat(taskId, context)
           : keptOf(conversationOf(yield* tx.message.list(taskId), yield* tx.call.list(taskId, ['call'])))
+      if (kept.length === 0) return 0
+      // A conversation that is given along is what the caller says; one of the ledger is what its model and its tools said.
+      const isGiven = task === undefined
+      const sources = {
+        model: isGiven ? yield* sourceOf(tx, caller) : yield* sourceIn(tx, 'model', taskId),
+        tool: isGiven ? yield* sourceOf(tx, caller) : yield* sourceIn(tx, 'tool', taskId),
+      }
+      const { branch: known, team, agentId } = yield* standingOf(tx, taskId)
+      const own = isTrusted(sources.model) ? known : yield* ownBranch(tx, taskId, moment)
+      const branch = yield* openBranch(tx, own, sources.model)
+      if (caller.taskId !== undefined) yield* branchOfTeam(tx, caller, branch)
+      const whose = { sessionId: taskId, branch, taskId: team?.taskId ?? taskId, agentId }
       let added = 0
-      for (const each of kept) {
-        const whose = { sessionId: taskId, branch, taskId: team?.taskId ?? taskId, agentId }
-        if ((yield* observe(tx, writer, { ...each, ...whose })).isNew) added++
+      for (const { by, ...each } of kept) {
+        if ((yield* observe(tx, writer, { ...each, ...whose, statedBy: sources[by] })).isNew) added++
       }
       return added
     },

@@ -1,7 +1,8 @@
-// The third level: which facts of a task's branch are worth more than the task. Sure enough and of a category that lasts is durable,
-// everything else ephemeral; the verdict stands with the fact (conformance S2-080…S2-085).
-import { type DurableRule, isDurable } from '../entities/confidence.ts'
+// The third level: which facts of a task's branch are worth more than the task. Sure enough, of a category that lasts and confirmed is
+// durable, everything else ephemeral; the verdict stands with the fact (conformance S2-080…S2-085).
+import type { DurableRule } from '../entities/confidence.ts'
 import type { FactRecord } from '../entities/memory.ts'
+import { lasts } from '../entities/source.ts'
 import type { TeamRecord } from '../entities/team.ts'
 import { everyRow } from '../ledger/every-row.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
@@ -39,7 +40,7 @@ export function* checkpointTask(tx: Tx, d: Deliberation, { team, taskId, trigger
   const rule = durableRuleOf(d.settings, team)
   const facts = yield* everyRow((after, limit) => tx.fact.active(team.branch, after, limit))
   for (const fact of facts) yield* judge(tx, d, run, fact, rule)
-  const durable = facts.filter((fact) => isDurable(fact, rule))
+  const durable = facts.filter((fact) => lasts(fact, rule))
   const ephemeral = facts.length - durable.length
   const summary = summaryOf(team.branch, durable, ephemeral)
   const { historyId, ...own } = yield* run.close(tx, { durable: durable.length, ephemeral, summary })
@@ -47,7 +48,7 @@ export function* checkpointTask(tx: Tx, d: Deliberation, { team, taskId, trigger
 }
 
 function* judge(tx: Tx, d: Deliberation, run: ConsolidationRun, fact: FactRecord, rule: DurableRule): Op<void> {
-  const verdict = isDurable(fact, rule) ? 'durable' : 'ephemeral'
+  const verdict = lasts(fact, rule) ? 'durable' : 'ephemeral'
   if (fact.verdict === verdict) return
   yield* markFact(tx, d, fact, { verdict })
   run.decide('judged', fact.id, { note: verdict })

@@ -17,6 +17,8 @@ export interface ContraryFact extends AlikeFact {
 export interface Comparison {
   /** The best match first: the most alike, then the surest, then the oldest. */
   alike: AlikeFact[]
+  /** Alike too, but without the numbers that the text has: they do not say what it says. */
+  lesser: AlikeFact[]
   contrary: ContraryFact[]
 }
 
@@ -27,7 +29,7 @@ export function* compare(
   branch: string,
   incoming: FactLike & { id?: string },
 ): Op<Comparison> {
-  const found: Comparison = { alike: [], contrary: [] }
+  const found: Comparison = { alike: [], lesser: [], contrary: [] }
   const onSubject = yield* tx.fact.sameSubject(branch, subjectOf(incoming.text))
   const ofSubject = new Set(onSubject.map(({ id }) => id))
   const facts = new Map(
@@ -39,11 +41,16 @@ export function* compare(
     const isAlike = likeness > d.settings.threshold
     const ground = d.contradicts(fact, incoming, isAlike || ofSubject.has(fact.id))
     if (ground !== null) found.contrary.push({ fact, likeness, ground })
-    else if (isAlike) found.alike.push({ fact, likeness })
+    else if (isAlike) (d.lacksNumbers(fact.text, incoming.text) ? found.lesser : found.alike).push({ fact, likeness })
   }
   found.alike.sort(byRank)
   found.contrary.sort(byRank)
   return found
+}
+
+/** What a new fact is marked with: one that is alike to lesser ones is left for the level of its agent, where these may give way to it. */
+export function comparedWith(d: Deliberation, text: string, lesser: readonly AlikeFact[]): string | null {
+  return lesser.length === 0 ? d.measure(text) : null
 }
 
 function byRank(a: AlikeFact, b: AlikeFact): number {

@@ -2,6 +2,7 @@
 // were compared under the measure in force are not compared again, so a second run changes nothing (conformance S2-073…S2-079).
 import { firstConfidence, summaryCategory } from '../entities/confidence.ts'
 import type { BranchRecord, FactRecord } from '../entities/memory.ts'
+import { joinedSources } from '../entities/source.ts'
 import { everyRow } from '../ledger/every-row.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { survivorOf } from '../machines/fact-groups.ts'
@@ -9,7 +10,7 @@ import { requireOpenBranch } from '../steps/branch.ts'
 import { type ContraryFact, compare, settleContradictions } from './compare.ts'
 import { type Consolidated, ConsolidationRun } from './consolidation-run.ts'
 import type { Deliberation } from './deliberate.ts'
-import { disputeFact, insertFact, markFact, supersedeFact } from './fact-writes.ts'
+import { confirmFact, disputeFact, insertFact, markFact, supersedeFact } from './fact-writes.ts'
 import { type AlikePair, groupAlike, pairKey } from './group-facts.ts'
 import { counted, keyFindings } from './summary-words.ts'
 
@@ -81,7 +82,7 @@ function* pairsOf(tx: Tx, d: Deliberation, branch: string, uncompared: readonly 
   const against = new Map<string, ContraryFact[]>()
   for (const fact of uncompared) {
     const found = yield* compare(tx, d, branch, fact)
-    for (const { fact: other, likeness } of found.alike) {
+    for (const { fact: other, likeness } of [...found.alike, ...found.lesser]) {
       facts.set(other.id, facts.get(other.id) ?? other)
       pairs.push({ a: fact.id, b: other.id, likeness })
     }
@@ -126,7 +127,10 @@ function areDisputed(a: FactRecord, b: FactRecord): boolean {
   return a.disputed && b.disputed
 }
 
-/** The survivor takes the place of all (conformance S2-075); its confidence stays (S2-079). Returns who is gone. */
+/**
+ * The survivor takes the place of all (conformance S2-075) that it may take the place of; its confidence stays (S2-079). What is left
+ * has a survivor of its own. Returns who is gone.
+ */
 function* collapse(
   tx: Tx,
   d: Deliberation,
@@ -134,15 +138,29 @@ function* collapse(
   group: readonly FactRecord[],
   facts: Map<string, FactRecord>,
 ): Op<string[]> {
-  const survivor = survivorOf(group)
-  const losers = group.filter(({ id }) => id !== survivor.id)
-  for (const loser of losers) {
-    yield* supersedeFact(tx, d, loser, survivor.id)
-    run.decide('superseded', loser.id, { otherId: survivor.id, similarity: d.likeness(loser.text, survivor.text) })
-    run.counts.factsDeduplicated++
+  const gone: string[] = []
+  for (let left = group; left.length > 1; ) {
+    const survivor = survivorOf(left, (a, b) => d.saysLess(a.text, b.text))
+    const others = left.filter(({ id }) => id !== survivor.id)
+    const losers = new Set(others.filter((fact) => d.mayReplace(survivor, fact)))
+    for (const loser of losers) {
+      yield* supersedeFact(tx, d, loser, survivor.id)
+      run.decide('superseded', loser.id, { otherId: survivor.id, similarity: d.likeness(loser.text, survivor.text) })
+      run.counts.factsDeduplicated++
+      gone.push(loser.id)
+    }
+    facts.set(survivor.id, yield* standFor(tx, d, survivor, [...losers]))
+    left = others.filter((fact) => !losers.has(fact))
   }
-  if (losers.some(({ disputed }) => disputed)) facts.set(survivor.id, yield* disputeFact(tx, d, survivor))
-  return losers.map(({ id }) => id)
+  return gone
+}
+
+/** What it takes the place of leaves it its sources, where they stated no less, and its disputes. */
+function* standFor(tx: Tx, d: Deliberation, fact: FactRecord, losers: readonly FactRecord[]): Op<FactRecord> {
+  const same = losers.filter(({ text }) => !d.saysLess(text, fact.text))
+  const statedBy = joinedSources(same.map((loser) => loser.statedBy))
+  const confirmed = yield* confirmFact(tx, d, fact, fact.confidence, statedBy)
+  return losers.some(({ disputed }) => disputed) ? yield* disputeFact(tx, d, confirmed) : confirmed
 }
 
 /**
@@ -168,6 +186,7 @@ export function* refreshSummary(
     text,
     category: summaryCategory,
     confidence: firstConfidence,
+    statedBy: joinedSources(facts.map((fact) => fact.statedBy)),
     sessionId: null,
     taskId: branch.taskId,
     agentId,

@@ -1,7 +1,8 @@
 // Across the tasks of a project: what several tasks found on their own is as good as seen several times, and what is sure enough by
 // that reaches the branch that they have in common. What is not stays where it is, unchanged (conformance Q-10, S2-106).
-import { boostBy, categoryNamed, fullConfidence, isDurable } from '../entities/confidence.ts'
+import { boostBy, categoryNamed, fullConfidence } from '../entities/confidence.ts'
 import { type FactRecord, mainBranch } from '../entities/memory.ts'
+import { joinedSources, lasts } from '../entities/source.ts'
 import type { TeamRecord } from '../entities/team.ts'
 import { ErrandError } from '../errors.ts'
 import { everyRow } from '../ledger/every-row.ts'
@@ -162,16 +163,17 @@ function groupsAmong(d: Deliberation, facts: readonly FactRecord[]): FactRecord[
 
 /** The best of them, with what the others add: each other task is one more that saw it. */
 function offerOf(
-  { settings }: Deliberation,
+  d: Deliberation,
   members: readonly FactRecord[],
   teams: readonly Source[],
 ): Offer & { durable: boolean } {
-  const fact = survivorOf(members)
+  const fact = survivorOf(members, (a, b) => d.saysLess(a.text, b.text))
+  const statedBy = joinedSources(members.map((member) => member.statedBy))
   const branches = new Set(members.map(({ branch }) => branch))
   const confidence = Math.min(fullConfidence, fact.confidence + boostBy * (branches.size - 1))
-  const rules = teams.filter(({ branch }) => branches.has(branch)).map((team) => durableRuleOf(settings, team))
+  const rules = teams.filter(({ branch }) => branches.has(branch)).map((team) => durableRuleOf(d.settings, team))
   const lasting = [fact, ...members].find(({ category }) =>
-    rules.some((rule) => isDurable({ confidence, category }, rule)),
+    rules.some((rule) => lasts({ confidence, category, statedBy }, rule)),
   )
   return {
     fact,

@@ -1,14 +1,14 @@
 // The first level: what one session observed on one branch becomes facts. Seen for the first time it is a fact of 0.7; seen again it
 // makes the fact surer. Observations are taken up once, so a second run finds nothing (conformance S2-060…S2-072).
-import { boosted, firstConfidence, fullConfidence } from '../entities/confidence.ts'
+import { boosted, firstConfidence } from '../entities/confidence.ts'
 import { inferCategory } from '../entities/fact-category.ts'
 import type { MemorableType, ObservationRecord } from '../entities/memory.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
-import { type AlikeFact, type Comparison, compare, settleContradictions } from './compare.ts'
+import { type AlikeFact, type Comparison, compare, comparedWith, settleContradictions } from './compare.ts'
 import { type Consolidated, type ConsolidationCounts, ConsolidationRun, sumOf } from './consolidation-run.ts'
 import type { Deliberation, FactLike } from './deliberate.ts'
-import { insertFact, raiseFact } from './fact-writes.ts'
+import { confirmFact, insertFact } from './fact-writes.ts'
 
 export interface SessionRequest {
   sessionId: string
@@ -55,12 +55,13 @@ function* takeUp(tx: Tx, d: Deliberation, run: ConsolidationRun, observation: Ob
 
 /** What the observation would say as a fact. */
 function factOf({ moment, settings }: Deliberation, observation: ObservationRecord): FactLike {
-  const { branch, content: text, type, sessionId, taskId, agentId } = observation
+  const { branch, content: text, type, sessionId, taskId, agentId, statedBy } = observation
   return {
     branch,
     text,
     category: inferCategory(type as MemorableType, text, settings.categoryRules),
     confidence: firstConfidence,
+    statedBy: [statedBy],
     sessionId,
     taskId,
     agentId,
@@ -72,18 +73,18 @@ function* confirm(
   tx: Tx,
   d: Deliberation,
   run: ConsolidationRun,
-  { id: observationId }: ObservationRecord,
+  { id: observationId, statedBy }: ObservationRecord,
   { fact, likeness }: AlikeFact,
 ): Op<void> {
   const before = fact.confidence
-  if (before >= fullConfidence) {
+  const { confidence: after } = yield* confirmFact(tx, d, fact, boosted(before), [statedBy])
+  if (after === before) {
     run.decide('confirmed', fact.id, { observationId, similarity: likeness })
     run.counts.factsDeduplicated++
-    return
+  } else {
+    run.decide('boosted', fact.id, { observationId, similarity: likeness, before, after })
+    run.counts.factsUpdated++
   }
-  const { confidence: after } = yield* raiseFact(tx, d, fact, boosted(before))
-  run.decide('boosted', fact.id, { observationId, similarity: likeness, before, after })
-  run.counts.factsUpdated++
 }
 
 function* becomeFact(
@@ -92,9 +93,10 @@ function* becomeFact(
   run: ConsolidationRun,
   { id: observationId }: ObservationRecord,
   { createdAt: _createdAt, ...said }: FactLike,
-  { contrary }: Comparison,
+  { lesser, contrary }: Comparison,
 ): Op<void> {
-  const fact = yield* insertFact(tx, d, { ...said, observationId, comparedBy: d.measure(said.text) })
+  const comparedBy = comparedWith(d, said.text, lesser)
+  const fact = yield* insertFact(tx, d, { ...said, observationId, comparedBy })
   run.decide('created', fact.id, { observationId, after: fact.confidence, note: fact.category })
   run.counts.factsCreated++
   yield* settleContradictions(tx, d, run, fact, contrary)

@@ -3,9 +3,10 @@
 // stand-in, and is taken back; the answers are found outside of the transaction, and the step runs again, now knowing them. With
 // likeness by words and no judge nothing is ever unknown: one round, and nothing is awaited.
 import { summaryCategory, toFraction } from '../entities/confidence.ts'
-import { disagree, subjectOf } from '../entities/disagreement.ts'
+import { disagree, lacksNumbers, readingOf, saysLess, subjectOf } from '../entities/disagreement.ts'
 import { likeness as jaccard, wordsOf } from '../entities/fact-words.ts'
 import type { FactRecord } from '../entities/memory.ts'
+import { isConfirmed } from '../entities/source.ts'
 import { ErrandError } from '../errors.ts'
 import { everyRow } from '../ledger/every-row.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
@@ -26,7 +27,7 @@ export type Resolution = 'keep-both' | 'incoming' | 'there'
 /** A fact as it is compared; it need not be stored yet. */
 export type FactLike = Pick<
   FactRecord,
-  'text' | 'category' | 'confidence' | 'branch' | 'taskId' | 'agentId' | 'sessionId' | 'createdAt'
+  'text' | 'category' | 'confidence' | 'statedBy' | 'branch' | 'taskId' | 'agentId' | 'sessionId' | 'createdAt'
 >
 
 const mostRounds = 50
@@ -91,6 +92,7 @@ export class Deliberation {
   #idsTaken = 0
   readonly #wordsOf = remembering((text) => new Set(wordsOf(text)))
   readonly #subjectOf = remembering(subjectOf)
+  readonly #readingOf = remembering(readingOf)
   /** What was read of branches whose facts are all candidates, by id. */
   readonly #branches = new Map<string, Map<string, FactRecord>>()
 
@@ -229,13 +231,33 @@ export class Deliberation {
     return (subject !== '' && subject === this.#subjectOf(b.text)) || this.isAlike(a.text, b.text)
   }
 
-  /** Which of two facts that contradict each other holds. How old they are is in their `createdAt`, not in who comes. */
+  /** Whether the first has no numbers, and the second some. */
+  lacksNumbers(a: string, b: string): boolean {
+    return lacksNumbers(this.#readingOf(a), this.#readingOf(b))
+  }
+
+  saysLess(a: string, b: string): boolean {
+    return a !== b && saysLess(this.#readingOf(a), this.#readingOf(b))
+  }
+
+  /** A vaguer fact never takes the place of one that says more, nor what a single model or tool states that of what is confirmed. */
+  mayReplace(by: FactLike, fact: FactLike): boolean {
+    return !this.saysLess(by.text, fact.text) && (isConfirmed(by.statedBy) || !isConfirmed(fact.statedBy))
+  }
+
+  /**
+   * Which of two facts that contradict each other holds. How old they are is in their `createdAt`, not in who comes. A judge decides
+   * freely; a policy keeps both where the one that it prefers may not take the place of the other.
+   */
   settle(incoming: FactLike, there: FactLike): Resolution {
     const { onContradiction } = this.settings
     if (onContradiction === 'keep-both') return 'keep-both'
     if (typeof onContradiction === 'function') return resolutionOf(this.#ruled(there, incoming))
     const bySurety = onContradiction === 'highest-confidence' ? incoming.confidence - there.confidence : 0
-    return (bySurety || incoming.createdAt - there.createdAt) >= 0 ? 'incoming' : 'there'
+    const holds = (bySurety || incoming.createdAt - there.createdAt) >= 0
+    const [kept, gone] = holds ? [incoming, there] : [there, incoming]
+    if (!this.mayReplace(kept, gone)) return 'keep-both'
+    return holds ? 'incoming' : 'there'
   }
 
   #ruled(there: FactLike, incoming: FactLike): Ruling {
@@ -268,6 +290,6 @@ function resolutionOf(ruling: Ruling): Resolution {
 }
 
 function shownTo({ confidence, ...fact }: FactLike): ComparedFact {
-  const { text, category, branch, taskId, agentId, sessionId, createdAt } = fact
-  return { text, category, confidence: toFraction(confidence), branch, taskId, agentId, sessionId, createdAt }
+  const { text, category, statedBy, branch, taskId, agentId, sessionId, createdAt } = fact
+  return { text, category, confidence: toFraction(confidence), statedBy, branch, taskId, agentId, sessionId, createdAt }
 }

@@ -1,6 +1,7 @@
 // The only places where facts are written: a new one, one that is surer, one that gives way to another. What a fact says, and where,
 // never changes.
 import type { FactRecord } from '../entities/memory.ts'
+import { addVoice, joinedSources, mostConfidence, type Source } from '../entities/source.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import type { Moment } from '../steps/moment.ts'
 import type { Deliberation } from './deliberate.ts'
@@ -9,7 +10,7 @@ import type { MemoryHost } from './memory-host.ts'
 /** What must be said of a new fact; it is active, undisputed, and has been carried nowhere. */
 export type NewFact = Pick<
   FactRecord,
-  'branch' | 'text' | 'category' | 'confidence' | 'sessionId' | 'taskId' | 'agentId'
+  'branch' | 'text' | 'category' | 'confidence' | 'statedBy' | 'sessionId' | 'taskId' | 'agentId'
 > &
   Partial<Pick<FactRecord, 'observationId' | 'originId' | 'comparedBy'>>
 
@@ -21,12 +22,14 @@ export function writerAt(moment: Moment, host: Pick<MemoryHost, 'nextId'>): Writ
   return { moment, nextId: (prefix) => host.nextId(prefix) }
 }
 
+/** It is no surer than those who state it can make it. */
 export function* insertFact(tx: Tx, d: Writer, given: NewFact): Op<FactRecord> {
   const fact: Omit<FactRecord, 'seq'> = {
     observationId: null,
     originId: null,
     comparedBy: null,
     ...given,
+    confidence: Math.min(given.confidence, mostConfidence(given.statedBy)),
     id: d.nextId('fact'),
     status: 'active',
     successorId: null,
@@ -49,9 +52,23 @@ export function* markFact(tx: Tx, d: Writer, fact: FactRecord, marks: FactMarks)
   return yield* saved(tx, d, { ...fact, ...marks })
 }
 
-export function* raiseFact(tx: Tx, d: Writer, fact: FactRecord, confidence: number): Op<FactRecord> {
-  if (confidence <= fact.confidence) return fact
-  return yield* saved(tx, d, { ...fact, confidence, updatedAt: d.moment.at })
+/**
+ * Others state it too, which makes it as sure as `confidence`: unless a model or a tool repeats itself, and never beyond what those who
+ * state it can make it.
+ */
+export function* confirmFact(
+  tx: Tx,
+  d: Writer,
+  fact: FactRecord,
+  confidence: number,
+  by: readonly Source[],
+): Op<FactRecord> {
+  const statedBy = joinedSources([fact.statedBy, by])
+  const reached = addVoice(fact.statedBy, by) ? Math.min(confidence, mostConfidence(statedBy)) : fact.confidence
+  if (reached > fact.confidence) {
+    return yield* saved(tx, d, { ...fact, statedBy, confidence: reached, updatedAt: d.moment.at })
+  }
+  return statedBy.length === fact.statedBy.length ? fact : yield* saved(tx, d, { ...fact, statedBy })
 }
 
 export function* disputeFact(tx: Tx, d: Writer, fact: FactRecord): Op<FactRecord> {

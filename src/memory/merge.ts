@@ -4,13 +4,14 @@
 import { z } from 'zod'
 import { fullConfidence, merged } from '../entities/confidence.ts'
 import { type BranchRecord, type FactRecord, mainBranch } from '../entities/memory.ts'
+import { joinedSources, type Source } from '../entities/source.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { requireBranch, requireOpenBranch, setBranchStatus } from '../steps/branch.ts'
-import { type AlikeFact, compare, settleContradictions } from './compare.ts'
+import { type AlikeFact, compare, comparedWith, settleContradictions } from './compare.ts'
 import { ConsolidationRun } from './consolidation-run.ts'
 import { type Deliberation, grounds, type Resolution } from './deliberate.ts'
-import { insertFact, markFact, raiseFact } from './fact-writes.ts'
+import { confirmFact, insertFact, markFact } from './fact-writes.ts'
 import { counted } from './summary-words.ts'
 
 export interface MergeRequest {
@@ -136,17 +137,19 @@ export class Carrier {
     yield* this.#raise(
       tx,
       { fact: holder, likeness: this.#d.likeness(holder.text, fact.text) },
-      fact,
+      fact.id,
       holder.confidence + difference,
+      fact.statedBy,
     )
   }
 
   /** `holder` says it on the target now; `leftOut` are members that contradict it, though they are like the fact that was offered. */
   *carry(tx: Tx, { fact, members, category, confidence }: Offer): Op<{ holder: FactRecord; leftOut: FactRecord[] }> {
-    const { alike, contrary } = yield* compare(tx, this.#d, this.#into, fact)
+    const { alike, lesser, contrary } = yield* compare(tx, this.#d, this.#into, fact)
+    const statedBy = joinedSources(members.map((member) => member.statedBy))
     const [best] = alike
     if (best !== undefined) {
-      const raised = yield* this.#raise(tx, best, fact, merged(best.fact.confidence, confidence))
+      const raised = yield* this.#raise(tx, best, fact.id, merged(best.fact.confidence, confidence), statedBy)
       return { holder: raised, leftOut: yield* this.#mark(tx, fact, members, raised) }
     }
     const copy = yield* insertFact(tx, this.#d, {
@@ -154,13 +157,14 @@ export class Carrier {
       text: fact.text,
       category,
       confidence,
+      statedBy,
       sessionId: fact.sessionId,
       taskId: fact.taskId,
       agentId: fact.agentId,
       originId: fact.id,
-      comparedBy: this.#d.measure(fact.text),
+      comparedBy: comparedWith(this.#d, fact.text, lesser),
     })
-    this.#run.decide('carried', copy.id, { otherId: fact.id, after: confidence })
+    this.#run.decide('carried', copy.id, { otherId: fact.id, after: copy.confidence })
     const leftOut = yield* this.#mark(tx, fact, members, copy)
     const settled = yield* settleContradictions(tx, this.#d, this.#run, copy, contrary)
     for (const { there, ground, resolution } of settled.settlements) {
@@ -173,25 +177,33 @@ export class Carrier {
     return { holder: settled.fact, leftOut }
   }
 
-  *#raise(tx: Tx, { fact: there, likeness }: AlikeFact, source: FactRecord, confidence: number): Op<FactRecord> {
+  *#raise(
+    tx: Tx,
+    { fact: there, likeness }: AlikeFact,
+    otherId: string,
+    confidence: number,
+    by: readonly Source[],
+  ): Op<FactRecord> {
     const before = there.confidence
-    const about = { otherId: source.id, similarity: likeness }
+    const about = { otherId, similarity: likeness }
     this.merged++
-    if (before >= fullConfidence) {
+    const raised = yield* confirmFact(tx, this.#d, there, Math.min(fullConfidence, confidence), by)
+    if (raised.confidence === before) {
       this.#run.decide('confirmed', there.id, about)
       this.#run.counts.factsDeduplicated++
-      return there
+    } else {
+      this.#run.decide('boosted', there.id, { ...about, before, after: raised.confidence })
+      this.#run.counts.factsUpdated++
     }
-    const raised = yield* raiseFact(tx, this.#d, there, Math.min(fullConfidence, Math.max(confidence, before)))
-    this.#run.decide('boosted', there.id, { ...about, before, after: raised.confidence })
-    this.#run.counts.factsUpdated++
     return raised
   }
 
   *#mark(tx: Tx, offered: FactRecord, members: readonly FactRecord[], holder: FactRecord): Op<FactRecord[]> {
     const leftOut: FactRecord[] = []
     for (const member of members) {
-      if (member.id !== offered.id && this.#d.contradicts(holder, member) !== null) leftOut.push(member)
+      const isOwn = member.id === offered.id
+      const isMore = this.#d.lacksNumbers(holder.text, member.text)
+      if (!isOwn && (isMore || this.#d.contradicts(holder, member) !== null)) leftOut.push(member)
       else yield* markFact(tx, this.#d, member, { mergedTo: holder.id, mergedConfidence: member.confidence })
     }
     return leftOut

@@ -4,6 +4,7 @@ import type { Caller } from '../bus/caller.ts'
 import { toFraction, toHundredths } from '../entities/confidence.ts'
 import { wordsOf } from '../entities/fact-words.ts'
 import type { FactRecord } from '../entities/memory.ts'
+import { sourceSchema } from '../entities/source.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import type { MemoryHost } from './memory-host.ts'
 import { fractionSchema, placeShape } from './request-fields.ts'
@@ -24,6 +25,7 @@ export const chunkSchema = z.object({
   text: z.string(),
   category: z.string(),
   confidence: z.number(),
+  statedBy: z.array(sourceSchema),
   branch: z.string(),
   /** 0 to 1; 1 is a certain fact of today that fits best. */
   score: z.number(),
@@ -97,6 +99,6 @@ function* topOf(tx: Reads, fact: FactRecord): Op<string> {
   return top.id
 }
 
-function chunkOf({ id, text, category, confidence, branch }: FactRecord, score: number): Chunk {
-  return { id, content: text, text, category, confidence: toFraction(confidence), branch, score }
+function chunkOf({ id, text, category, confidence, statedBy, branch }: FactRecord, score: number): Chunk {
+  return { id, content: text, text, category, confidence: toFraction(confidence), statedBy, branch, score }
 }

@@ -3,15 +3,16 @@ import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { firstConfidence } from '../entities/confidence.ts'
 import { type FactRecord, mainBranch } from '../entities/memory.ts'
+import { isTrusted, type Source } from '../entities/source.ts'
 import { failureSuffix } from '../entities/task.ts'
 import { taskIdSchema } from '../entities/task-fields.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
-import { nearestOpenBranch } from '../steps/branch.ts'
 import type { Moment } from '../steps/moment.ts'
+import { sourceIn, sourceOf } from '../steps/source.ts'
 import { storableText } from '../storable-text.ts'
 import { insertFact, supersedeFact, writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
-import { branchOfTeam, standingOf } from './standing.ts'
+import { branchOfTeam, openBranch, ownBranch, standingOf } from './standing.ts'
 import { shortened } from './summary-words.ts'
 
 export const saveSchema = z.strictObject({
@@ -26,7 +27,10 @@ const episodeCategory = 'episode'
 const longestTitle = 1_000
 const longestOutcome = 10_000
 
-/** On the branch of its team, else of `main`. @throws ErrandError FORBIDDEN */
+/**
+ * On the branch of its team, else of `main`; what the engine saves of a task is what its model came to, and stays on a branch of the task.
+ * @throws ErrandError FORBIDDEN, BRANCH_CLOSED
+ */
 export async function saveEpisode(
   host: MemoryHost,
   caller: Caller,
@@ -37,20 +41,34 @@ export async function saveEpisode(
   return host.step({
     name: 'save episode',
     *decide(tx): Op<{ factId: string }> {
-      const branch = yield* openBranchOf(tx, task.id)
+      const statedBy = yield* sourceOfEpisode(tx, caller, task.id)
+      const branch = yield* branchOfEpisode(tx, caller, task.id, statedBy, moment)
       if (caller.taskId !== undefined) yield* branchOfTeam(tx, caller, branch)
-      return { factId: yield* write(tx, host, moment, task.id, branch, text) }
+      return { factId: yield* write(tx, host, moment, { taskId: task.id, branch, text, statedBy }) }
     },
   })
 }
 
-/** A task that is purged may still be saved; one whose branch is closed is remembered above it. */
-function* openBranchOf(tx: Reads, taskId: string): Op<string> {
-  const { team } = yield* standingOf(tx, taskId)
-  return yield* nearestOpenBranch(tx, team?.branch ?? mainBranch)
+function* sourceOfEpisode(tx: Reads, caller: Caller, taskId: string): Op<Source> {
+  return caller.surface === 'engine' ? yield* sourceIn(tx, 'model', taskId) : yield* sourceOf(tx, caller)
 }
 
-function* write(tx: Tx, host: MemoryHost, moment: Moment, taskId: string, branch: string, text: string): Op<string> {
+/** A task that is purged may still be saved; one whose branch is closed is remembered above it. */
+function* branchOfEpisode(tx: Tx, caller: Caller, taskId: string, statedBy: Source, moment: Moment): Op<string> {
+  const { branch, team } = yield* standingOf(tx, taskId)
+  if (team !== undefined) return yield* openBranch(tx, team.branch, statedBy)
+  if (!isTrusted(statedBy)) return yield* openBranch(tx, yield* ownBranch(tx, taskId, moment), statedBy)
+  return caller.taskId === undefined ? mainBranch : yield* openBranch(tx, branch, statedBy)
+}
+
+interface Episode {
+  taskId: string
+  branch: string
+  text: string
+  statedBy: Source
+}
+
+function* write(tx: Tx, host: MemoryHost, moment: Moment, { taskId, branch, text, statedBy }: Episode): Op<string> {
   const filter = { branches: [branch], category: episodeCategory, taskId }
   const [last]: FactRecord[] = yield* tx.fact.list(filter, 1, Number.MAX_SAFE_INTEGER)
   if (last?.text === text) return last.id
@@ -60,6 +78,7 @@ function* write(tx: Tx, host: MemoryHost, moment: Moment, taskId: string, branch
     text,
     category: episodeCategory,
     confidence: firstConfidence,
+    statedBy: [statedBy],
     sessionId: taskId,
     taskId,
     agentId: null,

@@ -1,12 +1,17 @@
 // Where in memory a caller stands. A program reaches every branch. A task's run or model reads its own branch and those above it, and
-// writes to its own alone: that of its stint, or of the task that its team works on; without a team that is `main`.
+// writes to its own alone: that of its stint, or of the task that its team works on. Without a team it is the branch of the task, which
+// the task gets when its model first states something: what a model states never lands on `main`. A run of a task without any branch
+// writes to `main`.
 import type { Caller } from '../bus/caller.ts'
 import { type BranchRecord, mainBranch } from '../entities/memory.ts'
+import { isTrusted, type Source } from '../entities/source.ts'
 import type { TeamRecord } from '../entities/team.ts'
 import { ErrandError } from '../errors.ts'
-import type { Op, Reads } from '../ledger/ledger.ts'
-import { requireBranch } from '../steps/branch.ts'
-import { loadTask } from '../steps/moment.ts'
+import type { Op, Reads, Tx } from '../ledger/ledger.ts'
+import { nearestOpenBranch, requireBranch, requireOpenBranch } from '../steps/branch.ts'
+import { loadTask, type Moment } from '../steps/moment.ts'
+import { sourceOf } from '../steps/source.ts'
+import { ensureBranch } from '../steps/team.ts'
 import { requireWithin } from '../steps/within.ts'
 
 export interface Standing {
@@ -23,7 +28,7 @@ export function* standingOf(tx: Reads, taskId: string): Op<Standing> {
   }
   const place = (yield* tx.task.get(taskId))?.policy.team
   const team = yield* tx.team.get(place?.taskId ?? taskId)
-  if (team === undefined) return { branch: mainBranch, team, agentId: null }
+  if (team === undefined) return { branch: (yield* tx.branch.ofTask(taskId))?.name ?? mainBranch, team, agentId: null }
   const agentId = place?.agentId ?? null
   const last = agentId === null ? undefined : yield* tx.team.latestStint(team.taskId, agentId)
   return { branch: last?.branch ?? team.branch, team, agentId }
@@ -56,6 +61,50 @@ export function* branchMeant(
   return yield* requireBranch(tx, meant)
 }
 
+/**
+ * Who states something, and on which branch: the one that is meant. A model or a tool states nothing on `main`; one whose task has no
+ * branch yet gets one for it.
+ * @throws ErrandError NOT_FOUND, BRANCH_CLOSED, FORBIDDEN
+ */
+export function* placeOfStatement(
+  tx: Tx,
+  caller: Caller,
+  meant: Whereabouts,
+  moment: Moment,
+): Op<{ branch: BranchRecord; statedBy: Source }> {
+  const statedBy = yield* sourceOf(tx, caller)
+  if (!isTrusted(statedBy) && caller.taskId !== undefined) yield* ownBranch(tx, caller.taskId, moment)
+  const branch = yield* branchMeant(tx, caller, meant, 'write')
+  if (branch.name === mainBranch && !isTrusted(statedBy)) throw notOnMain(caller, statedBy)
+  return { branch: yield* requireOpenBranch(tx, branch.name), statedBy }
+}
+
+/** The branch of the agent that works on a task, or of its team; without a team that of the task, made if it has none. */
+export function* ownBranch(tx: Tx, taskId: string, moment: Moment): Op<string> {
+  const { branch } = yield* standingOf(tx, taskId)
+  if (branch !== mainBranch) return branch
+  const task = (yield* tx.task.get(taskId)) ?? { id: taskId, name: taskId }
+  return (yield* ensureBranch(tx, task, null, moment)).name
+}
+
+/**
+ * The branch, or where it is archived the nearest above that takes what is new: `main` only for what a person or a program states.
+ * @throws ErrandError BRANCH_CLOSED
+ */
+export function* openBranch(tx: Reads, name: string, statedBy: Source): Op<string> {
+  const open = yield* nearestOpenBranch(tx, name)
+  if (open !== mainBranch || isTrusted(statedBy)) return open
+  return (yield* requireOpenBranch(tx, name)).name
+}
+
+function notOnMain({ surface, taskId }: Caller, { kind }: Source): ErrandError {
+  return new ErrandError(
+    'FORBIDDEN',
+    `A ${kind} states nothing on "${mainBranch}". Name \`taskId\` with \`agentId\`, or a branch below: what several agents state there, or what a person merges, reaches "${mainBranch}".`,
+    { branch: mainBranch, surface, ...(taskId === undefined ? {} : { scope: taskId }) },
+  )
+}
+
 function* branchOf(tx: Reads, taskId: string | undefined, agentId: string | undefined): Op<string | undefined> {
   if (taskId === undefined) return undefined
   const stint = agentId === undefined ? undefined : yield* tx.team.latestStint(taskId, agentId)
@@ -78,7 +127,8 @@ export function* branchOfTeam(tx: Reads, caller: Caller, name: string): Op<Branc
   const { branch: own, team } = yield* standingOf(tx, caller.taskId)
   const branch = yield* tx.branch.get(name)
   const isTeams = team !== undefined && branch?.taskId === team.taskId
-  if (branch !== undefined && (name === own || isTeams)) return branch
+  const isOwn = name === own && (name !== mainBranch || isTrusted(yield* sourceOf(tx, caller)))
+  if (branch !== undefined && (isOwn || isTeams)) return branch
   throw outOfReach(caller, name, [own], 'write')
 }
 

@@ -15,7 +15,7 @@ import { deliberate } from './deliberate.ts'
 import { insertFact, type Writer, writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
 import { categorySchema, fractionSchema, placeShape, sessionIdSchema, textSchema } from './request-fields.ts'
-import { branchMeant } from './standing.ts'
+import { placeOfStatement } from './standing.ts'
 
 /** `identity` is that of the call that says so: repeated, it says it once. */
 type Said<Request> = Request & { identity: string | undefined }
@@ -43,9 +43,10 @@ export async function takeObservation(
   const stored = await host.step({
     name: 'observe',
     *decide(tx): Op<{ observationId: string; branch: string; isDue: boolean }> {
-      const { name: branch } = yield* branchMeant(tx, caller, given, 'write')
+      const { branch: on, statedBy } = yield* placeOfStatement(tx, caller, given, moment)
+      const branch = on.name
       const writer = writerAt(moment, host)
-      const observation = { ...own, sessionId, branch, type, content, outcome, taskId, agentId }
+      const observation = { ...own, sessionId, branch, type, content, outcome, taskId, agentId, statedBy }
       const { observationId } = yield* observe(tx, writer, observation)
       const isDue =
         consolidateEvery !== null && (yield* tx.observation.countPending(branch, sessionId)) >= consolidateEvery
@@ -97,7 +98,9 @@ export const rememberSchema = z.strictObject({
   category: categorySchema
     .optional()
     .describe('Default: told by its words, as bug_fix, architecture, security, …, insight.'),
-  confidence: fractionSchema.optional().describe('How sure it is, 0 to 1. Default 0.7.'),
+  confidence: fractionSchema
+    .optional()
+    .describe('How sure it is, 0 to 1. Default 0.7, which is also the most that a model alone is believed.'),
   ...placeShape('Branch of memory.'),
   sessionId: sessionIdSchema.optional(),
 })
@@ -123,17 +126,17 @@ export async function remember(
   return host.step({
     name: 'remember',
     *decide(tx): Op<{ factId: string }> {
-      const { name } = yield* branchMeant(tx, caller, given, 'write')
       if (own !== undefined && (yield* tx.fact.get(own)) !== undefined) return { factId: own }
-      const branch = yield* requireOpenBranch(tx, name)
+      const { branch, statedBy } = yield* placeOfStatement(tx, caller, given, moment)
       const fact = yield* insertFact(
         tx,
         { moment, nextId: (prefix) => own ?? host.nextId(prefix) },
         {
-          branch: name,
+          branch: branch.name,
           text,
           category,
           confidence: confidence === undefined ? firstConfidence : toHundredths(confidence),
+          statedBy: [statedBy],
           sessionId,
           taskId: taskId ?? branch.taskId,
           agentId: agentId ?? branch.agentId,

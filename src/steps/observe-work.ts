@@ -2,11 +2,13 @@
 // transaction that records the outcome, under an id that follows from it, so that none is missing and none is there twice.
 import type { CallRecord } from '../entities/call.ts'
 import type { ObservationRecord } from '../entities/memory.ts'
+import type { SourceKind } from '../entities/source.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StintRecord } from '../entities/team.ts'
 import type { NewMessage, Op, Reads, Tx } from '../ledger/ledger.ts'
 import { clipped, storableText } from '../storable-text.ts'
 import type { Moment } from './moment.ts'
+import { sourceIn } from './source.ts'
 
 /** Characters. The whole stands in the calls and in the conversation of the task. */
 const longest = { call: 2_000, outcome: 500, answer: 10_000 }
@@ -25,7 +27,10 @@ export function* observeAnswer(tx: Tx, task: TaskRecord, message: NewMessage, mo
   yield* observe(tx, task, answerObserved(message.id, message.content), moment)
 }
 
-export type Observed = Pick<ObservationRecord, 'id' | 'type' | 'content' | 'outcome'>
+export interface Observed extends Pick<ObservationRecord, 'id' | 'type' | 'content' | 'outcome'> {
+  /** What a call came to is said by its tool, an answer by the model. */
+  by: Extract<SourceKind, 'model' | 'tool'>
+}
 
 /** What a call that has ended is as an observation, whenever it is made. */
 export function callObserved({ id, name, params, result, error }: CallRecord): Observed {
@@ -36,15 +41,15 @@ export function callObserved({ id, name, params, result, error }: CallRecord): O
 /** The use of a tool of which no more is known than these words. */
 export function toolObserved(id: string, call: string, outcome: string, failed: boolean): Observed {
   const type = failed ? 'error' : 'tool_use'
-  return { id: `obs-${id}`, type, content: cut(call, longest.call), outcome: cut(outcome, longest.outcome) }
+  return { id: `obs-${id}`, type, content: cut(call, longest.call), outcome: cut(outcome, longest.outcome), by: 'tool' }
 }
 
 /** What an agent answered, as an observation. */
 export function answerObserved(id: string, content: string): Observed {
-  return { id: `obs-${id}`, type: 'insight', content: cut(content, longest.answer), outcome: null }
+  return { id: `obs-${id}`, type: 'insight', content: cut(content, longest.answer), outcome: null, by: 'model' }
 }
 
-function* observe(tx: Tx, task: TaskRecord, observed: Observed, { at }: Moment): Op<void> {
+function* observe(tx: Tx, task: TaskRecord, { by, ...observed }: Observed, { at }: Moment): Op<void> {
   const stint = yield* stintOf(tx, task)
   if (stint === undefined) return
   // Closed by hand while the agent is at work: that is no reason to lose what the call came to.
@@ -55,6 +60,7 @@ function* observe(tx: Tx, task: TaskRecord, observed: Observed, { at }: Moment):
     branch: stint.branch,
     taskId: stint.taskId,
     agentId: stint.agentId,
+    statedBy: yield* sourceIn(tx, by, task.id),
     createdAt: at,
     consolidatedBy: null,
   })

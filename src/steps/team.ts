@@ -40,8 +40,10 @@ export function* openTeam(tx: Tx, task: NewTask, spec: TeamSpec, moment: Moment)
   return team
 }
 
+type NamedTask = Pick<NewTask, 'id' | 'name'>
+
 /** The branch of a task, made if it has none yet. `parent` null: the nearest open one, from that of the team above on. */
-export function* ensureBranch(tx: Tx, task: NewTask, parent: string | null, moment: Moment): Op<BranchRecord> {
+export function* ensureBranch(tx: Tx, task: NamedTask, parent: string | null, moment: Moment): Op<BranchRecord> {
   const found = yield* tx.branch.ofTask(task.id)
   if (found !== undefined) return found
   const made = {
@@ -84,7 +86,7 @@ export function* ensureTeam(tx: Tx, task: TaskRecord, moment: Moment): Op<TeamRe
   return team
 }
 
-function* branchAbove(tx: Reads, task: NewTask): Op<string> {
+function* branchAbove(tx: Reads, task: NamedTask): Op<string> {
   for (const above of yield* tx.task.ancestors(task.id)) {
     const team = yield* tx.team.get(above.id)
     // Somebody may have archived its branch; that is no reason to refuse the tasks below it.
@@ -96,7 +98,7 @@ function* branchAbove(tx: Reads, task: NewTask): Op<string> {
 /** So many tasks of one name are told apart by a number; more by their ids, so that none is looked for among thousands. */
 const mostNumbered = 9
 
-function* branchNames({ id, name }: NewTask): Generator<string, void, void> {
+function* branchNames({ id, name }: NamedTask): Generator<string, void, void> {
   const own = id.replace(/^task-/, '')
   const slug = slugOf(name)
   if (slug === '') return yield `task/${own}`

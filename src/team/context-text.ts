@@ -1,5 +1,6 @@
 // A team's context as text, for people and for the opening of an agent's conversation. However much a team has said, the text stays
 // short, and each thing said stays on one line, so that none can pass for a heading or for another one's words.
+import { isConfirmed } from '../entities/source.ts'
 import { clipped } from '../storable-text.ts'
 import type { ActiveAgent, AgentSummary, KeyFact, TeamContext, TeamTask } from './context.ts'
 import type { Objective } from './objectives.ts'
@@ -48,8 +49,9 @@ function agentLine({ agentId, role, objectives }: ActiveAgent): string {
   return `- ${nameWithRole(agentId, role)}${objectives.length === 0 ? '' : `: objectives ${objectives.join(', ')}`}`
 }
 
-function factLine({ text, category, confidence, agentId }: KeyFact): string {
-  const who = agentId === null ? '' : ` (${shortName(agentId)})`
+function factLine({ text, category, confidence, statedBy, agentId }: KeyFact): string {
+  const about = [...(agentId === null ? [] : [shortName(agentId)]), ...(isConfirmed(statedBy) ? [] : ['unconfirmed'])]
+  const who = about.length === 0 ? '' : ` (${about.join(', ')})`
   return `- [${clipped(flat(category), 40)} ${confidence.toFixed(2)}] ${clipped(flat(text), 300)}${who}`
 }
 

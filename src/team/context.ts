@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { summaryCategory, toFraction } from '../entities/confidence.ts'
 import type { BranchRecord, FactRecord } from '../entities/memory.ts'
+import { type Source, sourceSchema } from '../entities/source.ts'
 import { type TaskRecord, type TaskStatus, taskStatuses } from '../entities/task.ts'
 import {
   type ObjectiveStatus,
@@ -74,6 +75,7 @@ const keyFactSchema = z.object({
   text: z.string(),
   category: z.string(),
   confidence: z.number(),
+  statedBy: z.array(sourceSchema),
   agentId: z.string().nullable(),
 })
 export interface KeyFact {
@@ -82,6 +84,8 @@ export interface KeyFact {
   category: string
   /** 0 to 1. */
   confidence: number
+  /** Who stated it, and who confirmed it since. */
+  statedBy: Source[]
   agentId: string | null
 }
 
@@ -190,8 +194,8 @@ function* newestFacts(tx: Reads, branch: string): Op<FactRecord[]> {
   }
 }
 
-function toKeyFact({ id, text, category, confidence, agentId }: FactRecord): KeyFact {
-  return { id, text, category, confidence: toFraction(confidence), agentId }
+function toKeyFact({ id, text, category, confidence, statedBy, agentId }: FactRecord): KeyFact {
+  return { id, text, category, confidence: toFraction(confidence), statedBy, agentId }
 }
 
 function progressOf(objectives: readonly Objective[]): TeamContext['progress'] {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createEngine } from '../../src/engine.ts'
 import { ErrandError } from '../../src/errors.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
+import { recallText } from '../../src/executors/agent/recall.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { createFaultyLedger, type FaultKind, type FaultyLedger } from '../../src/testing/faulty-ledger.ts'
@@ -64,7 +65,7 @@ async function work(plan: (ledger: FaultyLedger) => void) {
     marks,
     attempts,
     result: (await engine.get(id))?.result,
-    said: (await said(engine, id)).filter((line) => !line.startsWith('user: ')),
+    said: (await said(engine, id)).filter((line) => !line.startsWith('user: ') || line === recalled),
     calls: await callsOf(engine, id),
     events: (await history(engine, id)).map(({ type }) => type),
     steps: [...ledger.steps],
@@ -75,9 +76,11 @@ async function work(plan: (ledger: FaultyLedger) => void) {
   return outcome
 }
 
+const recalled = `user: ${recallText({ chunks: [{ content: 'Recalled.' }] })}`
+
 const words = [
   'system: You are a helpful AI assistant.',
-  'system: Here is relevant context from past tasks:\n\nRecalled.',
+  recalled,
   'assistant: First.',
   'assistant: Second.',
   'assistant: Third.',

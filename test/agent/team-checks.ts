@@ -109,10 +109,12 @@ function consolidations({ runs, team }: TeamEvidence): string[] {
 function knowledge({ facts, later }: TeamEvidence): string[] {
   const shown = (found: readonly FactRecord[]) =>
     found.map(({ text, confidence }) => `${text} ${confidence}`).join(' | ')
-  const recalled = later.some(({ role, content }) => role === 'system' && content.includes(finding))
+  const recalled = later.some(({ role, content }) => role === 'user' && content.includes(finding))
+  const obeyed = later.some(({ role, content }) => role === 'system' && content.includes(finding))
   return [
     ...(shown(facts.task) === `${finding} 80 | ${remark} 70` ? [] : [`the team knows: ${shown(facts.task)}`]),
     ...(shown(facts.main) === `${finding} 80` ? [] : [`main knows: ${shown(facts.main)}`]),
     ...(recalled ? [] : ['the later task recalls nothing']),
+    ...(obeyed ? ['what the later task recalls stands in its system message'] : []),
   ]
 }

@@ -1,6 +1,8 @@
 // Three agents work on one task, each on a branch of memory of its own. What they leave reaches those that come after them: the next
 // of the team, and another task.
 import { describe, expect, it } from 'vitest'
+import type { Task } from '../../src/entities/task.ts'
+import { recallText } from '../../src/executors/agent/recall.ts'
 import { createPlace } from '../crash/child.ts'
 import { finding, laterTask, playTeamStory, remark, storyOptions, workers } from './team-story.ts'
 import { closed, factsOn, observationsOf, openWithLedger, scripted, stintsOf } from './team-world.ts'
@@ -41,14 +43,16 @@ describe('A team of three agents', () => {
     const briefings = await Promise.all(children.map((child) => said(engine, child)))
     const context = briefings.map((lines) => lines.find((line) => line.includes('Task Context')) ?? '')
     for (const [index, name] of workers.entries()) {
-      expect(context[index]).toMatch(`system: You work on this with others, as ${name}.\n`)
+      expect(context[index]).toMatch(`user: You work on this with others, as ${name}.\n`)
       expect(context[index]).toContain('Find the cause')
       for (const other of workers) expect(context[index]?.includes(`- ${other}: `)).toBe(workers.indexOf(other) < index)
     }
+    const sourceOf = (task: Task | undefined) => ({ kind: 'model' as const, taskId: task?.id as string })
+    const statedBy = ['finder', 'fixer'].map((agentId, at) => ({ ...sourceOf(children[at]), agentId }))
     expect(await said(engine, later)).toEqual([
       'system: You are a helpful AI assistant.',
       `user: ${laterTask.goal}`,
-      `system: Here is relevant context from past tasks:\n\n${finding}`,
+      `user: ${recallText({ chunks: [{ content: finding, confidence: 0.8, branch: 'main', statedBy }] })}`,
       'assistant: It dropped it.',
     ])
   })
@@ -106,8 +110,7 @@ describe('A team of three agents', () => {
       ['worker', 2, 'task/clear/worker'],
     ])
     const [, two] = await engine.children(group.id)
-    expect((await said(engine, two?.id as string)).join('\n')).toContain(
-      'Here is relevant context from past tasks:\n\nThe cache has to be cleared first.',
-    )
+    const recalled = (await said(engine, two?.id as string)).find((line) => line.includes('context from past tasks'))
+    expect(recalled).toContain('{"statement":"The cache has to be cleared first.","statedBy":[{"kind":"model",')
   })
 })

@@ -17,13 +17,13 @@ test('the team ends with what two of its agents decided on main, and another tas
     '[DONE] 1. Find the cause',
     '[DONE] 3. Try it in two browsers',
     '- fixer: The cookie gets through now.',
-    '- [discovery 0.70] The redirect after the login drops the session cookie. (finder)',
+    '- [discovery 0.70] The redirect after the login drops the session cookie. (finder, unconfirmed)',
     `- [decision 0.80] ${lax} (fixer)`,
     'Progress: 3/3 done, 0 active, 0 todo, 0 blocked',
   ])
     expect(context).toContain(line)
   expect(kept).toBe(`What main keeps of it:\n- [decision 0.8] ${lax}`)
-  expect(later).toBe(
-    `Another task, later.\nI was told: You are a helpful AI assistant.\n\nHere is relevant context from past tasks:\n\n${lax}\n`,
-  )
+  expect(later).toMatch(/^Another task, later\.\nI was told: Here is relevant context from past tasks:\n/)
+  expect(later).toContain(`\n\n{"statement":"${lax}","statedBy":[{"kind":"model","taskId":"task-`)
+  expect(later).toContain('"agentId":"reviewer"}],"confidence":0.8,"branch":"main"}')
 })

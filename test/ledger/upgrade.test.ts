@@ -32,6 +32,14 @@ const boardRows = [
     values ('mail-1', 'main', 'ann', 'bob', 'message', '', 'it''s so', 1000)`,
 ]
 
+/** What a ledger of versions 5 to 10 may hold in its memory. */
+const memoryRows = [
+  `insert into observation (id, session_id, branch, type, content, created_at)
+    values ('obs-old', 'before', 'main', 'insight', 'Seen before', 1000)`,
+  `insert into fact (id, branch, text, category, confidence, status, disputed, subject, created_at, updated_at)
+    values ('fact-old', 'main', 'Known before', 'insight', 100, 'active', 0, 'before known', 1000, 1000)`,
+]
+
 /** What versions before 8 wrote for a child whose parent gets a message of its end, with the same words in a text. */
 const systemPrompt = 'say "tellParent":true'
 const notifying = (version: number) => {
@@ -156,6 +164,22 @@ describe.each(earlierVersions)('a ledger of version %i', (version) => {
     const mail = await ledger.read((tx) => tx.mail.unread('main', 'bob', 9))
     expect(mail.map(({ body }) => body)).toEqual(hasBoards ? ["it's so"] : [])
   })
+
+  it.runIf(version >= 5)(
+    'keeps what it remembers, whose sources nobody recorded, as sure as it was (X-013)',
+    async () => {
+      const file = fileOf(version)
+      withFile(file, (old) => old.execute(memoryRows.join(';')))
+      const engine = await createEngine({ ledger: file, work: false })
+      onTestFinished(() => engine.close())
+      const unknown = { kind: 'unknown' }
+      const { facts } = await engine.bus.call('mem:facts', {})
+      expect(facts).toMatchObject([{ text: 'Known before', confidence: 1, statedBy: [unknown] }])
+      await engine.bus.call('mem:consolidate', { level: 'session', sessionId: 'before' })
+      const [seen] = (await engine.bus.call('mem:facts', {})).facts
+      expect(seen).toMatchObject({ text: 'Seen before', confidence: 0.7, statedBy: [unknown] })
+    },
+  )
 
   it('counts depths, children and what may be claimed as if it had always done so (X-013)', async () => {
     const ledger = await openLedger(fileOf(version))

@@ -117,12 +117,25 @@ describe('the groups of facts', () => {
 
 describe('the fact that stays', () => {
   const fact = (id: string, confidence: number, createdAt: number, seq: number) => ({ id, confidence, createdAt, seq })
+  const neither = () => false
 
   it('S2-075 is the surest, then the newest, then the last of one millisecond', () => {
-    expect(survivorOf([fact('old', 80, 1, 1), fact('sure', 90, 1, 2), fact('new', 80, 9, 3)]).id).toBe('sure')
-    expect(survivorOf([fact('new', 80, 9, 1), fact('old', 80, 1, 2)]).id).toBe('new')
-    expect(survivorOf([fact('first', 80, 1, 1), fact('last', 80, 1, 2)]).id).toBe('last')
-    expect(survivorOf([fact('alone', 0, 1, 1)]).id).toBe('alone')
+    expect(survivorOf([fact('old', 80, 1, 1), fact('sure', 90, 1, 2), fact('new', 80, 9, 3)], neither).id).toBe('sure')
+    expect(survivorOf([fact('new', 80, 9, 1), fact('old', 80, 1, 2)], neither).id).toBe('new')
+    expect(survivorOf([fact('first', 80, 1, 1), fact('last', 80, 1, 2)], neither).id).toBe('last')
+    expect(survivorOf([fact('alone', 0, 1, 1)], neither).id).toBe('alone')
+  })
+
+  it('V-05 of equally sure ones is none that says less than another of them, in any order', () => {
+    const saysLess = (a: { id: string }, b: { id: string }) => a.id.length < b.id.length && b.id.startsWith(a.id)
+    const [vague, full, other] = [fact('a', 80, 9, 3), fact('a1', 80, 1, 1), fact('b', 80, 0, 2)]
+    for (const group of [
+      [vague, full, other],
+      [full, other, vague],
+      [other, vague, full],
+    ])
+      expect(survivorOf(group, saysLess).id).toBe('a1')
+    expect(survivorOf([fact('a', 90, 1, 1), full], saysLess).id).toBe('a')
   })
 
   it('S2-075 S2-079 is as sure as any of the group, whatever the order of the facts', () => {
@@ -132,11 +145,11 @@ describe('the fact that stays', () => {
       .map((drawn) => drawn.map(([confidence, createdAt], seq) => fact(`f${seq}`, confidence, createdAt, seq)))
     fc.assert(
       fc.property(facts, (group) => {
-        const survivor = survivorOf(group)
+        const survivor = survivorOf(group, neither)
         expect(survivor.confidence).toBe(Math.max(...group.map(({ confidence }) => confidence)))
         const equals = group.filter(({ confidence }) => confidence === survivor.confidence)
         expect(survivor.createdAt).toBe(Math.max(...equals.map(({ createdAt }) => createdAt)))
-        expect(survivorOf(group.toReversed())).toBe(survivor)
+        expect(survivorOf(group.toReversed(), neither)).toBe(survivor)
       }),
     )
   })

@@ -244,6 +244,7 @@ describe('The policy', () => {
           text: thirty,
           category: 'insight',
           confidence: 0.7,
+          statedBy: [{ kind: 'program' }],
           branch: 'main',
           taskId: null,
           agentId: null,

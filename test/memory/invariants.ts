@@ -1,6 +1,6 @@
 // What must hold of memory whatever was done to it: nothing is lost, nothing is counted that was not done, nothing is surer than it was
 // seen to be. Complaints are in words; none means that all is well.
-import { disagree, subjectOf } from '../../src/entities/disagreement.ts'
+import { disagree, readingOf, saysLess, subjectOf } from '../../src/entities/disagreement.ts'
 import { likeness, wordsOf } from '../../src/entities/fact-words.ts'
 import type { DecisionRecord, FactRecord } from '../../src/entities/memory.ts'
 import type { Tables } from './world.ts'
@@ -97,7 +97,7 @@ function saysAlong(facts: readonly FactRecord[], holder: FactRecord, text: strin
   return false
 }
 
-/** The one of a group that stays is the surest, of equals the newest. */
+/** The one of a group that stays is the surest, of equals the one that says more, then the newest; it never says less. */
 function survivors(tables: Tables): string[] {
   const facts = byId(tables)
   return tables.decisions
@@ -105,8 +105,17 @@ function survivors(tables: Tables): string[] {
     .flatMap(({ factId, otherId }) => {
       const [loser, survivor] = [facts.get(factId), facts.get(otherId ?? '')]
       if (loser === undefined || survivor === undefined) return [`${factId} gave way to nothing`]
+      const [kept, gone] = [readingOf(survivor.text), readingOf(loser.text)]
+      if (saysLess(kept, gone)) return [`${factId} gave way to ${survivor.id}, which says less`]
+      // Of equals the newest stays, but for one that another of them says more than.
+      const isOutdone = tables.facts.some(
+        (each) => each.branch === loser.branch && saysLess(gone, readingOf(each.text)),
+      )
       const better =
-        survivor.confidence - loser.confidence || survivor.createdAt - loser.createdAt || survivor.seq - loser.seq
+        survivor.confidence - loser.confidence ||
+        Number(isOutdone) ||
+        survivor.createdAt - loser.createdAt ||
+        survivor.seq - loser.seq
       return better > 0 ? [] : [`${factId} gave way to ${survivor.id}, which is no better`]
     })
 }

@@ -137,6 +137,7 @@ describe('A merge', () => {
             text: `subject${at} predicate${at}`,
             category: 'insight',
             confidence: 70,
+            statedBy: [{ kind: 'program' }],
             sessionId: null,
             taskId: null,
             agentId: null,

@@ -17,6 +17,7 @@ describe('An observation', () => {
         content: 'npm test passes',
         outcome: '12 passed',
         agentId: 'ada',
+        statedBy: { kind: 'program' },
         createdAt: expect.any(Number),
       },
     ])

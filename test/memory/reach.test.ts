@@ -127,13 +127,21 @@ describe('The model of a task', () => {
     expect((await call('mem:facts', { branch: own, category: 'insight' }))['facts']).toHaveLength(1)
   })
 
-  it('without a team knows what all know', async () => {
+  it('V-05 without a team writes to a branch of its own, and reads what all know', async () => {
     const { alone, loneId, branch, call } = await openReach()
+    await call('mem:remember', { text: 'all know rye' })
+    expect((await alone('mem:facts', {}))['facts']).toMatchObject([{ text: 'all know rye' }])
     await alone('mem:observe', insight)
     await alone('mem:consolidate', { level: 'session' })
-    expect((await call('mem:facts', { branch: 'main' }))['facts']).toMatchObject([
-      { text: 'so it is', sessionId: loneId },
-    ])
+    const own = { text: 'so it is', branch: 'task/alone', sessionId: loneId, taskId: loneId }
+    expect((await alone('mem:facts', {}))['facts']).toMatchObject([own])
+    expect((await alone('mem:retrieve', { query: 'rye' }))['chunks']).toMatchObject([{ text: 'all know rye' }])
+    expect((await call('mem:facts', { branch: 'main' }))['facts']).toMatchObject([{ text: 'all know rye' }])
+    for (const reached of ['main', branch]) {
+      await refusalOf(alone('mem:observe', { ...insight, branch: reached }), 'FORBIDDEN')
+      await refusalOf(alone('mem:remember', { text: 'x', branch: reached }), 'FORBIDDEN')
+    }
+    await refusalOf(alone('mem:consolidate', { level: 'session', branch: 'main' }), 'FORBIDDEN')
     await refusalOf(alone('mem:facts', { branch }), 'FORBIDDEN')
     await refusalOf(alone('mem:observe', { ...insight, branch }), 'FORBIDDEN')
   })

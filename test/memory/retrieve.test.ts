@@ -35,6 +35,7 @@ describe('Recall', () => {
         text: 'bread needs rye flour',
         category: 'insight',
         confidence: 1,
+        statedBy: [{ kind: 'program' }],
         branch: 'main',
         score: 1,
       },

@@ -121,7 +121,7 @@ describe('A similarity of one’s own', () => {
     }
     const wondering = deliberate(host, 'wonder', function* (tx, d): Op<void> {
       const said = { sessionId: 's1', branch: 'main', type: 'insight' as const, content: 'x', outcome: null }
-      yield* observe(tx, d, { ...said, taskId: null, agentId: null })
+      yield* observe(tx, d, { ...said, taskId: null, agentId: null, statedBy: { kind: 'program' } })
       d.likeness('x', `x${asked++}`)
     })
     await refusalOf(wondering, 'LIMIT_EXCEEDED')

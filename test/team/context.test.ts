@@ -69,6 +69,7 @@ describe('task:context', () => {
       text: 'Fixed the token refresh bug',
       category: 'bug_fix',
       confidence: 0.7,
+      statedBy: [{ kind: 'program' }],
       agentId: 'ada',
     })
     expect(keyFacts.slice(1).map(({ text }) => text)).toEqual(

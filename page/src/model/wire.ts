@@ -96,13 +96,18 @@ export interface Machine {
   mermaid: string
 }
 
+/** Who stated a fact; the server knows more of them. */
+export interface FactSource {
+  kind: string
+}
+
 /** What a team knows of its task. */
 export interface TeamContext {
   task: { branch: string | null; type: string | null; summary: string | null; status: string }
   objectives: Array<{ id: number; description: string; status: string; agentId: string | null; notes: string | null }>
   agentSummaries: Array<{ agentId: string; role: string | null; summary: string }>
   activeAgents: Array<{ agentId: string; role: string | null; objectives: number[] }>
-  keyFacts: Array<{ id: string; text: string; category: string; confidence: number; agentId: string | null }>
+  keyFacts: Array<Pick<Fact, 'id' | 'text' | 'category' | 'confidence' | 'statedBy'> & { agentId: string | null }>
   progress: { total: number; done: number; active: number; todo: number; blocked: number }
 }
 
@@ -113,6 +118,7 @@ export interface Fact {
   category: string
   /** 0 to 1. */
   confidence: number
+  statedBy: FactSource[]
   status: string
   verdict?: string
   disputed?: true

@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks'
 import { problemOf } from '../live/api-client.ts'
 import type { TaskSession } from '../live/task-session.ts'
+import { sourceWords } from '../model/source-words.ts'
 import type { Fact, Problem } from '../model/wire.ts'
 import { LongText, Moment, ProblemBox } from './elements.tsx'
 
@@ -38,7 +39,7 @@ export function FactList({ open }: { open: TaskSession }) {
 }
 
 function FactItem({ fact }: { fact: Fact }) {
-  const { text, category, confidence, status, verdict, disputed, agentId, createdAt } = fact
+  const { text, category, confidence, statedBy, status, verdict, disputed, agentId, createdAt } = fact
   const words = [
     category,
     `${Math.round(confidence * 100)} % sure`,
@@ -46,6 +47,7 @@ function FactItem({ fact }: { fact: Fact }) {
     verdict,
     disputed === true ? 'disputed' : undefined,
     agentId,
+    sourceWords(statedBy),
   ]
   return (
     <li class={`fact is-${status}`}>

@@ -1,5 +1,6 @@
 // What a team knows of its task: objectives, who works on it, and the facts that were found.
 
+import { sourceWords } from '../model/source-words.ts'
 import type { TeamContext } from '../model/wire.ts'
 import { LongText } from './elements.tsx'
 
@@ -59,11 +60,11 @@ export function TeamView({ context }: { context: TeamContext }) {
         <>
           <h3>Key facts</h3>
           <ul class="plain">
-            {keyFacts.map(({ id, text, category, confidence }) => (
+            {keyFacts.map(({ id, text, category, confidence, statedBy }) => (
               <li key={id}>
                 <LongText text={text} label="fact" limit={300} />{' '}
                 <span class="note">
-                  {category}, {Math.round(confidence * 100)} % sure
+                  {category}, {Math.round(confidence * 100)} % sure, {sourceWords(statedBy)}
                 </span>
               </li>
             ))}

@@ -8,6 +8,7 @@ import {
   factVerdicts,
   observationTypes,
 } from '../../entities/memory.ts'
+import { sourceSchema } from '../../entities/source.ts'
 import { countsShape } from '../../memory/consolidation-run.ts'
 
 const count = z.int().min(0)
@@ -19,6 +20,7 @@ const factSchema = z.object({
   text: z.string(),
   category: z.string(),
   confidence: z.number(),
+  statedBy: z.array(sourceSchema),
   branch: z.string(),
   taskId: z.string().optional(),
   agentId: z.string().optional(),
@@ -44,6 +46,7 @@ const observationSchema = z.object({
   outcome: z.string().optional(),
   taskId: z.string().optional(),
   agentId: z.string().optional(),
+  statedBy: sourceSchema,
   createdAt: z.number(),
   consolidatedBy: z.string().optional(),
 })

@@ -1,5 +1,5 @@
 // Before the first step: what the conversation opens with, what the tasks before this one came to, what its team knows, and what memory
-// recalls.
+// recalls. What others have said is told in user messages: system messages are what whoever made the task and the agent says.
 import { z } from 'zod'
 import type { AgentRun, WorkPlace } from '../../agent-run.ts'
 import { defined } from '../../defined.ts'
@@ -9,11 +9,10 @@ import { Failure } from '../../errors.ts'
 import type { ExecutorTask, Run } from '../../executor.ts'
 import { untilAborted } from '../../signals.ts'
 import { storableText } from '../../storable-text.ts'
+import { recalledSchema, recallHeading, recallText } from './recall.ts'
 
 const resultsHeading = 'Results of the tasks that this one comes after:'
 const teamHeading = 'You work on this with others'
-/** Conformance S1-072. */
-const recallHeading = 'Here is relevant context from past tasks:'
 
 /** Adds what is missing; a run that finds a step has nothing to add. */
 export async function openConversation(
@@ -28,7 +27,8 @@ export async function openConversation(
   if (steps.length > 0) return
   const say = (role: 'system' | 'user', content: string): Promise<void> =>
     talk.append({ id: talk.nextId('msg'), role, content })
-  const said = (heading: string): boolean => system.some(({ content }) => content.startsWith(heading))
+  // Earlier versions told all of it in system messages.
+  const said = (heading: string): boolean => [...system, ...unread].some(({ content }) => content.startsWith(heading))
   // A task that was created where this agent was not known has no first lines yet; it may have been sent something by then.
   if (system.length === 0) await say('system', talk.policy.systemPrompt ?? instructions ?? defaultSystemPrompt)
   if (unread.length === 0 || system[0]?.run !== null) {
@@ -38,15 +38,15 @@ export async function openConversation(
   }
   if (!said(resultsHeading)) {
     const results = resultsOf(await run.dependencies())
-    if (results !== '') await say('system', `${resultsHeading}\n\n${results}`)
+    if (results !== '') await say('user', `${resultsHeading}\n\n${results}`)
   }
   if (place !== undefined && !said(teamHeading)) {
     const briefing = await teamBriefing(talk, place, run.signal)
-    if (briefing !== '') await say('system', briefing)
+    if (briefing !== '') await say('user', briefing)
   }
   if (!said(recallHeading)) {
     const recalled = await recall(talk, task.goal ?? task.name, run.signal)
-    if (recalled !== '') await say('system', `${recallHeading}\n\n${recalled}`)
+    if (recalled !== '') await say('user', recalled)
   }
 }
 
@@ -112,26 +112,12 @@ function isAlone(
 }
 
 const mostRecalled = 5
-/** Characters of all that is recalled together: more would leave the model no room for its work. */
-const mostRecalledText = 100_000
 const longestRecallMs = 10_000
 
-const piece = z.object({ content: z.string().optional(), text: z.string().optional() })
-/** Both shapes that memories answer with (conformance C-29). */
-const recalledSchema = z.object({ chunks: z.array(piece).optional(), nodes: z.array(piece).optional() })
-
-/**
- * What memory knows that bears on a goal: texts joined by blank lines, empty when there is nothing. Never rejects but for the end of
- * the run.
- */
+/** What memory knows that bears on a goal, quoted; empty when there is nothing. Never rejects but for the end of the run. */
 async function recall(talk: AgentRun, query: string, signal: AbortSignal): Promise<string> {
   const answer = await askMemory(talk, 'mem:retrieve', { query, limit: mostRecalled }, recalledSchema, signal)
-  const recalled = (answer?.chunks ?? answer?.nodes ?? [])
-    .map(({ content, text }) => content ?? text ?? '')
-    .filter((text) => text !== '')
-    .join('\n\n')
-    .slice(0, mostRecalledText)
-  return storableText(recalled)
+  return answer === undefined ? '' : recallText(answer)
 }
 
 /**

@@ -3,7 +3,7 @@ import { summaryCategory } from '../../entities/confidence.ts'
 import { subjectOf } from '../../entities/disagreement.ts'
 import { wordsOf } from '../../entities/fact-words.ts'
 import { type FactRecord, type FactStatus, factStatuses } from '../../entities/memory.ts'
-import { defineTable, flag, plain, serial, statementsOf } from '../columns.ts'
+import { defineTable, flag, json, plain, serial, statementsOf } from '../columns.ts'
 import type { FactFilter, Op, Tx } from '../ledger.ts'
 import { insertSeq, listed, rows, type StatementCompiler, sql, write } from '../statement.ts'
 import { createFactSearch, rankedByBm25 } from './fact-search.ts'
@@ -18,6 +18,7 @@ const mostOfSubject = 100
 /** What `save` writes: everything that changes while a fact lives. */
 const stateFields = {
   confidence: plain,
+  statedBy: json,
   status: plain,
   successorId: plain,
   disputed: flag,

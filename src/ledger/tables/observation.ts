@@ -1,5 +1,5 @@
 // The observation table: what somebody saw, as it was said. A row changes once, when a run of consolidation takes it up.
-import { defineTable, plain, serial, statementsOf } from '../columns.ts'
+import { defineTable, json, plain, serial, statementsOf } from '../columns.ts'
 import type { Tx } from '../ledger.ts'
 import { change, column, numberOf, type StatementCompiler, sql, write } from '../statement.ts'
 
@@ -13,6 +13,7 @@ const observations = defineTable('observation', {
   outcome: plain,
   taskId: plain,
   agentId: plain,
+  statedBy: json,
   createdAt: plain,
   consolidatedBy: plain,
 })

@@ -21,6 +21,12 @@ export interface BoardAccess {
 /** Who calls the abilities of the board from here; in the log of claims. */
 export const fromHere = { caller: { surface: 'cli' } } as const
 
+/** The same for a statement, of which it is recorded who made it: a person where somebody sits at a terminal, else a script. */
+export function whoTypes({ keyboard, stdout }: Pick<CommandIo, 'keyboard' | 'stdout'>) {
+  const isPerson = keyboard !== undefined && stdout.isTTY === true
+  return { caller: { surface: isPerson ? 'terminal' : 'cli' } }
+}
+
 /** Opens the ledger for something on its board. `folders: false` leaves the folders that show the board alone. */
 export async function withBoard<T>(
   io: CommandIo,

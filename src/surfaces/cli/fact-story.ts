@@ -2,7 +2,7 @@
 import { isoTime } from '../../clock.ts'
 import type { DecisionView, FactView, MentionView, ObservationView } from '../../memory/fact-view.ts'
 import type { FactStory, FactWhy } from '../../memory/why-fact.ts'
-import { certainty, shortFactId } from './memory-text.ts'
+import { certainty, shortFactId, sourcesText } from './memory-text.ts'
 import { cleanLine } from './terminal-text.ts'
 
 interface Chapter {
@@ -27,6 +27,7 @@ export function storyLines(why: FactWhy): string[] {
   return [
     `${fact.id}: ${cleanLine(fact.text)}`,
     `  ${[certainty(fact), fact.category, `on ${cleanLine(fact.branch)}`, ...(fact.agentId === undefined ? [] : [`said first by ${cleanLine(fact.agentId)}`])].join(', ')}`,
+    `  stated by ${sourcesText(fact.statedBy)}`,
     '',
     ...ordered.map(({ at, branch, text }) => `${isoTime(at)}  ${branch.padEnd(width)}  ${text}`),
     ...(chapters.length === 0 ? ['It was stated, and nothing has been made of it since.'] : []),

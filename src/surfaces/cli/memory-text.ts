@@ -1,4 +1,5 @@
 // Memory for people: facts as a table, the branches as a tree, and what a run of consolidation did in a line.
+import { isConfirmed, type Source } from '../../entities/source.ts'
 import type { BranchView, FactView, HistoryView } from '../../memory/fact-view.ts'
 import type { Conflict } from '../../memory/merge.ts'
 import { formatDuration } from './duration.ts'
@@ -15,10 +16,27 @@ export function shortFactId(id: string): string {
   return id.replace(/^fact-/, '').slice(0, 6)
 }
 
+type Doubtful = Pick<FactView, 'confidence' | 'statedBy'> & Partial<Pick<FactView, 'status' | 'disputed'>>
+
 /** `0.80`, and what stands against it. */
-export function certainty({ confidence, status, disputed }: FactView): string {
-  const against = [status === 'superseded' ? ' superseded' : '', disputed === true ? ' disputed' : '']
+export function certainty({ confidence, status, disputed, statedBy }: Doubtful): string {
+  const against = [
+    status === 'superseded' ? ' superseded' : '',
+    disputed === true ? ' disputed' : '',
+    isConfirmed(statedBy) ? '' : ' unconfirmed',
+  ]
   return confidence.toFixed(2) + against.join('')
+}
+
+/** `a model as ada in task 4kf0, a person`: who stated a fact, or an observation. */
+export function sourcesText(sources: readonly Source[]): string {
+  return sources.map(sourceText).join(', ')
+}
+
+function sourceText({ kind, taskId, agentId }: Source): string {
+  const who = kind === 'unknown' ? 'an unknown source' : `a ${kind}`
+  const name = agentId === undefined ? '' : ` as ${short(agentId)}`
+  return `${who}${name}${taskId === undefined ? '' : ` in task ${shortId(taskId)}`}`
 }
 
 /** Branches have a column only where there may be several. */

@@ -102,6 +102,7 @@ const observations: Theme = ({ proves, expect }) => {
       outcome: 'none',
       taskId: 'task-gone',
       agentId: 'ann',
+      statedBy: { kind: 'model', taskId: 'task-gone', agentId: `it's "ann"`, voice: 'task-gone' },
     })
     const written = await write(ledger, function* (tx) {
       return [
@@ -183,6 +184,7 @@ const facts: Theme = ({ proves, expect }) => {
     text: `'; drop table fact; -- "\\ $1 ?1 "AND" near(a b) café हिन्दी 修复登录 👩‍👩‍👧 \u202e`,
     category: 'bug_fix',
     confidence: 100,
+    statedBy: [{ kind: 'person' }, { kind: 'model', taskId: 'task-gone', agentId: `it's "ann"`, voice: 'task-gone' }],
     sessionId: 's',
     taskId: 'task-gone',
     agentId: 'ann',
@@ -229,6 +231,7 @@ const facts: Theme = ({ proves, expect }) => {
     await insertFacts(ledger, { id: 'a' })
     const changes: Partial<FactRecord> = {
       confidence: 80,
+      statedBy: [{ kind: 'program' }, { kind: 'person' }],
       status: 'superseded',
       successorId: 'b',
       disputed: true,

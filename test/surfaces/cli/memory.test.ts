@@ -1,5 +1,6 @@
 // Memory on the command line: what agents saw and found out, how people read it, and what scripts get.
 import { describe, expect, test } from 'vitest'
+import { whoTypes } from '../../../src/surfaces/cli/board-place.ts'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import { fakeIo } from './fake-io.ts'
 import { Workplace } from './workplace.ts'
@@ -293,6 +294,7 @@ describe('errand memory why', () => {
     expect(told(why.out)).toEqual([
       `<1>: ${tokens(30)}`,
       '  0.90, decision, on main, said first by ann',
+      '  stated by a program',
       '',
       `task/fix-auth/ann ann noted in session s1: ${tokens(30)} (decision)`,
       'task/fix-auth/ann <2> is made of what ann noted in session s1: decision, 0.70',
@@ -434,6 +436,14 @@ describe('what is put into memory', () => {
     expect(jsonLines(await place.errand('memory', '--branch', 'task/fix-auth/ann', '--json'))).toMatchObject([
       { text: 'Seen', agentId: 'ann' },
     ])
+  })
+
+  test('V-05 is stated by a person where somebody sits at a terminal, else by a program', () => {
+    const keyboard = process.stdin as never
+    const stdout = { write: () => true, isTTY: true }
+    expect(whoTypes({ keyboard, stdout })).toEqual({ caller: { surface: 'terminal' } })
+    expect(whoTypes({ keyboard: undefined, stdout })).toEqual({ caller: { surface: 'cli' } })
+    expect(whoTypes({ keyboard, stdout: { write: () => true } })).toEqual({ caller: { surface: 'cli' } })
   })
 
   test('is stated, with its kind and how certain it is', async () => {

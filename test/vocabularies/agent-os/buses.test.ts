@@ -176,7 +176,7 @@ describe('A run of a task manager', () => {
     await (await manager.engine).result(taskId)
     expect(queries).toEqual([{ query: 'Analyze Q1', limit: 5 }])
     const said = model.prompts[0]?.messages.map(({ text }) => text) ?? []
-    expect(said.join('\n')).toContain('Here is relevant context from past tasks:\n\nQ1 was good.')
+    expect(said.at(-1)).toMatch(/^Here is relevant context from past tasks:\n\n.*\n\n\{"statement":"Q1 was good\."/)
   })
 })
 

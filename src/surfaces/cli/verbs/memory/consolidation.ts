@@ -10,7 +10,7 @@ import {
 } from '../../../../entities/memory.ts'
 import { nearestName } from '../../../../errors.ts'
 import { lists, misuse, oneOf, texts, wholeNumber } from '../../arguments.ts'
-import { fromHere } from '../../board-place.ts'
+import { fromHere, whoTypes } from '../../board-place.ts'
 import { didYouMean } from '../../did-you-mean.ts'
 import { note, printValue } from '../../io.ts'
 import { historyColumns, whatItDid } from '../../memory-text.ts'
@@ -47,7 +47,7 @@ export const observe = defineVerb({
     }
     return await withLedger(io, values, async (engine) => {
       const taskId = await optionalTaskId(engine, values.task)
-      const observed = await engine.bus.call('mem:observe', { ...observation, taskId }, fromHere)
+      const observed = await engine.bus.call('mem:observe', { ...observation, taskId }, whoTypes(io))
       printValue(io, values, observed, observed.observationId)
     })
   },

@@ -2,10 +2,10 @@
 import type { Engine } from '../../../../api.ts'
 import { factStatuses, mainBranch } from '../../../../entities/memory.ts'
 import { misuse, oneOf, switches, texts, wholeNumber } from '../../arguments.ts'
-import { fromHere } from '../../board-place.ts'
+import { fromHere, whoTypes } from '../../board-place.ts'
 import { storyLines } from '../../fact-story.ts'
 import { note, printValue } from '../../io.ts'
-import { factColumns, nothingKnown, shortFactId } from '../../memory-text.ts'
+import { certainty, factColumns, nothingKnown, shortFactId } from '../../memory-text.ts'
 import { withLedger } from '../../open-ledger.ts'
 import { printTable } from '../../table.ts'
 import { cleanLine } from '../../terminal-text.ts'
@@ -71,7 +71,7 @@ export const search = defineVerb({
       printTable(io, values, chunks, 'Nothing fits.', {
         id: ({ id }) => shortFactId(id),
         score: ({ score }) => score.toFixed(2),
-        sure: ({ confidence }) => confidence.toFixed(2),
+        sure: certainty,
         category: ({ category }) => category,
         branch: ({ branch }) => branch,
         fact: ({ text }) => text,
@@ -109,7 +109,7 @@ export const remember = defineVerb({
       confidence: values.confidence === undefined ? undefined : fraction('confidence', values.confidence),
     }
     return await withLedger(io, values, async (engine) => {
-      const remembered = await engine.bus.call('mem:remember', fact, fromHere)
+      const remembered = await engine.bus.call('mem:remember', fact, whoTypes(io))
       printValue(io, values, remembered, remembered.factId)
     })
   },

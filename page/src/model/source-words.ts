@@ -1,0 +1,7 @@
+// Who stated a fact, in words.
+import type { FactSource } from './wire.ts'
+
+/** `stated by model and person`: each kind once. */
+export function sourceWords(sources: readonly FactSource[]): string {
+  return `stated by ${[...new Set(sources.map(({ kind }) => kind))].join(' and ')}`
+}

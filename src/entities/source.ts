@@ -1,0 +1,86 @@
+// Who stated what memory holds. One model, or one tool, is a single voice: what it states stays below a bound and does not reach the
+// branch above, until a person, a program or another agent has stated it too.
+import { z } from 'zod'
+import { type DurableRule, firstConfidence, fullConfidence, isDurable } from './confidence.ts'
+
+/**
+ * `person`: somebody at a terminal. `model`: a model, an agent's or one at the other end of a surface. `tool`: what a model has used.
+ * `program`: the code that embeds the engine, an executor, a client over HTTP, a script. `unknown`: recorded by an earlier version.
+ */
+export const sourceKinds = ['person', 'model', 'tool', 'program', 'unknown'] as const
+export type SourceKind = (typeof sourceKinds)[number]
+
+export const sourceSchema = z.object({
+  kind: z.enum(sourceKinds),
+  taskId: z.string().optional(),
+  agentId: z.string().optional(),
+  voice: z.string().optional(),
+})
+/** Recorded from the caller, never from what the call says about itself. */
+export interface Source {
+  kind: SourceKind
+  /** In which task it was stated; absent outside of tasks. */
+  taskId?: string
+  /** Under which name the caller was known: in the team of the task, or to the surface. */
+  agentId?: string
+  /**
+   * Of a model or a tool in a task: whose voice this is. The tasks that one agent works in share a voice, and so do the tasks that an
+   * agent has created, so that no agent confirms itself by asking others to repeat it.
+   */
+  voice?: string
+}
+
+/** The most that a single model or tool is believed: as much as what was observed once, and less than what lasts. */
+const singleVoiceConfidence = firstConfidence
+
+/** Sources that a fact names: the first ones, each once. */
+const mostSources = 20
+
+/** People and programs are believed as far as they say; so is what was recorded before sources were, like tasks of that time. */
+export function isTrusted({ kind }: Source): boolean {
+  return kind !== 'model' && kind !== 'tool'
+}
+
+/** What a fact is believed by: a person or a program, or at least two voices. */
+export function isConfirmed(sources: readonly Source[]): boolean {
+  return sources.some(isTrusted) || new Set(sources.map(voiceOf)).size > 1
+}
+
+/** How sure a fact may be at most that these have stated, in hundredths. */
+export function mostConfidence(sources: readonly Source[]): number {
+  return isConfirmed(sources) ? fullConfidence : singleVoiceConfidence
+}
+
+/** Whether these say more than `known` did: a model or a tool that repeats itself confirms nothing. */
+export function addVoice(known: readonly Source[], more: readonly Source[]): boolean {
+  const voices = new Set(known.map(voiceOf))
+  return more.some((source) => isTrusted(source) || !voices.has(voiceOf(source)))
+}
+
+/** Each source once, those first that add a voice. */
+export function joinedSources(lists: ReadonlyArray<readonly Source[]>): Source[] {
+  const each = [...new Map(lists.flat().map((source) => [keyOf(source), source])).values()]
+  const firsts = new Map(each.toReversed().map((source) => [voiceOf(source), source]))
+  const isFirst = (source: Source) => firsts.get(voiceOf(source)) === source
+  return [...each.filter(isFirst), ...each.filter((source) => !isFirst(source))].slice(0, mostSources)
+}
+
+/** A fact that may be carried to the branch above without anybody asking for it. */
+export function lasts(
+  fact: { confidence: number; category: string; statedBy: readonly Source[] },
+  rule: DurableRule,
+): boolean {
+  return isDurable(fact, rule) && isConfirmed(fact.statedBy)
+}
+
+/** Models and tools outside of tasks are told apart by the name that their surface knows. */
+function voiceOf(source: Source): string {
+  const { taskId, agentId, voice } = source
+  if (isTrusted(source)) return keyOf(source)
+  if (voice !== undefined) return `voice ${voice}`
+  return taskId === undefined ? `name ${agentId ?? ''}` : `task ${taskId}`
+}
+
+function keyOf({ kind, taskId, agentId, voice }: Source): string {
+  return JSON.stringify([kind, taskId, agentId, voice])
+}

@@ -1,0 +1,44 @@
+// Who states something in memory: from the caller, as the engine or a surface knows it, and from the rows of the task that calls.
+import { type Caller, isModel } from '../bus/caller.ts'
+import { defined } from '../defined.ts'
+import type { Source, SourceKind } from '../entities/source.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import type { Op, Reads } from '../ledger/ledger.ts'
+
+/** Where people type. The command line says so itself: only a terminal tells a person from a script. */
+const surfacesOfPeople: readonly string[] = ['terminal', 'repl']
+
+/** A task's run is its executor, which is a program; whoever else has a task's credentials works for its model. */
+function kindOf(caller: Caller): SourceKind {
+  const { surface, taskId } = caller
+  if (isModel(caller) || surface === 'agent') return 'model'
+  if (surface === 'tools' || (taskId !== undefined && surface !== 'run')) return 'tool'
+  return surfacesOfPeople.includes(surface) ? 'person' : 'program'
+}
+
+export function* sourceOf(tx: Reads, caller: Caller): Op<Source> {
+  const kind = kindOf(caller)
+  if (caller.taskId === undefined) return defined({ kind, agentId: caller.owner })
+  return yield* sourceIn(tx, kind, caller.taskId)
+}
+
+/** Also of a task that is no longer known. */
+export function* sourceIn(tx: Reads, kind: SourceKind, taskId: string): Op<Source> {
+  const task = yield* tx.task.get(taskId)
+  const agentId = (yield* tx.team.stintOfWorker(taskId))?.agentId ?? task?.policy.team?.agentId ?? undefined
+  if (kind === 'program' || task === undefined) return defined({ kind, taskId, agentId })
+  return defined({ kind, taskId, agentId, voice: yield* voiceOf(tx, task) })
+}
+
+/** Of the agent in its team, or of the task: of the uppermost one, where agents have created each other's tasks. */
+function* voiceOf(tx: Reads, worker: TaskRecord): Op<string> {
+  let speaker = worker
+  for (const met = new Set<string>(); !met.has(speaker.id); ) {
+    met.add(speaker.id)
+    // What people and programs create has their right to run commands; what models create has not.
+    const creator = speaker.mayRunCommands || speaker.createdBy === null ? undefined : speaker.createdBy
+    speaker = (creator === undefined ? undefined : yield* tx.task.get(creator)) ?? speaker
+  }
+  const team = speaker.policy.team
+  return team == null || team.agentId === null ? speaker.id : `${team.taskId}/${team.agentId}`
+}

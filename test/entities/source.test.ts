@@ -1,0 +1,49 @@
+// Who is believed how far: people and programs, and models and tools by how many voices they are.
+import { describe, expect, it } from 'vitest'
+import { addVoice, isConfirmed, joinedSources, lasts, mostConfidence, type Source } from '../../src/entities/source.ts'
+
+const person: Source = { kind: 'person' }
+const ann: Source = { kind: 'model', taskId: 'task-a', voice: 'task-a' }
+const annsTool: Source = { ...ann, kind: 'tool' }
+const annsChild: Source = { kind: 'model', taskId: 'task-c', voice: 'task-a' }
+const bob: Source = { kind: 'model', taskId: 'task-b', voice: 'task-b' }
+const client: Source = { kind: 'model', agentId: 'cora' }
+
+describe('V-05 sources', () => {
+  it.each<[isConfirmedBy: boolean, ...Source[]]>([
+    [true, person],
+    [true, { kind: 'program' }],
+    [true, { kind: 'unknown' }],
+    [false, ann],
+    [false, ann, annsTool, annsChild],
+    [false, client],
+    [true, ann, bob],
+    [true, ann, client],
+    [true, ann, person],
+  ])('confirm a fact (%s): %j %j %j', (expected, ...sources) => {
+    expect(isConfirmed(sources)).toBe(expected)
+    expect(mostConfidence(sources)).toBe(expected ? 100 : 70)
+    const fact = { confidence: 100, category: 'security', statedBy: sources }
+    expect(lasts(fact, { threshold: 0, categories: ['security'] })).toBe(expected)
+  })
+
+  it('say more by a voice that was not there, and people and programs each time', () => {
+    expect(addVoice([ann], [annsTool, annsChild])).toBe(false)
+    expect(addVoice([ann], [bob])).toBe(true)
+    expect(addVoice([person], [person])).toBe(true)
+    expect(addVoice([person], [ann])).toBe(true)
+  })
+
+  it('are named once each, those first that add a voice, and no more than twenty', () => {
+    expect(
+      joinedSources([
+        [ann, annsTool],
+        [ann, bob],
+      ]),
+    ).toEqual([ann, bob, annsTool])
+    const tasks = Array.from({ length: 40 }, (_, at): Source => ({ kind: 'model', taskId: `task-${at}`, voice: 'v' }))
+    const joined = joinedSources([tasks, [person]])
+    expect(joined).toHaveLength(20)
+    expect(joined.slice(0, 2)).toEqual([tasks[0], person])
+  })
+})
