@@ -6,11 +6,12 @@ import { create } from '../../steps/create.ts'
 import { requireWithin, within } from '../../steps/within.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { boundDrafts, likeTheCaller } from '../model-bounds.ts'
+import { storedKey } from './keys.ts'
 
 /**
  * All of them in one transaction, or none. What a caller with a task makes lies below that task, and agents bound like its own work on it.
- * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT, UNKNOWN_EXECUTOR, NOT_FOUND, CYCLE, KEY_CONFLICT; FORBIDDEN, also for an executor that
- *   runs commands where the caller may have none run.
+ * @throws ErrandError UNKNOWN_OPTION, INVALID_INPUT, UNKNOWN_EXECUTOR, NOT_FOUND, CYCLE, KEY_CONFLICT, LIMIT_EXCEEDED; FORBIDDEN, also for
+ *   an executor that runs commands where the caller may have none run.
  */
 export async function createTasks(host: AbilityHost, caller: Caller, specs: readonly unknown[]): Promise<Task[]> {
   const { drafter } = host
@@ -18,10 +19,14 @@ export async function createTasks(host: AbilityHost, caller: Caller, specs: read
   const likeItself = await likeTheCaller(host, caller)
   const creator = creatorOf(caller)
   const trees = specs.map((each) =>
-    boundDrafts(drafter.draft(likeItself(each), 'create'), drafter, caller).map((draft) => ({ ...draft, ...creator })),
+    boundDrafts(drafter.draft(likeItself(each), 'create'), drafter, caller).map((draft) => ({
+      ...draft,
+      ...creator,
+      key: draft.key === null ? null : storedKey(caller, draft.key),
+    })),
   )
   if (trees.length === 0) return []
-  const step = create({ ...(await host.moment()), trees, treeLimits: drafter.treeLimits })
+  const step = create({ ...(await host.moment()), trees, treeLimits: drafter.treeLimits, by: caller })
   const roots = await host.step(within(step, scope, relativesOf(trees)))
   if (scope !== null) {
     // A key may lead to a task that somebody else has made.

@@ -13,6 +13,7 @@ import { stuckGroups } from './0007-stuck-groups.ts'
 import { notifyParent } from './0008-notify-parent.ts'
 import { creators } from './0009-creators.ts'
 import { rightToRunCommands } from './0010-right-to-run-commands.ts'
+import { madeBelow } from './0011-made-below.ts'
 import type { Migration, Spelling } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -26,6 +27,7 @@ export const migrations: readonly Migration[] = [
   notifyParent,
   creators,
   rightToRunCommands,
+  madeBelow,
 ]
 
 export const ledgerVersion = migrations.length

@@ -54,6 +54,7 @@ export const tasks = defineTable('task', {
   key: plain,
   group: flag,
   childCount: plain,
+  madeBelow: plain,
   progress: jsonOrNull,
   version: plain,
   createdAt: plain,

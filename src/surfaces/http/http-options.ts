@@ -4,6 +4,7 @@ import type { Engine } from '../../api.ts'
 import { type Access, accessClasses } from '../../bus/caller.ts'
 import type { Clock } from '../../clock.ts'
 import { abilityListSchema } from '../../entities/ability-pattern.ts'
+import { maxTasksPerRequest } from '../../entities/creation-bounds.ts'
 import { clockSchema, functionOf } from '../../parse.ts'
 import { largestBody } from '../web/body.ts'
 import { type DoorOptions, doorShape, milliseconds, onErrorSchema, tokenSchema } from '../web/door.ts'
@@ -15,7 +16,7 @@ export type HttpEngine = Pick<Engine, 'bus'>
 export interface Principal {
   /** What they may do. `admin` holds the others; of the others none holds another. */
   scopes: readonly Access[]
-  /** Their name: what they claim is claimed in it. */
+  /** Their name: what they claim is claimed in it, and what they create is theirs. */
   owner?: string
   /** They see and touch this task and what is below it, and nothing else. */
   taskId?: string
@@ -40,6 +41,8 @@ export interface HttpOptions extends DoorOptions {
   basePath?: string
   /** Largest body of a request, in bytes. Default 1 MiB. */
   bodyLimitBytes?: number
+  /** Tasks that one request may create; more are answered with 409 LIMIT_EXCEEDED. Default 1,000. */
+  maxTasksPerRequest?: number
   /** Streams that are open at once; one more is answered with 503. Default 256. */
   maxStreams?: number
   /** After so many milliseconds of silence a stream says that it lives. Default 15,000. */
@@ -65,6 +68,7 @@ export const httpOptionsSchema = z
       .max(500)
       .default(''),
     bodyLimitBytes: z.int().min(1).default(largestBody),
+    maxTasksPerRequest: z.int().min(1).default(maxTasksPerRequest),
     maxStreams: z.int().min(1).default(256),
     heartbeatMs: milliseconds.default(15_000),
     stallMs: milliseconds.default(30_000),

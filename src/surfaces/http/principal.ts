@@ -30,8 +30,12 @@ async function askedOf(authenticate: Authenticate, request: Request): Promise<Pr
   }
 }
 
-export function callerOf({ abilities, ...principal }: Principal): Caller {
-  return { surface: 'http', ...principal, ...(abilities === undefined ? {} : { abilities: [abilities] }) }
+export function callerOf(
+  { abilities, ...principal }: Principal,
+  { maxTasksPerRequest }: Pick<CheckedHttpOptions, 'maxTasksPerRequest'>,
+): Caller {
+  const lists = abilities === undefined ? {} : { abilities: [abilities] }
+  return { surface: 'http', ...principal, ...lists, maxTasksPerCall: maxTasksPerRequest }
 }
 
 /** Under what name somebody's requests are counted: nobody uses up what is another's. */

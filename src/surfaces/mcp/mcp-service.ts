@@ -149,10 +149,12 @@ export class McpService {
   }
 
   #caller({ agent }: Peer): Caller {
+    const { abilities, bounds } = this.#options
     return {
       surface: 'mcp',
       model: true,
-      abilities: [this.#options.abilities],
+      abilities: [abilities],
+      ...(bounds === undefined ? {} : { bounds }),
       ...(agent === undefined ? {} : { owner: agent }),
     }
   }
