@@ -59,10 +59,11 @@ export type { Clock } from './clock.ts'
 export { createEngine } from './engine.ts'
 export type { BoardRef, BoardStatus, BoardTask } from './entities/board.ts'
 export type { Call, CallStatus } from './entities/call.ts'
+export { type CreationBounds, maxTasksPerRequest, modelBounds } from './entities/creation-bounds.ts'
 export type { EventType, Requester, TaskEvent } from './entities/event.ts'
 export type { SharedLimits } from './entities/limits.ts'
 export type { Delivery, Message, MessageRole, ModelStep, ToolCall, Usage } from './entities/message.ts'
-export type { AnsweredBy, Question } from './entities/question.ts'
+export type { Question } from './entities/question.ts'
 export type { RunOutcome, RunRecord, RunStatus } from './entities/run.ts'
 export {
   isSettled,

@@ -1,6 +1,7 @@
 // The doors of the library: every option and every create field, parsed with zod. An unknown key names its nearest neighbour.
 import { z } from 'zod'
 import { abilityListSchema } from './entities/ability-pattern.ts'
+import { creationBoundsSchema } from './entities/creation-bounds.ts'
 import { eventTypes } from './entities/event.ts'
 import { type ContradictionPolicy, contradictionPolicies } from './entities/memory.ts'
 import { audiences } from './entities/question.ts'
@@ -203,6 +204,7 @@ export const agentOptionsSchema = z.strictObject({
   model: z.union([wordSchema, languageModel]).optional(),
   instructions: z.string().trim().min(1).optional(),
   abilities: abilityListSchema.optional(),
+  bounds: creationBoundsSchema.optional(),
   maxIterations: iterations.optional(),
   toolExecution: toolExecution.optional(),
   modelRetry: retryPolicySchema.optional(),

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Bus } from '../bus/bus.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { type BoardRef, type BoardTask, boardRefSchema, boardStatuses } from '../entities/board.ts'
+import { type CreationBounds, creationBoundsSchema } from '../entities/creation-bounds.ts'
 import { fieldsFor } from '../entities/task-fields.ts'
 import { ErrandError } from '../errors.ts'
 import { parse } from '../parse.ts'
@@ -20,6 +21,8 @@ export interface BoardToolsOptions {
   board?: string
   /** How long the process may be gone before others may take what it holds, in milliseconds; null: for ever. Default 60,000. */
   leaseMs?: number | null
+  /** How many tasks the model may create below the task whose parts the board holds. Default: `modelBounds`. */
+  bounds?: Partial<CreationBounds>
   clock?: Clock
 }
 
@@ -44,6 +47,7 @@ const optionsSchema = z.strictObject({
   role: z.string().trim().min(1).max(100).optional(),
   board: z.string().trim().min(1).max(100).optional(),
   leaseMs: z.number().min(100).max(8.64e15).nullable().optional(),
+  bounds: creationBoundsSchema.optional(),
   clock: z.custom<Clock>((value) => typeof (value as Clock | null)?.now === 'function').optional(),
 })
 
@@ -119,7 +123,7 @@ const lists = new Set(['addBlockedBy', 'addBlocks', 'removeBlockedBy', 'removeBl
  * @throws ErrandError INVALID_INPUT, UNKNOWN_OPTION for bad options.
  */
 export function boardTools(engine: { bus: Bus; instanceId: string }, options: BoardToolsOptions = {}): BoardTools {
-  const { as, role, board, leaseMs, clock } = parse(optionsSchema, options, 'boardTools')
+  const { as, role, board, leaseMs, bounds, clock } = parse(optionsSchema, options, 'boardTools')
   const session = createBoardSession({
     bus: engine.bus,
     as: as ?? engine.instanceId,
@@ -129,7 +133,8 @@ export function boardTools(engine: { bus: Bus; instanceId: string }, options: Bo
     surface: 'tools',
     clock: clock ?? systemClock,
   })
-  return toolsOver(session)
+  const caller = { surface: 'tools', ...(bounds === undefined ? {} : { bounds }) }
+  return toolsOver({ call: (abilityId, input) => session.call(abilityId, input, { caller }), close: session.close })
 }
 
 /** Whoever invokes the abilities of a board, in whose name is its own affair. */

@@ -1,6 +1,6 @@
 // A new task on the board: the task, its number, its place in the graph, all in one transaction.
 
-import { creatorOf } from '../bus/caller.ts'
+import { creatorOf, mayAffect, mayHearOf } from '../bus/caller.ts'
 import type { TaskDraft } from '../drafts/draft.ts'
 import type { BoardRef, BoardTask } from '../entities/board.ts'
 import { ErrandError } from '../errors.ts'
@@ -43,7 +43,7 @@ export interface NewBoardTask {
 export async function createOnBoard(host: BoardHost, place: BoardPlace, given: NewBoardTask): Promise<BoardTask> {
   refuseExecutor(place, given)
   // One that comes with a number of its own is not to find it taken by a task that nobody has looked at yet.
-  if (given.number === undefined) await numberNewcomers(host, place.board)
+  if (given.number === undefined) await numberNewcomers(host, place.board, place.caller)
   const moment = requestedBy(await host.moment(), place.caller)
   const draft = draftOf(host, place, given)
   return host.step(creation(host, place, draft, given, moment))
@@ -78,11 +78,13 @@ function creation(
     name: 'create on board',
     *decide(tx): Op<BoardTask> {
       const { activeForm, extra } = given
-      const board = (yield* tx.board.get(place.board)) ?? (yield* openMain(tx, place, moment))
-      const parentId = yield* parentOf(tx, place, board.parentId, given.parent)
-      const blockedBy = (yield* findAllOnBoard(tx, place, given.blockedBy ?? [])).map((task) => task.id)
+      // Refuses a board that nobody has made, or that is not the caller's to add to; the main board is made here.
+      const { parentId: top } = yield* loadBoard(tx, place.board, moment.at, place.caller)
+      const board = yield* openBoard(tx, place.board, top, moment.at)
+      const parentId = yield* parentOf(tx, place, top, given.parent)
+      const blockedBy = (yield* findAllOnBoard(tx, place, given.blockedBy ?? [], mayHearOf)).map((task) => task.id)
       const trees = [[{ ...draft, parentId, blockedBy }]]
-      const making = create({ ...moment, trees, treeLimits: host.drafter.treeLimits }).decide(tx)
+      const making = create({ ...moment, trees, treeLimits: host.drafter.treeLimits, by: place.caller }).decide(tx)
       const [made] = yield* saidInNumbers(tx, place.board, making)
       if (made === undefined) throw new Error('a creation came to no task')
       // A key may lead to a task that was made before.
@@ -92,7 +94,7 @@ function creation(
       const seenSeq = made.seq === board.seenSeq + 1 ? made.seq : board.seenSeq
       yield* giveNumber(tx, { ...board, seenSeq }, made.id, { activeForm, extra }, given.number)
       if (given.owner !== undefined) yield* update(made.id, { owner: given.owner }, undefined, moment).decide(tx)
-      for (const dependent of yield* findAllOnBoard(tx, place, given.blocks ?? [])) {
+      for (const dependent of yield* findAllOnBoard(tx, place, given.blocks ?? [], mayAffect)) {
         yield* saidInNumbers(tx, place.board, block(dependent.id, [made.id], moment).decide(tx))
       }
       const { task, entry } = yield* findOnBoard(tx, place, made.id)
@@ -101,15 +103,10 @@ function creation(
   }
 }
 
-function* openMain(tx: Tx, { board }: BoardPlace, { at }: Moment) {
-  // Refuses a board that nobody has made.
-  yield* loadBoard(tx, board, at)
-  return yield* openBoard(tx, board, null, at)
-}
-
 /** Below the task that is named, else below the caller's own, else below the board's. */
 function* parentOf(tx: Tx, place: BoardPlace, top: string | null, named: BoardRef | undefined): Op<string | null> {
-  const parentId = named === undefined ? (place.caller.taskId ?? top) : (yield* findOnBoard(tx, place, named)).task.id
+  const parentId =
+    named === undefined ? (place.caller.taskId ?? top) : (yield* findOnBoard(tx, place, named, mayAffect)).task.id
   if (top !== null && parentId !== null) yield* requireWithin(tx, top, [parentId])
   return parentId
 }

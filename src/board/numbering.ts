@@ -1,5 +1,6 @@
 // Numbers: every task of a board gets the next one, by age, and keeps it for ever. They are given when somebody looks, so that a
 // ledger whose board nobody uses pays nothing for it; given in a transaction, so that no two tasks ever get the same.
+import { type Caller, libraryCaller, mayAffect } from '../bus/caller.ts'
 import { type BoardFields, type BoardRecord, mainBoard } from '../entities/board.ts'
 import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
@@ -9,21 +10,31 @@ import type { BoardHost, BoardPlace } from './board-host.ts'
 /** Tasks that get their numbers in one transaction. */
 const numberedAtOnce = 500
 
-/** The board, or a refusal. The main board is there before anybody has made it. */
-export function* loadBoard(tx: Reads, name: string, at: number): Op<BoardRecord> {
+/**
+ * The board, or a refusal. The main board is there before anybody has made it. With a caller, for adding to it: the board of a task that is
+ * not for this caller to affect is as good as unknown.
+ */
+export function* loadBoard(tx: Reads, name: string, at: number, caller: Caller = libraryCaller): Op<BoardRecord> {
   const found = yield* tx.board.get(name)
-  if (found !== undefined) return found
+  if (found !== undefined && (yield* mayAddTo(tx, found, caller))) return found
   if (name === mainBoard) return { name, parentId: null, nextNumber: 1, seenSeq: 0, createdAt: at }
-  const known = (yield* tx.board.list()).map((board) => board.name)
-  throw new ErrandError(
-    'NOT_FOUND',
-    `There is no board "${name}". Boards: ${[...new Set([mainBoard, ...known])].join(', ')}.`,
-    { board: name },
-  )
+  const known = new Set([mainBoard])
+  for (const board of yield* tx.board.list()) if (yield* mayAddTo(tx, board, caller)) known.add(board.name)
+  throw new ErrandError('NOT_FOUND', `There is no board "${name}". Boards: ${[...known].join(', ')}.`, { board: name })
+}
+
+function* mayAddTo(tx: Reads, { parentId }: BoardRecord, caller: Caller): Op<boolean> {
+  return parentId === null || mayAffect(caller, (yield* tx.task.get(parentId))?.policy.principal)
 }
 
 /** Makes a board for what is below a task, or finds it. @throws ErrandError KEY_CONFLICT when it stands for another task. */
-export function* openBoard(tx: Tx, name: string, parentId: string | null, at: number): Op<BoardRecord> {
+export function* openBoard(
+  tx: Tx,
+  name: string,
+  parentId: string | null,
+  at: number,
+  caller: Caller = libraryCaller,
+): Op<BoardRecord> {
   const found = yield* tx.board.get(name)
   if (name === mainBoard && parentId !== null) {
     throw new ErrandError(
@@ -34,6 +45,9 @@ export function* openBoard(tx: Tx, name: string, parentId: string | null, at: nu
   }
   if (found !== undefined) {
     if (found.parentId === parentId) return found
+    if (!(yield* mayAddTo(tx, found, caller))) {
+      throw new ErrandError('KEY_CONFLICT', `The name "${name}" is taken. Choose another one.`, { key: name })
+    }
     throw new ErrandError(
       'KEY_CONFLICT',
       `The board "${name}" is for ${found.parentId === null ? 'all tasks' : `the tasks below ${found.parentId}`}. Choose another name.`,
@@ -70,10 +84,13 @@ export function* giveNumber(
   return next
 }
 
-/** Gives numbers to tasks that have none yet; resolves once all have one. Nothing is written where nothing is new. */
-export async function numberNewcomers(host: BoardHost, name: string): Promise<void> {
+/**
+ * Gives numbers to tasks that have none yet; resolves once all have one. Nothing is written where nothing is new. With a caller, for adding
+ * to the board.
+ */
+export async function numberNewcomers(host: BoardHost, name: string, caller?: Caller): Promise<void> {
   const { at } = await host.moment()
-  while (await host.read((tx) => hasNewcomers(tx, name, at))) {
+  while (await host.read((tx) => hasNewcomers(tx, name, at, caller))) {
     await host.step({ name: 'number tasks', decide: (tx) => numberSome(tx, name, at) })
   }
 }
@@ -107,8 +124,8 @@ export function* numberRest(tx: Tx, name: string, at: number): Op<void> {
   while (yield* hasNewcomers(tx, name, at)) yield* numberSome(tx, name, at)
 }
 
-function* hasNewcomers(tx: Reads, name: string, at: number): Op<boolean> {
-  const board = yield* loadBoard(tx, name, at)
+function* hasNewcomers(tx: Reads, name: string, at: number, caller?: Caller): Op<boolean> {
+  const board = yield* loadBoard(tx, name, at, caller)
   return (yield* tx.board.lastSeq()) > board.seenSeq
 }
 

@@ -1,4 +1,5 @@
 // Which task is meant: its number on the board (3, "3", "#3"), or its id in the ledger.
+import type { Caller } from '../bus/caller.ts'
 import type { BoardEntry, BoardRef } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
@@ -12,15 +13,19 @@ export interface Found {
   entry: BoardEntry | undefined
 }
 
+/** Whether a caller may name a task, by whose it is. One that it may not name is as good as unknown. */
+export type Naming = (caller: Caller, principal: string | undefined) => boolean
+
 const numeric = /^#?([1-9]\d{0,14})$/
 
 /** @throws ErrandError NOT_FOUND `Task 9 not found`; FORBIDDEN for a task that is not the caller's. */
-export function* findOnBoard(tx: Reads, place: BoardPlace, ref: BoardRef): Op<Found> {
+export function* findOnBoard(tx: Reads, place: BoardPlace, ref: BoardRef, mayName: Naming = () => true): Op<Found> {
   const number = numberOf(ref)
   const named = number === undefined ? undefined : yield* tx.board.entry(place.board, number)
   const id = named?.taskId ?? (number === undefined ? String(ref) : undefined)
   const task = id === undefined ? undefined : yield* tx.task.get(id)
-  if (task === undefined || task.deletedAt !== null) throw notFound(ref)
+  if (task === undefined || task.deletedAt !== null || !mayName(place.caller, task.policy.principal))
+    throw notFound(ref)
   if (place.caller.taskId !== undefined) yield* requireWithin(tx, place.caller.taskId, [task.id])
   return { task, entry: named ?? (yield* tx.board.entryOf(place.board, task.id)) }
 }
@@ -32,10 +37,15 @@ export function* isWithin(tx: Reads, { caller }: BoardPlace, id: string): Op<boo
 }
 
 /** Several, in the order in which they were named, each once. */
-export function* findAllOnBoard(tx: Reads, place: BoardPlace, refs: readonly BoardRef[]): Op<TaskRecord[]> {
+export function* findAllOnBoard(
+  tx: Reads,
+  place: BoardPlace,
+  refs: readonly BoardRef[],
+  mayName?: Naming,
+): Op<TaskRecord[]> {
   const found = new Map<string, TaskRecord>()
   for (const ref of refs) {
-    const { task } = yield* findOnBoard(tx, place, ref)
+    const { task } = yield* findOnBoard(tx, place, ref, mayName)
     found.set(task.id, task)
   }
   return [...found.values()]

@@ -77,8 +77,8 @@ export interface BusCalls<T> {
 
 /**
  * The registry of abilities. Every refusal and every failure is an `ErrandError` whose details name the ability, in this order:
- * NOT_FOUND, FORBIDDEN (the caller may not call it), TYPE_MISMATCH, INVALID_INPUT { issues }, FORBIDDEN (it names tasks that are
- * not the caller's), then whatever the handler throws: a refusal of the engine as it is, anything else as EXECUTION_ERROR with
+ * NOT_FOUND, FORBIDDEN (the caller may not call it), TYPE_MISMATCH, LIMIT_EXCEEDED (it asks for more tasks than the caller may create in
+ * one call), INVALID_INPUT { issues }, FORBIDDEN (it names tasks that are not the caller's), then whatever the handler throws: a refusal of the engine as it is, anything else as EXECUTION_ERROR with
  * the same message and the thrown error as `cause`.
  */
 export interface Bus extends BusCalls<AbilityTypes> {
@@ -325,7 +325,9 @@ class AbilityBus implements Bus {
     if (verdict !== true) throw forbidden(ability.id, caller, verdict)
     const canGive = wanted === 'chunks' ? ability.isStream : !ability.isStream || ability.drain !== undefined
     if (!canGive) throw typeMismatch(ability.id, ability.isStream)
-    const input = ability.parseInput(invocation.read(), isModel(caller))
+    const given = invocation.read()
+    refuseTooMany(ability, given, caller)
+    const input = ability.parseInput(given, isModel(caller))
     await this.#guard(ability, input, caller)
     if (signal.aborted) throw abortedError(signal.reason, ability.id)
     return { ability, input, context }
@@ -356,7 +358,7 @@ class AbilityBus implements Bus {
 
   /** Opens an entry of the log. It ends once, with the error or without, and gives the error as it leaves the bus. */
   #begin({ abilityId, context: { caller } }: Invocation): { end(thrown?: unknown): ErrandError | undefined } {
-    const { abilities: _lists, ...known } = caller
+    const { abilities: _lists, bounds: _bounds, maxTasksPerCall: _most, ...known } = caller
     const at = this.#clock.now()
     let open = true
     return {
@@ -392,6 +394,18 @@ function toInvocation(abilityId: string, wanted: Wanted, read: () => unknown, op
       signal: given.signal ?? new AbortController().signal,
     },
   }
+}
+
+/** Before the schema reads it: reading a hundred thousand tasks is what their number is bounded for. */
+function refuseTooMany({ id, tasksIn }: Ability, given: unknown, { maxTasksPerCall: most }: Caller): void {
+  if (most === undefined || tasksIn === undefined) return
+  const tasks = tasksIn(given)
+  if (tasks <= most) return
+  throw new ErrandError(
+    'LIMIT_EXCEEDED',
+    `${id} is asked for ${tasks} tasks at once, and one request may create ${most}. Create them in several requests: \`parentId\` puts tasks below one that is there.`,
+    { abilityId: id, limit: 'maxTasksPerRequest', value: most, tasks },
+  )
 }
 
 async function* chunksOf({ ability, input, context }: Prepared): AsyncGenerator<unknown, void, undefined> {

@@ -9,8 +9,8 @@ export interface CallLogEntry {
   at: number
   /** As it was asked for, known or not. */
   abilityId: string
-  /** Without its lists of abilities. */
-  caller: Omit<Caller, 'abilities'>
+  /** Without its lists of abilities and its bounds. */
+  caller: Omit<Caller, 'abilities' | 'bounds' | 'maxTasksPerCall'>
   durationMs: number
   /** False for a refusal, too. A stream that its reader left early is a success. */
   ok: boolean

@@ -3,8 +3,8 @@
 import { z } from 'zod'
 import { defined } from '../defined.ts'
 import { abilityListSchema } from '../entities/ability-pattern.ts'
+import { type CreationBounds, creationBoundsSchema, modelBounds } from '../entities/creation-bounds.ts'
 import type { Requester } from '../entities/event.ts'
-import type { AnsweredBy } from '../entities/question.ts'
 
 /**
  * How far an ability reaches: `read` changes nothing; `create` makes something new; `control` changes what is there; `admin` is all the
@@ -37,6 +37,10 @@ export interface Caller {
   abilities?: ReadonlyArray<readonly string[]>
   /** What its credentials are good for: an ability of another `access` is refused. Absent: all. */
   scopes?: readonly Access[]
+  /** How many tasks it may create, as a model or for a task. Default: `modelBounds`. */
+  bounds?: Partial<CreationBounds>
+  /** How many tasks one call of it may create. Absent: as many as the engine allows. */
+  maxTasksPerCall?: number
 }
 
 /** A model has chosen what is asked for: one of a task here, or one at the other end of a surface. */
@@ -66,7 +70,7 @@ export function mayAnswerForPeople(caller: Caller): boolean {
 }
 
 /** What an answer records of who gave it. */
-export function answererOf({ surface, owner, taskId }: Caller): AnsweredBy {
+export function answererOf({ surface, owner, taskId }: Caller): Requester {
   return defined({ surface, owner, taskId })
 }
 
@@ -79,8 +83,49 @@ export function mayNameAnyModel(caller: Caller): boolean {
 }
 
 /** What a task records of who created it. */
-export function creatorOf(caller: Caller): { createdBy: string; mayRunCommands: boolean } {
-  return { createdBy: caller.taskId ?? caller.owner ?? caller.surface, mayRunCommands: mayRunCommands(caller) }
+export function creatorOf(caller: Caller): { createdBy: string; mayRunCommands: boolean; principal?: string } {
+  const { taskId, owner, surface } = caller
+  const principal = principalOf(caller)
+  return {
+    createdBy: taskId ?? owner ?? surface,
+    mayRunCommands: mayRunCommands(caller),
+    ...(principal === undefined ? {} : { principal }),
+  }
+}
+
+/**
+ * The bounds of what a caller creates: those of models and of their tools, and of who speaks for one task. Programs, people and the code of
+ * a run have none but the engine's.
+ */
+export function boundsOf(caller: Caller): CreationBounds | undefined {
+  const { surface, taskId, bounds } = caller
+  const isBounded = isModel(caller) || surface === 'tools' || (taskId !== undefined && surface !== 'run')
+  return isBounded ? { ...modelBounds, ...bounds } : undefined
+}
+
+/**
+ * Whose tasks a caller creates: what its credentials say. Clients without a name are one principal. Undefined for programs, and for runs
+ * and their models, whose tasks belong to whom their own task belongs.
+ */
+export function principalOf({ owner, scopes, surface, run }: Caller): string | undefined {
+  if (run !== undefined) return undefined
+  if (owner !== undefined) return `owner:${owner}`
+  return scopes === undefined ? undefined : `surface:${surface}`
+}
+
+/** Whether its credentials are good for nothing that changes other tasks than its own. */
+function onlyCreates({ scopes, taskId }: Caller): boolean {
+  return taskId === undefined && scopes !== undefined && !grants(scopes, 'control')
+}
+
+/** Whether a caller may change what becomes of a task: give it a child, or let it wait for another one. */
+export function mayAffect(caller: Caller, principal: string | undefined): boolean {
+  return !onlyCreates(caller) || (principal !== undefined && principal === principalOf(caller))
+}
+
+/** Whether a caller may hear of a task that it names. */
+export function mayHearOf(caller: Caller, principal: string | undefined): boolean {
+  return mayAffect(caller, principal) || grants(caller.scopes ?? [], 'read')
 }
 
 /** What speaks for the program that holds the engine. */
@@ -101,6 +146,8 @@ export const callerSchema: z.ZodType<Caller> = z.strictObject({
   model: z.literal(true).exactOptional(),
   abilities: z.array(abilityListSchema).max(1000).exactOptional(),
   scopes: z.array(z.enum(accessClasses)).max(100).exactOptional(),
+  bounds: creationBoundsSchema.exactOptional(),
+  maxTasksPerCall: z.int().min(1).exactOptional(),
 })
 
 /** Who calls when nobody says. */

@@ -29,6 +29,8 @@ export interface TaskDraft extends StoredFields {
   agentNamed: boolean
   /** Whether its executor runs commands; null for one that this engine does not have. */
   runsCommands: boolean | null
+  /** Whose task it is; without it, whose the task above it is. */
+  principal?: string
   /** What its conversation opens with, stored with the task; empty for one that no agent works on. */
   opening: Opening[]
 }

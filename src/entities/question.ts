@@ -41,16 +41,6 @@ export interface QuestionParams {
   personOnly?: true
 }
 
-/** Who gave an answer, and through which surface: as the caller was known there, never as the answer itself says. */
-export interface AnsweredBy {
-  /** `library`, `cli`, `repl`, `http`, `chat`, `mcp`, … */
-  surface: string
-  /** The name that credentials, or the surface, vouch for. */
-  owner?: string
-  /** The task whose run, or whose model, answered. */
-  taskId?: string
-}
-
 /** Who may answer a question. */
 export function audienceOf({ for: audience, personOnly }: QuestionParams): Audience {
   return audience ?? (personOnly === true ? 'person' : 'anyone')

@@ -1,5 +1,6 @@
 // The task: every status vocabulary, the stored noun, and the shape in which people see it. Nothing here touches a database.
 import { briefError, type StoredError } from '../errors.ts'
+import type { TaskBounds } from './creation-bounds.ts'
 import type { Question } from './question.ts'
 import type { PolicyFields, StoredFields } from './task-fields.ts'
 import type { TeamPlace } from './team.ts'
@@ -45,6 +46,10 @@ export interface TaskPolicy extends PolicyFields {
    * name is never resolved to a provider or a script.
    */
   offeredModel?: true
+  /** How many tasks models may create below it; absent: as many as their own bounds allow. */
+  bounds?: TaskBounds
+  /** Whose task it is: the credentials of who created it, or a task above it. Absent: no credentials were needed. */
+  principal?: string
   /** Said when it was retried by hand: new calls are made although recorded ones have not been asked for again. */
   divergence?: 'allow'
 }
@@ -75,6 +80,8 @@ export interface TaskRecord extends StoredFields {
   depth: number
   /** Children it was given so far, deleted ones included. */
   childCount: number
+  /** Tasks that models created below it, at any depth, where their budget began at this task; deleted ones included. */
+  madeBelow: number
   /** Who works on it from outside, or completed it; null when nobody has claimed it. */
   owner: string | null
   /** Counts the claims: what a former owner still quotes is an older number. */

@@ -315,6 +315,8 @@ export interface Tx extends Omit<Reads, keyof MemoryReads>, MemoryTx {
     setStuck(id: string, by: string | null): Op<void>
     /** Counts children that a stored task was given. */
     addChildren(id: string, added: number): Op<void>
+    /** Counts tasks that models created below a stored task. */
+    addMade(id: string, made: number): Op<void>
     /** Puts the children of a parent that have executors into a lane, or with '' out of it. */
     setLanes(parentId: string, lane: string): Op<void>
     /** Everything below a task is so many levels nearer to its root. */

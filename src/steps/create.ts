@@ -1,5 +1,6 @@
 // Creation: one task, a tree or several, all or nothing. What exists under the same key is returned instead of made again.
 
+import { type Caller, mayAffect, mayHearOf } from '../bus/caller.ts'
 import type { Opening } from '../drafts/agent-draft.ts'
 import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
@@ -8,10 +9,18 @@ import { type NewTask, type Op, type Reads, type Step, step, type Tx } from '../
 import { isBroken, isStuckGroup } from '../machines/family.ts'
 import { cycleError } from '../machines/task-graph.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
+import {
+  type Allowance,
+  boundsOfNew,
+  loadAllowance,
+  requireFewChildren,
+  saveSpent,
+  spendBudgets,
+} from './creation-bounds.ts'
 import { insertAfter } from './edges.ts'
 import { belowCanceled, canceledAbove, reviveGroupsAbove } from './groups-above.ts'
 import { eventOf, type Moment, requireTask } from './moment.ts'
-import { isSpec, keyConflict, newTask, requirePlace, requireSameDefinition } from './new-task.ts'
+import { isSpec, keyConflict, keyTaken, newTask, requirePlace, requireSameDefinition } from './new-task.ts'
 import { refuseCommands } from './right-to-run.ts'
 import { settleAll, settleBlockers, settleEdges } from './settle-family.ts'
 import { noteConcerned } from './stuck.ts'
@@ -28,12 +37,16 @@ interface Loaded {
   /** Canceled tasks above stored parents, by parent. */
   canceled: Map<string, TaskRecord>
   cycle: { draft: TaskDraft; path: string[] } | undefined
+  /** What whoever asks for them may create. */
+  allowance: Allowance
 }
 
 /** Drafts in trees: the first of each is its root. */
 export interface CreateRequest extends Moment {
   trees: ReadonlyArray<readonly TaskDraft[]>
   treeLimits: TreeLimits
+  /** Who asks for them; absent: a program, which may create and name any. */
+  by?: Caller
 }
 
 /** Resolves to one task for each tree: its root, made or found. */
@@ -44,7 +57,7 @@ export function create(request: CreateRequest): Step<TaskRecord[]> {
     for (const { executor, mayRunCommands, runsCommands } of drafts) {
       if (executor !== null && !mayRunCommands) yield* refuseCommands(tx, executor, runsCommands)
     }
-    const loaded = yield* loadRelatives(tx, drafts, own)
+    const loaded = yield* loadRelatives(tx, drafts, own, request.by)
     const newborns: Newborn[] = []
     for (const tree of request.trees) {
       for (const newborn of judgeTree(tree, own, loaded, request)) {
@@ -54,6 +67,10 @@ export function create(request: CreateRequest): Step<TaskRecord[]> {
       }
     }
     requireRoom(newborns, loaded, request.treeLimits)
+    const spent = spendBudgets(
+      newborns.map(({ task }) => task),
+      loaded.allowance,
+    )
     const made = new Set(newborns.map(({ task }) => task.id))
     for (const { task } of newborns) yield* tx.task.insert(task)
     const concerned = concernedBy(newborns, loaded)
@@ -66,6 +83,7 @@ export function create(request: CreateRequest): Step<TaskRecord[]> {
     for (const [parentId, children] of addedChildren(newborns)) {
       if (!made.has(parentId)) yield* tx.task.addChildren(parentId, children)
     }
+    yield* saveSpent(tx, spent)
     // A dependency that had failed by now counts as if it failed now.
     const broken = brokenBlockers(newborns)
     for (const [blockerId, taskIds] of broken) yield* settleEdges(tx, taskIds, blockerId, request)
@@ -113,8 +131,13 @@ function concernedBy(newborns: readonly Newborn[], { stored }: Loaded) {
   return { tasks, parents }
 }
 
-function* loadRelatives(tx: Reads, drafts: readonly TaskDraft[], own: ReadonlySet<string>): Op<Loaded> {
-  const loaded: Loaded = {
+function* loadRelatives(
+  tx: Reads,
+  drafts: readonly TaskDraft[],
+  own: ReadonlySet<string>,
+  by: Caller | undefined,
+): Op<Loaded> {
+  const loaded: Omit<Loaded, 'allowance'> = {
     keyed: new Map(),
     stored: new Map(),
     inherited: new Map(),
@@ -139,7 +162,9 @@ function* loadRelatives(tx: Reads, drafts: readonly TaskDraft[], own: ReadonlySe
     const path = yield* tx.dependency.path(outside, new Set([waiter]))
     if (path) loaded.cycle = { draft, path }
   }
-  return loaded
+  const parents = drafts.map(({ parentId }) => loaded.stored.get(parentId as string))
+  const stored = new Set(parents.filter((parent) => parent !== undefined))
+  return { ...loaded, allowance: yield* loadAllowance(tx, by, stored) }
 }
 
 /** A draft seen from those below it. */
@@ -150,7 +175,12 @@ interface Place {
 }
 
 /** Notes what a draft inherits from where it stands; the stored task above that waits for it. */
-function* placeOf(tx: Reads, draft: TaskDraft, places: Map<string, Place>, loaded: Loaded): Op<string | undefined> {
+function* placeOf(
+  tx: Reads,
+  draft: TaskDraft,
+  places: Map<string, Place>,
+  loaded: Omit<Loaded, 'allowance'>,
+): Op<string | undefined> {
   let waiter: string | undefined
   const above = draft.parentId === null ? undefined : places.get(draft.parentId)
   if (above) {
@@ -172,7 +202,7 @@ function waitsForChildren(parent: Pick<TaskRecord, 'group' | 'policy'>): boolean
   return parent.group || Boolean(parent.policy.autoComplete)
 }
 
-function* openBlockersOf(tx: Reads, groupId: string, loaded: Loaded): Op<string[]> {
+function* openBlockersOf(tx: Reads, groupId: string, loaded: Pick<Loaded, 'stored'>): Op<string[]> {
   const ids = yield* tx.dependency.openBlockers(groupId)
   for (const id of ids) {
     const blocker = yield* tx.task.get(id)
@@ -190,6 +220,7 @@ function judgeTree(
   const root = tree[0] as TaskDraft
   const existing = root.key === null ? undefined : loaded.keyed.get(root.key)
   if (existing) {
+    requireKeyOfOwn(root, existing, request.by)
     requireSameDefinition(root, existing)
     return []
   }
@@ -199,16 +230,20 @@ function judgeTree(
     const taken = draft.key === null ? undefined : loaded.keyed.get(draft.key)
     if (draft.key !== null && keys.has(draft.key)) throw keyConflict(draft, root, 'it stands twice in this tree')
     if (draft.key !== null) keys.add(draft.key)
-    if (taken) throw keyConflict(draft, taken, 'it belongs to another tree')
-    if (draft.parentId !== null && !own.has(draft.parentId)) requireOpenParent(draft.parentId, loaded)
+    if (taken) {
+      requireKeyOfOwn(draft, taken, request.by)
+      throw keyConflict(draft, taken, 'it belongs to another tree')
+    }
+    if (draft.parentId !== null && !own.has(draft.parentId)) requireOpenParent(draft.parentId, loaded, request.by)
+    const edges = edgesOf(draft, own, loaded, request.by)
     if (loaded.cycle?.draft === draft) {
       const { path } = loaded.cycle
       throw cycleError(`${draft.name} cannot come after ${path[0]}`, [...path, draft.id])
     }
-    const edges = edgesOf(draft, own, loaded)
     const parent = draft.parentId === null ? undefined : (born.get(draft.parentId) ?? loaded.stored.get(draft.parentId))
     requirePlace(draft, parent, request.treeLimits)
-    const task = newTask(draft, parent, edges.filter((edge) => edge.open).length, request.at)
+    const bounds = boundsOfNew(draft, parent, loaded.allowance)
+    const task = newTask(draft, parent, edges.filter((edge) => edge.open).length, bounds, request.at)
     born.set(task.id, task)
     return { task, edges, opening: draft.opening, team: draft.team }
   })
@@ -223,13 +258,15 @@ function addedChildren(newborns: readonly Newborn[]): Map<string, number> {
 }
 
 /** Counts what each parent gets; a new parent is born with its count. */
-function requireRoom(newborns: readonly Newborn[], { stored }: Loaded, { maxChildren }: TreeLimits): void {
+function requireRoom(newborns: readonly Newborn[], { stored, allowance }: Loaded, { maxChildren }: TreeLimits): void {
   const born = new Map(newborns.map(({ task }) => [task.id, task]))
   const added = addedChildren(newborns)
   for (const { task } of newborns) task.childCount = added.get(task.id) ?? 0
   for (const [parentId, children] of added) {
     const before = stored.get(parentId)?.childCount ?? 0
-    const own = (born.get(parentId) ?? stored.get(parentId))?.policy.maxChildren
+    const parent = (born.get(parentId) ?? stored.get(parentId)) as NewTask
+    requireFewChildren(parent, children, before, allowance)
+    const own = parent.policy.maxChildren
     const value = Math.min(own ?? maxChildren, maxChildren)
     if (before + children <= value) continue
     const places = [...(own === value ? [`on ${parentId}`] : []), ...(maxChildren === value ? ['in createEngine'] : [])]
@@ -241,8 +278,26 @@ function requireRoom(newborns: readonly Newborn[], { stored }: Loaded, { maxChil
   }
 }
 
-function requireOpenParent(parentId: string, loaded: Loaded): void {
-  const parent = requireTask(loaded.stored.get(parentId), parentId)
+/**
+ * What stands under a key is for those whose task it is, or who may read. Keys of a principal are told apart by its name
+ * (abilities/task/keys.ts); this one is of those who have none.
+ */
+function requireKeyOfOwn(draft: TaskDraft, existing: NewTask, by: Caller | undefined): void {
+  if (by !== undefined && !mayHearOf(by, existing.policy.principal)) throw keyTaken(draft)
+}
+
+/** A task that is not for the caller to name is as good as unknown. */
+function known(
+  task: TaskRecord | undefined,
+  id: string,
+  isFor: (principal: string | undefined) => boolean,
+): TaskRecord {
+  return requireTask(task !== undefined && isFor(task.policy.principal) ? task : undefined, id)
+}
+
+function requireOpenParent(parentId: string, loaded: Loaded, by: Caller | undefined): void {
+  const isFor = (principal: string | undefined): boolean => by === undefined || mayAffect(by, principal)
+  const parent = known(loaded.stored.get(parentId), parentId, isFor)
   const canceled = loaded.canceled.get(parentId)
   if (canceled) throw belowCanceled(`add a child to ${parentId}`, canceled, parentId)
   if (acceptedEvents(parent.status).length > 0) return
@@ -254,12 +309,14 @@ function requireOpenParent(parentId: string, loaded: Loaded): void {
 }
 
 /** What a draft comes after, in order: its own, and what a stored group that it joins still comes after. */
-function edgesOf(draft: TaskDraft, own: ReadonlySet<string>, loaded: Loaded): Newborn['edges'] {
-  const inherited = loaded.inherited.get(draft.id) ?? []
+function edgesOf(draft: TaskDraft, own: ReadonlySet<string>, loaded: Loaded, by: Caller | undefined): Newborn['edges'] {
+  const inherited = new Set(loaded.inherited.get(draft.id))
   const named = new Set([...draft.blockedBy, ...inherited])
   return [...named].map((blockerId) => {
     if (own.has(blockerId)) return { blockerId, open: true, broken: false }
-    const { status } = requireTask(loaded.stored.get(blockerId), blockerId)
+    const isFor = (principal: string | undefined): boolean =>
+      by === undefined || inherited.has(blockerId) || mayHearOf(by, principal)
+    const { status } = known(loaded.stored.get(blockerId), blockerId, isFor)
     return { blockerId, open: status !== 'completed', broken: isBroken(status) }
   })
 }

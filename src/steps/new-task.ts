@@ -3,6 +3,7 @@
 import type { TeamSpec } from '../drafts/agent-draft.ts'
 import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
 import { doesNothing } from '../drafts/idle-options.ts'
+import type { TaskBounds } from '../entities/creation-bounds.ts'
 import type { TaskPolicy, TaskStatus } from '../entities/task.ts'
 import { ErrandError } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
@@ -13,7 +14,14 @@ import { dueAfter } from './moment.ts'
 
 const submitted: TaskStatus = 'submitted'
 
-export function newTask(draft: TaskDraft, parent: NewTask | undefined, openBlockers: number, at: number): NewTask {
+/** `bounds` hold for what models create below it. */
+export function newTask(
+  draft: TaskDraft,
+  parent: NewTask | undefined,
+  openBlockers: number,
+  bounds: TaskBounds | undefined,
+  at: number,
+): NewTask {
   const {
     blockedBy: _blockedBy,
     opening: _opening,
@@ -21,11 +29,17 @@ export function newTask(draft: TaskDraft, parent: NewTask | undefined, openBlock
     agentId: _agent,
     agentNamed: _named,
     runsCommands: _commands,
+    principal = parent?.policy.principal,
     ...fields
   } = draft
   const task: NewTask = {
     ...fields,
-    policy: { ...inheriting(draft.policy, parent?.policy), ...placeInTeam(draft, parent) },
+    policy: {
+      ...inheriting(draft.policy, parent?.policy),
+      ...placeInTeam(draft, parent),
+      ...(bounds === undefined ? {} : { bounds }),
+      ...(principal === undefined ? {} : { principal }),
+    },
     status: submitted,
     statusReason: null,
     ready: false,
@@ -35,6 +49,7 @@ export function newTask(draft: TaskDraft, parent: NewTask | undefined, openBlock
     lane: draft.executor !== null && parent?.policy.concurrency !== undefined ? parent.id : '',
     depth: parent === undefined ? 0 : parent.depth + 1,
     childCount: 0,
+    madeBelow: 0,
     owner: null,
     fence: 0,
     leaseMs: null,
@@ -115,6 +130,11 @@ export function requireSameDefinition(draft: TaskDraft, existing: NewTask): void
   if (differs) throw keyConflict(draft, existing, `its ${differs} is another`)
   if (canonicalJson(draft.input) !== canonicalJson(existing.input))
     throw keyConflict(draft, existing, 'its input is another')
+}
+
+/** The refusal of a key whose task is not for the caller to see. */
+export function keyTaken({ key }: TaskDraft): ErrandError {
+  return new ErrandError('KEY_CONFLICT', `The key "${key}" is taken. Use another key.`, { key })
 }
 
 export function keyConflict(draft: TaskDraft, existing: Pick<NewTask, 'id' | 'name'>, why: string): ErrandError {

@@ -1,9 +1,9 @@
 // An agent joins a team's task: a stint begins, on a branch of its own, and the objectives that it takes are active.
-import type { Caller } from '../bus/caller.ts'
+import { type Caller, mayHearOf } from '../bus/caller.ts'
 import { checkText } from '../json.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
-import { type Moment, requestedBy } from '../steps/moment.ts'
+import { type Moment, requestedBy, requireTask } from '../steps/moment.ts'
 import { beginStint, ensureTeam } from '../steps/team.ts'
 import { readContext, type TeamContext } from './context.ts'
 import { changeObjective, refuseFinal, requireObjectives } from './objectives.ts'
@@ -40,6 +40,8 @@ export async function joinTeam(host: MemoryHost, caller: Caller, request: JoinRe
 function* join(tx: Tx, caller: Caller, request: JoinRequest, moment: Moment): Op<Joined> {
   const { taskId, agentId, role } = request
   const task = yield* loadOwn(tx, caller, taskId)
+  // Who joins is told what is known of the task: to others it is as good as unknown.
+  if (!mayHearOf(caller, task.policy.principal)) requireTask(undefined, taskId)
   refuseFinal(task, 'join')
   const numbers = [...new Set(request.objectives)].toSorted((a, b) => a - b)
   const objectives = yield* requireObjectives(tx, task, numbers)

@@ -30,6 +30,7 @@ export function taskRow(task: Partial<NewTask> & { id: string }): NewTask {
     lane: '',
     depth: 0,
     childCount: 0,
+    madeBelow: 0,
     owner: null,
     fence: 0,
     leaseMs: null,

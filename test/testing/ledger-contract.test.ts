@@ -277,6 +277,11 @@ const faults: Record<string, Record<string, Spoil>> = {
         if ((yield* tx.task.get(id))?.childCount === 0) yield* tx.task.addChildren(id, added)
       },
     })),
+    'counts what models created once': writingThrough('task', (tx) => ({
+      *addMade(id, made) {
+        if ((yield* tx.task.get(id))?.madeBelow === 0) yield* tx.task.addMade(id, made)
+      },
+    })),
     'raises the children and forgets theirs': writingThrough('task', (tx) => ({
       *raise(id, by) {
         const children = yield* tx.task.children(id)

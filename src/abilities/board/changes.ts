@@ -6,6 +6,7 @@ import { numberNewcomers, openBoard } from '../../board/numbering.ts'
 import { findOnBoard } from '../../board/task-ref.ts'
 import { updateOnBoard } from '../../board/update-task.ts'
 import { defineAbility } from '../../bus/ability.ts'
+import { mayAffect } from '../../bus/caller.ts'
 import { boardRefSchema, boardStatuses, mainBoard } from '../../entities/board.ts'
 import { fieldsFor } from '../../entities/task-fields.ts'
 import type { AbilityHost } from '../ability-host.ts'
@@ -147,8 +148,8 @@ export function boardOpen(host: AbilityHost) {
         name: 'open board',
         *decide(tx) {
           const place = { board: mainBoard, caller }
-          const top = parent === undefined ? null : (yield* findOnBoard(tx, place, parent)).task.id
-          const { parentId, nextNumber } = yield* openBoard(tx, board, top, at)
+          const top = parent === undefined ? null : (yield* findOnBoard(tx, place, parent, mayAffect)).task.id
+          const { parentId, nextNumber } = yield* openBoard(tx, board, top, at, caller)
           return { board, parentId, nextNumber }
         },
       })

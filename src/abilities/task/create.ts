@@ -12,15 +12,13 @@ import { eitherCase } from '../either-case.ts'
 import { idsIn } from '../own-tasks.ts'
 import { taskRowSchema, toRow } from '../views/task-row.ts'
 import { createTasks } from './create-tasks.ts'
-
-/** Keys that begin so are made by surfaces, from who calls and what they say: a client cannot name the key of another one. */
-export const keyPrefixes = { http: 'http:', chat: 'chat:' } as const
+import { isMadeKey, keyPrefixes } from './keys.ts'
 
 const { key, ...further } = fieldsFor('create')
 const fields = {
   ...further,
   key: key.refine(
-    (given) => Object.values(keyPrefixes).every((prefix) => given?.startsWith(prefix) !== true),
+    (given) => given === undefined || !isMadeKey(given),
     `keys that begin with ${Object.values(keyPrefixes).join(' or ')} are not given, but made`,
   ),
 }
@@ -56,6 +54,7 @@ export function taskCreate(host: AbilityHost) {
     }),
     onInterrupt: 'rerun',
     scope: ({ parentId: parent, blockedBy = [] }) => [...idsIn(parent), ...blockedBy],
+    tasksIn,
     async handle(input, { caller, identity }) {
       const branches = branchesIn(input)
       if (branches.length > 0) await host.read((tx) => requireOwnBranches(tx, caller, branches))
@@ -69,6 +68,16 @@ export function taskCreate(host: AbilityHost) {
       })
     },
   })
+}
+
+/** It and all that it holds, at any depth. Step by step: what is nested too deep is refused only later. */
+function tasksIn(given: unknown): number {
+  const specs = [given]
+  for (const spec of specs) {
+    const { tasks } = Object(spec) as { tasks?: unknown }
+    if (typeof tasks === 'object' && tasks !== null) for (const each of Object.values(tasks)) specs.push(each)
+  }
+  return specs.length
 }
 
 const longestDefaultName = 80

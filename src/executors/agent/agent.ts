@@ -2,6 +2,7 @@
 // them and going on.
 import type { z } from 'zod'
 import { agentRunOf } from '../../agent-run.ts'
+import type { CreationBounds } from '../../entities/creation-bounds.ts'
 import type { RetryPolicy } from '../../entities/task-fields.ts'
 import { type Executor, makeExecutor } from '../../executor.ts'
 import type { LanguageModelLike } from '../../models/language-model.ts'
@@ -18,6 +19,11 @@ export interface AgentOptions<R extends z.ZodType = z.ZodType> {
   instructions?: string
   /** What its model may call: ids, `module:*`, `*`. It narrows what the task may call. Default: all that the task may. */
   abilities?: readonly string[]
+  /**
+   * How many tasks its model may create below the task that it works on: `maxTasks` in all, `maxChildren` of one task, on `maxDepth`
+   * levels. Agents below that task keep within the same numbers, whatever their own are. Default: `modelBounds`.
+   */
+  bounds?: Partial<CreationBounds>
   /** Model steps in one attempt; beyond them the task fails with `MAX_ITERATIONS`. Default: the engine's, 10. */
   maxIterations?: number
   /** Whether the tools of one turn run at once or one after the other. Default: the engine's, at once. */

@@ -20,7 +20,7 @@ export async function converse(
   options: ParsedAgentOptions,
 ): Promise<unknown> {
   const maxIterations = options.maxIterations ?? talk.defaults.maxIterations
-  const tools = toolbox(talk, options.abilities)
+  const tools = toolbox(talk, options)
   const calls = new ToolCalls(run, talk, tools, options.toolExecution ?? talk.defaults.toolExecution)
   await openConversation(task, run, talk, options.instructions)
   for (;;) {

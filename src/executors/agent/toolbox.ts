@@ -4,6 +4,7 @@ import type { AgentRun } from '../../agent-run.ts'
 import type { Ability } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { type ToolDefinition, toolTable } from '../../bus/tool-names.ts'
+import type { ParsedAgentOptions } from '../../options.ts'
 
 export const askUser = 'ask_user'
 export const waitForTasks = 'wait_for_tasks'
@@ -42,10 +43,19 @@ export interface Toolbox {
   tool(abilityId: string): Tool
 }
 
-export function toolbox(talk: AgentRun, list: readonly string[] | undefined): Toolbox {
+/** `list` and `bounds` are the agent's own. */
+export function toolbox(
+  talk: AgentRun,
+  { abilities: list, bounds }: Pick<ParsedAgentOptions, 'abilities' | 'bounds'>,
+): Toolbox {
   const { bus } = talk
   const lists = [...(talk.caller.abilities ?? []), ...(list === undefined ? [] : [list])]
-  const caller: Caller = { ...talk.caller, surface: 'model', ...(lists.length === 0 ? {} : { abilities: lists }) }
+  const caller: Caller = {
+    ...talk.caller,
+    surface: 'model',
+    ...(lists.length === 0 ? {} : { abilities: lists }),
+    ...(bounds === undefined ? {} : { bounds }),
+  }
   const reserved = [askUser, waitForTasks]
   return {
     caller,

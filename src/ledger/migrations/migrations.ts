@@ -14,6 +14,7 @@ import { notifyParent } from './0008-notify-parent.ts'
 import { creators } from './0009-creators.ts'
 import { rightToRunCommands } from './0010-right-to-run-commands.ts'
 import { sources } from './0011-sources.ts'
+import { madeBelow } from './0012-made-below.ts'
 import type { Migration, Spelling } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -28,6 +29,7 @@ export const migrations: readonly Migration[] = [
   creators,
   rightToRunCommands,
   sources,
+  madeBelow,
 ]
 
 export const ledgerVersion = migrations.length

@@ -72,6 +72,7 @@ export const tasks = defineTable(
     key: plain,
     group: flag,
     childCount: plain,
+    madeBelow: plain,
     progress: jsonOrNull,
     version: plain,
     createdAt: plain,

@@ -165,6 +165,12 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
       .set({ child_count: sql<number>`child_count + ${hole('added')}` })
       .where('id', '=', hole('id')),
   )
+  const updateMadeBelow = prepare((db, hole) =>
+    db
+      .updateTable('task')
+      .set({ made_below: sql<number>`made_below + ${hole('made')}` })
+      .where('id', '=', hole('id')),
+  )
   const updateLanes = prepare((db, hole) =>
     db
       .updateTable('task')
@@ -386,6 +392,7 @@ export function createTaskTable(compiler: StatementCompiler): Tx['task'] {
     insert: inserts('id'),
     save: saves(stateFields, ['id'], counted),
     addChildren: (id, added) => write(updateChildCount, { id, added }),
+    addMade: (id, made) => write(updateMadeBelow, { id, made }),
     setLanes: (parent, lane) => write(updateLanes, { parent, lane }),
     raise: (root, by) => write(updateDepthBelow, { root, by }),
     saveDefinition: saves({ ...definitionFields, ready: flag, claimable: flag, updatedAt: plain }, ['id'], counted),

@@ -1,7 +1,7 @@
 // An engine over HTTP, as one function from requests to responses. Each request is judged in one order: where it comes from, who
 // sends it, how often, what it asks for. Only then is anything of it read, and what it asks for is an ability of the bus.
 import type { Context, Hono } from 'hono'
-import { keyPrefixes } from '../../abilities/task/create.ts'
+import { keyPrefixes } from '../../abilities/task/keys.ts'
 import type { Ability } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { mayCall } from '../../bus/capabilities.ts'
@@ -216,7 +216,7 @@ class HttpService {
     if (!isServed(engine)) throw new ErrandError('ENGINE_CLOSED', 'The engine is closed. Its tasks are in its ledger.')
     context.set('bus', engine.bus)
     context.set('principal', principal)
-    context.set('caller', callerOf(principal, 'http'))
+    context.set('caller', { ...callerOf(principal, 'http'), maxTasksPerCall: this.#options.maxTasksPerRequest })
     context.set('countedAs', counted)
     return undefined
   }

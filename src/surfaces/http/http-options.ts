@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Engine } from '../../api.ts'
 import type { Clock } from '../../clock.ts'
+import { maxTasksPerRequest } from '../../entities/creation-bounds.ts'
 import { clockSchema, functionOf } from '../../parse.ts'
 import { largestBody } from '../web/body.ts'
 import { type DoorOptions, doorShape, milliseconds, onErrorSchema, tokenSchema } from '../web/door.ts'
@@ -25,6 +26,8 @@ export interface HttpOptions extends DoorOptions {
   basePath?: string
   /** Largest body of a request, in bytes. Default 1 MiB. */
   bodyLimitBytes?: number
+  /** Tasks that one request may create; more are answered with 409 LIMIT_EXCEEDED. Default 1,000. */
+  maxTasksPerRequest?: number
   /** Streams that are open at once, of all principals together; one more is answered with 503. Default 256. */
   maxStreams?: number
   /** Streams of one principal (of one address, where principals have no names); one more is answered with 429. Default 16. */
@@ -54,6 +57,7 @@ export const httpOptionsSchema = z
       .max(500)
       .default(''),
     bodyLimitBytes: z.int().min(1).default(largestBody),
+    maxTasksPerRequest: z.int().min(1).default(maxTasksPerRequest),
     maxStreams: z.int().min(1).default(256),
     maxStreamsPerPrincipal: z.int().min(1).default(16),
     maxRequestsPerPrincipal: z.int().min(1).default(256),

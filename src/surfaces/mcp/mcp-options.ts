@@ -4,6 +4,7 @@ import type { Engine } from '../../api.ts'
 import type { InvokeOptions } from '../../bus/bus.ts'
 import type { Clock } from '../../clock.ts'
 import { abilityListSchema } from '../../entities/ability-pattern.ts'
+import { type CreationBounds, creationBoundsSchema } from '../../entities/creation-bounds.ts'
 import { clockSchema, functionOf } from '../../parse.ts'
 import {
   type DoorOptions,
@@ -38,6 +39,11 @@ export interface McpOptions {
    * Default: none; such a client says who it is with each claim.
    */
   as?: string
+  /**
+   * How many tasks clients may create below each root that they create, or below the task that they add to: `maxTasks` in all, `maxChildren`
+   * of one task, on `maxDepth` levels. Agents that work there keep within the same numbers. Default: `modelBounds`.
+   */
+  bounds?: Partial<CreationBounds>
   /**
    * Opens the session of an agent on the engine that it reaches, at its first call. Default: a session of the main board, with leases of
    * a minute.
@@ -101,6 +107,7 @@ export const agentNameSchema = z
 const optionsSchema = z.strictObject({
   abilities: abilityListSchema.default([...usualAbilities]),
   as: agentNameSchema.optional(),
+  bounds: creationBoundsSchema.optional(),
   session: functionOf<NonNullable<McpOptions['session']>>('(agent, engine) => session').optional(),
   maxWaitMs: milliseconds.default(30_000),
   progressEveryMs: milliseconds.default(5_000),

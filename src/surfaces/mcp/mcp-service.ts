@@ -154,11 +154,13 @@ export class McpService {
   }
 
   #caller({ agent, principal }: Peer): Caller {
+    const { abilities, bounds } = this.#options
     const known: Caller = principal === undefined ? { surface: surfaceName } : callerOf(principal, surfaceName)
     return {
       ...known,
       model: true,
-      abilities: [this.#options.abilities, ...(known.abilities ?? [])],
+      abilities: [abilities, ...(known.abilities ?? [])],
+      ...(bounds === undefined ? {} : { bounds }),
       ...(agent === undefined ? {} : { owner: agent }),
     }
   }

@@ -1,7 +1,7 @@
 // A chat as tasks: each turn is worked on by one, which takes messages as long as it is open; what is said after it has completed
 // begins another, which is given what the ones before it came to.
 import { createHash } from 'node:crypto'
-import { keyPrefixes } from '../../abilities/task/create.ts'
+import { keyPrefixes } from '../../abilities/task/keys.ts'
 import type { AbilityTypes, InputOfAbility, OutputOfAbility } from '../../bus/ability-types.ts'
 import type { Bus } from '../../bus/bus.ts'
 import type { Caller } from '../../bus/caller.ts'

@@ -194,6 +194,8 @@ export const claims: Theme = ({ describe, proves, expect }) => {
         yield* tx.task.insert(taskRow({ id: 'hidden', depth: 4, parentId: 't3', deletedAt: 1 }))
         yield* tx.task.addChildren('t1', 2)
         yield* tx.task.addChildren('t1', 3)
+        yield* tx.task.addMade('t1', 4)
+        yield* tx.task.addMade('t1', 5)
         yield* tx.task.raise('t2', 2)
       })
       const depths = []
@@ -203,6 +205,8 @@ export const claims: Theme = ({ describe, proves, expect }) => {
       expect(depths).toEqual([0, 1, 2, 1, 2, 2, 2])
       expect((await ledger.read((tx) => tx.task.get('t1')))?.childCount).toBe(5)
       expect((await ledger.read((tx) => tx.task.get('t0')))?.childCount).toBe(0)
+      expect((await ledger.read((tx) => tx.task.get('t1')))?.madeBelow).toBe(9)
+      expect((await ledger.read((tx) => tx.task.get('t0')))?.madeBelow).toBe(0)
     })
   })
 

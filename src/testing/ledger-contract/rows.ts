@@ -28,6 +28,7 @@ const fullTask: NewTask = taskRow({
   run: 3,
   runOpen: true,
   openBlockers: 4,
+  madeBelow: 12,
   wakes: 5,
   crashes: 6,
   notBefore: someTime + 7,

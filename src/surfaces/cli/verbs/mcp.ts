@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import type { Engine } from '../../../api.ts'
 import { createBoardSession } from '../../../board/board-session.ts'
 import { systemClock } from '../../../clock.ts'
+import { modelBounds } from '../../../entities/creation-bounds.ts'
 import { createRandomIds } from '../../../ids.ts'
 import { messageOf } from '../../../stored-error.ts'
 import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from '../arguments.ts'
@@ -21,14 +22,14 @@ const tokenVariable = 'ERRAND_MCP_TOKEN'
 
 const options = {
   ...boardOptions,
-  ...texts('as', 'role', 'lease', 'host', 'port', 'token-file'),
+  ...texts('as', 'role', 'lease', 'max-tasks', 'host', 'port', 'token-file'),
   ...lists('abilities', 'allow-host'),
   ...switches('http'),
 }
 
 export const mcp = defineVerb({
   usage:
-    'mcp [--as NAME] [--role R] [--board NAME] [--lease DURATION] [--abilities LIST] [--http [--host H] [--port N] [--token-file F]]',
+    'mcp [--as NAME] [--role R] [--board NAME] [--lease DURATION] [--abilities LIST] [--max-tasks N] [--http [--host H] [--port N] [--token-file F]]',
   help: [
     'Serves the board and the tasks of the ledger as tools of the Model Context Protocol, to the client that has started it: it speaks on standard output and ends with its client. Claims are kept alive for as long as the client is there; what it holds then lapses, and no task ends with it.',
     '  --as NAME         who the client is: owner of what it claims; default: ERRAND_AGENT, else its own name with four letters',
@@ -36,6 +37,7 @@ export const mcp = defineVerb({
     '  --board NAME      another board than main',
     '  --lease DURATION  how long it may be gone before others may take what it has claimed; default 1m',
     '  --abilities LIST  what becomes a tool, with commas: board:*, task:get, …; default: the board, and what one needs of tasks; agent:*, objective:*, task:context, mem:* are those of teams and memory',
+    `  --max-tasks N     how many tasks clients may create below one task or root of theirs; default ${modelBounds.maxTasks}`,
     '  --http            serves over HTTP instead, until Ctrl-C; each client names itself in the header x-errand-agent',
     '  --host H          the address to listen at; default 127.0.0.1',
     '  --port N          default: a free one',
@@ -74,6 +76,9 @@ function sharedOptions(io: CommandIo, engine: Engine, flags: McpFlags) {
   const abilities = flags.abilities?.flatMap((list) => list.split(',')).map((each) => each.trim())
   return {
     abilities,
+    ...(flags['max-tasks'] === undefined
+      ? {}
+      : { bounds: { maxTasks: wholeNumber('max-tasks', flags['max-tasks'], 0) } }),
     session: (as: string) =>
       createBoardSession({ bus: engine.bus, as, role: flags.role, board, leaseMs, surface: 'mcp', clock: systemClock }),
     onError: (error: unknown) => note(io, `errand mcp: ${messageOf(error)}`),

@@ -1,0 +1,128 @@
+// Judges how many tasks a model creates: in all, as children of one task, and in levels. The judgement is part of the step that creates
+// them, so that models that create at the same time do not together exceed what each of them alone would keep.
+import { boundsOf, type Caller } from '../bus/caller.ts'
+import type { CreationBounds, TaskBounds, TaskBudget } from '../entities/creation-bounds.ts'
+import type { TaskRecord } from '../entities/task.ts'
+import { ErrandError } from '../errors.ts'
+import type { NewTask, Op, Reads, Tx } from '../ledger/ledger.ts'
+
+/** What the caller of a creation may create. */
+export interface Allowance {
+  /** Undefined for a caller without bounds: what it creates inherits those of the task above. */
+  given: CreationBounds | undefined
+  /** The caller's own task. */
+  own: TaskRecord | undefined
+  /** The tasks at which budgets began, by id; undefined for one that was purged, whose budget has ended. */
+  holders: Map<string, TaskRecord | undefined>
+}
+
+/** Reads what is needed to judge new children of stored parents. */
+export function* loadAllowance(tx: Reads, caller: Caller | undefined, parents: Iterable<TaskRecord>): Op<Allowance> {
+  const given = caller && boundsOf(caller)
+  const allowance: Allowance = { given, own: undefined, holders: new Map() }
+  if (given === undefined) return allowance
+  if (caller?.taskId !== undefined) allowance.own = yield* tx.task.get(caller.taskId)
+  for (const parent of parents) {
+    const began = (parent.policy.bounds?.budgets ?? []).map(({ of }) => of)
+    for (const id of [(allowance.own ?? parent).id, ...began]) {
+      if (!allowance.holders.has(id)) allowance.holders.set(id, yield* tx.task.get(id))
+    }
+  }
+  return allowance
+}
+
+/**
+ * The bounds that a new task keeps for what models create below it; undefined where none hold.
+ * @throws ErrandError LIMIT_EXCEEDED for a level too deep.
+ */
+export function boundsOfNew(
+  { id, name }: Pick<NewTask, 'id' | 'name'>,
+  parent: NewTask | undefined,
+  allowance: Allowance,
+): TaskBounds | undefined {
+  const { given, own } = allowance
+  if (parent === undefined) {
+    if (given === undefined) return undefined
+    return { budgets: [{ of: id, maxTasks: given.maxTasks }], maxChildren: given.maxChildren, maxDepth: given.maxDepth }
+  }
+  const kept = parent.policy.bounds
+  if (given === undefined) return kept && { ...kept, maxDepth: Math.max(kept.maxDepth - 1, 0) }
+  const levels = given.maxDepth - (own === undefined ? 0 : parent.depth - own.depth)
+  const maxDepth = Math.min(levels, kept?.maxDepth ?? levels)
+  if (maxDepth < 1) throw tooDeep(name, parent, given)
+  return {
+    budgets: budgetsBelow(parent, given, allowance),
+    maxChildren: Math.min(given.maxChildren, kept?.maxChildren ?? given.maxChildren),
+    maxDepth: maxDepth - 1,
+  }
+}
+
+/** Those of the parent, and one that begins at the caller's own task, or at the parent, where that is narrower than all of them. */
+function budgetsBelow(parent: NewTask, { maxTasks }: CreationBounds, { own, holders }: Allowance): TaskBudget[] {
+  const of = (own ?? parent).id
+  const isGone = (budget: TaskBudget): boolean => holders.has(budget.of) && holders.get(budget.of) === undefined
+  const kept = (parent.policy.bounds?.budgets ?? []).filter((budget) => !isGone(budget))
+  if (kept.some((budget) => budget.of === of)) {
+    return kept.map((budget) => (budget.of === of ? { of, maxTasks: Math.min(maxTasks, budget.maxTasks) } : budget))
+  }
+  return kept.every((budget) => budget.maxTasks > maxTasks) ? [...kept, { of, maxTasks }] : kept
+}
+
+/**
+ * Counts new tasks in the budgets in which they are, those of new holders in their rows. Resolves to what is to be added to stored ones.
+ * @throws ErrandError LIMIT_EXCEEDED
+ */
+export function spendBudgets(tasks: readonly NewTask[], { given, holders }: Allowance): Map<string, number> {
+  const spent = new Map<string, number>()
+  if (given === undefined) return spent
+  for (const { id, policy } of tasks) {
+    for (const { of, maxTasks } of policy.bounds?.budgets ?? []) {
+      if (of === id) continue
+      const made = (spent.get(of) ?? 0) + 1
+      spent.set(of, made)
+      const before = holders.get(of)?.madeBelow ?? 0
+      if (before + made > maxTasks) throw tooMany(tasks.length, of, before, maxTasks)
+    }
+  }
+  for (const task of tasks) {
+    task.madeBelow = spent.get(task.id) ?? 0
+    spent.delete(task.id)
+  }
+  return spent
+}
+
+export function* saveSpent(tx: Tx, spent: ReadonlyMap<string, number>): Op<void> {
+  for (const [id, made] of spent) yield* tx.task.addMade(id, made)
+}
+
+/**
+ * Judges how many children a model gives one task: its own, or one that has bounds. How many children any other task has is the program's.
+ * @throws ErrandError LIMIT_EXCEEDED
+ */
+export function requireFewChildren(parent: NewTask, added: number, before: number, { given, own }: Allowance): void {
+  const { bounds } = parent.policy
+  if (given === undefined || (bounds === undefined && parent.id !== own?.id)) return
+  const value = Math.min(given.maxChildren, bounds?.maxChildren ?? given.maxChildren)
+  if (before + added <= value) return
+  throw new ErrandError(
+    'LIMIT_EXCEEDED',
+    `Cannot add ${added} children to ${parent.id}: it has had ${before}, and models may give a task ${value} (\`bounds.maxChildren\`). Let some of its children have these as theirs, or do the work in fewer tasks.`,
+    { limit: 'bounds.maxChildren', value, parentId: parent.id, children: before },
+  )
+}
+
+function tooMany(added: number, of: string, before: number, value: number): ErrandError {
+  return new ErrandError(
+    'LIMIT_EXCEEDED',
+    `Cannot add ${added === 1 ? 'a task' : `${added} tasks`} below ${of}: models have created ${before} there, and may create ${value} (\`bounds.maxTasks\`). Do the work in the tasks that there are.`,
+    { limit: 'bounds.maxTasks', value, taskId: of, made: before },
+  )
+}
+
+function tooDeep(name: string, parent: NewTask, { maxDepth }: CreationBounds): ErrandError {
+  return new ErrandError(
+    'LIMIT_EXCEEDED',
+    `Cannot add "${name}" below ${parent.id}: models may create ${maxDepth} levels of tasks (\`bounds.maxDepth\`), and ${parent.id} is on the last one. Add it further up.`,
+    { limit: 'bounds.maxDepth', value: maxDepth, parentId: parent.id },
+  )
+}
