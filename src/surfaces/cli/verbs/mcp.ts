@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import type { Engine } from '../../../api.ts'
 import { createBoardSession } from '../../../board/board-session.ts'
 import { systemClock } from '../../../clock.ts'
+import { tokenVariables } from '../../../executors/secret-variables.ts'
 import { createRandomIds } from '../../../ids.ts'
 import { messageOf } from '../../../stored-error.ts'
 import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from '../arguments.ts'
@@ -17,7 +18,7 @@ import { chooseToken, orMisuse } from '../serving.ts'
 import { aborted, untilInterrupted } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
 
-const tokenVariable = 'ERRAND_MCP_TOKEN'
+const tokenVariable = tokenVariables.mcp
 
 const options = {
   ...boardOptions,
