@@ -48,7 +48,7 @@ describe('the mask of a command', () => {
   })
 
   it('comes to the same however the stream is cut', () => {
-    const secrets = ['abab', 'ababc', 'bca', 'aaaa', 'cabcabc'].map((value) => ({ name: value.toUpperCase(), value }))
+    const secrets = ['abab', 'ababc', 'bcab', 'aaaa', 'cabcabc'].map((value) => ({ name: value.toUpperCase(), value }))
     const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c', '-'), maxLength: 80 })
     fc.assert(
       fc.property(text, fc.array(fc.nat(80), { maxLength: 10 }), (printed, cuts) => {

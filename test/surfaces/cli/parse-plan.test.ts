@@ -226,7 +226,7 @@ describe('a plan is refused with line and column', () => {
     ['an unknown executor', 'tasks:\n  a: { executor: shel }', 2, 18, /Did you mean "shell"\?/],
     ['a retry that is none', 'tasks:\n  a: { run: x, retry: often }', 2, 23, /number of attempts/],
     ['a variable that is none', 'tasks:\n  a: { run: x, env: { 1a: 1 } }', 2, 27, /name of a variable/],
-    ['a secret without a name', 'tasks:\n  a: { run: x, env: { A: { secret: "" } } }', 2, 27, /secret: NAME/],
+    ['a secret without a name', 'tasks:\n  a: { run: x, env: { A: { secret: "" } } }', 2, 36, /environment variable/],
     ['a time that is none', 'tasks:\n  a: { run: x, notBefore: soon }', 2, 27, /expected a time/],
     ['the name of the mark as metadata', 'tasks:\n  a: { run: x, metadata: { plan: 1 } }', 2, 28, /metadata "plan"/],
     ['a name with a slash', 'tasks:\n  a/b: { run: x }', 2, 3, /not usable/],
