@@ -71,7 +71,14 @@ describe('The guide to agents', () => {
   })
 })
 
-describe.each(['docs/board.md', 'docs/board-teams.md', 'docs/memory.md', 'docs/inspect.md'])('%s', (path) => {
+const pagesWithPrograms = [
+  'docs/board.md',
+  'docs/board-teams.md',
+  'docs/memory.md',
+  'docs/inspect.md',
+  'docs/secrets.md',
+]
+describe.each(pagesWithPrograms)('%s', (path) => {
   test('shows no program without what it prints', () => {
     expect(programsIn(textOf(path))).toHaveLength(blocks(textOf(path), 'js').length)
     expect(programsIn(textOf(path)).length).toBeGreaterThan(0)

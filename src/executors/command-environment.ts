@@ -1,8 +1,9 @@
-// The environment of a command: what the engine's own process has, what the task adds, and what a command needs to find
-// its way back to its task and to the results it comes after. Bounded, because the kernel refuses to start a program with more.
+// The environment of a command: what it may have of that of the engine's process, what the task adds, and what a command needs to
+// find its way back to its task and to the results it comes after. Bounded, because the kernel refuses to start a program with more.
 import type { Task } from '../entities/task.ts'
 import { startOfText } from './command-output.ts'
 import { markVariables } from './process-mark.ts'
+import { isSecretVariable } from './secret-variables.ts'
 
 const resultPrefix = 'ERRAND_RESULT_'
 
@@ -18,14 +19,23 @@ export interface CommandIdentity {
   ledger: string | undefined
 }
 
-/** @param own the task's additions, which win over the process's variables and lose against the engine's. */
-export function commandEnvironment(
-  own: Record<string, string>,
-  identity: CommandIdentity,
-  dependencies: readonly Pick<Task, 'name' | 'result'>[],
-): NodeJS.ProcessEnv {
+export interface EnvironmentParts {
+  /** All variables of the engine's process but its secrets; else the usual ones alone. */
+  inheritEnv: boolean
+  /** The task's additions, which win over the process's variables and lose against the engine's. */
+  own?: Readonly<Record<string, string>>
+  identity: CommandIdentity
+  dependencies?: ReadonlyArray<Pick<Task, 'name' | 'result'>>
+}
+
+export function commandEnvironment({
+  inheritEnv,
+  own = {},
+  identity,
+  dependencies = [],
+}: EnvironmentParts): NodeJS.ProcessEnv {
   return {
-    ...withoutResults(process.env),
+    ...inherited(process.env, inheritEnv),
     ...own,
     ERRAND_TASK_ID: identity.taskId,
     ...markVariables(identity.callId, process.env),
@@ -34,12 +44,29 @@ export function commandEnvironment(
   }
 }
 
-/** An engine that itself runs inside a command must not hand that command's results to its own tasks. */
-function withoutResults(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith(resultPrefix)))
+/** What programs need to find each other and to talk to people, and what holds no secrets. LC_* belongs to it. */
+const usualVariables: ReadonlySet<string> = new Set([
+  'PATH',
+  'HOME',
+  'USER',
+  'LOGNAME',
+  'SHELL',
+  'LANG',
+  'LANGUAGE',
+  'TERM',
+  'TMPDIR',
+  'TZ',
+])
+
+function inherited(environment: NodeJS.ProcessEnv, inheritEnv: boolean): NodeJS.ProcessEnv {
+  const isInherited = inheritEnv
+    ? // An engine that itself runs inside a command must not hand that command's results to its own tasks.
+      (name: string) => !name.startsWith(resultPrefix) && !isSecretVariable(name, environment)
+    : (name: string) => usualVariables.has(name) || name.startsWith('LC_')
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => isInherited(name)))
 }
 
-function resultVariables(dependencies: readonly Pick<Task, 'name' | 'result'>[]): Record<string, string> {
+function resultVariables(dependencies: ReadonlyArray<Pick<Task, 'name' | 'result'>>): Record<string, string> {
   const variables: Record<string, string> = {}
   let room = mostResults
   for (const { name, result } of dependencies) {

@@ -1,5 +1,6 @@
-// What a command prints, on its way to the people who watch and into the ledger: whole lines, well-formed text, and a bound
-// on everything that is kept. Works on bytes, because a chunk may end in the middle of a character.
+// What a command prints, on its way to the people who watch and into the ledger: whole lines, well-formed text without the secrets
+// that the command was given, and a bound on everything that is kept. Works on bytes, because a chunk may end in the middle of a character.
+import { createMasks, type Secret, type SecretMask } from './secret-mask.ts'
 
 /** How much of each stream is kept, from its end, in bytes. */
 export const longestTail = 64 * 1024
@@ -31,20 +32,29 @@ export interface OutputStream {
   readonly truncated: boolean
 }
 
-export function createCommandOutput(emit: Emit): CommandOutput {
+/** @param secrets what is never to be seen of what it prints. */
+export function createCommandOutput(emit: Emit, secrets: readonly Secret[] = []): CommandOutput {
   const emitLines = boundStorage(emit)
-  return { stdout: createOutputStream(emitLines), stderr: createOutputStream(emitLines) }
+  const createMask = createMasks(secrets)
+  return {
+    stdout: createOutputStream(emitLines, createMask?.()),
+    stderr: createOutputStream(emitLines, createMask?.()),
+  }
 }
 
-function createOutputStream(emitLines: (lines: string[]) => void): OutputStream {
+function createOutputStream(emitLines: (lines: string[]) => void, mask: SecretMask | undefined): OutputStream {
   const lines = new LineSplitter()
   const tail = new Tail(longestTail)
+  const take = (chunk: Buffer): void => {
+    tail.push(chunk)
+    emitLines(lines.push(chunk))
+  }
   return {
-    push(chunk) {
-      tail.push(chunk)
-      emitLines(lines.push(chunk))
+    push: (chunk) => take(mask === undefined ? chunk : mask.push(chunk)),
+    finish() {
+      if (mask !== undefined) take(mask.finish())
+      emitLines(lines.finish())
     },
-    finish: () => emitLines(lines.finish()),
     text: () => tail.text(),
     get truncated() {
       return tail.truncated

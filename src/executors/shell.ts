@@ -8,14 +8,18 @@ import { abbreviated, type Exit, gateCommand } from './command.ts'
 import { commandEnvironment } from './command-environment.ts'
 import { type CommandOutput, createCommandOutput, endOfText } from './command-output.ts'
 import { markOf } from './process-mark.ts'
+import { resolveReferences, secretReferenceSchema } from './secret-reference.ts'
 
 const shellInput = z.strictObject({
   /** The command, for the shell. */
   run: z.string().min(1),
   /** Default: where the engine's process runs. */
   cwd: z.string().min(1).optional(),
-  /** Added to the environment of the engine's process. Stored with the task: no place for secrets. */
-  env: z.record(z.string(), z.string()).optional(),
+  /**
+   * Added to what it has of the environment of the engine's process. Stored with the task: a secret is referred to. `{ secret: NAME }`
+   * stands for the variable NAME of the engine's process when the command starts.
+   */
+  env: z.record(z.string(), z.union([z.string(), secretReferenceSchema])).optional(),
   /** What the command reads. Default: nothing. */
   stdin: z.string().optional(),
   /** Program that takes `-c COMMAND`. Default: $SHELL, else /bin/sh. */
@@ -44,6 +48,11 @@ export interface ShellOptions {
   killGraceMs?: number
   /** Path or URL of the ledger, for commands that talk to their own engine (`ERRAND_LEDGER`). Default: not told. */
   ledger?: string
+  /**
+   * Commands have the whole environment of the engine's process, but for its secrets: `ERRAND_TOKEN`, `ERRAND_MCP_TOKEN` and the
+   * `*_API_KEY` of known providers. Default false: PATH, HOME, USER, LOGNAME, SHELL, LANG, LANGUAGE, LC_*, TERM, TMPDIR and TZ.
+   */
+  inheritEnv?: boolean
   clock?: Clock
 }
 
@@ -54,7 +63,8 @@ const mostQuotedLines = 3
 
 /**
  * Makes an executor whose tasks are shell commands. A command that exits with anything but 0 fails as `EXIT_CODE`, one that
- * a signal ended as `SIGNALED`, one that cannot be started as `SPAWN_FAILED`. Interrupted by a crash, it is run again.
+ * a signal ended as `SIGNALED`, one that cannot be started as `SPAWN_FAILED`, one that refers to a secret that is not set as `NO_SECRET`.
+ * Interrupted by a crash, it is run again. The values of secrets that its `env` refers to are replaced in its output (`[secret NAME]`).
  *
  * @example
  * const engine = await createEngine({ executors: { shell: createShell({ killGraceMs: 10_000 }) } })
@@ -87,6 +97,7 @@ async function runCommand(
   const identity = { taskId: task.id, callId: context.callId, ledger: options.ledger }
   const refused = new AbortController()
   const signal = AbortSignal.any([context.signal, refused.signal])
+  const { variables, secrets } = resolveReferences(input.env ?? {}, process.env)
   const output = createCommandOutput((text, how) => {
     // What a command prints while it is being ended finds no run that would take it.
     if (signal.aborted) return
@@ -96,12 +107,17 @@ async function runCommand(
       // Thrown among the events of a stream it would end the process; as a reason to stop it ends the command.
       refused.abort(error)
     }
-  })
+  }, secrets)
   const spec = {
     command: input.run,
     shell: input.shell ?? (process.env['SHELL'] || '/bin/sh'),
     cwd: input.cwd,
-    environment: commandEnvironment(input.env ?? {}, identity, await run.dependencies()),
+    environment: commandEnvironment({
+      inheritEnv: options.inheritEnv ?? false,
+      own: variables,
+      identity,
+      dependencies: await run.dependencies(),
+    }),
     stdin: input.stdin,
     mark: markOf(context.callId),
     output,

@@ -4,7 +4,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   type CommandAbilityOptions,
   type CommandReport,
@@ -202,6 +202,42 @@ describe('shell:background', () => {
     expect((await engine.calls(task)).map(({ status, error }) => `${status} ${error?.code}`)).toEqual([
       'failed FORBIDDEN',
     ])
+  })
+})
+
+describe('the environment of a command of an agent', () => {
+  afterEach(() => void vi.unstubAllEnvs())
+
+  it('V-10 holds the usual variables, all but secrets where it may inherit, and takes none from the model', async () => {
+    vi.stubEnv('ERRAND_TOKEN', 'token-of-the-server')
+    vi.stubEnv('OF_THE_PROCESS', 'told')
+    const print = 'echo "${ERRAND_TOKEN-none} ${OF_THE_PROCESS-none}"'
+    expect((await setup().run(print)).stdout).toBe('none none\n')
+    const { run, bus } = setup({ inheritEnv: true })
+    expect((await run(print)).stdout).toBe('none told\n')
+    for (const ability of ['shell:run', 'shell:background']) {
+      const input = { command: 'true', env: { X: { secret: 'ERRAND_TOKEN' } } }
+      await refusalOf(bus.call(ability, input), 'INVALID_INPUT')
+    }
+  })
+
+  it('V-10 is the same in the background', async () => {
+    vi.stubEnv('ERRAND_TOKEN', 'token-of-the-server')
+    vi.stubEnv('OF_THE_PROCESS', 'told')
+    const call = {
+      name: 'shell_background',
+      arguments: { command: 'echo "${ERRAND_TOKEN-none} ${OF_THE_PROCESS-none}"' },
+    }
+    for (const [options, printed] of [
+      [{}, 'none none\n'],
+      [{ inheritEnv: true }, 'none told\n'],
+    ] as const) {
+      const { engine } = await agentWith(call, {}, options)
+      await engine.result(await engine.create({ goal: 'Look' }))
+      await engine.idle()
+      const { tasks } = await engine.list({ executor: 'shell' })
+      expect(tasks.map(({ result }) => (result as { stdout: string }).stdout)).toEqual([printed])
+    }
   })
 })
 

@@ -5,11 +5,11 @@ import { commandEnvironment, longestResult, mostResults } from '../../src/execut
 const identity = { taskId: 'task-1', callId: 'call-1', ledger: undefined }
 
 function resultsOf(...dependencies: Array<[name: string, result: unknown]>) {
-  return commandEnvironment(
-    {},
+  return commandEnvironment({
+    inheritEnv: true,
     identity,
-    dependencies.map(([name, result]) => ({ name, result })),
-  )
+    dependencies: dependencies.map(([name, result]) => ({ name, result })),
+  })
 }
 
 describe('the environment of a command', () => {
@@ -19,7 +19,8 @@ describe('the environment of a command', () => {
     vi.stubEnv('FROM_PROCESS', 'process')
     vi.stubEnv('FROM_BOTH', 'process')
     const own = { FROM_BOTH: 'task', FROM_TASK: 'task', ERRAND_TASK_ID: 'task-forged' }
-    expect(commandEnvironment(own, { ...identity, ledger: '/srv/errand.db' }, [])).toMatchObject({
+    const parts = { inheritEnv: true, own, identity: { ...identity, ledger: '/srv/errand.db' } }
+    expect(commandEnvironment(parts)).toMatchObject({
       FROM_PROCESS: 'process',
       FROM_BOTH: 'task',
       FROM_TASK: 'task',
@@ -27,6 +28,39 @@ describe('the environment of a command', () => {
       ERRAND_CALL_ID: 'call-1',
       ERRAND_LEDGER: '/srv/errand.db',
     })
+  })
+
+  const secrets = [
+    'ERRAND_TOKEN',
+    'ERRAND_MCP_TOKEN',
+    'OPENAI_API_KEY',
+    'XAI_API_KEY',
+    'ANTHROPIC_API_KEY',
+    'AZURE_OPENAI_API_KEY',
+    'LOCAL_MODEL_API_KEY',
+  ]
+
+  it('V-10 never has the tokens of the engine, nor the keys of providers, whatever else it inherits', () => {
+    for (const name of secrets) vi.stubEnv(name, 'secret')
+    // A provider of any name is one whose address the engine is told.
+    vi.stubEnv('LOCAL_MODEL_BASE_URL', 'http://127.0.0.1:1/v1')
+    vi.stubEnv('SENTRY_API_KEY', 'of no model')
+    const environment = commandEnvironment({ inheritEnv: true, identity })
+    for (const name of secrets) expect(environment).not.toHaveProperty(name)
+    expect(environment).toMatchObject({ SENTRY_API_KEY: 'of no model', PATH: process.env['PATH'] })
+  })
+
+  it('V-10 has the usual variables of the process alone, unless it inherits the others', () => {
+    vi.stubEnv('LC_ALL', 'C')
+    vi.stubEnv('TZ', 'UTC')
+    vi.stubEnv('DATABASE_URL', 'postgres://errand:password@db/tasks')
+    vi.stubEnv('HTTPS_PROXY', 'http://user:password@proxy')
+    const environment = commandEnvironment({ inheritEnv: false, own: { MINE: 'mine' }, identity })
+    expect(environment).toMatchObject({ LC_ALL: 'C', TZ: 'UTC', PATH: process.env['PATH'], MINE: 'mine' })
+    expect(environment).toMatchObject({ ERRAND_TASK_ID: 'task-1', ERRAND_CALL_ID: 'call-1' })
+    expect(environment).not.toHaveProperty('DATABASE_URL')
+    expect(environment).not.toHaveProperty('HTTPS_PROXY')
+    expect(commandEnvironment({ inheritEnv: true, identity })).toHaveProperty('DATABASE_URL')
   })
 
   it('does not hand on the results of a command that this engine itself runs in', () => {

@@ -199,6 +199,32 @@ describe('a command', () => {
     expect(stdout).toBe(`task-1 ${context.callId} /srv/errand.db 42 {"colour":"green"} mine\n`)
   })
 
+  it('V-10 has a secret that its env refers to, and its output does not show it', async () => {
+    vi.stubEnv('DEPLOY_KEY', 'ab$c[d].*-efgh')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const { execute, text } = setup()
+    const input = {
+      run: 'printf %s "$KEY"; echo; echo "$KEY" >&2; echo ${#KEY}',
+      env: { KEY: { secret: 'DEPLOY_KEY' } },
+    }
+    const result = await execute({ ...input, shell: '/bin/sh' })
+    expect(result).toMatchObject({ stdout: '[secret DEPLOY_KEY]\n14\n', stderr: '[secret DEPLOY_KEY]\n' })
+    expect(text()).not.toContain('efgh')
+    const failure = await failureOf(execute({ ...input, run: 'echo "no $KEY" >&2; exit 1', shell: '/bin/sh' }))
+    expect(JSON.stringify([failure.message, failure.details])).not.toContain('efgh')
+    expect(failure.message).toContain('no [secret DEPLOY_KEY]')
+  })
+
+  it('V-10 does not start when a secret that it refers to is not there, and says which', async () => {
+    const { execute, folder, notes } = setup()
+    const input = { run: `echo > ${folder}/ran`, env: { KEY: { secret: 'NO_SUCH_SECRET' } }, shell: '/bin/sh' }
+    const failure = await failureOf(execute(input))
+    expect(failure).toMatchObject({ code: 'NO_SECRET', retry: false })
+    expect(failure.details).toEqual({ variable: 'KEY', secret: 'NO_SUCH_SECRET' })
+    expect(failure.message).toContain('Set NO_SUCH_SECRET where that engine is started')
+    expect([notes, existsSync(join(folder, 'ran'))]).toEqual([[], false])
+  })
+
   it('may come after much', async () => {
     const dependencies = Array.from({ length: 20 }, (_, index) => ({
       name: `r${index}`,

@@ -25,12 +25,17 @@ export interface CommandAbilityOptions {
    * after it has ended, however short `abortGraceMs` is. Default 2000.
    */
   killGraceMs?: number
+  /**
+   * Commands have the whole environment of the engine's process, but for its secrets. Default false: the usual variables alone, as
+   * `createShell` lists them.
+   */
+  inheritEnv?: boolean
   clock?: Clock
 }
 
 /**
  * Abilities that run shell commands in one folder, for `createEngine({ abilities })`. The folder is where commands start, and no
- * fence: they have the rights and the environment of the engine's process. `confirm: true` puts each to a person first.
+ * fence: they have the rights of the engine's process. `confirm: true` puts each to a person first.
  *
  * `shell:run` waits for the end of a command; one that fails is a result. `shell:background` makes it a subtask with the executor
  * `shell` (the engine's own of that name, if it has one): it is canceled with the task that started it, and tells that task its
@@ -56,6 +61,7 @@ const optionsSchema = z.strictObject({
   timeoutMs: timeoutSchema.default(120_000),
   confirm: z.union([z.boolean(), z.string().trim().min(1).max(1000)]).default(false),
   killGraceMs: z.number().min(0).default(2000),
+  inheritEnv: z.boolean().default(false),
   clock: z
     .custom<Clock>((value) => typeof (value as Clock | null)?.setTimeout === 'function', 'expected a Clock')
     .default(() => systemClock),
@@ -126,7 +132,10 @@ async function runCommand(command: string, settings: CommandSettings, context: A
     command,
     shell: process.env['SHELL'] || '/bin/sh',
     cwd: settings.folder,
-    environment: commandEnvironment({}, { taskId: context.caller.taskId ?? '', callId, ledger: undefined }, []),
+    environment: commandEnvironment({
+      inheritEnv: settings.inheritEnv,
+      identity: { taskId: context.caller.taskId ?? '', callId, ledger: undefined },
+    }),
     stdin: undefined,
     mark: markOf(callId),
     output,
@@ -184,7 +193,7 @@ function unjournaledId(): string {
 const backgroundExecutor = 'shell'
 
 /** It is a subtask of the one that calls, and tells it how it ended (`steps/notify-parent.ts`). */
-function shellBackground({ folder, confirm, killGraceMs, clock }: CommandSettings) {
+function shellBackground({ folder, confirm, killGraceMs, inheritEnv, clock }: CommandSettings) {
   return defineAbility({
     id: 'shell:background',
     description:
@@ -203,7 +212,7 @@ function shellBackground({ folder, confirm, killGraceMs, clock }: CommandSetting
     confirm,
     // Made once under the identity of its call, so to make it again does no harm.
     onInterrupt: 'rerun',
-    executors: { [backgroundExecutor]: createShell({ killGraceMs, clock }) },
+    executors: { [backgroundExecutor]: createShell({ killGraceMs, inheritEnv, clock }) },
     async handle({ command, name = abbreviated(command) }, context) {
       const { id } = await requireRun(context).spawn(
         {

@@ -29,7 +29,12 @@ export async function createTasks(host: AbilityHost, caller: Caller, specs: read
   )
   if (drafts.length === 0) return []
   const trees = await boundModels(host, caller, drafts)
-  const step = create({ ...requestedBy(await host.moment(), caller), trees, treeLimits: drafter.treeLimits, by: caller })
+  const step = create({
+    ...requestedBy(await host.moment(), caller),
+    trees,
+    treeLimits: drafter.treeLimits,
+    by: caller,
+  })
   const roots = await host.step(within(step, scope, relativesOf(trees)))
   if (scope !== null) {
     // A key may lead to a task that somebody else has made.

@@ -2,25 +2,13 @@
 // and keys come from the environment, and no key ever stands in a message.
 import { FilesRoot } from '../../abilities/fs/files-root.ts'
 import { ErrandError, type ErrorCode, nearestName } from '../../errors.ts'
+import { addressVariableOf, keyVariableOf, knownServers } from '../../models/known-providers.ts'
 import { type LanguageModelLike, requireLanguageModel } from '../../models/language-model.ts'
 import { parseScript } from '../../models/script.ts'
 import { createScriptedModel } from '../../models/scripted-model.ts'
 import { loadOptional } from '../optional-package.ts'
 
 const packageName = '@ai-sdk/openai-compatible'
-
-/** Addresses of servers that everybody reaches under the same one. Any other name needs `<NAME>_BASE_URL`. */
-const knownServers: Record<string, string> = {
-  openai: 'https://api.openai.com/v1',
-  groq: 'https://api.groq.com/openai/v1',
-  mistral: 'https://api.mistral.ai/v1',
-  together: 'https://api.together.xyz/v1',
-  deepseek: 'https://api.deepseek.com/v1',
-  openrouter: 'https://openrouter.ai/api/v1',
-  xai: 'https://api.x.ai/v1',
-  ollama: 'http://127.0.0.1:11434/v1',
-  lmstudio: 'http://127.0.0.1:1234/v1',
-}
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -103,9 +91,8 @@ const whyUnreadable: Partial<Record<ErrorCode, string>> = {
 }
 
 function serverOf(provider: string, env: Environment): { baseURL: string; apiKey?: string } {
-  const prefix = provider.toUpperCase().replaceAll('-', '_')
-  const baseURL = baseUrlOf(provider, `${prefix}_BASE_URL`, env)
-  const variable = `${prefix}_API_KEY`
+  const baseURL = baseUrlOf(provider, addressVariableOf(provider), env)
+  const variable = keyVariableOf(provider)
   const apiKey = env[variable]?.trim()
   if (apiKey) return { baseURL, apiKey }
   if (isLoopback(new URL(baseURL))) return { baseURL }

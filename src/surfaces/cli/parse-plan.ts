@@ -6,6 +6,7 @@ import { basename, dirname, isAbsolute, resolve } from 'node:path'
 import type { z } from 'zod'
 import { type ErrandError, nearestName } from '../../errors.ts'
 import { resultVariable } from '../../executors/command-environment.ts'
+import type { StoredEnvironment } from '../../executors/secret-reference.ts'
 import { canonicalJson } from '../../json.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { findCycle, flatten, type Plan, type PlanTask, type PlanTaskSpec } from './plan.ts'
@@ -50,7 +51,7 @@ interface Scope {
   folder: string
   /** As written, relative to the plan's folder. */
   cwd: string
-  env: Record<string, string>
+  env: StoredEnvironment
   /** Undefined: the user's own. */
   shell: string | undefined
   /** Paths that the groups around come after. */

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { audiences } from '../../entities/question.ts'
 import { type FieldOf, fieldsFor, retryPolicySchema, taskFields } from '../../entities/task-fields.ts'
+import { type StoredEnvironment, secretReferenceSchema } from '../../executors/secret-reference.ts'
 import { durationForms, parseDuration } from './duration.ts'
 
 /** A moment, or so long after a run of the plan creates the task or gives it another attempt. */
@@ -13,9 +14,17 @@ const text = z.string().trim().min(1, 'it must not be empty')
 const env = z
   .record(
     z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of a variable is letters, digits and underscores'),
-    z.union([z.string(), z.number(), z.boolean()], 'the value of a variable is a text or a number'),
+    z.union(
+      [z.string(), z.number(), z.boolean(), secretReferenceSchema],
+      'the value of a variable is a text or a number, or { secret: NAME } for the variable NAME of whoever runs the plan',
+    ),
   )
-  .transform((variables) => Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, String(value)])))
+  .transform(
+    (variables): StoredEnvironment =>
+      Object.fromEntries(
+        Object.entries(variables).map(([name, value]) => [name, typeof value === 'object' ? value : String(value)]),
+      ),
+  )
 
 const duration = z
   .unknown()
@@ -120,7 +129,7 @@ export const planTaskSchema = z.strictObject({
   after: after.optional().describe('Tasks beside it that must be completed before it.'),
   timeout: duration.optional().describe('The longest run, as a duration.'),
   cwd: text.optional().describe('The folder of a command. Default: that of the plan.'),
-  env: env.optional().describe('Variables of a command.'),
+  env: env.optional().describe('Variables of a command: texts, or { secret: NAME }.'),
   shell: text.optional().describe('The shell of a command.'),
 })
 export type RawPlanTask = z.output<typeof planTaskSchema>

@@ -9,26 +9,41 @@ import { type AgentFlags, defaultModelOf, readyAgents } from './model-source.ts'
 export async function workingOptions(
   io: CommandIo,
   ledger: string,
-  { concurrency, ...flags }: AgentFlags & { concurrency?: string | undefined },
+  {
+    concurrency,
+    'inherit-env': inheritEnv = false,
+    ...flags
+  }: AgentFlags & { concurrency?: string | undefined; 'inherit-env'?: boolean | undefined },
 ): Promise<EngineOptions> {
   return {
     ...(await readyAgents(io, flags, defaultModelOf(io, flags))),
     maxConcurrent: concurrency === undefined ? undefined : wholeNumber('concurrency', concurrency, 1),
-    executors: await planExecutors(ledger),
+    executors: await planExecutors(ledger, { inheritEnv }),
   }
 }
 
-/** What a plan can name. `defaultAfterMs`: how long a question with a default waits for somebody to answer. */
+/** What `help` says of `--inherit-env`. */
+export const inheritEnvHelp =
+  '  --inherit-env     commands have all variables of this process but its secrets; else only the usual ones, such as PATH and HOME'
+
+export interface PlanExecutorOptions {
+  /** Commands have all variables of this process but its secrets. */
+  inheritEnv: boolean
+  /** How long a question with a default waits for somebody to answer. */
+  defaultAfterMs?: number
+}
+
+/** What a plan can name. */
 export async function planExecutors(
   ledger: string,
-  defaultAfterMs?: number,
+  { inheritEnv, defaultAfterMs }: PlanExecutorOptions,
 ): Promise<NonNullable<EngineOptions['executors']>> {
   const [{ createShell }, { createAsk }] = await Promise.all([
     import('../../executors/shell.ts'),
     import('../../executors/ask.ts'),
   ])
   return {
-    shell: createShell({ ledger: isLedgerFile(ledger) ? ledger : undefined }),
+    shell: createShell({ ledger: isLedgerFile(ledger) ? ledger : undefined, inheritEnv }),
     ask: createAsk({ defaultAfterMs }),
   }
 }

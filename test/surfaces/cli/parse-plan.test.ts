@@ -88,13 +88,13 @@ tasks:
     cwd: deeper
     env: { B: two }
     tasks:
-      t: { run: x, env: { C: true } }
+      t: { run: x, env: { C: true, D: { secret: DEPLOY_KEY } } }
       absolute: { run: x, cwd: /elsewhere }
 `)
     expect(plan.byPath.get('g/t')?.spec.input).toEqual({
       run: 'x',
       cwd: '/plans/sub/deeper',
-      env: { A: '1', B: 'two', C: 'true' },
+      env: { A: '1', B: 'two', C: 'true', D: { secret: 'DEPLOY_KEY' } },
       shell: '/bin/sh',
     })
     expect(plan.byPath.get('g/absolute')?.spec.input).toMatchObject({ cwd: '/elsewhere' })
@@ -236,6 +236,7 @@ describe('a plan is refused with line and column', () => {
     ['an unknown executor', 'tasks:\n  a: { executor: shel }', 2, 18, /Did you mean "shell"\?/],
     ['a retry that is none', 'tasks:\n  a: { run: x, retry: often }', 2, 23, /number of attempts/],
     ['a variable that is none', 'tasks:\n  a: { run: x, env: { 1a: 1 } }', 2, 27, /name of a variable/],
+    ['a secret without a name', 'tasks:\n  a: { run: x, env: { A: { secret: "" } } }', 2, 36, /environment variable/],
     ['a time that is none', 'tasks:\n  a: { run: x, notBefore: soon }', 2, 27, /expected a time/],
     ['the name of the mark as metadata', 'tasks:\n  a: { run: x, metadata: { plan: 1 } }', 2, 28, /metadata "plan"/],
     ['a name with a slash', 'tasks:\n  a/b: { run: x }', 2, 3, /not usable/],

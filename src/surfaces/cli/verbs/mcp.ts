@@ -4,6 +4,7 @@ import type { Engine } from '../../../api.ts'
 import { createBoardSession } from '../../../board/board-session.ts'
 import { systemClock } from '../../../clock.ts'
 import { modelBounds } from '../../../entities/creation-bounds.ts'
+import { tokenVariables } from '../../../executors/secret-variables.ts'
 import { createRandomIds } from '../../../ids.ts'
 import { messageOf } from '../../../stored-error.ts'
 import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from '../arguments.ts'
@@ -18,7 +19,7 @@ import { chooseToken, orMisuse } from '../serving.ts'
 import { aborted, untilInterrupted } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
 
-const tokenVariable = 'ERRAND_MCP_TOKEN'
+const tokenVariable = tokenVariables.mcp
 
 const options = {
   ...boardOptions,

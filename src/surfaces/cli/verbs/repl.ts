@@ -18,12 +18,12 @@ import { workingOptions } from '../working-options.ts'
 const options = {
   ...agentOptions,
   ...texts('concurrency', 'file'),
-  ...switches('work', 'quiet'),
+  ...switches('work', 'quiet', 'inherit-env'),
   eval: { type: 'string', short: 'e', multiple: true },
 } as const
 
 export const repl = defineVerb({
-  usage: 'repl [--work] [--quiet] [-e LINE]… [--file F] [--model SPEC] [--files DIR]',
+  usage: 'repl [--work] [--inherit-env] [--quiet] [-e LINE]… [--file F] [--model SPEC] [--files DIR]',
   help: [
     'A session with the ledger. "@TASK text" tells a task something and follows it to its answer, "/help" lists the commands, and',
     'everything else is JavaScript with `await`: engine, bus, abilities, tasks. TAB completes; Ctrl-C breaks off a wait; Ctrl-D ends.',
@@ -32,6 +32,7 @@ export const repl = defineVerb({
     '  -e LINE      carry out this line instead; may be given several times',
     '  --file F     carry out the lines of this file instead; lines may also come through a pipe',
     '  --concurrency N  with --work: how many tasks may run at once',
+    '  --inherit-env    with --work: commands have all variables of this process but its secrets; else the usual ones',
     'Such lines are carried out strictly in order; the first error ends them, with 2 for a wrong request and 1 for anything else.',
     'With --work there are models for agents:',
     agentOptionsHelp,
@@ -70,7 +71,9 @@ async function givenScript(io: CommandIo, flags: ReplFlags): Promise<string | un
 
 /** With --work what `errand run` has; else nothing, and it only commands. */
 async function engineOptions(io: CommandIo, flags: ReplFlags): Promise<EngineOptions> {
-  const idle = (['model', 'files', 'max-iterations', 'concurrency'] as const).find((flag) => flags[flag] !== undefined)
+  const idle = (['model', 'files', 'max-iterations', 'concurrency', 'inherit-env'] as const).find(
+    (flag) => flags[flag] !== undefined,
+  )
   if (!flags.work && idle !== undefined) throw misuse(`--${idle} goes with --work.`)
   return flags.work ? await workingOptions(io, await openableLedger(io, flags), flags) : { work: false }
 }

@@ -183,7 +183,11 @@ async function openEngine(
   onError: (error: unknown) => void,
 ): Promise<Engine> {
   const { createEngine } = await import('../../../index.ts')
-  const executors = await planExecutors(ledger, isLiveTerminal(io) ? defaultAfterMs.terminal : defaultAfterMs.elsewhere)
+  const executors = await planExecutors(ledger, {
+    // The plan's own commands, started by whoever wrote it or read it: they have what those of a makefile would have.
+    inheritEnv: true,
+    defaultAfterMs: isLiveTerminal(io) ? defaultAfterMs.terminal : defaultAfterMs.elsewhere,
+  })
   return await createEngine({ ...options, work: false, maxConcurrent, executors, onError })
 }
 

@@ -1,5 +1,6 @@
 // `errand serve`: works on a ledger, and serves it over HTTP to programs and to a page in the browser, until it is told to stop.
 import type { Engine } from '../../../api.ts'
+import { tokenVariables } from '../../../executors/secret-variables.ts'
 import { messageOf } from '../../../stored-error.ts'
 import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from '../arguments.ts'
 import { keepFolders } from '../board-folders.ts'
@@ -12,21 +13,21 @@ import { chooseToken, orMisuse, type ServedToken } from '../serving.ts'
 import { aborted, StopListener } from '../stop-listener.ts'
 import { openableLedger } from '../trusted-ledger.ts'
 import { defineVerb } from '../verb.ts'
-import { workingOptions } from '../working-options.ts'
+import { inheritEnvHelp, workingOptions } from '../working-options.ts'
 
-const tokenVariable = 'ERRAND_TOKEN'
+const tokenVariable = tokenVariables.http
 const usualPort = 4711
 
 const options = {
   ...agentOptions,
   ...texts('port', 'host', 'token-file', 'concurrency'),
   ...lists('allow-host'),
-  ...switches('no-work', 'no-page'),
+  ...switches('no-work', 'no-page', 'inherit-env'),
 }
 
 export const serve = defineVerb({
   usage:
-    'serve [--port N] [--host H] [--allow-host H]… [--token-file F] [--concurrency N] [--no-work] [--no-page] [--model SPEC] [--files DIR]',
+    'serve [--port N] [--host H] [--allow-host H]… [--token-file F] [--concurrency N] [--no-work] [--no-page] [--inherit-env] [--model SPEC] [--files DIR]',
   help: [
     'Serves the ledger over HTTP, and at / a page to watch and command it, until Ctrl-C; and works on it: commands of plans, questions, and with --model agents. Stopped and started again it goes on.',
     'Whoever has the token can do everything here, run commands included. /docs describes the routes.',
@@ -37,6 +38,7 @@ export const serve = defineVerb({
     '  --concurrency N   how many tasks may run at once; default 10',
     '  --no-work         only serves: what is ready is left to others',
     '  --no-page         only the routes',
+    inheritEnvHelp,
     'Agents, for tasks with a goal:',
     agentOptionsHelp,
     '  --json            { "url", "token" } in place of the lines; without a new token, no "token"',
@@ -64,6 +66,7 @@ async function engineFor(io: CommandIo, flags: ServeFlags): Promise<Engine> {
   if (flags.concurrency !== undefined && flags['no-work']) {
     throw misuse('--concurrency says nothing with --no-work: nothing runs.')
   }
+  if (flags['inherit-env'] && flags['no-work']) throw misuse('--inherit-env says nothing with --no-work: nothing runs.')
   const ledger = await openableLedger(io, flags)
   const options = await workingOptions(io, ledger, flags)
   return await openEngine(io, flags, { ...options, work: false, onError: (error) => complain(io, error) })

@@ -1,0 +1,92 @@
+// Replaces the values of secrets in what a command prints, before any of it is shown or stored. Works on the bytes of a stream, because
+// a value may be cut anywhere by the edge of a chunk.
+
+export interface Secret {
+  /** What stands in place of the value. */
+  name: string
+  value: string
+}
+
+/** A shorter text is no secret, and replacing it everywhere would make output unreadable. */
+export const shortestMasked = 4
+
+/** Replaces the secrets in one stream. */
+export interface SecretMask {
+  /** What of the stream may go on by now. The beginning of what may become a secret is held back. */
+  push(chunk: Buffer): Buffer
+  /** The rest, when nothing more comes. */
+  finish(): Buffer
+}
+
+/** Makes a mask for each stream; undefined when there is nothing to hide. */
+export function createMasks(secrets: readonly Secret[]): (() => SecretMask) | undefined {
+  // Bytes as characters, so that patterns and positions are those of bytes.
+  const replacements = new Map(
+    secrets.flatMap(({ name, value }) => partsOf(value).map((part) => [latin1(part), `[secret ${name}]`] as const)),
+  )
+  if (replacements.size === 0) return undefined
+  // The longest first: of two that begin alike the longer one counts.
+  const texts = [...replacements.keys()].sort((a, b) => b.length - a.length)
+  const pattern = new RegExp(
+    texts.map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)).join('|'),
+    'g',
+  )
+  return () => new StreamMask(texts, pattern, (found) => replacements.get(found) as string)
+}
+
+/** The value, and each of its lines: programs indent and quote keys of several lines. */
+function partsOf(value: string): string[] {
+  return [value, ...value.split(/\r?\n/)].filter((part) => part.length >= shortestMasked)
+}
+
+function latin1(text: string): string {
+  return Buffer.from(text).toString('latin1')
+}
+
+class StreamMask implements SecretMask {
+  readonly #texts: readonly string[]
+  readonly #pattern: RegExp
+  readonly #replacement: (found: string) => string
+  #held = ''
+
+  constructor(texts: readonly string[], pattern: RegExp, replacement: (found: string) => string) {
+    this.#texts = texts
+    this.#pattern = pattern
+    this.#replacement = replacement
+  }
+
+  push(chunk: Buffer): Buffer {
+    return this.#mask(this.#held + chunk.toString('latin1'), false)
+  }
+
+  finish(): Buffer {
+    return this.#mask(this.#held, true)
+  }
+
+  #mask(text: string, isLast: boolean): Buffer {
+    let masked = ''
+    let position = 0
+    let undecided = isLast ? text.length : this.#undecidedFrom(text, 0)
+    for (;;) {
+      this.#pattern.lastIndex = position
+      const match = this.#pattern.exec(text)
+      if (match === null || match.index >= undecided) break
+      masked += text.slice(position, match.index) + this.#replacement(match[0])
+      position = match.index + match[0].length
+      // What seemed to begin a secret was the end of another.
+      if (position > undecided) undecided = this.#undecidedFrom(text, position)
+    }
+    this.#held = text.slice(undecided)
+    return Buffer.from(masked + text.slice(position, undecided), 'latin1')
+  }
+
+  /** Where the end of the text begins that may be the beginning of a secret. */
+  #undecidedFrom(text: string, position: number): number {
+    const longest = (this.#texts[0] as string).length
+    for (let from = Math.max(position, text.length - longest + 1); from < text.length; from++) {
+      const end = text.slice(from)
+      if (this.#texts.some((secret) => secret.length > end.length && secret.startsWith(end))) return from
+    }
+    return text.length
+  }
+}

@@ -1,0 +1,76 @@
+// The values of secrets in what a command prints: replaced wherever they stand and however the stream is cut into chunks.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createCommandOutput, longestLine } from '../../src/executors/command-output.ts'
+import { createMasks, type Secret } from '../../src/executors/secret-mask.ts'
+
+function masked(secrets: Secret[], chunks: readonly Buffer[]): string {
+  const mask = createMasks(secrets)?.()
+  if (mask === undefined) return Buffer.concat(chunks).toString()
+  return Buffer.concat([...chunks.map((chunk) => mask.push(chunk)), mask.finish()]).toString()
+}
+
+const inOne = (secrets: Secret[], text: string): string => masked(secrets, [Buffer.from(text)])
+const key = { name: 'KEY', value: 'abab-cd' }
+
+describe('the mask of a command', () => {
+  it('replaces every value by its name and leaves the rest', () => {
+    expect(inOne([key], 'x abab-cdabab-cd y ababab-cd z')).toBe('x [secret KEY][secret KEY] y ab[secret KEY] z')
+    expect(inOne([{ name: 'K', value: 'größe€' }], 'eine größe€!')).toBe('eine [secret K]!')
+    expect(inOne([{ name: 'K', value: '$&.*' }], '$& $&.* .*')).toBe('$& [secret K] .*')
+  })
+
+  it('prefers the longer of two that begin alike', () => {
+    const secrets = [
+      { name: 'SHORT', value: 'secret' },
+      { name: 'LONG', value: 'secret-long' },
+    ]
+    expect(inOne(secrets, 'secret-long secret-lo secret')).toBe('[secret LONG] [secret SHORT]-lo [secret SHORT]')
+  })
+
+  it('replaces the lines of a key of several lines, too', () => {
+    const pem = { name: 'PEM', value: '-----BEGIN-----\nMIIabcdef\n}\n' }
+    expect(inOne([pem], `"${pem.value}"`)).toBe('"[secret PEM]"')
+    expect(inOne([pem], '  -----BEGIN-----\n  MIIabcdef\n}')).toBe('  [secret PEM]\n  [secret PEM]\n}')
+  })
+
+  it('leaves what is too short to be a secret', () => {
+    expect(createMasks([{ name: 'K', value: 'abc' }])).toBeUndefined()
+    expect(createMasks([])).toBeUndefined()
+  })
+
+  it('holds back only what may become a secret', () => {
+    const mask = createMasks([key])?.()
+    expect(mask?.push(Buffer.from('line\nab')).toString()).toBe('line\n')
+    expect(mask?.push(Buffer.from('ab!\n')).toString()).toBe('abab!\n')
+    expect(mask?.push(Buffer.from('abab-')).toString()).toBe('')
+    expect(mask?.finish().toString()).toBe('abab-')
+  })
+
+  it('comes to the same however the stream is cut', () => {
+    const secrets = ['abab', 'ababc', 'bcab', 'aaaa', 'cabcabc'].map((value) => ({ name: value.toUpperCase(), value }))
+    const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c', '-'), maxLength: 80 })
+    fc.assert(
+      fc.property(text, fc.array(fc.nat(80), { maxLength: 10 }), (printed, cuts) => {
+        const bytes = Buffer.from(printed)
+        const places = [0, ...cuts.filter((cut) => cut < bytes.length).sort((a, b) => a - b), bytes.length]
+        const chunks = places.slice(1).map((end, index) => bytes.subarray(places[index], end))
+        expect(masked(secrets, chunks)).toBe(masked(secrets, [bytes]))
+        for (const { value } of secrets) {
+          if (value.length > 4 || !printed.includes(value)) continue
+          expect(masked(secrets, chunks).replaceAll(/\[secret \w+\]/g, '|')).not.toContain(value)
+        }
+      }),
+    )
+  })
+
+  it('stands before the cutting of long lines and of the end that is kept', () => {
+    const emitted: string[] = []
+    const { stdout } = createCommandOutput((text) => emitted.push(text), [key])
+    stdout.push(Buffer.from(`${'x'.repeat(longestLine - 3)}abab`))
+    stdout.push(Buffer.from('-cd\n'))
+    stdout.finish()
+    expect(stdout.text()).toBe(`${'x'.repeat(longestLine - 3)}[secret KEY]\n`)
+    expect(emitted.join('')).not.toContain('abab')
+  })
+})
