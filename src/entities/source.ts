@@ -24,8 +24,8 @@ export interface Source {
   /** Under which name the caller was known: in the team of the task, or to the surface. */
   agentId?: string
   /**
-   * Of a model or a tool in a task: whose voice this is. The tasks that one agent works in share a voice, and so do the tasks that an
-   * agent has created, so that no agent confirms itself by asking others to repeat it.
+   * Of a model or a tool in a task: whose voice this is, after the voices of the agents that have created its task (`LEAD > OWN`). The tasks
+   * that one agent works in share a voice, and an agent does not confirm what those say by whom it was created, nor they what it says.
    */
   voice?: string
 }
@@ -41,9 +41,20 @@ export function isTrusted({ kind }: Source): boolean {
   return kind !== 'model' && kind !== 'tool'
 }
 
-/** What a fact is believed by: a person or a program, or at least two voices. */
+/** Between the voice of an agent and that of the one that has created its task. */
+export const voiceSeparator = ' > '
+
+/** What a fact is believed by: a person or a program, or two voices of which neither has created the other. */
 export function isConfirmed(sources: readonly Source[]): boolean {
-  return sources.some(isTrusted) || new Set(sources.map(voiceOf)).size > 1
+  if (sources.some(isTrusted)) return true
+  const voices = [...new Set(sources.map(voiceOf))]
+  return voices.some((voice, at) => voices.slice(at + 1).some((other) => !areRelated(voice, other)))
+}
+
+/** One is the other, or stands among those that have created the other. */
+function areRelated(voice: string, other: string): boolean {
+  const [one, two] = [voice.split(voiceSeparator), other.split(voiceSeparator)]
+  return one.includes(two.at(-1) as string) || two.includes(one.at(-1) as string)
 }
 
 /** How sure a fact may be at most that these have stated, in hundredths. */
@@ -53,8 +64,8 @@ export function mostConfidence(sources: readonly Source[]): number {
 
 /** Whether these say more than `known` did: a model or a tool that repeats itself confirms nothing. */
 export function addVoice(known: readonly Source[], more: readonly Source[]): boolean {
-  const voices = new Set(known.map(voiceOf))
-  return more.some((source) => isTrusted(source) || !voices.has(voiceOf(source)))
+  const voices = known.map(voiceOf)
+  return more.some((source) => isTrusted(source) || !voices.some((voice) => areRelated(voice, voiceOf(source))))
 }
 
 /** Each source once, those first that add a voice. */
@@ -77,7 +88,7 @@ export function lasts(
 function voiceOf(source: Source): string {
   const { taskId, agentId, voice } = source
   if (isTrusted(source)) return keyOf(source)
-  if (voice !== undefined) return `voice ${voice}`
+  if (voice !== undefined) return voice
   return taskId === undefined ? `name ${agentId ?? ''}` : `task ${taskId}`
 }
 

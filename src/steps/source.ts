@@ -1,7 +1,7 @@
 // Who states something in memory: from the caller, as the engine or a surface knows it, and from the rows of the task that calls.
 import { type Caller, isModel } from '../bus/caller.ts'
 import { defined } from '../defined.ts'
-import type { Source, SourceKind } from '../entities/source.ts'
+import { type Source, type SourceKind, voiceSeparator } from '../entities/source.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 
@@ -30,15 +30,20 @@ export function* sourceIn(tx: Reads, kind: SourceKind, taskId: string): Op<Sourc
   return defined({ kind, taskId, agentId, voice: yield* voiceOf(tx, task) })
 }
 
-/** Of the agent in its team, or of the task: of the uppermost one, where agents have created each other's tasks. */
+/** The agent in its team, or the task, after those that have created its task: `LEAD > TEAM/AGENT`. */
 function* voiceOf(tx: Reads, worker: TaskRecord): Op<string> {
-  let speaker = worker
-  for (const met = new Set<string>(); !met.has(speaker.id); ) {
-    met.add(speaker.id)
+  const voice: string[] = []
+  for (let speaker: TaskRecord | undefined = worker; speaker !== undefined; ) {
+    const own = ownVoice(speaker)
+    if (voice.includes(own)) break
+    voice.unshift(own)
     // What people and programs create has their right to run commands; what models create has not.
-    const creator = speaker.mayRunCommands || speaker.createdBy === null ? undefined : speaker.createdBy
-    speaker = (creator === undefined ? undefined : yield* tx.task.get(creator)) ?? speaker
+    const creator: string | null = speaker.mayRunCommands ? null : speaker.createdBy
+    speaker = creator === null ? undefined : yield* tx.task.get(creator)
   }
-  const team = speaker.policy.team
-  return team == null || team.agentId === null ? speaker.id : `${team.taskId}/${team.agentId}`
+  return voice.join(voiceSeparator)
+}
+
+function ownVoice({ id, policy: { team } }: TaskRecord): string {
+  return team === undefined || team.agentId === null ? id : `${team.taskId}/${team.agentId.replaceAll('>', ' ')}`
 }

@@ -11,7 +11,7 @@ import { hello, never } from './chunks.ts'
 import { startFakeOpenAi } from './fake-openai-server.ts'
 
 const key = 'sk-secret-0123456789abcdef'
-const choose = (text: string, env: Record<string, string> = {}) => chooseModel(text, env, '/nowhere')
+const choose = (text: string, env: Record<string, string> = {}) => chooseModel(text, env, { folder: '/nowhere' })
 
 async function folder(files: Record<string, string>): Promise<{ path: string } & AsyncDisposable> {
   const path = await mkdtemp(join(tmpdir(), 'errand-model-'))
@@ -23,7 +23,12 @@ describe('script:FILE', () => {
   test('X-035 plays the script, and says that it is one', async () => {
     await using place = await folder({ 'demo.yaml': '- text: Hello from a file\n' })
     const notes: string[] = []
-    const model = await chooseModel('script:demo.yaml', {}, place.path, { note: (text) => notes.push(text) })
+    const model = await chooseModel(
+      'script:demo.yaml',
+      {},
+      { folder: place.path },
+      { note: (text) => notes.push(text) },
+    )
     expect(model).toMatchObject({ provider: 'errand-script', modelId: 'demo.yaml' })
     expect((await runModelStep(model, hello, never())).content).toBe('Hello from a file')
     expect(notes).toEqual([expect.stringMatching(/script demo\.yaml.*no language model is asked/)])
@@ -33,8 +38,10 @@ describe('script:FILE', () => {
     await using place = await folder({ 'bad.yaml': '- txt: Hello\n' })
     const notes: string[] = []
     const options = { note: (text: string) => notes.push(text) }
-    await expect(chooseModel('script:none.yaml', {}, place.path, options)).rejects.toMatchObject({ code: 'NOT_FOUND' })
-    await expect(chooseModel('script:bad.yaml', {}, place.path, options)).rejects.toMatchObject({
+    await expect(chooseModel('script:none.yaml', {}, { folder: place.path }, options)).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    })
+    await expect(chooseModel('script:bad.yaml', {}, { folder: place.path }, options)).rejects.toMatchObject({
       code: 'INVALID_INPUT',
       message: expect.stringMatching(/^bad\.yaml:1:3: .*Did you mean "text"\?/),
     })
@@ -46,7 +53,17 @@ describe('script:FILE', () => {
     await mkdir(join(place.path, 'scripts'))
     await symlink('../demo.yaml', join(place.path, 'scripts', 'link.yaml'))
     for (const file of ['./demo.yaml', 'scripts/../demo.yaml', 'scripts/link.yaml', join(place.path, 'demo.yaml')])
-      expect(await chooseModel(`script:${file}`, {}, place.path)).toMatchObject({ modelId: file })
+      expect(await chooseModel(`script:${file}`, {}, { folder: place.path })).toMatchObject({ modelId: file })
+  })
+
+  test('lies anywhere when the user has named it on the command line', async () => {
+    await using outside = await folder({ 'there.yaml': '- text: Hello\n' })
+    await using place = await folder({})
+    const model = `script:${join(outside.path, 'there.yaml')}`
+    const given = { folder: place.path, anywhere: true }
+    await expect(chooseModel(model, {}, given)).resolves.toMatchObject({ provider: expect.any(String) as string })
+    await expect(chooseModel('script:/no/such/place.yaml', {}, given)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    await expect(chooseModel(model, {}, { folder: place.path })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   })
 
   test('V-04 outside of the folder is refused, and nobody learns what there is', async () => {
@@ -57,7 +74,9 @@ describe('script:FILE', () => {
     await symlink(outside.path, join(place.path, 'folder'))
     await symlink(join(outside.path, 'none.yaml'), join(place.path, 'nowhere.yaml'))
     const refusalOf = async (file: string) => {
-      const error = await chooseModel(`script:${file}`, {}, place.path).catch((thrown: ErrandError) => thrown)
+      const error = await chooseModel(`script:${file}`, {}, { folder: place.path }).catch(
+        (thrown: ErrandError) => thrown,
+      )
       const { code, message } = error as ErrandError
       return `${code}: ${message}`.replace(file, 'FILE')
     }
@@ -83,7 +102,7 @@ describe('script:FILE', () => {
     execFileSync('mkfifo', fifos, { cwd: place.path })
     // As many as there are threads for input and output: none of them is held.
     const refused = (file: string, why: string) =>
-      expect(chooseModel(`script:${file}`, {}, place.path)).rejects.toMatchObject({
+      expect(chooseModel(`script:${file}`, {}, { folder: place.path })).rejects.toMatchObject({
         code: 'INVALID_INPUT',
         message: expect.stringContaining(`${why}. A script is a text file of at most 4 MiB`) as string,
       })
@@ -182,7 +201,8 @@ describe('provider:name', () => {
     const broken = Object.assign(new Error("Cannot find package 'zod' imported from @ai-sdk/openai-compatible"), {
       code: 'ERR_MODULE_NOT_FOUND',
     })
-    const load = (error: Error) => chooseModel('ollama:x', {}, '/', { loadProvider: () => Promise.reject(error) })
+    const load = (error: Error) =>
+      chooseModel('ollama:x', {}, { folder: '/' }, { loadProvider: () => Promise.reject(error) })
     await expect(load(missing)).rejects.toMatchObject({
       code: 'NOT_OFFERED',
       message: expect.stringContaining('npm install @ai-sdk/openai-compatible'),

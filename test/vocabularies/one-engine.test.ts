@@ -272,8 +272,12 @@ describe('To cancel', () => {
       const effect = (await history(at.engine))
         .slice(since)
         .filter(({ type }) => type.startsWith('task.'))
-        // Not every door takes a reason.
-        .map(({ type, taskId, data: { reason: _reason, ...data } }) => [type, names.get(taskId), data])
+        // Not every door takes a reason, and each says who asked.
+        .map(({ type, taskId, data: { reason: _reason, requestedBy: _by, ...data } }) => [
+          type,
+          names.get(taskId),
+          data,
+        ])
       const key = JSON.stringify([effect, (await at.engine.get(after.id))?.blockedBy.length])
       effects.set(key.replaceAll(task.id, 'it'), [...(effects.get(key.replaceAll(task.id, 'it')) ?? []), name])
     }

@@ -1,5 +1,7 @@
 // Which model `--model` names: a script in a file, or a model of a server that speaks the chat completions protocol. Addresses
 // and keys come from the environment, and no key ever stands in a message.
+import { existsSync } from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
 import { FilesRoot } from '../../abilities/fs/files-root.ts'
 import { ErrandError, type ErrorCode, nearestName } from '../../errors.ts'
 import { addressVariableOf, keyVariableOf, knownServers } from '../../models/known-providers.ts'
@@ -15,6 +17,14 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** What is used of the provider's package. */
 type ProviderPackage = Pick<typeof import('@ai-sdk/openai-compatible'), 'createOpenAICompatible'>
 
+/** Where the file of a script may lie. */
+export interface ScriptPlace {
+  /** Relative names begin here. */
+  folder: string
+  /** Whoever starts the process has named it on the command line or in the environment. Default false: in the folder or below it. */
+  anywhere?: boolean
+}
+
 export interface ModelChoiceOptions {
   /** Told what the user should know about the choice. */
   note?: (text: string) => void
@@ -25,7 +35,7 @@ export interface ModelChoiceOptions {
 /**
  * The model that a text names.
  *
- * - `script:FILE`: plays a script, see `parseScript`. The file lies in `folder` or below it, and is not hidden.
+ * - `script:FILE`: plays a script, see `parseScript`. The file lies in the folder or below it, unless it may lie anywhere, and is not hidden.
  * - `provider:name`: the model `name` of a server. Its address is `<PROVIDER>_BASE_URL`, else a known one (openai, groq,
  *   mistral, together, deepseek, openrouter, xai, ollama, lmstudio); its key `<PROVIDER>_API_KEY`, which a server on this
  *   machine need not have.
@@ -36,13 +46,13 @@ export interface ModelChoiceOptions {
 export async function chooseModel(
   text: string,
   env: Environment,
-  folder: string,
+  place: ScriptPlace,
   options: ModelChoiceOptions = {},
 ): Promise<LanguageModelLike> {
   const colon = text.indexOf(':')
   const [provider, name] = [text.slice(0, colon), text.slice(colon + 1)]
   if (colon < 1 || name.trim() === '') throw noChoice(text)
-  if (provider === 'script') return scriptIn(name, folder, options)
+  if (provider === 'script') return scriptIn(name, place, options)
   if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(provider)) throw noChoice(text)
   const server = serverOf(provider, env)
   const { createOpenAICompatible } = await loadOptional(
@@ -62,22 +72,25 @@ function noChoice(text: string): ErrandError {
   )
 }
 
-async function scriptIn(file: string, folder: string, { note }: ModelChoiceOptions): Promise<LanguageModelLike> {
-  const model = createScriptedModel(parseScript(await scriptText(file, folder), file), { modelId: file })
+async function scriptIn(file: string, place: ScriptPlace, { note }: ModelChoiceOptions): Promise<LanguageModelLike> {
+  const model = createScriptedModel(parseScript(await scriptText(file, place), file), { modelId: file })
   note?.(`The model is the script ${file}: what it says was written beforehand, and no language model is asked.`)
   return model
 }
 
 /** Read as agents read files: what lies outside of the folder is not even looked up, and nothing is waited for. */
-async function scriptText(file: string, folder: string): Promise<string> {
+async function scriptText(file: string, { folder, anywhere = false }: ScriptPlace): Promise<string> {
+  const path = resolve(folder, file)
   try {
-    return await new FilesRoot(folder).text(file)
+    return anywhere && existsSync(dirname(path))
+      ? await new FilesRoot(dirname(path)).text(basename(path))
+      : await new FilesRoot(folder).text(file)
   } catch (error) {
     if (!ErrandError.isInstance(error)) throw error
     const { code } = error
     throw new ErrandError(
       code === 'NOT_FOUND' ? code : 'INVALID_INPUT',
-      `Cannot read the script ${file}: ${whyUnreadable[code] ?? 'it is no text file'}. A script is a text file of at most 4 MiB in the current folder (for a plan: in the folder of the plan), or below it.`,
+      `Cannot read the script ${file}: ${whyUnreadable[code] ?? 'it is no text file'}. A script is a text file of at most 4 MiB; one that a plan or a task names lies in the folder of the plan (for a task: in the current one), or below it.`,
       { file },
       error,
     )

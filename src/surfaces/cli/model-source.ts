@@ -52,8 +52,10 @@ export async function agentsFor(
   const resolveModel = (id: string): Promise<LanguageModelLike> => {
     const known = chosen.get(id)
     if (known !== undefined) return known
-    const folder = named.models.includes(id) ? named.folder : io.cwd
-    const choosing = chooseModel(id, io.env, folder, { note: tell ?? ((text) => note(io, text)) })
+    const place = named.models.includes(id)
+      ? { folder: named.folder }
+      : { folder: io.cwd, anywhere: id === defaultModel }
+    const choosing = chooseModel(id, io.env, place, { note: tell ?? ((text) => note(io, text)) })
     chosen.set(id, choosing)
     choosing.catch(() => chosen.delete(id))
     return choosing
