@@ -13,6 +13,7 @@ import { block, unblock } from '../steps/edges.ts'
 import type { Moment } from '../steps/moment.ts'
 import { retry } from '../steps/retry.ts'
 import { notWithoutAnswer, refuseDetour } from '../steps/right-to-answer.ts'
+import { refusePlanMark } from '../steps/right-to-run.ts'
 import { update } from '../steps/update.ts'
 import { complete, fail, resume, start } from '../steps/verbs.ts'
 import { keepFields } from './board-fields.ts'
@@ -101,7 +102,7 @@ export function* applyPatch(tx: Tx, change: Change): Op<BoardTask[]> {
   const before = yield* tx.event.last()
   refuseIdleWords(patch, writer)
   refuseBinding(found, patch, writer)
-  yield* describe(tx, found, patch, quoteFor(found.task, writer), moment)
+  yield* describe(tx, found, change, quoteFor(found.task, writer))
   yield* rewire(tx, found.task, change)
   const isFirst = patch.status !== undefined && patch.status !== 'pending'
   // Whoever acts in nobody's name begins a task in the name of its owner; one with a name begins it in its own.
@@ -156,7 +157,7 @@ function refuseBinding({ task, entry }: Found, { workspace }: BoardPatch, writer
 }
 
 /** Its words: subject, description, priority, metadata, for whom it is. */
-function* describe(tx: Tx, { task }: Found, patch: BoardPatch, quote: Quote | undefined, moment: Moment): Op<void> {
+function* describe(tx: Tx, { task }: Found, { place, patch, moment }: Change, quote: Quote | undefined): Op<void> {
   const { subject, description, priority, metadata, role, tags } = patch
   const wanted: TaskPatch = {
     name: subject === task.name ? undefined : subject,
@@ -166,6 +167,7 @@ function* describe(tx: Tx, { task }: Found, patch: BoardPatch, quote: Quote | un
     role: role === task.role ? undefined : role,
     tags: tags && [...new Set(tags)],
   }
+  if (wanted.metadata !== undefined) refusePlanMark(task.metadata, wanted.metadata, place.caller)
   if (Object.values(wanted).some((value) => value !== undefined))
     yield* update(task.id, wanted, quote, moment).decide(tx)
 }
@@ -185,8 +187,11 @@ function* rewire(tx: Tx, task: TaskRecord, { place, patch, moment }: Change): Op
   }
   const gone = (yield* idsOf(patch.removeBlockedBy)).filter((id) => blockers.delete(id))
   if (gone.length > 0) yield* notWithoutAnswer(unblock(task.id, gone, moment), gone, place.caller).decide(tx)
-  for (const id of (yield* idsOf(patch.removeBlocks)).filter((each) => dependents.delete(each))) {
-    yield* notWithoutAnswer(unblock(id, [task.id], moment), [task.id], place.caller).decide(tx)
+  const freed = (yield* idsOf(patch.removeBlocks)).filter((each) => dependents.delete(each))
+  for (const [at, id] of freed.entries()) {
+    const change = unblock(id, [task.id], moment)
+    // All of them come after the same task: it is judged once.
+    yield* (at === 0 ? notWithoutAnswer(change, [task.id], place.caller) : change).decide(tx)
   }
   const added = (yield* idsOf(patch.addBlockedBy)).filter((id) => !blockers.has(id))
   if (added.length > 0) yield* block(task.id, added, moment).decide(tx)

@@ -84,12 +84,11 @@ export function lasts(
   return isDurable(fact, rule) && isConfirmed(fact.statedBy)
 }
 
-/** Models and tools outside of tasks are told apart by the name that their surface knows. */
+/** All models and tools outside of tasks are one voice: the names that they give themselves tell nobody apart. */
 function voiceOf(source: Source): string {
-  const { taskId, agentId, voice } = source
+  const { taskId, voice } = source
   if (isTrusted(source)) return keyOf(source)
-  if (voice !== undefined) return voice
-  return taskId === undefined ? `name ${agentId ?? ''}` : `task ${taskId}`
+  return voice ?? taskId ?? 'outside of tasks'
 }
 
 function keyOf({ kind, taskId, agentId, voice }: Source): string {

@@ -20,18 +20,14 @@ export interface SecretMask {
 
 /** Makes a mask for each stream; undefined when there is nothing to hide. */
 export function createMasks(secrets: readonly Secret[]): (() => SecretMask) | undefined {
-  // Bytes as characters, so that patterns and positions are those of bytes.
+  // Bytes as characters, so that positions are those of bytes.
   const replacements = new Map(
     secrets.flatMap(({ name, value }) => partsOf(value).map((part) => [latin1(part), `[secret ${name}]`] as const)),
   )
   if (replacements.size === 0) return undefined
   // The longest first: of two that begin alike the longer one counts.
   const texts = [...replacements.keys()].sort((a, b) => b.length - a.length)
-  const pattern = new RegExp(
-    texts.map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)).join('|'),
-    'g',
-  )
-  return () => new StreamMask(texts, pattern, (found) => replacements.get(found) as string)
+  return () => new StreamMask(texts, (found) => replacements.get(found) as string)
 }
 
 /** The value, and each of its lines: programs indent and quote keys of several lines. */
@@ -45,13 +41,11 @@ function latin1(text: string): string {
 
 class StreamMask implements SecretMask {
   readonly #texts: readonly string[]
-  readonly #pattern: RegExp
   readonly #replacement: (found: string) => string
   #held = ''
 
-  constructor(texts: readonly string[], pattern: RegExp, replacement: (found: string) => string) {
+  constructor(texts: readonly string[], replacement: (found: string) => string) {
     this.#texts = texts
-    this.#pattern = pattern
     this.#replacement = replacement
   }
 
@@ -68,16 +62,25 @@ class StreamMask implements SecretMask {
     let position = 0
     let undecided = isLast ? text.length : this.#undecidedFrom(text, 0)
     for (;;) {
-      this.#pattern.lastIndex = position
-      const match = this.#pattern.exec(text)
-      if (match === null || match.index >= undecided) break
-      masked += text.slice(position, match.index) + this.#replacement(match[0])
-      position = match.index + match[0].length
+      const found = this.#firstIn(text, position)
+      if (found === undefined || found.at >= undecided) break
+      masked += text.slice(position, found.at) + this.#replacement(found.secret)
+      position = found.at + found.secret.length
       // What seemed to begin a secret was the end of another.
       if (position > undecided) undecided = this.#undecidedFrom(text, position)
     }
     this.#held = text.slice(undecided)
     return Buffer.from(masked + text.slice(position, undecided), 'latin1')
+  }
+
+  /** The first secret from a position on; of several that begin there the longest. No pattern: a value may be too long for one. */
+  #firstIn(text: string, position: number): { secret: string; at: number } | undefined {
+    let first: { secret: string; at: number } | undefined
+    for (const secret of this.#texts) {
+      const at = text.indexOf(secret, position)
+      if (at !== -1 && (first === undefined || at < first.at)) first = { secret, at }
+    }
+    return first
   }
 
   /** Where the end of the text begins that may be the beginning of a secret. */

@@ -79,10 +79,12 @@ export function notDeletingQuestions<R>(deletion: Step<R>, id: string, caller: C
   if (mayAnswerForPeople(caller)) return deletion
   return step(deletion.name, function* (tx) {
     const task = yield* tx.task.get(id)
+    const awaited: string[] = []
     for (const each of task === undefined ? [] : [task, ...(yield* tx.task.subtree(id))]) {
       yield* refuseDetour(tx, each, 'delete', caller)
-      if ((yield* tx.dependency.dependents(each.id)).length > 0) yield* refuseToSkip(tx, [each.id], 'delete', caller)
+      if ((yield* tx.dependency.dependents(each.id)).length > 0) awaited.push(each.id)
     }
+    yield* refuseToSkip(tx, awaited, 'delete', caller)
     return yield* deletion.decide(tx)
   })
 }

@@ -39,7 +39,10 @@ function* voiceOf(tx: Reads, worker: TaskRecord): Op<string> {
     voice.unshift(own)
     // What people and programs create has their right to run commands; what models create has not.
     const creator: string | null = speaker.mayRunCommands ? null : speaker.createdBy
-    speaker = creator === null ? undefined : yield* tx.task.get(creator)
+    const above: TaskRecord | undefined = creator === null ? undefined : yield* tx.task.get(creator)
+    // A model outside of tasks has set up all of it: whatever agents it has created there speak for it.
+    if (creator !== null && above === undefined) return `by ${creator}`
+    speaker = above
   }
   return voice.join(voiceSeparator)
 }

@@ -34,6 +34,12 @@ describe('the mask of a command', () => {
     expect(inOne([pem], '  -----BEGIN-----\n  MIIabcdef\n}')).toBe('  [secret PEM]\n  [secret PEM]\n}')
   })
 
+  it('V-10 replaces a value that is too long for a pattern', () => {
+    const long = { name: 'LONG', value: 'k'.repeat(100_000) }
+    const lines = { name: 'LINES', value: Array.from({ length: 5_000 }, (_, n) => `line ${n}`).join('\n') }
+    expect(inOne([long, lines], `a ${long.value} b ${lines.value} c`)).toBe('a [secret LONG] b [secret LINES] c')
+  })
+
   it('leaves what is too short to be a secret', () => {
     expect(createMasks([{ name: 'K', value: 'abc' }])).toBeUndefined()
     expect(createMasks([])).toBeUndefined()

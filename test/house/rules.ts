@@ -268,8 +268,6 @@ const makesPatterns = [
   'src/entities/disagreement.ts',
   'src/entities/fact-category.ts',
   'src/entities/fact-words.ts',
-  // Of texts that are quoted: the values of secrets.
-  'src/executors/secret-mask.ts',
   // Of the secrets that its options name.
   'src/surfaces/inspector/redact.ts',
   // Scripts of models are written by whoever starts the engine.

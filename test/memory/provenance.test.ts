@@ -222,6 +222,19 @@ describe('What confirms a fact', () => {
     expect(await known(branch)).toEqual([`0.8 ${text}`])
   })
 
+  it('V-05 is no team that a client over MCP has set up, under however many names', async () => {
+    const memory = await openMemory({ model: createScriptedModel([{ text: 'Done' }]) })
+    const ofClient = memory.as({ surface: 'mcp', model: true, owner: 'ada' })
+    const created = (input: Json) => ofClient('task:create', input) as Promise<{ taskId: string; branch: string }>
+    const { taskId, branch } = await created({ goal: 'Lead', objectives: ['Say it'] })
+    for (const name of ['a', 'b']) {
+      const worker = await created({ goal: name, parentId: taskId, agentId: name })
+      await memory.as(modelOf(worker.taskId))('mem:observe', { ...insight, sessionId: name })
+      await memory.call('mem:consolidate', { level: 'session', sessionId: name })
+    }
+    expect(await memory.known(branch)).toEqual([`0.7 ${text}`])
+  })
+
   it('V-05 is a person or a program, as often as it states it', async () => {
     const { states, ann, known, branch, see, session } = await openVoices()
     await states(ann, 's1')

@@ -75,6 +75,7 @@ const detours = (approve: Task, build: Task): Array<[abilityId: string, input: o
   ['task:delete', { taskId: approve.id }],
   ['task:unblock', { taskId: build.id, blockedBy: [approve.id] }],
   ['task:update', { taskId: build.id, blockedBy: [] }],
+  ['task:update', { taskId: build.id, onDependencyFailure: 'ignore' }],
   ['task:update', { taskId: approve.id, input: { question: 'Deploy?', default: 'yes', timeoutMs: 1 } }],
 ]
 

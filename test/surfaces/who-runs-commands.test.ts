@@ -124,6 +124,28 @@ describe('A client without the right', () => {
   })
 })
 
+describe('A plan', () => {
+  it.each(Object.entries(strangers))('V-03 loses neither its keys nor its marks to %s', async (_name, caller) => {
+    const engine = (await openEngine({ executors, autoStart: false })) as unknown as Engine
+    const plan = { path: 'approve', generation: 0 }
+    const task = await engine.create({ executor: 'echo', key: 'plan:p#1/approve', metadata: { plan, note: 'a' } })
+    if (!caller.model) {
+      const key = 'plan:p#1+1/approve'
+      const taken = call(engine.bus, 'task:create', { name: 'x', executor: 'echo', key }, caller)
+      await refusalOf(taken, 'FORBIDDEN')
+      const forged = { taskId: task.id, metadata: { plan: { ...plan, path: 'deploy' }, note: 'a' } }
+      await refusalOf(call(engine.bus, 'task:update', forged, caller), 'FORBIDDEN')
+      await call(engine.bus, 'task:update', { taskId: task.id, metadata: { plan, note: 'b' } }, caller)
+    }
+    await call(engine.bus, 'board:list', {}, { surface: 'library' })
+    for (const mark of [{ ...plan, path: 'deploy' }, null]) {
+      const change = { id: task.id, metadata: { plan: mark } }
+      await refusalOf(call(engine.bus, 'board:update', change, caller), 'FORBIDDEN')
+    }
+    expect((await engine.get(task))?.metadata['plan']).toEqual(plan)
+  })
+})
+
 describe('A producer without executors', () => {
   it('V-01 judges by what working engines have published, and takes the unknown for a command', async () => {
     const ledger = ledgerFile()

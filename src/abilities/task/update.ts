@@ -8,7 +8,7 @@ import { type Step, step } from '../../ledger/ledger.ts'
 import type { updateSchema } from '../../options.ts'
 import { loadTask, type Moment } from '../../steps/moment.ts'
 import { notAround, notWithoutAnswer } from '../../steps/right-to-answer.ts'
-import { refuseCommands } from '../../steps/right-to-run.ts'
+import { refuseCommands, refusePlanMark } from '../../steps/right-to-run.ts'
 import { update } from '../../steps/update.ts'
 import { requireAgent } from '../model-bounds.ts'
 import { claimantOf } from './claimant.ts'
@@ -44,15 +44,21 @@ export function updateStep(taskId: string, patch: Patch, moment: Moment, context
   })
   const changesWork = workFields.some((field) => patch[field] !== undefined)
   const asked = changesWork ? notAround(change, taskId, 'change', caller) : change
-  const ordered = patch.blockedBy === undefined ? asked : keepingAnswers(asked, taskId, patch.blockedBy, caller)
+  const ordered = keepingAnswers(asked, taskId, patch, caller)
   return changesWork || patch.metadata !== undefined ? judged(ordered, taskId, patch, context) : ordered
 }
 
-/** What it shall no longer come after is judged as `task:unblock` judges it. */
-function keepingAnswers(change: Step, taskId: string, after: readonly string[], caller: Caller): Step {
+/** What it shall no longer come after, or end with, is judged as `task:unblock` judges it. */
+function keepingAnswers(change: Step, taskId: string, patch: Patch, caller: Caller): Step {
+  const { blockedBy, onDependencyFailure, autoComplete } = patch
+  const ignoresFailures = onDependencyFailure === 'ignore'
+  const endsWithout = autoComplete !== undefined && autoComplete !== true
+  if (blockedBy === undefined && !ignoresFailures && !endsWithout) return change
   return step(change.name, function* (tx) {
-    const gone = (yield* tx.dependency.blockers(taskId)).filter((id) => !after.includes(id))
-    yield* notWithoutAnswer(change, gone, caller).decide(tx)
+    const blockers = yield* tx.dependency.blockers(taskId)
+    const gone = blockers.filter((id) => ignoresFailures || blockedBy?.includes(id) === false)
+    const children = endsWithout ? yield* tx.task.children(taskId) : []
+    yield* notWithoutAnswer(change, [...gone, ...children.map(({ id }) => id)], caller).decide(tx)
   })
 }
 
@@ -64,6 +70,7 @@ function judged(change: Step, taskId: string, patch: Patch, { caller, host }: Ch
   return step(change.name, function* (tx) {
     const { context } = host.drafter
     const before = yield* loadTask(tx, taskId)
+    if (patch.metadata !== undefined) refusePlanMark(before.metadata, patch.metadata, caller)
     const executor = patch.executor ?? before.executor
     const right = mayRunCommands(caller)
     const own = right && (before.mayRunCommands || patch.input !== undefined)

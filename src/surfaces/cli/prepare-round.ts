@@ -26,7 +26,7 @@ import {
   withMark,
 } from './plan-round.ts'
 import { planFields } from './plan-schema.ts'
-import { roundPrefixes } from './round-key.ts'
+import { generationKey, roundPrefixes, taskKey } from './round-key.ts'
 
 export interface PrepareOptions extends RoundRequest {
   plan: Plan
@@ -48,7 +48,15 @@ const mostRaces = 100
 
 export async function readRound(engine: Engine, round: string): Promise<KnownRound> {
   const pages = await Promise.all(roundPrefixes(round).map((keyPrefix) => allTasks(engine, { keyPrefix })))
-  return knownRound(pages.flat())
+  // Metadata can be changed, keys cannot: a mark counts only on the task that was made under its name.
+  return knownRound(pages.flat().filter((task) => isMarkedAsKeyed(task, round)))
+}
+
+function isMarkedAsKeyed(task: Task, round: string): boolean {
+  const mark = markOf(task)
+  if (mark === undefined) return false
+  const { generation, path } = mark
+  return task.key === (path === '' ? generationKey(round, generation) : taskKey(round, generation, path))
 }
 
 /** @throws ErrandError whatever the engine refuses; nothing has run then. */

@@ -156,12 +156,14 @@ export class McpService {
   #caller({ agent, principal }: Peer): Caller {
     const { abilities, bounds } = this.#options
     const known: Caller = principal === undefined ? { surface: surfaceName } : callerOf(principal, surfaceName)
+    // The name that a client gives itself is no credential: it counts where whoever calls may do everything anyway.
+    const owner = known.owner ?? (known.scopes?.includes('admin') === false ? undefined : agent)
     return {
       ...known,
       model: true,
       abilities: [abilities, ...(known.abilities ?? [])],
       ...(bounds === undefined ? {} : { bounds }),
-      ...(agent === undefined ? {} : { owner: agent }),
+      ...(owner === undefined ? {} : { owner }),
     }
   }
 

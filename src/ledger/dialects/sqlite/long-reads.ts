@@ -11,6 +11,8 @@ import { type Connection, connect, unavailable } from './connection.ts'
 const shortMs = 15
 /** How long a long read runs before others have their turn. */
 const sliceMs = 10
+/** The longest rest between two long reads. */
+const longestRestMs = 250
 
 /**
  * Runs a read to its end, on a connection that is in a transaction; undefined when it turns out to be a long one. Then nothing is left
@@ -35,6 +37,8 @@ export class LongReads {
   #connection: Connection | undefined
   #turn: Promise<unknown> = Promise.resolve()
   #closed = false
+  #begunAt = 0
+  #endRest: () => void = () => {}
 
   constructor(path: string, busyTimeoutMs: number, clock: Clock) {
     this.#path = path
@@ -45,13 +49,30 @@ export class LongReads {
   /** @throws what the query throws; ErrandError LEDGER_UNAVAILABLE, LEDGER_BUSY; ENGINE_CLOSED when the ledger is closed meanwhile */
   read<R>(query: () => Op<R>): Promise<R> {
     const result = this.#turn.then(() => this.#read(query))
-    this.#turn = result.catch(() => undefined)
+    this.#turn = result.then(
+      (_value) => this.#rest(),
+      (_error: unknown) => this.#rest(),
+    )
     return result
+  }
+
+  /** Between two of them no snapshot is open, for about as long as the last one was: only then can the write-ahead log begin anew. */
+  #rest(): Promise<void> {
+    const restMs = Math.min(this.#clock.now() - this.#begunAt, longestRestMs)
+    if (this.#closed || restMs <= 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = this.#clock.setTimeout(() => resolve(), restMs)
+      this.#endRest = () => {
+        this.#clock.clearTimeout(timer)
+        resolve()
+      }
+    })
   }
 
   /** Ends the read that is under way. */
   async close(): Promise<void> {
     this.#closed = true
+    this.#endRest()
     await this.#turn
     this.#connection?.close()
   }
@@ -62,6 +83,7 @@ export class LongReads {
     try {
       const op = query()
       let since = this.#clock.now()
+      this.#begunAt = since
       let next = op.next()
       while (!next.done) {
         if (this.#clock.now() - since >= sliceMs) {
