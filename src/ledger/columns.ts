@@ -86,8 +86,14 @@ export interface Table<T extends TableName> {
   query(query: Compilable<Records[T]>): Op<Array<Records[T]>>
 }
 
-/** What stands for a JSON text that cannot be read, by the field that holds it. */
-export type StandIns = Readonly<Record<string, (text: string) => object>>
+/** What stands for a JSON text that cannot be read, or whose value is of another kind, by the field that holds it. */
+export type StandIns = Readonly<Record<string, StandIn>>
+
+interface StandIn {
+  /** Whether a value is of the kind that belongs there. */
+  fits(value: unknown): boolean
+  of(text: string): object
+}
 
 /** Without a stand-in for a field, a row whose text there cannot be read is refused with LEDGER_CORRUPT. */
 export function defineTable<T extends TableName>(name: T, fields: Fields<T>, standIns: StandIns = {}): Table<T> {
@@ -104,14 +110,15 @@ export function defineTable<T extends TableName>(name: T, fields: Fields<T>, sta
     const row = found as unknown as Record<string, unknown>
     for (const { field, read: turn } of turned) {
       const stored = row[field]
+      const standIn = standIns[field]
       try {
         row[field] = turn(stored)
+        if (standIn?.fits(row[field]) !== false) continue
       } catch (error) {
-        const text = String(stored)
-        const standIn = standIns[field]
         if (standIn === undefined) throw unreadableRow(name, field, row, error)
-        row[field] = standingFor(text, standIn(text))
       }
+      const text = String(stored)
+      row[field] = standingFor(text, standIn.of(text))
     }
     return found
   }

@@ -6,7 +6,7 @@ import { ledgerFile, openEngine, refusalOf } from './world.ts'
 const executors = { work: () => 'done' }
 
 /** A ledger with three tasks, of which the second is damaged in a column. */
-async function damagedLedger(column: string, executor?: 'work') {
+async function damagedLedger(column: string, executor?: 'work', text = '{"broken') {
   const ledger = ledgerFile()
   const producer = await openEngine({ ledger, work: false, executors })
   const ids: string[] = []
@@ -17,7 +17,7 @@ async function damagedLedger(column: string, executor?: 'work') {
     ids.push(task.id)
   }
   await producer.close()
-  write(ledger, `update task set ${column} = '{"broken' where name = 'damaged'`)
+  write(ledger, `update task set ${column} = '${text}' where name = 'damaged'`)
   return { ledger, ids: ids as [string, string, string] }
 }
 
@@ -60,6 +60,23 @@ describe('a task with a JSON text that is none', () => {
       error: { code: 'LEDGER_CORRUPT', message: expect.stringContaining(column) },
     })
     expect((damaged as { error: { message: string } }).error.message).toContain(ids[1])
+  })
+
+  it.each([
+    ['policy', 'null'],
+    ['tags', '5'],
+    ['tags', '[5]'],
+    ['progress', '7'],
+    ['error', '{}'],
+    ['metadata', '[1]'],
+  ])('is treated like one whose value is of another kind: %s %s', async (column, text) => {
+    const { ledger, ids } = await damagedLedger(column, 'work', text)
+    const engine = await openEngine({ ledger, executors })
+    const [before, damaged] = await Promise.all(ids.map((id) => engine.settled(id)))
+    expect(before?.status).toBe('completed')
+    expect(damaged).toMatchObject({ status: 'failed', error: { code: 'LEDGER_CORRUPT' } })
+    expect((await engine.bus.call('board:list', {})).tasks).toHaveLength(3)
+    expect((await engine.bus.call('task:list', {})).total).toBe(3)
   })
 
   it('shows what stands there, and keeps it, whatever else is changed of the task', async () => {

@@ -51,17 +51,27 @@ export const definitionFields = {
 
 /** `unreadable` is shown to people; what judges a task is harmless. Admission fails a task that has any of these (steps/admit.ts). */
 const standIns: StandIns = {
-  input: unreadableValue,
-  result: unreadableValue,
-  metadata: unreadableValue,
-  error: (text) => ({
-    code: 'LEDGER_CORRUPT',
-    message: 'The stored error cannot be read',
-    details: unreadableValue(text),
-  }),
-  progress: () => ({ fraction: 0, note: null, at: 0 }),
-  policy: () => ({}),
-  tags: () => [],
+  input: { fits: () => true, of: unreadableValue },
+  result: { fits: () => true, of: unreadableValue },
+  metadata: { fits: isObject, of: unreadableValue },
+  error: {
+    fits: (value) => value === null || (isObject(value) && typeof value['code'] === 'string'),
+    of: (text) => ({
+      code: 'LEDGER_CORRUPT',
+      message: 'The stored error cannot be read',
+      details: unreadableValue(text),
+    }),
+  },
+  progress: {
+    fits: (value) => value === null || (isObject(value) && typeof value['fraction'] === 'number'),
+    of: () => ({ fraction: 0, note: null, at: 0 }),
+  },
+  policy: { fits: isObject, of: () => ({}) },
+  tags: { fits: (value) => Array.isArray(value) && value.every((tag) => typeof tag === 'string'), of: () => [] },
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 export const tasks = defineTable(

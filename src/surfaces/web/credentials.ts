@@ -41,9 +41,15 @@ export class Credentials {
     return { principal, waitSeconds: this.#isAttempt(request) ? this.#wrong.draw(address ?? '') : 0 }
   }
 
-  /** Without a header there is no token to be wrong. What `authenticate` looks at is its own business. */
-  #isAttempt({ headers }: Request): boolean {
-    return this.#options.authenticate !== undefined || headers.has('authorization')
+  /**
+   * Without a header there is no token to be wrong. What `authenticate` looks at is its own business; but whoever opens the page without any
+   * credentials is shown where to sign in.
+   */
+  #isAttempt({ headers, method }: Request): boolean {
+    if (headers.has('authorization')) return true
+    if (this.#options.authenticate === undefined) return false
+    const isVisit = method === 'GET' && (headers.get('accept') ?? '').includes('text/html') && !headers.has('cookie')
+    return !isVisit
   }
 
   async #principalOf(request: Request): Promise<Principal | null> {

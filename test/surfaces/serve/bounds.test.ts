@@ -246,4 +246,17 @@ describe('A client that', () => {
     }
     expect(await attempt('/session', 'POST', token)).toEqual([204, null])
   })
+
+  it('V-09 asks again and again without credentials is still shown where a person signs in', async () => {
+    const { server } = await serving({ clock: new SimulatedClock(), authenticate: () => null })
+    const visit = async (path: string, headers: Record<string, string> = {}) => {
+      const response = await fetch(server.url + path, { headers })
+      return [response.status, response.headers.get('content-type')?.split(';')[0], await response.text()] as const
+    }
+    let status: number = 0
+    for (let count = 0; count < 25; count++) [status] = await visit('/tasks')
+    expect(status).toBe(429)
+    expect((await visit('/', { accept: 'text/html' })).slice(0, 2)).toEqual([401, 'text/html'])
+    expect((await visit('/', { accept: 'text/html', cookie: 'session=guessed' }))[0]).toBe(429)
+  })
 })
