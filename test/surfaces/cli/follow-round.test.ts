@@ -6,6 +6,7 @@ import type { Task } from '../../../src/entities/task.ts'
 import { Bell } from '../../../src/surfaces/cli/bell.ts'
 import { followRound, RoundFeed } from '../../../src/surfaces/cli/follow-round.ts'
 import { withMark } from '../../../src/surfaces/cli/plan-round.ts'
+import { readRound } from '../../../src/surfaces/cli/prepare-round.ts'
 import { RunView } from '../../../src/surfaces/cli/run-view.ts'
 import { planOf } from './plan-text.ts'
 import { taskOf } from './task-of.ts'
@@ -31,7 +32,9 @@ function setup(fields: Partial<Task>) {
     clearTimeout: () => {},
   }
   const mark = { generation: 0, edges: 0, definition: '', folder: '', invocation: '', held: false }
-  const tasks = ['a', 'b'].map((path) => taskOf({ name: path, metadata: withMark({}, { ...mark, path }), ...fields }))
+  const tasks = ['a', 'b'].map((path) =>
+    taskOf({ name: path, key: `r/${path}`, metadata: withMark({}, { ...mark, path }), ...fields }),
+  )
   const bell = new Bell()
   const engine = {
     status: {
@@ -62,10 +65,17 @@ function setup(fields: Partial<Task>) {
     void ended.then(() => (over = true))
     for (; !over; await settle()) waiting?.()
   }
-  return { tasks, bell, looks, ended, elapse, whys: () => whys, stop: () => controller.abort() }
+  return { engine, tasks, bell, looks, ended, elapse, whys: () => whys, stop: () => controller.abort() }
 }
 
 const settle = () => new Promise((resolve) => setImmediate(resolve))
+
+test('V-03 a mark counts only on the task that was made under its name', async () => {
+  const { engine, tasks } = setup({ status: 'completed' })
+  const [first, second] = tasks as [Task, Task]
+  first.metadata = second.metadata
+  expect([...(await readRound(engine, 'r')).newest]).toMatchObject([['b', { task: { id: second.id } }]])
+})
 
 test('a round of open questions is over after one look, and no task is asked for its reason', async () => {
   const { ended, looks, whys } = setup({ status: 'input_required', questions: [question] })
