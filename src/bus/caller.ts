@@ -69,8 +69,8 @@ export function mayAnswerForPeople(caller: Caller): boolean {
   return caller.taskId === undefined && !isModel(caller) && !usedByModels.includes(caller.surface)
 }
 
-/** What an answer records of who gave it. */
-export function answererOf({ surface, owner, taskId }: Caller): Requester {
+/** What an answer, and the events of a change, record of a caller. */
+export function recordedCaller({ surface, owner, taskId }: Caller): Requester {
   return defined({ surface, owner, taskId })
 }
 
@@ -132,9 +132,10 @@ export function mayHearOf(caller: Caller, principal: string | undefined): boolea
 const ownSurfaces: readonly string[] = ['library', 'engine']
 
 /** What events record of who asked for a change; undefined for the program itself, whose instance stands in each event. */
-export function requesterOf({ surface, owner, taskId }: Caller): Requester | undefined {
+export function requesterOf(caller: Caller): Requester | undefined {
+  const { surface, owner, taskId } = caller
   if (ownSurfaces.includes(surface) && owner === undefined && taskId === undefined) return undefined
-  return defined({ surface, owner, taskId })
+  return recordedCaller(caller)
 }
 
 /** Strict: a caller whose `taskId` is misspelled would pass for the program itself. */

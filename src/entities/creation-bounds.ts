@@ -23,7 +23,7 @@ export const modelBounds: Readonly<CreationBounds> = Object.freeze({ maxTasks: 1
 
 /**
  * How many tasks one request of a surface may create unless its options say otherwise. A request is one transaction, and the event loop
- * does nothing else meanwhile: a thousand tasks take tens of milliseconds, and a body of one megabyte could name a hundred thousand.
+ * does nothing else meanwhile: a body of one megabyte could name a hundred thousand tasks. The dependencies of the tasks are not counted.
  */
 export const maxTasksPerRequest = 1_000
 

@@ -64,10 +64,11 @@ export function admit(request: AdmitRequest): Step<TaskRecord[]> {
     const chosen = choose(heads, room, request)
     if (chosen.length > 0) yield* signOfLife(tx, request.instance)
     const started: TaskRecord[] = []
-    const [sound, damaged] = [true, false].map((wanted) =>
-      chosen.filter((task) => (unreadableFields(task).length === 0) === wanted),
-    ) as [TaskRecord[], TaskRecord[]]
-    for (const task of sound) started.push(yield* startRun(tx, task, request))
+    const damaged: TaskRecord[] = []
+    for (const task of chosen) {
+      if (unreadableFields(task).length > 0) damaged.push(task)
+      else started.push(yield* startRun(tx, task, request))
+    }
     // Last, because their ends may cancel others.
     for (const { id } of damaged) yield* failDamaged(tx, id, request)
     return started
@@ -81,7 +82,7 @@ function* failDamaged(tx: Tx, id: string, request: AdmitRequest): Op<void> {
   const columns = unreadableFields(task)
   const error = {
     code: 'LEDGER_CORRUPT',
-    message: `The row of task ${id} is damaged: its ${columns.join(', ')} ${columns.length === 1 ? 'is' : 'are'} no JSON. Something else than errand has written it. Create the task again, or restore a backup of the ledger.`,
+    message: `The row of task ${id} is damaged: its ${columns.join(', ')} ${columns.length === 1 ? 'holds' : 'hold'} a text that errand does not write. Something else has changed the row. Create the task again, or restore a backup of the ledger.`,
     details: { taskId: id, columns },
   }
   yield* settleAll(tx, [{ task: yield* failWhereItStands(tx, task, error, request) }], request)

@@ -1,7 +1,7 @@
 // Answer: a question of a task takes its answer, from a person where it is put to people, and who gave it is recorded. The last open one
 // lets the task go on.
 
-import { answererOf, type Caller } from '../bus/caller.ts'
+import { type Caller, recordedCaller } from '../bus/caller.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { QuestionParams } from '../entities/question.ts'
 import type { TaskRecord } from '../entities/task.ts'
@@ -32,7 +32,7 @@ export function answer(request: AnswerRequest): Step<void> {
     const question = chooseQuestion(task, questions, request.questionId)
     if (question !== null) requireAnswerer(task, question, caller)
     const result = valueFor(task, question, request.value)
-    const answeredBy = answererOf(caller)
+    const answeredBy = recordedCaller(caller)
     const isLast = questions.length <= 1
     if (question !== null) {
       const details = { ...(question.details as object | null), answeredBy }

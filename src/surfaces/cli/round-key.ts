@@ -55,7 +55,8 @@ export async function isOfRound(engine: Engine, round: string, task: Task): Prom
   let root: Task | null = task
   while (root !== null && root.parentId !== null) root = await engine.get(root.parentId)
   const key = root?.key ?? ''
-  return key === round || roundPrefixes(round).some((prefix) => key.startsWith(prefix))
+  const { rootKeys, rootKeyPrefixes } = treesOf(round)
+  return rootKeys.includes(key) || rootKeyPrefixes.some((prefix) => key.startsWith(prefix))
 }
 
 function bounded(text: string): string {
