@@ -31,6 +31,7 @@ import type {
   SharedLimitsPatch,
   TaskPatch,
 } from './options.ts'
+import type { RedactFunction } from './redact.ts'
 import type { Handled, HandleOptions } from './routing/handle.ts'
 import type { EventHandler, Limits, StatusStore, StreamItem, TaskGraph, TaskPage, TaskRef, Why } from './views.ts'
 
@@ -124,6 +125,19 @@ export interface EngineOptions<E extends Executors = Executors> {
   inspect?: InspectionObserver
   /** Gets errors that have no caller: a subscriber that threw, a snapshot that was repaired. Default: `console.error`. */
   onError?: (error: unknown, context: Record<string, unknown>) => void
+  /**
+   * Called with every value that users, programs, models and commands say (inputs, results, errors, messages, notes, facts, output, …),
+   * before it is stored, published or logged, and before anything acts on it; what it returns takes the value's place for good. `path`
+   * says where it lies: `['task', 'input', 'apiKey']`, `['call', 'result', '0']`, `['log', 'error', 'message']`. It is called with an
+   * object or a list first, then with each value inside; in a text that is JSON with each value inside. Ids, keys, names of executors,
+   * owners and tags are not shown to it.
+   *
+   * It must be pure and quick, must not change what it is given, and must leave alone what it has returned itself: it sees a value
+   * again whenever that is written again. What it throws, and undefined, fails the write with REDACT_FAILED, and nothing is stored; an
+   * error that it fails for is replaced by one with that code. With a hook the tokens of a model are not streamed: a message is told when
+   * it is whole. docs/secrets.md has the rest. Default: none.
+   */
+  redact?: RedactFunction
   clock?: Clock
   ids?: Ids
 }

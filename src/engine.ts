@@ -21,11 +21,13 @@ import { markOf } from './executors/process-mark.ts'
 import { createRandomIds, type Ids } from './ids.ts'
 import type { Ledger, Op, Reads } from './ledger/ledger.ts'
 import { openLedger } from './ledger/open-ledger.ts'
+import { redactingLedger } from './ledger/redacting-ledger.ts'
 import type { MemoryHost } from './memory/memory-host.ts'
 import { memorySettings } from './memory/memory-settings.ts'
 import { requireEmbeddingModel } from './models/embedding-model.ts'
 import { engineOptionsSchema } from './options.ts'
 import { parse } from './parse.ts'
+import { redactionBy } from './redact.ts'
 import { requireRuntime } from './runtime.ts'
 import { viewOf } from './steps/views.ts'
 import { requireWithin } from './steps/within.ts'
@@ -82,7 +84,8 @@ export async function openEngine<const E extends Executors = Executors>(
   const agents = createAgents(parsed, () => offersForeign(runBus, 'model:llm'))
   const { executors } = agents
   requireExecutors(Object.keys(parsed.limits), [...executors.keys()], 'limits')
-  const drafter = createDrafter(parsed, executors, ids)
+  const redaction = redactionBy(parsed.redact)
+  const drafter = createDrafter(parsed, executors, ids, redaction)
 
   const opened = Promise.withResolvers<{ engine: TaskEngine; life: Lifecycle; host: AbilityHost }>()
   opened.promise.catch(() => {})
@@ -101,6 +104,7 @@ export async function openEngine<const E extends Executors = Executors>(
     read: async (query) => (await opened.promise).host.read(query),
     moment: async () => (await opened.promise).life.moment(),
     clock,
+    redaction,
     executors: () => [...executors.keys()].filter((name) => agents.canRun(name) !== 'none').sort(),
     moved: async (signal) => {
       const { life } = await opened.promise
@@ -146,7 +150,8 @@ export async function openEngine<const E extends Executors = Executors>(
     }
   }
   try {
-    const ledger = ownsLedger ? await openLedger(parsed.ledger as string) : (parsed.ledger as Ledger)
+    const plain = ownsLedger ? await openLedger(parsed.ledger as string) : (parsed.ledger as Ledger)
+    const ledger = redaction.isOn ? redactingLedger(plain, redaction) : plain
     life = new Lifecycle({
       ledger,
       ownsLedger,
@@ -158,6 +163,7 @@ export async function openEngine<const E extends Executors = Executors>(
       offeredModels: agents.offeredModels,
       canRun: agents.canRun,
       options: parsed,
+      redaction,
       treeLimits: drafter.treeLimits,
       draft: (specs, parentId) => specs.map((spec) => drafter.draft(spec, 'run.spawn', parentId)),
       reclaim: reclaimProcesses,

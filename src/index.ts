@@ -118,6 +118,7 @@ export type { ModelErrorCode, ModelFailureDetails } from './models/model-error.t
 export { retryableModelCodes } from './models/model-error.ts'
 export type { ModelChunk, ModelMessage, ModelStepInput } from './models/step-schema.ts'
 export type { ClaimOptions, ComparedFact, LimitsPatch, ListOptions, SharedLimitsPatch, TaskPatch } from './options.ts'
+export type { RedactFunction } from './redact.ts'
 export { type AskModel, askModelOf, type ModelChoice } from './routing/ask-model.ts'
 export type { Handled, HandleOptions } from './routing/handle.ts'
 export { createIntentRecognizer, type Intent, type IntentRecognizer } from './routing/intent.ts'

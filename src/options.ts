@@ -20,6 +20,7 @@ import {
   wordSchema,
 } from './entities/task-fields.ts'
 import { executorOptionsSchema, isExecutor } from './executor.ts'
+import type { RedactFunction } from './redact.ts'
 
 const { autoComplete, onInterrupt, onChildFailure, onDependencyFailure, tags } = taskFields
 
@@ -318,6 +319,7 @@ export const engineOptionsSchema = z.strictObject({
   onError: functionSchema<(error: unknown, context: Record<string, unknown>) => void>(
     'expected a function (error, context)',
   ).optional(),
+  redact: functionSchema<RedactFunction>('expected a function (value, path) => value').optional(),
   clock: objectWith<object>(['now', 'setTimeout', 'clearTimeout'], 'expected a Clock').optional(),
   ids: objectWith<object>(['next', 'random'], 'expected Ids').optional(),
 })

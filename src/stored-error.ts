@@ -80,7 +80,14 @@ export function retryAfterOf(thrown: unknown): number | undefined {
  */
 export function readableError(thrown: unknown): unknown {
   if (isReadable(thrown, errorBounds.causes)) return thrown
-  const { code, message, name, details, stack } = toStoredError(thrown)
+  const { cause: _cause, ...stored } = toStoredError(thrown)
+  return rebuiltError(stored, thrown)
+}
+
+/** An error of the kind of what was thrown, with what is stored of it. */
+export function rebuiltError(stored: StoredError, thrown: unknown): Error {
+  const { code, message, name, details, stack } = stored
+  const cause = stored.cause && restoredCause(stored.cause)
   if (isFailure(thrown)) {
     const retryAfterMs = retryAfterOf(thrown)
     return new Failure(message, {
@@ -88,13 +95,24 @@ export function readableError(thrown: unknown): unknown {
       retry: property(thrown, 'retry') !== false,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       details,
+      cause,
     })
   }
-  if (isErrand(thrown)) return new ErrandError(code as ErrorCode, message, { ...(details as object | undefined) })
-  const error = new Error(message)
+  if (isErrand(thrown))
+    return new ErrandError(code as ErrorCode, message, { ...(details as object | undefined) }, cause)
+  const error = new Error(message, cause === undefined ? undefined : { cause })
   // A system code that a retry policy may name.
   const kept = { name, stack, code: systemCode(thrown) }
   for (const [key, value] of Object.entries(kept)) {
+    if (value !== undefined) Object.defineProperty(error, key, { value, configurable: true, writable: true })
+  }
+  return error
+}
+
+/** An error with the name, the code, the stack and the causes of a stored one. */
+export function restoredCause({ message, name, code, stack, cause }: StoredCause): Error {
+  const error = new Error(message, cause === undefined ? undefined : { cause: restoredCause(cause) })
+  for (const [key, value] of Object.entries({ name, code, stack })) {
     if (value !== undefined) Object.defineProperty(error, key, { value, configurable: true, writable: true })
   }
   return error

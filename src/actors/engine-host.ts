@@ -9,6 +9,7 @@ import type { Task, TaskRecord } from '../entities/task.ts'
 import type { AnyExecutor, RunnableTasks, SpawnSpec } from '../executor.ts'
 import type { Ledger, Op, Reads, Step } from '../ledger/ledger.ts'
 import type { ParsedEngineOptions } from '../options.ts'
+import type { Redaction } from '../redact.ts'
 import type { CreateRequest } from '../steps/create.ts'
 import type { Moment } from '../steps/moment.ts'
 import type { Feed } from './feed.ts'
@@ -17,7 +18,7 @@ import type { Report } from './report.ts'
 import type { StatusModel } from './status.ts'
 import type { LiveContent } from './task-stream.ts'
 
-export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock' | 'bus' | 'executors'> {
+export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock' | 'bus' | 'executors' | 'redact'> {
   readonly ledger: Ledger
   readonly clock: Clock
   readonly feed: Feed
@@ -29,6 +30,7 @@ export interface EngineHost extends Omit<ParsedEngineOptions, 'ledger' | 'clock'
   readonly agentDefaults: AgentDefaults
   readonly treeLimits: TreeLimits
   readonly report: Report
+  readonly redaction: Redaction
   moment(): Moment
   nextId(prefix: string): string
   /** A random number from 0 to 1. */

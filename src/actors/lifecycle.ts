@@ -35,7 +35,16 @@ import { TeamKeeper, type TeamWork } from './team-keeper.ts'
 export interface LifecycleParts
   extends Pick<
     EngineHost,
-    'ledger' | 'clock' | 'bus' | 'executors' | 'treeLimits' | 'offeredModels' | 'modelFor' | 'canRun' | 'draft'
+    | 'ledger'
+    | 'clock'
+    | 'bus'
+    | 'executors'
+    | 'treeLimits'
+    | 'offeredModels'
+    | 'modelFor'
+    | 'canRun'
+    | 'draft'
+    | 'redaction'
   > {
   /** Opened for this engine: closed with it. */
   ownsLedger: boolean
@@ -78,7 +87,7 @@ export class Lifecycle {
     this.ledger = ledger
     this.clock = clock
     this.instanceId = ids.next('instance')
-    this.report = createReport(options.onError)
+    this.report = createReport(options.onError, parts.redaction)
     this.feed = new Feed(ledger, clock, this.report, (error) => this.#fail(error))
     this.#actors = new LiveActors(this.report)
     this.subscriptions = new Subscriptions(this.feed, this.report)

@@ -1,17 +1,19 @@
 // Errors that have no caller to be thrown to: they go to `onError`, or to the console.
-import { describeError, readableError } from '../stored-error.ts'
+import type { Redaction } from '../redact.ts'
+import { describeError } from '../stored-error.ts'
 
 export type Report = (error: unknown, context: Record<string, unknown>) => void
 
-export function createReport(onError: Report | undefined): Report {
-  return (error, context) => {
+export function createReport(onError: Report | undefined, redaction: Redaction): Report {
+  return (given, context) => {
+    const error = redaction.thrown(given)
     if (onError !== undefined) {
       try {
-        onError(readableError(error), context)
+        onError(error, context)
         return
       } catch (thrown) {
         // A reporter that throws must not become the engine's own failure; both are told.
-        console.error('errand: onError threw', describeError(thrown))
+        console.error('errand: onError threw', describeError(redaction.thrown(thrown)))
       }
     }
     console.error('errand:', describeError(error), context)

@@ -1,10 +1,12 @@
 // The calls of a live run: each is recorded before its function runs, its outcome after; a repeated run gets what was recorded.
 import { type CallRecord, identOf, notesProcess } from '../entities/call.ts'
+import type { StoredError } from '../errors.ts'
 import type { CallOptions } from '../executor.ts'
 import { fromJson, toJson } from '../json.ts'
 import type { NewCall, Step } from '../ledger/ledger.ts'
 import { replayedError, replayOf } from '../machines/replay.ts'
 import { placeOf } from '../machines/run-journal.ts'
+import { isRedactFailure, paramsToStore } from '../redact.ts'
 import { rest } from '../signals.ts'
 import { beginEntry, beginPending, type EntryOutcome, finishEntry, noteEntry } from '../steps/journal.ts'
 import { toStoredError } from '../stored-error.ts'
@@ -83,7 +85,8 @@ export class RunCalls {
   /** Found by its key alone, however often the run asks: a call that was recorded ahead is that one call. */
   async perform(name: string, params: unknown, fn: CallFunction, way: CallWay & { key: string }): Promise<void> {
     const place = { kind: 'call' as const, name, ident: identOf(way.key, null), ordinal: 0 }
-    const entry: EntryDescription = { ...place, params: imageOf(name, params), scope: this.#core.scope() }
+    const image = paramsToStore(this.#core.host.redaction, 'call', imageOf(name, params))
+    const entry: EntryDescription = { ...place, params: image, scope: this.#core.scope() }
     let recorded = false
     try {
       await this.#make(entry, params, fn, { ...way, inAllAttempts: true, recorded: () => (recorded = true) })
@@ -159,17 +162,38 @@ export class RunCalls {
     let image: unknown
     try {
       const value = await performCall(this.#performing(record), 'given' in way ? way.given : params, fn, way)
-      image = fromJson(toJson(value, `the result of call "${record.name}"`))
+      const whole = fromJson<unknown>(toJson(value, `the result of call "${record.name}"`))
+      image = this.#core.host.redaction.value(whole, 'call', 'result')
     } catch (error) {
       // Broken off by the end of the run: it may have happened, so it is closed as interrupted, not as failed by itself.
       if (this.#core.ended) throw this.#core.ended
-      await this.#finish(record.id, { ok: false, error: toStoredError(error, 'CALL_FAILED') })
+      const stored = toStoredError(error, 'CALL_FAILED')
+      const kept = await this.#fail(record.id, this.#core.host.redaction.storedError(stored, 'call', 'error'))
       way.recorded?.()
-      throw error
+      // What the hook has changed is seen as a repeated run will see it.
+      throw kept === stored ? error : replayedError({ seq: 0, ...record, error: kept })
     }
-    await this.#finish(record.id, { ok: true, result: image })
+    try {
+      await this.#finish(record.id, { ok: true, result: image })
+    } catch (error) {
+      if (!isRedactFailure(error)) throw error
+      const kept = await this.#fail(record.id, toStoredError(error))
+      way.recorded?.()
+      throw replayedError({ seq: 0, ...record, error: kept })
+    }
     if (this.#core.ended) throw this.#core.ended
     return image
+  }
+
+  /** Records that a call failed, and resolves to the error that stands in the ledger: what is told of it elsewhere may not be redacted. */
+  async #fail(callId: string, error: StoredError): Promise<StoredError> {
+    try {
+      await this.#finish(callId, { ok: false, error })
+      return error
+    } catch (failure) {
+      if (!isRedactFailure(failure) || error.code === 'REDACT_FAILED') throw failure
+      return this.#fail(callId, toStoredError(failure))
+    }
   }
 
   /** A ledger that refuses is asked again: without its outcome, a call that was made would count as interrupted, and be made again. */
@@ -181,7 +205,7 @@ export class RunCalls {
       try {
         return await this.#core.step(finishEntry(ref, callId, outcome, moment))
       } catch (error) {
-        if (host.stopped.aborted || isRunOver(error)) throw error
+        if (host.stopped.aborted || isRunOver(error) || isRedactFailure(error)) throw error
         host.report(error, { ...ref, doing: 'finish call' })
         await rest(host.clock, restMs, host.stopped)
       }

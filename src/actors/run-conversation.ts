@@ -90,15 +90,19 @@ export class RunConversation {
     key: string | undefined,
   ): Promise<string> {
     const id = this.#core.host.nextId('msg')
-    if (typeof content === 'string') return this.#say(id, role, identOf(key, content), () => content)
+    if (typeof content === 'string') {
+      const kept = this.#redacted(content)
+      return this.#say(id, role, identOf(key, kept), () => kept)
+    }
     if (key !== undefined) return this.#say(id, role, identOf(key, null), () => this.#collect(id, content))
     // Without a key the text decides, so the tokens must be had first.
     const text = await this.#collect(id, content)
     return this.#say(id, role, identOf(undefined, text), () => text)
   }
 
-  /** A piece of a message on its way. */
+  /** A piece of a message on its way. Where a hook redacts, there is none: what is to be hidden may lie across pieces. */
   live(content: string, messageId: string): void {
+    if (this.#core.host.redaction.isOn) return
     const offset = this.#spoken.get(messageId) ?? 0
     this.#spoken.set(messageId, offset + content.length)
     this.#core.host.live(this.#core.taskId, { content, messageId, offset })
@@ -124,6 +128,10 @@ export class RunConversation {
       text += token
       this.live(token, id)
     }
-    return text
+    return this.#redacted(text)
+  }
+
+  #redacted(content: string): string {
+    return this.#core.host.redaction.text(content, 'message', 'content')
   }
 }

@@ -10,6 +10,7 @@ import { type AnyExecutor, isExecutor } from '../executor.ts'
 import { checkText } from '../json.ts'
 import type { NewCall, NewMessage, Step } from '../ledger/ledger.ts'
 import { RunJournal } from '../machines/run-journal.ts'
+import { paramsToStore } from '../redact.ts'
 import { rest } from '../signals.ts'
 import type { RunRef } from '../steps/journal.ts'
 import { dueAfter, type Moment } from '../steps/moment.ts'
@@ -146,10 +147,12 @@ export class RunCore {
 
   /** Claims the place of an entry: synchronously, so that the order of asking decides. */
   describe(kind: CallKind, name: string, params: unknown, key?: string, identity: unknown = params): EntryDescription {
-    const ident = identOf(key, identity)
+    const { redaction } = this.host
+    const kept = paramsToStore(redaction, kind, params)
+    const ident = identOf(key, identity === params ? kept : paramsToStore(redaction, kind, identity))
     checkText(name, 'the name of an entry')
     const scope = this.scope()
-    return { kind, name, ident, ordinal: this.journal.claim(kind, name, ident, scope?.place), params, scope }
+    return { kind, name, ident, ordinal: this.journal.claim(kind, name, ident, scope?.place), params: kept, scope }
   }
 
   find(entry: EntryDescription): CallRecord | undefined {

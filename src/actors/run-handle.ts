@@ -108,7 +108,7 @@ export class RunHandle implements Run {
   emit(chunk: string, options?: { store?: boolean }): void {
     if (this.#core.ended) return
     const { store } = checkOptions(emitOptionsSchema, options, 'run.emit')
-    const text = checkText(String(chunk), 'the output')
+    const text = this.#core.host.redaction.text(checkText(String(chunk), 'the output'), 'output')
     if (store) this.#parts.output.add(text)
     else this.#core.host.live(this.#core.taskId, { content: text })
   }

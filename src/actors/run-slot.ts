@@ -7,6 +7,7 @@ import type { RetryPolicy } from '../entities/task-fields.ts'
 import type { ErrandError } from '../errors.ts'
 import type { AnyExecutor } from '../executor.ts'
 import type { Step } from '../ledger/ledger.ts'
+import { isRedactFailure } from '../redact.ts'
 import { rest, untilAborted } from '../signals.ts'
 import { closeRun } from '../steps/close-run.ts'
 import { type RunRef, runEnded } from '../steps/journal.ts'
@@ -117,23 +118,27 @@ export class RunSlot {
   /** Runs the executor to its end; never rejects. Undefined for a run that has been ended: whatever it returned or threw is ignored. */
   async #execute(): Promise<ExecutorOutcome | undefined> {
     const { core, output } = this.#parts
+    const { redaction } = this.#host
     let outcome: ExecutorOutcome
     try {
       if (this.ref.run > 1) await core.loadJournal()
       if (core.ended) return undefined
       const task = toTask(this.task, [], [])
-      outcome = { kind: 'returned', result: await invokeExecutor(this.#executor, task, new RunHandle(this.#parts)) }
+      const result = await invokeExecutor(this.#executor, task, new RunHandle(this.#parts))
+      outcome = { kind: 'returned', result: redaction.value(result, 'task', 'result') }
     } catch (error) {
-      outcome = { kind: 'threw', error: toStoredError(error), retryAfterMs: retryAfterOf(error) }
+      const stored = redaction.storedError(toStoredError(error), 'task', 'error')
+      outcome = { kind: 'threw', error: stored, retryAfterMs: retryAfterOf(error) }
     }
     if (!output.isEmpty) await output.flush()
     return core.ended ? undefined : outcome
   }
 
   /** Resolves to whether the run is still open. */
-  async #settle(outcome: ExecutorOutcome): Promise<boolean> {
+  async #settle(given: ExecutorOutcome): Promise<boolean> {
     const { task, ref } = this
     const { core, conversation } = this.#parts
+    let outcome = given
     const open = await this.#write(
       'settle run',
       ({ moment, chance, retryOf }) =>
@@ -148,6 +153,10 @@ export class RunSlot {
           readThrough: conversation.readThrough,
         }),
       (isOpen) => !isOpen,
+      (error) => {
+        // What is told of the outcome elsewhere cannot be redacted: the run still has to end.
+        if (isRedactFailure(error)) outcome = { kind: 'threw', error: toStoredError(error), retryAfterMs: undefined }
+      },
     )
     return open ?? true
   }
@@ -169,6 +178,7 @@ export class RunSlot {
     doing: string,
     stepOf: (host: SlotHost) => Step<R>,
     closes: (written: R) => boolean,
+    refused: (error: unknown) => void = () => {},
   ): Promise<R | undefined> {
     const { clock, stopped, report, freed } = this.#host
     for (let restMs = pauseMs; !stopped.aborted; restMs = Math.min(restMs * 2, longestPauseMs)) {
@@ -182,6 +192,7 @@ export class RunSlot {
       } catch (error) {
         if (stopped.aborted) return undefined
         report(error, { ...this.ref, doing })
+        refused(error)
         await rest(clock, restMs, stopped)
       }
     }

@@ -8,6 +8,7 @@ import type { Ids } from '../ids.ts'
 import { checkText, fromJson, toJson } from '../json.ts'
 import { type ChildSpec, type CreateSpec, createSpecSchema, type ParsedEngineOptions } from '../options.ts'
 import { parse } from '../parse.ts'
+import { objectToStore, type Redaction } from '../redact.ts'
 import { agentNameOf, type Opening, openingOf, type TeamSpec, teamSpecOf } from './agent-draft.ts'
 import { refuseAgentOptions, refuseIdlePolicy } from './idle-options.ts'
 import { agentName, agentOf, checkedInput, executorName, type KnownExecutors, runsCommands } from './known-executors.ts'
@@ -69,6 +70,7 @@ export function createDrafter(
   options: ParsedEngineOptions,
   executors: ReadonlyMap<string, AnyExecutor>,
   ids: Ids,
+  redaction: Redaction,
 ): Drafter {
   const { autoComplete, onChildFailure, onDependencyFailure } = options
   const context: DraftContext = {
@@ -82,10 +84,41 @@ export function createDrafter(
     context,
     treeLimits: { maxDepth: options.maxDepth, maxChildren: options.maxChildren },
     draft(given, what, parentId) {
-      const spec = parse(createSpecSchema, given as CreateSpec, what)
+      const parsed = parse(createSpecSchema, given as CreateSpec, what)
+      const spec = redaction.isOn ? redactedSpec(parsed, redaction) : parsed
       const place = { parentId: parentId ?? spec.parentId ?? null, blockedBy: [], held: undefined }
       return draftTree(spec, undefined, place, context)
     },
+  }
+}
+
+/** Before names and first lines are made of it, and before anybody compares it with what is stored. */
+function redactedSpec<S extends ChildSpec>(spec: S, redaction: Redaction): S {
+  const { name, goal, description, systemPrompt, input, metadata, objectives, tasks } = spec
+  const text = (given: string | undefined, field: string) =>
+    given === undefined ? {} : { [field]: redaction.text(given, 'task', field) }
+  return {
+    ...spec,
+    ...text(name, 'name'),
+    ...text(goal, 'goal'),
+    ...text(description, 'description'),
+    ...(systemPrompt === undefined
+      ? {}
+      : { systemPrompt: redaction.text(systemPrompt, 'task', 'policy', 'systemPrompt') }),
+    ...(input === undefined ? {} : { input: redaction.value(fromJson(toJson(input, 'the input')), 'task', 'input') }),
+    ...(metadata === undefined
+      ? {}
+      : { metadata: objectToStore(redaction, fromJson(toJson(metadata, 'the metadata')), 'task', 'metadata') }),
+    ...(objectives === undefined
+      ? {}
+      : { objectives: objectives.map((each) => redaction.text(each, 'objective', 'description')) }),
+    ...(tasks === undefined
+      ? {}
+      : {
+          tasks: Object.fromEntries(
+            Object.entries(tasks).map(([local, child]) => [local, redactedSpec(child, redaction)]),
+          ),
+        }),
   }
 }
 

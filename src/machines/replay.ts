@@ -2,7 +2,8 @@
 import type { CallRecord } from '../entities/call.ts'
 import type { Outcome } from '../entities/task.ts'
 import type { OnInterrupt } from '../entities/task-fields.ts'
-import { briefError, ErrandError, Failure, type StoredCause, type StoredError } from '../errors.ts'
+import { briefError, ErrandError, Failure, type StoredError } from '../errors.ts'
+import { restoredCause } from '../stored-error.ts'
 
 /**
  * `result`, `error`: give the recorded outcome. `anew`: do it again as a new entry. `begin`: it was recorded and never begun.
@@ -41,7 +42,7 @@ function isBrokenWait({ kind, result }: { kind: CallRecord['kind']; result?: unk
 export function replayedError(call: CallRecord): Error {
   const error = call.error as StoredError
   const { code, details } = error
-  const cause = error.cause && restored(error.cause)
+  const cause = error.cause && restoredCause(error.cause)
   if (error.final) return new Failure(error.message, { code, retry: false, details, cause })
   if (error.code === 'CALL_INTERRUPTED') {
     return new ErrandError(
@@ -52,17 +53,8 @@ export function replayedError(call: CallRecord): Error {
   }
   if (error.code === 'TIMEOUT' || error.code === 'CALL_FAILED') {
     const known = { callId: call.id, call: call.name, error: briefError(error) }
-    return new ErrandError(error.code, error.message, known, restored(error))
+    return new ErrandError(error.code, error.message, known, restoredCause(error))
   }
   // Whoever threw it gave it a code: a repeated run sees the same one.
   return new Failure(error.message, { code, details, cause })
-}
-
-/** An error with the name, the code, the stack and the causes of a stored one. */
-function restored({ message, name, code, stack, cause }: StoredCause): Error {
-  const error = new Error(message, cause === undefined ? undefined : { cause: restored(cause) })
-  for (const [key, value] of Object.entries({ name, code, stack })) {
-    if (value !== undefined) Object.defineProperty(error, key, { value, configurable: true, writable: true })
-  }
-  return error
 }

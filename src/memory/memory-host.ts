@@ -1,5 +1,6 @@
 // What memory needs of the engine that it stands on.
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
+import type { Redaction } from '../redact.ts'
 import type { Moment } from '../steps/moment.ts'
 import type { MemorySettings } from './memory-settings.ts'
 
@@ -9,6 +10,8 @@ export interface MemoryHost {
   read<R>(query: (tx: Reads) => Op<R>): Promise<R>
   moment(): Promise<Moment>
   nextId(prefix: string): string
+  /** What the user's hook makes of values, for those that are compared with stored ones. */
+  readonly redaction: Redaction
   /** What `model:embed` answers, whoever does. @throws ErrandError NO_MODEL where nobody does. */
   embed(texts: readonly string[]): Promise<unknown>
   /** For errors that have no caller. */

@@ -67,7 +67,8 @@ export async function completeTask(
 ): Promise<TaskCompleted> {
   refuseOwn(caller, request.taskId)
   if (request.summary !== undefined) checkText(request.summary, 'the summary')
-  const result = request.result === undefined ? undefined : fromJson<unknown>(toJson(request.result, 'the result'))
+  const image = request.result === undefined ? undefined : fromJson<unknown>(toJson(request.result, 'the result'))
+  const result = host.redaction.value(image, 'task', 'result')
   return deliberate(onBehalfOf(host, caller), 'complete team task', function* (tx, d): Op<TaskCompleted> {
     const task = yield* loadOwn(tx, caller, request.taskId)
     const known = yield* tx.team.get(task.id)

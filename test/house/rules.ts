@@ -23,6 +23,7 @@ const levels: string[][] = [
     'parse',
     'defined',
     'within-time',
+    'redact',
   ],
   ['entities'],
   ['executor', 'options', 'views'],

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { redactingLedger } from '../../src/ledger/redacting-ledger.ts'
+import { redactionBy } from '../../src/redact.ts'
 import { createFaultyLedger, ledgerContract, openLedger } from '../../src/testing/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'errand-contract-'))
@@ -24,6 +26,16 @@ ledgerContract(
   'SQLite in memory (X-015, X-017)',
   async () => {
     const ledger = await openLedger(':memory:')
+    return { ledger, close: () => ledger.close() }
+  },
+  { describe, it, expect },
+)
+
+ledgerContract(
+  'SQLite in memory behind a hook that redacts nothing',
+  async () => {
+    const redaction = redactionBy((value) => value)
+    const ledger = redactingLedger(await openLedger(':memory:'), redaction)
     return { ledger, close: () => ledger.close() }
   },
   { describe, it, expect },

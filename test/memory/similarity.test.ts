@@ -8,6 +8,7 @@ import { deliberate } from '../../src/memory/deliberate.ts'
 import type { MemoryHost } from '../../src/memory/memory-host.ts'
 import { memorySettings } from '../../src/memory/memory-settings.ts'
 import { observe } from '../../src/memory/take-observation.ts'
+import { redactionBy } from '../../src/redact.ts'
 import { refusalOf } from '../engine/world.ts'
 import { openMemory } from './world.ts'
 
@@ -116,6 +117,7 @@ describe('A similarity of one’s own', () => {
       read: (query) => ledger.read(query),
       moment: () => Promise.resolve({ at: 1, instanceId: 'instance-a' }),
       nextId: (prefix) => `${prefix}-a`,
+      redaction: redactionBy(undefined),
       embed: () => Promise.reject(new Error('nobody')),
       report: () => {},
     }

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { RunSlot, type SlotHost } from '../../src/actors/run-slot.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { resolveRetry } from '../../src/machines/family.ts'
+import { redactionBy } from '../../src/redact.ts'
 import { taskRow } from '../../src/testing/factories.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 
@@ -15,6 +16,7 @@ it('A run that was closed leaves no listener at the signal of its engine', async
     stopped: stopped.signal,
     moment: () => ({ at: 0, instanceId: 'instance-1' }),
     chance: () => 0,
+    redaction: redactionBy(undefined),
     ledger: { step: async () => true } as unknown as Ledger,
     retryOf: () => resolveRetry(),
     freeing() {},

@@ -67,6 +67,7 @@ const codeOf: Readonly<Record<ErrorCode, 1 | 2>> = {
   LEDGER_UNAVAILABLE: exitCodes.failed,
   LEDGER_UNTRUSTED: exitCodes.failed,
   LEDGER_WRITE_FAILED: exitCodes.failed,
+  REDACT_FAILED: exitCodes.failed,
   EXECUTION_ERROR: exitCodes.failed,
   TYPE_MISMATCH: exitCodes.failed,
   ALREADY_REGISTERED: exitCodes.failed,

@@ -72,6 +72,7 @@ export const statusOfCode: Readonly<Record<ErrorCode | HttpCode, number>> = {
   LEDGER_NEWER: 500,
   LEDGER_UNTRUSTED: 500,
   LEDGER_WRITE_FAILED: 500,
+  REDACT_FAILED: 500,
   NOT_OFFERED: 501,
   // Soon, perhaps.
   ENGINE_CLOSED: 503,

@@ -1,10 +1,8 @@
 // What may leave the process of an inspection message: a plain image of it, in which whatever lies under the name of a secret, or is
 // written beside one in a text, is replaced, and which is bounded in depth, count and size. Applied to the whole message.
 import { z } from 'zod'
+import { jsonIn, type RedactFunction } from '../../redact.ts'
 import type { WireMessage } from './wire.ts'
-
-/** Gets every value of a message with its place, like `['snapshot', 'context', 'name']`; what it returns goes out instead. */
-export type RedactFunction = (value: unknown, path: readonly string[]) => unknown
 
 export const redactSchema = z.union(
   [
@@ -128,7 +126,7 @@ function imageOf(message: object, judge: Judge): Record<string, unknown> {
   }
   const image = (value: unknown, path: readonly string[], above: readonly object[]): unknown => {
     if (typeof value === 'string') {
-      const told = jsonIn(value)
+      const told = jsonIn(value, longestJson)
       return told === undefined ? judge.inText(shortened(value)) : shortened(JSON.stringify(image(told, path, above)))
     }
     if (typeof value !== 'object' || value === null) return scalar(value)
@@ -149,16 +147,6 @@ function imageOf(message: object, judge: Judge): Record<string, unknown> {
 function holdsStates(path: readonly string[]): boolean {
   const last = path.at(-1)
   return path[0] === 'definition' ? last === 'states' || last === 'on' : path[0] === 'snapshot' && path[1] === 'value'
-}
-
-/** The object or list that a text is the JSON of: in it a secret lies under its name, however it is written. */
-function jsonIn(text: string): object | undefined {
-  if (text.length > longestJson || !/^\s*[[{]/.test(text)) return undefined
-  try {
-    return JSON.parse(text) as object
-  } catch {
-    return undefined
-  }
 }
 
 function visitFields(

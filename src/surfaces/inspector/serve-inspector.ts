@@ -6,6 +6,7 @@ import type { Engine } from '../../api.ts'
 import { type Clock, systemClock } from '../../clock.ts'
 import { ErrandError } from '../../errors.ts'
 import { parse } from '../../parse.ts'
+import type { RedactFunction } from '../../redact.ts'
 import { limitOfWrongOnes } from '../web/credentials.ts'
 import {
   bearerIn,
@@ -21,7 +22,7 @@ import {
 import { listen } from '../web/node-server.ts'
 import type { RateLimit } from '../web/rate-limit.ts'
 import { loadWebSockets } from './load-ws.ts'
-import { createRedactor, type RedactFunction, redactSchema } from './redact.ts'
+import { createRedactor, redactSchema } from './redact.ts'
 import { Relay } from './relay.ts'
 import { largestProduced } from './wire.ts'
 

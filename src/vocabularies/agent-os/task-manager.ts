@@ -6,6 +6,7 @@ import type { Bus } from '../../bus/bus.ts'
 import { openEngine } from '../../engine.ts'
 import { engineOptionsSchema } from '../../options.ts'
 import { parse } from '../../parse.ts'
+import { redactionBy } from '../../redact.ts'
 import { agentOsAbilities } from './abilities/offered.ts'
 import { type AgentBus, requireBus } from './agent-bus.ts'
 import { RunningTasks } from './running-tasks.ts'
@@ -24,6 +25,7 @@ const engineOptions = {
   leaseMs: true,
   shutdownTimeoutMs: true,
   onError: true,
+  redact: true,
   clock: true,
   ids: true,
 } as const
@@ -94,7 +96,7 @@ export function createTaskManager(bus: AgentBus, config: TaskManagerConfig = {})
     maxConcurrent: maxConcurrentTasks,
     maxIterations: maxIterationsPerTask,
   }
-  const report = createReport(rest.onError)
+  const report = createReport(rest.onError, redactionBy(rest.redact))
   const running = new RunningTasks()
   const engine = openEngine(options, {
     bus: bus as Bus,

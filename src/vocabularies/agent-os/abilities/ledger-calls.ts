@@ -96,7 +96,10 @@ export function ldgCallSave(host: AbilityHost) {
     models: false,
     async handle({ call }, { caller }) {
       const moment = requestedBy(await host.moment(), caller)
-      await host.step(saveCall({ ...moment, call: rowOf(call, moment.at) }))
+      const row = rowOf(call, moment.at)
+      // It is compared with what is stored.
+      const params = host.redaction.value(row.params, 'call', 'params')
+      await host.step(saveCall({ ...moment, call: { ...row, params } }))
       return { success: true }
     },
   })

@@ -1,0 +1,185 @@
+// The option `redact`: what is stored is what everybody goes on with, from the first run on; and an engine whose hook fails stores
+// nothing.
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import type { Engine } from '../../src/api.ts'
+import type { ExecutorTask, Run } from '../../src/executor.ts'
+import { createShell } from '../../src/index.ts'
+import { echo, llm, said } from '../agent/world.ts'
+import { openManager } from '../vocabularies/agent-os/world.ts'
+import { collect, ledgerFile, openEngine, reached, refusalOf } from './world.ts'
+
+const redact = (value: unknown): unknown =>
+  typeof value === 'string' ? value.replaceAll('canary', '[redacted]') : value
+
+describe('the option redact', () => {
+  it('V-10 gives an executor from its first run on what it gets after a restart', async () => {
+    const seen: unknown[][] = []
+    const work = async (task: ExecutorTask, run: Run) => {
+      const mine: unknown[] = [task.input]
+      seen.push(mine)
+      mine.push(await run.call('look', { key: 'canary' }, (params) => [params, 'canary']))
+      mine.push(
+        await run.call('break', () => Promise.reject(new Error('a canary'))).catch((error: Error) => error.message),
+      )
+      mine.push(await run.message('user', 'canary'))
+      mine.push(await run.ask('canary?'))
+      return mine.length
+    }
+    const engine = (await openEngine({ executors: { work }, redact })) as unknown as Engine
+    const task = await engine.create({ executor: 'work', input: { key: 'canary' } })
+    await reached(engine, task, 'input_required')
+    await engine.answer(task, 'yes, canary')
+    expect(await engine.result(task)).toBe(5)
+    const [first, second] = seen as [unknown[], unknown[]]
+    expect(second.slice(0, 4)).toEqual(first)
+    expect(second[4]).toBe('yes, [redacted]')
+    // The function of a call is given what the executor gives it: what it came to is what is redacted.
+    expect(first[1]).toEqual([{ key: '[redacted]' }, '[redacted]'])
+    expect(await engine.calls(task)).toHaveLength(2)
+    expect((await engine.messages(task)).filter(({ role }) => role === 'user')).toMatchObject([
+      { content: '[redacted]' },
+    ])
+  })
+
+  it('V-10 lets the function of a call use a secret that is not stored', async () => {
+    const used: unknown[] = []
+    const work = (_task: ExecutorTask, run: Run) =>
+      run.call('use', { key: 'canary' }, (params) => used.push(params) && 'done')
+    const engine = (await openEngine({ executors: { work }, redact })) as unknown as Engine
+    const task = await engine.create({ executor: 'work' })
+    expect(await engine.result(task)).toBe('done')
+    expect(used).toEqual([{ key: 'canary' }])
+    expect(await engine.calls(task)).toMatchObject([{ params: { key: '[redacted]' } }])
+  })
+
+  it('V-10 finds a task that is created again under its key, and makes names of what is left', async () => {
+    const engine = (await openEngine({ executors: { work: () => 1 }, redact })) as unknown as Engine
+    const spec = { key: 'k', executor: 'work', input: { key: 'canary' } }
+    const task = await engine.create(spec)
+    expect((await engine.create(spec)).id).toBe(task.id)
+    const long = await engine.create({ goal: `${'x'.repeat(74)}canary`, role: 'r' })
+    expect(long.name).toBe(`${'x'.repeat(74)}[redac`)
+  })
+
+  it('V-10 hides what a model gives a tool under its key, and streams no token of it', async () => {
+    const model = llm((_input, step) =>
+      step === 1
+        ? { content: 'can', toolCalls: [{ id: 'c', name: 'test_echo', arguments: { text: 'canary' } }] }
+        : { content: 'the canary' },
+    )
+    const byKey = (value: unknown, path: readonly string[]): unknown =>
+      path.at(-1) === 'text' ? '[hidden]' : redact(value)
+    const engine = (await openEngine({ abilities: [model.ability, echo], redact: byKey })) as unknown as Engine
+    const task = await engine.create({ goal: 'Say it' })
+    const items = await collect(engine.stream(task))
+    expect(items.filter(({ type }) => type === 'content')).toEqual([])
+    expect(await engine.result(task)).toBe('the [redacted]')
+    expect(await said(engine, task)).toContain('assistant: the [redacted]')
+    expect(JSON.stringify([await engine.messages(task), await engine.calls(task)])).not.toContain('canary')
+    expect(await engine.calls(task)).toMatchObject([{ params: { text: '[hidden]' }, result: '[hidden]' }])
+  })
+
+  it('V-10 still finds the processes of a command', async () => {
+    const engine = (await openEngine({
+      executors: { shell: createShell() },
+      redact: (value) => (typeof value === 'string' ? value.replaceAll('ERRAND', '[redacted]') : value),
+    })) as unknown as Engine
+    const task = await engine.create({ executor: 'shell', input: { run: 'true', shell: '/bin/sh' } })
+    await engine.settled(task)
+    const [call] = await engine.calls(task)
+    expect((call?.details as { processGroup: { mark: string } } | null)?.processGroup.mark).toContain('ERRAND_CALL_ID=')
+  })
+
+  it('V-10 saves a call of Agent OS again, whose parameters are compared with the stored ones', async () => {
+    const { call: use } = await openManager({ redact })
+    const taskId = 'task-mine'
+    await use('ldg:task:save', { task: { id: taskId } })
+    const call = { id: 'c1', taskId, abilityName: 'a', parameters: '{"k":"canary"}', status: 'pending' }
+    await use('ldg:call:save', { call })
+    await use('ldg:call:save', { call: { ...call, status: 'in_progress' } })
+    const listed = JSON.stringify(await use('ldg:call:list', { taskId }))
+    expect(listed).toContain('in_progress')
+    expect(listed).not.toContain('canary')
+  })
+
+  it('V-10 stores nothing where it fails, and says so', async () => {
+    const fails = (value: unknown): unknown => {
+      if (value === 'canary') throw new Error('canary')
+      return value
+    }
+    const ledger = ledgerFile()
+    const engine = (await openEngine({
+      ledger,
+      executors: { work: () => 'canary', call: (_task: ExecutorTask, run: Run) => run.call('c', () => 'canary') },
+      redact: fails,
+    })) as unknown as Engine
+    const refusal = await refusalOf(engine.create({ executor: 'work', input: { key: 'canary' } }), 'REDACT_FAILED')
+    expect(refusal.details).toEqual({ path: ['task', 'input', 'key'] })
+    expect((await engine.list()).total).toBe(0)
+    for (const executor of ['work', 'call']) {
+      const task = await engine.create({ executor })
+      expect(await engine.settled(task)).toMatchObject({ status: 'failed', error: { code: 'REDACT_FAILED' } })
+    }
+    await refusalOf(engine.cancel(await engine.create({ name: 'a', role: 'r' }), 'canary'), 'REDACT_FAILED')
+    await engine.close()
+    expect(readFileSync(ledger, 'latin1')).not.toContain('canary')
+  })
+
+  it.each([
+    ['the error of a task', 'task.error.message', { code: 'REDACT_FAILED' }],
+    ['the error in an event', 'event.error.message', { code: 'TASK_FAILED' }],
+    ['the message to a parent', 'message.content', { code: 'REDACT_FAILED' }],
+  ])('V-10 ends a run of which %s cannot be redacted', async (_what, place, error) => {
+    const told: unknown[] = []
+    const engine = (await openEngine({
+      executors: {
+        work: () => {
+          throw new Error('a canary')
+        },
+        parent: async (_task: ExecutorTask, run: Run) => {
+          const child = await run.spawn({ executor: 'work', notifyParent: true })
+          return (await run.wait(child, { settled: true }))[0]
+        },
+      },
+      onError: (thrown) => told.push(thrown),
+      redact: (value, path) => {
+        if (path.join('.') === place && String(value).includes('canary')) throw new Error('broken')
+        return value
+      },
+    })) as unknown as Engine
+    const parent = await engine.create({ executor: 'parent' })
+    expect(await engine.result(parent)).toMatchObject({ status: 'failed', error })
+    const [run] = await engine.runs((await engine.list({ parentId: parent.id })).tasks[0] as never)
+    expect(run).toMatchObject({ status: 'closed', outcome: 'failed' })
+  })
+
+  it('V-10 records that a call failed whose result is told where it cannot be redacted', async () => {
+    const work = (_task: ExecutorTask, run: Run) =>
+      run.call('look', () => 'canary').catch((error: { code?: string }) => error.code)
+    const engine = (await openEngine({
+      executors: { work },
+      onError: () => {},
+      redact: (value, path) => {
+        if (path.join('.') === 'event.result' && value === 'canary') throw new Error('broken')
+        return value
+      },
+    })) as unknown as Engine
+    const task = await engine.create({ executor: 'work' })
+    expect(await engine.result(task)).toBe('REDACT_FAILED')
+    expect(await engine.calls(task)).toMatchObject([{ status: 'failed', error: { code: 'REDACT_FAILED' } }])
+  })
+
+  it('V-10 leaves alone by whom a question may be answered, and who did', async () => {
+    const work = (_task: ExecutorTask, run: Run) => run.ask('canary?', null, { for: 'anyone' })
+    const engine = (await openEngine({ executors: { work }, redact: () => '[redacted]' })) as unknown as Engine
+    const task = await engine.create({ executor: 'work' })
+    const { questions } = await reached(engine, task, 'input_required')
+    expect(questions).toMatchObject([{ for: 'anyone' }])
+    await engine.answer(task, 'canary')
+    expect(await engine.result(task)).toBe('[redacted]')
+    const events = await collect(engine.events({ taskId: task.id, follow: false }))
+    const answered = events.find(({ type }) => type === 'task.answered')
+    expect(answered?.data).toMatchObject({ answer: '[redacted]', answeredBy: { surface: 'library' } })
+  })
+})
