@@ -20,7 +20,7 @@ function compile(): void {
 
 async function finish(): Promise<void> {
   if (existsSync(bin)) chmodSync(bin, 0o755)
-  const { planJsonSchema } = await import(join(dist, 'surfaces/cli/plan-schema.js'))
+  const { planJsonSchema } = await import(join(dist, 'plans/plan-schema.js'))
   writeFileSync(join(dist, 'plan.schema.json'), `${JSON.stringify(planJsonSchema(), null, 2)}\n`)
   writeSbom()
 }

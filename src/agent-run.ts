@@ -1,15 +1,16 @@
 // What a run offers to the executor of an agent beside what every executor gets: its conversation, the bus, and calls that were
 // recorded when its model asked for them. Internal: `agent` is the one who uses it.
+
+import type { CallContext, CallOptions, Run } from './api/executor.ts'
 import type { Bus } from './bus/bus.ts'
 import type { Caller } from './bus/caller.ts'
-import type { Clock } from './clock.ts'
+import type { Clock } from './core/clock.ts'
+import type { StoredError } from './core/errors.ts'
 import type { AwaitedTask } from './entities/awaited-task.ts'
 import type { Conversation } from './entities/conversation.ts'
 import type { MessageRole, ModelStep } from './entities/message.ts'
 import type { TaskPolicy } from './entities/task.ts'
 import type { OnInterrupt, RetryPolicy } from './entities/task-fields.ts'
-import type { StoredError } from './errors.ts'
-import type { CallContext, CallOptions, Run } from './executor.ts'
 
 /** A message that the run adds to its conversation. */
 export interface AgentMessage {

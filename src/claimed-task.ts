@@ -1,6 +1,6 @@
 // A claimed task speaks for its owner: what `claim` returned carries a mark, so that writes with it quote owner and fence by
 // themselves. A task that was merely read carries none: a bystander who passes it on is a bystander.
-import type { TaskRef } from './api.ts'
+import type { TaskRef } from './engine-api.ts'
 import type { Task } from './entities/task.ts'
 import { type Quote, quoteFrom } from './machines/ownership.ts'
 

@@ -2,6 +2,68 @@
 export type { EngineAbilityTypes } from './abilities/engine-ability-types.ts'
 export { fileAbilities } from './abilities/fs/file-abilities.ts'
 export { type CommandAbilityOptions, commandAbilities } from './abilities/shell/command-abilities.ts'
+export {
+  type AnyExecutor,
+  type AskOptions,
+  type CallContext,
+  type CallOptions,
+  defineExecutor,
+  type Executor,
+  type ExecutorDefinition,
+  type ExecutorFunction,
+  type ExecutorTask,
+  type InputOf,
+  type InvokeOptions,
+  type ResultOf,
+  type Run,
+  type WaitOptions,
+} from './api/executor.ts'
+export type {
+  ClaimOptions,
+  ComparedFact,
+  LimitsPatch,
+  ListOptions,
+  SharedLimitsPatch,
+  TaskPatch,
+} from './api/options.ts'
+export { type BoardSession, type BoardSessionOptions, createBoardSession } from './board/board-session.ts'
+export { type BoardToolName, type BoardTools, type BoardToolsOptions, boardTools } from './board/board-tools.ts'
+export { exportBoard } from './board/mirror/export-board.ts'
+export { type FolderOptions, importBoard } from './board/mirror/import-board.ts'
+export { type BoardMirror, type MirrorOptions, mirrorBoard } from './board/mirror/mirror-board.ts'
+export type { MirrorReport, RefusedFile, UnheldValue } from './board/mirror/mirror-report.ts'
+export { type AwaitWorkOptions, awaitWork } from './board/team/await-work.ts'
+export type { Mail } from './board/team/mail.ts'
+export type { AwaitedWork } from './board/team/wait-for-work.ts'
+export {
+  type Ability,
+  type AbilityContext,
+  type AbilityDefinition,
+  type AbilityMeta,
+  defineAbility,
+  isAbility,
+  type ResultAbilityDefinition,
+  type StreamAbilityDefinition,
+} from './bus/ability.ts'
+export type { AbilityTypes } from './bus/ability-types.ts'
+export { type Bus, type BusOptions, createBus, type InvokeOptions as BusInvokeOptions } from './bus/bus.ts'
+export type { CallLogEntry, LogOptions } from './bus/call-log.ts'
+export type { Caller } from './bus/caller.ts'
+export type { JsonAbilityMeta, JsonHandler } from './bus/json-ability.ts'
+export type { ToolDefinition, ToolTable } from './bus/tool-names.ts'
+export type { Clock } from './core/clock.ts'
+export {
+  ErrandError,
+  type ErrorCode,
+  Failure,
+  type StoredCause,
+  type StoredError,
+  TaskCanceledError,
+  TaskFailedError,
+} from './core/errors.ts'
+export type { Ids } from './core/ids.ts'
+export type { RedactFunction } from './core/redact.ts'
+export { createEngine } from './engine.ts'
 export type {
   ChildOptions,
   ClaimToken,
@@ -29,34 +91,7 @@ export type {
   Watched,
   Why,
   WorkOptions,
-} from './api.ts'
-export { type BoardSession, type BoardSessionOptions, createBoardSession } from './board/board-session.ts'
-export { type BoardToolName, type BoardTools, type BoardToolsOptions, boardTools } from './board/board-tools.ts'
-export { exportBoard } from './board/mirror/export-board.ts'
-export { type FolderOptions, importBoard } from './board/mirror/import-board.ts'
-export { type BoardMirror, type MirrorOptions, mirrorBoard } from './board/mirror/mirror-board.ts'
-export type { MirrorReport, RefusedFile, UnheldValue } from './board/mirror/mirror-report.ts'
-export { type AwaitWorkOptions, awaitWork } from './board/team/await-work.ts'
-export type { Mail } from './board/team/mail.ts'
-export type { AwaitedWork } from './board/team/wait-for-work.ts'
-export {
-  type Ability,
-  type AbilityContext,
-  type AbilityDefinition,
-  type AbilityMeta,
-  defineAbility,
-  isAbility,
-  type ResultAbilityDefinition,
-  type StreamAbilityDefinition,
-} from './bus/ability.ts'
-export type { AbilityTypes } from './bus/ability-types.ts'
-export { type Bus, type BusOptions, createBus, type InvokeOptions as BusInvokeOptions } from './bus/bus.ts'
-export type { CallLogEntry, LogOptions } from './bus/call-log.ts'
-export type { Caller } from './bus/caller.ts'
-export type { JsonAbilityMeta, JsonHandler } from './bus/json-ability.ts'
-export type { ToolDefinition, ToolTable } from './bus/tool-names.ts'
-export type { Clock } from './clock.ts'
-export { createEngine } from './engine.ts'
+} from './engine-api.ts'
 export type { BoardRef, BoardStatus, BoardTask } from './entities/board.ts'
 export type { Call, CallStatus } from './entities/call.ts'
 export { type CreationBounds, maxTasksPerRequest, modelBounds } from './entities/creation-bounds.ts'
@@ -82,43 +117,15 @@ export type {
   OnInterrupt,
   RetryPolicy,
 } from './entities/task-fields.ts'
-export {
-  ErrandError,
-  type ErrorCode,
-  Failure,
-  type StoredCause,
-  type StoredError,
-  TaskCanceledError,
-  TaskFailedError,
-} from './errors.ts'
-export {
-  type AnyExecutor,
-  type AskOptions,
-  type CallContext,
-  type CallOptions,
-  defineExecutor,
-  type Executor,
-  type ExecutorDefinition,
-  type ExecutorFunction,
-  type ExecutorTask,
-  type InputOf,
-  type InvokeOptions,
-  type ResultOf,
-  type Run,
-  type WaitOptions,
-} from './executor.ts'
 export { type AgentOptions, agent } from './executors/agent/agent.ts'
 export { ask, createAsk } from './executors/ask.ts'
 export { createShell, shell } from './executors/shell.ts'
-export type { Ids } from './ids.ts'
 export { type ChartConfig, type ChartState, type MachineChart, type MachineName, machines } from './machines/charts.ts'
 export type { EmbeddingModelLike } from './models/embedding-model.ts'
 export type { LanguageModelLike } from './models/language-model.ts'
 export type { ModelErrorCode, ModelFailureDetails } from './models/model-error.ts'
 export { retryableModelCodes } from './models/model-error.ts'
 export type { ModelChunk, ModelMessage, ModelStepInput } from './models/step-schema.ts'
-export type { ClaimOptions, ComparedFact, LimitsPatch, ListOptions, SharedLimitsPatch, TaskPatch } from './options.ts'
-export type { RedactFunction } from './redact.ts'
 export { type AskModel, askModelOf, type ModelChoice } from './routing/ask-model.ts'
 export type { Handled, HandleOptions } from './routing/handle.ts'
 export { createIntentRecognizer, type Intent, type IntentRecognizer } from './routing/intent.ts'

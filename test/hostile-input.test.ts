@@ -1,7 +1,7 @@
 // Hostile input at every door of the engine: kept as it was, or refused with a typed error before anything is written.
 import { expect, it, onTestFinished } from 'vitest'
+import { longestJson } from '../src/core/json.ts'
 import { createEngine, type ErrandError, type ExecutorFunction } from '../src/index.ts'
-import { longestJson } from '../src/json.ts'
 
 const half = 'a\ud83d'
 const nul = 'a\u0000b'

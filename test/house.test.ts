@@ -43,7 +43,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
       { 'src/machines/family.ts': `import type { Ability } from '../bus/ability.ts'` },
       { 'src/steps/create.ts': `type Run = import('../actors/run.ts').Run` },
       { 'src/actors/run.ts': `await import('../executors/shell.ts')` },
-      { 'src/clock.ts': `import { task } from './entities/task.ts'` },
+      { 'src/core/clock.ts': `import { task } from '../entities/task.ts'` },
       { 'src/ledger/ledger.ts': `import type { Engine } from '../engine.ts'` },
       { 'src/vocabularies/exo.ts': `import '../surfaces/cli/verbs.ts'` },
       { 'src/abilities/task/create.ts': `import { world } from '../../testing/world.ts'` },
@@ -51,12 +51,28 @@ const proofs: Record<keyof typeof rules, Proof> = {
       { 'src/surfaces/cli/bin.ts': `import version from '../../../package.json'` },
     ],
     fine: {
-      'src/api.ts': `import { ErrandError } from './errors.ts'; import type { Executor } from './executor.ts'`,
+      'src/engine-api.ts': `import { ErrandError } from './core/errors.ts'; import type { Executor } from './api/executor.ts'`,
       'src/steps/create.ts': `import './step.ts'; import type { Ledger } from '../ledger/ledger.ts'`,
       'src/engine.ts': `import './surfaces/inspector/inspector.ts'; import './actors/run.ts'`,
-      'src/surfaces/cli/run.ts': `import { createEngine } from '../../index.ts'; import '../http/serve.ts'`,
+      'src/surfaces/cli/run.ts': `import { createEngine } from '../../index.ts'; import '../../terminal/table.ts'`,
       'src/testing/world.ts': `import { createEngine } from '../engine.ts'`,
       'src/entities/task.ts': `// import '../machines/task-machine.ts'\nconst said = "import '../engine.ts'"`,
+    },
+  },
+  'src itself has at most eight files': {
+    faults: [Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`src/file-${n}.ts`, '']))],
+    fine: Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`src/file-${n}.ts`, ''])),
+  },
+  'no surface imports another': {
+    faults: [
+      { 'src/surfaces/repl/session.ts': `import { misuse } from '../cli/arguments.ts'` },
+      { 'src/surfaces/ui-messages/chat.ts': `import type { Problem } from '../http/problem.ts'` },
+      { 'src/surfaces/cli/verbs/serve.ts': `await import('../../http/routes.ts')` },
+      { 'src/surfaces/cli/serving.ts': `await import('../http/index.ts')` },
+    ],
+    fine: {
+      'src/surfaces/cli/verbs/serve.ts': `await import('../../http/index.ts'); import '../serving.ts'`,
+      'src/surfaces/http/chat.ts': `import { guard } from '../../web/request-guard.ts'; import './page/site.ts'`,
     },
   },
   'there are no import cycles': {
@@ -72,10 +88,10 @@ const proofs: Record<keyof typeof rules, Proof> = {
       { 'src/surfaces/http/routes.ts': `import type { Tx } from '../../ledger/ledger.ts'` },
       { 'src/surfaces/repl/session.ts': `import { draft } from '../../drafts/draft.ts'` },
       { 'src/surfaces/mcp/mapping.ts': `await import('../../actors/supervisor.ts')` },
-      { 'src/surfaces/cli/memory-text.ts': `import { mergeFacts, type Conflict } from '../../memory/merge.ts'` },
+      { 'src/terminal/memory-text.ts': `import { mergeFacts, type Conflict } from '../memory/merge.ts'` },
     ],
     fine: {
-      'src/surfaces/cli/memory-text.ts': `import type { Conflict } from '../../memory/merge.ts'`,
+      'src/terminal/memory-text.ts': `import type { Conflict } from '../memory/merge.ts'`,
       'src/surfaces/inspector/wire.ts': `import type { InspectionEvent } from '../../actors/inspection-event.ts'`,
       'src/surfaces/cli/ledger-path.ts': `import { findLedger } from '../../ledger/find-ledger.ts'`,
       'src/surfaces/cli/verbs/pause.ts': `import { engine } from '../../../index.ts'; import '../../../machines/charts.ts'`,
@@ -124,7 +140,7 @@ const proofs: Record<keyof typeof rules, Proof> = {
     fine: {
       'src/ledger/dialects/sqlite/open-file.ts': `import { closeSync, openSync } from 'node:fs'; openSync(path, 'wx', 0o600)`,
       'src/ledger/dialects/sqlite/instance-lock.ts': `closeSync(openSync(fileOf(instanceId), 'wx', 0o600))`,
-      'src/surfaces/cli/plan-source.ts': `readFile(path)`,
+      'src/plans/plan-source.ts': `readFile(path)`,
     },
   },
   'time, timers and randomness come from the clock and the ids': {
@@ -141,17 +157,17 @@ const proofs: Record<keyof typeof rules, Proof> = {
       { 'src/executors/shell.ts': `import { scheduler } from 'node:timers/promises'` },
       { 'src/executors/shell.ts': 'fetch(url, { signal: AbortSignal.timeout(5) })' },
       { 'src/surfaces/cli/verbs.ts': 'const id = Math.random()' },
-      { 'src/clock.ts': 'const id = crypto.randomUUID()' },
+      { 'src/core/clock.ts': 'const id = crypto.randomUUID()' },
       { 'src/entities/task.ts': `import { randomBytes } from 'node:crypto'` },
     ],
     fine: {
-      'src/clock.ts': 'const now = () => Date.now(); setTimeout(run, 5)',
-      'src/ids.ts': `import { randomBytes } from 'node:crypto'`,
+      'src/core/clock.ts': 'const now = () => Date.now(); setTimeout(run, 5)',
+      'src/core/ids.ts': `import { randomBytes } from 'node:crypto'`,
       'src/surfaces/cli/progress.ts': 'setInterval(draw, 80)',
       'src/entities/task.ts': 'const at = new Date(task.createdAt); const from = Date.parse(text) // not Date.now()',
       'src/actors/supervisor.ts': 'clock.setTimeout(run, 5); clearTimeout(timer)',
       'src/testing/clock.ts': 'const clock = { setTimeout(run: () => void, ms: number) { due.push(run) } }',
-      'src/options.ts': `interface Clock { setTimeout(run: () => void): number }; const text = 'Date.now()'`,
+      'src/api/options.ts': `interface Clock { setTimeout(run: () => void): number }; const text = 'Date.now()'`,
     },
   },
   'SQL is made of texts of the code, and of values that are bound': {
@@ -175,20 +191,20 @@ const proofs: Record<keyof typeof rules, Proof> = {
       { 'src/abilities/fs/search.ts': `RegExp(input.pattern, 'u')` },
     ],
     fine: {
-      'src/entities/fact-words.ts': `new RegExp(wordOrRun, 'gv')`,
-      'src/parse.ts': 'const isPattern = value instanceof RegExp // new RegExp(text)',
+      'src/entities/fact-tokens.ts': `new RegExp(wordOrRun, 'gv')`,
+      'src/core/parse.ts': 'const isPattern = value instanceof RegExp // new RegExp(text)',
     },
   },
   'patterns take no more time than there is text': {
     faults: [
-      { 'src/parse.ts': 'const words = /^(\\w+\\s*)+$/' },
-      { 'src/parse.ts': 'const a = /(?:a*)*b/.test(text)' },
-      { 'src/parse.ts': 'const a = /((a|b+)c?){20,}/u' },
-      { 'src/parse.ts': 'const a = /(?:-[a-z-]+)*/' },
-      { 'src/parse.ts': 'const a = /(?:x(?:[ab]+){2,})/' },
+      { 'src/core/parse.ts': 'const words = /^(\\w+\\s*)+$/' },
+      { 'src/core/parse.ts': 'const a = /(?:a*)*b/.test(text)' },
+      { 'src/core/parse.ts': 'const a = /((a|b+)c?){20,}/u' },
+      { 'src/core/parse.ts': 'const a = /(?:-[a-z-]+)*/' },
+      { 'src/core/parse.ts': 'const a = /(?:x(?:[ab]+){2,})/' },
     ],
     fine: {
-      'src/parse.ts': [
+      'src/core/parse.ts': [
         'const path = /^(?:\\/[a-z]+)*$/',
         'const numbers = /^\\d+(?:\\.\\d+)?$/',
         'const some = /(?:a+b){1,3}/',
@@ -244,13 +260,13 @@ const proofs: Record<keyof typeof rules, Proof> = {
   },
   'the words of processes and of completion are known to vocabularies only': {
     faults: [
-      { 'src/task-engine.ts': `import { processStatusOf } from './vocabularies/agent-os/views/status-words.ts'` },
+      { 'src/task-engine.ts': `import { processStatusOf } from './vocabularies/agent-os/views/status-mapping.ts'` },
       { 'src/surfaces/http/answer.ts': `const status: ProcessStatus = task.status` },
-      { 'src/views.ts': `const status = 'killed'` },
+      { 'src/api/views.ts': `const status = 'killed'` },
       { 'src/entities/task.ts': `interface Task { completionStatus?: string }` },
     ],
     fine: {
-      'src/vocabularies/agent-os/views/status-words.ts': `const processStatuses = ['killed']`,
+      'src/vocabularies/agent-os/views/status-mapping.ts': `const processStatuses = ['killed']`,
       'src/executors/command.ts': '// the process is killed, and its status told',
     },
   },

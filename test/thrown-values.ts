@@ -1,7 +1,7 @@
 // Values that user code may throw and that are hard to read: for the tests of what the engine stores of them.
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
-import { ErrandError, Failure } from '../src/errors.ts'
+import { ErrandError, Failure } from '../src/core/errors.ts'
 
 export const readByTheEngine = [
   'code',

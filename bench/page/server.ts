@@ -2,7 +2,7 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createEngine } from '../../src/index.ts'
-import { serve } from '../../src/surfaces/serve/serve.ts'
+import { serve } from '../../src/surfaces/http/page/serve.ts'
 
 const [ledger = '', token = '', given = '10000'] = process.argv.slice(2)
 const concurrency = 100

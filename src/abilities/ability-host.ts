@@ -1,12 +1,13 @@
 // What abilities need of the engine that offers them. Who calls decides which engine they get: a model's reaches no further
 // than its own task and what is below it.
-import type { Engine } from '../api.ts'
+
+import type { RunnableTasks } from '../api/executor.ts'
 import type { Caller } from '../bus/caller.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../core/clock.ts'
 import type { Drafter } from '../drafts/draft.ts'
+import type { Engine } from '../engine-api.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { Task, TaskRecord } from '../entities/task.ts'
-import type { RunnableTasks } from '../executor.ts'
 import type { Step } from '../ledger/ledger.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
 import type { EmbeddingModelLike } from '../models/embedding-model.ts'

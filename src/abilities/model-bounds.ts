@@ -1,9 +1,9 @@
 // What an engine does otherwise for a caller with a task, which is a run or its model: what it creates is worked on by agents that are
 // bound like itself, and what concerns the whole engine is not for it. Which tasks it may touch is judged in each step (steps/within.ts).
 import type { Caller } from '../bus/caller.ts'
+import { ErrandError } from '../core/errors.ts'
 import type { Drafter, TaskDraft } from '../drafts/draft.ts'
 import { agentName, agentOf } from '../drafts/known-executors.ts'
-import { ErrandError } from '../errors.ts'
 import type { AbilityHost } from './ability-host.ts'
 
 /**

@@ -1,9 +1,9 @@
 // Which model a caller may name for a task. Whoever may not have commands run names what the engine offers: any other name would be
 // resolved with the keys and files of the program. A name that was chosen so is marked, and never resolved later either.
 import { type Caller, mayNameAnyModel } from '../bus/caller.ts'
+import { ErrandError, nearestName } from '../core/errors.ts'
 import type { TaskDraft } from '../drafts/draft.ts'
 import type { TaskPolicy } from '../entities/task.ts'
-import { ErrandError, nearestName } from '../errors.ts'
 import { publishedModels } from '../steps/offered-models.ts'
 import type { AbilityHost } from './ability-host.ts'
 

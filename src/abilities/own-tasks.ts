@@ -1,10 +1,10 @@
 // Whose tasks a caller sees and names: a program all of them, a task's run or model its own and what is below it. The bus has
 // judged the names already; here they are judged again, in the very read or step that uses them.
 import type { Caller } from '../bus/caller.ts'
+import { ErrandError } from '../core/errors.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import type { Op, Reads, TaskFilter } from '../ledger/ledger.ts'
-import { requireWithin } from '../steps/within.ts'
+import { requireWithin } from '../steps/conditions.ts'
 
 /** @throws ErrandError FORBIDDEN { taskId, scope } */
 export function* requireOwn(tx: Reads, { taskId }: Caller, named: readonly string[]): Op<void> {

@@ -1,11 +1,12 @@
 // Admission by priority, then age: how many runs this engine may have open, of all executors and of each, and the steps that begin
 // them. What it knows of the slots here only spares a step that would find no room: the step counts in its own transaction.
+
+import { isExecutor, type RunnableTasks } from '../api/executor.ts'
 import { changedLimits } from '../entities/limits.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { isExecutor, type RunnableTasks } from '../executor.ts'
 import type { Trees } from '../ledger/ledger.ts'
 import { admit } from '../steps/admit.ts'
-import { dueAfter } from '../steps/moment.ts'
+import { dueAfter } from '../steps/step-context.ts'
 import type { EngineHost } from './engine-host.ts'
 
 export interface AdmissionHost extends EngineHost {

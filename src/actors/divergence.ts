@@ -1,9 +1,9 @@
 // The divergence guard of a live run (machines/divergence.ts has its verdicts). A call that the journal does not know is held back
 // while completed work stands unasked. It is not in flight meanwhile: the run can be suspended, paused or closed under it.
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../core/clock.ts'
+import type { ErrandError } from '../core/errors.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { OnInterrupt } from '../entities/task-fields.ts'
-import type { ErrandError } from '../errors.ts'
 import {
   callDiverged,
   type Divergence,

@@ -1,6 +1,6 @@
 // The one feed: every component that acts or publishes follows `event.seq` in order, for own steps and other processes' alike. An
 // own commit brings its events along; when another process committed in between, they are read, and a read that fails is tried again.
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../core/clock.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { Ledger, LedgerObserver, Op, Reads } from '../ledger/ledger.ts'
 import type { Report } from './report.ts'

@@ -1,10 +1,10 @@
 // From a task to its executor's result: the input is parsed again with its defaults, the result is checked and taken as its
 // JSON image, on the first run as on any other.
 import type { ZodType } from 'zod'
+import { type AnyExecutor, isExecutor, type Run } from '../api/executor.ts'
+import { Failure } from '../core/errors.ts'
+import { fromJson, toJson } from '../core/json.ts'
 import type { Task } from '../entities/task.ts'
-import { Failure } from '../errors.ts'
-import { type AnyExecutor, isExecutor, type Run } from '../executor.ts'
-import { fromJson, toJson } from '../json.ts'
 
 /** @throws what the executor threw; Failure INVALID_INPUT, INVALID_RESULT or FORBIDDEN, which are final. */
 export async function invokeExecutor(executor: AnyExecutor, task: Task, run: Run): Promise<unknown> {

@@ -1,12 +1,13 @@
 // What agents leave to memory: a task that has ended is saved and archived, one that is let go at shutdown is saved. Memory is
 // optional and off the critical path: nothing it does, or fails to do, changes a task (conformance S1-067…S1-071).
+
+import { isExecutor } from '../api/executor.ts'
+import { untilAborted } from '../core/signals.ts'
 import { type ChatMessage, chatOf } from '../entities/chat-message.ts'
 import { conversationOf } from '../entities/conversation.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { isExecutor } from '../executor.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
-import { untilAborted } from '../signals.ts'
 import type { EngineHost } from './engine-host.ts'
 
 /** A task as memory gets it. */

@@ -1,10 +1,11 @@
 // The function of a recorded call: attempted as often as its own policy allows, never longer than it may take.
-import type { Clock } from '../clock.ts'
-import { ErrandError } from '../errors.ts'
-import type { CallContext, CallOptions } from '../executor.ts'
+
+import type { CallContext, CallOptions } from '../api/executor.ts'
+import type { Clock } from '../core/clock.ts'
+import { ErrandError } from '../core/errors.ts'
+import { rest } from '../core/signals.ts'
+import { readableError, retryAfterOf, toStoredError } from '../core/stored-error.ts'
 import { resolveRetry, retryDelay } from '../machines/family.ts'
-import { rest } from '../signals.ts'
-import { readableError, retryAfterOf, toStoredError } from '../stored-error.ts'
 
 export type CallFunction = (params: unknown, context: CallContext) => unknown
 

@@ -1,6 +1,6 @@
 // Errors that have no caller to be thrown to: they go to `onError`, or to the console.
-import type { Redaction } from '../redact.ts'
-import { describeError } from '../stored-error.ts'
+import type { Redaction } from '../core/redact.ts'
+import { describeError } from '../core/stored-error.ts'
 
 export type Report = (error: unknown, context: Record<string, unknown>) => void
 

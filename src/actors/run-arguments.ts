@@ -1,12 +1,12 @@
 // The doors of a run: what an executor hands to `run.*` is checked before anything of it is recorded. Calls are many and most
 // come without options, so these cost nothing when there are none.
 import type { z } from 'zod'
+import type { CallOptions } from '../api/executor.ts'
+import { callOptionsSchema } from '../api/options.ts'
+import { ErrandError, nearestName } from '../core/errors.ts'
+import { checkText } from '../core/json.ts'
+import { kindOf, parse, requireText } from '../core/parse.ts'
 import { messageRoles } from '../entities/message.ts'
-import { ErrandError, nearestName } from '../errors.ts'
-import type { CallOptions } from '../executor.ts'
-import { checkText } from '../json.ts'
-import { callOptionsSchema } from '../options.ts'
-import { kindOf, parse, requireText } from '../parse.ts'
 import type { CallFunction } from './perform-call.ts'
 
 const none = Object.freeze({})

@@ -2,10 +2,10 @@
 // and adds to it step by step. Tokens are streamed live as they come and stored once, whole, at their end; if the run dies in between,
 // nothing of them is stored.
 import type { AgentMessage, ModelFailure } from '../agent-run.ts'
+import { checkText, fromJson, toJson } from '../core/json.ts'
 import { type CallRecord, identOf } from '../entities/call.ts'
 import { type Conversation, callKeyOf, conversationOf } from '../entities/conversation.ts'
 import type { MessageRecord, MessageRole } from '../entities/message.ts'
-import { checkText, fromJson, toJson } from '../json.ts'
 import { openCallStatuses } from '../machines/lifecycles.ts'
 import { appendMessage, recordModelFailure } from '../steps/journal.ts'
 import type { RunCore } from './run-core.ts'

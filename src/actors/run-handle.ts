@@ -1,15 +1,23 @@
 // The run as its executor holds it: what is asked for is checked, recorded before it is done, and refused after the end. The handler
 // of an ability gets less of it, the executor of an agent more.
 import { type AgentRun, agentFacilities } from '../agent-run.ts'
+import type {
+  AnswerSchema,
+  AskOptions,
+  InvokeOptions,
+  Run,
+  SpawnOptions,
+  SpawnSpec,
+  WaitOptions,
+} from '../api/executor.ts'
+import { emitOptionsSchema, invokeOptionsSchema, keyOptionsSchema } from '../api/options.ts'
 import { failureWithin } from '../bus/ability-error.ts'
+import { ErrandError } from '../core/errors.ts'
+import { uuidOf } from '../core/ids.ts'
+import { checkText } from '../core/json.ts'
+import { requireText } from '../core/parse.ts'
 import type { MessageRole } from '../entities/message.ts'
 import type { Task } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
-import type { AnswerSchema, AskOptions, InvokeOptions, Run, SpawnOptions, SpawnSpec, WaitOptions } from '../executor.ts'
-import { uuidOf } from '../ids.ts'
-import { checkText } from '../json.ts'
-import { emitOptionsSchema, invokeOptionsSchema, keyOptionsSchema } from '../options.ts'
-import { requireText } from '../parse.ts'
 import { dependenciesOf } from '../steps/explain.ts'
 import { recordValue, reportProgress } from '../steps/journal.ts'
 import type { CallFunction } from './perform-call.ts'

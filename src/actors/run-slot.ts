@@ -1,19 +1,20 @@
 // A slot: one open executor run of this engine, from its executor's first line until the run is closed. Ending and closing are two
 // things: a run that has ended (paused, canceled, settled) is closed when its executor and its calls have settled or their grace is
 // over, and never while a process that it started is alive.
+
+import type { AnyExecutor } from '../api/executor.ts'
+import type { ErrandError } from '../core/errors.ts'
+import { isRedactFailure } from '../core/redact.ts'
+import { rest, untilAborted } from '../core/signals.ts'
+import { retryAfterOf, toStoredError } from '../core/stored-error.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
-import type { ErrandError } from '../errors.ts'
-import type { AnyExecutor } from '../executor.ts'
 import type { Step } from '../ledger/ledger.ts'
-import { isRedactFailure } from '../redact.ts'
-import { rest, untilAborted } from '../signals.ts'
 import { closeRun } from '../steps/close-run.ts'
 import { type RunRef, runEnded } from '../steps/journal.ts'
 import { type ExecutorOutcome, settleRun } from '../steps/settle-run.ts'
 import { toTask } from '../steps/views.ts'
-import { retryAfterOf, toStoredError } from '../stored-error.ts'
 import { invokeExecutor } from './invoke-executor.ts'
 import { RunCalls } from './run-calls.ts'
 import { RunConversation } from './run-conversation.ts'

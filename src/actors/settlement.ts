@@ -1,10 +1,10 @@
 // Waiting, outside of any run, for a task to settle.
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../core/clock.ts'
+import { ErrandError } from '../core/errors.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import { type Outcome, outcomeOf } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { requireTask } from '../steps/moment.ts'
+import { requireTask } from '../steps/step-context.ts'
 import type { Feed } from './feed.ts'
 
 /**

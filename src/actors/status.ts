@@ -1,12 +1,12 @@
 // The read model of one engine: how many tasks are in which state, what waits, what runs here. It follows the feed, so it also
 // tells of what other processes do; it is counted when somebody first looks, so it costs nothing while nobody does.
 import { createStore } from '@xstate/store'
-import type { Clock } from '../clock.ts'
+import type { EngineStatus, RunningTask, StatusStore } from '../api/views.ts'
+import type { Clock } from '../core/clock.ts'
+import { requireFunction } from '../core/parse.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import { type TaskStatus, taskStatuses } from '../entities/task.ts'
 import { acceptedEvents, publishedAs, taskTransitions } from '../machines/task-machine.ts'
-import { requireFunction } from '../parse.ts'
-import type { EngineStatus, RunningTask, StatusStore } from '../views.ts'
 import type { Feed } from './feed.ts'
 import type { Report } from './report.ts'
 

@@ -1,7 +1,8 @@
 // Live subscriptions: each handler hears in the order of events, awaited, one after the other; one that throws stops nobody.
 // A handler that is slow costs a position, not memory: what it has not heard yet is read from the ledger again.
+
+import type { EventHandler } from '../api/views.ts'
 import type { EventType, TaskEvent } from '../entities/event.ts'
-import type { EventHandler } from '../views.ts'
 import type { Feed } from './feed.ts'
 import type { Report } from './report.ts'
 

@@ -1,20 +1,21 @@
 // The supervisor holds the slots and has them filled. It is level-triggered: whatever moves only wakes it, and what it does follows
 // from what it then reads of the ledger: what is due, what is ready, which runs are its own. A run starts or is ended when the feed
 // says so, never before.
+
+import { type AnyExecutor, isExecutor } from '../api/executor.ts'
+import type { RunningTask } from '../api/views.ts'
+import { waitAtMost } from '../core/signals.ts'
 import type { EventType, TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
-import { type AnyExecutor, isExecutor } from '../executor.ts'
 import type { Trees } from '../ledger/ledger.ts'
 import { resolveRetry } from '../machines/family.ts'
 import { acceptedEvents, publishedAs } from '../machines/task-machine.ts'
-import { waitAtMost } from '../signals.ts'
 import { runEnded } from '../steps/journal.ts'
 import { nextDue } from '../steps/timers.ts'
-import type { RunningTask } from '../views.ts'
 import { Admission } from './admission.ts'
-import { Caretaker } from './caretaker.ts'
 import type { EngineHost } from './engine-host.ts'
+import { Caretaker } from './maintenance.ts'
 import { RunSlot, type SlotHost } from './run-slot.ts'
 
 /** When the ledger could not be read to take up a run, it is asked again after so many milliseconds. */

@@ -1,14 +1,14 @@
 // The stream of one task: replayed from the ledger, then followed live, with no gap and no duplicate, to exactly one `end`.
 // It keeps a position instead of a queue, so a slow reader costs nothing but its own time.
 
+import type { StreamItem } from '../api/views.ts'
+import { ErrandError } from '../core/errors.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { MessageRecord } from '../entities/message.ts'
 import { audienceOf, type QuestionParams } from '../entities/question.ts'
 import { isSettled, type TaskStatus } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { requireTask } from '../steps/moment.ts'
-import type { StreamItem } from '../views.ts'
+import { requireTask } from '../steps/step-context.ts'
 import type { Feed } from './feed.ts'
 
 const pageSize = 200

@@ -1,9 +1,9 @@
 // Tools whose executions are journaled: the tool set the AI SDK is given in place of the author's own. The id that the model gave
 // a tool call is its identity; it is part of the recorded step, so a repeated run comes with the same one.
 import { z } from 'zod'
-import { ErrandError, nearestName } from '../errors.ts'
-import type { CallContext, Run } from '../executor.ts'
-import { kindOf, parse } from '../parse.ts'
+import type { CallContext, Run } from '../api/executor.ts'
+import { ErrandError, nearestName } from '../core/errors.ts'
+import { kindOf, parse } from '../core/parse.ts'
 import { anyOf, type CallSettings, journaled, type Outcome } from './journaled.ts'
 import { toImage } from './json-image.ts'
 

@@ -1,10 +1,10 @@
 // An AI SDK loop inside a task, with every model step and every tool execution in the journal. Nothing of the SDK is imported:
 // models and tools are recognised by their shape, so that an author who has none of it needs none of it.
 import { z } from 'zod'
-import { ErrandError } from '../errors.ts'
-import type { CallOptions, Run } from '../executor.ts'
-import { callOptionsSchema } from '../options.ts'
-import { kindOf, parse } from '../parse.ts'
+import type { CallOptions, Run } from '../api/executor.ts'
+import { callOptionsSchema } from '../api/options.ts'
+import { ErrandError } from '../core/errors.ts'
+import { kindOf, parse } from '../core/parse.ts'
 import { checkModel, durableModel, type ModelLike } from './durable-model.ts'
 import { checkTools, durableTools, type ToolsLike } from './durable-tools.ts'
 

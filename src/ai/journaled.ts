@@ -1,8 +1,9 @@
 // One journaled execution on behalf of the AI SDK: `run.call` with values and errors as their images, so that a repeated run
 // gives the SDK what the first one gave it, errors included: its loop then takes the same way again.
-import { ErrandError, Failure } from '../errors.ts'
-import type { CallContext, CallOptions, Run } from '../executor.ts'
-import { readableError, storedWith, toStoredError } from '../stored-error.ts'
+
+import type { CallContext, CallOptions, Run } from '../api/executor.ts'
+import { ErrandError, Failure } from '../core/errors.ts'
+import { readableError, storedWith, toStoredError } from '../core/stored-error.ts'
 import { fromImage, toImage } from './json-image.ts'
 
 /** What came of it. `also` is what a repeated run needs beside the error. */

@@ -1,8 +1,8 @@
 // The image in which what a model or a tool gave lies in the journal. JSON knows no bytes, dates, addresses or errors, and the
 // ledger keeps no NUL, no half surrogate pair and no prototype key; the AI SDK expects all of them back as they were. Each is
 // written as an object with one key that begins with `$`; everything else is its own image, so that people can read it.
-import { ErrandError, type ErrorCode } from '../errors.ts'
-import { deepestJson } from '../json.ts'
+import { ErrandError, type ErrorCode } from '../core/errors.ts'
+import { deepestJson } from '../core/json.ts'
 
 /** A place where a value is written as something else, by its only key. */
 type Tag = '$bytes' | '$date' | '$url' | '$error' | '$text' | '$number' | '$bigint' | '$undefined' | '$entries'

@@ -1,10 +1,11 @@
 // What only the board knows of a task: the words shown while it is done, the workspace that is bound to it, keys of a file that
 // nothing here has a word for.
+
+import { ErrandError } from '../core/errors.ts'
 import { type BoardFields, boardStatusOf, stretchOf, workspaceOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import { eventOf, type Moment } from '../steps/moment.ts'
+import { eventOf, type Moment } from '../steps/step-context.ts'
 import type { BoardPlace } from './board-host.ts'
 import { type Found, notAllowed } from './task-ref.ts'
 

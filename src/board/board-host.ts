@@ -1,9 +1,9 @@
 // What the board needs of the engine that it stands on, and who asks.
 import type { Caller } from '../bus/caller.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../core/clock.ts'
 import type { Drafter } from '../drafts/draft.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
-import type { Moment } from '../steps/moment.ts'
+import type { Moment } from '../steps/step-context.ts'
 
 export interface BoardHost {
   /** From what `create` takes to rows. */

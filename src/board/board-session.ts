@@ -2,10 +2,10 @@
 // set, an MCP connection) holds owner, fence and lease here, so that the agent itself need know of none of them.
 import { z } from 'zod'
 import type { Bus, InvokeOptions } from '../bus/bus.ts'
-import { type Clock, systemClock } from '../clock.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
+import { ErrandError } from '../core/errors.ts'
+import { parse } from '../core/parse.ts'
 import { type BoardRef, type BoardTask, mainBoard } from '../entities/board.ts'
-import { ErrandError } from '../errors.ts'
-import { parse } from '../parse.ts'
 
 /** Options of `createBoardSession`. */
 export interface BoardSessionOptions {

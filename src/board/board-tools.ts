@@ -2,12 +2,12 @@
 // Each answers with text, errors too: a loop goes on whatever a tool says.
 import { z } from 'zod'
 import type { Bus } from '../bus/bus.ts'
-import { type Clock, systemClock } from '../clock.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
+import { ErrandError } from '../core/errors.ts'
+import { parse } from '../core/parse.ts'
 import { type BoardRef, type BoardTask, boardRefSchema, boardStatuses } from '../entities/board.ts'
 import { type CreationBounds, creationBoundsSchema } from '../entities/creation-bounds.ts'
 import { fieldsFor } from '../entities/task-fields.ts'
-import { ErrandError } from '../errors.ts'
-import { parse } from '../parse.ts'
 import { createBoardSession } from './board-session.ts'
 import { taskText } from './task-json.ts'
 

@@ -1,15 +1,16 @@
 // Claims on the board: one task, or the best there is, for one agent. Told in the board's numbers.
+
+import { ErrandError } from '../core/errors.ts'
 import { type BoardRef, type BoardTask, boardStatusOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import type { ClaimFilter, Op, Reads, Tx } from '../ledger/ledger.ts'
 import { claim } from '../steps/claim.ts'
-import type { Moment } from '../steps/moment.ts'
-import { requireWithin } from '../steps/within.ts'
+import { requireWithin } from '../steps/conditions.ts'
+import type { Moment } from '../steps/step-context.ts'
 import { bindWorkspace } from './board-fields.ts'
 import type { BoardHost, BoardPlace } from './board-host.ts'
 import { viewTask } from './board-view.ts'
-import { saidInNumbers } from './in-numbers.ts'
+import { saidInNumbers } from './ids-as-numbers.ts'
 import { changeBoard } from './numbering.ts'
 import { type Found, findOnBoard, shownRef } from './task-ref.ts'
 

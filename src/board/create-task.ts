@@ -1,18 +1,18 @@
 // A new task on the board: the task, its number, its place in the graph, all in one transaction.
 
 import { creatorOf, mayAffect, mayHearOf } from '../bus/caller.ts'
+import { ErrandError } from '../core/errors.ts'
 import type { TaskDraft } from '../drafts/draft.ts'
 import type { BoardRef, BoardTask } from '../entities/board.ts'
-import { ErrandError } from '../errors.ts'
 import type { Op, Step, Tx } from '../ledger/ledger.ts'
+import { requireWithin } from '../steps/conditions.ts'
 import { create } from '../steps/create.ts'
 import { block } from '../steps/edges.ts'
-import { type Moment, requestedBy } from '../steps/moment.ts'
+import { type Moment, requestedBy } from '../steps/step-context.ts'
 import { update } from '../steps/update.ts'
-import { requireWithin } from '../steps/within.ts'
 import type { BoardHost, BoardPlace } from './board-host.ts'
 import { viewTask } from './board-view.ts'
-import { saidInNumbers } from './in-numbers.ts'
+import { saidInNumbers } from './ids-as-numbers.ts'
 import { giveNumber, loadBoard, numberNewcomers, openBoard } from './numbering.ts'
 import { findAllOnBoard, findOnBoard } from './task-ref.ts'
 

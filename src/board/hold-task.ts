@@ -1,21 +1,22 @@
 // What the owner of a task does with it on the board: complete it, let go of it, stay alive; and taking one off for good.
+
+import { ErrandError } from '../core/errors.ts'
 import { type BoardRef, type BoardTask, boardStatusOf } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import type { Quote } from '../machines/ownership.ts'
 import { heartbeat } from '../steps/claim.ts'
 import { type ChildrenPolicy, deleteTask } from '../steps/delete.ts'
-import type { Moment } from '../steps/moment.ts'
 import { notDeletingQuestions } from '../steps/right-to-answer.ts'
+import type { Moment } from '../steps/step-context.ts'
 import { update } from '../steps/update.ts'
 import { keepFields } from './board-fields.ts'
 import type { BoardHost, BoardPlace } from './board-host.ts'
 import { viewTask } from './board-view.ts'
-import { freedSince } from './freed-tasks.ts'
-import { saidInNumbers } from './in-numbers.ts'
+import { saidInNumbers } from './ids-as-numbers.ts'
 import { changeBoard } from './numbering.ts'
 import { type Found, findOnBoard, notAllowed, shownRef } from './task-ref.ts'
+import { freedSince } from './unblocked-tasks.ts'
 import { putDown, refuseMeantForOthers, type Updated, updateOnBoard, type Writer } from './update-task.ts'
 
 /**

@@ -1,10 +1,10 @@
 // Numbers: every task of a board gets the next one, by age, and keeps it for ever. They are given when somebody looks, so that a
 // ledger whose board nobody uses pays nothing for it; given in a transaction, so that no two tasks ever get the same.
 import { type Caller, libraryCaller, mayAffect } from '../bus/caller.ts'
+import { ErrandError } from '../core/errors.ts'
 import { type BoardFields, type BoardRecord, mainBoard } from '../entities/board.ts'
-import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
-import { type Moment, requestedBy } from '../steps/moment.ts'
+import { type Moment, requestedBy } from '../steps/step-context.ts'
 import type { BoardHost, BoardPlace } from './board-host.ts'
 
 /** Tasks that get their numbers in one transaction. */

@@ -1,10 +1,10 @@
 // Which task is meant: its number on the board (3, "3", "#3"), or its id in the ledger.
 import type { Caller } from '../bus/caller.ts'
+import { ErrandError } from '../core/errors.ts'
 import type { BoardEntry, BoardRef } from '../entities/board.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
-import { requireWithin } from '../steps/within.ts'
+import { requireWithin } from '../steps/conditions.ts'
 import type { BoardPlace } from './board-host.ts'
 
 export interface Found {

@@ -1,29 +1,30 @@
 // A change of a task on the board: fields, edges and state, in one transaction, all of it or nothing. Edges come before the state,
 // so that completing a task and naming what comes after it in one breath leaves nobody blocked.
+
+import type { TaskPatch } from '../api/options.ts'
+import { ErrandError } from '../core/errors.ts'
 import { type BoardRef, type BoardStatus, type BoardTask, boardStatusOf, workspaceOf } from '../entities/board.ts'
 import { noReason, type TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand } from '../machines/readiness.ts'
-import type { TaskPatch } from '../options.ts'
 import { cancel } from '../steps/cancel.ts'
 import { putBack, release } from '../steps/claim.ts'
 import { block, unblock } from '../steps/edges.ts'
-import type { Moment } from '../steps/moment.ts'
 import { retry } from '../steps/retry.ts'
 import { notWithoutAnswer, refuseDetour } from '../steps/right-to-answer.ts'
 import { refusePlanMark } from '../steps/right-to-run.ts'
+import type { Moment } from '../steps/step-context.ts'
 import { update } from '../steps/update.ts'
 import { complete, fail, resume, start } from '../steps/verbs.ts'
 import { keepFields } from './board-fields.ts'
 import type { BoardHost, BoardPlace } from './board-host.ts'
 import { viewTask } from './board-view.ts'
 import { claimFound, refuseBlocked } from './claim-task.ts'
-import { freedSince } from './freed-tasks.ts'
-import { saidInNumbers } from './in-numbers.ts'
+import { saidInNumbers } from './ids-as-numbers.ts'
 import { changeBoard } from './numbering.ts'
 import { type Found, findAllOnBoard, findOnBoard, notAllowed, shownRef } from './task-ref.ts'
+import { freedSince } from './unblocked-tasks.ts'
 
 export interface BoardPatch {
   subject?: string | undefined

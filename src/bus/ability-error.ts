@@ -1,9 +1,9 @@
 // The errors of an invocation: every one that leaves the bus is an ErrandError that names the ability, with the message of
 // what was thrown and the thrown thing itself as its cause.
 
+import { briefError, ErrandError, Failure, nearestName } from '../core/errors.ts'
+import { readableError, toStoredError } from '../core/stored-error.ts'
 import { longestAbilityId } from '../entities/ability-pattern.ts'
-import { briefError, ErrandError, Failure, nearestName } from '../errors.ts'
-import { readableError, toStoredError } from '../stored-error.ts'
 
 /** What was thrown, as it leaves the bus. A refusal of the engine keeps its code; whatever else is an EXECUTION_ERROR. */
 export function abilityError(given: unknown, abilityId: string): ErrandError {

@@ -1,12 +1,12 @@
 // What an ability is: an id, a description, two schemas and a handler, defined once and offered on every surface.
 import { z } from 'zod'
+import { type AnyExecutor, executorOptionsSchema, isExecutor, type Run } from '../api/executor.ts'
+import { ErrandError } from '../core/errors.ts'
+import { functionOf, issuesIn, issueWords, parse } from '../core/parse.ts'
 import { abilityIdSchema } from '../entities/ability-pattern.ts'
 import type { OnInterrupt, RetryPolicy } from '../entities/task-fields.ts'
-import { ErrandError } from '../errors.ts'
-import { type AnyExecutor, executorOptionsSchema, isExecutor, type Run } from '../executor.ts'
-import { functionOf, issuesIn, issueWords, parse } from '../parse.ts'
 import { type Access, accessClasses, type Caller } from './caller.ts'
-import { refuseHostileData } from './input-door.ts'
+import { refuseHostileData } from './input-guard.ts'
 import {
   type AbilitySchema,
   abilitySchemaSchema,

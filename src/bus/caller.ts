@@ -1,7 +1,7 @@
 // Who calls an ability. The bus judges by it, so it comes from the engine or the surface that took the call, never from
 // what the call says about itself.
 import { z } from 'zod'
-import { defined } from '../defined.ts'
+import { defined } from '../core/defined.ts'
 import { abilityListSchema } from '../entities/ability-pattern.ts'
 import { type CreationBounds, creationBoundsSchema, modelBounds } from '../entities/creation-bounds.ts'
 import type { Requester } from '../entities/event.ts'

@@ -1,6 +1,6 @@
 // Reading a handler's stream so that it always comes to an end: left early, its `finally` runs; aborted, nobody waits for a
 // chunk that may never come.
-import { ErrandError } from '../errors.ts'
+import { ErrandError } from '../core/errors.ts'
 
 /** What gives the chunks of a stream; `who` gave it, in words for the refusal of anything else. */
 export function requireChunks<T>(given: unknown, who: string, abilityId: string): AsyncIterable<T> {

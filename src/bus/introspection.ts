@@ -1,6 +1,6 @@
 // The bus describes itself through abilities of its own, so that any surface can discover what there is.
 import { z } from 'zod'
-import { ErrandError, nearestName } from '../errors.ts'
+import { ErrandError, nearestName } from '../core/errors.ts'
 import { type Ability, type AbilityMeta, defineAbility, metaOf } from './ability.ts'
 import { notFound } from './ability-error.ts'
 import { accessClasses } from './caller.ts'

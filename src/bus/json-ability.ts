@@ -1,9 +1,9 @@
 // Abilities whose handler takes and gives JSON text itself: metadata in one hand, a handler in the other. They are checked by
 // the same schemas as all others.
 import { z } from 'zod'
+import { ErrandError } from '../core/errors.ts'
+import { parse, requireFunction } from '../core/parse.ts'
 import { abilityIdSchema } from '../entities/ability-pattern.ts'
-import { ErrandError } from '../errors.ts'
-import { parse, requireFunction } from '../parse.ts'
 import { type Ability, type AbilityContext, defineAbility } from './ability.ts'
 import { type Access, accessClasses } from './caller.ts'
 import { requireChunks } from './chunks.ts'

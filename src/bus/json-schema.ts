@@ -1,7 +1,7 @@
 // Schemas from both sides: an ability is authored with zod or with plain JSON Schema, and always has both, one to judge by
 // and one to show to models, documents and other processes.
 import { z } from 'zod'
-import { ErrandError } from '../errors.ts'
+import { ErrandError } from '../core/errors.ts'
 
 /** A JSON Schema (draft 2020-12) as plain data. */
 export type JsonSchema = { readonly [keyword: string]: unknown }

@@ -1,5 +1,5 @@
 // Whoever wants to hear of something. One that throws is reported, and keeps nobody else from hearing.
-import { requireFunction } from '../parse.ts'
+import { requireFunction } from '../core/parse.ts'
 
 export class Listeners<T> {
   readonly #report: (error: unknown, told: T) => void

@@ -1,8 +1,9 @@
 // What a task has because agents work on it: its team, an agent's name in it, and what the conversation opens with.
+
+import type { ChildSpec } from '../api/options.ts'
+import { ErrandError } from '../core/errors.ts'
+import { checkText } from '../core/json.ts'
 import { categoryNamed, toHundredths } from '../entities/confidence.ts'
-import { ErrandError } from '../errors.ts'
-import { checkText } from '../json.ts'
-import type { ChildSpec } from '../options.ts'
 import { doesNothing } from './idle-options.ts'
 import { agentOf, type KnownExecutors, mayBeAgent } from './known-executors.ts'
 

@@ -1,14 +1,15 @@
 // From what `create`, `spawn` and plan files say to the rows that are to be made: names, defaults, executors, trees. Pure, so a
 // bad one is refused before any transaction begins.
+
+import type { AnyExecutor } from '../api/executor.ts'
+import { type ChildSpec, type CreateSpec, createSpecSchema, type ParsedEngineOptions } from '../api/options.ts'
+import { ErrandError } from '../core/errors.ts'
+import type { Ids } from '../core/ids.ts'
+import { checkText, fromJson, toJson } from '../core/json.ts'
+import { parse } from '../core/parse.ts'
+import { objectToStore, type Redaction } from '../core/redact.ts'
 import type { TaskPolicy } from '../entities/task.ts'
 import { type PolicyFields, policyFrom, type StoredFields, storedFrom } from '../entities/task-fields.ts'
-import { ErrandError } from '../errors.ts'
-import type { AnyExecutor } from '../executor.ts'
-import type { Ids } from '../ids.ts'
-import { checkText, fromJson, toJson } from '../json.ts'
-import { type ChildSpec, type CreateSpec, createSpecSchema, type ParsedEngineOptions } from '../options.ts'
-import { parse } from '../parse.ts'
-import { objectToStore, type Redaction } from '../redact.ts'
 import { agentNameOf, type Opening, openingOf, type TeamSpec, teamSpecOf } from './agent-draft.ts'
 import { refuseAgentOptions, refuseIdlePolicy } from './idle-options.ts'
 import { agentName, agentOf, checkedInput, executorName, type KnownExecutors, runsCommands } from './known-executors.ts'

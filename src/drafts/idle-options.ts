@@ -1,6 +1,7 @@
 // An option that would do nothing for a task is not taken: whoever gave it counts on it.
-import { ErrandError } from '../errors.ts'
-import type { ChildSpec } from '../options.ts'
+
+import type { ChildSpec } from '../api/options.ts'
+import { ErrandError } from '../core/errors.ts'
 import { type KnownExecutors, mayBeAgent } from './known-executors.ts'
 
 type IdleOption = 'retry' | 'timeoutMs' | 'role' | 'systemPrompt' | 'model'

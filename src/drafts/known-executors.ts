@@ -1,11 +1,11 @@
 // The executors that an engine knows: by which name, which of them are agents, and what input they take. An input is judged by the schema
 // of its executor where a task is drafted, and again inside the step that updates it.
 import type { ZodSafeParseResult, ZodType } from 'zod'
-import { ErrandError, nearestName } from '../errors.ts'
-import { type AgentTraits, type AnyExecutor, isExecutor } from '../executor.ts'
-import { fromJson, toJson } from '../json.ts'
-import { issuesIn, issueWords } from '../parse.ts'
-import { messageOf, readableError } from '../stored-error.ts'
+import { type AgentTraits, type AnyExecutor, isExecutor } from '../api/executor.ts'
+import { ErrandError, nearestName } from '../core/errors.ts'
+import { fromJson, toJson } from '../core/json.ts'
+import { issuesIn, issueWords } from '../core/parse.ts'
+import { messageOf, readableError } from '../core/stored-error.ts'
 
 /** The executor of tasks that have a goal, and neither an executor nor a role. */
 export const agentName = 'agent'

@@ -1,7 +1,8 @@
 // Siblings that come after each other, by the names that they have among themselves: each must exist, and no cycle may come of it.
-import { ErrandError, nearestName } from '../errors.ts'
+
+import type { ChildSpec } from '../api/options.ts'
+import { ErrandError, nearestName } from '../core/errors.ts'
 import { cycleError, cycleIn } from '../machines/task-graph.ts'
-import type { ChildSpec } from '../options.ts'
 
 export function siblingsOf(child: Pick<ChildSpec, 'after'>): string[] {
   return child.after === undefined ? [] : Array.isArray(child.after) ? child.after : [child.after]

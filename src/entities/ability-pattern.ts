@@ -1,6 +1,6 @@
 // The ids of abilities and the patterns that stand for many of them: how both are written, and which pattern covers which id.
 import { z } from 'zod'
-import { parse } from '../parse.ts'
+import { parse } from '../core/parse.ts'
 
 const part = '[A-Za-z0-9_-]+'
 

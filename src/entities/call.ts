@@ -2,8 +2,8 @@
 // children and values are entries of the same journal, because they are found again by the same identity.
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import type { StoredError } from '../errors.ts'
-import { canonicalJson, checkText } from '../json.ts'
+import type { StoredError } from '../core/errors.ts'
+import { canonicalJson, checkText } from '../core/json.ts'
 import { onInterruptPolicies } from './task-fields.ts'
 
 export const callStatuses = ['pending', 'in_progress', 'completed', 'failed'] as const

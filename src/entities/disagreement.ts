@@ -1,6 +1,6 @@
 // Whether two facts about one subject contradict each other, as far as their words show it: by their numbers, or because one
 // of them denies. That they are about one subject is for the caller to find: by `subjectOf`, or by their likeness.
-import { comparable, spaced, splitRun, unspaced, wordOrRun } from './fact-words.ts'
+import { comparable, spaced, splitRun, unspaced, wordOrRun } from './fact-tokens.ts'
 
 const negations = new Set(['not', 'no', 'never', 'without', 'cannot'])
 

@@ -1,7 +1,7 @@
 // Which category a fact has, by the words in it. A word counts when it stands alone, with the endings that English gives it: an
 // author is no matter of security, and a prefix repairs nothing.
 import { categoryNamed } from './confidence.ts'
-import { comparable, spaced, unspaced } from './fact-words.ts'
+import { comparable, spaced, unspaced } from './fact-tokens.ts'
 import type { MemorableType } from './memory.ts'
 
 export interface CategoryRule {

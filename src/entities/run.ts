@@ -1,6 +1,6 @@
 // The run: one stretch of WORKING. Its number is the fence that keeps a stale owner out.
 import { z } from 'zod'
-import type { StoredError } from '../errors.ts'
+import type { StoredError } from '../core/errors.ts'
 
 /** `live` while the task is working, `ending` until the executor has settled, then `closed`. */
 export const runStatuses = ['live', 'ending', 'closed'] as const

@@ -1,7 +1,7 @@
 // The words by which tasks are found by their state: the eight states, and what the designs that this engine joins call them
 // (conformance 1.1). For input alone: whatever is shown says one of the eight. One table, nowhere else.
 import { z } from 'zod'
-import { nearestName } from '../errors.ts'
+import { nearestName } from '../core/errors.ts'
 import type { TaskStatus } from './task.ts'
 
 /** What a word stands for. */

@@ -1,5 +1,5 @@
 // The task: every status vocabulary, the stored noun, and the shape in which people see it. Nothing here touches a database.
-import { briefError, type StoredError } from '../errors.ts'
+import { briefError, type StoredError } from '../core/errors.ts'
 import type { TaskBounds } from './creation-bounds.ts'
 import type { Question } from './question.ts'
 import type { PolicyFields, StoredFields } from './task-fields.ts'
@@ -196,4 +196,9 @@ export function outcomeOf(task: Pick<TaskRecord, 'status' | 'result' | 'error' |
     default:
       return undefined
   }
+}
+
+/** The task waits for a slot, or for the end of its last run, whatever state is stored: it needs no action. */
+export function isQueuedTask(task: Pick<Task, 'ready' | 'executor'>): boolean {
+  return task.ready && task.executor !== null
 }

@@ -1,10 +1,10 @@
 // The `ask` executor: a task that is one question to a person, so that a plan can stop for an approval without any code.
 // When a default is given it may answer by itself after a while, which is what runs unattended.
 import { z } from 'zod'
-import { defined } from '../defined.ts'
+import type { AskOptions, Executor } from '../api/executor.ts'
+import { defineExecutor } from '../api/executor.ts'
+import { defined } from '../core/defined.ts'
 import { audiences } from '../entities/question.ts'
-import type { AskOptions, Executor } from '../executor.ts'
-import { defineExecutor } from '../executor.ts'
 
 const askInput = z.strictObject({
   question: z.string().min(1),

@@ -2,8 +2,8 @@
 // describe, look, end. Knows nothing of the engine. A pid alone names nobody, the kernel gives it away again: a process is
 // known by its start time, or by a mark in its environment.
 import { z } from 'zod'
-import { type Clock, systemClock } from '../clock.ts'
-import { rest } from '../signals.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
+import { rest } from '../core/signals.ts'
 import { type CommandTrace, type Found, ProcessSearch } from './process-search.ts'
 import { type ProcessEntry, type ProcessTable, systemProcessTable } from './process-table.ts'
 

@@ -1,7 +1,7 @@
 // A reference to a secret in the `env` of a command: stored in place of the value, which is looked up in the engine's environment when the
 // command starts. The value itself is never stored.
 import { z } from 'zod'
-import { Failure } from '../errors.ts'
+import { Failure } from '../core/errors.ts'
 import type { Secret } from './secret-mask.ts'
 
 const variableName = z

@@ -1,9 +1,9 @@
 // The `shell` executor: one command, one journaled call. It starts only after its process group is durable in that call, so
 // that recovery can end what a dead engine left running before the command runs again.
 import { z } from 'zod'
-import { type Clock, systemClock } from '../clock.ts'
-import { Failure } from '../errors.ts'
-import { type CallContext, defineExecutor, type Executor, type ExecutorTask, type Run } from '../executor.ts'
+import { type CallContext, defineExecutor, type Executor, type ExecutorTask, type Run } from '../api/executor.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
+import { Failure } from '../core/errors.ts'
 import { abbreviated, type Exit, gateCommand } from './command.ts'
 import { commandEnvironment } from './command-environment.ts'
 import { type CommandOutput, createCommandOutput, endOfText } from './command-output.ts'

@@ -2,9 +2,9 @@
 // fields, so that of a row only flags and JSON are left to be turned into values; the holes of writing statements bear these names too,
 // and are filled from the record itself.
 import { type Compilable, type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
-import { ErrandError } from '../errors.ts'
-import { fromJson } from '../json.ts'
-import { messageOf } from '../stored-error.ts'
+import { ErrandError } from '../core/errors.ts'
+import { fromJson } from '../core/json.ts'
+import { messageOf } from '../core/stored-error.ts'
 import { KnownRecord } from './draft.ts'
 import type { Op } from './op.ts'
 import type { ColumnName, Database, Records, TableName } from './schema.ts'

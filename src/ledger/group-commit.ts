@@ -1,9 +1,9 @@
 // Group commit: steps that arrive in one turn of the event loop share one transaction and one fsync. Each is judged alone: it
 // sees the ones before it, and one that is refused leaves nothing behind and rejects alone. Observers hear only what a runner
 // returned from a commit that succeeded.
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../core/clock.ts'
+import { ErrandError } from '../core/errors.ts'
 import type { TaskEvent } from '../entities/event.ts'
-import { ErrandError } from '../errors.ts'
 import type { LedgerObserver, Step } from './ledger.ts'
 import type { Request } from './statement.ts'
 

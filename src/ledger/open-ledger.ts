@@ -1,6 +1,6 @@
 // Opens a ledger by its name: the one place that knows which dialects there are.
-import type { Clock } from '../clock.ts'
-import { ErrandError } from '../errors.ts'
+import type { Clock } from '../core/clock.ts'
+import { ErrandError } from '../core/errors.ts'
 import { openSqliteLedger } from './dialects/sqlite/sqlite-ledger.ts'
 import type { Ledger } from './ledger.ts'
 

@@ -1,9 +1,9 @@
 // A ledger whose steps store nothing that the `redact` hook has not seen. Every verb that writes what users and programs say is wrapped, so
 // no step can pass the hook by; events that are published are those that were appended. The fields of a record are redacted in the record
 // itself: what a step goes on with, and what it resolves to, is what is stored. Ids, keys, names of executors and the like are no content.
-import type { StoredError } from '../errors.ts'
+import type { StoredError } from '../core/errors.ts'
+import { objectToStore, paramsToStore, type Redaction } from '../core/redact.ts'
 import { writeSnapshot } from '../machines/task-snapshot.ts'
-import { objectToStore, paramsToStore, type Redaction } from '../redact.ts'
 import type { Ledger, Reads, Tx } from './ledger.ts'
 import type { Records, TableName } from './schema.ts'
 import { definitionFields, stateFields } from './tables/task-row.ts'

@@ -17,9 +17,9 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
-import { ErrandError } from '../errors.ts'
-import { createRandomIds } from '../ids.ts'
-import { parse } from '../parse.ts'
+import { ErrandError } from '../core/errors.ts'
+import { createRandomIds } from '../core/ids.ts'
+import { parse } from '../core/parse.ts'
 import { type Environment, homeOf } from './home.ts'
 
 /** `refused`: not even by somebody who says that they trust it. `asked`: whoever opens it is asked first. */

@@ -1,6 +1,6 @@
 // A stored JSON text that is none: something else than errand has written it. In a task a value stands for it, so that one such row
 // keeps no other from being read, and the task can still be looked at, canceled and deleted. Written back, it is the text that it was.
-import { clipped } from '../storable-text.ts'
+import { clipped } from '../core/storable-text.ts'
 
 const texts = new WeakMap<object, string>()
 

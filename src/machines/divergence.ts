@@ -1,9 +1,10 @@
 // The divergence guard as pure verdicts: may a call that the journal does not know be made while completed work of the journal
 // has not been asked for again, how long is it held back, and how is a refusal explained.
+
+import { ErrandError } from '../core/errors.ts'
+import { canonicalJson } from '../core/json.ts'
 import { type CallRecord, identOf } from '../entities/call.ts'
 import type { OnInterrupt } from '../entities/task-fields.ts'
-import { ErrandError } from '../errors.ts'
-import { canonicalJson } from '../json.ts'
 
 /** What `divergence` may say: a new call is made although recorded work has not been asked for again, and an event tells of it. */
 export type Divergence = 'allow'

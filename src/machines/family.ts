@@ -1,7 +1,8 @@
 // What a settled task owes its relatives, as pure verdicts: does its parent end, is a wait over, may it be tried again?
+
+import { ErrandError } from '../core/errors.ts'
 import { isSettled, type Outcome, type TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
-import { ErrandError } from '../errors.ts'
 import { isLetGo } from './readiness.ts'
 
 /** Of a parent's children that are not deleted. */

@@ -1,7 +1,8 @@
 // Whose task is it? Pure verdicts over a claim: who may write, and who has been left behind. The number of the claim is the
 // fence: time only says when somebody else may take over, never that a late write is refused.
+
+import { ErrandError } from '../core/errors.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 
 /** What a writer says of itself: who it is, and with a lease the number of its claim. */
 export interface Quote {

@@ -1,9 +1,10 @@
 // What a repeated run does with what the journal knows: the identity rule's second half, as a pure verdict.
+
+import { briefError, ErrandError, Failure, type StoredError } from '../core/errors.ts'
+import { restoredCause } from '../core/stored-error.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { Outcome } from '../entities/task.ts'
 import type { OnInterrupt } from '../entities/task-fields.ts'
-import { briefError, ErrandError, Failure, type StoredError } from '../errors.ts'
-import { restoredCause } from '../stored-error.ts'
 
 /**
  * `result`, `error`: give the recorded outcome. `anew`: do it again as a new entry. `begin`: it was recorded and never begun.

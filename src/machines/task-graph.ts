@@ -1,6 +1,6 @@
 // The graph of what comes after what, as pure functions: in which order the open tasks can be worked off, which of them hold up
 // the most others, and how a cycle is refused.
-import { ErrandError } from '../errors.ts'
+import { ErrandError } from '../core/errors.ts'
 
 export interface GraphNode {
   id: string

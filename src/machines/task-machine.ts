@@ -1,9 +1,9 @@
 // A task's lifecycle: eight states and fifteen edges as plain data. The chart, the refusals, the diagram and the state lists
 // of the ledger's statements derive from this table; a test holds the migrated database against it.
 import { setup } from 'xstate'
+import { ErrandError } from '../core/errors.ts'
 import type { EventType } from '../entities/event.ts'
 import { type TaskStatus, taskStatuses } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 
 /** What can happen to a task, as plain imperatives. */
 export const taskEvents = [

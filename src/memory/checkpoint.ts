@@ -4,14 +4,14 @@ import type { DurableRule } from '../entities/confidence.ts'
 import type { FactRecord } from '../entities/memory.ts'
 import { lasts } from '../entities/source.ts'
 import type { TeamRecord } from '../entities/team.ts'
-import { everyRow } from '../ledger/every-row.ts'
+import { everyRow } from '../ledger/all-rows.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { consolidatePending } from './consolidate-session.ts'
 import { type Consolidated, ConsolidationRun, sumOf } from './consolidation-run.ts'
 import type { Deliberation } from './deliberate.ts'
 import { markFact } from './fact-writes.ts'
 import { durableRuleOf } from './memory-settings.ts'
-import { counted, keyFindings } from './summary-words.ts'
+import { counted, keyFindings } from './summary-text.ts'
 
 export interface CheckpointRequest {
   team: TeamRecord

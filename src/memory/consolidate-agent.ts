@@ -3,7 +3,7 @@
 import { firstConfidence, summaryCategory } from '../entities/confidence.ts'
 import type { BranchRecord, FactRecord } from '../entities/memory.ts'
 import { joinedSources } from '../entities/source.ts'
-import { everyRow } from '../ledger/every-row.ts'
+import { everyRow } from '../ledger/all-rows.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { survivorOf } from '../machines/fact-groups.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
@@ -12,7 +12,7 @@ import { type Consolidated, ConsolidationRun } from './consolidation-run.ts'
 import type { Deliberation } from './deliberate.ts'
 import { confirmFact, disputeFact, insertFact, markFact, supersedeFact } from './fact-writes.ts'
 import { type AlikePair, groupAlike, pairKey } from './group-facts.ts'
-import { counted, keyFindings } from './summary-words.ts'
+import { counted, keyFindings } from './summary-text.ts'
 
 export interface AgentRequest {
   branch: string

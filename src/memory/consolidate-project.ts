@@ -1,11 +1,12 @@
 // Across the tasks of a project: what several tasks found on their own is as good as seen several times, and what is sure enough by
 // that reaches the branch that they have in common. What is not stays where it is, unchanged (conformance Q-10, S2-106).
+
+import { ErrandError } from '../core/errors.ts'
 import { boostBy, categoryNamed, fullConfidence } from '../entities/confidence.ts'
 import { type FactRecord, mainBranch } from '../entities/memory.ts'
 import { joinedSources, lasts } from '../entities/source.ts'
 import type { TeamRecord } from '../entities/team.ts'
-import { ErrandError } from '../errors.ts'
-import { everyRow } from '../ledger/every-row.ts'
+import { everyRow } from '../ledger/all-rows.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { survivorOf } from '../machines/fact-groups.ts'
 import { requireOpenBranch } from '../steps/branch.ts'
@@ -15,7 +16,7 @@ import type { Deliberation } from './deliberate.ts'
 import { type AlikePair, groupAlike, pairKey, possiblePairs } from './group-facts.ts'
 import { type DurableSettings, durableRuleOf } from './memory-settings.ts'
 import { Carrier, type Conflict, type Offer } from './merge.ts'
-import { counted } from './summary-words.ts'
+import { counted } from './summary-text.ts'
 
 export interface ProjectRequest {
   /** Null: all tasks whose branch lies directly below. */

@@ -1,12 +1,13 @@
 // Consolidation and merges on demand, each a step of its own. Teams reach the same operations inside of their own steps.
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
+import { ErrandError } from '../core/errors.ts'
 import { consolidationLevels, mainBranch } from '../entities/memory.ts'
 import { taskIdSchema } from '../entities/task-fields.ts'
-import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
-import { loadTask } from '../steps/moment.ts'
+import { loadTask } from '../steps/step-context.ts'
 import { ensureTeam } from '../steps/team.ts'
+import { branchMeant, branchOfTeam, standingOf } from './branch-scope.ts'
 import { checkpointTask } from './checkpoint.ts'
 import { consolidateAgent } from './consolidate-agent.ts'
 import { consolidateProject } from './consolidate-project.ts'
@@ -16,7 +17,6 @@ import { type Deliberation, deliberate } from './deliberate.ts'
 import type { MemoryHost } from './memory-host.ts'
 import { type Merge, mergeBranch } from './merge.ts'
 import { agentIdSchema, branchSchema, sessionIdSchema } from './request-fields.ts'
-import { branchMeant, branchOfTeam, standingOf } from './standing.ts'
 
 export const consolidateSchema = z.strictObject({
   level: z

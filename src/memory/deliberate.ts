@@ -2,16 +2,17 @@
 // matter of vectors, and a judge may be asked about a contradiction. So a step that meets something unknown notes it, goes on with a
 // stand-in, and is taken back; the answers are found outside of the transaction, and the step runs again, now knowing them. With
 // likeness by words and no judge nothing is ever unknown: one round, and nothing is awaited.
+
+import type { ComparedFact } from '../api/options.ts'
+import { ErrandError } from '../core/errors.ts'
 import { summaryCategory, toFraction } from '../entities/confidence.ts'
 import { disagree, lacksNumbers, readingOf, saysLess, subjectOf } from '../entities/disagreement.ts'
-import { likeness as jaccard, wordsOf } from '../entities/fact-words.ts'
+import { likeness as jaccard, wordsOf } from '../entities/fact-tokens.ts'
 import type { FactRecord } from '../entities/memory.ts'
 import { isConfirmed } from '../entities/source.ts'
-import { ErrandError } from '../errors.ts'
-import { everyRow } from '../ledger/every-row.ts'
+import { everyRow } from '../ledger/all-rows.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import type { ComparedFact } from '../options.ts'
-import type { Moment } from '../steps/moment.ts'
+import type { Moment } from '../steps/step-context.ts'
 import { findOut, Knowledge, Questions, type Ruling } from './knowledge.ts'
 import type { MemoryHost } from './memory-host.ts'
 import type { MemorySettings } from './memory-settings.ts'

@@ -3,7 +3,7 @@
 import type { FactRecord } from '../entities/memory.ts'
 import { addVoice, joinedSources, mostConfidence, type Source } from '../entities/source.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import type { Moment } from '../steps/moment.ts'
+import type { Moment } from '../steps/step-context.ts'
 import type { Deliberation } from './deliberate.ts'
 import type { MemoryHost } from './memory-host.ts'
 

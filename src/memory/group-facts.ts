@@ -1,7 +1,7 @@
 // Which facts say the same, where some of those that are alike contradict each other: whoever is like one of a group belongs to it,
 // but no group holds two that contradict each other, for one of them would be lost in it.
 import { subjectOf } from '../entities/disagreement.ts'
-import { probeCount, wordsOf } from '../entities/fact-words.ts'
+import { probeCount, wordsOf } from '../entities/fact-tokens.ts'
 import type { FactRecord } from '../entities/memory.ts'
 import { groupsOf } from '../machines/fact-groups.ts'
 import type { MemorySettings } from './memory-settings.ts'

@@ -1,8 +1,8 @@
 // What a deliberation has found out so far from those that only answer outside of a transaction (an embedding model, functions of
 // the embedder), what it still has to ask them, and the asking.
 import { z } from 'zod'
-import { ErrandError } from '../errors.ts'
-import type { ComparedFact, LikenessFunction } from '../options.ts'
+import type { ComparedFact, LikenessFunction } from '../api/options.ts'
+import { ErrandError } from '../core/errors.ts'
 import type { MemoryHost } from './memory-host.ts'
 
 export type JudgedPair = readonly [there: ComparedFact, incoming: ComparedFact]

@@ -1,7 +1,8 @@
 // What memory needs of the engine that it stands on.
+
+import type { Redaction } from '../core/redact.ts'
 import type { Op, Reads, Step } from '../ledger/ledger.ts'
-import type { Redaction } from '../redact.ts'
-import type { Moment } from '../steps/moment.ts'
+import type { Moment } from '../steps/step-context.ts'
 import type { MemorySettings } from './memory-settings.ts'
 
 export interface MemoryHost {

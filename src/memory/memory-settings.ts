@@ -1,16 +1,17 @@
 // How this engine's memory judges: the option `memory` of `createEngine` with everything that was left out filled in.
-import { type DurableRule, toHundredths, usualDurable } from '../entities/confidence.ts'
-import { type CategoryRule, usualRules } from '../entities/fact-category.ts'
-import type { ContradictionPolicy } from '../entities/memory.ts'
-import type { TeamRecord } from '../entities/team.ts'
+
 import {
   type ContradictsFunction,
   type JudgeFunction,
   type LikenessFunction,
   memoryOptionsSchema,
   type ParsedMemoryOptions,
-} from '../options.ts'
-import { parse } from '../parse.ts'
+} from '../api/options.ts'
+import { parse } from '../core/parse.ts'
+import { type DurableRule, toHundredths, usualDurable } from '../entities/confidence.ts'
+import { type CategoryRule, usualRules } from '../entities/fact-category.ts'
+import type { ContradictionPolicy } from '../entities/memory.ts'
+import type { TeamRecord } from '../entities/team.ts'
 
 export interface MemorySettings {
   /** Whether `mem:*` is offered. Teams consolidate either way. */

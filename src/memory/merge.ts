@@ -2,17 +2,17 @@
 // over as a copy that names its origin, and what contradicts is settled by policy. Nothing else is left behind (conformance S2-021,
 // S2-022, S2-105), and what was carried is not carried again.
 import { z } from 'zod'
+import { ErrandError } from '../core/errors.ts'
 import { fullConfidence, merged } from '../entities/confidence.ts'
 import { type BranchRecord, type FactRecord, mainBranch } from '../entities/memory.ts'
 import { joinedSources, type Source } from '../entities/source.ts'
-import { ErrandError } from '../errors.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { requireBranch, requireOpenBranch, setBranchStatus } from '../steps/branch.ts'
 import { type AlikeFact, compare, comparedWith, settleContradictions } from './compare.ts'
 import { ConsolidationRun } from './consolidation-run.ts'
 import { type Deliberation, grounds, type Resolution } from './deliberate.ts'
 import { confirmFact, insertFact, markFact } from './fact-writes.ts'
-import { counted } from './summary-words.ts'
+import { counted } from './summary-text.ts'
 
 export interface MergeRequest {
   from: string

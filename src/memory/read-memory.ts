@@ -1,7 +1,7 @@
 // What is asked of memory: facts of a branch, branches, observations, the history. The latest first, a page at a time.
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
-import { defined } from '../defined.ts'
+import { defined } from '../core/defined.ts'
 import { categoryNamed } from '../entities/confidence.ts'
 import {
   branchStatuses,
@@ -14,6 +14,7 @@ import {
 } from '../entities/memory.ts'
 import { taskIdSchema } from '../entities/task-fields.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
+import { branchMeant } from './branch-scope.ts'
 import {
   type BranchView,
   branchView,
@@ -34,7 +35,6 @@ import {
   positionSchema,
   sessionIdSchema,
 } from './request-fields.ts'
-import { branchMeant } from './standing.ts'
 
 export const factQuerySchema = z.strictObject({
   branch: branchSchema.optional().describe('Default: that of the task that calls, else main.'),

@@ -2,13 +2,13 @@
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
 import { toFraction, toHundredths } from '../entities/confidence.ts'
-import { wordsOf } from '../entities/fact-words.ts'
+import { wordsOf } from '../entities/fact-tokens.ts'
 import type { FactRecord } from '../entities/memory.ts'
 import { sourceSchema } from '../entities/source.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
+import { branchMeant } from './branch-scope.ts'
 import type { MemoryHost } from './memory-host.ts'
 import { fractionSchema, placeShape } from './request-fields.ts'
-import { branchMeant } from './standing.ts'
 
 export const retrieveSchema = z.strictObject({
   query: z.string().max(100_000).describe('What it is about, in words.'),

@@ -1,19 +1,19 @@
 // What a task came to, as one fact: saved again it says the new state, and saved twice it is there once.
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
+import { storableText } from '../core/storable-text.ts'
 import { firstConfidence } from '../entities/confidence.ts'
 import { type FactRecord, mainBranch } from '../entities/memory.ts'
 import { isTrusted, type Source } from '../entities/source.ts'
 import { failureSuffix } from '../entities/task.ts'
 import { taskIdSchema } from '../entities/task-fields.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
-import type { Moment } from '../steps/moment.ts'
 import { sourceIn, sourceOf } from '../steps/source.ts'
-import { storableText } from '../storable-text.ts'
+import type { Moment } from '../steps/step-context.ts'
+import { branchOfTeam, openBranch, ownBranch, standingOf } from './branch-scope.ts'
 import { insertFact, supersedeFact, writerAt } from './fact-writes.ts'
 import type { MemoryHost } from './memory-host.ts'
-import { branchOfTeam, openBranch, ownBranch, standingOf } from './standing.ts'
-import { shortened } from './summary-words.ts'
+import { shortened } from './summary-text.ts'
 
 export const saveSchema = z.strictObject({
   task: z.looseObject({ id: taskIdSchema }).describe('The task: its goal or name, its status, its result.'),

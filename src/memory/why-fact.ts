@@ -1,9 +1,10 @@
 // Why a fact is as it is: which observations said it, what each run decided about it and about others because of it, and which facts
 // below it came from.
 import type { Caller } from '../bus/caller.ts'
+import { ErrandError } from '../core/errors.ts'
 import type { FactRecord } from '../entities/memory.ts'
-import { ErrandError } from '../errors.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
+import { isReadable, requireReadable } from './branch-scope.ts'
 import {
   type DecisionView,
   decisionView,
@@ -15,7 +16,6 @@ import {
   observationView,
 } from './fact-view.ts'
 import type { MemoryHost } from './memory-host.ts'
-import { isReadable, requireReadable } from './standing.ts'
 
 /** A fact with what made it. */
 export interface FactStory {

@@ -1,8 +1,8 @@
 // What counts as an embedding model: any object that speaks the AI SDK's embedding model specification v3 or v4, told by its shape,
 // and how texts are given to it: no more at once than it takes.
 import { z } from 'zod'
-import { ErrandError } from '../errors.ts'
-import { kindOf, parse } from '../parse.ts'
+import { ErrandError } from '../core/errors.ts'
+import { kindOf, parse } from '../core/parse.ts'
 import { objectionToModel } from './language-model.ts'
 
 /** An embedding model of the AI SDK (specification v3 or v4), as far as it is used here. */

@@ -1,7 +1,7 @@
 // What counts as a model here: any object that speaks the AI SDK's language model specification v3 or v4, told by its shape.
 // No package of that SDK is imported, so an application brings the version it has, wrapped in whatever middleware it likes.
 import { z } from 'zod'
-import { kindOf, parse } from '../parse.ts'
+import { kindOf, parse } from '../core/parse.ts'
 
 /** A language model of the AI SDK (specification v3 or v4), as far as it is used here. */
 export interface LanguageModelLike {

@@ -1,8 +1,8 @@
 // One word for everything that can go wrong with a model, whichever provider it is: what the retry policy, the agent and
 // people need to tell apart. Providers' errors are known by their shape, so no package of theirs is imported.
-import { type Clock, systemClock } from '../clock.ts'
-import { ErrandError, Failure } from '../errors.ts'
-import { storedWith } from '../stored-error.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
+import { ErrandError, Failure } from '../core/errors.ts'
+import { storedWith } from '../core/stored-error.ts'
 import type { LanguageModelLike } from './language-model.ts'
 import type { ModelAnswer } from './step-schema.ts'
 

@@ -1,5 +1,5 @@
 // From our messages to the call options of the AI SDK's specification: the same for v3 and v4 as far as text and tools go.
-import { jsonObject } from '../json.ts'
+import { jsonObject } from '../core/json.ts'
 import type { ModelMessage, ModelStepInput } from './step-schema.ts'
 
 export interface TextPart {

@@ -1,8 +1,8 @@
 // The models of an engine by name. The first one is the default unless another is made it; names of the form
 // `provider:model` that nobody registered are resolved by a function of the embedder, once.
 import { z } from 'zod'
-import { ErrandError, nearestName } from '../errors.ts'
-import { requireText } from '../parse.ts'
+import { ErrandError, nearestName } from '../core/errors.ts'
+import { requireText } from '../core/parse.ts'
 import { type LanguageModelLike, requireLanguageModel } from './language-model.ts'
 
 /** Makes a model of a name such as `openai:gpt-5-mini`; undefined when it knows none. */

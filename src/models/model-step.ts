@@ -1,7 +1,7 @@
 // One step of a model: its stream as our chunks. What goes wrong, goes wrong in one way: a thrown `Failure`.
-import type { Clock } from '../clock.ts'
-import { parse } from '../parse.ts'
-import { untilAborted } from '../signals.ts'
+import type { Clock } from '../core/clock.ts'
+import { parse } from '../core/parse.ts'
+import { untilAborted } from '../core/signals.ts'
 import type { LanguageModelLike } from './language-model.ts'
 import { toModelFailure } from './model-error.ts'
 import { toCallOptions } from './model-prompt.ts'

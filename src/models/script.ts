@@ -1,8 +1,8 @@
 // A script for a model that plays offline: what it looks like, in code and in a file.
 import { type Document, isMap, isNode, LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
-import { ErrandError } from '../errors.ts'
-import { parse } from '../parse.ts'
+import { ErrandError } from '../core/errors.ts'
+import { parse } from '../core/parse.ts'
 
 const scriptedToolSchema = z
   .strictObject({

@@ -1,9 +1,9 @@
 // A model that plays a script: for tests, demonstrations and dry runs, with no network and no key. It never pretends to be
 // anything else: its provider is `errand-script`.
 import { z } from 'zod'
-import { Failure } from '../errors.ts'
-import { parse } from '../parse.ts'
-import { longestSearchMs, withinTime } from '../within-time.ts'
+import { Failure } from '../core/errors.ts'
+import { parse } from '../core/parse.ts'
+import { longestSearchMs, withinTime } from '../core/within-time.ts'
 import type { LanguageModelLike } from './language-model.ts'
 import type { ModelCallOptions, PromptMessage } from './model-prompt.ts'
 import { type ParsedTurn, type ScriptedTurn, scriptedTurnSchema, scriptSchema } from './script.ts'

@@ -1,9 +1,9 @@
 // The parts of a model's stream that matter here, v3 and v4 alike. What else a provider sends (sources, files, tools that it
 // ran itself, metadata) is none of our business and passes by.
 import { z } from 'zod'
-import { ErrandError } from '../errors.ts'
-import { longestJson } from '../json.ts'
-import { parse } from '../parse.ts'
+import { ErrandError } from '../core/errors.ts'
+import { longestJson } from '../core/json.ts'
+import { parse } from '../core/parse.ts'
 import type { LanguageModelLike } from './language-model.ts'
 import { ReportedError, UnfinishedStream } from './model-error.ts'
 import type { ModelChunk, ModelFinish, ModelUsage, ToolCall } from './step-schema.ts'

@@ -1,12 +1,12 @@
 // One question to a model, one text back: all that routing needs of a model. Whatever was chosen (an id on a bus, a model
 // object, a function) becomes the same function here.
 import { z } from 'zod'
-import { ErrandError } from '../errors.ts'
+import { ErrandError } from '../core/errors.ts'
+import { requireText } from '../core/parse.ts'
+import { untilAborted } from '../core/signals.ts'
 import { type LanguageModelLike, requireLanguageModel } from '../models/language-model.ts'
 import { runModelStep } from '../models/model-step.ts'
 import { readChunk } from '../models/step-schema.ts'
-import { requireText } from '../parse.ts'
-import { untilAborted } from '../signals.ts'
 
 export interface AskMessage {
   role: 'system' | 'user'

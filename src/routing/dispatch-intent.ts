@@ -1,10 +1,10 @@
 // Does what an intent wants, through the engine, and reports what became of it. What the engine refuses is part of the report.
 import { z } from 'zod'
-import { defined } from '../defined.ts'
+import { defined } from '../core/defined.ts'
+import { briefError, ErrandError, type ErrorCode, type StoredError } from '../core/errors.ts'
+import { toStoredError } from '../core/stored-error.ts'
 import { openStatuses, type Task, type TaskStatus, taskStatuses } from '../entities/task.ts'
 import { taskFields } from '../entities/task-fields.ts'
-import { briefError, ErrandError, type ErrorCode, type StoredError } from '../errors.ts'
-import { toStoredError } from '../stored-error.ts'
 import { type HandlerEngine, listScope, type NewTask, type Scope, type TaskChanges } from './handler-engine.ts'
 import type { Intent } from './intent.ts'
 

@@ -1,9 +1,9 @@
 // What to do with a message that names no verb: it goes to the task that it mentions; else it is a wish that the engine can
 // carry out; else it goes to the task that it belongs to, or begins a new one. What was done is reported.
 import { z } from 'zod'
+import { ErrandError } from '../core/errors.ts'
+import { parse, requireText } from '../core/parse.ts'
 import type { Task } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
-import { parse, requireText } from '../parse.ts'
 import { type AskBus, type AskModel, askModelOf, type ModelChoice } from './ask-model.ts'
 import { canDispatch, type Deed, dispatchIntent, reportRefusal } from './dispatch-intent.ts'
 import { type HandlerEngine, openTasks, routeInEngine } from './handler-engine.ts'

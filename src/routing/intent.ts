@@ -1,10 +1,10 @@
 // What somebody wants done with tasks, recognised by a model in what they wrote. Whatever the model answers, the outcome is an
 // intent: what is of no use is `unknown`.
 import { z } from 'zod'
-import { briefError } from '../errors.ts'
-import { parse, requireText } from '../parse.ts'
-import { clipped } from '../storable-text.ts'
-import { toStoredError } from '../stored-error.ts'
+import { briefError } from '../core/errors.ts'
+import { parse, requireText } from '../core/parse.ts'
+import { clipped } from '../core/storable-text.ts'
+import { toStoredError } from '../core/stored-error.ts'
 import { type AskBus, type AskMessage, askBusSchema, askModelOf, type ModelChoice } from './ask-model.ts'
 import { confidenceOf, jsonObjectIn, numberIn } from './json-answer.ts'
 

@@ -1,6 +1,6 @@
 // What a model has answered, read as data: it was asked for one JSON object, and it may have wrapped that in a fence or in
 // talk. Nothing here throws: an answer that is of no use is null.
-import { jsonObject, toJson } from '../json.ts'
+import { jsonObject, toJson } from '../core/json.ts'
 
 /**
  * The JSON object of an answer: the whole text, else the one fence that holds an object, else what stands between the first

@@ -1,10 +1,10 @@
 // Which open task a message is for. A mention decides without a model, and so does a single candidate; only among several a
 // model is asked. Whatever it answers, the outcome is a candidate or null, never an error.
 import { z } from 'zod'
+import { parse, requireText } from '../core/parse.ts'
+import { clipped } from '../core/storable-text.ts'
+import { toStoredError } from '../core/stored-error.ts'
 import { isSettled, type TaskStatus, taskStatuses } from '../entities/task.ts'
-import { parse, requireText } from '../parse.ts'
-import { clipped } from '../storable-text.ts'
-import { toStoredError } from '../stored-error.ts'
 import { type AskMessage, type AskModel, askModelOf } from './ask-model.ts'
 import { confidenceOf, jsonObjectIn } from './json-answer.ts'
 import { extractMention, type Mention } from './mention.ts'

@@ -3,7 +3,7 @@ import type { EventType } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { type Changes, touched } from '../machines/task-transition.ts'
-import { eventOf, type Moment } from './moment.ts'
+import { eventOf, type Moment } from './step-context.ts'
 
 /** Saves the change and appends the event; resolves to the task as it is then. */
 export function* amend(

@@ -1,10 +1,10 @@
 // Answers against the JSON Schema of their question. The schema is stored, so it is compiled from JSON again; zod does both.
 import { z } from 'zod'
+import type { AnswerSchema } from '../api/executor.ts'
+import { ErrandError } from '../core/errors.ts'
+import { issuesIn, issueWords } from '../core/parse.ts'
+import { longestSearchMs, withinTime } from '../core/within-time.ts'
 import type { QuestionParams } from '../entities/question.ts'
-import { ErrandError } from '../errors.ts'
-import type { AnswerSchema } from '../executor.ts'
-import { issuesIn, issueWords } from '../parse.ts'
-import { longestSearchMs, withinTime } from '../within-time.ts'
 
 /** The JSON Schema that is stored for a question. @throws ErrandError INVALID_INPUT when it is not one. */
 export function toAnswerSchema(schema: AnswerSchema | null | undefined): unknown {

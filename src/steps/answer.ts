@@ -2,16 +2,16 @@
 // lets the task go on.
 
 import { type Caller, recordedCaller } from '../bus/caller.ts'
+import { ErrandError } from '../core/errors.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { QuestionParams } from '../entities/question.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import { type Step, step } from '../ledger/ledger.ts'
 import { requireTransition } from '../machines/task-machine.ts'
 import { amend } from './amend.ts'
 import { checkAnswer } from './answer-schema.ts'
-import type { Moment } from './moment.ts'
 import { requireAnswerer } from './right-to-answer.ts'
+import type { Moment } from './step-context.ts'
 import { goOnByHand, loadFree } from './verbs.ts'
 
 export interface AnswerRequest extends Moment {

@@ -1,9 +1,10 @@
 // Branches of memory as steps see them: found or refused, made below another, closed. A branch is made with what it belongs to (a
 // task, an agent's stint), in the same transaction, so none is ever half there.
+
+import { ErrandError } from '../core/errors.ts'
 import { type BranchRecord, type BranchStatus, mainBranch } from '../entities/memory.ts'
-import { ErrandError } from '../errors.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
-import type { Moment } from './moment.ts'
+import type { Moment } from './step-context.ts'
 
 /** @throws ErrandError NOT_FOUND { branch } */
 export function* requireBranch(tx: Reads, name: string): Op<BranchRecord> {

@@ -2,8 +2,8 @@
 
 import { type Step, step } from '../ledger/ledger.ts'
 import { isStuckGroup } from '../machines/family.ts'
-import { loadTask, type Moment } from './moment.ts'
 import { cancelBelow, settleAll } from './settle-family.ts'
+import { loadTask, type Moment } from './step-context.ts'
 import { transition } from './transition.ts'
 
 /** A group that failed because nothing in it could move stays FAILED: what is open below it is canceled. */

@@ -1,15 +1,15 @@
 // Work done outside of the engine: a task without an executor is claimed, kept alive, and let go. One claim is one transaction,
 // so of any number of claimers exactly one wins; a claim whose lease is over is closed by whoever comes next.
 
+import { ErrandError } from '../core/errors.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import { type ClaimFilter, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand, obstacleOf } from '../machines/readiness.ts'
 import { requireTransition } from '../machines/task-machine.ts'
 import { renewed } from '../machines/task-transition.ts'
 import { amend } from './amend.ts'
-import { blocked, loadTask, type Moment } from './moment.ts'
+import { blocked, loadTask, type Moment } from './step-context.ts'
 import { transition } from './transition.ts'
 import { endRest } from './wait.ts'
 import { wayToWorking } from './walk.ts'

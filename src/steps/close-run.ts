@@ -1,14 +1,14 @@
 // Closing a run that has ended: its executor and its calls have settled, or their grace is over. Until then the task has no other
 // run. What is still in flight may have happened, and is closed as interrupted; later outcomes of it are refused.
 
+import type { StoredError } from '../core/errors.ts'
 import { type CallRecord, interruptedError } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import type { StoredError } from '../errors.ts'
 import { type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { amend } from './amend.ts'
 import type { RunRef } from './journal.ts'
 import { closeEntries, isInFlight } from './journal-closing.ts'
-import type { Moment } from './moment.ts'
+import type { Moment } from './step-context.ts'
 import { transition } from './transition.ts'
 
 /** Closes the run if it is still open. One that has not ended is released first: its task is ready for another holder. */

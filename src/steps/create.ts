@@ -1,10 +1,10 @@
 // Creation: one task, a tree or several, all or nothing. What exists under the same key is returned instead of made again.
 
 import { type Caller, mayAffect, mayHearOf } from '../bus/caller.ts'
+import { ErrandError } from '../core/errors.ts'
 import type { Opening } from '../drafts/agent-draft.ts'
 import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import { type NewTask, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { isBroken, isStuckGroup } from '../machines/family.ts'
 import { cycleError } from '../machines/task-graph.ts'
@@ -19,10 +19,10 @@ import {
 } from './creation-bounds.ts'
 import { insertAfter } from './edges.ts'
 import { belowCanceled, canceledAbove, reviveGroupsAbove } from './groups-above.ts'
-import { eventOf, type Moment, requireTask } from './moment.ts'
 import { isSpec, keyConflict, keyTaken, newTask, requirePlace, requireSameDefinition } from './new-task.ts'
 import { refuseCommands } from './right-to-run.ts'
 import { settleAll, settleBlockers, settleEdges } from './settle-family.ts'
+import { eventOf, type Moment, requireTask } from './step-context.ts'
 import { noteConcerned } from './stuck.ts'
 import { ensureBranch, openTeam } from './team.ts'
 import { writeLine } from './write-message.ts'

@@ -1,9 +1,9 @@
 // Judges how many tasks a model creates: in all, as children of one task, and in levels. The judgement is part of the step that creates
 // them, so that models that create at the same time do not together exceed what each of them alone would keep.
 import { boundsOf, type Caller } from '../bus/caller.ts'
+import { ErrandError } from '../core/errors.ts'
 import type { CreationBounds, TaskBounds, TaskBudget } from '../entities/creation-bounds.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import type { NewTask, Op, Reads, Tx } from '../ledger/ledger.ts'
 
 /** What the caller of a creation may create. */

@@ -1,12 +1,12 @@
 // Delete: the row is hidden, edges to and from it cease to block, live work is aborted first. Rows leave the file only by purge.
 
+import { ErrandError } from '../core/errors.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import { type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { nextStatus } from '../machines/task-machine.ts'
 import { touched } from '../machines/task-transition.ts'
-import { eventOf, type Moment } from './moment.ts'
 import { cancelBelow, cancelFamily, settleAll, settleByChildren } from './settle-family.ts'
+import { eventOf, type Moment } from './step-context.ts'
 
 export type ChildrenPolicy = 'promote' | 'cascade' | 'refuse'
 

@@ -1,14 +1,14 @@
 // Dependencies that are added and taken away while tasks live: the one place that rewires `after` edges. A group passes them on
 // to what it holds, as it does at creation.
 
+import { ErrandError } from '../core/errors.ts'
 import { isTerminal, type TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { awaitsChildren, isBroken } from '../machines/family.ts'
 import { cycleError } from '../machines/task-graph.ts'
 import { amend } from './amend.ts'
-import { eventOf, loadTask, type Moment } from './moment.ts'
 import { settleAll, settleEdges } from './settle-family.ts'
+import { eventOf, loadTask, type Moment } from './step-context.ts'
 
 /** What is to change, loaded and free of cycles. */
 export interface Rewiring {

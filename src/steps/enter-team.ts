@@ -5,7 +5,7 @@ import { isSettled, type TaskRecord } from '../entities/task.ts'
 import { longestAgentId, type StintRecord, type TeamRecord } from '../entities/team.ts'
 import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { loadLive, type RunRef } from './journal.ts'
-import type { Moment } from './moment.ts'
+import type { Moment } from './step-context.ts'
 import { beginStint } from './team.ts'
 
 /**

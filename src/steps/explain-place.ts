@@ -1,11 +1,12 @@
 // What around a task `why` tells of: its children and what its policies make of them, and for a ready task what keeps it from any free
 // slot. Its parent lets only so many of its children run at once, or the ledger only so many tasks: counted as admission counts, so
 // that what `why` says is what holds it.
+
+import type { Why } from '../api/views.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { isBroken } from '../machines/family.ts'
 import { isQueued } from '../machines/readiness.ts'
-import type { Why } from '../views.ts'
 import { loadSharedLimits } from './limits.ts'
 
 /** A sentence holds only so many. */

@@ -1,15 +1,15 @@
 // Why a task does not run, in a word for programs and a sentence for people. A read: nothing is judged or written.
 
-import { isoTime } from '../clock.ts'
+import type { RunnableTasks } from '../api/executor.ts'
+import type { Why } from '../api/views.ts'
+import { isoTime } from '../core/clock.ts'
 import { agentName } from '../drafts/known-executors.ts'
 import { type Question, toQuestion } from '../entities/question.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
-import type { RunnableTasks } from '../executor.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { isQueued, obstacleOf } from '../machines/readiness.ts'
-import type { Why } from '../views.ts'
 import { explainPlace, familyWords, listOf, nameOf } from './explain-place.ts'
-import { loadTask, loadTasks } from './moment.ts'
+import { loadTask, loadTasks } from './step-context.ts'
 
 /** Which tasks of an executor this engine can run; null for one that only commands. */
 type CanRun = ((executor: string) => RunnableTasks) | null

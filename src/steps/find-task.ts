@@ -1,6 +1,7 @@
 // Finding a task by what people write: an id, a prefix of one, or `#seq`.
+
+import { ErrandError } from '../core/errors.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 
 const idPattern = /^task-[a-z0-9]+$/

@@ -1,11 +1,11 @@
 // The open tasks as a graph: in which order they can be worked off, and which of them hold up the most.
 
+import type { TaskGraph } from '../api/views.ts'
+import { ErrandError } from '../core/errors.ts'
 import { openStatuses, type TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { criticalBlockers, type GraphNode, topologicalOrder } from '../machines/task-graph.ts'
-import type { TaskGraph } from '../views.ts'
-import { loadTask } from './moment.ts'
+import { loadTask } from './step-context.ts'
 
 /** Tasks that are put into an order at once. More would make an answer that nobody reads, and take long to compute. */
 const mostInGraph = 5_000

@@ -1,10 +1,11 @@
 // What stands above a task. Groups start with the first of their tasks, and a failed one is open again when one of its tasks is. Below a
 // canceled task everything has ended for good: nothing there starts, is tried again or is added.
+
+import { ErrandError } from '../core/errors.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import type { NewTask, Op, Reads, Tx } from '../ledger/ledger.ts'
 import { isStuckGroup } from '../machines/family.ts'
-import type { Moment } from './moment.ts'
+import type { Moment } from './step-context.ts'
 import { walk, walkToWorking } from './walk.ts'
 
 /** A child starts: the groups above it that have not started do. */

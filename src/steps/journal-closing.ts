@@ -1,10 +1,11 @@
 // How entries of the journal end, one by one or with their run or task, and the event that tells how a call stands.
+
+import type { StoredError } from '../core/errors.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import type { StoredError } from '../errors.ts'
 import type { NewCall, NewEvent, Op, Tx } from '../ledger/ledger.ts'
-import { eventOf, type Moment } from './moment.ts'
 import { observeCall } from './observe-work.ts'
+import { eventOf, type Moment } from './step-context.ts'
 import { announceEnd } from './write-message.ts'
 
 /** Fails the open entries that `closes` picks. */

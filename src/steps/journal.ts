@@ -2,14 +2,14 @@
 // its own transaction, that the run is still the task's own: that is the fence.
 
 import type { ModelFailure } from '../agent-run.ts'
+import { ErrandError, type StoredError } from '../core/errors.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { ErrandError, type StoredError } from '../errors.ts'
 import { type NewCall, type NewMessage, type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { divergenceTold } from '../machines/divergence.ts'
 import { callEvent, endEntry } from './journal-closing.ts'
-import { eventOf, type Moment } from './moment.ts'
 import { observeAnswer } from './observe-work.ts'
+import { eventOf, type Moment } from './step-context.ts'
 import { announceStart, writeMessage } from './write-message.ts'
 
 /** Which run asks. */

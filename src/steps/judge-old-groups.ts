@@ -2,8 +2,8 @@
 import { openStatuses } from '../entities/task.ts'
 import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import { awaitsChildren } from '../machines/family.ts'
-import type { Moment } from './moment.ts'
 import { settleAll } from './settle-family.ts'
+import type { Moment } from './step-context.ts'
 
 /** Written by the migration that added the column. */
 const setting = 'stuck groups'

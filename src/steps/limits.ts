@@ -1,8 +1,8 @@
 // The limits that all engines on one ledger share: a row of the ledger, counted in the transaction that starts a run.
 
+import type { SharedLimitsPatch } from '../api/options.ts'
 import { changedLimits, noSharedLimits, type SharedLimits } from '../entities/limits.ts'
 import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
-import type { SharedLimitsPatch } from '../options.ts'
 
 const setting = 'limits'
 

@@ -1,16 +1,17 @@
 // From a draft to the first row of a task: what the draft says, what it takes over from its parent, and nothing done yet; and what a draft
 // is refused for: options that would do nothing where it stands, a place that is too deep, keys that mean something else. Pure.
+
+import { ErrandError } from '../core/errors.ts'
+import { canonicalJson } from '../core/json.ts'
 import type { TeamSpec } from '../drafts/agent-draft.ts'
 import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
 import { doesNothing } from '../drafts/idle-options.ts'
 import type { TaskBounds } from '../entities/creation-bounds.ts'
 import type { TaskPolicy, TaskStatus } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
-import { canonicalJson } from '../json.ts'
 import type { NewTask } from '../ledger/ledger.ts'
 import { isClaimable, isReady } from '../machines/readiness.ts'
 import { writeSnapshot } from '../machines/task-snapshot.ts'
-import { dueAfter } from './moment.ts'
+import { dueAfter } from './step-context.ts'
 
 const submitted: TaskStatus = 'submitted'
 

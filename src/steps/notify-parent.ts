@@ -2,10 +2,10 @@
 // line is a message like one that somebody sends, so an agent reads it before its next step, whatever dies in between; but it
 // answers no question.
 import { z } from 'zod'
+import { storableText } from '../core/storable-text.ts'
 import { failureSuffix, isSettled, type TaskRecord } from '../entities/task.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
-import { storableText } from '../storable-text.ts'
-import type { Moment } from './moment.ts'
+import type { Moment } from './step-context.ts'
 import { rouse } from './wait.ts'
 import { writeLine } from './write-message.ts'
 

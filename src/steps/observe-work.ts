@@ -1,14 +1,15 @@
 // What the agent of a team does becomes what it has observed: each call that its model asked for, each answer. Written in the
 // transaction that records the outcome, under an id that follows from it, so that none is missing and none is there twice.
+
+import { clipped, storableText } from '../core/storable-text.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { ObservationRecord } from '../entities/memory.ts'
 import type { SourceKind } from '../entities/source.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StintRecord } from '../entities/team.ts'
 import type { NewMessage, Op, Reads, Tx } from '../ledger/ledger.ts'
-import { clipped, storableText } from '../storable-text.ts'
-import type { Moment } from './moment.ts'
 import { sourceIn } from './source.ts'
+import type { Moment } from './step-context.ts'
 
 /** Characters. The whole stands in the calls and in the conversation of the task. */
 const longest = { call: 2_000, outcome: 500, answer: 10_000 }

@@ -1,7 +1,7 @@
 // Purge: settled families leave the ledger, whole, and with them the part of the feed that told of them; and mail that has been
 // read.
 
-import { ErrandError } from '../errors.ts'
+import { ErrandError } from '../core/errors.ts'
 import { type Op, type Purged, type PurgePosition, type Reads, type Step, step } from '../ledger/ledger.ts'
 
 const setting = 'purgedThrough'

@@ -3,15 +3,15 @@
 // and with them, once, their calls in flight. Whichever engine comes by between the two goes on from there. And tasks that are
 // suspected of crashing their engine: what clears one, and whether one must run alone.
 
+import type { StoredError } from '../core/errors.ts'
 import { type CallRecord, notesProcess } from '../entities/call.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import type { StoredError } from '../errors.ts'
 import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { type CrashFacts, chargedBy } from '../machines/crashes.ts'
 import { closeEndedRun, type FormerHolder, releaseRun } from './close-run.ts'
 import { isInFlight } from './journal-closing.ts'
-import type { Moment } from './moment.ts'
+import type { Moment } from './step-context.ts'
 import { transition } from './transition.ts'
 
 /** An engine whose runs are to be taken up. */

@@ -4,7 +4,7 @@ import type { TaskPolicy, TaskRecord } from '../entities/task.ts'
 import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import { requireTransition } from '../machines/task-machine.ts'
 import { belowCanceled, canceledAbove, futureDeadline } from './groups-above.ts'
-import { loadTask, type Moment } from './moment.ts'
+import { loadTask, type Moment } from './step-context.ts'
 import { transitionAll } from './transition.ts'
 import type { Edge } from './walk.ts'
 

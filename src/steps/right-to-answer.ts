@@ -2,11 +2,11 @@
 // it. An executor declares that its tasks ask people; working engines publish that in the ledger; an unknown executor counts as one that
 // does.
 import { type Caller, mayAnswerForPeople } from '../bus/caller.ts'
+import { ErrandError } from '../core/errors.ts'
 import { agentName } from '../drafts/known-executors.ts'
 import type { CallRecord } from '../entities/call.ts'
 import { audienceOf, type QuestionParams } from '../entities/question.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import { type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import { publishedExecutors } from './published-executors.ts'
 

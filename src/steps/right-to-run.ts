@@ -2,7 +2,7 @@
 // engines publish their executors in the ledger for processes that do not have them; an unknown executor counts as one that does.
 import { isDeepStrictEqual } from 'node:util'
 import { type Caller, mayRunCommands } from '../bus/caller.ts'
-import { ErrandError } from '../errors.ts'
+import { ErrandError } from '../core/errors.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { publishedExecutors } from './published-executors.ts'
 

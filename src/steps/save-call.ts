@@ -1,14 +1,14 @@
 // A call saved from outside: by whoever works on a task without a run of ours and keeps its calls in the ledger. Such a call
 // belongs to run 0 and attempt 0, so no run ever takes it for one of its own; and what a run has recorded is the run's alone.
 
+import { ErrandError } from '../core/errors.ts'
+import { canonicalJson } from '../core/json.ts'
 import type { CallRecord, CallStatus } from '../entities/call.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
-import { canonicalJson } from '../json.ts'
 import { type NewCall, type Op, type Reads, type Step, step } from '../ledger/ledger.ts'
 import { callTransitions, openCallStatuses } from '../machines/lifecycles.ts'
 import { callEvent } from './journal-closing.ts'
-import { loadTask, type Moment } from './moment.ts'
+import { loadTask, type Moment } from './step-context.ts'
 
 /** The run that saved calls belong to: none. */
 const noRun = 0

@@ -2,12 +2,12 @@
 // agent reads it; what the assistant is said to have said is for people, because no run has said it.
 
 import type { Caller } from '../bus/caller.ts'
+import { ErrandError } from '../core/errors.ts'
 import type { MessageRecord } from '../entities/message.ts'
 import { isSettled } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import { type Step, step } from '../ledger/ledger.ts'
-import { loadTask, type Moment } from './moment.ts'
 import { send } from './send.ts'
+import { loadTask, type Moment } from './step-context.ts'
 import { writeLine } from './write-message.ts'
 
 export interface SaveMessageRequest extends Moment {

@@ -2,12 +2,12 @@
 // to stand. It goes through the same steps as every verb, so no save is a way around the machine (conformance S0-094).
 
 import type { Caller } from '../bus/caller.ts'
+import { ErrandError } from '../core/errors.ts'
 import { defaultSystemPrompt } from '../drafts/agent-draft.ts'
 import type { TaskDraft, TreeLimits } from '../drafts/draft.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { isSettled, noReason } from '../entities/task.ts'
 import { storedFrom } from '../entities/task-fields.ts'
-import { ErrandError } from '../errors.ts'
 import { type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { isByHand } from '../machines/readiness.ts'
 import { acceptedEvents } from '../machines/task-machine.ts'
@@ -15,7 +15,7 @@ import { touched } from '../machines/task-transition.ts'
 import { answer } from './answer.ts'
 import { cancel } from './cancel.ts'
 import { create } from './create.ts'
-import { eventOf, type Moment } from './moment.ts'
+import { eventOf, type Moment } from './step-context.ts'
 import { update } from './update.ts'
 import { complete, fail, start } from './verbs.ts'
 

@@ -1,9 +1,10 @@
 // What a settlement sets off, in the same transaction: dependents are unblocked or canceled, waits end, parents that want to be
 // told are told, parents end with their last child or fail with one, and theirs in turn. Each turn of the loop loads, asks a pure
 // verdict, and writes.
+
+import type { StoredError } from '../core/errors.ts'
 import type { DependencyRecord } from '../entities/dependency.ts'
 import { failureSuffix, isSettled, type TaskRecord } from '../entities/task.ts'
-import type { StoredError } from '../errors.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import {
   awaitsChildren,
@@ -19,8 +20,8 @@ import {
 import { touched } from '../machines/task-transition.ts'
 import { reviveGroups } from './groups-above.ts'
 import { endEntry, endedWith, isInFlight } from './journal-closing.ts'
-import { eventOf, type Moment } from './moment.ts'
 import { notifyParent } from './notify-parent.ts'
+import { eventOf, type Moment } from './step-context.ts'
 import { type Concerned, judgeTask, noteConcerned, stuckError, Turns } from './stuck.ts'
 import { wake } from './wait.ts'
 import { walk, walkToWorking } from './walk.ts'

@@ -1,14 +1,14 @@
 // The outcome of a run whose executor has settled: the task takes it if the run is still the task's live one. The run is closed
 // with it, unless one of its calls is still in flight: then it has ended, and is closed when these have settled (close-run.ts).
 
+import type { StoredError } from '../core/errors.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
-import type { StoredError } from '../errors.ts'
 import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { isHeldUp, retryDelay } from '../machines/family.ts'
 import type { RunRef } from './journal.ts'
 import { isInFlight } from './journal-closing.ts'
-import { dueAfter, type Moment } from './moment.ts'
+import { dueAfter, type Moment } from './step-context.ts'
 import { transition } from './transition.ts'
 import type { Edge } from './walk.ts'
 import { announce } from './write-message.ts'

@@ -1,6 +1,6 @@
 // Who states something in memory: from the caller, as the engine or a surface knows it, and from the rows of the task that calls.
 import { type Caller, isModel } from '../bus/caller.ts'
-import { defined } from '../defined.ts'
+import { defined } from '../core/defined.ts'
 import { type Source, type SourceKind, voiceSeparator } from '../entities/source.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'

@@ -1,8 +1,9 @@
 // Tasks that are stuck: each waits, directly or through others, for one that failed or was canceled. The row says behind which
 // (`stuckBy`), so that a group learns with one look-up whether anything in it can still move. Whatever waits for a person, a claim,
 // a timer, a slot, an executor or `run.wait` can; and so can a stuck task that has a child which can.
+
+import type { StoredError } from '../core/errors.ts'
 import { isSettled, type TaskRecord } from '../entities/task.ts'
-import type { StoredError } from '../errors.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { awaitsChildren, isBroken } from '../machines/family.ts'
 

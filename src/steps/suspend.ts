@@ -4,7 +4,7 @@ import type { CallRecord } from '../entities/call.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { type Op, type Step, step, type Tx } from '../ledger/ledger.ts'
 import type { RunRef } from './journal.ts'
-import { eventOf, type Moment } from './moment.ts'
+import { eventOf, type Moment } from './step-context.ts'
 import { transition } from './transition.ts'
 
 export interface SuspendRequest extends Moment, RunRef {

@@ -1,14 +1,15 @@
 // Teams: what a task is given when several agents are to work on it (a branch of memory, objectives), and how an agent begins to.
 // The parts of other steps: a team is there with its task, a stint with the run that works in it.
+
+import { ErrandError } from '../core/errors.ts'
 import type { TeamSpec } from '../drafts/agent-draft.ts'
 import { type BranchRecord, mainBranch } from '../entities/memory.ts'
 import { safeSegment, slugOf } from '../entities/slug.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../entities/team.ts'
-import { ErrandError } from '../errors.ts'
 import type { NewTask, Op, Reads, Tx } from '../ledger/ledger.ts'
 import { makeBranch, nearestOpenBranch, requireBranch, setBranchStatus } from './branch.ts'
-import { eventOf, type Moment } from './moment.ts'
+import { eventOf, type Moment } from './step-context.ts'
 
 /** A team of which nothing was said. */
 const plainTeam: TeamSpec = {

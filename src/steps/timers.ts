@@ -1,17 +1,17 @@
 // Timers: rows with a due time. A timer flips what it stands on by an event, so it fires after any restart and at any distance.
 
-import { isoTime } from '../clock.ts'
+import { isoTime } from '../core/clock.ts'
+import type { StoredError } from '../core/errors.ts'
 import type { CallRecord } from '../entities/call.ts'
 import type { QuestionParams } from '../entities/question.ts'
 import type { RunRecord } from '../entities/run.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { RetryPolicy } from '../entities/task-fields.ts'
-import type { StoredError } from '../errors.ts'
 import { type Op, type OwnRuns, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { writeLapse } from './claim.ts'
-import { eventOf, type Moment } from './moment.ts'
 import { cancelBelow, type Ended, failWhereItStands, settleAll } from './settle-family.ts'
 import { failAttempt } from './settle-run.ts'
+import { eventOf, type Moment } from './step-context.ts'
 import { endRest, wake } from './wait.ts'
 
 /** At most so many of each kind in one step: the rest follow in the next. */

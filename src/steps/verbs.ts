@@ -1,13 +1,13 @@
 // The verbs of a task: start, pause, resume, complete, fail. Each is one edge of the table, or is refused.
 
+import { ErrandError } from '../core/errors.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
 import { type Op, type Reads, type Step, step, type Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { isByHand } from '../machines/readiness.ts'
 import { nextStatus, requireTransition, type TaskEventName } from '../machines/task-machine.ts'
 import { amend } from './amend.ts'
-import { blocked, loadTask, type Moment } from './moment.ts'
+import { blocked, loadTask, type Moment } from './step-context.ts'
 import { transition } from './transition.ts'
 import type { Edge } from './walk.ts'
 

@@ -11,7 +11,7 @@ import { cycleError } from '../machines/task-graph.ts'
 import { touched } from '../machines/task-transition.ts'
 import { amend } from './amend.ts'
 import { loadLive, type RunRef } from './journal.ts'
-import { eventOf, loadTask, type Moment } from './moment.ts'
+import { eventOf, loadTask, type Moment } from './step-context.ts'
 
 /** What a wait came to: `open` while it is not over. */
 export type WaitState = { open: true } | { open: false; outcomes: Array<Outcome | null> }

@@ -8,7 +8,7 @@ import { awaitsChildren } from '../machines/family.ts'
 import { publishedAs, type TaskEventName } from '../machines/task-machine.ts'
 import { type Changes, moved } from '../machines/task-transition.ts'
 import { closeEntries, endedWith, isIdle } from './journal-closing.ts'
-import { eventOf, type Moment } from './moment.ts'
+import { eventOf, type Moment } from './step-context.ts'
 
 /** What an edge carries beside its event. */
 export interface Edge {

@@ -5,7 +5,7 @@ import { type CallRecord, interruptedError } from '../entities/call.ts'
 import type { Delivery } from '../entities/message.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { NewCall, NewMessage, NewTask, Op, Tx } from '../ledger/ledger.ts'
-import { eventOf, type Moment } from './moment.ts'
+import { eventOf, type Moment } from './step-context.ts'
 
 export function* writeMessage(tx: Tx, task: NewTask, message: NewMessage, moment: Moment): Op<void> {
   const n = yield* tx.message.append(message)

@@ -1,7 +1,7 @@
 // Where a branch ends: to which branch above it gives what it holds, and that it can, although somebody has archived it meanwhile.
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { requireBranch, setBranchStatus } from '../steps/branch.ts'
-import type { Moment } from '../steps/moment.ts'
+import type { Moment } from '../steps/step-context.ts'
 
 /** One that has been given on itself passes nothing on any more, so what lasts goes to the nearest above that has not; `main` never has. */
 export function* liveBranchAbove(tx: Reads, branch: string): Op<string> {

@@ -1,11 +1,11 @@
 // An agent has done its part: what it observed becomes facts, what it saw more than once becomes one, and its branch is given to the
 // task's (conformance C-58). One step, so that a death in the middle leaves all of it to be done, or nothing.
 import type { Caller } from '../bus/caller.ts'
+import { ErrandError } from '../core/errors.ts'
+import { checkText } from '../core/json.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import type { StintRecord, TeamRecord } from '../entities/team.ts'
-import { ErrandError } from '../errors.ts'
-import { checkText } from '../json.ts'
-import { everyRow } from '../ledger/every-row.ts'
+import { everyRow } from '../ledger/all-rows.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { stintTransitions } from '../machines/lifecycles.ts'
 import { consolidateAgent } from '../memory/consolidate-agent.ts'
@@ -14,10 +14,10 @@ import { type Consolidated, type ConsolidationCounts, sumOf } from '../memory/co
 import { type Deliberation, deliberate } from '../memory/deliberate.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
 import { type Merge, mergeBranch } from '../memory/merge.ts'
-import { eventOf, onBehalfOf } from '../steps/moment.ts'
+import { eventOf, onBehalfOf } from '../steps/step-context.ts'
 import { whileOpen } from './branch-ends.ts'
 import { changeObjective } from './objectives.ts'
-import { loadOwn } from './reach.ts'
+import { loadOwn } from './team-scope.ts'
 
 export interface CompleteAgentRequest {
   taskId: string

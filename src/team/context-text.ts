@@ -1,7 +1,8 @@
 // A team's context as text, for people and for the opening of an agent's conversation. However much a team has said, the text stays
 // short, and each thing said stays on one line, so that none can pass for a heading or for another one's words.
+
+import { clipped } from '../core/storable-text.ts'
 import { isConfirmed } from '../entities/source.ts'
-import { clipped } from '../storable-text.ts'
 import type { ActiveAgent, AgentSummary, KeyFact, TeamContext, TeamTask } from './context.ts'
 import type { Objective } from './objectives.ts'
 

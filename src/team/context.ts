@@ -16,7 +16,7 @@ import {
 import type { Op, Reads } from '../ledger/ledger.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
 import { type Objective, toObjective } from './objectives.ts'
-import { loadShared } from './reach.ts'
+import { loadShared } from './team-scope.ts'
 
 /** Times are epoch milliseconds. */
 export const teamTaskSchema = z.object({

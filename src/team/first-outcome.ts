@@ -1,7 +1,7 @@
 // What the closing of a team came to, read back from the history that it wrote: whoever completes the task again is told the same.
 import type { DecisionRecord, FactRecord } from '../entities/memory.ts'
 import type { TeamRecord } from '../entities/team.ts'
-import { everyRow } from '../ledger/every-row.ts'
+import { everyRow } from '../ledger/all-rows.ts'
 import type { Op, Reads } from '../ledger/ledger.ts'
 import { groundIn } from '../memory/compare.ts'
 import type { Conflict, Merge } from '../memory/merge.ts'

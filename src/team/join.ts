@@ -1,13 +1,13 @@
 // An agent joins a team's task: a stint begins, on a branch of its own, and the objectives that it takes are active.
 import { type Caller, mayHearOf } from '../bus/caller.ts'
-import { checkText } from '../json.ts'
+import { checkText } from '../core/json.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
-import { type Moment, requestedBy, requireTask } from '../steps/moment.ts'
+import { type Moment, requestedBy, requireTask } from '../steps/step-context.ts'
 import { beginStint, ensureTeam } from '../steps/team.ts'
 import { readContext, type TeamContext } from './context.ts'
 import { changeObjective, refuseFinal, requireObjectives } from './objectives.ts'
-import { loadOwn } from './reach.ts'
+import { loadOwn } from './team-scope.ts'
 
 export interface JoinRequest {
   taskId: string

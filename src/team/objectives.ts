@@ -2,19 +2,19 @@
 // log needs no table of its own (conformance S2-030).
 import { z } from 'zod'
 import type { Caller } from '../bus/caller.ts'
+import { ErrandError } from '../core/errors.ts'
+import { checkText } from '../core/json.ts'
 import type { TaskEvent } from '../entities/event.ts'
 import type { TaskRecord } from '../entities/task.ts'
 import { mostObjectives, type ObjectiveRecord, type ObjectiveStatus, objectiveStatuses } from '../entities/team.ts'
-import { ErrandError } from '../errors.ts'
-import { checkText } from '../json.ts'
-import { everyRow } from '../ledger/every-row.ts'
+import { everyRow } from '../ledger/all-rows.ts'
 import type { Op, Reads, Tx } from '../ledger/ledger.ts'
 import { objectiveEventBetween } from '../machines/lifecycles.ts'
 import { touched } from '../machines/task-transition.ts'
 import type { MemoryHost } from '../memory/memory-host.ts'
-import { eventOf, type Moment, requestedBy } from '../steps/moment.ts'
+import { eventOf, type Moment, requestedBy } from '../steps/step-context.ts'
 import { addObjectives, ensureTeam } from '../steps/team.ts'
-import { loadOwn, loadShared } from './reach.ts'
+import { loadOwn, loadShared } from './team-scope.ts'
 
 /** An objective as everybody sees it; `id` counts from 1 within its task. */
 export interface Objective {

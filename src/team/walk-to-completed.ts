@@ -1,13 +1,14 @@
 // A task that its team has worked on is completed from wherever it stands, along the edges of the table and without a run: whoever
 // worked on it did so in stints of agents.
+
+import { ErrandError } from '../core/errors.ts'
+import { canonicalJson } from '../core/json.ts'
 import type { TaskRecord } from '../entities/task.ts'
-import { ErrandError } from '../errors.ts'
-import { canonicalJson } from '../json.ts'
 import type { Op, Tx } from '../ledger/ledger.ts'
 import { type Quote, requireOwner } from '../machines/ownership.ts'
 import { refuseTransition } from '../machines/task-machine.ts'
 import { startGroupsAbove } from '../steps/groups-above.ts'
-import type { Moment } from '../steps/moment.ts'
+import type { Moment } from '../steps/step-context.ts'
 import { complete } from '../steps/verbs.ts'
 import { walkToWorking } from '../steps/walk.ts'
 

@@ -1,7 +1,7 @@
 // What is shipped as `errand/testing`: time, ids and a ledger in the hands of a test, and the contract that every ledger keeps.
 
-export type { Clock } from '../clock.ts'
-export type { Ids } from '../ids.ts'
+export type { Clock } from '../core/clock.ts'
+export type { Ids } from '../core/ids.ts'
 export { openPostgresLedger, type PostgresClient } from '../ledger/dialects/postgres/postgres-ledger.ts'
 export type { Ledger, LedgerObserver, Life, Op, Reads, Step, Tx } from '../ledger/ledger.ts'
 export { openLedger } from '../ledger/open-ledger.ts'

@@ -1,5 +1,5 @@
 // Ids in order and chance from a seed: what a test draws is the same in every run.
-import type { Ids } from '../ids.ts'
+import type { Ids } from '../core/ids.ts'
 
 /**
  * Ids that count: `task-1`, `task-2`, `call-3`. One counter for all prefixes, so that the order of drawing can be read off.

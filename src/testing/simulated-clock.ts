@@ -1,5 +1,5 @@
 // Time that only a test moves: timers fire when it is advanced past them, in order, and never by themselves.
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../core/clock.ts'
 
 interface Timer {
   readonly id: number

@@ -1,8 +1,8 @@
 // The audit trail: every ability that changes a task leaves events, and these say who asked. An ability that is new must be told here,
 // or be among those that change no task.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
 import type { Caller } from '../../src/bus/caller.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import type { Task, TaskStatus } from '../../src/entities/task.ts'
 import { openEngine, waysTo } from '../engine/world.ts'

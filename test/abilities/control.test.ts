@@ -1,6 +1,6 @@
 // The abilities that change a task: send, cancel, retry, answer; and the one that waits for it.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { history, openEngine, puppet, reached, refusalOf, waysTo } from '../engine/world.ts'
 import { heldModel, modelOf, surface } from './world.ts'

@@ -1,7 +1,7 @@
 // task:create: what it takes, and what a task that calls it gets.
 import { describe, expect, it } from 'vitest'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Caller } from '../../src/bus/caller.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { openEngine, puppet, reached, refusalOf, turns } from '../engine/world.ts'

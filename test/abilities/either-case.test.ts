@@ -1,8 +1,8 @@
 // Keys in either case: each spelling stands for one key, none for two, and what nobody knows stays what it was.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { eitherCase } from '../../src/abilities/either-case.ts'
-import { parse } from '../../src/parse.ts'
+import { eitherCase } from '../../src/abilities/key-case.ts'
+import { parse } from '../../src/core/parse.ts'
 import { refusalOf } from '../engine/world.ts'
 
 const schema = eitherCase(

@@ -11,8 +11,8 @@ import {
   commandAbilities,
   longestShown,
 } from '../../src/abilities/shell/command-abilities.ts'
-import type { Engine } from '../../src/api.ts'
 import { createBus } from '../../src/bus/bus.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import { isAlive, processGroupOf } from '../../src/executors/process-group.ts'
 import { systemProcessTable } from '../../src/executors/process-table.ts'
 import { createShell } from '../../src/executors/shell.ts'

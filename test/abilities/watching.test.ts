@@ -1,9 +1,9 @@
 // The abilities by which surfaces watch and command: rows now and in the past, tasks whole, the feed, verbs that expect a version.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { accessClasses, type Caller } from '../../src/bus/caller.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { deferred, openEngine, refusalOf } from '../engine/world.ts'
 import { modelOf } from './world.ts'
 

@@ -1,8 +1,8 @@
 // What the tests of the abilities share: an engine whose model answers when the test says so, and JSON through the bus as any
 // surface sends it.
 
-import type { Engine } from '../../src/api.ts'
 import type { Caller } from '../../src/bus/caller.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { ScriptedTurn } from '../../src/models/script.ts'
 import { createScriptedModel, type ScriptedPrompt } from '../../src/models/scripted-model.ts'
 import { type Deferred, deferred } from '../engine/world.ts'

@@ -5,9 +5,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Engine, EngineOptions } from '../../src/api.ts'
 import { type Ability, defineAbility } from '../../src/bus/ability.ts'
-import { ErrandError } from '../../src/errors.ts'
+import { ErrandError } from '../../src/core/errors.ts'
+import type { Engine, EngineOptions } from '../../src/engine-api.ts'
 import { heldModel, modelOf } from '../abilities/world.ts'
 import { history, openEngine, turns } from '../engine/world.ts'
 

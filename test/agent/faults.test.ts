@@ -1,8 +1,8 @@
 // A ledger that fails in the middle of an agent's work, at each of its writes and in each way: whatever it comes to, no tool runs
 // twice, nothing is said twice, and a retry brings the task to its end.
 import { describe, expect, it } from 'vitest'
+import { ErrandError } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/engine.ts'
-import { ErrandError } from '../../src/errors.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { recallText } from '../../src/executors/agent/recall.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'

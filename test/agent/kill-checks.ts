@@ -1,6 +1,6 @@
 // What must be true of the story's ledger at its end, whatever was killed on the way; in complaints, so that a planted fault can
 // be shown to make it complain.
-import type { Engine } from '../../src/api.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { Call } from '../../src/entities/call.ts'
 import type { Message } from '../../src/entities/message.ts'
 import type { Task } from '../../src/entities/task.ts'

@@ -2,9 +2,9 @@
 // Each tool leaves its mark in a file that only grows: what happened in the world, to be held against what the ledger says.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
-import type { Engine } from '../../src/api.ts'
 import { defineAbility } from '../../src/bus/ability.ts'
-import { ErrandError } from '../../src/errors.ts'
+import { ErrandError } from '../../src/core/errors.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 
 export const story = { key: 'story', goal: 'Write the report', metadata: { kind: 'story' } }

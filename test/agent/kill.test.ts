@@ -4,8 +4,8 @@
 // of those that are killed twice are drawn from among all).
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
 import { createEngine } from '../../src/engine.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
 import type { Ledger, Op, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'

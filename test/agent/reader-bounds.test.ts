@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Feed } from '../../src/actors/feed.ts'
 import { LiveOutput, streamTask } from '../../src/actors/task-stream.ts'
+import type { StreamItem } from '../../src/api/views.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
-import type { StreamItem } from '../../src/views.ts'
 import { ledgerFile, openEngine, puppet } from '../engine/world.ts'
 
 const said = 5_000

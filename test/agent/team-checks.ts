@@ -1,6 +1,6 @@
 // What must be true at the end of the team's story, whoever was killed on the way and however many engines took part; in complaints, so
 // that a planted fault can be shown to make it complain.
-import type { Engine } from '../../src/api.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { Call } from '../../src/entities/call.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import type { ConsolidationRecord, FactRecord, ObservationRecord } from '../../src/entities/memory.ts'

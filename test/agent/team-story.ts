@@ -1,6 +1,6 @@
 // What three agents work on, one after the other, and a task that comes after them: the same in every process. All of it is decided by
 // the conversation alone, so that whoever goes on after a crash goes on with the same words.
-import type { Engine, EngineOptions } from '../../src/api.ts'
+import type { Engine, EngineOptions } from '../../src/engine-api.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { storyAbilities } from './kill-story.ts'

@@ -1,6 +1,6 @@
 // What the tests of agents in a team share: a ledger to look into, agents that play a script, and teams of them.
 import { onTestFinished } from 'vitest'
-import type { Engine, EngineOptions, Executors } from '../../src/api.ts'
+import type { Engine, EngineOptions, Executors } from '../../src/engine-api.ts'
 import type { FactRecord, ObservationRecord } from '../../src/entities/memory.ts'
 import type { StintRecord } from '../../src/entities/team.ts'
 import { type AgentOptions, agent } from '../../src/executors/agent/agent.ts'

@@ -2,9 +2,9 @@
 // call with that code in the ledger, whose message it reads, while its task goes on.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { type AbilityDefinition, defineAbility } from '../../src/bus/ability.ts'
 import type { Bus, InvokeOptions } from '../../src/bus/bus.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { modelOf } from '../abilities/world.ts'
 import { collect, openEngine, refusalOf } from '../engine/world.ts'
 import { llm } from './world.ts'

@@ -2,7 +2,7 @@
 // that may happen on the way, in the conversation, in the calls and in the events.
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Engine, EngineOptions } from '../../src/api.ts'
+import type { Engine, EngineOptions } from '../../src/engine-api.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { collect, history, openEngine, reached, turns, typesOf } from '../engine/world.ts'

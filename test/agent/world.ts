@@ -1,8 +1,8 @@
 // What the tests of the agent share: tools that do what a test says, models whose words are in its hands, and views of a
 // conversation that can be compared at a glance.
 import { z } from 'zod'
-import type { Engine } from '../../src/api.ts'
 import { type AbilityContext, defineAbility } from '../../src/bus/ability.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { Message } from '../../src/entities/message.ts'
 import { type ModelMessage, type ModelStepInput, modelStepInputSchema } from '../../src/models/step-schema.ts'
 import { deferred } from '../engine/world.ts'

@@ -5,8 +5,8 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateText, isStepCount, streamText, tool } from 'ai'
 import { z } from 'zod'
 import { durable } from '../../src/ai/durable.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { createEngine } from '../../src/engine.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
 
 export interface ChatOrders {
   ledger: string

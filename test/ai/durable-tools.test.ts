@@ -3,7 +3,7 @@ import { isStepCount, streamText, type ToolSet, tool } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { durable } from '../../src/ai/durable.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { collect, deferred, openEngine, reached, refusalOf } from '../engine/world.ts'
 import { callOf, modelOf, outcomeOf, runOnce, seenTwice, textOf } from './world.ts'
 

@@ -7,7 +7,7 @@ import { MockLanguageModelV4 } from 'ai/test'
 import { expectTypeOf } from 'vitest'
 import { z } from 'zod'
 import { durable } from '../../src/ai/durable.ts'
-import type { Run } from '../../src/executor.ts'
+import type { Run } from '../../src/api/executor.ts'
 
 declare const run: Run
 declare const v3: LanguageModelV3

@@ -3,8 +3,8 @@ import { APICallError, InvalidToolInputError, RetryError } from 'ai'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromImage, toImage } from '../../src/ai/json-image.ts'
-import { ErrandError } from '../../src/errors.ts'
-import { fromJson, toJson } from '../../src/json.ts'
+import { ErrandError } from '../../src/core/errors.ts'
+import { fromJson, toJson } from '../../src/core/json.ts'
 import { refusalOf } from '../engine/world.ts'
 
 /** Through the ledger and back. */

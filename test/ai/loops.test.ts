@@ -3,7 +3,7 @@
 import { generateText, isStepCount, streamText } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { durable } from '../../src/ai/durable.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { deferred, ledgerFile, openEngine, reached } from '../engine/world.ts'
 import { callOf, modelOf, notingTool, promptsOf, textOf } from './world.ts'
 

@@ -4,7 +4,7 @@ import { isStepCount, streamText } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import { describe, expect, it } from 'vitest'
 import { durable } from '../../src/ai/durable.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { collect, deferred, openEngine, turns } from '../engine/world.ts'
 import {

@@ -4,9 +4,9 @@ import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Stream
 import { simulateReadableStream, tool } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import { z } from 'zod'
-import type { Engine } from '../../src/api.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { deferred, openEngine, reached } from '../engine/world.ts'
 
 type Content = Awaited<ReturnType<LanguageModelV4['doGenerate']>>['content']

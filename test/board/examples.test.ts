@@ -1,8 +1,8 @@
 // The prompts that a task board is introduced with, played by a scripted model through the four tools, and the same plans worked
 // off by executors.
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Engine, Executors } from '../../src/api.ts'
 import { boardTools } from '../../src/board/board-tools.ts'
+import type { Engine, Executors } from '../../src/engine-api.ts'
 import { runModelStep } from '../../src/models/model-step.ts'
 import type { ScriptedTurn } from '../../src/models/script.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'

@@ -1,5 +1,5 @@
 // A board of tasks in layers, each task after two of the layer before: nobody can work it off but in order.
-import type { Engine } from '../../src/api.ts'
+import type { Engine } from '../../src/engine-api.ts'
 
 export const layerSize = 60
 

@@ -1,7 +1,7 @@
 // The board in the hands of a model: it sees, claims and changes what is below its own task, in that task's name, and is told of
 // nothing else.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import { openEngine, refusalOf } from '../engine/world.ts'
 
 async function setup() {

@@ -1,7 +1,7 @@
 // Every status × every status that somebody may ask for × whose task it is × blocked or not: what must happen, and that what is
 // refused leaves nothing behind. The tables are the specification; each line says what came of the five statuses in their order.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import { type BoardStatus, boardStatuses } from '../../src/entities/board.ts'
 import { openEngine } from '../engine/world.ts'
 import { codeOf, everything, taskOf } from './world.ts'

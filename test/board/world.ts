@@ -1,9 +1,9 @@
 // What the tests of the board share: an engine with the four tools of an agent on it, and what its answers are read with.
 import { expect, onTestFinished } from 'vitest'
-import type { Engine, EngineOptions } from '../../src/api.ts'
 import { type BoardTools, type BoardToolsOptions, boardTools } from '../../src/board/board-tools.ts'
+import { ErrandError } from '../../src/core/errors.ts'
+import type { Engine, EngineOptions } from '../../src/engine-api.ts'
 import type { BoardTask } from '../../src/entities/board.ts'
-import { ErrandError } from '../../src/errors.ts'
 import { history, openEngine } from '../engine/world.ts'
 
 export type Json = Record<string, unknown>

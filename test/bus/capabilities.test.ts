@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { createBus } from '../../src/bus/bus.ts'
 import { type Access, accessClasses, type Caller } from '../../src/bus/caller.ts'
 import { mayCall } from '../../src/bus/capabilities.ts'
+import { ErrandError } from '../../src/core/errors.ts'
 import { checkAbilityList } from '../../src/entities/ability-pattern.ts'
-import { ErrandError } from '../../src/errors.ts'
 import { model, refusalOf, register, setup } from './world.ts'
 
 const meta = (id: string, models = true, access: Access = 'read') => ({

@@ -1,7 +1,7 @@
 // The errors of handlers as they leave the bus.
 import { describe, expect, it } from 'vitest'
 import { createBus } from '../../src/bus/bus.ts'
-import { ErrandError, Failure } from '../../src/errors.ts'
+import { ErrandError, Failure } from '../../src/core/errors.ts'
 import { refusalOf, register } from './world.ts'
 
 function throwing(thrown: unknown) {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createBus } from '../../src/bus/bus.ts'
-import { deepestJson, longestJson } from '../../src/json.ts'
+import { deepestJson, longestJson } from '../../src/core/json.ts'
 import { model, refusalOf, register, setup } from './world.ts'
 
 describe('invoke', () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createBus } from '../../src/bus/bus.ts'
-import { ErrandError } from '../../src/errors.ts'
+import { ErrandError } from '../../src/core/errors.ts'
 import { collect, refusalOf, register, setup } from './world.ts'
 
 /** A stream that yields once, then hangs until it is released; it tells when it has come to its `finally`. */

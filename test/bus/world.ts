@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { z } from 'zod'
 import { defineAbility } from '../../src/bus/ability.ts'
 import { type Bus, type BusOptions, createBus } from '../../src/bus/bus.ts'
-import { ErrandError, type ErrorCode } from '../../src/errors.ts'
+import { ErrandError, type ErrorCode } from '../../src/core/errors.ts'
 
 export const model = { surface: 'model', taskId: 'task-a', run: 1 }
 

@@ -1,7 +1,7 @@
 // The executors of the crash tests, the same in every process. Each executed call leaves its id in a file that only grows: what
 // happened in the world, to be held against what the ledger says.
 import { appendFileSync } from 'node:fs'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { createShell } from '../../src/executors/shell.ts'
 
 export interface Effect {

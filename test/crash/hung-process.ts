@@ -1,9 +1,9 @@
 // An engine in a process of its own, to be stopped and woken. Its executors wait in the middle of what they do until they are
 // told to go on, and tell what each of their promises came to; what they write after that is told too.
 import { createInterface } from 'node:readline'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import { ErrandError } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/engine.ts'
-import { ErrandError } from '../../src/errors.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
 
 const [ledger, leaseMs] = process.argv.slice(2) as [string, string]
 const tell = (line: Record<string, unknown>) => void process.stdout.write(`${JSON.stringify(line)}\n`)

@@ -1,7 +1,7 @@
 // What must be true at the end of the whole story, whoever was killed on the way; in complaints, so that a planted fault can be shown to
 // make it complain.
 import Database from 'better-sqlite3'
-import type { Engine } from '../../src/api.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { Call } from '../../src/entities/call.ts'
 import type { Task } from '../../src/entities/task.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'

@@ -3,9 +3,9 @@
 // the conversation alone, so that whoever goes on after a crash goes on with the same words.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
-import type { Engine, EngineOptions } from '../../src/api.ts'
 import { type AbilityContext, defineAbility } from '../../src/bus/ability.ts'
-import { ErrandError } from '../../src/errors.ts'
+import { ErrandError } from '../../src/core/errors.ts'
+import type { Engine, EngineOptions } from '../../src/engine-api.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel, type ScriptedPrompt, type ScriptedTurn } from '../../src/testing/index.ts'
 import type { Effect } from './executors.ts'

@@ -1,6 +1,6 @@
 // The XState side: what an inspector sees of tasks, runs and the supervisor, and that nothing thrown anywhere stops the others.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { openEngine, puppet, reached, refusalOf, turns } from './world.ts'
 
 interface Inspected {

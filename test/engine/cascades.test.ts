@@ -1,8 +1,8 @@
 // Cancel and completion through whole families: what stays, what goes along, what each tells, and that it is one transaction.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createFaultyLedger } from '../../src/testing/index.ts'
 import { history, openEngine, puppet, reached, refusalOf } from './world.ts'

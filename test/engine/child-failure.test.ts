@@ -1,9 +1,9 @@
 // What the final failure of a child sets off in its parent: nothing, its failure, or the end of the siblings (conformance Q-06).
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
 import type { OnChildFailure } from '../../src/entities/task-fields.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { history, openEngine, puppet, reached, turns } from './world.ts'
 
 type Verbs = Pick<Engine, 'create' | 'start' | 'fail' | 'complete' | 'get'>

@@ -1,6 +1,6 @@
 // Work from outside: who gets a task, who is refused and why, and what a claim is worth once it has ended.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { history, openEngine, puppet, reached, refusalOf, turns, typesOf } from './world.ts'

@@ -1,8 +1,8 @@
 // Commands that meet: whoever comes first wins, the other is refused, and the task is in one legal state.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
+import { ErrandError } from '../../src/core/errors.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { TaskStatus } from '../../src/entities/task.ts'
-import { ErrandError } from '../../src/errors.ts'
 import { eventBetween } from '../../src/machines/task-machine.ts'
 import { history, openEngine, puppet, turns } from './world.ts'
 

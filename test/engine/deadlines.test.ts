@@ -1,7 +1,7 @@
 // Deadlines: a task that has not settled by then fails for good, from whatever live state, on a clock that only the test moves.
 import { describe, expect, it } from 'vitest'
-import type { EngineOptions, Executors } from '../../src/api.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { EngineOptions, Executors } from '../../src/engine-api.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 import { history, ledgerFile, openEngine, puppet, reached, turns } from './world.ts'
 

@@ -1,10 +1,10 @@
 // What becomes of a task when one that it comes after fails for good or is canceled: it stays blocked, goes along, or goes on
 // (conformance C-52); at that moment, at its creation, and when it is told of the dependency later.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
 import type { OnDependencyFailure } from '../../src/entities/task-fields.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { history, openEngine, puppet, reached, typesOf } from './world.ts'
 
 type Verbs = Pick<Engine, 'create' | 'start' | 'fail' | 'cancel' | 'complete' | 'get'>

@@ -2,8 +2,8 @@
 // before anything is written.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineExecutor } from '../../src/executor.ts'
-import { deepestTasks } from '../../src/parse.ts'
+import { defineExecutor } from '../../src/api/executor.ts'
+import { deepestTasks } from '../../src/core/parse.ts'
 import { openEngine, refusalOf } from './world.ts'
 
 const noop = (): null => null

@@ -1,8 +1,8 @@
 // Dependencies that are added and taken away while tasks live: what may be told to wait, what is refused, what never could end.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { history, openEngine, puppet, reached, refusalOf, turns, typesOf } from './world.ts'
 
 async function done(engine: Pick<Engine, 'start' | 'complete'>, task: { id: string }, result?: unknown): Promise<void> {

@@ -4,7 +4,7 @@ import { type ExecFileException, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { deferred, history, ledgerFile, openEngine, puppet, reached, refusalOf, untilAborted } from './world.ts'
 
 const root = join(import.meta.dirname, '../..')

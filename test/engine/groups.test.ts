@@ -1,8 +1,8 @@
 // Groups and dependencies: trees made in one creation, who starts after whom, how a group starts and ends, circles refused.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { history, openEngine, puppet, reached, refusalOf, typesOf } from './world.ts'
 
 async function setup() {

@@ -2,9 +2,9 @@
 // agent leave the same ledger, to the last byte.
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
-import type { Engine, EngineOptions } from '../../src/api.ts'
 import { defineAbility } from '../../src/bus/ability.ts'
 import { createEngine } from '../../src/engine.ts'
+import type { Engine, EngineOptions } from '../../src/engine-api.ts'
 import type { EventType } from '../../src/entities/event.ts'
 import { createScriptedModel, type ScriptFunction } from '../../src/models/scripted-model.ts'
 import { createSequentialIds } from '../../src/testing/sequential-ids.ts'

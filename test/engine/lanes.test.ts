@@ -1,7 +1,7 @@
 // Lanes: how many of a parent's children run at once, in all executors and engines together, and that a full lane is in nobody's way.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import { deferred, ledgerFile, openEngine, puppet, turns } from './world.ts'
 
 /** Executors `a` and `b` that count how many of one parent run at once, and the most that ever did. */

@@ -1,8 +1,8 @@
 // What is told late: a policy that is changed after what it speaks of has happened, and a retry of a task whose dependencies
 // ended, or went, while it lay failed.
 import { describe, expect, it } from 'vitest'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Task } from '../../src/entities/task.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { history, openEngine, reached, refusalOf, typesOf } from './world.ts'
 

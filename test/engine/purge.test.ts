@@ -1,8 +1,8 @@
 // Purge and retention: whole settled families leave the ledger with all that tells of them; whoever is open keeps what it needs.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'
 import { collect, history, openEngine, puppet, reached, refusalOf, turns } from './world.ts'

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
 import { z } from 'zod'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { history, openEngine, reached, refusalOf, typesOf } from './world.ts'
 
 const setup = async (work: (task: ExecutorTask, run: Run) => unknown) => {

@@ -2,8 +2,8 @@
 // nothing.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import { createShell } from '../../src/index.ts'
 import { echo, llm, said } from '../agent/world.ts'
 import { openManager } from '../vocabularies/agent-os/world.ts'

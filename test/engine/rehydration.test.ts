@@ -1,8 +1,8 @@
 // A ledger opened again: every state comes back as it was, with all that belongs to it, and a broken image is no catastrophe.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import { type Task, type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { touched } from '../../src/machines/task-transition.ts'
 import { history, ledgerFile, openEngine, puppet, reached, turns } from './world.ts'

@@ -1,9 +1,9 @@
 // What a retry policy weighs: chance, a longest rest, which codes count, and what a failure itself says.
 import { describe, expect, it } from 'vitest'
+import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
+import { Failure } from '../../src/core/errors.ts'
+import type { Ids } from '../../src/core/ids.ts'
 import type { RetryPolicy } from '../../src/entities/task-fields.ts'
-import { Failure } from '../../src/errors.ts'
-import { defineExecutor, type ExecutorTask, type Run } from '../../src/executor.ts'
-import type { Ids } from '../../src/ids.ts'
 import { createSequentialIds, SimulatedClock } from '../../src/testing/index.ts'
 import { history, openEngine, reached, refusalOf } from './world.ts'
 

@@ -1,7 +1,7 @@
 // Slots: who runs next, how many at once, and that every way out of WORKING gives the slot back.
 import { describe, expect, it } from 'vitest'
-import { Failure } from '../../src/errors.ts'
-import { defineExecutor, type ExecutorTask, type Run } from '../../src/executor.ts'
+import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
+import { Failure } from '../../src/core/errors.ts'
 import { history, openEngine, puppet, reached, refusalOf, turns, untilAborted } from './world.ts'
 
 /** An executor that notes the order of its runs and how many there are at once. */

@@ -1,10 +1,10 @@
 // engine.status: a read model that costs nothing until somebody looks, and from then on says what a fresh count would say,
 // whoever wrote it.
 import { describe, expect, it } from 'vitest'
-import type { EngineStatus, StatusStore } from '../../src/api.ts'
+import { ErrandError } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/engine.ts'
+import type { EngineStatus, StatusStore } from '../../src/engine-api.ts'
 import { taskStatuses } from '../../src/entities/task.ts'
-import { ErrandError } from '../../src/errors.ts'
 import type { Ledger, Reads } from '../../src/ledger/ledger.ts'
 import { openLedger, SimulatedClock, taskRow } from '../../src/testing/index.ts'
 import { deferred, ledgerFile, openEngine, puppet, refusalOf, turns } from './world.ts'

@@ -2,10 +2,10 @@
 // cannot move, and what that means for the groups around them.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { CreateOptions, Engine } from '../../src/api.ts'
+import { ErrandError } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/engine.ts'
+import type { CreateOptions, Engine } from '../../src/engine-api.ts'
 import { isSettled, type TaskRecord, type TaskStatus } from '../../src/entities/task.ts'
-import { ErrandError } from '../../src/errors.ts'
 import type { Ledger, Op, Reads, Tx } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { awaitsChildren, dependencyVerdict, isBroken, isStuckGroup, parentVerdict } from '../../src/machines/family.ts'

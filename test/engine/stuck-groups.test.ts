@@ -1,9 +1,9 @@
 // Groups in which nothing can move any more: they fail and say why, and are opened again by whatever frees a task in them.
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Engine } from '../../src/api.ts'
+import type { Run } from '../../src/api/executor.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
-import type { Run } from '../../src/executor.ts'
 import { type CreateOptions, createEngine } from '../../src/index.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { SimulatedClock } from '../../src/testing/index.ts'

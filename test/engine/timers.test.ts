@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
-import type { EngineOptions, Executors } from '../../src/api.ts'
-import { Failure } from '../../src/errors.ts'
-import { defineExecutor, type ExecutorTask, type Run } from '../../src/executor.ts'
+import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
+import { Failure } from '../../src/core/errors.ts'
+import type { EngineOptions, Executors } from '../../src/engine-api.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { history, ledgerFile, openEngine, puppet, reached, refusalOf, turns } from './world.ts'
 

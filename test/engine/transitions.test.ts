@@ -1,8 +1,8 @@
 // The table as the engine keeps it, against the table as the designs have it: every pair of states asked for by name, every verb in
 // every state, and that a refusal leaves nothing behind.
 import { describe, expect, it } from 'vitest'
+import { ErrandError, TaskFailedError } from '../../src/core/errors.ts'
 import { type Task, type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
-import { ErrandError, TaskFailedError } from '../../src/errors.ts'
 import { history, openEngine, refusalOf, typesOf, waysTo } from './world.ts'
 
 async function taskIn(engine: Awaited<ReturnType<typeof openEngine>>, status: TaskStatus): Promise<Task> {

@@ -1,6 +1,6 @@
 // How large a tree may grow: levels below a root, and children that one task may be given.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { openEngine, refusalOf } from './world.ts'
 
 describe('maxDepth', () => {

@@ -2,7 +2,7 @@
 // changes nothing.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineExecutor, type ExecutorTask, type Run } from '../../src/executor.ts'
+import { defineExecutor, type ExecutorTask, type Run } from '../../src/api/executor.ts'
 import { history, openEngine, puppet, reached, refusalOf, typesOf } from './world.ts'
 
 async function setup(options: { stubborn?: boolean; maxConcurrent?: number } = {}) {

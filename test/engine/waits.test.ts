@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
-import type { ExecutorTask, Run, WaitOptions } from '../../src/executor.ts'
+import type { ExecutorTask, Run, WaitOptions } from '../../src/api/executor.ts'
 import { openEngine, reached, refusalOf } from './world.ts'
 
 /** A waiter for two tasks that are worked on by hand. */

@@ -1,8 +1,8 @@
 // `why` in sentences for people: what a group's state means, who will never complete and what would help, and times as times.
 import { expect, it } from 'vitest'
 import { SimulatedClock } from 'xstate'
-import { isoTime } from '../../src/clock.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import { isoTime } from '../../src/core/clock.ts'
 import { openEngine, puppet, reached, turns } from './world.ts'
 
 it('says of a group which of its tasks run, and how many are to come', async () => {

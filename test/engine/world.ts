@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
-import type { Engine, EngineOptions, Executors } from '../../src/api.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
+import { ErrandError, type ErrorCode } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/engine.ts'
+import type { Engine, EngineOptions, Executors } from '../../src/engine-api.ts'
 import type { TaskEvent } from '../../src/entities/event.ts'
 import type { Task, TaskStatus } from '../../src/entities/task.ts'
-import { ErrandError, type ErrorCode } from '../../src/errors.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
 
 /** An engine in memory. Without an `onError` of the test's own, whatever it reports fails the test. */
 export async function openEngine<const E extends Executors = Record<never, never>>(

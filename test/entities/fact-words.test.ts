@@ -1,7 +1,7 @@
 // The words of a fact, the likeness of two, and the bounds that a search by words may rely on.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { leastShared, likeness, probeCount, sizesAlike, splitRun, wordsOf } from '../../src/entities/fact-words.ts'
+import { leastShared, likeness, probeCount, sizesAlike, splitRun, wordsOf } from '../../src/entities/fact-tokens.ts'
 
 describe('the words of a text', () => {
   it('S2-086 are its letters and digits in lower case, each once, in order of appearance', () => {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type FieldTaker, fieldTakers, rulesFor, taskFields } from '../../src/entities/task-fields.ts'
-import { planJsonSchema, planKeys, planTaskSchema } from '../../src/surfaces/cli/plan-schema.ts'
+import { planJsonSchema, planKeys, planTaskSchema } from '../../src/plans/plan-schema.ts'
 import { openEngine } from '../engine/world.ts'
 
 const root = join(import.meta.dirname, '../..')

@@ -1,6 +1,6 @@
 // The `ask` executor asks exactly what the task says and invents no default.
 import { describe, expect, it } from 'vitest'
-import type { AskOptions, Executor, Run } from '../../src/executor.ts'
+import type { AskOptions, Executor, Run } from '../../src/api/executor.ts'
 import { ask, createAsk } from '../../src/executors/ask.ts'
 
 async function asked(executor: Executor, input: unknown): Promise<[string, unknown, AskOptions | undefined]> {

@@ -10,31 +10,19 @@ export type Rule = (files: SourceFile[]) => string[]
 
 /** From the ground up. A room is a folder of src, or a file that lies directly in src, by its name. */
 const levels: string[][] = [
-  [
-    'errors',
-    'stored-error',
-    'json-bounds',
-    'storable-text',
-    'clock',
-    'signals',
-    'ids',
-    'json',
-    'runtime',
-    'parse',
-    'defined',
-    'within-time',
-    'redact',
-  ],
+  ['core'],
   ['entities'],
-  ['executor', 'options', 'views'],
+  ['api'],
   ['machines', 'bus', 'models'],
   ['drafts'],
   ['ledger', 'agent-run'],
   ['steps'],
   ['actors', 'executors', 'routing', 'board', 'memory'],
   ['team'],
-  ['api', 'ability-methods'],
+  ['engine-api', 'ability-methods'],
   ['abilities'],
+  ['plans'],
+  ['terminal', 'web'],
   ['surfaces', 'vocabularies', 'ai'],
   ['claimed-task', 'task-engine', 'engine', 'index'],
 ]
@@ -55,6 +43,31 @@ function mayImport(from: string, to: string): boolean {
   if (levelOf(here) === levelOf(there)) return isRootFile(from) && isRootFile(to)
   return levelOf(there) < levelOf(here)
 }
+
+const maxRootFiles = 8
+
+const rootIsShort: Rule = (files) => {
+  const inRoot = files.filter((file) => file.path.startsWith('src/') && isRootFile(file.path))
+  return inRoot.length <= maxRootFiles
+    ? []
+    : [`src has ${inRoot.length} files of its own; ${maxRootFiles} is the limit: ${pathsOf(inRoot)}`]
+}
+
+const surfaceOf = (path: string) => /^src\/surfaces\/([^/]+)\//.exec(path)?.[1]
+
+/** A verb of the command line starts another surface, by its public entry. */
+function startsSurface(from: string, to: string): boolean {
+  return from.startsWith('src/surfaces/cli/verbs/') && /^src\/surfaces\/[^/]+\/index\.ts$/.test(to)
+}
+
+const surfacesImportNoOther: Rule = (files) =>
+  files.flatMap((file) => {
+    const surface = surfaceOf(file.path)
+    return targetsOf(file)
+      .filter((target) => surface !== undefined && ![surface, undefined].includes(surfaceOf(target)))
+      .filter((target) => !startsSurface(file.path, target))
+      .map((target) => `${file.path} imports ${target}; what surfaces share lives in web/, terminal/ or plans/`)
+  })
 
 const everyRoomHasALevel: Rule = (files) =>
   files
@@ -107,7 +120,7 @@ const shownBySurfaces = /^src\/(?:memory|team|board)\/|^src\/actors\/inspection-
 
 const surfacesUseOperations: Rule = (files) =>
   files
-    .filter((file) => file.path.startsWith('src/surfaces/'))
+    .filter((file) => /^src\/(?:surfaces|terminal|web|plans)\//.test(file.path))
     .flatMap((file) => {
       const types = typeImportsOf(file)
       return file.imports
@@ -268,7 +281,7 @@ const makesPatterns = [
   'src/entities/ability-pattern.ts',
   'src/entities/disagreement.ts',
   'src/entities/fact-category.ts',
-  'src/entities/fact-words.ts',
+  'src/entities/fact-tokens.ts',
   // Of the secrets that its options name.
   'src/surfaces/inspector/redact.ts',
   // Scripts of models are written by whoever starts the engine.
@@ -301,7 +314,7 @@ interface Ban {
   except: string[]
 }
 
-const ownsTime = ['src/clock.ts', 'src/ids.ts', 'src/surfaces/cli/']
+const ownsTime = ['src/core/clock.ts', 'src/core/ids.ts', 'src/surfaces/cli/', 'src/terminal/']
 
 const bans: Ban[] = [
   { what: /\bDate\s*\.\s*now\b/g, except: ownsTime },
@@ -310,8 +323,8 @@ const bans: Ban[] = [
   { what: /\bperformance\s*\.\s*now\b|\bprocess\s*\.\s*hrtime\b/g, except: ownsTime },
   { what: /(?<![.\w$])(?:globalThis\s*\.\s*)?set(?:Timeout|Interval)\b/g, except: ownsTime },
   { what: /\bAbortSignal\s*\.\s*timeout\b/g, except: ownsTime },
-  { what: /\bMath\s*\.\s*random\b/g, except: ['src/clock.ts', 'src/ids.ts'] },
-  { what: /\b(?:randomUUID|randomBytes|randomInt|getRandomValues)\b/g, except: ['src/ids.ts'] },
+  { what: /\bMath\s*\.\s*random\b/g, except: ['src/core/clock.ts', 'src/core/ids.ts'] },
+  { what: /\b(?:randomUUID|randomBytes|randomInt|getRandomValues)\b/g, except: ['src/core/ids.ts'] },
 ]
 
 /** `setTimeout(run, ms) { … }`, `setTimeout(run): Timer` and `setTimeout: …` declare a clock's method; they call nothing. */
@@ -438,6 +451,8 @@ const filesIntroduceThemselves: Rule = (files) =>
 export const rules = {
   'every folder and root file of src has a level': everyRoomHasALevel,
   'imports point down, and folders of one level never import each other': importsPointDown,
+  'src itself has at most eight files': rootIsShort,
+  'no surface imports another': surfacesImportNoOther,
   'there are no import cycles': noImportCycles,
   'surfaces reach tasks through operations only': surfacesUseOperations,
   'kysely, xstate and its store are imported only where they belong': packagesStayAtHome,

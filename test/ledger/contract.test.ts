@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { redactionBy } from '../../src/core/redact.ts'
 import { redactingLedger } from '../../src/ledger/redacting-ledger.ts'
-import { redactionBy } from '../../src/redact.ts'
 import { createFaultyLedger, ledgerContract, openLedger } from '../../src/testing/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'errand-contract-'))

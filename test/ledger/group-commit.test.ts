@@ -1,6 +1,6 @@
 // Group commit by itself: which steps share a group, what each caller is told, and how a busy ledger is tried again.
 import { expect, it } from 'vitest'
-import { ErrandError } from '../../src/errors.ts'
+import { ErrandError } from '../../src/core/errors.ts'
 import {
   CommitFailed,
   GroupCommit,

@@ -1,11 +1,11 @@
 // Which columns the hook `redact` is shown: every column of every table either holds what users and programs say, or is known to hold
 // none of it.
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { redactionBy } from '../../src/core/redact.ts'
 import type { MailRecord } from '../../src/entities/board.ts'
 import { connect } from '../../src/ledger/dialects/sqlite/connection.ts'
 import type { Ledger, Op, Step, Tx } from '../../src/ledger/ledger.ts'
 import { contentOfTables, redactingLedger } from '../../src/ledger/redacting-ledger.ts'
-import { redactionBy } from '../../src/redact.ts'
 import { openLedger } from '../../src/testing/index.ts'
 import { ledgerFile } from '../engine/world.ts'
 

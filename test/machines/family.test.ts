@@ -1,7 +1,7 @@
 // The verdicts on relatives: when a parent ends, when a wait is over and what it gives, when there is another attempt.
 import { describe, expect, it } from 'vitest'
+import { ErrandError } from '../../src/core/errors.ts'
 import type { Outcome, TaskRecord } from '../../src/entities/task.ts'
-import { ErrandError } from '../../src/errors.ts'
 import {
   awaitsChildren,
   endsWait,

@@ -1,7 +1,7 @@
 // Who may write to a claimed task: every pair of a task and a writer, without an engine.
 import { describe, expect, it } from 'vitest'
+import { ErrandError, type ErrorCode } from '../../src/core/errors.ts'
 import type { TaskRecord } from '../../src/entities/task.ts'
-import { ErrandError, type ErrorCode } from '../../src/errors.ts'
 import { isOwner, type Quote, requireOwner } from '../../src/machines/ownership.ts'
 import { taskOf } from './task-of.ts'
 

@@ -1,7 +1,7 @@
 // Readiness: what stands between a task and a slot, one obstacle at a time, and that it is kept up with every change of a row.
 import { describe, expect, it } from 'vitest'
+import { ErrandError } from '../../src/core/errors.ts'
 import { taskStatuses } from '../../src/entities/task.ts'
-import { ErrandError } from '../../src/errors.ts'
 import { isClaimable, isFree, isLetGo, isQueued, isReady, obstacleOf } from '../../src/machines/readiness.ts'
 import { acceptedEvents, nextStatus } from '../../src/machines/task-machine.ts'
 import { moved, touched } from '../../src/machines/task-transition.ts'

@@ -1,7 +1,7 @@
 // What a repeated run does with what it finds: one row for each case of design section 2.
 import { describe, expect, it } from 'vitest'
+import { ErrandError, Failure, type StoredError } from '../../src/core/errors.ts'
 import type { CallKind, CallRecord, CallStatus } from '../../src/entities/call.ts'
-import { ErrandError, Failure, type StoredError } from '../../src/errors.ts'
 import { replayedError, replayOf } from '../../src/machines/replay.ts'
 
 const entry = (status: CallStatus, attempt = 1, code: string | null = null, kind: CallKind = 'call') => ({

@@ -3,8 +3,8 @@
 
 import { describe, expect, it, vi } from 'vitest'
 import { createActor, getInitialSnapshot, transition } from 'xstate'
+import { ErrandError } from '../../src/core/errors.ts'
 import { isSettled, isTerminal, type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
-import { ErrandError } from '../../src/errors.ts'
 import {
   acceptedEvents,
   eventBetween,

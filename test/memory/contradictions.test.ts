@@ -1,7 +1,7 @@
 // Facts that cannot both hold: how they are found, what becomes of them, and that all of it stands in the history.
 import { describe, expect, it } from 'vitest'
-import type { MemoryOptions } from '../../src/api.ts'
-import { type Clock, systemClock } from '../../src/clock.ts'
+import { type Clock, systemClock } from '../../src/core/clock.ts'
+import type { MemoryOptions } from '../../src/engine-api.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { refusalOf } from '../engine/world.ts'
 import { type Json, openMemory, withoutRuns } from './world.ts'

@@ -1,7 +1,7 @@
 // What must hold of memory whatever was done to it: nothing is lost, nothing is counted that was not done, nothing is surer than it was
 // seen to be. Complaints are in words; none means that all is well.
 import { disagree, readingOf, saysLess, subjectOf } from '../../src/entities/disagreement.ts'
-import { likeness, wordsOf } from '../../src/entities/fact-words.ts'
+import { likeness, wordsOf } from '../../src/entities/fact-tokens.ts'
 import type { DecisionRecord, FactRecord } from '../../src/entities/memory.ts'
 import type { Tables } from './world.ts'
 

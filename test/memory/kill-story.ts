@@ -1,6 +1,6 @@
 // What is consolidated while somebody is killed: agents of two tasks that found the same, the contrary and something of their own, and
 // every level once, from the bottom up.
-import type { Engine } from '../../src/api.ts'
+import type { Engine } from '../../src/engine-api.ts'
 
 const sessions = ['s1', 's2', 's3'] as const
 const times = (seconds: number) => `requests to the billing service time out after ${seconds} seconds`

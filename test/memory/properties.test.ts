@@ -2,8 +2,8 @@
 // anything again changes nothing. Faults that others have had are planted, and must be caught.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { MemoryOptions } from '../../src/api.ts'
-import { likeness, wordsOf } from '../../src/entities/fact-words.ts'
+import type { MemoryOptions } from '../../src/engine-api.ts'
+import { likeness, wordsOf } from '../../src/entities/fact-tokens.ts'
 import type { FactRecord } from '../../src/entities/memory.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'

@@ -1,8 +1,8 @@
 // Who stated a fact: recorded from the caller, shown wherever the fact is, and a bound to how far the fact comes. An injected sentence
 // is followed from the page where an agent read it to the prompt of a later task.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
 import type { Caller } from '../../src/bus/caller.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel, type ScriptFunction } from '../../src/models/scripted-model.ts'
 import { modelOf, surface } from '../abilities/world.ts'

@@ -1,8 +1,8 @@
 // What the tests of memory share: an engine on a ledger that the test holds, short words for what agents do, and all of memory's
 // tables at once, so that "nothing has changed" can be said of everything.
 import { onTestFinished } from 'vitest'
-import type { Engine, EngineOptions } from '../../src/api.ts'
 import type { Caller } from '../../src/bus/caller.ts'
+import type { Engine, EngineOptions } from '../../src/engine-api.ts'
 import type { DecisionRecord, FactRecord, ObservationRecord } from '../../src/entities/memory.ts'
 import type { Ledger, Op, Step, Tx } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { modelList, modelLlm, modelRegister } from '../../src/abilities/model/index.ts'
 import { createBus } from '../../src/bus/bus.ts'
-import { Failure } from '../../src/errors.ts'
+import { Failure } from '../../src/core/errors.ts'
 import { ModelRegistry } from '../../src/models/model-registry.ts'
 import type { ScriptedTurn } from '../../src/models/script.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'

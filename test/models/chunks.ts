@@ -1,5 +1,5 @@
 // What the tests of the models do with streams of chunks.
-import { Failure } from '../../src/errors.ts'
+import { Failure } from '../../src/core/errors.ts'
 import type { ModelFailureDetails } from '../../src/models/model-error.ts'
 import type { ModelStepInput } from '../../src/models/step-schema.ts'
 

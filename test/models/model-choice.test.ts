@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { ErrandError } from '../../src/errors.ts'
+import type { ErrandError } from '../../src/core/errors.ts'
 import { runModelStep } from '../../src/models/model-step.ts'
 import { chooseModel } from '../../src/surfaces/cli/model-choice.ts'
 import { hello, never } from './chunks.ts'

@@ -4,7 +4,7 @@ import { defaultSettingsMiddleware, extractReasoningMiddleware, wrapLanguageMode
 import { MockLanguageModelV3, MockLanguageModelV4, simulateReadableStream } from 'ai/test'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ErrandError, Failure } from '../../src/errors.ts'
+import { ErrandError, Failure } from '../../src/core/errors.ts'
 import { isLanguageModel, type LanguageModelLike, requireLanguageModel } from '../../src/models/language-model.ts'
 import { retryableModelCodes, toModelFailure } from '../../src/models/model-error.ts'
 import { toPrompt } from '../../src/models/model-prompt.ts'

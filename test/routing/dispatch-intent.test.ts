@@ -1,7 +1,7 @@
 // An intent is carried out by the engine, and what became of it is reported; so is what the engine refuses.
 import { describe, expect, it } from 'vitest'
+import { ErrandError } from '../../src/core/errors.ts'
 import type { TaskStatus } from '../../src/entities/task.ts'
-import { ErrandError } from '../../src/errors.ts'
 import { canDispatch, dispatchIntent } from '../../src/routing/dispatch-intent.ts'
 import type { HandlerEngine } from '../../src/routing/handler-engine.ts'
 import type { Intent } from '../../src/routing/intent.ts'

@@ -1,7 +1,7 @@
 // What becomes of a message: it is sent to the task that it mentions, carried out as a wish, sent to the task that it belongs
 // to, or begins a new one. Real engines, whose models are the test's.
 import { describe, expect, it } from 'vitest'
-import type { Run } from '../../src/executor.ts'
+import type { Run } from '../../src/api/executor.ts'
 import { createHandler } from '../../src/routing/handle.ts'
 import { openTasks, routeInEngine } from '../../src/routing/handler-engine.ts'
 import { openEngine, reached, refusalOf, untilAborted } from '../engine/world.ts'

@@ -1,7 +1,7 @@
 // What somebody wants done with tasks, as a model reads it in what they wrote.
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { Failure } from '../../src/errors.ts'
+import { Failure } from '../../src/core/errors.ts'
 import {
   createIntentRecognizer,
   type Intent,

@@ -1,7 +1,7 @@
 // The explicit mention of a task at the beginning of a message.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createRandomIds } from '../../src/ids.ts'
+import { createRandomIds } from '../../src/core/ids.ts'
 import { extractMention } from '../../src/routing/mention.ts'
 
 describe('a mention', () => {

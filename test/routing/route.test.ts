@@ -1,8 +1,8 @@
 // Which task a message is for: the mention, the only candidate, or what a model says; never an error of the model's making.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { ErrandError } from '../../src/core/errors.ts'
 import { taskStatuses } from '../../src/entities/task.ts'
-import { ErrandError } from '../../src/errors.ts'
 import {
   type Candidate,
   type ContextMessage,

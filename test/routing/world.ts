@@ -1,5 +1,5 @@
 // What the tests of routing share: a model that says what the test tells it and keeps what it was asked, and candidates.
-import type { Engine } from '../../src/api.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { AskMessage } from '../../src/routing/ask-model.ts'
 import type { HandlerEngine } from '../../src/routing/handler-engine.ts'
 import type { Candidate } from '../../src/routing/route.ts'

@@ -1,7 +1,7 @@
 // What an executor hands to `run.*`: checked before anything of it is recorded, and refused with what was wrong.
 import { describe, expect, it } from 'vitest'
-import { ErrandError } from '../../src/errors.ts'
-import type { Run } from '../../src/executor.ts'
+import type { Run } from '../../src/api/executor.ts'
+import { ErrandError } from '../../src/core/errors.ts'
 import { createWorld } from './world.ts'
 
 /** What a run is told when it does this; the run goes on, and nothing of it may be in the journal. */

@@ -1,7 +1,7 @@
 // I18: a bad executor harms only its task. Whatever it throws, rejects, returns or forgets, the process stays up, the slot comes
 // back, other tasks go on. A rejection that nobody handles would fail these tests by itself: vitest reports it.
 import { describe, expect, it } from 'vitest'
-import type { Run } from '../../src/executor.ts'
+import type { Run } from '../../src/api/executor.ts'
 import { aborted, createWorld, gate } from './world.ts'
 
 const unspeakable = {

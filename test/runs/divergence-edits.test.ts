@@ -5,7 +5,7 @@
 // the ledger held as completed at that point must not be executed again, unless an event told of it. Last, a fault is planted.
 import { afterEach, expect, it, vi } from 'vitest'
 import { DivergenceGuard } from '../../src/actors/divergence.ts'
-import { defineExecutor, type Run } from '../../src/executor.ts'
+import { defineExecutor, type Run } from '../../src/api/executor.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { divergenceWaitMs, HoldingClock } from './holding-clock.ts'
 import { watchPoints } from './points.ts'

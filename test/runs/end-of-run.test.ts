@@ -1,8 +1,8 @@
 // How a run ends: quiet when it waits, at once when it is paused, canceled or timed out; what is pending then, what a call in
 // flight may still do, and that there are never two live runs of one task.
 import { describe, expect, it } from 'vitest'
-import { Failure } from '../../src/errors.ts'
-import { defineExecutor, type Run } from '../../src/executor.ts'
+import { defineExecutor, type Run } from '../../src/api/executor.ts'
+import { Failure } from '../../src/core/errors.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createFaultyLedger } from '../../src/testing/faulty-ledger.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'

@@ -2,9 +2,9 @@
 // back, the engine closes. A rejection that nobody handles would fail these tests by itself: vitest reports it.
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
+import { defineExecutor } from '../../src/api/executor.ts'
 import { defineAbility } from '../../src/bus/ability.ts'
-import { ErrandError, Failure } from '../../src/errors.ts'
-import { defineExecutor } from '../../src/executor.ts'
+import { ErrandError, Failure } from '../../src/core/errors.ts'
 import { hostileErrors, revokedProxy, withThrowingGetter } from '../thrown-values.ts'
 import { aborted, createWorld, gate, type WorkFunction } from './world.ts'
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type AbilityContext, defineAbility } from '../../src/bus/ability.ts'
-import { ErrandError, Failure } from '../../src/errors.ts'
+import { ErrandError, Failure } from '../../src/core/errors.ts'
 import { createWorld } from './world.ts'
 
 const ability = (handle: (input: { n: number }, context: AbilityContext) => number | Promise<number>, more = {}) =>

@@ -1,6 +1,6 @@
 // A task that takes its process down is found out, and its neighbours are not taken for it. Deaths are had in process (world.die).
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { createWorld, gate, type WorkFunction, type World } from './world.ts'
 

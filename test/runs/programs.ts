@@ -1,6 +1,6 @@
 // Executors as data, so that they can be edited: steps that follow each other, branches in parallel, calls inside calls. What a
 // call does to the world has a name of its own (`effect`), which stays when the call is renamed or its params change.
-import type { Run } from '../../src/executor.ts'
+import type { Run } from '../../src/api/executor.ts'
 
 export type Node = CallNode | { all: Node[][] }
 

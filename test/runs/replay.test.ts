@@ -1,9 +1,9 @@
 // What a repeated run finds: every outcome of its own attempt, what completed of earlier ones, and the policy's word on what a
 // crash interrupted. The crashes are deaths in process (world.ts); real ones are in test/crash.
 import { describe, expect, it } from 'vitest'
+import { defineExecutor, type Run } from '../../src/api/executor.ts'
+import { ErrandError, Failure } from '../../src/core/errors.ts'
 import type { OnInterrupt } from '../../src/entities/task-fields.ts'
-import { ErrandError, Failure } from '../../src/errors.ts'
-import { defineExecutor, type Run } from '../../src/executor.ts'
 import { createWorld, gate, type World } from './world.ts'
 
 describe('Within one attempt', () => {

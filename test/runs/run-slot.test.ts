@@ -2,9 +2,9 @@
 import { getEventListeners } from 'node:events'
 import { expect, it } from 'vitest'
 import { RunSlot, type SlotHost } from '../../src/actors/run-slot.ts'
+import { redactionBy } from '../../src/core/redact.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { resolveRetry } from '../../src/machines/family.ts'
-import { redactionBy } from '../../src/redact.ts'
 import { taskRow } from '../../src/testing/factories.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 

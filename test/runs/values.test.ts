@@ -1,8 +1,8 @@
 // `run.now()`, `run.uuid()`, `run.random()`: recorded before they are given, so that every later run gets the same ones.
 import { expect, it } from 'vitest'
 import { z } from 'zod'
+import type { Run } from '../../src/api/executor.ts'
 import { defineAbility } from '../../src/bus/ability.ts'
-import type { Run } from '../../src/executor.ts'
 import { createSequentialIds } from '../../src/testing/sequential-ids.ts'
 import { SimulatedClock } from '../../src/testing/simulated-clock.ts'
 import { codeOf, createWorld, gate } from './world.ts'

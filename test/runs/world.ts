@@ -1,10 +1,10 @@
 // What the tests of runs need: an engine with one executor, a way to wait for what the ledger tells, and a death that can be
 // had in process: a dead engine hears nothing any more, writes nothing, and its lock is gone.
 import { onTestFinished } from 'vitest'
-import type { Engine, EngineOptions, Executors } from '../../src/api.ts'
+import type { AnyExecutor, Executor, ExecutorTask, Run } from '../../src/api/executor.ts'
 import { createEngine } from '../../src/engine.ts'
+import type { Engine, EngineOptions, Executors } from '../../src/engine-api.ts'
 import type { EventType, TaskEvent } from '../../src/entities/event.ts'
-import type { AnyExecutor, Executor, ExecutorTask, Run } from '../../src/executor.ts'
 import type { Ledger, LedgerObserver, Step } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 

@@ -1,9 +1,9 @@
 // How many tasks models create, and single requests. Goal: whatever creates them, at the same time or one after another, there are never
 // more than the bounds allow, and never fewer; and no task, below another one or away from it, has wider bounds than its creator had.
 import { describe, expect, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
 import { type Bus, createBus } from '../../src/bus/bus.ts'
 import type { Caller } from '../../src/bus/caller.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import { agent, boardTools, type ExecutorTask, maxTasksPerRequest, modelBounds, type Run } from '../../src/index.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'
 import { createTaskManager } from '../../src/vocabularies/agent-os.ts'

@@ -2,12 +2,12 @@
 // them), in HTTP's document, and in events; one-dialect-verbs.test.ts walks the command line. Boards have words of their own; calls, runs,
 // objectives, branches and stints have states of their own.
 import { describe, expect, it } from 'vitest'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { JsonSchema } from '../../src/bus/json-schema.ts'
 import { callStatuses } from '../../src/entities/call.ts'
 import { branchStatuses } from '../../src/entities/memory.ts'
 import { openStatuses, settledStatuses, taskStatuses } from '../../src/entities/task.ts'
 import { objectiveStatuses } from '../../src/entities/team.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { createHttp } from '../../src/surfaces/http/index.ts'
 import { history, openEngine, reached, waysTo } from '../engine/world.ts'
 

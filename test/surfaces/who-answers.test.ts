@@ -1,10 +1,10 @@
 // Who answers what people are asked. A question is for people unless it says otherwise: the step that answers judges the caller, whatever
 // surface the answer comes through, and so do the steps that would let others go on without an answer.
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Engine } from '../../src/api.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import type { Caller } from '../../src/bus/caller.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import type { Task } from '../../src/entities/task.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
 import { ask, defineExecutor } from '../../src/index.ts'
 import { TaskEngine } from '../../src/task-engine.ts'
 import { callRow, openLedger } from '../../src/testing/index.ts'

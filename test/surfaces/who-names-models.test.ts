@@ -1,10 +1,10 @@
 // Who may name which model. Programs, people and clients that may have commands run name any, to be made when it is asked for; everybody
 // else names those that the engine offers, and such a name is never resolved later either.
 import { describe, expect, it } from 'vitest'
-import type { Engine, EngineOptions } from '../../src/api.ts'
+import type { ExecutorTask, Run } from '../../src/api/executor.ts'
 import { type Bus, createBus } from '../../src/bus/bus.ts'
 import { type Caller, isModel } from '../../src/bus/caller.ts'
-import type { ExecutorTask, Run } from '../../src/executor.ts'
+import type { Engine, EngineOptions } from '../../src/engine-api.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel, type ScriptedPrompt } from '../../src/models/scripted-model.ts'
 import type { ScriptedTurn } from '../../src/testing/index.ts'

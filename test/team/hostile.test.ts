@@ -1,9 +1,9 @@
 // Hostile input at the doors of teams and of memory: a typed error, and nothing is written; or it is kept as it was said. Method: for
 // each ability an input that is sound, of which one leaf at a time is made hostile; and what is odd but sound, all the way through.
 import { describe, expect, it } from 'vitest'
-import { ErrandError } from '../../src/errors.ts'
+import { ErrandError } from '../../src/core/errors.ts'
+import { longestJson } from '../../src/core/json.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
-import { longestJson } from '../../src/json.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { createScriptedModel } from '../../src/testing/index.ts'
 import { ConsolidationEngine, ConsolidationError, TaskEngine, TaskEngineError } from '../../src/vocabularies/day1.ts'

@@ -1,8 +1,8 @@
 // One of several processes that complete the same agents and the same tasks at once. It begins when it is told to, and tells what came
 // of each call.
 import { once } from 'node:events'
+import { ErrandError } from '../../src/core/errors.ts'
 import { createEngine } from '../../src/engine.ts'
-import { ErrandError } from '../../src/errors.ts'
 
 const [file, ...taskIds] = process.argv.slice(2) as [string, ...string[]]
 const engine = await createEngine({ ledger: file, work: false })

@@ -2,7 +2,7 @@
 // somebody alone could have come to, nothing is there twice, and nothing is lost. Where functions are asked between the tries of a
 // step, the test holds one of them and lets the others go first.
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { EngineOptions } from '../../src/api.ts'
+import type { EngineOptions } from '../../src/engine-api.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { codeOf } from '../board/world.ts'

@@ -1,6 +1,6 @@
 // The story that is killed at every write: two agents, one of them in two sessions, saw the same and different things, and one of
 // what they saw contradicts what main knows.
-import type { Engine } from '../../src/api.ts'
+import type { Engine } from '../../src/engine-api.ts'
 
 export const storyKey = 'the story'
 

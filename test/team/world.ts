@@ -1,7 +1,8 @@
 // What the tests of teams share: an engine that nobody works in but the test, agents that join a task and say what they saw, and all
 // that the ledger holds afterwards, in words that are the same however often something was tried.
-import type { Engine, EngineOptions } from '../../src/api.ts'
+
 import type { Caller } from '../../src/bus/caller.ts'
+import type { Engine, EngineOptions } from '../../src/engine-api.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open-ledger.ts'
 import { surface } from '../abilities/world.ts'

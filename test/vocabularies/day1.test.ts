@@ -1,7 +1,7 @@
 // Day1's two engines over the real one: tasks of several agents, their memory, and the errors that their callers catch.
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import type { Engine } from '../../src/api.ts'
-import { ErrandError } from '../../src/errors.ts'
+import { ErrandError } from '../../src/core/errors.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import * as day1Entry from '../../src/vocabularies/day1.ts'
 import {
   ConsolidationEngine,

@@ -1,7 +1,7 @@
 // Exo's TaskScheduler over the real engine: who runs, in which order, how many at once, and what pause, resume, cancel and
 // retry mean for work that is under way.
 import { describe, expect, it } from 'vitest'
-import { Failure } from '../../src/errors.ts'
+import { Failure } from '../../src/core/errors.ts'
 import {
   createExoExecutor,
   InvalidTransitionError,

@@ -1,7 +1,7 @@
 // What the tests of Exo's vocabulary share: a manager with a bus whose events are kept, closed with its test, and nobody may
 // hear complain; signals in place of sleeping.
 import { expect, onTestFinished } from 'vitest'
-import type { Run } from '../../src/executor.ts'
+import type { Run } from '../../src/api/executor.ts'
 import {
   type Task,
   type TaskEvent,

@@ -1,8 +1,8 @@
 // One task through every vocabulary and the engine at once: each shows it in its own words, whoever has changed it, and the same
 // deed has the same effect by whichever name it is done.
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Engine } from '../../src/api.ts'
 import { boardTools } from '../../src/board/board-tools.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import { type TaskStatus, taskStatuses } from '../../src/entities/task.ts'
 import { agent } from '../../src/executors/agent/agent.ts'
 import { createScriptedModel } from '../../src/models/scripted-model.ts'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTaskTools, openTaskManager, TaskManager } from 'errand/s07'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Engine } from '../../src/api.ts'
+import type { Engine } from '../../src/engine-api.ts'
 import { openEngine, refusalOf, waysTo } from '../engine/world.ts'
 
 type Json = Record<string, unknown>

@@ -1,10 +1,10 @@
 // What the engine's routes say, as the page reads it. Shapes that the engine has a type for are that type.
 
+import type { StreamItem, Why } from '../../../src/api/views.ts'
 import type { Call } from '../../../src/entities/call.ts'
 import type { TaskEvent } from '../../../src/entities/event.ts'
 import type { RunRecord } from '../../../src/entities/run.ts'
 import type { Task, TaskStatus } from '../../../src/entities/task.ts'
-import type { StreamItem, Why } from '../../../src/views.ts'
 
 export type { Question } from '../../../src/entities/question.ts'
 export type { Call, RunRecord, StreamItem, Task, TaskEvent, TaskStatus, Why }

@@ -9,7 +9,7 @@ import { completeAgent } from '../../team/complete-agent.ts'
 import { joinTeam } from '../../team/join.ts'
 import { stintsOf, timelineSchema } from '../../team/teams.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { eitherCase } from '../either-case.ts'
+import { eitherCase } from '../key-case.ts'
 import { refuseTasks } from '../own-tasks.ts'
 import { teamContextSchema } from '../views/team-view.ts'
 import {

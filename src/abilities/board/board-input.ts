@@ -1,10 +1,10 @@
 // Pieces of input and output that the abilities of the board have in common.
 import { z } from 'zod'
 import type { Caller } from '../../bus/caller.ts'
+import { ErrandError } from '../../core/errors.ts'
 import { type BoardRef, boardRefSchema, boardStatuses, mainBoard } from '../../entities/board.ts'
 import { taskStatuses } from '../../entities/task.ts'
 import { taskFields, wordSchema } from '../../entities/task-fields.ts'
-import { ErrandError } from '../../errors.ts'
 
 export const boardSchema = wordSchema
   .default(mainBoard)

@@ -6,7 +6,7 @@ import { readInbox, sendMail, verdictSchema } from '../../board/team/mail.ts'
 import { waitForWork } from '../../board/team/wait-for-work.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
-import { ErrandError } from '../../errors.ts'
+import { ErrandError } from '../../core/errors.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { asSchema, boardSchema, boardTaskSchema, idsAmong, nameOf, nextClaimShape, requireName } from './board-input.ts'
 

@@ -1,8 +1,8 @@
 // engine:status: how the engine and its ledger stand: tasks by state, slots, the queue, what runs here now, limits.
 import { z } from 'zod'
+import { engineStatusShape } from '../../api/views.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import type { TaskStatus } from '../../entities/task.ts'
-import { engineStatusShape } from '../../views.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { refuseTasks } from '../own-tasks.ts'
 

@@ -1,8 +1,8 @@
 // The feed as event:feed and event:pages give it: from a position on, in order, each event once.
 import { z } from 'zod'
 import type { AbilityContext } from '../../bus/ability.ts'
+import { ErrandError } from '../../core/errors.ts'
 import { eventTypes, type TaskEvent } from '../../entities/event.ts'
-import { ErrandError } from '../../errors.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
 import { taskIdSchema } from '../task/task-input.ts'

@@ -2,7 +2,7 @@
 // one folder. An engine has them when it is given them.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
-import { ErrandError } from '../../errors.ts'
+import { ErrandError } from '../../core/errors.ts'
 import { type Entry, FilesRoot } from './files-root.ts'
 
 /**

@@ -6,9 +6,9 @@ import { isUtf8 } from 'node:buffer'
 import { type Dirent, realpathSync, statSync } from 'node:fs'
 import { constants, type FileHandle, lstat, open, readdir, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { ErrandError } from '../../errors.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { requireText } from '../../core/parse.ts'
 import { isOpenLedgerFile } from '../../ledger/open-files.ts'
-import { requireText } from '../../parse.ts'
 
 /** A larger file is not read, whatever part of it is asked for. */
 const largestFileBytes = 4 * 1024 * 1024

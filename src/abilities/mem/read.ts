@@ -15,7 +15,7 @@ import { factIdSchema } from '../../memory/request-fields.ts'
 import { chunkSchema, retrieve, retrieveSchema } from '../../memory/retrieve.ts'
 import { whyFact } from '../../memory/why-fact.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { eitherCase } from '../either-case.ts'
+import { eitherCase } from '../key-case.ts'
 import { refuseTasks } from '../own-tasks.ts'
 import {
   branchPageSchema,

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
-import { ErrandError } from '../../errors.ts'
+import { ErrandError } from '../../core/errors.ts'
 import { archiveBranch, archiveSchema, archiveTask } from '../../memory/archive.ts'
 import {
   consolidate,
@@ -13,10 +13,10 @@ import {
 } from '../../memory/consolidate.ts'
 import type { MemoryHost } from '../../memory/memory-host.ts'
 import { mergeOutcomeSchema } from '../../memory/merge.ts'
+import { observeSchema, remember, rememberSchema, takeObservation } from '../../memory/record-observation.ts'
 import { saveEpisode, saveSchema } from '../../memory/save-episode.ts'
-import { observeSchema, remember, rememberSchema, takeObservation } from '../../memory/take-observation.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { eitherCase } from '../either-case.ts'
+import { eitherCase } from '../key-case.ts'
 import { idsIn } from '../own-tasks.ts'
 
 /** An archived branch is BRANCH_CLOSED, an unknown one NOT_FOUND. With `memory.consolidateEvery` the session may be consolidated by it. */

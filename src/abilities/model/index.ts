@@ -1,7 +1,7 @@
 // The abilities of models: a step of a language model, texts as vectors, and which models there are.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
-import { ErrandError } from '../../errors.ts'
+import { ErrandError } from '../../core/errors.ts'
 import { type EmbeddingModelLike, embeddingModelName, embedTexts } from '../../models/embedding-model.ts'
 import { languageModelSchema } from '../../models/language-model.ts'
 import { type ModelRegistry, modelInfoSchema } from '../../models/model-registry.ts'

@@ -10,7 +10,7 @@ import {
 } from '../../team/objectives.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { agentIdSchema, objectiveAliases, objectiveIdSchema } from '../agent/agent-input.ts'
-import { eitherCase } from '../either-case.ts'
+import { eitherCase } from '../key-case.ts'
 import { taskIdSchema } from '../task/task-input.ts'
 import { objectivesSchema } from '../views/team-view.ts'
 

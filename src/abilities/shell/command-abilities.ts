@@ -3,16 +3,16 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import type { Run } from '../../api/executor.ts'
 import { type AbilityContext, defineAbility } from '../../bus/ability.ts'
-import { type Clock, systemClock } from '../../clock.ts'
-import { ErrandError } from '../../errors.ts'
-import type { Run } from '../../executor.ts'
+import { type Clock, systemClock } from '../../core/clock.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { parse, requireText } from '../../core/parse.ts'
 import { abbreviated, type Exit, gateCommand, type StartCommand } from '../../executors/command.ts'
 import { commandEnvironment } from '../../executors/command-environment.ts'
 import { createCommandOutput, endOfText, type OutputStream } from '../../executors/command-output.ts'
 import { markOf } from '../../executors/process-mark.ts'
 import { createShell } from '../../executors/shell.ts'
-import { parse, requireText } from '../../parse.ts'
 
 /** What `commandAbilities` takes beside the folder. */
 export interface CommandAbilityOptions {

@@ -1,6 +1,6 @@
 // task:answer: answers a question that a task has put and waits for.
 import { z } from 'zod'
-import { fromJson, toJson } from '../../json.ts'
+import { fromJson, toJson } from '../../core/json.ts'
 import { answer } from '../../steps/answer.ts'
 import { taskChange } from './task-change.ts'
 

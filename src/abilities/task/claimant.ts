@@ -1,6 +1,7 @@
 // Who writes to a claimed task: said in the input, unless the caller is known by a name of its own.
+
+import { quoteOptionsSchema } from '../../api/options.ts'
 import { type Quote, quoteFrom } from '../../machines/ownership.ts'
-import { quoteOptionsSchema } from '../../options.ts'
 import { nameOf } from '../board/board-input.ts'
 import type { ChangeContext } from './task-change.ts'
 

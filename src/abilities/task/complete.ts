@@ -7,7 +7,7 @@ import { completeTask } from '../../team/complete-task.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { summarySchema } from '../agent/agent-input.ts'
 import { asSchema, fenceSchema, nameOf } from '../board/board-input.ts'
-import { eitherCase } from '../either-case.ts'
+import { eitherCase } from '../key-case.ts'
 import { taskIdSchema } from './task-input.ts'
 
 const inputSchema = z

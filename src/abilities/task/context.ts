@@ -4,7 +4,7 @@ import { defineAbility } from '../../bus/ability.ts'
 import { teamContext } from '../../team/context.ts'
 import { contextText } from '../../team/context-text.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { eitherCase } from '../either-case.ts'
+import { eitherCase } from '../key-case.ts'
 import { teamContextSchema } from '../views/team-view.ts'
 import { taskIdSchema } from './task-input.ts'
 

@@ -1,10 +1,10 @@
 // task:delete: hides a task; live work on it is canceled first.
 import { z } from 'zod'
+import { deleteOptionsSchema } from '../../api/options.ts'
 import { defineAbility } from '../../bus/ability.ts'
-import { deleteOptionsSchema } from '../../options.ts'
 import { deleteTask } from '../../steps/delete.ts'
-import { requestedBy } from '../../steps/moment.ts'
 import { notDeletingQuestions } from '../../steps/right-to-answer.ts'
+import { requestedBy } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { applyTo } from './task-change.ts'
 import { verbShape } from './task-input.ts'

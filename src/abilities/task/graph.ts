@@ -1,9 +1,9 @@
 // task:graph: in which order the open tasks can be worked off, and which of them hold up the most.
 import { z } from 'zod'
+import type { TaskGraph } from '../../api/views.ts'
 import { defineAbility } from '../../bus/ability.ts'
 import { graphOf } from '../../steps/graph.ts'
 import { viewsOf } from '../../steps/views.ts'
-import type { TaskGraph } from '../../views.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
 import { wholeTaskSchema } from '../views/whole-task.ts'

@@ -1,6 +1,6 @@
 // Whose keys are whose: the key that a principal gives is its own, so that it neither finds nor meets the task of another one.
 import { type Caller, mayRunCommands } from '../../bus/caller.ts'
-import { ErrandError } from '../../errors.ts'
+import { ErrandError } from '../../core/errors.ts'
 
 /**
  * Keys that begin so are made, from who calls and what they say: by surfaces, and here for principals with a name or a task. A client

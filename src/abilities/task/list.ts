@@ -5,7 +5,7 @@ import { filterByStatus, statusFilterSchema } from '../../entities/status-filter
 import type { Op, Reads, TaskFilter } from '../../ledger/ledger.ts'
 import { requireCursor } from '../../steps/purge.ts'
 import type { AbilityHost } from '../ability-host.ts'
-import { eitherCase } from '../either-case.ts'
+import { eitherCase } from '../key-case.ts'
 import { amongOwn, idsIn, refuseTasks, requireOwn } from '../own-tasks.ts'
 import { positionSchema } from '../views/event-view.ts'
 import { type TaskRow, taskRowSchema, toPastRow, toRow } from '../views/task-row.ts'

@@ -1,7 +1,7 @@
 // task:messages: the conversation of a task, oldest first, page by page.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
-import { loadTask } from '../../steps/moment.ts'
+import { loadTask } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { requireOwn } from '../own-tasks.ts'
 import { ledgerMessageSchema, toLedgerMessage } from '../views/message-view.ts'

@@ -1,9 +1,9 @@
 // task:note: what a program notes in the conversation of a task, for people and for the programs that come after it.
 import { z } from 'zod'
 import { defineAbility } from '../../bus/ability.ts'
-import { checkText } from '../../json.ts'
-import { requestedBy } from '../../steps/moment.ts'
+import { checkText } from '../../core/json.ts'
 import { saveMessage } from '../../steps/save-message.ts'
+import { requestedBy } from '../../steps/step-context.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { taskIdSchema } from './task-input.ts'
 

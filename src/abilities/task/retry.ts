@@ -1,5 +1,5 @@
 // task:retry: tries a failed task again.
-import { retryOptionsSchema } from '../../options.ts'
+import { retryOptionsSchema } from '../../api/options.ts'
 import { retry } from '../../steps/retry.ts'
 import { taskChange } from './task-change.ts'
 

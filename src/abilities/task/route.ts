@@ -1,9 +1,9 @@
 // task:route: which open task a message is for, or that it begins a new one. It only says so; nothing is sent.
 
-import type { Engine } from '../../api.ts'
 import { defineAbility } from '../../bus/ability.ts'
+import { ErrandError } from '../../core/errors.ts'
+import type { Engine } from '../../engine-api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
-import { ErrandError } from '../../errors.ts'
 import { askModelOf } from '../../routing/ask-model.ts'
 import { routeInEngine } from '../../routing/handler-engine.ts'
 import { routeInputSchema, routeOutputSchema } from '../../routing/route.ts'

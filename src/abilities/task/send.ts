@@ -1,7 +1,7 @@
 // task:send: a message of the user for a task, which reads it and goes on.
 import { z } from 'zod'
-import { sendOptionsSchema } from '../../options.ts'
-import { requireText } from '../../parse.ts'
+import { sendOptionsSchema } from '../../api/options.ts'
+import { requireText } from '../../core/parse.ts'
 import { send } from '../../steps/send.ts'
 import { taskChange } from './task-change.ts'
 

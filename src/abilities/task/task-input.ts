@@ -1,8 +1,8 @@
 // Pieces of input and output that many task abilities have in common.
 import { z } from 'zod'
+import { versionSchema } from '../../api/options.ts'
 import { type Task, taskStatuses } from '../../entities/task.ts'
 import { taskIdSchema } from '../../entities/task-fields.ts'
-import { versionSchema } from '../../options.ts'
 
 export { taskIdSchema }
 

@@ -5,7 +5,7 @@ import { filterByStatus, statusFilterSchema } from '../../entities/status-filter
 import { listTeams } from '../../team/teams.ts'
 import type { AbilityHost } from '../ability-host.ts'
 import { limitSchema, offsetSchema } from '../agent/agent-input.ts'
-import { eitherCase } from '../either-case.ts'
+import { eitherCase } from '../key-case.ts'
 import { refuseTasks } from '../own-tasks.ts'
 import { teamTaskSchema } from '../views/team-view.ts'
 

@@ -1,8 +1,8 @@
 // task:wait: until other tasks have ended. A run that invokes it waits like with `run.wait` and gives its slot back, and so does
 // an agent; this handler serves everybody else.
 import { z } from 'zod'
-import type { Engine } from '../../api.ts'
 import { defineAbility } from '../../bus/ability.ts'
+import type { Engine } from '../../engine-api.ts'
 import { type AwaitedTask, toAwaitedTask } from '../../entities/awaited-task.ts'
 import { outcomeOf } from '../../entities/task.ts'
 import type { AbilityHost } from '../ability-host.ts'

@@ -1,8 +1,8 @@
 // task:why: why a task does not run, and what would help.
 import { z } from 'zod'
+import { whyReasons } from '../../api/views.ts'
 import { taskStatuses } from '../../entities/task.ts'
 import { explain } from '../../steps/explain.ts'
-import { whyReasons } from '../../views.ts'
 import { taskRead } from './task-read.ts'
 
 export const taskWhy = taskRead({

@@ -1,10 +1,10 @@
 // An edit of a file becomes a change of the board: one step, judged like every command, all of it or nothing.
 import type { BoardFields } from '../../entities/board.ts'
 import type { Op, Step, Tx } from '../../ledger/ledger.ts'
-import type { Moment } from '../../steps/moment.ts'
+import type { Moment } from '../../steps/step-context.ts'
 import type { BoardPlace } from '../board-host.ts'
 import { viewTask } from '../board-view.ts'
-import { saidInNumbers } from '../in-numbers.ts'
+import { saidInNumbers } from '../ids-as-numbers.ts'
 import { type Found, findOnBoard } from '../task-ref.ts'
 import { applyPatch } from '../update-task.ts'
 import { type FileEdit, patchOf } from './file-edit.ts'

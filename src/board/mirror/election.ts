@@ -1,7 +1,7 @@
 // Who writes the files of a folder: one mirror at a time, elected in the ledger. It is known by a lock that dies with its process,
 // so a dead one is replaced at once; one that hangs, when its time is over. Every writing step asks again, so that one who has
 // been replaced meanwhile writes nothing more.
-import { ErrandError } from '../../errors.ts'
+import { ErrandError } from '../../core/errors.ts'
 import type { Op, Reads, Tx } from '../../ledger/ledger.ts'
 import type { MirrorHost } from './mirror-host.ts'
 

@@ -1,9 +1,10 @@
 // The board as a folder of plain task files, without a word of the engine: an imported file comes back as it was, wherever the
 // board still says what it said then.
+
+import { ErrandError } from '../../core/errors.ts'
+import { parse } from '../../core/parse.ts'
 import type { BoardEntry, BoardTask } from '../../entities/board.ts'
-import { ErrandError } from '../../errors.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
-import { parse } from '../../parse.ts'
 import { everyOnBoard, viewTask } from '../board-view.ts'
 import { readBoard } from '../numbering.ts'
 import { exportedValue } from './file-image.ts'

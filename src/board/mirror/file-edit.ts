@@ -1,7 +1,8 @@
 // An edit: what a program or a person changed in a file, told from what the mirror had written there. Pure; whether the change may
 // be made is judged by the step that makes it.
+
+import { ErrandError } from '../../core/errors.ts'
 import type { BoardRef, BoardStatus } from '../../entities/board.ts'
-import { ErrandError } from '../../errors.ts'
 import { engineKeys, sevenKeys } from '../task-json.ts'
 import type { BoardPatch, Writer } from '../update-task.ts'
 import { isKnownKey } from './file-image.ts'

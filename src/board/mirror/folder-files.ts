@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { ErrandError } from '../../errors.ts'
+import { ErrandError } from '../../core/errors.ts'
 
 /** Largest file that is read, in bytes. */
 export const largestFile = 1024 * 1024

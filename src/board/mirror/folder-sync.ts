@@ -1,8 +1,8 @@
 // One pass over a mirrored folder: what was changed in the files goes to the board, then what is new on the board goes into the
 // files. In this order, so that nothing is written over an edit; and again for those files that change while it works.
 import { realpathSync } from 'node:fs'
-import { ErrandError } from '../../errors.ts'
-import { requestedBy } from '../../steps/moment.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { requestedBy } from '../../steps/step-context.ts'
 import type { BoardPlace } from '../board-host.ts'
 import { numberNewcomers } from '../numbering.ts'
 import { applyEdit } from './apply-edit.ts'

@@ -1,8 +1,8 @@
 // The keys that the board has a word for, as they may stand in a file. Ids may be numbers or text, and null says nothing.
 import { z } from 'zod'
+import { parse } from '../../core/parse.ts'
 import { type BoardRef, boardRefSchema, boardStatuses } from '../../entities/board.ts'
 import { taskFields } from '../../entities/task-fields.ts'
-import { parse } from '../../parse.ts'
 import { numberOf } from '../task-ref.ts'
 import type { FileValue } from './task-file.ts'
 

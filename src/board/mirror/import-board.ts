@@ -1,8 +1,8 @@
 // A folder of task files, taken over as it is: the tasks of other boards, of Claude Code, or of an export.
 import { z } from 'zod'
+import { ErrandError } from '../../core/errors.ts'
+import { parse } from '../../core/parse.ts'
 import { mainBoard } from '../../entities/board.ts'
-import { ErrandError } from '../../errors.ts'
-import { parse } from '../../parse.ts'
 import type { BoardPlace } from '../board-host.ts'
 import { loadBoard, numberNewcomers } from '../numbering.ts'
 import { engineKeys } from '../task-json.ts'

@@ -1,6 +1,6 @@
 // What a file that is not as the mirror left it amounts to: an edit, a new task, an old text that git has brought back, or nothing
 // that can be read. Judged by the texts that the ledger keeps of it.
-import { ErrandError } from '../../errors.ts'
+import { ErrandError } from '../../core/errors.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
 import type { BoardPlace } from '../board-host.ts'
 import { loadBoard } from '../numbering.ts'

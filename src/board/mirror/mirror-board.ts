@@ -1,10 +1,10 @@
 // The live mirror of a board: it follows the ledger and the folder, and brings them in step whenever one of them has moved.
 import { type FSWatcher, watch } from 'node:fs'
 import { z } from 'zod'
+import { ErrandError } from '../../core/errors.ts'
+import { parse } from '../../core/parse.ts'
+import { rest } from '../../core/signals.ts'
 import { mainBoard } from '../../entities/board.ts'
-import { ErrandError } from '../../errors.ts'
-import { parse } from '../../parse.ts'
-import { rest } from '../../signals.ts'
 import type { BoardPlace } from '../board-host.ts'
 import { loadBoard, numberNewcomers } from '../numbering.ts'
 import { leaveSeat, type Seat } from './election.ts'

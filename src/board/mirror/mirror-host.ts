@@ -1,7 +1,7 @@
 // What a mirror needs of the engine whose board it writes: the board itself, the feed, and a sign of its own life for others.
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../core/clock.ts'
+import { ErrandError } from '../../core/errors.ts'
 import type { TaskEvent } from '../../entities/event.ts'
-import { ErrandError } from '../../errors.ts'
 import type { Life } from '../../ledger/ledger.ts'
 import type { BoardHost } from '../board-host.ts'
 

@@ -2,7 +2,7 @@
 // mirror's own, where new and old files have their names while they change places; that one is no business of git. Edits that were
 // refused are kept as they were, never over an earlier one.
 import { z } from 'zod'
-import { ErrandError } from '../../errors.ts'
+import { ErrandError } from '../../core/errors.ts'
 import type { Op, Tx } from '../../ledger/ledger.ts'
 import type { FolderFiles } from './folder-files.ts'
 import type { MirrorHost } from './mirror-host.ts'

@@ -1,7 +1,7 @@
 // The file of a task: its name, and its text, which becomes a JSON object that may be trusted, and back. What its keys mean is judged
 // elsewhere.
-import { ErrandError } from '../../errors.ts'
-import { canonicalJson, toJson } from '../../json.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { canonicalJson, toJson } from '../../core/json.ts'
 import { jsonText } from '../task-json.ts'
 
 // Names: only what has exactly this form is ever read or written; no path, no other extension.

@@ -1,8 +1,8 @@
 // For the loop of an agent that has nothing to do: mail, the next task, or the news that there is none.
 import { z } from 'zod'
 import type { Bus } from '../../bus/bus.ts'
+import { parse } from '../../core/parse.ts'
 import type { BoardRef } from '../../entities/board.ts'
-import { parse } from '../../parse.ts'
 import type { AwaitedWork } from './wait-for-work.ts'
 
 /** Options of `awaitWork`. */

@@ -1,8 +1,8 @@
 // Handshakes: a request that wants a yes or a no (may I go ahead with this plan, please shut down), and its one answer. Both are
 // mail and have the same id; what was answered stands on the request.
 import { z } from 'zod'
+import { ErrandError } from '../../core/errors.ts'
 import type { MailRecord } from '../../entities/board.ts'
-import { ErrandError } from '../../errors.ts'
 import type { Op } from '../../ledger/ledger.ts'
 import type { TeamHost } from '../board-host.ts'
 import { type Letter, post, verdictSchema } from './mail.ts'

@@ -1,8 +1,9 @@
 // An idle member: it looks into its inbox, then at the board, then rests until something has been written, and gives up after a
 // while. Looking costs no transaction: only where there is something to get is it taken.
+
+import { rest } from '../../core/signals.ts'
 import type { BoardTask } from '../../entities/board.ts'
 import type { Op, Reads } from '../../ledger/ledger.ts'
-import { rest } from '../../signals.ts'
 import type { BoardPlace, TeamHost } from '../board-host.ts'
 import { claimBest, claimFilterOf, type NextClaim } from '../claim-task.ts'
 import { releaseOnBoard } from '../hold-task.ts'

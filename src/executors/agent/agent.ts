@@ -2,13 +2,13 @@
 // them and going on.
 import type { z } from 'zod'
 import { agentRunOf } from '../../agent-run.ts'
+import { type Executor, makeExecutor } from '../../api/executor.ts'
+import { agentOptionsSchema } from '../../api/options.ts'
+import { parse } from '../../core/parse.ts'
 import type { CreationBounds } from '../../entities/creation-bounds.ts'
 import type { RetryPolicy } from '../../entities/task-fields.ts'
-import { type Executor, makeExecutor } from '../../executor.ts'
 import type { LanguageModelLike } from '../../models/language-model.ts'
 import type { ModelSettings } from '../../models/step-schema.ts'
-import { agentOptionsSchema } from '../../options.ts'
-import { parse } from '../../parse.ts'
 import { converse } from './converse.ts'
 
 /** What `agent` takes. */
@@ -53,7 +53,7 @@ export interface AgentOptions<R extends z.ZodType = z.ZodType> {
  *
  * @example
  * const engine = await createEngine({ model, executors: { reviewer: agent({ instructions: 'You review code.' }) } })
- * const task = await engine.create({ executor: 'reviewer', goal: 'Review src/parse.ts' })
+ * const task = await engine.create({ executor: 'reviewer', goal: 'Review src/core/parse.ts' })
  * @throws ErrandError UNKNOWN_OPTION { option, nearest }, INVALID_INPUT { issues }
  */
 export function agent<R extends z.ZodType = z.ZodString>(

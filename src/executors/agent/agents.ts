@@ -1,11 +1,12 @@
 // The agents and models of an engine: what `createEngine` was given, by the names under which tasks use them.
+
+import { type AnyExecutor, type Executor, isExecutor, type RunnableTasks } from '../../api/executor.ts'
+import type { ParsedEngineOptions } from '../../api/options.ts'
+import { Failure } from '../../core/errors.ts'
 import { agentName } from '../../drafts/known-executors.ts'
 import type { TaskRecord } from '../../entities/task.ts'
-import { Failure } from '../../errors.ts'
-import { type AnyExecutor, type Executor, isExecutor, type RunnableTasks } from '../../executor.ts'
 import type { LanguageModelLike } from '../../models/language-model.ts'
 import { ModelRegistry, type ResolveModel } from '../../models/model-registry.ts'
-import type { ParsedEngineOptions } from '../../options.ts'
 import { agent } from './agent.ts'
 
 export interface Agents {

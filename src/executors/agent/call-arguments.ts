@@ -1,7 +1,7 @@
 // The arguments of a call as its model wrote them: text that should be a JSON object, and may be anything.
-import { ErrandError } from '../../errors.ts'
-import { fromJson, jsonObject, toJson } from '../../json.ts'
-import { storableText } from '../../storable-text.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { fromJson, jsonObject, toJson } from '../../core/json.ts'
+import { storableText } from '../../core/storable-text.ts'
 
 export type CallArguments = { given: Record<string, unknown> } | { refusal: ErrandError }
 

@@ -2,13 +2,13 @@
 // recalls. What others have said is told in user messages: system messages are what whoever made the task and the agent says.
 import { z } from 'zod'
 import type { AgentRun, WorkPlace } from '../../agent-run.ts'
-import { defined } from '../../defined.ts'
+import type { ExecutorTask, Run } from '../../api/executor.ts'
+import { defined } from '../../core/defined.ts'
+import { Failure } from '../../core/errors.ts'
+import { untilAborted } from '../../core/signals.ts'
+import { storableText } from '../../core/storable-text.ts'
 import { defaultSystemPrompt } from '../../drafts/agent-draft.ts'
 import type { Task } from '../../entities/task.ts'
-import { Failure } from '../../errors.ts'
-import type { ExecutorTask, Run } from '../../executor.ts'
-import { untilAborted } from '../../signals.ts'
-import { storableText } from '../../storable-text.ts'
 import { recalledSchema, recallHeading, recallText } from './recall.ts'
 
 const resultsHeading = 'Results of the tasks that this one comes after:'

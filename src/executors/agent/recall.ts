@@ -1,8 +1,8 @@
 // What memory recalls, as a model is shown it: quoted, with who stated it. Anybody may have stated it, so it is data: each piece is one
 // line of JSON, which nothing in it can end.
 import { z } from 'zod'
+import { clipped, storableText } from '../../core/storable-text.ts'
 import { sourceSchema } from '../../entities/source.ts'
-import { clipped, storableText } from '../../storable-text.ts'
 
 /** Conformance S1-072. */
 export const recallHeading = 'Here is relevant context from past tasks:'

@@ -2,15 +2,19 @@
 // off leaves nothing but an event that says so, and is tried again as the policy allows.
 import { z } from 'zod'
 import type { AgentRun } from '../../agent-run.ts'
+import type { ExecutorTask, Run } from '../../api/executor.ts'
+import type { ParsedAgentOptions } from '../../api/options.ts'
 import type { Caller } from '../../bus/caller.ts'
-import { defined } from '../../defined.ts'
+import { defined } from '../../core/defined.ts'
+import { ErrandError, Failure } from '../../core/errors.ts'
+import { rest as restOut } from '../../core/signals.ts'
+import { storableText } from '../../core/storable-text.ts'
+import { toStoredError } from '../../core/stored-error.ts'
 import { identOf } from '../../entities/call.ts'
 import { chatTurn, spoken } from '../../entities/chat-message.ts'
 import type { Conversation } from '../../entities/conversation.ts'
 import type { MessageRecord, ToolCall } from '../../entities/message.ts'
 import type { RetryPolicy } from '../../entities/task-fields.ts'
-import { ErrandError, Failure } from '../../errors.ts'
-import type { ExecutorTask, Run } from '../../executor.ts'
 import { resolveRetry, retryDelay } from '../../machines/family.ts'
 import { retryableModelCodes } from '../../models/model-error.ts'
 import {
@@ -20,10 +24,6 @@ import {
   type ModelStepInput,
   readChunk,
 } from '../../models/step-schema.ts'
-import type { ParsedAgentOptions } from '../../options.ts'
-import { rest as restOut } from '../../signals.ts'
-import { storableText } from '../../storable-text.ts'
-import { toStoredError } from '../../stored-error.ts'
 import { paramsOf } from './call-arguments.ts'
 import type { Offer, Toolbox } from './toolbox.ts'
 

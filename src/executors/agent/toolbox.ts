@@ -1,10 +1,10 @@
 // What a model is offered: the abilities that its task may call, under names that models allow, and two tools of the agent's own.
 import { z } from 'zod'
 import type { AgentRun } from '../../agent-run.ts'
+import type { ParsedAgentOptions } from '../../api/options.ts'
 import type { Ability } from '../../bus/ability.ts'
 import type { Caller } from '../../bus/caller.ts'
 import { type ToolDefinition, toolTable } from '../../bus/tool-names.ts'
-import type { ParsedAgentOptions } from '../../options.ts'
 
 export const askUser = 'ask_user'
 export const waitForTasks = 'wait_for_tasks'

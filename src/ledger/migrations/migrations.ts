@@ -1,7 +1,7 @@
 // The list of migrations; a ledger's version is how many of them it has had.
 import type { ColumnDefinitionBuilder } from 'kysely'
 import { sql } from 'kysely'
-import { ErrandError } from '../../errors.ts'
+import { ErrandError } from '../../core/errors.ts'
 import type { Dialect } from '../statement.ts'
 import { firstLedger } from './0001-first-ledger.ts'
 import { ownersAndPolicies } from './0002-owners-and-policies.ts'

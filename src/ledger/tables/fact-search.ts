@@ -1,7 +1,7 @@
 // Full text of facts: each database's own index finds which facts have a word, by its stem; how they are ranked is the same on
 // both, and is BM25. The functions of the databases that rank would read every match of a common word, tens of thousands of them;
 // here a first rank, by what the words found are worth, chooses the texts that the whole formula is computed for.
-import { everyWord, wordsOf } from '../../entities/fact-words.ts'
+import { everyWord, wordsOf } from '../../entities/fact-tokens.ts'
 import type { FactRecord } from '../../entities/memory.ts'
 import type { Op } from '../ledger.ts'
 import { change, column, listed, numberOf, type StatementCompiler, sql } from '../statement.ts'

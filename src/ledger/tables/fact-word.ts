@@ -1,7 +1,7 @@
 // Which facts a word is found in: how those that may be alike are looked up without reading all. Two texts that are alike share
 // so many words that any few of the one, the rarest for choice, lead to the other (`probeCount`).
 import { createHash } from 'node:crypto'
-import { leastShared, probeCount, sizesAlike } from '../../entities/fact-words.ts'
+import { leastShared, probeCount, sizesAlike } from '../../entities/fact-tokens.ts'
 import type { Op } from '../ledger.ts'
 import { change, column, listed, rows, type StatementCompiler, sql } from '../statement.ts'
 

@@ -1,7 +1,7 @@
 // The fact table. What a fact says never changes; while it is active it is also found by its words, its subject and its vectors.
 import { summaryCategory } from '../../entities/confidence.ts'
 import { subjectOf } from '../../entities/disagreement.ts'
-import { wordsOf } from '../../entities/fact-words.ts'
+import { wordsOf } from '../../entities/fact-tokens.ts'
 import { type FactRecord, type FactStatus, factStatuses } from '../../entities/memory.ts'
 import { defineTable, flag, json, plain, serial, statementsOf } from '../columns.ts'
 import type { FactFilter, Op, Tx } from '../ledger.ts'

@@ -1,5 +1,5 @@
 // The setting table: what the ledger itself was told, for every engine that opens it.
-import { fromJson } from '../../json.ts'
+import { fromJson } from '../../core/json.ts'
 import type { Tx } from '../ledger.ts'
 import { row, type StatementCompiler, write } from '../statement.ts'
 

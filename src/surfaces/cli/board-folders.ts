@@ -1,13 +1,13 @@
 // The folders that show a board: kept in step with it while somebody works on the board from here (what was edited in their files is
 // done on the board first, and what is done on the board is written to them after), and what became of their files, in words.
 import { resolve } from 'node:path'
-import type { Engine } from '../../api.ts'
 import type { BoardMirror } from '../../board/mirror/mirror-board.ts'
 import type { MirrorReport, RefusedFile } from '../../board/mirror/mirror-report.ts'
-import { messageOf } from '../../stored-error.ts'
-import { exitCodes } from './exit-code.ts'
-import { type CommandIo, type JsonFlag, note, print, printJson } from './io.ts'
-import { cleanLine } from './terminal-text.ts'
+import { messageOf } from '../../core/stored-error.ts'
+import type { Engine } from '../../engine-api.ts'
+import { exitCodes } from '../../terminal/exit-code.ts'
+import { type CommandIo, type JsonFlag, note, print, printJson } from '../../terminal/io.ts'
+import { cleanLine } from '../../terminal/terminal-text.ts'
 
 /** Does something with the board between two looks at its folders; the second only where something has been done. */
 export async function inStep<T>(io: CommandIo, engine: Engine, work: () => Promise<T>): Promise<T> {

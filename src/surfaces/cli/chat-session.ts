@@ -1,16 +1,17 @@
 // A conversation with an engine: each line goes where `engine.handle` sends it, what was done is said, and whatever the agents of the
 // tasks it touched say from then on is told.
-import type { Engine, StreamItem } from '../../api.ts'
+
+import { ErrandError } from '../../core/errors.ts'
+import { Bell } from '../../core/notifier.ts'
+import type { Engine, StreamItem } from '../../engine-api.ts'
 import type { Task } from '../../entities/task.ts'
-import { ErrandError } from '../../errors.ts'
+import { goesOn, openTasks, untilQuiet } from '../../plans/idle.ts'
 import type { Handled } from '../../routing/handle.ts'
-import { Bell } from './bell.ts'
-import { modelFailure } from './event-words.ts'
-import { goesOn, openTasks, untilQuiet } from './going-on.ts'
+import { type Listener, ToldAnswer } from '../../terminal/answer-stream.ts'
+import { modelFailure } from '../../terminal/event-fields.ts'
+import { stateWord, taskLabel } from '../../terminal/task-labels.ts'
+import { cleanLine, cleanText } from '../../terminal/terminal-text.ts'
 import { type FollowedStream, followStream, lastToldPosition } from './stream-position.ts'
-import { stateWord, taskLabel } from './task-words.ts'
-import { cleanLine, cleanText } from './terminal-text.ts'
-import { type Listener, ToldAnswer } from './told-answer.ts'
 
 export interface ChatOptions {
   /** Whether a line may be a wish (pause, cancel, list, …) rather than a message. */

@@ -1,7 +1,7 @@
 // One thing done to each of several tasks. One that is refused does not keep the others from it; the exit code tells that there was one.
-import { ErrandError } from '../../errors.ts'
-import { exitCodeOf, exitCodes } from './exit-code.ts'
-import { type CommandIo, type JsonFlag, noteRefusal } from './io.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { exitCodeOf, exitCodes } from '../../terminal/exit-code.ts'
+import { type CommandIo, type JsonFlag, noteRefusal } from '../../terminal/io.ts'
 
 /** What becomes of the children of a task that is deleted. */
 export const childrenFates = ['promote', 'cascade', 'refuse'] as const

@@ -1,7 +1,7 @@
 // Ends what an engine of this process has running, for a process that is about to exit at once: the commands have process
 // groups of their own and would live on. Nothing is written: the ledger shows the runs as broken off, and the next run
 // takes them up.
-import type { Engine } from '../../api.ts'
+import type { Engine } from '../../engine-api.ts'
 import { killAtOnce, processGroupOf } from '../../executors/process-group.ts'
 
 /**

@@ -1,10 +1,10 @@
 // The models that the goals of a plan need: asked for before anything is created, so that a missing key is told first, and what is
 // said of goals that have none.
-import type { EngineOptions } from '../../api.ts'
+import type { EngineOptions } from '../../engine-api.ts'
 import { isSettled } from '../../entities/task.ts'
+import { isGoal, type PlanTask } from '../../plans/plan.ts'
+import type { KnownRound } from '../../plans/round.ts'
 import { howToGiveModel } from './model-source.ts'
-import { isGoal, type PlanTask } from './plan.ts'
-import type { KnownRound } from './plan-round.ts'
 import type { RunPlan } from './run-request.ts'
 
 /** The models that agents of these tasks would use. */

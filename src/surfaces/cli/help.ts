@@ -1,6 +1,6 @@
 // What `errand help` says: all verbs at a glance, or one with its options.
 import type { ParseArgsOptionsConfig } from 'node:util'
-import { commonOptions } from './arguments.ts'
+import { commonOptions } from '../../terminal/arguments.ts'
 import type { Verb, VerbTable } from './verb.ts'
 import { verbs } from './verbs.ts'
 

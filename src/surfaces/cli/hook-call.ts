@@ -1,16 +1,18 @@
 // What a coding agent's hook hands over, and what is made of it: the session that begins or ends, and the task that it is about.
+
 import { existsSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
-import { systemClock } from '../../clock.ts'
+import { systemClock } from '../../core/clock.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { waitAtMost } from '../../core/signals.ts'
 import type { BoardRef } from '../../entities/board.ts'
-import { ErrandError } from '../../errors.ts'
-import { waitAtMost } from '../../signals.ts'
-import { type FlagsOf, texts } from './arguments.ts'
-import { type BoardAccess, boardOptions, boardRef, fromHere, withBoard } from './board-place.ts'
-import { exitCodes } from './exit-code.ts'
-import { type CommandIo, note, printJson } from './io.ts'
-import { durationOption } from './option-values.ts'
+import { type FlagsOf, texts } from '../../terminal/arguments.ts'
+import { cliCaller } from '../../terminal/caller.ts'
+import { exitCodes } from '../../terminal/exit-code.ts'
+import { type CommandIo, note, printJson } from '../../terminal/io.ts'
+import { durationOption } from '../../terminal/option-values.ts'
+import { type BoardAccess, boardOptions, boardRef, withBoard } from './board-target.ts'
 
 export const hookOptions = { ...boardOptions, ...texts('as', 'timeout') }
 export const hookOptionsHelp = [
@@ -61,7 +63,7 @@ export async function findNamed(
   for (const named of names) {
     try {
       const id = await boardRef(engine, named)
-      await engine.bus.call('board:get', { id, board }, fromHere)
+      await engine.bus.call('board:get', { id, board }, cliCaller)
       return id
     } catch (error) {
       // Another program's task, perhaps: its variables are not ours.

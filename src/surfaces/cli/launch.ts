@@ -1,7 +1,7 @@
 // The command line in its process: wires stdout, stderr, signals and the exit code to `main`.
 import { isatty } from 'node:tty'
-import { misuse } from './arguments.ts'
-import type { CommandIo } from './io.ts'
+import { misuse } from '../../terminal/arguments.ts'
+import type { CommandIo } from '../../terminal/io.ts'
 import { main } from './main.ts'
 
 /** Runs the process's own command line and sets its exit code. */

@@ -1,7 +1,7 @@
 // The file of a ledger while a run works on it. A file that was deleted or replaced takes writes as before, and nobody will
 // ever read them: so before a run says how it ended, it looks whether its ledger is still the one that the path names.
 import { statSync } from 'node:fs'
-import { ErrandError } from '../../errors.ts'
+import { ErrandError } from '../../core/errors.ts'
 import { isLedgerFile } from './ledger-path.ts'
 
 /**

@@ -1,10 +1,10 @@
 // Which ledger a command means: --ledger, else ERRAND_LEDGER, else the one of the place (ledger/find-ledger.ts).
 import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { ErrandError } from '../../errors.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { messageOf } from '../../core/stored-error.ts'
 import { findLedger } from '../../ledger/find-ledger.ts'
-import { messageOf } from '../../stored-error.ts'
-import { misuse } from './arguments.ts'
+import { misuse } from '../../terminal/arguments.ts'
 
 interface Place {
   env: Readonly<Record<string, string | undefined>>

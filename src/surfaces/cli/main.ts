@@ -1,12 +1,13 @@
 // The command line as a function: arguments and a world in, an exit code out. Everything that can go wrong ends here as
 // one line on stderr and a code that scripts can rely on.
-import { ErrandError, nearestName } from '../../errors.ts'
-import { packageVersion } from '../package-version.ts'
-import { parseArguments } from './arguments.ts'
-import { didYouMean } from './did-you-mean.ts'
-import { exitCodeOf, exitCodes } from './exit-code.ts'
+
+import { didYouMean } from '../../core/did-you-mean.ts'
+import { ErrandError, nearestName } from '../../core/errors.ts'
+import { packageVersion } from '../../core/package-version.ts'
+import { parseArguments } from '../../terminal/arguments.ts'
+import { exitCodeOf, exitCodes } from '../../terminal/exit-code.ts'
+import { type CommandIo, note, noteRefusal, print } from '../../terminal/io.ts'
 import { helpFor, overview } from './help.ts'
-import { type CommandIo, note, noteRefusal, print } from './io.ts'
 import type { Verb, VerbTable } from './verb.ts'
 import { verbs } from './verbs.ts'
 

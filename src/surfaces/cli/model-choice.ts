@@ -3,12 +3,12 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { FilesRoot } from '../../abilities/fs/files-root.ts'
-import { ErrandError, type ErrorCode, nearestName } from '../../errors.ts'
+import { ErrandError, type ErrorCode, nearestName } from '../../core/errors.ts'
+import { loadOptional } from '../../core/optional-package.ts'
 import { addressVariableOf, keyVariableOf, knownServers } from '../../models/known-providers.ts'
 import { type LanguageModelLike, requireLanguageModel } from '../../models/language-model.ts'
 import { parseScript } from '../../models/script.ts'
 import { createScriptedModel } from '../../models/scripted-model.ts'
-import { loadOptional } from '../optional-package.ts'
 
 const packageName = '@ai-sdk/openai-compatible'
 

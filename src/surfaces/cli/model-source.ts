@@ -1,13 +1,13 @@
 // Which models the verbs that work have (run, ask, chat), and what else their agents get: --model, --files, --max-iterations.
 // A model is chosen when it is first asked for, or before, so that a missing key is told before anything has been created.
 import { resolve } from 'node:path'
-import type { EngineOptions } from '../../api.ts'
-import { ErrandError } from '../../errors.ts'
+import { ErrandError } from '../../core/errors.ts'
+import type { EngineOptions } from '../../engine-api.ts'
 import type { LanguageModelLike } from '../../models/language-model.ts'
-import { type FlagsOf, misuse, texts, wholeNumber } from './arguments.ts'
-import { type CommandIo, note } from './io.ts'
+import type { Plan } from '../../plans/plan.ts'
+import { type FlagsOf, misuse, texts, wholeNumber } from '../../terminal/arguments.ts'
+import { type CommandIo, note } from '../../terminal/io.ts'
 import { chooseModel } from './model-choice.ts'
-import type { Plan } from './plan.ts'
 
 export const agentOptions = texts('model', 'files', 'max-iterations')
 

@@ -1,11 +1,13 @@
 // The feed as news of one board: each event that changes something it shows, with the task as it is by then. Tasks that have left
 // the board are still known by their number.
+
+import { ErrandError } from '../../core/errors.ts'
+import type { Bell } from '../../core/notifier.ts'
 import type { BoardTask } from '../../entities/board.ts'
 import type { TaskEvent } from '../../entities/event.ts'
-import { ErrandError } from '../../errors.ts'
-import type { Bell } from './bell.ts'
-import { type BoardNews, labelOf, newsOf } from './board-news.ts'
-import { type BoardAccess, fromHere } from './board-place.ts'
+import { type BoardNews, labelOf, newsOf } from '../../terminal/board-news.ts'
+import { cliCaller } from '../../terminal/caller.ts'
+import type { BoardAccess } from './board-target.ts'
 
 export class NewsFeed {
   readonly #place: BoardAccess
@@ -51,7 +53,7 @@ export class NewsFeed {
   async #read(taskId: string): Promise<BoardTask | undefined> {
     const { engine, board } = this.#place
     try {
-      const { task } = await engine.bus.call('board:get', { id: taskId, board }, fromHere)
+      const { task } = await engine.bus.call('board:get', { id: taskId, board }, cliCaller)
       return task.id === 0 ? undefined : task
     } catch (error) {
       if (ErrandError.isInstance(error) && error.code === 'NOT_FOUND') return undefined

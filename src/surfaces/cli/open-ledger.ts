@@ -1,11 +1,12 @@
 // How the verbs that work on nothing reach the ledger: an engine that only commands. It never runs, recovers or fires anything,
 // and the process that does hears of what is written here through the ledger itself.
-import type { Engine, EngineOptions } from '../../api.ts'
+
+import { ErrandError } from '../../core/errors.ts'
+import { messageOf } from '../../core/stored-error.ts'
+import type { Engine, EngineOptions } from '../../engine-api.ts'
 import type { Task } from '../../entities/task.ts'
-import { ErrandError } from '../../errors.ts'
-import { messageOf } from '../../stored-error.ts'
-import type { CommonArguments } from './arguments.ts'
-import { type CommandIo, note } from './io.ts'
+import type { CommonArguments } from '../../terminal/arguments.ts'
+import { type CommandIo, note } from '../../terminal/io.ts'
 import { ledgerExists, makeLedgerFolder } from './ledger-path.ts'
 import { findTask } from './task-ref.ts'
 import { openableLedger } from './trusted-ledger.ts'

@@ -1,11 +1,11 @@
 // Who writes to a claimed task: `--as` and `--fence`, with refusals in the words of the command line. Whoever does not say
 // the number of its claim is not given it from the ledger: it would let a former owner write as the present one.
-import type { ClaimToken } from '../../api.ts'
+import type { ClaimToken } from '../../engine-api.ts'
 import { isSettled, type Task } from '../../entities/task.ts'
-import { type FlagsOf, misuse, texts, wholeNumber } from './arguments.ts'
-import type { CommandIo } from './io.ts'
+import { type FlagsOf, misuse, texts, wholeNumber } from '../../terminal/arguments.ts'
+import type { CommandIo } from '../../terminal/io.ts'
+import { shortId, taskLabel } from '../../terminal/task-labels.ts'
 import { rewording, type Wordings } from './rewording.ts'
-import { shortId, taskLabel } from './task-words.ts'
 
 export const ownerOptions = texts('as', 'fence')
 

@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { messageOf } from '../../stored-error.ts'
-import { misuse } from './arguments.ts'
-import type { CommandIo } from './io.ts'
+import { messageOf } from '../../core/stored-error.ts'
+import { misuse } from '../../terminal/arguments.ts'
+import type { CommandIo } from '../../terminal/io.ts'
 
 const longestInput = 10_000_000
 

@@ -1,5 +1,5 @@
 // Refusals of the engine in the words of the command line: which flag or command would help.
-import { ErrandError, type ErrorCode } from '../../errors.ts'
+import { ErrandError, type ErrorCode } from '../../core/errors.ts'
 
 type Details = Record<string, unknown>
 export type Wordings = Partial<Record<ErrorCode, (details: Details) => string>>

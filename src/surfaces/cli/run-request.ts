@@ -1,17 +1,17 @@
 // What a call of `errand run` asks for, out of its arguments: the plan, the round, what must run and what must run
 // anew.
 import { availableParallelism } from 'node:os'
-import type { Engine } from '../../api.ts'
-import { ErrandError, nearestName } from '../../errors.ts'
-import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from './arguments.ts'
-import { didYouMean } from './did-you-mean.ts'
-import type { CommandIo } from './io.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
+import { ErrandError, nearestName } from '../../core/errors.ts'
+import type { Engine } from '../../engine-api.ts'
+import { readPlan } from '../../plans/parse-plan.ts'
+import { leavesOf, neededBy, type Plan, type PlanTask } from '../../plans/plan.ts'
+import type { RoundRequest } from '../../plans/round.ts'
+import { countedRound, namedRound, planKey } from '../../plans/round-key.ts'
+import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from '../../terminal/arguments.ts'
+import type { CommandIo } from '../../terminal/io.ts'
 import { realLedger } from './ledger-path.ts'
 import { agentOptions, defaultModelOf } from './model-source.ts'
-import { readPlan } from './parse-plan.ts'
-import { leavesOf, neededBy, type Plan, type PlanTask } from './plan.ts'
-import type { RoundRequest } from './plan-round.ts'
-import { countedRound, namedRound, planKey } from './round-key.ts'
 import { openableLedger } from './trusted-ledger.ts'
 
 export const runOptions = {

@@ -1,13 +1,13 @@
 // The last words of a run: what came of it, each thing that needs somebody with the command that helps, and what the
 // plan's last tasks had to say, so that a run that finds everything done still tells where the result lies.
-import type { Task } from '../../entities/task.ts'
-import { answerChoices } from './answer-text.ts'
-import { createPaint, type Paint } from './paint.ts'
-import { markOf } from './plan-round.ts'
-import { shellCommand } from './shell-words.ts'
-import { endReason, isQueued, shortId } from './task-words.ts'
-import { cleanLine, cleanText, firstLine } from './terminal-text.ts'
-import type { Verdict } from './verdict.ts'
+import { isQueuedTask, type Task } from '../../entities/task.ts'
+import { markOf } from '../../plans/round.ts'
+import type { RoundOutcome } from '../../plans/round-outcome.ts'
+import { answerChoices } from '../../terminal/answer-text.ts'
+import { createPaint, type Paint } from '../../terminal/paint.ts'
+import { shellCommand } from '../../terminal/shell-quote.ts'
+import { endReason, shortId } from '../../terminal/task-labels.ts'
+import { cleanLine, cleanText, firstLine } from '../../terminal/terminal-text.ts'
 
 export interface SummaryOptions {
   paint: Paint
@@ -19,19 +19,19 @@ export interface SummaryOptions {
   before: ReadonlySet<string>
 }
 
-export function summarize(verdict: Verdict, { paint, ledgerFlag, duration, before }: SummaryOptions): string[] {
+export function summarize(outcome: RoundOutcome, { paint, ledgerFlag, duration, before }: SummaryOptions): string[] {
   const command = commandWith(ledgerFlag)
   return [
-    ...verdict.broken.flatMap((task) => [
+    ...outcome.broken.flatMap((task) => [
       `${paint.bad(`✗ ${planLabel(task)} ${task.status === 'failed' ? 'failed' : 'was canceled'}`)}${endReason(task) === '' ? '' : `: ${endReason(task)}`}`,
       ...(task.status === 'failed' ? [command('logs', task)] : []),
     ]),
-    ...verdict.blocked.map(
+    ...outcome.blocked.map(
       ({ task, by }) => `${paint.bad(`✗ ${planLabel(task)} is blocked`)} by ${by.map(planLabel).join(', ')}`,
     ),
-    ...verdict.missing.map((path) => paint.bad(`✗ ${cleanLine(path)} was deleted`)),
-    ...helpLines(verdict, paint, ledgerFlag),
-    lastLineOf(verdict, paint, duration, before),
+    ...outcome.missing.map((path) => paint.bad(`✗ ${cleanLine(path)} was deleted`)),
+    ...helpLines(outcome, paint, ledgerFlag),
+    lastLineOf(outcome, paint, duration, before),
   ]
 }
 
@@ -40,7 +40,7 @@ export function summarize(verdict: Verdict, { paint, ledgerFlag, duration, befor
  * @param tasks open ones that rest.
  */
 export function restNotes(tasks: readonly Task[], ledgerFlag: string[]): string[] {
-  const resting = tasks.filter((task) => !isQueued(task))
+  const resting = tasks.filter((task) => !isQueuedTask(task))
   const asking = resting.filter((task) => task.status === 'input_required')
   const paused = resting.filter((task) => task.status === 'paused')
   const claimable = resting.filter((task) => task.ready)
@@ -66,12 +66,12 @@ function helpLines({ asking, paused, open }: Waiting, paint: Paint, ledgerFlag: 
     ),
     ...paused.flatMap((task) => [paint.asking(`‖ ${planLabel(task)} is paused`), command('resume', task)]),
     ...open.flatMap((task) =>
-      task.ready && !isQueued(task)
+      task.ready && !isQueuedTask(task)
         ? [
             `· ${planLabel(task)} waits for somebody who claims it`,
             command('claim', task, '--as', 'NAME', ...(task.role === null ? [] : ['--role', task.role])),
           ]
-        : [`· ${planLabel(task)} is ${isQueued(task) ? 'queued' : task.status}`, command('why', task)],
+        : [`· ${planLabel(task)} is ${isQueuedTask(task) ? 'queued' : task.status}`, command('why', task)],
     ),
   ]
 }
@@ -102,13 +102,18 @@ export function lastWords(task: Task): string[] {
   return lines.slice(-3)
 }
 
-function lastLineOf(verdict: Verdict, paint: Paint, duration: string | undefined, before: ReadonlySet<string>): string {
-  const { broken, blocked, asking, paused, open, missing } = verdict
+function lastLineOf(
+  outcome: RoundOutcome,
+  paint: Paint,
+  duration: string | undefined,
+  before: ReadonlySet<string>,
+): string {
+  const { broken, blocked, asking, paused, open, missing } = outcome
   const others = [broken, blocked, asking, paused, open, missing].flat().length
-  const total = verdict.completed.length + others
+  const total = outcome.completed.length + others
   if (others > 0)
-    return `${verdict.completed.length} of ${total} tasks completed${duration === undefined ? '' : ` after ${duration}`}.`
-  const earlier = verdict.completed.filter((task) => before.has(task.id)).length
+    return `${outcome.completed.length} of ${total} tasks completed${duration === undefined ? '' : ` after ${duration}`}.`
+  const earlier = outcome.completed.filter((task) => before.has(task.id)).length
   const which = earlier === 0 ? '' : `, ${earlier} of them before`
   if (duration !== undefined) return paint.good(`✓ ${count(total)} completed in ${duration}${which}.`)
   return paint.good(`✓ ${total === 1 ? 'The task was' : `All ${total} tasks were`} completed before: nothing to do.`)

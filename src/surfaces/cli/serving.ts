@@ -1,7 +1,8 @@
 // What the verbs that serve share: the token that clients must send, and what is said of an address that the system does not give.
-import { makeToken } from '../web/door.ts'
-import { misuse } from './arguments.ts'
-import type { CommandIo } from './io.ts'
+
+import { misuse } from '../../terminal/arguments.ts'
+import type { CommandIo } from '../../terminal/io.ts'
+import { makeToken } from '../../web/request-guard.ts'
 import { textOf } from './read-input.ts'
 
 export interface ServedToken {

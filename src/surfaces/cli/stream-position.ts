@@ -1,6 +1,6 @@
 // The stream of a task: followed while it is told, how far it has something to tell, and where a conversation stood when somebody
 // spoke.
-import type { Engine, StreamItem } from '../../api.ts'
+import type { Engine, StreamItem } from '../../engine-api.ts'
 import type { EventType } from '../../entities/event.ts'
 
 /** Events that are seen in a stream for certain: the last of these is where what exists of it ends. */

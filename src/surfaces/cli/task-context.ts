@@ -1,13 +1,15 @@
 // A task of the board with all that one needs to go on with it: what is above, before and below it, what it asks, what was said.
 // The same text is for whoever asks at a terminal and for an agent at the beginning of a session, so it has a limit.
+
 import { lineOf } from '../../board/list-text.ts'
-import { isoTime } from '../../clock.ts'
+import { isoTime } from '../../core/clock.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { clipped } from '../../core/storable-text.ts'
 import type { BoardRef, BoardTask } from '../../entities/board.ts'
-import { ErrandError } from '../../errors.ts'
-import { clipped } from '../../storable-text.ts'
-import { type BoardAccess, fromHere } from './board-place.ts'
-import { claimText } from './board-text.ts'
-import { cleanLine, cleanText } from './terminal-text.ts'
+import { claimText } from '../../terminal/board-text.ts'
+import { cliCaller } from '../../terminal/caller.ts'
+import { cleanLine, cleanText } from '../../terminal/terminal-text.ts'
+import type { BoardAccess } from './board-target.ts'
 
 /** Of each there may be thousands; more than these would bury the rest. */
 const mostNeighbours = 20
@@ -21,13 +23,13 @@ type TaskContext = Awaited<ReturnType<typeof readContext>>
 
 /** `after`: what it comes after, done or not. `messages`: the latest ones, in order. @throws ErrandError NOT_FOUND */
 export async function readContext({ engine, board }: BoardAccess, id: BoardRef) {
-  const get = async (ref: BoardRef) => (await engine.bus.call('board:get', { id: ref, board }, fromHere)).task
+  const get = async (ref: BoardRef) => (await engine.bus.call('board:get', { id: ref, board }, cliCaller)).task
   const task = await get(id)
   const input = { parent: task.taskId, limit: mostNeighbours + 1, board }
   const [after, parent, parts, own, messages] = await Promise.all([
     Promise.all(task.dependencies.slice(0, mostNeighbours + 1).map(get)),
     task.parent === undefined ? undefined : get(task.parent).catch(nothingIfGone),
-    engine.bus.call('board:list', input, fromHere),
+    engine.bus.call('board:list', input, cliCaller),
     engine.get(task.taskId),
     engine.messages(task.taskId),
   ])

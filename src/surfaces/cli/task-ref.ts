@@ -1,7 +1,8 @@
 // How a user names a task: its id, any unique beginning of it, or #seq.
-import type { Engine } from '../../api.ts'
+
+import { ErrandError } from '../../core/errors.ts'
+import type { Engine } from '../../engine-api.ts'
 import type { Task } from '../../entities/task.ts'
-import { ErrandError } from '../../errors.ts'
 
 /** @throws ErrandError NOT_FOUND, or INVALID_INPUT { candidates } when several tasks fit. */
 export async function findTask(engine: Engine, ref: string): Promise<Task> {

@@ -2,9 +2,9 @@
 // asked about any other, once.
 import { createInterface } from 'node:readline'
 import { judgeLedger, trustLedger, untrusted } from '../../ledger/trust.ts'
-import type { CommandIo } from './io.ts'
+import type { CommandIo } from '../../terminal/io.ts'
+import { cleanText } from '../../terminal/terminal-text.ts'
 import { isLedgerFile, resolveLedger } from './ledger-path.ts'
-import { cleanText } from './terminal-text.ts'
 
 interface Flags {
   ledger?: string | undefined

@@ -1,8 +1,8 @@
 // What a verb of the command line is: its words for `help`, its options, and what it does. They live in verbs/, those that do much the
 // same together in one file.
 import type { ParseArgsOptionsConfig } from 'node:util'
-import type { ArgumentsOf, Positionals } from './arguments.ts'
-import type { CommandIo } from './io.ts'
+import type { ArgumentsOf, Positionals } from '../../terminal/arguments.ts'
+import type { CommandIo } from '../../terminal/io.ts'
 
 export interface VerbDefinition<O extends ParseArgsOptionsConfig> {
   /** Without `errand`: `ps [--all] [--status S]`. */

@@ -1,16 +1,16 @@
 // `errand board --watch`: the board for as long as somebody looks. The feed says when something changed, in whichever process, and
 // only then is the ledger read; on a terminal no more often than a person can see.
 import { lineOf } from '../../board/list-text.ts'
-import { type Clock, systemClock } from '../../clock.ts'
-import { Bell } from './bell.ts'
-import { type BoardPicture, drawBoard, newsShown } from './board-frame.ts'
-import { type BoardAccess, type BoardChoice, chosenTasks, isChosen } from './board-place.ts'
-import { exitCodes } from './exit-code.ts'
-import { type CommandIo, hasColor, isLiveTerminal, print, printJson } from './io.ts'
+import { type Clock, systemClock } from '../../core/clock.ts'
+import { Bell } from '../../core/notifier.ts'
+import { type BoardPicture, drawBoard, newsShown } from '../../terminal/board-frame.ts'
+import { exitCodes } from '../../terminal/exit-code.ts'
+import { type CommandIo, hasColor, isLiveTerminal, print, printJson } from '../../terminal/io.ts'
+import { createPaint } from '../../terminal/paint.ts'
+import { untilInterrupted } from '../../terminal/stop-listener.ts'
+import { watchScreen } from '../../terminal/watch-screen.ts'
+import { type BoardAccess, type BoardChoice, chosenTasks, isChosen } from './board-target.ts'
 import { NewsFeed } from './news-feed.ts'
-import { createPaint } from './paint.ts'
-import { untilInterrupted } from './stop-listener.ts'
-import { watchScreen } from './watch-screen.ts'
 
 export interface WatchBoardOptions {
   choice: BoardChoice

@@ -1,19 +1,20 @@
 // `errand ps --watch`: tasks for as long as somebody looks. The feed says when something changed, in whichever process, and
 // only then is the ledger read; on a terminal no more often than a person can see, and only as many tasks as fit.
-import type { Engine, TaskPage } from '../../api.ts'
-import { type Clock, systemClock } from '../../clock.ts'
+
+import { type Clock, systemClock } from '../../core/clock.ts'
+import { Bell } from '../../core/notifier.ts'
+import type { Engine, TaskPage } from '../../engine-api.ts'
 import type { TaskEvent } from '../../entities/event.ts'
 import type { Task } from '../../entities/task.ts'
-import { Bell } from './bell.ts'
-import { eachTask } from './each-task.ts'
-import { exitCodes } from './exit-code.ts'
-import { type CommandIo, isLiveTerminal, type Output, printValue } from './io.ts'
-import { untilInterrupted } from './stop-listener.ts'
-import { isChosen, type TaskChoice } from './task-list.ts'
-import { taskTable } from './task-table.ts'
-import { ownerWords, shortId, stateWord, taskLabel } from './task-words.ts'
-import { fitWidth } from './terminal-text.ts'
-import { watchScreen } from './watch-screen.ts'
+import { eachTask } from '../../plans/each-task.ts'
+import { exitCodes } from '../../terminal/exit-code.ts'
+import { type CommandIo, isLiveTerminal, type Output, printValue } from '../../terminal/io.ts'
+import { untilInterrupted } from '../../terminal/stop-listener.ts'
+import { ownerWords, shortId, stateWord, taskLabel } from '../../terminal/task-labels.ts'
+import { isChosen, type TaskChoice } from '../../terminal/task-list.ts'
+import { taskTable } from '../../terminal/task-table.ts'
+import { fitWidth } from '../../terminal/terminal-text.ts'
+import { watchScreen } from '../../terminal/watch-screen.ts'
 
 /** Lines that are not tasks: the header, the count, and the one that the cursor stands on. */
 const otherLines = 3

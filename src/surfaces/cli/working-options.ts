@@ -1,7 +1,7 @@
 // What the verbs have that work on whatever is ready: commands, questions, and agents with their models.
-import type { EngineOptions } from '../../api.ts'
-import { wholeNumber } from './arguments.ts'
-import type { CommandIo } from './io.ts'
+import type { EngineOptions } from '../../engine-api.ts'
+import { wholeNumber } from '../../terminal/arguments.ts'
+import type { CommandIo } from '../../terminal/io.ts'
 import { isLedgerFile } from './ledger-path.ts'
 import { type AgentFlags, defaultModelOf, readyAgents } from './model-source.ts'
 

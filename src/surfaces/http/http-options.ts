@@ -1,12 +1,12 @@
 // What the surface may be told: who may come in, under which names it is reached, and how much it takes. Checked once, at the door.
 import { z } from 'zod'
-import type { Engine } from '../../api.ts'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../core/clock.ts'
+import { clockSchema, functionOf } from '../../core/parse.ts'
+import type { Engine } from '../../engine-api.ts'
 import { maxTasksPerRequest } from '../../entities/creation-bounds.ts'
-import { clockSchema, functionOf } from '../../parse.ts'
-import { largestBody } from '../web/body.ts'
-import { type DoorOptions, doorShape, milliseconds, onErrorSchema, tokenSchema } from '../web/door.ts'
-import type { Authenticate } from '../web/principal.ts'
+import { largestBody } from '../../web/body.ts'
+import type { Authenticate } from '../../web/principal.ts'
+import { type DoorOptions, doorShape, milliseconds, onErrorSchema, tokenSchema } from '../../web/request-guard.ts'
 
 /** What the surface needs of an engine. */
 export type HttpEngine = Pick<Engine, 'bus'>

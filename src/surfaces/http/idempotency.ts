@@ -1,9 +1,9 @@
 // Requests that are answered once: the first answer under a key is kept for a while, and given again to whoever repeats the request.
 // It is kept in this process and no longer than it lives; what must be made once for ever has a key in the ledger.
 import { hash } from 'node:crypto'
-import type { Clock } from '../../clock.ts'
-import { canonicalJson } from '../../json.ts'
-import { Refusal } from './problem.ts'
+import type { Clock } from '../../core/clock.ts'
+import { canonicalJson } from '../../core/json.ts'
+import { Refusal } from '../../web/problem.ts'
 
 interface Kept {
   fingerprint: string

@@ -1,5 +1,5 @@
 // The router, an optional package: it is loaded when the first request comes, and whoever serves nothing need not have it.
-import { loadOptional } from '../optional-package.ts'
+import { loadOptional } from '../../core/optional-package.ts'
 
 type Router = typeof import('hono')
 

@@ -1,9 +1,9 @@
 // What a request asks of an ability: the parts of its path, its query or its body, and its preconditions, as one input. Nothing is
 // judged here but what the ability cannot know of; the rest is for its own schema.
 import { hasField, type JsonSchema, propertiesOf } from '../../bus/json-schema.ts'
-import { readJsonBody } from '../web/body.ts'
-import { isJsonType } from '../web/door.ts'
-import { Refusal, refusedHeader } from './problem.ts'
+import { readJsonBody } from '../../web/body.ts'
+import { Refusal, refusedHeader } from '../../web/problem.ts'
+import { isJsonType } from '../../web/request-guard.ts'
 
 /** The body of a request, which may have none. @throws Refusal 400, 413, 415 */
 export async function bodyOf(request: Request, limitBytes: number): Promise<unknown> {

@@ -1,10 +1,10 @@
 // Streams as server-sent events. Nothing is taken from an ability before its client has taken what was there; what an ability has ready
 // at once is sent in one piece. So a stream holds no more than one such piece in memory, however slow its client is, and lets go of it
 // when it ends, for whatever reason.
-import type { Clock } from '../../clock.ts'
-import { ErrandError } from '../../errors.ts'
-import { Places } from '../web/places.ts'
-import { Refusal } from './problem.ts'
+import type { Clock } from '../../core/clock.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { Places } from '../../web/places.ts'
+import { Refusal } from '../../web/problem.ts'
 import type { StreamShape } from './stream-shapes.ts'
 
 export interface EventStreamSettings {

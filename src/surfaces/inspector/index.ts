@@ -5,7 +5,7 @@ export type {
   InspectionEvent,
   InspectionObserver,
 } from '../../actors/inspection-event.ts'
-export type { RedactFunction } from '../../redact.ts'
+export type { RedactFunction } from '../../core/redact.ts'
 export {
   type InspectedEngine,
   type InspectorOptions,

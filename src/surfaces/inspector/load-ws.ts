@@ -1,5 +1,5 @@
 // The package that speaks WebSocket, an optional one: it is loaded when somebody serves an inspector.
-import { loadOptional } from '../optional-package.ts'
+import { loadOptional } from '../../core/optional-package.ts'
 
 export type WebSockets = typeof import('ws')
 export type { WebSocket } from 'ws'

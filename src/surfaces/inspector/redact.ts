@@ -1,7 +1,7 @@
 // What may leave the process of an inspection message: a plain image of it, in which whatever lies under the name of a secret, or is
 // written beside one in a text, is replaced, and which is bounded in depth, count and size. Applied to the whole message.
 import { z } from 'zod'
-import { jsonIn, type RedactFunction } from '../../redact.ts'
+import { jsonIn, type RedactFunction } from '../../core/redact.ts'
 import type { WireMessage } from './wire.ts'
 
 export const redactSchema = z.union(

@@ -1,7 +1,7 @@
 // The relay: receivers hear what the engine and other programs tell, and the engine is attached only while there is one of them. Who
 // is what shows by itself: a program sends, a receiver never does.
 import type { InspectionEvent } from '../../actors/inspection-event.ts'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { WebSocket } from './load-ws.ts'
 import type { Redactor } from './redact.ts'
 import { RelayMemory } from './relay-memory.ts'

@@ -2,12 +2,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { z } from 'zod'
-import type { Engine } from '../../api.ts'
-import { type Clock, systemClock } from '../../clock.ts'
-import { ErrandError } from '../../errors.ts'
-import { parse } from '../../parse.ts'
-import type { RedactFunction } from '../../redact.ts'
-import { limitOfWrongOnes } from '../web/credentials.ts'
+import { type Clock, systemClock } from '../../core/clock.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { parse } from '../../core/parse.ts'
+import type { RedactFunction } from '../../core/redact.ts'
+import type { Engine } from '../../engine-api.ts'
+import { limitOfWrongOnes } from '../../web/credentials.ts'
+import { listen } from '../../web/node-server.ts'
+import type { RateLimit } from '../../web/rate-limit.ts'
 import {
   bearerIn,
   type DoorOptions,
@@ -18,9 +20,7 @@ import {
   makeToken,
   placeShape,
   refusedAtDoor,
-} from '../web/door.ts'
-import { listen } from '../web/node-server.ts'
-import type { RateLimit } from '../web/rate-limit.ts'
+} from '../../web/request-guard.ts'
 import { loadWebSockets } from './load-ws.ts'
 import { createRedactor, redactSchema } from './redact.ts'
 import { Relay } from './relay.ts'

@@ -1,9 +1,9 @@
 // The sessions of the agents that call: one per name, opened at its first call, closed when it has been silent for long or when
 // the serving ends. A call that is under way keeps its session.
 import type { InvokeOptions } from '../../bus/bus.ts'
-import type { Clock } from '../../clock.ts'
-import { ErrandError } from '../../errors.ts'
-import { waitAtMost } from '../../signals.ts'
+import type { Clock } from '../../core/clock.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { waitAtMost } from '../../core/signals.ts'
 import type { AgentSession } from './mcp-options.ts'
 
 interface OpenSession {

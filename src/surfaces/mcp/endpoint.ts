@@ -1,12 +1,12 @@
 // What answers requests of the protocol over HTTP: who asks is judged first, then the engine is found that the principal reaches, and what
 // is kept of one engine (its sessions, its subscriptions) is never found by way of another.
 import type { AuthInfo, McpHttpHandler } from '@modelcontextprotocol/server'
-import { largestBody, readJsonBody } from '../web/body.ts'
-import { Credentials, tooManyWrong } from '../web/credentials.ts'
-import { isJsonType, refusedAtDoor } from '../web/door.ts'
-import { Places } from '../web/places.ts'
-import { countedAs, type Principal } from '../web/principal.ts'
-import { type EngineSource, tenantNotServed } from '../web/tenants.ts'
+import { largestBody, readJsonBody } from '../../web/body.ts'
+import { Credentials, tooManyWrong } from '../../web/credentials.ts'
+import { Places } from '../../web/places.ts'
+import { countedAs, type Principal } from '../../web/principal.ts'
+import { isJsonType, refusedAtDoor } from '../../web/request-guard.ts'
+import { type EngineSource, tenantNotServed } from '../../web/tenants.ts'
 import { loadSdk, type Sdk } from './load-sdk.ts'
 import { agentNameSchema, type CheckedFetchOptions, type ServedEngine } from './mcp-options.ts'
 import { McpService } from './mcp-service.ts'

@@ -1,5 +1,5 @@
 // The SDK of the protocol, an optional package: it is loaded when somebody serves, and whoever does not need not have it.
-import { loadOptional } from '../optional-package.ts'
+import { loadOptional } from '../../core/optional-package.ts'
 
 const packageName = '@modelcontextprotocol/server'
 const doing = 'Serving MCP'

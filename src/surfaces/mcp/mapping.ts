@@ -1,7 +1,7 @@
 // A task in the words of the protocol's Tasks extension: its five statuses, its handle, its questions as forms for the user.
 // The words of a foreigner stand here and nowhere else.
 import type { TaskRow } from '../../abilities/views/task-row.ts'
-import { isoTime } from '../../clock.ts'
+import { isoTime } from '../../core/clock.ts'
 import type { Task, TaskStatus } from '../../entities/task.ts'
 import { answerResult, failureResult, type ToolResult } from './tool-results.ts'
 

@@ -1,11 +1,12 @@
 // What a surface of the protocol may be told: which abilities it offers, to whom, and how it is guarded. Checked once, at the door.
 import { z } from 'zod'
-import type { Engine } from '../../api.ts'
 import type { InvokeOptions } from '../../bus/bus.ts'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../core/clock.ts'
+import { clockSchema, functionOf } from '../../core/parse.ts'
+import type { Engine } from '../../engine-api.ts'
 import { abilityListSchema } from '../../entities/ability-pattern.ts'
 import { type CreationBounds, creationBoundsSchema } from '../../entities/creation-bounds.ts'
-import { clockSchema, functionOf } from '../../parse.ts'
+import type { Authenticate } from '../../web/principal.ts'
 import {
   type DoorOptions,
   doorShape,
@@ -14,8 +15,7 @@ import {
   type PlaceOptions,
   placeShape,
   tokenSchema,
-} from '../web/door.ts'
-import type { Authenticate } from '../web/principal.ts'
+} from '../../web/request-guard.ts'
 
 /** What the surface needs of an engine. */
 export type ServedEngine = Pick<Engine, 'bus' | 'get'>

@@ -1,11 +1,11 @@
 // The protocol over HTTP: as one function from requests to responses, for whatever server there is, and as a server of its own over
 // node:http. Both eras of the protocol come in here; neither has connections, so each request is served by itself and agents are known
 // by the name that they send, or that their credentials give them.
-import { parse } from '../../parse.ts'
-import { hostsAt, requireGuard } from '../web/door.ts'
-import { addressOf } from '../web/node-listener.ts'
-import { listen, type Peer, toNodeListener } from '../web/node-server.ts'
-import { EngineSource, type TenantEngines } from '../web/tenants.ts'
+import { parse } from '../../core/parse.ts'
+import { addressOf } from '../../web/node-listener.ts'
+import { listen, type Peer, toNodeListener } from '../../web/node-server.ts'
+import { hostsAt, requireGuard } from '../../web/request-guard.ts'
+import { EngineSource, type TenantEngines } from '../../web/tenants.ts'
 import { Endpoint } from './endpoint.ts'
 import { loadSdk } from './load-sdk.ts'
 import {

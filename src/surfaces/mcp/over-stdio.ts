@@ -3,9 +3,9 @@
 // asked is answered first; only then, or when that takes long, it is over.
 import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, ReadBuffer, Server, Transport } from '@modelcontextprotocol/server'
-import type { Clock } from '../../clock.ts'
-import { parse } from '../../parse.ts'
-import { rest } from '../../signals.ts'
+import type { Clock } from '../../core/clock.ts'
+import { parse } from '../../core/parse.ts'
+import { rest } from '../../core/signals.ts'
 import { loadSdk, loadStdioSdk, type Sdk } from './load-sdk.ts'
 import { withdrawal } from './mapping.ts'
 import { type McpStdioOptions, type ServedEngine, stdioOptionsSchema } from './mcp-options.ts'

@@ -1,6 +1,6 @@
 // Answers of abilities as results of tools. A refusal is a result like any other, so that the model reads it; it carries a code, a
 // message and details, and nothing of how or where this server runs.
-import { type PublicError, publicError } from '../public-error.ts'
+import { type PublicError, publicError } from '../../web/public-error.ts'
 
 export interface ToolResult {
   content: Array<{ type: 'text'; text: string }>

@@ -1,12 +1,12 @@
 // What happens to tasks while somebody is at the prompt: told as it comes, a line each. By default only what becomes of the tasks of
 // this session, and what any task asks.
 
+import { ErrandError } from '../../core/errors.ts'
+import { messageOf } from '../../core/stored-error.ts'
 import type { TaskEvent } from '../../entities/event.ts'
-import { ErrandError } from '../../errors.ts'
-import { messageOf } from '../../stored-error.ts'
-import { failureWords, statusAfter, textOf } from '../cli/event-words.ts'
-import { shortId } from '../cli/task-words.ts'
-import { cleanLine, firstLine, fitWidth } from '../cli/terminal-text.ts'
+import { failureWords, statusAfter, textOf } from '../../terminal/event-fields.ts'
+import { shortId } from '../../terminal/task-labels.ts'
+import { cleanLine, firstLine, fitWidth } from '../../terminal/terminal-text.ts'
 import type { Session } from './session.ts'
 
 const told = [

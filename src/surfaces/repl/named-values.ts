@@ -1,8 +1,8 @@
 // The names that lines of JavaScript find: the engine and its bus, the engine's methods by their own names, every ability as a function,
 // and the tasks. `$` is the last task that the session was about.
 import { types } from 'node:util'
-import type { Engine } from '../../api.ts'
 import type { Ability } from '../../bus/ability.ts'
+import type { Engine } from '../../engine-api.ts'
 import type { Task } from '../../entities/task.ts'
 import type { Session } from './session.ts'
 import { taskIn } from './shown-value.ts'

@@ -1,7 +1,7 @@
 // Where everything goes that the REPL says. What comes while somebody types is written above the line being typed, which is then
 // drawn again with the cursor where it was; what comes while a line is carried out follows what that line has said so far.
 import { clearScreenDown, cursorTo, moveCursor } from 'node:readline'
-import { cleanLine, cleanText } from '../cli/terminal-text.ts'
+import { cleanLine, cleanText } from '../../terminal/terminal-text.ts'
 
 /** The line being typed, as `node:repl` keeps it. */
 export interface TypedLine {

@@ -1,11 +1,11 @@
 // One session of the REPL: the engine and its abilities as this session calls them, the tasks that it has been about so far, how people
 // name tasks, and what a command is.
 import type { TaskRow } from '../../abilities/views/task-row.ts'
-import type { Engine } from '../../api.ts'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../core/clock.ts'
+import { ErrandError } from '../../core/errors.ts'
+import type { Engine } from '../../engine-api.ts'
 import type { Task, TaskStatus } from '../../entities/task.ts'
-import { ErrandError } from '../../errors.ts'
-import { misuse } from '../cli/arguments.ts'
+import { misuse } from '../../terminal/arguments.ts'
 import type { Printer } from './printer.ts'
 import { shownValue } from './shown-value.ts'
 

@@ -2,18 +2,18 @@
 // as Node inspects it.
 import { inspect } from 'node:util'
 import type { TaskRow } from '../../abilities/views/task-row.ts'
-import type { Why } from '../../api.ts'
-import { isoTime } from '../../clock.ts'
+import { isoTime } from '../../core/clock.ts'
+import type { Why } from '../../engine-api.ts'
 import type { Call } from '../../entities/call.ts'
 import { eventTypes, type TaskEvent } from '../../entities/event.ts'
 import type { RunRecord } from '../../entities/run.ts'
 import { type Task, taskStatuses } from '../../entities/task.ts'
-import { callWords, errorMessageOf, textOf } from '../cli/event-words.ts'
-import { callTable, describeTask, runTable } from '../cli/task-picture.ts'
-import { type ListedTask, taskTable } from '../cli/task-table.ts'
-import { shortId } from '../cli/task-words.ts'
-import { cleanText, firstLine, fitWidth } from '../cli/terminal-text.ts'
-import { errorWords } from './error-words.ts'
+import { callWords, errorMessageOf, textOf } from '../../terminal/event-fields.ts'
+import { callTable, describeTask, runTable } from '../../terminal/task-details.ts'
+import { shortId } from '../../terminal/task-labels.ts'
+import { type ListedTask, taskTable } from '../../terminal/task-table.ts'
+import { cleanText, firstLine, fitWidth } from '../../terminal/terminal-text.ts'
+import { errorWords } from './error-text.ts'
 
 export interface Showing {
   now: number

@@ -1,8 +1,8 @@
 // What `useChat` sends, as far as it concerns the server: which chat it is, and what was said last. The conversation before that stands
 // in the ledger, and what the client says of it is not believed.
 import { z } from 'zod'
-import { ErrandError } from '../../errors.ts'
-import { parse } from '../../parse.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { parse } from '../../core/parse.ts'
 
 const partSchema = z.object({ type: z.string().max(200), text: z.string().optional() })
 

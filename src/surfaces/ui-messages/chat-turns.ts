@@ -5,8 +5,8 @@ import { keyPrefixes } from '../../abilities/task/keys.ts'
 import type { AbilityTypes, InputOfAbility, OutputOfAbility } from '../../bus/ability-types.ts'
 import type { Bus } from '../../bus/bus.ts'
 import type { Caller } from '../../bus/caller.ts'
+import { ErrandError } from '../../core/errors.ts'
 import { isSettled, type TaskStatus } from '../../entities/task.ts'
-import { ErrandError } from '../../errors.ts'
 import type { ChatRequest } from './chat-request.ts'
 
 /** What a turn may be created with, beside what makes it one of the chat: fields of `task:create`. */

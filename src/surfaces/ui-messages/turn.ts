@@ -1,6 +1,6 @@
 // One turn of a task as one message: what its stream tells, from when somebody spoke to it until it has answered, asks something, or
 // rests. Text comes as it is said, and once and whole however it arrived.
-import type { StreamItem } from '../../api.ts'
+import type { StreamItem } from '../../engine-api.ts'
 import type { UiMessageChunk } from './chunks.ts'
 
 type Message = Extract<StreamItem, { type: 'message' }>

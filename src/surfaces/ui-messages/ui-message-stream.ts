@@ -1,7 +1,8 @@
 // The turn of a task as a stream of chunks, and as an answer over HTTP.
-import type { Engine, StreamItem } from '../../api.ts'
+
 import type { Caller } from '../../bus/caller.ts'
-import { problemOf } from '../http/problem.ts'
+import type { Engine, StreamItem } from '../../engine-api.ts'
+import { problemOf } from '../../web/problem.ts'
 import { toServerSentEvents, type UiMessageChunk, uiMessageHeaders } from './chunks.ts'
 import { Turn } from './turn.ts'
 

@@ -1,6 +1,6 @@
 // Memory: branches, observations that are taken up once, facts and all that they are found by.
 import { subjectOf } from '../../entities/disagreement.ts'
-import { wordsOf } from '../../entities/fact-words.ts'
+import { wordsOf } from '../../entities/fact-tokens.ts'
 import type { FactRecord, ObservationRecord } from '../../entities/memory.ts'
 import type { FactFilter, Ledger, Op, Reads, Tx } from '../../ledger/ledger.ts'
 import { branchRow, factRow, observationRow, someTime } from '../factories.ts'

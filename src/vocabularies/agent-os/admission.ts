@@ -1,6 +1,6 @@
 // What a task came to right after a change that may let it run: its start is one more transaction, made by the supervisor a
 // moment later, and whoever asks is told of it if a slot is free at once.
-import type { Engine } from '../../api.ts'
+import type { Engine } from '../../engine-api.ts'
 import type { Task } from '../../entities/task.ts'
 
 /** Turns of the event loop in which a task that has a slot is sure to have started; with none free they pass in vain. */

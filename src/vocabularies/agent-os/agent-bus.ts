@@ -4,9 +4,9 @@ import type { EngineAbilityTypes } from '../../abilities/engine-ability-types.ts
 import type { AbilityTypes } from '../../bus/ability-types.ts'
 import type { Bus, BusCalls } from '../../bus/bus.ts'
 import type { ToolDefinition } from '../../bus/tool-names.ts'
-import { ErrandError } from '../../errors.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { kindOf } from '../../core/parse.ts'
 import { askUser, waitForTasks } from '../../executors/agent/toolbox.ts'
-import { kindOf } from '../../parse.ts'
 import type { AgentOsAbilityTypes } from './abilities/offered.ts'
 
 /** Abilities of Agent OS, models, and those that a program has declared. The engine's others stand on the engine's own bus. */

@@ -1,6 +1,6 @@
 // The helpers that read and write a task's records through `ldg:*`, for code that knows tasks only by their ids.
 import type { LedgerMessage } from '../../abilities/views/message-view.ts'
-import { ErrandError } from '../../errors.ts'
+import { ErrandError } from '../../core/errors.ts'
 import type { AgentBus } from './agent-bus.ts'
 import type { LedgerTask } from './views/task-view.ts'
 

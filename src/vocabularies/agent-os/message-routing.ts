@@ -1,9 +1,9 @@
 // The way of a user's message to its task: an explicit mention, else `task:route`, and then `task:send` or `task:create`.
 
-import { requireText } from '../../parse.ts'
+import { requireText } from '../../core/parse.ts'
 import { extractMention } from '../../routing/mention.ts'
 import type { AgentBus } from './agent-bus.ts'
-import type { ProcessStatus } from './views/status-words.ts'
+import type { ProcessStatus } from './views/status-mapping.ts'
 
 /** The id that a message names at its very beginning, `@task-abc123 and so on`; undefined without one. */
 export function extractExplicitTaskId(message: string): string | undefined {

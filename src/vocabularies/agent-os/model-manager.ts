@@ -1,10 +1,10 @@
 // A `model:llm` for a bus whose task manager was given no model: made of language model objects, or brought by the program itself.
 import { z } from 'zod'
 import { modelLlm } from '../../abilities/model/index.ts'
-import { ErrandError } from '../../errors.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { parse } from '../../core/parse.ts'
 import { type LanguageModelLike, languageModelSchema } from '../../models/language-model.ts'
 import { type ModelInfo, ModelRegistry } from '../../models/model-registry.ts'
-import { parse } from '../../parse.ts'
 import { type AgentBus, requireBus } from './agent-bus.ts'
 
 const optionsSchema = z.strictObject({

@@ -1,7 +1,8 @@
 // What runs in an engine now, in the two collections that a task manager shows. They follow the engine's own read model; nothing
 // else of a task is held in memory (conformance S0-098).
-import type { Engine } from '../../api.ts'
-import type { RunningTask } from '../../views.ts'
+
+import type { RunningTask } from '../../api/views.ts'
+import type { Engine } from '../../engine-api.ts'
 
 /** `activeTaskIds` and `executionLoops` hold one entry for each open run of the engine, from its start until it has settled. */
 export class RunningTasks {

@@ -1,11 +1,11 @@
 // Who hears what tasks give: listeners of single tasks, and the user of a task manager, who is shown the text of the tasks that run in
 // it, piece by piece, and how each of them ended.
 import type { Report } from '../../actors/report.ts'
-import type { Engine } from '../../api.ts'
-import { ErrandError, type StoredError } from '../../errors.ts'
-import { requireFunction, requireText } from '../../parse.ts'
+import { ErrandError, type StoredError } from '../../core/errors.ts'
+import { requireFunction, requireText } from '../../core/parse.ts'
+import type { Engine } from '../../engine-api.ts'
 import type { AgentBus } from './agent-bus.ts'
-import { completionStatusOf } from './views/status-words.ts'
+import { completionStatusOf } from './views/status-mapping.ts'
 import { OutputProjection, type TaskOutput } from './views/task-output.ts'
 
 /** Hears the output of a task; one that returns a promise hears the next piece when it has settled. */

@@ -1,9 +1,10 @@
 // Day1's ConsolidationEngine: from observations to facts, level by level. Each method is one call of an ability; what it resolves
 // to is said in Day1's words.
 import { z } from 'zod'
-import type { Engine } from '../../api.ts'
 import type { InputOfAbility, OutputOfAbility } from '../../bus/ability-types.ts'
-import { likeness, wordsOf } from '../../entities/fact-words.ts'
+import { parse } from '../../core/parse.ts'
+import type { Engine } from '../../engine-api.ts'
+import { likeness, wordsOf } from '../../entities/fact-tokens.ts'
 import {
   type ConsolidationType,
   consolidationTypes,
@@ -13,7 +14,6 @@ import {
   observationTypes,
 } from '../../entities/memory.ts'
 import type { FactView, HistoryView } from '../../memory/fact-view.ts'
-import { parse } from '../../parse.ts'
 import { type Ask, askOf, ConsolidationError, fromDay1 } from './day1-engine.ts'
 
 /** A fact, `confidence` from 0 to 1; keys of which there is nothing to say are absent. */

@@ -1,8 +1,9 @@
 // What the two engines of Day1 stand on: an engine that was given, the name under which they call its abilities, and their errors: the
 // engine's, with its code and details, under the names that their callers catch.
-import type { Engine } from '../../api.ts'
-import { ErrandError } from '../../errors.ts'
-import { kindOf } from '../../parse.ts'
+
+import { ErrandError } from '../../core/errors.ts'
+import { kindOf } from '../../core/parse.ts'
+import type { Engine } from '../../engine-api.ts'
 
 /** Who calls, in the log of the bus. */
 export const fromDay1 = { caller: { surface: 'day1' } } as const

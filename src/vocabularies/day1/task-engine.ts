@@ -1,10 +1,10 @@
 // Day1's TaskEngine: tasks, the agents on them, objectives, completion and context. Each method is one call of an ability; what it
 // resolves to is said in Day1's words.
 import { z } from 'zod'
-import type { Engine } from '../../api.ts'
+import { parse, requireText } from '../../core/parse.ts'
+import type { Engine } from '../../engine-api.ts'
 import { fieldsFor, type GivenFields } from '../../entities/task-fields.ts'
 import { mostObjectives, type ObjectiveStatus, objectiveStatuses } from '../../entities/team.ts'
-import { parse, requireText } from '../../parse.ts'
 import type { AgentCompleted } from '../../team/complete-agent.ts'
 import type { TeamContext } from '../../team/context.ts'
 import { type Ask, askOf, fromDay1, toTaskError } from './day1-engine.ts'

@@ -1,12 +1,13 @@
 // What a manager and its schedulers share: the engine behind them, given or of their own, and the way of its events to the bus.
-import type { Engine } from '../../api.ts'
-import { defined } from '../../defined.ts'
+
+import type { Executor } from '../../api/executor.ts'
+import { defined } from '../../core/defined.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { kindOf } from '../../core/parse.ts'
 import { createEngine } from '../../engine.ts'
+import type { Engine } from '../../engine-api.ts'
 import type { TaskEvent as EngineEvent } from '../../entities/event.ts'
 import type { Task as EngineTask } from '../../entities/task.ts'
-import { ErrandError } from '../../errors.ts'
-import type { Executor } from '../../executor.ts'
-import { kindOf } from '../../parse.ts'
 import { createExoExecutor, exoExecutorName, type Work, workOf } from './exo-executor.ts'
 import { type Task, viewOf } from './task.ts'
 import { inExoWords } from './task-error.ts'

@@ -1,7 +1,7 @@
 // The one executor that an engine has for Exo's tasks. What it does is said later, by `schedule`: an engine must know its
 // executors before it begins, and a scheduler may be given another function each time.
-import { defineExecutor, type Executor, type ExecutorTask, type Run } from '../../executor.ts'
-import { untilAborted } from '../../signals.ts'
+import { defineExecutor, type Executor, type ExecutorTask, type Run } from '../../api/executor.ts'
+import { untilAborted } from '../../core/signals.ts'
 import { type Task, viewOf } from './task.ts'
 
 /**

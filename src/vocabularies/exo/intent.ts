@@ -1,8 +1,8 @@
 // Exo's IntentRecognizer: what a user wants done with tasks, in Exo's words. Recognising is the engine's own; here the model is
 // found by Exo's name for it.
 import { z } from 'zod'
+import { parse } from '../../core/parse.ts'
 import { isLanguageModel, type LanguageModelLike } from '../../models/language-model.ts'
-import { parse } from '../../parse.ts'
 import { type AskBus, type AskMessage, type AskModel, askBusSchema, askModelOf } from '../../routing/ask-model.ts'
 import { createIntentRecognizer, type IntentAction, type IntentRecognizer as Recognizer } from '../../routing/intent.ts'
 import { inExoWords, inExoWordsAtOnce } from './task-error.ts'

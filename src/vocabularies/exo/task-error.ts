@@ -1,5 +1,5 @@
 // Exo's errors, and how the engine's become them: the same refusal, code and details under the names that Exo's callers catch.
-import { ErrandError, type ErrorCode } from '../../errors.ts'
+import { ErrandError, type ErrorCode } from '../../core/errors.ts'
 
 /** Every refusal of this vocabulary; `code` and `details` are the engine's, whose error is the `cause`. */
 export class TaskError extends ErrandError {

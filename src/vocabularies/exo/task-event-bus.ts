@@ -1,8 +1,8 @@
 // Exo's event bus: publish and subscribe within the process. It knows no engine; a manager forwards the engine's events to it.
 import { z } from 'zod'
+import { parse, requireFunction, requireText } from '../../core/parse.ts'
+import { describeError } from '../../core/stored-error.ts'
 import type { EventType } from '../../entities/event.ts'
-import { parse, requireFunction, requireText } from '../../parse.ts'
-import { describeError } from '../../stored-error.ts'
 import { inExoWordsAtOnce } from './task-error.ts'
 
 /** What the bus carries. */

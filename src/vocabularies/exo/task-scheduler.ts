@@ -1,12 +1,12 @@
 // Exo's TaskScheduler: it gives SUBMITTED tasks the executor that the engine has for them, and waits. Slots, order and aborts
 // are the engine's.
 import { z } from 'zod'
-import type { Engine } from '../../api.ts'
-import { defined } from '../../defined.ts'
+import { defined } from '../../core/defined.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { parse, requireFunction } from '../../core/parse.ts'
+import type { Engine } from '../../engine-api.ts'
 import type { Task as EngineTask } from '../../entities/task.ts'
 import { type RetryPolicy, retryPolicySchema } from '../../entities/task-fields.ts'
-import { ErrandError } from '../../errors.ts'
-import { parse, requireFunction } from '../../parse.ts'
 import { askEngine, type Backing, backingOf } from './backing.ts'
 import { exoExecutorName, type TaskExecutor } from './exo-executor.ts'
 import { listAll, pageSize, type Task, viewOf } from './task.ts'

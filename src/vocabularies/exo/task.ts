@@ -1,10 +1,11 @@
 // Exo's task: its states, its fields, and how it is made of the engine's. The engine keeps more than Exo shows, and one thing
 // that Exo shows, the latest run, is not in the metadata that the engine keeps.
-import type { Engine } from '../../api.ts'
-import { defined } from '../../defined.ts'
+
+import type { ExecutorTask } from '../../api/executor.ts'
+import { defined } from '../../core/defined.ts'
+import { briefError, type StoredError } from '../../core/errors.ts'
+import type { Engine } from '../../engine-api.ts'
 import type { Task as EngineTask } from '../../entities/task.ts'
-import { briefError, type StoredError } from '../../errors.ts'
-import type { ExecutorTask } from '../../executor.ts'
 
 /** The eight states by Exo's names; as a type, one of their values. */
 export const TaskStatus = Object.freeze({

@@ -1,14 +1,14 @@
 // What a manager stands on: an engine that is given, or one of its own on a ledger beside the folder, which mirrors it.
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { Engine, EngineOptions } from '../../api.ts'
 import { mirrorBoard } from '../../board/mirror/mirror-board.ts'
 import { isEmptyReport, type MirrorReport } from '../../board/mirror/mirror-report.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { describeError } from '../../core/stored-error.ts'
 import { createEngine } from '../../engine.ts'
-import { ErrandError } from '../../errors.ts'
+import type { Engine, EngineOptions } from '../../engine-api.ts'
 import { findLedger } from '../../ledger/find-ledger.ts'
 import { judgeLedger, untrusted } from '../../ledger/trust.ts'
-import { describeError } from '../../stored-error.ts'
 
 export interface FolderOptions {
   /** With a folder only: where its tasks are kept, a path or a Ledger. Default: `.errand/ledger.db` beside the folder. */

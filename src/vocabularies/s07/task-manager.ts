@@ -1,12 +1,12 @@
 // s07's TaskManager: tasks as JSON texts, a graph of them, and the list that an agent reads. Each method is one request to the
 // board of the engine behind it.
 import { z } from 'zod'
-import type { Engine } from '../../api.ts'
 import { requireStatus } from '../../board/board-tools.ts'
 import { taskText } from '../../board/task-json.ts'
+import { ErrandError } from '../../core/errors.ts'
+import { kindOf, parse } from '../../core/parse.ts'
+import type { Engine } from '../../engine-api.ts'
 import { type BoardRef, type BoardStatus, type BoardTask, mainBoard } from '../../entities/board.ts'
-import { ErrandError } from '../../errors.ts'
-import { kindOf, parse } from '../../parse.ts'
 import { type FolderOptions, TaskBacking } from './task-folder.ts'
 
 /** `pending`, `in_progress` and `completed`; `failed` and `deleted` for tasks that ended without being completed. */

@@ -1,7 +1,8 @@
 // s07's dispatch map: the four tools of a manager, by name.
-import type { Engine } from '../../api.ts'
+
 import { type BoardTools, toolsOver } from '../../board/board-tools.ts'
-import { ErrandError } from '../../errors.ts'
+import { ErrandError } from '../../core/errors.ts'
+import type { Engine } from '../../engine-api.ts'
 import { isEngine, lineOf, TaskManager, type TaskManagerOptions } from './task-manager.ts'
 
 /**

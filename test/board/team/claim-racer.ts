@@ -2,8 +2,8 @@
 // one with a lease and a session, tells so, and lives until it is killed.
 import { once } from 'node:events'
 import { createBoardSession } from '../../../src/board/board-session.ts'
-import { systemClock } from '../../../src/clock.ts'
-import { ErrandError } from '../../../src/errors.ts'
+import { systemClock } from '../../../src/core/clock.ts'
+import { ErrandError } from '../../../src/core/errors.ts'
 import { createEngine } from '../../../src/index.ts'
 
 export interface RaceReport {

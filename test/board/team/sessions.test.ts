@@ -1,7 +1,7 @@
 // Members that speak through a session: it holds their claims alive, and when it dies they are anybody's after the lease.
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Engine } from '../../../src/api.ts'
 import { type BoardSession, createBoardSession } from '../../../src/board/board-session.ts'
+import type { Engine } from '../../../src/engine-api.ts'
 import type { BoardTask } from '../../../src/entities/board.ts'
 import { deferred, refusalOf, turns } from '../../engine/world.ts'
 import { createAll, openTeam, type Team } from './world.ts'

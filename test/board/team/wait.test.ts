@@ -1,7 +1,7 @@
 // The idle poll: inbox first, then the board, then rest; and what wakes a member that rests.
 import { describe, expect, it } from 'vitest'
 import { awaitWork } from '../../../src/board/team/await-work.ts'
-import { ErrandError } from '../../../src/errors.ts'
+import { ErrandError } from '../../../src/core/errors.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
 import { createFaultyLedger } from '../../../src/testing/faulty-ledger.ts'

@@ -1,5 +1,5 @@
 // What the tests of teams share: a board on a clock that only the test moves.
-import type { Engine, EngineOptions } from '../../../src/api.ts'
+import type { Engine, EngineOptions } from '../../../src/engine-api.ts'
 import { SimulatedClock } from '../../../src/testing/simulated-clock.ts'
 import { openEngine } from '../../engine/world.ts'
 

@@ -1,7 +1,8 @@
 // Faults planted between an engine and its ledger, each of which would forget something, publish what is not durable, or do
 // something twice: the laws must find them.
+
+import { ErrandError } from '../../../src/core/errors.ts'
 import type { TaskEvent } from '../../../src/entities/event.ts'
-import { ErrandError } from '../../../src/errors.ts'
 import type { Ledger, LedgerObserver, Reads, Step, Tx } from '../../../src/ledger/ledger.ts'
 import { closeEndedRun } from '../../../src/steps/close-run.ts'
 import { altered } from './seat.ts'

@@ -1,9 +1,9 @@
 // One search: commands drawn at random are played against two engines, then all faults are mended, held functions settle, time passes,
 // and only then is done what tasks wait for people to do.
 import fc from 'fast-check'
-import type { CreateOptions } from '../../../src/api.ts'
+import { ErrandError } from '../../../src/core/errors.ts'
+import type { CreateOptions } from '../../../src/engine-api.ts'
 import { isSettled, type TaskRecord } from '../../../src/entities/task.ts'
-import { ErrandError } from '../../../src/errors.ts'
 import { outcomePauseMs } from './laws.ts'
 import { type Program, programArbitrary } from './program.ts'
 import { type FaultOfSeat, faultCodes, faultKinds, type Seat } from './seat.ts'

@@ -2,8 +2,8 @@
 // held function of a call settles, and records when each function began, was told to stop, and settled.
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
+import type { ExecutorTask, Run } from '../../../src/api/executor.ts'
 import type { OnInterrupt } from '../../../src/entities/task-fields.ts'
-import type { ExecutorTask, Run } from '../../../src/executor.ts'
 import type { Opening } from './seat.ts'
 import type { World } from './world.ts'
 

@@ -1,9 +1,10 @@
 // Where an engine sits: it is opened, closed and opened again over one ledger, whose steps and reads fail for as long as the search
 // says. Whatever its subscribers and its feed tell is kept for comparison with the ledger.
-import type { Engine } from '../../../src/api.ts'
+
+import { ErrandError } from '../../../src/core/errors.ts'
 import { createEngine } from '../../../src/engine.ts'
+import type { Engine } from '../../../src/engine-api.ts'
 import type { TaskEvent } from '../../../src/entities/event.ts'
-import { ErrandError } from '../../../src/errors.ts'
 import type { Ledger, Op, Reads } from '../../../src/ledger/ledger.ts'
 import { createFaultyLedger, type FaultyLedger } from '../../../src/testing/faulty-ledger.ts'
 import { perform } from './program.ts'

@@ -1,7 +1,7 @@
 // What may happen to two engines, as data that fast-check draws and shrinks, and how each of it is made to happen.
 import fc from 'fast-check'
-import type { CreateOptions, Engine } from '../../../src/api.ts'
-import type { Run } from '../../../src/executor.ts'
+import type { Run } from '../../../src/api/executor.ts'
+import type { CreateOptions, Engine } from '../../../src/engine-api.ts'
 import { refusal, type Seat, turns, type World } from './world.ts'
 
 export const tick = 10

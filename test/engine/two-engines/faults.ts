@@ -3,7 +3,7 @@ import type { TaskRecord } from '../../../src/entities/task.ts'
 import { isSettled } from '../../../src/entities/task.ts'
 import type { Reads, Step, Tx } from '../../../src/ledger/ledger.ts'
 import { moved, touched } from '../../../src/machines/task-transition.ts'
-import { eventOf } from '../../../src/steps/moment.ts'
+import { eventOf } from '../../../src/steps/step-context.ts'
 import type { Fault, Seat } from './world.ts'
 
 type Tables<T> = (tx: T) => Partial<{ [K in keyof T]: Partial<T[K]> }>

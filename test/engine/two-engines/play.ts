@@ -1,10 +1,10 @@
 // One sequence from its first command to rest, with the laws asked on the way: of every step, after every command that was
 // waited for, when the engines have nothing left that they could do, and when everything has been brought to its end.
 
-import type { Engine } from '../../../src/api.ts'
+import { ErrandError } from '../../../src/core/errors.ts'
+import type { Engine } from '../../../src/engine-api.ts'
 import type { SharedLimits } from '../../../src/entities/limits.ts'
 import { isSettled, type TaskRecord } from '../../../src/entities/task.ts'
-import { ErrandError } from '../../../src/errors.ts'
 import { suspectFrom } from '../../../src/machines/crashes.ts'
 import { type Command, type Pace, Player, passTime } from './commands.ts'
 import { initialLimits, leaseMs, turns, type World } from './world.ts'

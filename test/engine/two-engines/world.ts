@@ -1,12 +1,12 @@
 // Two engines at one ledger, each in a seat that can hang (nothing of it reaches ledger or clock until it wakes), crash (nothing
 // of it ever does again) and be closed and opened anew. Time, ids and the ends of executors are in the hands of the test.
 import { setImmediate } from 'node:timers/promises'
-import type { Engine } from '../../../src/api.ts'
-import type { Clock } from '../../../src/clock.ts'
+import type { ExecutorTask, Run } from '../../../src/api/executor.ts'
+import type { Clock } from '../../../src/core/clock.ts'
+import { ErrandError } from '../../../src/core/errors.ts'
 import { createEngine } from '../../../src/engine.ts'
+import type { Engine } from '../../../src/engine-api.ts'
 import type { Task } from '../../../src/entities/task.ts'
-import { ErrandError } from '../../../src/errors.ts'
-import type { ExecutorTask, Run } from '../../../src/executor.ts'
 import type { Ledger, LedgerObserver, Step } from '../../../src/ledger/ledger.ts'
 import { openLedger } from '../../../src/ledger/open-ledger.ts'
 import { createSequentialIds, SimulatedClock } from '../../../src/testing/index.ts'

@@ -2,7 +2,7 @@
 // words alone are filled, because facts themselves would only make it slow.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { likeness } from '../../../src/entities/fact-words.ts'
+import { likeness } from '../../../src/entities/fact-tokens.ts'
 import { sqliteDialect } from '../../../src/ledger/dialects/sqlite/dialect.ts'
 import type { Op } from '../../../src/ledger/ledger.ts'
 import { createCompiler, type Request } from '../../../src/ledger/statement.ts'

@@ -1,6 +1,6 @@
 // A migrated ledger in memory, driven by hand: its tables without steps, and the statements that they run.
 import { onTestFinished } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
+import { systemClock } from '../../../src/core/clock.ts'
 import type { Connection } from '../../../src/ledger/dialects/sqlite/connection.ts'
 import { sqliteDialect } from '../../../src/ledger/dialects/sqlite/dialect.ts'
 import { openFile } from '../../../src/ledger/dialects/sqlite/open-file.ts'

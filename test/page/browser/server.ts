@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createEngine, defineExecutor } from '../../../src/index.ts'
 import type { Principal } from '../../../src/surfaces/http/index.ts'
-import { serve } from '../../../src/surfaces/serve/serve.ts'
+import { serve } from '../../../src/surfaces/http/page/serve.ts'
 import { createScriptedModel } from '../../../src/testing/index.ts'
 
 const [ledger = '', port = '0', token = '', readersToken = ''] = process.argv.slice(2)

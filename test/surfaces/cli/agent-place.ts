@@ -1,7 +1,7 @@
 // The command line with agents in it: scripts in files, input through a pipe, and a terminal that a test types on.
 import { PassThrough, Readable } from 'node:stream'
-import type { CommandIo } from '../../../src/surfaces/cli/io.ts'
 import { main } from '../../../src/surfaces/cli/main.ts'
+import type { CommandIo } from '../../../src/terminal/io.ts'
 import { type FakeIo, fakeIo } from './fake-io.ts'
 import type { Ended, Workplace } from './workplace.ts'
 

@@ -1,6 +1,6 @@
 // `errand chat`: lines through a pipe, one after the other; and typed at a terminal, while answers come.
 import { describe, expect, test } from 'vitest'
-import { WholeLines } from '../../../src/surfaces/cli/chat-lines.ts'
+import { WholeLines } from '../../../src/terminal/chat-lines.ts'
 import { startFakeOpenAi } from '../../models/fake-openai-server.ts'
 import { call, keyboard, screen } from './agent-place.ts'
 import { Workplace } from './workplace.ts'

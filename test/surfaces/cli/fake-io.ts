@@ -1,5 +1,5 @@
 // A world for the command line in which everything that is written can be read.
-import type { CommandIo } from '../../../src/surfaces/cli/io.ts'
+import type { CommandIo } from '../../../src/terminal/io.ts'
 
 export interface FakeIo extends CommandIo {
   out(): string

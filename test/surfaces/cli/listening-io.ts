@@ -1,5 +1,5 @@
 // A terminal, or a pipe, that tells when something was written to it: what tests of live views wait for.
-import { cleanText } from '../../../src/surfaces/cli/terminal-text.ts'
+import { cleanText } from '../../../src/terminal/terminal-text.ts'
 import { type FakeIo, fakeIo } from './fake-io.ts'
 
 /** What was written so far, and a promise for when something was written that fits. */

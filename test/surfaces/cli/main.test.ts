@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ErrandError, type ErrorCode } from '../../../src/errors.ts'
-import { exitCodeOf } from '../../../src/surfaces/cli/exit-code.ts'
+import { ErrandError, type ErrorCode } from '../../../src/core/errors.ts'
 import { main } from '../../../src/surfaces/cli/main.ts'
 import { verbs } from '../../../src/surfaces/cli/verbs.ts'
+import { exitCodeOf } from '../../../src/terminal/exit-code.ts'
 import { fakeIo } from './fake-io.ts'
 
 let cwd: string

@@ -1,6 +1,6 @@
 // What a plan and `errand add` may say of teams: how it is read, what is refused, and what comes of it in the ledger.
 import { describe, expect, test } from 'vitest'
-import { ErrandError } from '../../../src/errors.ts'
+import { ErrandError } from '../../../src/core/errors.ts'
 import { planOf } from './plan-text.ts'
 import { Workplace } from './workplace.ts'
 

@@ -1,7 +1,8 @@
 // Memory on the command line: what agents saw and found out, how people read it, and what scripts get.
+
 import { describe, expect, test } from 'vitest'
-import { whoTypes } from '../../../src/surfaces/cli/board-place.ts'
 import { main } from '../../../src/surfaces/cli/main.ts'
+import { statementCaller } from '../../../src/terminal/caller.ts'
 import { fakeIo } from './fake-io.ts'
 import { Workplace } from './workplace.ts'
 
@@ -441,9 +442,9 @@ describe('what is put into memory', () => {
   test('V-05 is stated by a person where somebody sits at a terminal, else by a program', () => {
     const keyboard = process.stdin as never
     const stdout = { write: () => true, isTTY: true }
-    expect(whoTypes({ keyboard, stdout })).toEqual({ caller: { surface: 'terminal' } })
-    expect(whoTypes({ keyboard: undefined, stdout })).toEqual({ caller: { surface: 'cli' } })
-    expect(whoTypes({ keyboard, stdout: { write: () => true } })).toEqual({ caller: { surface: 'cli' } })
+    expect(statementCaller({ keyboard, stdout })).toEqual({ caller: { surface: 'terminal' } })
+    expect(statementCaller({ keyboard: undefined, stdout })).toEqual({ caller: { surface: 'cli' } })
+    expect(statementCaller({ keyboard, stdout: { write: () => true } })).toEqual({ caller: { surface: 'cli' } })
   })
 
   test('is stated, with its kind and how certain it is', async () => {

@@ -1,9 +1,9 @@
 // `errand ps --watch`: a table on a terminal that follows the ledger, one line a change elsewhere; Ctrl-C gives the screen back.
 import { describe, expect, test } from 'vitest'
-import type { Engine } from '../../../src/api.ts'
+import type { Engine } from '../../../src/engine-api.ts'
 import { createEngine } from '../../../src/index.ts'
-import { displayWidth } from '../../../src/surfaces/cli/terminal-text.ts'
 import { drawPage, watchTasks } from '../../../src/surfaces/cli/watch-tasks.ts'
+import { displayWidth } from '../../../src/terminal/terminal-text.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
 import { listening } from './listening-io.ts'
 import { taskOf } from './task-of.ts'

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { httpOptionsSchema } from '../../../src/surfaces/http/http-options.ts'
-import { statusOfCode } from '../../../src/surfaces/http/mapping.ts'
 import { routes } from '../../../src/surfaces/http/routes.ts'
+import { statusOfCode } from '../../../src/web/status-codes.ts'
 
 const guide = readFileSync(join(import.meta.dirname, '../../../docs/http.md'), 'utf8')
 

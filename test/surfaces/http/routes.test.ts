@@ -1,11 +1,11 @@
 // The routes: which ability answers each, how their values get there, versions, keys, and how refusals are answered.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { ErrandError, Failure } from '../../../src/errors.ts'
+import { ErrandError, Failure } from '../../../src/core/errors.ts'
 import { defineExecutor, type Engine } from '../../../src/index.ts'
-import { statusOfCode } from '../../../src/surfaces/http/mapping.ts'
 import { pathNames, type Route, routes } from '../../../src/surfaces/http/routes.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
+import { statusOfCode } from '../../../src/web/status-codes.ts'
 import { deferred } from '../../engine/world.ts'
 import { openWorld, problemIn, requestOf, serve, type World } from './world.ts'
 

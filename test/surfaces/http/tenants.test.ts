@@ -2,7 +2,7 @@
 // no tenant has no engine.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import type { Engine } from '../../../src/api.ts'
+import type { Engine } from '../../../src/engine-api.ts'
 import {
   createHttp,
   type HttpEngine,

@@ -1,8 +1,8 @@
 // The board in the hands of agents that we did not write: one round on it by each client, two agents on one engine, and what
 // becomes of the claims of one that is gone.
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { EngineOptions } from '../../../src/api.ts'
 import { createBoardSession } from '../../../src/board/board-session.ts'
+import type { EngineOptions } from '../../../src/engine-api.ts'
 import { type McpHttpOptions, mcpFetchHandler, serveMcpHttp } from '../../../src/surfaces/mcp/index.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
 import { ledgerFile, openEngine, turns } from '../../engine/world.ts'

@@ -3,7 +3,7 @@
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Engine } from '../../../src/api.ts'
+import type { Engine } from '../../../src/engine-api.ts'
 import {
   type McpFetchOptions,
   type McpHttpServer,

@@ -2,9 +2,9 @@
 // that are not for models.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import type { Engine } from '../../../src/api.ts'
+import type { Run } from '../../../src/api/executor.ts'
 import { defineAbility } from '../../../src/bus/ability.ts'
-import type { Run } from '../../../src/executor.ts'
+import type { Engine } from '../../../src/engine-api.ts'
 import { createShell } from '../../../src/executors/shell.ts'
 import { createScriptedModel } from '../../../src/models/scripted-model.ts'
 import { type McpStdioOptions, serveMcpHttp } from '../../../src/surfaces/mcp/index.ts'

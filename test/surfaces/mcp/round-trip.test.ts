@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Engine } from '../../../src/api.ts'
+import type { Engine } from '../../../src/engine-api.ts'
 import { serveMcpHttp } from '../../../src/surfaces/mcp/index.ts'
 import { ledgerFile, openEngine } from '../../engine/world.ts'
 import {

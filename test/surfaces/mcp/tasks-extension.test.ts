@@ -2,7 +2,7 @@
 // and by nobody else.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import type { Run } from '../../../src/executor.ts'
+import type { Run } from '../../../src/api/executor.ts'
 import { type McpFetchOptions, mcpFetchHandler } from '../../../src/surfaces/mcp/index.ts'
 import { ledgerFile, openEngine } from '../../engine/world.ts'
 import { modernRequest, post, type Reply, tasksExtension, token } from './world.ts'

@@ -2,8 +2,8 @@
 // client takes more of the server than its share.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import type { Engine } from '../../../src/api.ts'
 import { defineAbility } from '../../../src/bus/ability.ts'
+import type { Engine } from '../../../src/engine-api.ts'
 import {
   type McpFetchOptions,
   mcpFetchHandler,

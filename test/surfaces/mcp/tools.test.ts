@@ -1,9 +1,9 @@
 // What is offered as a tool, what a call of one answers, and how long it may take: judged by requests as they stand on the wire.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import type { EngineOptions } from '../../../src/api.ts'
 import { defineAbility } from '../../../src/bus/ability.ts'
-import { ErrandError } from '../../../src/errors.ts'
+import { ErrandError } from '../../../src/core/errors.ts'
+import type { EngineOptions } from '../../../src/engine-api.ts'
 import { type AgentSession, type McpFetchOptions, mcpFetchHandler } from '../../../src/surfaces/mcp/index.ts'
 import { SimulatedClock } from '../../../src/testing/index.ts'
 import { openEngine } from '../../engine/world.ts'

@@ -3,11 +3,11 @@
 import { AbstractChat, type ChatState, type ChatStatus, DefaultChatTransport, type UIMessage } from 'ai'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import type { Engine, EngineOptions } from '../../../src/api.ts'
 import { defineAbility } from '../../../src/bus/ability.ts'
+import type { Engine, EngineOptions } from '../../../src/engine-api.ts'
 import { type ChatOptions, createChat } from '../../../src/surfaces/ui-messages/index.ts'
-import { listen, toNodeListener } from '../../../src/surfaces/web/node-server.ts'
 import { createScriptedModel } from '../../../src/testing/index.ts'
+import { listen, toNodeListener } from '../../../src/web/node-server.ts'
 import { deferred, ledgerFile, openEngine, refusalOf } from '../../engine/world.ts'
 
 class MemoryState implements ChatState<UIMessage> {

@@ -2,9 +2,9 @@
 // alike on both.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import type { Engine } from '../../../src/api.ts'
+import type { ExecutorTask, Run } from '../../../src/api/executor.ts'
 import { defineAbility } from '../../../src/bus/ability.ts'
-import type { ExecutorTask, Run } from '../../../src/executor.ts'
+import type { Engine } from '../../../src/engine-api.ts'
 import { createScriptedModel } from '../../../src/models/scripted-model.ts'
 import { createAgentBus, createTaskManager } from '../../../src/vocabularies/agent-os.ts'
 import { heldModel, modelOf, surface } from '../../abilities/world.ts'

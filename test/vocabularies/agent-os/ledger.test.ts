@@ -1,7 +1,7 @@
 // The ledger abilities: records of tasks, calls and messages, read, and saved by programs that work on tasks themselves.
 import { describe, expect, it } from 'vitest'
+import type { ExecutorTask, Run } from '../../../src/api/executor.ts'
 import type { TaskStatus } from '../../../src/entities/task.ts'
-import type { ExecutorTask, Run } from '../../../src/executor.ts'
 import { createScriptedModel } from '../../../src/models/scripted-model.ts'
 import { heldModel } from '../../abilities/world.ts'
 import { echo, tool } from '../../agent/world.ts'

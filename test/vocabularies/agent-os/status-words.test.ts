@@ -9,7 +9,7 @@ import {
   parseCompletionStatus,
   processStatuses,
   processStatusOf,
-} from '../../../src/vocabularies/agent-os/views/status-words.ts'
+} from '../../../src/vocabularies/agent-os/views/status-mapping.ts'
 import { waysTo } from '../../engine/world.ts'
 import { openManager } from './world.ts'
 

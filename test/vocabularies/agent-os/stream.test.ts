@@ -1,6 +1,6 @@
 // task:stream of Agent OS: the output of a task, live and replayed, whole for every reader.
 import { describe, expect, it } from 'vitest'
-import type { ExecutorTask, Run } from '../../../src/executor.ts'
+import type { ExecutorTask, Run } from '../../../src/api/executor.ts'
 import { createScriptedModel } from '../../../src/models/scripted-model.ts'
 import { OutputProjection, type TaskOutput } from '../../../src/vocabularies/agent-os/views/task-output.ts'
 import { heldModel, modelOf } from '../../abilities/world.ts'

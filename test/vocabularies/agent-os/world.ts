@@ -1,6 +1,6 @@
 // What the tests of the abilities of Agent OS share: a task manager on a bus, with its engine, and the output of tasks.
 import { expect, onTestFinished } from 'vitest'
-import type { Engine, Executors } from '../../../src/api.ts'
+import type { Engine, Executors } from '../../../src/engine-api.ts'
 import {
   type AgentBus,
   createAgentBus,

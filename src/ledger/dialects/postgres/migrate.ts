@@ -1,6 +1,6 @@
 // Brings a PostgreSQL schema to the present version of the ledger: all in one transaction (its DDL can be taken back), under
 // an advisory lock, so that of ten processes that open a new database one migrates and nine find it done.
-import { ErrandError } from '../../../errors.ts'
+import { ErrandError } from '../../../core/errors.ts'
 import { applicationId, ledgerVersion, migrationTexts, requireKnownVersion } from '../../migrations/migrations.ts'
 import type { PostgresClient } from './client.ts'
 import { postgresDialect } from './dialect.ts'

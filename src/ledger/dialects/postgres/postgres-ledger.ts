@@ -2,9 +2,9 @@
 // It proves the dialect (PGlite in process) and is not offered to users yet. Honest for now: `register`, `isAlive` and
 // `unregister` know only this process, of others they say `unknown` (sessions' advisory locks are to come), and other
 // processes' commits are not watched (NOTIFY is to come).
-import { type Clock, systemClock } from '../../../clock.ts'
-import { ErrandError } from '../../../errors.ts'
-import { createRandomIds } from '../../../ids.ts'
+import { type Clock, systemClock } from '../../../core/clock.ts'
+import { ErrandError } from '../../../core/errors.ts'
+import { createRandomIds } from '../../../core/ids.ts'
 import { Draft } from '../../draft.ts'
 import {
   AppendedEvents,

@@ -1,8 +1,8 @@
 // The only file that knows better-sqlite3: a connection with its pragmas, prepared statements by text, and error words.
 import { createRequire } from 'node:module'
 import type DatabaseConstructor from 'better-sqlite3'
-import { ErrandError } from '../../../errors.ts'
-import { requireRuntime } from '../../../runtime.ts'
+import { ErrandError } from '../../../core/errors.ts'
+import { requireRuntime } from '../../../core/runtime.ts'
 import type { Request } from '../../statement.ts'
 
 /** Statements prepared at once; the engine has about 180, ad-hoc lists share the rest. */

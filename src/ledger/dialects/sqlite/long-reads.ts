@@ -1,8 +1,8 @@
 // Reads whose length grows with the ledger (a search, a board, a graph): on a connection of their own, in slices between which the
 // rest of the process has its turn. Their transaction stays open meanwhile, so all slices see the same state, and steps go on beside
 // them on the connection of the ledger.
-import type { Clock } from '../../../clock.ts'
-import { ErrandError } from '../../../errors.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { ErrandError } from '../../../core/errors.ts'
 import type { Op } from '../../ledger.ts'
 import type { Request } from '../../statement.ts'
 import { type Connection, connect, unavailable } from './connection.ts'

@@ -2,8 +2,8 @@
 // opens it and for ten that open it at once.
 import { chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Clock } from '../../../clock.ts'
-import { ErrandError } from '../../../errors.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { ErrandError } from '../../../core/errors.ts'
 import { applicationId, ledgerVersion, migrationTexts, requireKnownVersion } from '../../migrations/migrations.ts'
 import { type Connection, connect, damaged, isBusy, translate, unavailable } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'

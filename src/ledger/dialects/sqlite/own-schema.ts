@@ -1,6 +1,6 @@
 // A ledger file's schema is what the migrations made, and nothing else. A trigger, a view or a changed table that somebody has put
 // into the file would rewrite what the engine stores, or what it reads, without a word in the ledger.
-import { ErrandError } from '../../../errors.ts'
+import { ErrandError } from '../../../core/errors.ts'
 import { ledgerVersion, migrationTexts } from '../../migrations/migrations.ts'
 import { type Connection, connect } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'

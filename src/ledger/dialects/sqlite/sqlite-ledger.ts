@@ -2,9 +2,9 @@
 import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { type Clock, systemClock } from '../../../clock.ts'
-import { ErrandError } from '../../../errors.ts'
-import { createRandomIds } from '../../../ids.ts'
+import { type Clock, systemClock } from '../../../core/clock.ts'
+import { ErrandError } from '../../../core/errors.ts'
+import { createRandomIds } from '../../../core/ids.ts'
 import { Draft } from '../../draft.ts'
 import {
   AppendedEvents,

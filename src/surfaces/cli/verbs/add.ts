@@ -1,7 +1,7 @@
 // `errand add`: one task from the command line. It runs wherever an engine with its executor works on the ledger.
-import { misuse } from '../arguments.ts'
+import { misuse } from '../../../terminal/arguments.ts'
+import { type CommandIo, printValue } from '../../../terminal/io.ts'
 import { fieldHelp, fieldOptions, fieldsIn } from '../field-flags.ts'
-import { type CommandIo, printValue } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'
 import { defineVerb } from '../verb.ts'

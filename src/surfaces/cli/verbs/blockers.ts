@@ -1,11 +1,11 @@
 // `errand block` and `errand unblock`: after which others a task comes, from now on.
-import type { Engine } from '../../../api.ts'
+import type { Engine } from '../../../engine-api.ts'
 import type { Task } from '../../../entities/task.ts'
-import type { CommonArguments } from '../arguments.ts'
-import { type CommandIo, printValue } from '../io.ts'
+import type { CommonArguments } from '../../../terminal/arguments.ts'
+import { type CommandIo, printValue } from '../../../terminal/io.ts'
+import { stateWord, taskLabel } from '../../../terminal/task-labels.ts'
 import { withTask } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'
-import { stateWord, taskLabel } from '../task-words.ts'
 import { defineVerb } from '../verb.ts'
 
 export const block = defineVerb({

@@ -1,9 +1,9 @@
 // `errand board`: the tasks of the ledger as one list for many agents and people, and the verbs that belong to it.
 import { boardStatuses } from '../../../entities/board.ts'
-import { lists, misuse, oneOf, switches, texts } from '../arguments.ts'
-import { type BoardAccess, type BoardChoice, boardOptions, chosenTasks, withBoard } from '../board-place.ts'
-import { printBoard } from '../board-text.ts'
-import { type CommandIo, note, print, printJson } from '../io.ts'
+import { lists, misuse, oneOf, switches, texts } from '../../../terminal/arguments.ts'
+import { printBoard } from '../../../terminal/board-text.ts'
+import { type CommandIo, note, print, printJson } from '../../../terminal/io.ts'
+import { type BoardAccess, type BoardChoice, boardOptions, chosenTasks, withBoard } from '../board-target.ts'
 import { defineVerb, verbTable } from '../verb.ts'
 
 const boardVerbs = verbTable({

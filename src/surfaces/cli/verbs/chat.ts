@@ -1,15 +1,16 @@
 // `errand chat`: lines in, answers out. The agents that the lines begin or talk to are worked on here, for as long as the chat lasts.
-import type { Engine } from '../../../api.ts'
-import { messageOf } from '../../../stored-error.ts'
-import { switches } from '../arguments.ts'
-import { type ChatLines, openChatLines } from '../chat-lines.ts'
+
+import { messageOf } from '../../../core/stored-error.ts'
+import type { Engine } from '../../../engine-api.ts'
+import { switches } from '../../../terminal/arguments.ts'
+import { type ChatLines, openChatLines } from '../../../terminal/chat-lines.ts'
+import { exitCodes } from '../../../terminal/exit-code.ts'
+import { type CommandIo, note, printJson } from '../../../terminal/io.ts'
+import { StopListener } from '../../../terminal/stop-listener.ts'
+import { taskLabel } from '../../../terminal/task-labels.ts'
 import { ChatSession } from '../chat-session.ts'
-import { exitCodes } from '../exit-code.ts'
-import { type CommandIo, note, printJson } from '../io.ts'
 import { agentOptions, agentOptionsHelp, readyAgents, requireModel } from '../model-source.ts'
 import { openEngine } from '../open-ledger.ts'
-import { StopListener } from '../stop-listener.ts'
-import { taskLabel } from '../task-words.ts'
 import { defineVerb } from '../verb.ts'
 
 export const chat = defineVerb({

@@ -1,18 +1,19 @@
 // A task that is worked on from outside, by whoever has claimed it: `errand claim`, `heartbeat`, `release`, `complete` and `fail`.
-import type { Engine } from '../../../api.ts'
+
+import type { ClaimOptions } from '../../../api/options.ts'
+import { ErrandError } from '../../../core/errors.ts'
+import type { Engine } from '../../../engine-api.ts'
 import { failureSuffix, type Task } from '../../../entities/task.ts'
-import { ErrandError } from '../../../errors.ts'
-import type { ClaimOptions } from '../../../options.ts'
-import { lists, texts } from '../arguments.ts'
-import { type CommandIo, print, printJson, printValue } from '../io.ts'
+import { lists, texts } from '../../../terminal/arguments.ts'
+import { type CommandIo, print, printJson, printValue } from '../../../terminal/io.ts'
+import { durationOption, givenResult } from '../../../terminal/option-values.ts'
+import { shellCommand } from '../../../terminal/shell-quote.ts'
+import { endReason, ownerWords, shortId, stateWord, taskLabel } from '../../../terminal/task-labels.ts'
+import { cleanText, indented } from '../../../terminal/terminal-text.ts'
 import { ledgerFlagOf } from '../ledger-path.ts'
 import { withLedger, withTask } from '../open-ledger.ts'
-import { durationOption, givenResult } from '../option-values.ts'
 import { asOwner, ownerOptions, quoteIfClaimed, quoteOf, requireWriterName } from '../owner-flags.ts'
-import { shellCommand } from '../shell-words.ts'
 import { findTask, optionalTaskId } from '../task-ref.ts'
-import { endReason, ownerWords, shortId, stateWord, taskLabel } from '../task-words.ts'
-import { cleanText, indented } from '../terminal-text.ts'
 import { defineVerb } from '../verb.ts'
 
 /** A task that no executor runs becomes somebody's, so that no two work on it. */

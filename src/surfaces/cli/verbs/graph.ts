@@ -3,13 +3,13 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { MachineName } from '../../../machines/charts.ts'
-import { misuse, oneOf, texts } from '../arguments.ts'
-import { type CommandIo, print, printJson } from '../io.ts'
-import { type GraphNode, toFlowchart } from '../mermaid.ts'
+import { misuse, oneOf, texts } from '../../../terminal/arguments.ts'
+import { type CommandIo, print, printJson } from '../../../terminal/io.ts'
+import { type GraphNode, toFlowchart } from '../../../terminal/mermaid.ts'
+import { taskFlowchart } from '../../../terminal/task-flowchart.ts'
+import { cleanLine } from '../../../terminal/terminal-text.ts'
 import { withLedger } from '../open-ledger.ts'
-import { taskFlowchart } from '../task-flowchart.ts'
 import { findTask } from '../task-ref.ts'
-import { cleanLine } from '../terminal-text.ts'
 import { defineVerb } from '../verb.ts'
 
 /** By name alone: whoever draws a plan should not wait for the machines. */
@@ -66,7 +66,7 @@ async function printMachine(
 }
 
 async function planNodes(io: CommandIo, file: string): Promise<GraphNode[]> {
-  const { readPlan } = await import('../parse-plan.ts')
+  const { readPlan } = await import('../../../plans/parse-plan.ts')
   const plan = await readPlan(file, io.cwd)
   return Array.from(plan.byPath.values(), ({ path, name, group, parent, after }) => ({
     id: path,

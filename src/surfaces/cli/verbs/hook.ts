@@ -1,5 +1,5 @@
 // `errand hook`: what a coding agent calls when one of its sessions begins or ends.
-import { misuse } from '../arguments.ts'
+import { misuse } from '../../../terminal/arguments.ts'
 import { taskVariables } from '../hook-call.ts'
 import { defineVerb, verbTable } from '../verb.ts'
 

@@ -1,13 +1,14 @@
 // `errand inspect`: watch the tasks of a ledger, whoever works on them: a page in the browser, and what inspectors for XState connect
 // to, until it is told to stop. It works on nothing and changes nothing.
-import type { Engine } from '../../../api.ts'
-import { messageOf } from '../../../stored-error.ts'
-import { type FlagsOf, lists, switches, texts, wholeNumber } from '../arguments.ts'
-import { exitCodes } from '../exit-code.ts'
-import { type CommandIo, note, printValue } from '../io.ts'
+
+import { messageOf } from '../../../core/stored-error.ts'
+import type { Engine } from '../../../engine-api.ts'
+import { type FlagsOf, lists, switches, texts, wholeNumber } from '../../../terminal/arguments.ts'
+import { exitCodes } from '../../../terminal/exit-code.ts'
+import { type CommandIo, note, printValue } from '../../../terminal/io.ts'
+import { aborted, StopListener } from '../../../terminal/stop-listener.ts'
 import { withLedger } from '../open-ledger.ts'
 import { orMisuse } from '../serving.ts'
-import { aborted, StopListener } from '../stop-listener.ts'
 import { defineVerb } from '../verb.ts'
 
 const options = { ...texts('port', 'inspector-port'), ...lists('redact'), ...switches('no-page') }
@@ -33,7 +34,7 @@ export const inspect = defineVerb({
 type InspectFlags = FlagsOf<typeof options>
 
 async function showUntil(io: CommandIo, engine: Engine, flags: InspectFlags, signal: AbortSignal): Promise<number> {
-  const { serveInspector } = await import('../../inspector/serve-inspector.ts')
+  const { serveInspector } = await import('../../inspector/index.ts')
   const port = portOf(flags, 'inspector-port')
   const inspector = await orMisuse(serveInspector(engine, { tasks: 'all', port, redact: flags.redact }))
   try {
@@ -60,8 +61,8 @@ function portOf(flags: InspectFlags, option: 'port' | 'inspector-port'): number 
 
 /** The page for somebody who may look: what they would change is refused by the bus. */
 async function servePage(io: CommandIo, engine: Engine, token: string, port: number) {
-  const { serve } = await import('../../serve/serve.ts')
-  const { bearsToken } = await import('../../web/door.ts')
+  const { serve } = await import('../../http/index.ts')
+  const { bearsToken } = await import('../../../web/request-guard.ts')
   return await orMisuse(
     serve(engine, {
       port,

@@ -1,7 +1,7 @@
 // `errand limit`: how many tasks may run at once on this ledger, in all processes together.
-import { misuse, texts } from '../arguments.ts'
-import { printValue } from '../io.ts'
-import { executorLimitLine, sharedLimitLines } from '../limit-lines.ts'
+import { misuse, texts } from '../../../terminal/arguments.ts'
+import { printValue } from '../../../terminal/io.ts'
+import { executorLimitLine, sharedLimitLines } from '../../../terminal/limit-lines.ts'
 import { withLedger } from '../open-ledger.ts'
 import { defineVerb } from '../verb.ts'
 

@@ -1,14 +1,14 @@
 // `errand logs`: what a task printed and said. With -f it goes on until the task has ended, in whichever process it
 // runs.
-import type { Engine } from '../../../api.ts'
+import type { Engine } from '../../../engine-api.ts'
 import type { TaskEvent } from '../../../entities/event.ts'
 import { isSettled } from '../../../entities/task.ts'
-import { modelFailure } from '../event-words.ts'
-import { exitCodes } from '../exit-code.ts'
-import { print, printJson } from '../io.ts'
-import { LogLines } from '../log-lines.ts'
+import { modelFailure } from '../../../terminal/event-fields.ts'
+import { exitCodes } from '../../../terminal/exit-code.ts'
+import { print, printJson } from '../../../terminal/io.ts'
+import { LogLines } from '../../../terminal/log-lines.ts'
+import { untilInterrupted } from '../../../terminal/stop-listener.ts'
 import { withTask } from '../open-ledger.ts'
-import { untilInterrupted } from '../stop-listener.ts'
 import { lastPosition } from '../stream-position.ts'
 import { defineVerb } from '../verb.ts'
 

@@ -1,13 +1,14 @@
 // What a person tells a task: `errand send` a message, `errand answer` the answer to its question. Whichever process works on it reads
 // it; this one only commands.
-import { answerTask } from '../answer-text.ts'
-import { misuse, switches, texts } from '../arguments.ts'
-import { fromHere } from '../board-place.ts'
-import { changeAs } from '../change-as.ts'
-import { printValue } from '../io.ts'
+
+import { answerTask } from '../../../terminal/answer-text.ts'
+import { misuse, switches, texts } from '../../../terminal/arguments.ts'
+import { cliCaller } from '../../../terminal/caller.ts'
+import { changeAs } from '../../../terminal/change-as.ts'
+import { printValue } from '../../../terminal/io.ts'
+import { changedLine, taskLabel } from '../../../terminal/task-labels.ts'
 import { withTask } from '../open-ledger.ts'
 import { argumentOrInput } from '../read-input.ts'
-import { changedLine, taskLabel } from '../task-words.ts'
 import { defineVerb } from '../verb.ts'
 
 export const send = defineVerb({
@@ -28,7 +29,7 @@ export const send = defineVerb({
     const delivery = values.abort ? 'abort' : values['follow-up'] ? 'followup' : 'steer'
     await withTask(io, args, async (engine, task) => {
       const how = { message, delivery, retry: values.retry === true }
-      const sent = await changeAs(engine, fromHere.caller, 'task:send', task, how)
+      const sent = await changeAs(engine, cliCaller.caller, 'task:send', task, how)
       printValue(io, values, sent, changedLine(sent, 'told'))
     })
   },
@@ -41,7 +42,7 @@ export const answer = defineVerb({
   positionals: { min: 1, max: 2 },
   run: (io, args) =>
     withTask(io, args, async (engine, task) => {
-      const answered = await answerTask(engine, fromHere.caller, task, args.positionals[1], args.values.question)
+      const answered = await answerTask(engine, cliCaller.caller, task, args.positionals[1], args.values.question)
       printValue(io, args.values, answered, `${taskLabel(answered)} answered`)
     }),
 })

@@ -1,9 +1,9 @@
 // `errand purge`: what has been over for long leaves the ledger, for good.
-import { systemClock } from '../../../clock.ts'
-import { misuse, texts } from '../arguments.ts'
-import { printValue } from '../io.ts'
+import { systemClock } from '../../../core/clock.ts'
+import { misuse, texts } from '../../../terminal/arguments.ts'
+import { printValue } from '../../../terminal/io.ts'
+import { durationOption } from '../../../terminal/option-values.ts'
 import { withLedger } from '../open-ledger.ts'
-import { durationOption } from '../option-values.ts'
 import { defineVerb } from '../verb.ts'
 
 export const purge = defineVerb({

@@ -1,38 +1,55 @@
 // `errand run`: brings a plan to its end, or goes on with it. Killed at any moment and called again, it goes on where
 // the ledger stands. The steps are here in their order; each lives in a file of its own.
-import type { Engine, EngineOptions } from '../../../api.ts'
-import { systemClock } from '../../../clock.ts'
+
+import { systemClock } from '../../../core/clock.ts'
+import { formatDuration } from '../../../core/duration.ts'
+import { createRandomIds } from '../../../core/ids.ts'
+import { Bell } from '../../../core/notifier.ts'
+import { messageOf } from '../../../core/stored-error.ts'
+import type { Engine, EngineOptions } from '../../../engine-api.ts'
 import type { Task } from '../../../entities/task.ts'
-import { createRandomIds } from '../../../ids.ts'
-import { messageOf } from '../../../stored-error.ts'
-import { promptAt } from '../answer-prompt.ts'
-import { Bell } from '../bell.ts'
-import { decisionJson, describeDecisions, notesOn } from '../decision-words.ts'
-import { formatDuration } from '../duration.ts'
+import { type FollowOptions, followRound, RoundFeed } from '../../../plans/follow-round.ts'
+import { openSubtasks } from '../../../plans/idle.ts'
+import { lastOf } from '../../../plans/plan.ts'
+import { prepareRound, readRound } from '../../../plans/prepare-round.ts'
+import {
+  type Decision,
+  decide,
+  type KnownRound,
+  knownRound,
+  leftovers,
+  openWork,
+  tasksOf,
+} from '../../../plans/round.ts'
+import { treesOf } from '../../../plans/round-key.ts'
+import { roundOutcome } from '../../../plans/round-outcome.ts'
+import { promptAt } from '../../../terminal/answer-prompt.ts'
+import { exitCodes } from '../../../terminal/exit-code.ts'
+import {
+  type CommandIo,
+  hasColor,
+  isLiveTerminal,
+  note,
+  print,
+  printItems,
+  printPainted,
+} from '../../../terminal/io.ts'
+import { createLiveTree } from '../../../terminal/live-tree.ts'
+import { createPaint } from '../../../terminal/paint.ts'
+import { createJsonLines, createPlainLines } from '../../../terminal/round-log.ts'
+import { observing, type Reporter, RunView } from '../../../terminal/round-view.ts'
+import { StopListener } from '../../../terminal/stop-listener.ts'
+import { cleanLine } from '../../../terminal/terminal-text.ts'
 import { endCommands } from '../end-commands.ts'
-import { exitCodes } from '../exit-code.ts'
-import { type FollowOptions, followRound, RoundFeed } from '../follow-round.ts'
 import { goalNotes, modelsOf, requireModels } from '../goal-models.ts'
-import { openSubtasks } from '../going-on.ts'
-import { type CommandIo, hasColor, isLiveTerminal, note, print, printItems, printPainted } from '../io.ts'
 import { ledgerFileCheck } from '../ledger-file.ts'
 import { isLedgerFile, ledgerExists, ledgerFlagOf, makeLedgerFolder } from '../ledger-path.ts'
-import { createLiveTree } from '../live-tree.ts'
 import { agentOptionsHelp, agentsFor } from '../model-source.ts'
 import { withLedger } from '../open-ledger.ts'
-import { createPaint } from '../paint.ts'
-import { createJsonLines, createPlainLines } from '../plain-lines.ts'
-import { lastOf } from '../plan.ts'
-import { type Decision, decide, type KnownRound, knownRound, leftovers, openWork, tasksOf } from '../plan-round.ts'
-import { prepareRound, readRound } from '../prepare-round.ts'
-import { treesOf } from '../round-key.ts'
+import { decisionJson, describeDecisions, notesOn } from '../round-decisions.ts'
 import { chooseRound, type RunFlags, type RunPlan, readRunRequest, runOptions } from '../run-request.ts'
 import { lastWords, type SummaryOptions, summarize } from '../run-summary.ts'
-import { type Reporter, RunView } from '../run-view.ts'
-import { StopListener } from '../stop-listener.ts'
-import { cleanLine } from '../terminal-text.ts'
 import { defineVerb } from '../verb.ts'
-import { judgeRound } from '../verdict.ts'
 import { planExecutors } from '../working-options.ts'
 
 /** How long a question with a default waits for somebody at the terminal; elsewhere nobody is there to answer. */
@@ -125,8 +142,8 @@ async function runRound(
       const view = new RunView(request.plan, known)
       for (const task of await openSubtasks(engine, tasksOf(known))) view.adopt(task)
       const reporter = createReporter(io, engine, view, flags)
-      const following = { engine, round, feed, view, reporter, bell, signal: stop.signal }
-      last = (await watch(following, stop, notes)) ?? known
+      const following = { engine, round, feed, observer: observing(view, reporter), bell, signal: stop.signal }
+      last = (await watch(following, reporter, stop, notes)) ?? known
       duration = formatDuration(systemClock.now() - startedAt)
     }
     if (stop.signal.aborted) return await drain(io, engine)
@@ -161,8 +178,13 @@ function heldNotes(io: CommandIo) {
 type HeldNotes = ReturnType<typeof heldNotes>
 
 /** Lets the engine work and tells what happens, until the round is quiet or the user wants to stop. */
-async function watch(options: FollowOptions, stop: StopListener, notes: HeldNotes): Promise<KnownRound | undefined> {
-  const { engine, round, reporter } = options
+async function watch(
+  options: FollowOptions,
+  reporter: Reporter,
+  stop: StopListener,
+  notes: HeldNotes,
+): Promise<KnownRound | undefined> {
+  const { engine, round } = options
   stop.beforeExit = () => reporter.end()
   if (reporter.ownsScreen) notes.hold()
   try {
@@ -214,12 +236,12 @@ interface Ending extends Pick<SummaryOptions, 'before' | 'duration'> {
 }
 
 function conclude(io: CommandIo, request: RunPlan, flags: RunFlags, ending: Ending): number {
-  const verdict = judgeRound(request.plan, ending.known, request.needed, ending.subtasks)
+  const outcome = roundOutcome(request.plan, ending.known, request.needed, ending.subtasks)
   const say = flags.json ? note : printPainted
   if (!flags.json) print(io, resultsOf(io, request, ending))
   const paint = createPaint(!flags.json && hasColor(io))
-  for (const line of summarize(verdict, { paint, ledgerFlag: ledgerFlagOf(flags), ...ending })) say(io, line)
-  return verdict.code
+  for (const line of summarize(outcome, { paint, ledgerFlag: ledgerFlagOf(flags), ...ending })) say(io, line)
+  return exitCodes[outcome.status]
 }
 
 /** A plan that ends in more tasks than this has no last words: they would be a list of everything. */

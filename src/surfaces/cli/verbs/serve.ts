@@ -1,16 +1,17 @@
 // `errand serve`: works on a ledger, and serves it over HTTP to programs and to a page in the browser, until it is told to stop.
-import type { Engine } from '../../../api.ts'
+
+import { messageOf } from '../../../core/stored-error.ts'
+import type { Engine } from '../../../engine-api.ts'
 import { tokenVariables } from '../../../executors/secret-variables.ts'
-import { messageOf } from '../../../stored-error.ts'
-import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from '../arguments.ts'
+import { type FlagsOf, lists, misuse, switches, texts, wholeNumber } from '../../../terminal/arguments.ts'
+import { exitCodes } from '../../../terminal/exit-code.ts'
+import { type CommandIo, note, print, printJson } from '../../../terminal/io.ts'
+import { aborted, StopListener } from '../../../terminal/stop-listener.ts'
 import { keepFolders } from '../board-folders.ts'
 import { endCommands } from '../end-commands.ts'
-import { exitCodes } from '../exit-code.ts'
-import { type CommandIo, note, print, printJson } from '../io.ts'
 import { agentOptions, agentOptionsHelp } from '../model-source.ts'
 import { openEngine } from '../open-ledger.ts'
 import { chooseToken, orMisuse, type ServedToken } from '../serving.ts'
-import { aborted, StopListener } from '../stop-listener.ts'
 import { openableLedger } from '../trusted-ledger.ts'
 import { defineVerb } from '../verb.ts'
 import { inheritEnvHelp, workingOptions } from '../working-options.ts'
@@ -79,7 +80,7 @@ async function serveUntil(
   { token, isNew }: ServedToken,
   signal: AbortSignal,
 ): Promise<number> {
-  const { serve } = await import('../../serve/serve.ts')
+  const { serve } = await import('../../http/index.ts')
   const listening = serve(engine, {
     token,
     port: flags.port === undefined ? usualPort : wholeNumber('port', flags.port, 0),

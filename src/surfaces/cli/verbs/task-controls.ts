@@ -1,12 +1,12 @@
 // `errand pause`, `resume`, `cancel`, `retry` and `rm`: one thing that is done to each of several tasks.
-import type { Engine } from '../../../api.ts'
+import type { Engine } from '../../../engine-api.ts'
 import type { Task } from '../../../entities/task.ts'
-import { type CommonArguments, oneOf, switches, texts } from '../arguments.ts'
+import { type CommonArguments, oneOf, switches, texts } from '../../../terminal/arguments.ts'
+import { type CommandIo, printValue } from '../../../terminal/io.ts'
+import { changedLine, taskLabel } from '../../../terminal/task-labels.ts'
 import { childrenFates, forEachRef } from '../each-ref.ts'
-import { type CommandIo, printValue } from '../io.ts'
 import { withLedger } from '../open-ledger.ts'
 import { findTask } from '../task-ref.ts'
-import { changedLine, taskLabel } from '../task-words.ts'
 import { defineVerb } from '../verb.ts'
 
 /** The command that runs is ended, and the task waits until somebody resumes it. */

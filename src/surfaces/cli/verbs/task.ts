@@ -1,5 +1,5 @@
 // `errand task`: tasks that several agents work on with one memory, and the verbs that belong to them.
-import { misuse } from '../arguments.ts'
+import { misuse } from '../../../terminal/arguments.ts'
 import { defineVerb, verbTable } from '../verb.ts'
 
 const taskVerbs = verbTable({

@@ -1,8 +1,8 @@
 // `errand trust`: says that a ledger which lies where others can reach it, or which came with a repository, may be opened.
 import { resolve } from 'node:path'
-import { ErrandError } from '../../../errors.ts'
+import { ErrandError } from '../../../core/errors.ts'
 import { judgeLedger, listFolder, trustLedger, untrusted } from '../../../ledger/trust.ts'
-import { printValue } from '../io.ts'
+import { printValue } from '../../../terminal/io.ts'
 import { isLedgerFile, ledgerExists, resolveLedger } from '../ledger-path.ts'
 import { defineVerb } from '../verb.ts'
 

@@ -4,9 +4,9 @@ import type { AbilityHost } from '../../../abilities/ability-host.ts'
 import { verbShape } from '../../../abilities/task/task-input.ts'
 import { defineAbility } from '../../../bus/ability.ts'
 import type { Caller } from '../../../bus/caller.ts'
-import { ErrandError } from '../../../errors.ts'
-import { loadTask } from '../../../steps/moment.ts'
-import { processStatuses, processStatusOf } from '../views/status-words.ts'
+import { ErrandError } from '../../../core/errors.ts'
+import { loadTask } from '../../../steps/step-context.ts'
+import { processStatuses, processStatusOf } from '../views/status-mapping.ts'
 
 const reasonSchema = z.string().trim().min(1)
 const endingSchema = z.object({ success: z.boolean(), previousStatus: z.enum(processStatuses) })

@@ -5,8 +5,8 @@ import type { AbilityHost } from '../../../abilities/ability-host.ts'
 import { taskIdSchema } from '../../../abilities/task/task-input.ts'
 import { defineAbility } from '../../../bus/ability.ts'
 import { type CallRecord, type CallStatus, callStatuses } from '../../../entities/call.ts'
-import { loadTask, requestedBy } from '../../../steps/moment.ts'
 import { type SaveCallRequest, saveCall } from '../../../steps/save-call.ts'
+import { loadTask, requestedBy } from '../../../steps/step-context.ts'
 
 /** Parameters and details are JSON text (conformance S0-011…S0-017). */
 const ledgerCallSchema = z.object({

@@ -4,10 +4,10 @@ import type { AbilityHost } from '../../../abilities/ability-host.ts'
 import { taskIdSchema } from '../../../abilities/task/task-input.ts'
 import { ledgerMessageSchema, toLedgerMessage } from '../../../abilities/views/message-view.ts'
 import { defineAbility } from '../../../bus/ability.ts'
+import { checkText } from '../../../core/json.ts'
 import { messageRoles } from '../../../entities/message.ts'
-import { checkText } from '../../../json.ts'
-import { loadTask, requestedBy } from '../../../steps/moment.ts'
 import { saveMessage } from '../../../steps/save-message.ts'
+import { loadTask, requestedBy } from '../../../steps/step-context.ts'
 
 const mostMessages = 1_000_000
 

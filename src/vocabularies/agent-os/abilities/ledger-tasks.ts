@@ -6,9 +6,9 @@ import { limitSchema, taskIdSchema, usualLimit } from '../../../abilities/task/t
 import { defineAbility } from '../../../bus/ability.ts'
 import { taskStatuses } from '../../../entities/task.ts'
 import type { TaskFilter } from '../../../ledger/ledger.ts'
-import { requestedBy } from '../../../steps/moment.ts'
 import { saveTask } from '../../../steps/save-task.ts'
-import { filterByCompletion, parseCompletionStatus } from '../views/status-words.ts'
+import { requestedBy } from '../../../steps/step-context.ts'
+import { filterByCompletion, parseCompletionStatus } from '../views/status-mapping.ts'
 import { type LedgerTask, readLedgerTask, taskRecordSchema } from '../views/task-view.ts'
 
 /** null for an unknown id, and for a task that was deleted. */

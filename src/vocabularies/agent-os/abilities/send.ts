@@ -3,10 +3,10 @@ import { z } from 'zod'
 import type { AbilityHost } from '../../../abilities/ability-host.ts'
 import { verbShape } from '../../../abilities/task/task-input.ts'
 import { defineAbility } from '../../../bus/ability.ts'
+import { ErrandError } from '../../../core/errors.ts'
 import { isSettled } from '../../../entities/task.ts'
-import { ErrandError } from '../../../errors.ts'
 import { afterAdmission } from '../admission.ts'
-import { processStatuses, processStatusOf } from '../views/status-words.ts'
+import { processStatuses, processStatusOf } from '../views/status-mapping.ts'
 
 const inputSchema = z.strictObject({
   ...verbShape,

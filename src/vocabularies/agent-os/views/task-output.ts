@@ -1,7 +1,7 @@
 // The output of a task as a process prints it: start, text as it comes, calls and their results, and exactly one end. Made of
 // the items of `engine.stream`, so it is replayed from the beginning for whoever comes late (conformance S1-012…S1-021).
 import { z } from 'zod'
-import type { StreamItem } from '../../../views.ts'
+import type { StreamItem } from '../../../api/views.ts'
 
 const base = { taskId: z.string() }
 

@@ -11,7 +11,7 @@ import { type TaskRecord, taskStatuses } from '../../../entities/task.ts'
 import type { Op, Reads } from '../../../ledger/ledger.ts'
 import { isFree } from '../../../machines/readiness.ts'
 import { openQuestions } from '../../../steps/explain.ts'
-import { completionStatusOf, processStatuses, processStatusOf } from './status-words.ts'
+import { completionStatusOf, processStatuses, processStatusOf } from './status-mapping.ts'
 
 /** Every time is in epoch milliseconds. */
 export const taskItemSchema = z.object({

@@ -1,8 +1,10 @@
 // `errand board block` and `errand board unblock`: after which others a task of the board comes.
-import { type FlagsOf, lists, misuse } from '../../arguments.ts'
-import { boardOptions, boardRef, boardRefs, fromHere, withBoard } from '../../board-place.ts'
-import { printChanged } from '../../board-text.ts'
-import type { CommandIo } from '../../io.ts'
+
+import { type FlagsOf, lists, misuse } from '../../../../terminal/arguments.ts'
+import { printChanged } from '../../../../terminal/board-text.ts'
+import { cliCaller } from '../../../../terminal/caller.ts'
+import type { CommandIo } from '../../../../terminal/io.ts'
+import { boardOptions, boardRef, boardRefs, withBoard } from '../../board-target.ts'
 import { defineVerb } from '../../verb.ts'
 
 const options = { ...boardOptions, ...lists('after') }
@@ -33,7 +35,7 @@ async function rewire(
   return await withBoard(io, values, async ({ engine, board }) => {
     const id = await boardRef(engine, ref)
     const input = { id, [change]: await boardRefs(engine, values.after), board }
-    const { task, unblocked } = await engine.bus.call('board:update', input, fromHere)
+    const { task, unblocked } = await engine.bus.call('board:update', input, cliCaller)
     printChanged(io, values, task, unblocked)
   })
 }

@@ -1,17 +1,19 @@
 // A task of the board in somebody's hands: `errand board claim`, `done`, `release`, and `log`, which tells of all claims.
-import { isoTime } from '../../../../clock.ts'
+
+import { isoTime } from '../../../../core/clock.ts'
+import { ErrandError } from '../../../../core/errors.ts'
 import type { BoardTask } from '../../../../entities/board.ts'
-import { ErrandError } from '../../../../errors.ts'
-import { lists, misuse, texts } from '../../arguments.ts'
-import { boardOptions, boardRef, fromHere, requireMember, withBoard, writerOf } from '../../board-place.ts'
-import { claimText, printBoard, printChanged } from '../../board-text.ts'
-import { type CommandIo, print, printJson } from '../../io.ts'
-import { durationOption, givenResult } from '../../option-values.ts'
+import { lists, misuse, texts } from '../../../../terminal/arguments.ts'
+import { claimText, printBoard, printChanged } from '../../../../terminal/board-text.ts'
+import { cliCaller } from '../../../../terminal/caller.ts'
+import { type CommandIo, print, printJson } from '../../../../terminal/io.ts'
+import { durationOption, givenResult } from '../../../../terminal/option-values.ts'
+import { shellCommand } from '../../../../terminal/shell-quote.ts'
+import { printTable } from '../../../../terminal/table.ts'
+import { indented } from '../../../../terminal/terminal-text.ts'
+import { boardOptions, boardRef, requireMember, withBoard, writerOf } from '../../board-target.ts'
 import { ownerOptions } from '../../owner-flags.ts'
 import { rewording, type Wordings } from '../../rewording.ts'
-import { shellCommand } from '../../shell-words.ts'
-import { printTable } from '../../table.ts'
-import { indented } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
 export const claim = defineVerb({
@@ -40,8 +42,8 @@ export const claim = defineVerb({
     return await withBoard(io, values, async ({ engine, board }) => {
       const below = parent === undefined ? undefined : await boardRef(engine, parent)
       const { task } = isNext
-        ? await engine.bus.call('board:claim_next', { ...terms, tags, parent: below, board }, fromHere)
-        : await engine.bus.call('board:claim', { ...terms, id: await boardRef(engine, ref), board }, fromHere)
+        ? await engine.bus.call('board:claim_next', { ...terms, tags, parent: below, board }, cliCaller)
+        : await engine.bus.call('board:claim', { ...terms, id: await boardRef(engine, ref), board }, cliCaller)
       if (task === null) throw nothingToClaim()
       if (values.json) printJson(io, task)
       else describe(io, task, values)
@@ -81,7 +83,7 @@ export const done = defineVerb({
     return await withBoard(io, values, async ({ engine, board }) => {
       const id = await boardRef(engine, ref)
       const input = { id, status: 'completed', result, ...writer, board } as const
-      const { task, unblocked } = await inFlags(ref, writer, () => engine.bus.call('board:update', input, fromHere))
+      const { task, unblocked } = await inFlags(ref, writer, () => engine.bus.call('board:update', input, cliCaller))
       printChanged(io, values, task, unblocked, { ...task, unblocked: unblocked.map(({ id: freed }) => freed) })
     })
   },
@@ -102,7 +104,7 @@ export const release = defineVerb({
     return await withBoard(io, values, async ({ engine, board }) => {
       const id = await boardRef(engine, ref)
       const input = { id, reason: values.reason, ...writer, board }
-      const { task } = await inFlags(ref, writer, () => engine.bus.call('board:release', input, fromHere))
+      const { task } = await inFlags(ref, writer, () => engine.bus.call('board:release', input, cliCaller))
       printChanged(io, values, task)
     })
   },
@@ -115,7 +117,7 @@ export const log = defineVerb({
   positionals: { min: 1, max: 1 },
   run: (io, { values, positionals: [ref = ''] }) =>
     withBoard(io, values, async ({ engine, board }) => {
-      const { claims } = await engine.bus.call('board:log', { id: await boardRef(engine, ref), board }, fromHere)
+      const { claims } = await engine.bus.call('board:log', { id: await boardRef(engine, ref), board }, cliCaller)
       printTable(io, values, claims, 'Nobody has claimed it.', {
         time: ({ at }) => isoTime(at),
         event: ({ event }) => event,

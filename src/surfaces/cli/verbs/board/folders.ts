@@ -1,11 +1,13 @@
 // A board and a folder of task files: `errand board init`, `import`, `export` and `sync`.
+
 import { isEmptyReport, type MirrorReport } from '../../../../board/mirror/mirror-report.ts'
-import { texts } from '../../arguments.ts'
+import { texts } from '../../../../terminal/arguments.ts'
+import { cliCaller } from '../../../../terminal/caller.ts'
+import { exitCodes } from '../../../../terminal/exit-code.ts'
+import { type CommandIo, note, print } from '../../../../terminal/io.ts'
+import { aborted, untilInterrupted } from '../../../../terminal/stop-listener.ts'
 import { folderOf, tellReport } from '../../board-folders.ts'
-import { type BoardAccess, boardOptions, boardRef, fromHere, withBoard } from '../../board-place.ts'
-import { exitCodes } from '../../exit-code.ts'
-import { type CommandIo, note, print } from '../../io.ts'
-import { aborted, untilInterrupted } from '../../stop-listener.ts'
+import { type BoardAccess, boardOptions, boardRef, withBoard } from '../../board-target.ts'
 import { defineVerb } from '../../verb.ts'
 
 export const init = defineVerb({
@@ -23,7 +25,7 @@ export const init = defineVerb({
     const dir = folderOf(io, given)
     return await withBoard(io, { ...values, create: true, folders: false }, async ({ engine, board }) => {
       const parent = values.parent === undefined ? undefined : await boardRef(engine, values.parent)
-      await engine.bus.call('board:open', { board, parent }, fromHere)
+      await engine.bus.call('board:open', { board, parent }, cliCaller)
       await using mirror = await mirrorBoard(engine, { dir, board, watch: false })
       const report = await mirror.sync()
       await rememberFolder(engine, { board, dir: mirror.dir })

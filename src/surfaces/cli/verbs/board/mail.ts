@@ -1,13 +1,15 @@
 // `errand board send`, `inbox` and `respond`: what the members of a team tell and ask each other.
+
 import type { Mail } from '../../../../board/team/mail.ts'
-import { isoTime } from '../../../../clock.ts'
-import { oneOf, switches, texts } from '../../arguments.ts'
-import { boardOptions, fromHere, requireMember, withBoard } from '../../board-place.ts'
-import { note, printItems, printValue } from '../../io.ts'
+import { isoTime } from '../../../../core/clock.ts'
+import { oneOf, switches, texts } from '../../../../terminal/arguments.ts'
+import { cliCaller } from '../../../../terminal/caller.ts'
+import { note, printItems, printValue } from '../../../../terminal/io.ts'
+import { shellCommand } from '../../../../terminal/shell-quote.ts'
+import { cleanLine, indented } from '../../../../terminal/terminal-text.ts'
+import { boardOptions, requireMember, withBoard } from '../../board-target.ts'
 import { withLedger } from '../../open-ledger.ts'
 import { argumentOrInput } from '../../read-input.ts'
-import { shellCommand } from '../../shell-words.ts'
-import { cleanLine, indented } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
 export const send = defineVerb({
@@ -23,7 +25,7 @@ export const send = defineVerb({
     const as = requireMember(io, values)
     const body = await argumentOrInput(io, given, 'The message')
     return await withBoard(io, values, async ({ engine, board }) => {
-      const sent = await engine.bus.call('board:send', { to, body, topic: values.topic, as, board }, fromHere)
+      const sent = await engine.bus.call('board:send', { to, body, topic: values.topic, as, board }, cliCaller)
       printValue(io, values, sent, `Sent to ${to}.`)
     })
   },
@@ -41,7 +43,7 @@ export const inbox = defineVerb({
   async run(io, { values }) {
     const as = requireMember(io, values)
     return await withBoard(io, values, async ({ engine, board }) => {
-      const { mail, more } = await engine.bus.call('board:inbox', { as, keep: values.keep === true, board }, fromHere)
+      const { mail, more } = await engine.bus.call('board:inbox', { as, keep: values.keep === true, board }, cliCaller)
       printItems(io, values, mail, mail.length === 0 ? 'No messages.' : mail.flatMap(mailLines))
       if (more) note(io, 'There are more.')
     })
@@ -69,7 +71,7 @@ export const respond = defineVerb({
     const as = requireMember(io, values)
     const approve = oneOf('verdict', verdict, ['approve', 'reject']) === 'approve'
     return await withLedger(io, values, async (engine) => {
-      const answered = await engine.bus.call('board:respond', { requestId, approve, body, as }, fromHere)
+      const answered = await engine.bus.call('board:respond', { requestId, approve, body, as }, cliCaller)
       printValue(io, values, answered, `${approve ? 'Approved' : 'Rejected'}.`)
     })
   },

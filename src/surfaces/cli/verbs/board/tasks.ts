@@ -1,9 +1,11 @@
 // The tasks of a board themselves: `errand board add`, `show`, `why`, `graph` and `rm`.
-import { lists, oneOf, texts, wholeNumber } from '../../arguments.ts'
-import { boardOptions, boardRef, boardRefs, fromHere, withBoard } from '../../board-place.ts'
-import { printBoard, printChanged, printFreed } from '../../board-text.ts'
+
+import { lists, oneOf, texts, wholeNumber } from '../../../../terminal/arguments.ts'
+import { printBoard, printChanged, printFreed } from '../../../../terminal/board-text.ts'
+import { cliCaller } from '../../../../terminal/caller.ts'
+import { print, printJson, printValue } from '../../../../terminal/io.ts'
+import { boardOptions, boardRef, boardRefs, withBoard } from '../../board-target.ts'
 import { childrenFates, forEachRef } from '../../each-ref.ts'
-import { print, printJson, printValue } from '../../io.ts'
 import { contextText, readContext } from '../../task-context.ts'
 import { defineVerb } from '../../verb.ts'
 
@@ -35,7 +37,7 @@ export const add = defineVerb({
         parent: parent === undefined ? undefined : await boardRef(engine, parent),
         board,
       }
-      const { task } = await engine.bus.call('board:create', { ...said, ...place }, fromHere)
+      const { task } = await engine.bus.call('board:create', { ...said, ...place }, cliCaller)
       printChanged(io, values, task)
     })
   },
@@ -50,7 +52,7 @@ export const show = defineVerb({
     withBoard(io, values, async (place) => {
       const { engine, board } = place
       const id = await boardRef(engine, ref)
-      if (values.json) printJson(io, (await engine.bus.call('board:get', { id, board }, fromHere)).task)
+      if (values.json) printJson(io, (await engine.bus.call('board:get', { id, board }, cliCaller)).task)
       else print(io, contextText(await readContext(place, id)))
     }),
 })
@@ -62,11 +64,11 @@ export const why = defineVerb({
   positionals: { min: 1, max: 1 },
   run: (io, { values, positionals: [ref = ''] }) =>
     withBoard(io, values, async ({ engine, board }) => {
-      const why = await engine.bus.call('board:why', { id: await boardRef(engine, ref), board }, fromHere)
+      const why = await engine.bus.call('board:why', { id: await boardRef(engine, ref), board }, cliCaller)
       printValue(io, values, why, why.message)
       if (values.json) return
       for (const id of why.blockedBy)
-        printBoard(io, [(await engine.bus.call('board:get', { id, board }, fromHere)).task])
+        printBoard(io, [(await engine.bus.call('board:get', { id, board }, cliCaller)).task])
     }),
 })
 
@@ -77,7 +79,7 @@ export const graph = defineVerb({
   positionals: { max: 0 },
   run: (io, { values }) =>
     withBoard(io, values, async ({ engine, board }) => {
-      const graph = await engine.bus.call('board:graph', { board }, fromHere)
+      const graph = await engine.bus.call('board:graph', { board }, cliCaller)
       if (values.json) printJson(io, graph)
       else if (graph.order.length === 0) print(io, 'No open tasks.')
       else {
@@ -100,7 +102,7 @@ export const rm = defineVerb({
     return await withBoard(io, values, ({ engine, board }) =>
       forEachRef(io, values, positionals, async (ref) => {
         const id = await boardRef(engine, ref)
-        const gone = await engine.bus.call('board:delete', { id, children, board }, fromHere)
+        const gone = await engine.bus.call('board:delete', { id, children, board }, cliCaller)
         printValue(io, values, gone, `#${gone.id} deleted`)
         if (!values.json) printFreed(io, gone.unblocked)
       }),

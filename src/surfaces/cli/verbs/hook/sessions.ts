@@ -1,13 +1,15 @@
 // What coding agents call: `errand hook session-start` tells a session what it should know before it begins, in the JSON that its hook
 // expects; `errand hook session-end` writes its end into the conversation of its task, and makes facts of what it has observed.
+
 import { lineOf } from '../../../../board/list-text.ts'
-import { isoTime, systemClock } from '../../../../clock.ts'
+import { isoTime, systemClock } from '../../../../core/clock.ts'
 import type { BoardRef, BoardTask } from '../../../../entities/board.ts'
-import { type BoardAccess, fromHere, memberName } from '../../board-place.ts'
+import { cliCaller } from '../../../../terminal/caller.ts'
+import { contextOf, contextTextOf, observeCommand } from '../../../../terminal/team-text.ts'
+import { cleanLine, cleanText } from '../../../../terminal/terminal-text.ts'
+import { type BoardAccess, memberName } from '../../board-target.ts'
 import { findNamed, type HookInput, hookOptions, hookOptionsHelp, namesOfTask, runHook } from '../../hook-call.ts'
 import { contextText, longestContext, readContext } from '../../task-context.ts'
-import { contextOf, contextTextOf, observeCommand } from '../../team-text.ts'
-import { cleanLine, cleanText } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
 const mostShown = 20
@@ -84,10 +86,10 @@ function nextStep({ id, status, ready, owner, role }: BoardTask): string {
 
 /** Empty where there is nothing to do: a session need not hear of a board that has nothing for it. */
 async function boardContext({ engine, board }: BoardAccess, agent: string | undefined): Promise<string> {
-  const ready = await engine.bus.call('board:ready', { limit: mostShown, board }, fromHere)
+  const ready = await engine.bus.call('board:ready', { limit: mostShown, board }, cliCaller)
   const statuses = ['pending', 'in_progress'] as const
   const choice = { owner: agent, status: [...statuses], limit: mostShown, board }
-  const held = agent === undefined ? { tasks: [], total: 0 } : await engine.bus.call('board:list', choice, fromHere)
+  const held = agent === undefined ? { tasks: [], total: 0 } : await engine.bus.call('board:list', choice, cliCaller)
   const sections = [
     listed(`${agent} works on, or is meant to do:`, held),
     listed('Tasks of the board that may be claimed now, the most urgent first:', ready),
@@ -128,15 +130,15 @@ async function note(place: BoardAccess, names: readonly string[], text: string):
   const id = await findNamed(place, names)
   if (id === undefined) return
   const { engine, board } = place
-  const { task } = await engine.bus.call('board:get', { id, board }, fromHere)
+  const { task } = await engine.bus.call('board:get', { id, board }, cliCaller)
   // Said by an agent, to people and to the next session: where a model of the engine works on the task, it does not read it.
-  await engine.bus.call('task:note', { taskId: task.taskId, text }, fromHere)
+  await engine.bus.call('task:note', { taskId: task.taskId, text }, cliCaller)
 }
 
 /** On every branch where it has observed something that no run has taken up (conformance S2-059). */
 async function consolidate({ engine }: BoardAccess, { session_id: sessionId }: HookInput): Promise<void> {
   if (sessionId === undefined) return
-  await engine.bus.call('mem:consolidate', { level: 'session', sessionId }, fromHere)
+  await engine.bus.call('mem:consolidate', { level: 'session', sessionId }, cliCaller)
 }
 
 function endingWords(

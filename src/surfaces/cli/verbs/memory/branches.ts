@@ -1,13 +1,14 @@
 // `errand memory branches`, `merge` and `archive`: the branches that facts lie on.
-import type { Engine } from '../../../../api.ts'
+
+import type { Engine } from '../../../../engine-api.ts'
 import { mainBranch } from '../../../../entities/memory.ts'
-import { oneOf, texts } from '../../arguments.ts'
-import { fromHere } from '../../board-place.ts'
-import { printItems, printValue } from '../../io.ts'
-import { branchTree, type CountedBranch, conflictLines, nothingKnown } from '../../memory-text.ts'
+import { oneOf, texts } from '../../../../terminal/arguments.ts'
+import { cliCaller } from '../../../../terminal/caller.ts'
+import { printItems, printValue } from '../../../../terminal/io.ts'
+import { branchTree, type CountedBranch, conflictLines, nothingKnown } from '../../../../terminal/memory-text.ts'
+import { mergeWords } from '../../../../terminal/team-text.ts'
+import { cleanLine } from '../../../../terminal/terminal-text.ts'
 import { withLedger } from '../../open-ledger.ts'
-import { mergeWords } from '../../team-text.ts'
-import { cleanLine } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
 const pageSize = 1_000
@@ -28,7 +29,7 @@ export const branches = defineVerb({
 async function allBranches(engine: Engine): Promise<CountedBranch[]> {
   const all: CountedBranch[] = []
   for (let after: number | undefined; ; ) {
-    const page = await engine.bus.call('mem:branches', { counts: true, limit: pageSize, after }, fromHere)
+    const page = await engine.bus.call('mem:branches', { counts: true, limit: pageSize, after }, cliCaller)
     for (const branch of page.branches) all.push({ ...branch, facts: branch.facts ?? 0 })
     if (page.next === null) return all
     after = page.next
@@ -53,7 +54,7 @@ export const merge = defineVerb({
       only: values.only === undefined ? undefined : oneOf('only', values.only, selections),
     }
     return await withLedger(io, values, async (engine) => {
-      const merged = await engine.bus.call('mem:merge', request, fromHere)
+      const merged = await engine.bus.call('mem:merge', request, cliCaller)
       const conflicts = conflictLines(merged.conflicts).map((line) => `  ${line}`)
       printValue(io, values, merged, [`${cleanLine(branch)}: ${mergeWords(merged)}`, ...conflicts])
     })
@@ -66,7 +67,7 @@ export const archive = defineVerb({
   positionals: { min: 1, max: 1 },
   run: (io, { values, positionals: [branch = ''] }) =>
     withLedger(io, values, async (engine) => {
-      const archived = await engine.bus.call('mem:archive', { branch }, fromHere)
+      const archived = await engine.bus.call('mem:archive', { branch }, cliCaller)
       printValue(io, values, archived, `${cleanLine(branch)} is archived.`)
     }),
 })

@@ -1,6 +1,9 @@
 // `errand memory observe`, `consolidate` and `history`: what was seen in sessions, what was made of it, and when.
-import type { Engine } from '../../../../api.ts'
-import { systemClock } from '../../../../clock.ts'
+
+import { systemClock } from '../../../../core/clock.ts'
+import { didYouMean } from '../../../../core/did-you-mean.ts'
+import { nearestName } from '../../../../core/errors.ts'
+import type { Engine } from '../../../../engine-api.ts'
 import {
   type ConsolidationLevel,
   type ConsolidationType,
@@ -8,16 +11,14 @@ import {
   consolidationTypes,
   observationTypes,
 } from '../../../../entities/memory.ts'
-import { nearestName } from '../../../../errors.ts'
-import { lists, misuse, oneOf, texts, wholeNumber } from '../../arguments.ts'
-import { fromHere, whoTypes } from '../../board-place.ts'
-import { didYouMean } from '../../did-you-mean.ts'
-import { note, printValue } from '../../io.ts'
-import { historyColumns, whatItDid } from '../../memory-text.ts'
+import { lists, misuse, oneOf, texts, wholeNumber } from '../../../../terminal/arguments.ts'
+import { cliCaller, statementCaller } from '../../../../terminal/caller.ts'
+import { note, printValue } from '../../../../terminal/io.ts'
+import { historyColumns, whatItDid } from '../../../../terminal/memory-text.ts'
+import { printTable } from '../../../../terminal/table.ts'
+import { indented } from '../../../../terminal/terminal-text.ts'
 import { withLedger } from '../../open-ledger.ts'
-import { printTable } from '../../table.ts'
 import { findTask, optionalTaskId } from '../../task-ref.ts'
-import { indented } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
 export const observe = defineVerb({
@@ -47,7 +48,7 @@ export const observe = defineVerb({
     }
     return await withLedger(io, values, async (engine) => {
       const taskId = await optionalTaskId(engine, values.task)
-      const observed = await engine.bus.call('mem:observe', { ...observation, taskId }, whoTypes(io))
+      const observed = await engine.bus.call('mem:observe', { ...observation, taskId }, statementCaller(io))
       printValue(io, values, observed, observed.observationId)
     })
   },
@@ -80,7 +81,7 @@ export const consolidate = defineVerb({
     requireNamed(level, { session: values.session, agent: values.agent, task: tasks[0] })
     return await withLedger(io, values, async (engine) => {
       const named = await tasksOf(engine, level, tasks)
-      const done = await engine.bus.call('mem:consolidate', { ...request, ...named }, fromHere)
+      const done = await engine.bus.call('mem:consolidate', { ...request, ...named }, cliCaller)
       const outcome = whatItDid({ ...done, type: runOf[level], durable: done.durable?.length })
       printValue(io, values, done, [outcome, ...(done.summary === undefined ? [] : [indented(done.summary)])])
     })
@@ -133,7 +134,7 @@ export const history = defineVerb({
     const isNarrowed = [values.type, values.task, values.agent, values.session, values.branch].some(Boolean)
     return await withLedger(io, values, async (engine) => {
       const taskId = await optionalTaskId(engine, values.task)
-      const { history, next } = await engine.bus.call('mem:history', { ...filter, taskId }, fromHere)
+      const { history, next } = await engine.bus.call('mem:history', { ...filter, taskId }, cliCaller)
       const none = isNarrowed ? 'No run is like that.' : 'Nothing has been consolidated.'
       printTable(io, values, history, none, historyColumns(systemClock.now()))
       if (next !== null) note(io, 'There are more: --limit.')

@@ -1,14 +1,15 @@
 // `errand memory facts`, `search`, `why` and `remember`: what agents found out.
-import type { Engine } from '../../../../api.ts'
+
+import type { Engine } from '../../../../engine-api.ts'
 import { factStatuses, mainBranch } from '../../../../entities/memory.ts'
-import { misuse, oneOf, switches, texts, wholeNumber } from '../../arguments.ts'
-import { fromHere, whoTypes } from '../../board-place.ts'
-import { storyLines } from '../../fact-story.ts'
-import { note, printValue } from '../../io.ts'
-import { certainty, factColumns, nothingKnown, shortFactId } from '../../memory-text.ts'
+import { misuse, oneOf, switches, texts, wholeNumber } from '../../../../terminal/arguments.ts'
+import { cliCaller, statementCaller } from '../../../../terminal/caller.ts'
+import { storyLines } from '../../../../terminal/fact-history.ts'
+import { note, printValue } from '../../../../terminal/io.ts'
+import { certainty, factColumns, nothingKnown, shortFactId } from '../../../../terminal/memory-text.ts'
+import { printTable } from '../../../../terminal/table.ts'
+import { cleanLine } from '../../../../terminal/terminal-text.ts'
 import { withLedger } from '../../open-ledger.ts'
-import { printTable } from '../../table.ts'
-import { cleanLine } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
 export const facts = defineVerb({
@@ -33,7 +34,7 @@ export const facts = defineVerb({
     }
     const isNarrowed = values.category !== undefined || values.status !== undefined
     return await withLedger(io, values, async (engine) => {
-      const { facts, next } = await engine.bus.call('mem:facts', query, fromHere)
+      const { facts, next } = await engine.bus.call('mem:facts', query, cliCaller)
       const none = facts.length === 0 ? await whyNone(engine, query.branch, isNarrowed) : ''
       printTable(io, values, facts, none, factColumns({ branches: query.inherited }))
       if (next !== null) note(io, 'There are more: --limit.')
@@ -45,7 +46,7 @@ export const facts = defineVerb({
 async function whyNone(engine: Engine, branch: string, isNarrowed: boolean): Promise<string> {
   const none = `No facts on ${cleanLine(branch)}.`
   if (branch !== mainBranch || isNarrowed) return none
-  const { branches, next } = await engine.bus.call('mem:branches', { counts: true, limit: mostLookedAt }, fromHere)
+  const { branches, next } = await engine.bus.call('mem:branches', { counts: true, limit: mostLookedAt }, cliCaller)
   const isEmpty = next === null && branches.every(({ facts }) => facts === 0)
   return isEmpty ? nothingKnown : `${none} "errand memory branches" shows where there are some.`
 }
@@ -67,7 +68,7 @@ export const search = defineVerb({
       limit: values.limit === undefined ? undefined : wholeNumber('limit', values.limit, 1),
     }
     return await withLedger(io, values, async (engine) => {
-      const { chunks } = await engine.bus.call('mem:retrieve', query, fromHere)
+      const { chunks } = await engine.bus.call('mem:retrieve', query, cliCaller)
       printTable(io, values, chunks, 'Nothing fits.', {
         id: ({ id }) => shortFactId(id),
         score: ({ score }) => score.toFixed(2),
@@ -86,7 +87,7 @@ export const why = defineVerb({
   positionals: { min: 1, max: 1 },
   run: (io, { values, positionals: [ref = ''] }) =>
     withLedger(io, values, async (engine) => {
-      const why = await engine.bus.call('mem:why', { factId: ref }, fromHere)
+      const why = await engine.bus.call('mem:why', { factId: ref }, cliCaller)
       printValue(io, values, why, storyLines(why))
     }),
 })
@@ -109,7 +110,7 @@ export const remember = defineVerb({
       confidence: values.confidence === undefined ? undefined : fraction('confidence', values.confidence),
     }
     return await withLedger(io, values, async (engine) => {
-      const remembered = await engine.bus.call('mem:remember', fact, whoTypes(io))
+      const remembered = await engine.bus.call('mem:remember', fact, statementCaller(io))
       printValue(io, values, remembered, remembered.factId)
     })
   },

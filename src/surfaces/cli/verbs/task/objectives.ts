@@ -1,11 +1,13 @@
 // `errand task objectives` and `objective`: what is to be reached on a task, and how far it is.
+
+import { didYouMean } from '../../../../core/did-you-mean.ts'
+import { nearestName } from '../../../../core/errors.ts'
 import { objectiveStatuses } from '../../../../entities/team.ts'
-import { nearestName } from '../../../../errors.ts'
-import { lists, misuse, texts } from '../../arguments.ts'
-import { fromHere, memberName } from '../../board-place.ts'
-import { didYouMean } from '../../did-you-mean.ts'
+import { lists, misuse, texts } from '../../../../terminal/arguments.ts'
+import { cliCaller } from '../../../../terminal/caller.ts'
+import { contextOf, objectiveNumbers, printObjectives } from '../../../../terminal/team-text.ts'
+import { memberName } from '../../board-target.ts'
 import { withTask } from '../../open-ledger.ts'
-import { contextOf, objectiveNumbers, printObjectives } from '../../team-text.ts'
 import { defineVerb } from '../../verb.ts'
 
 export const objectives = defineVerb({
@@ -22,7 +24,7 @@ export const objectives = defineVerb({
       const { objectives } =
         descriptions === undefined
           ? await contextOf(engine, taskId)
-          : await engine.bus.call('objective:add', { taskId, descriptions }, fromHere)
+          : await engine.bus.call('objective:add', { taskId, descriptions }, cliCaller)
       printObjectives(io, args.values, objectives)
     }),
 })
@@ -44,7 +46,7 @@ export const objective = defineVerb({
     const [objectiveId = 0] = objectiveNumbers([number])
     const change = { objectiveId, status: statusOf(status), agentId: memberName(io, values), notes: values.note }
     await withTask(io, args, async (engine, { id: taskId }) => {
-      const { objectives } = await engine.bus.call('objective:update', { taskId, ...change }, fromHere)
+      const { objectives } = await engine.bus.call('objective:update', { taskId, ...change }, cliCaller)
       printObjectives(io, values, objectives)
     })
   },

@@ -1,13 +1,14 @@
 // `errand task teams`, `types` and `timeline`: tables over the tasks of all teams.
-import { isoTime } from '../../../../clock.ts'
+
+import { isoTime } from '../../../../core/clock.ts'
+import { formatDuration } from '../../../../core/duration.ts'
 import { statusWords } from '../../../../entities/status-filter.ts'
 import { taskStatuses } from '../../../../entities/task.ts'
-import { oneOf, texts, wholeNumber } from '../../arguments.ts'
-import { fromHere } from '../../board-place.ts'
-import { formatDuration } from '../../duration.ts'
+import { oneOf, texts, wholeNumber } from '../../../../terminal/arguments.ts'
+import { cliCaller } from '../../../../terminal/caller.ts'
+import { printTable } from '../../../../terminal/table.ts'
+import { shortId } from '../../../../terminal/task-labels.ts'
 import { withLedger } from '../../open-ledger.ts'
-import { printTable } from '../../table.ts'
-import { shortId } from '../../task-words.ts'
 import { defineVerb } from '../../verb.ts'
 
 export const teams = defineVerb({
@@ -27,7 +28,7 @@ export const teams = defineVerb({
       limit: values.limit === undefined ? undefined : wholeNumber('limit', values.limit, 1),
     }
     return await withLedger(io, values, async (engine) => {
-      const { tasks } = await engine.bus.call('task:teams', filter, fromHere)
+      const { tasks } = await engine.bus.call('task:teams', filter, cliCaller)
       printTable(io, values, tasks, 'No teams.', {
         id: ({ id }) => shortId(id),
         status: ({ status }) => status,
@@ -45,7 +46,7 @@ export const types = defineVerb({
   positionals: { max: 0 },
   run: (io, { values }) =>
     withLedger(io, values, async (engine) => {
-      const { types } = await engine.bus.call('task:types', {}, fromHere)
+      const { types } = await engine.bus.call('task:types', {}, cliCaller)
       printTable(io, values, types, 'No teams.', {
         type: ({ type }) => type ?? '(none)',
         tasks: ({ total }) => total,
@@ -68,7 +69,7 @@ export const timeline = defineVerb({
   async run(io, { values, positionals: [agentId = ''] }) {
     const limit = values.limit === undefined ? undefined : wholeNumber('limit', values.limit, 1)
     return await withLedger(io, values, async (engine) => {
-      const { stints } = await engine.bus.call('agent:timeline', { agentId, limit }, fromHere)
+      const { stints } = await engine.bus.call('agent:timeline', { agentId, limit }, cliCaller)
       printTable(io, values, stints, 'It has worked on nothing.', {
         joined: ({ joinedAt }) => isoTime(joinedAt),
         took: ({ durationMs }) => (durationMs === null ? 'works' : formatDuration(durationMs)),

@@ -1,15 +1,24 @@
 // `errand task context`, `join`, `leave` and `complete`: an agent from outside works on a team's task, from what it has to know to the end.
+
 import type { Task } from '../../../../entities/task.ts'
-import { lists, switches, texts } from '../../arguments.ts'
-import { fromHere, requireMember } from '../../board-place.ts'
-import { print, printJson, printValue } from '../../io.ts'
+import { lists, switches, texts } from '../../../../terminal/arguments.ts'
+import { cliCaller } from '../../../../terminal/caller.ts'
+import { print, printJson, printValue } from '../../../../terminal/io.ts'
+import { shellCommand } from '../../../../terminal/shell-quote.ts'
+import { shortId, taskLabel } from '../../../../terminal/task-labels.ts'
+import {
+  contextOf,
+  contextTextOf,
+  factCount,
+  mergeWords,
+  objectiveNumbers,
+  observeCommand,
+} from '../../../../terminal/team-text.ts'
+import { cleanLine, indented } from '../../../../terminal/terminal-text.ts'
+import { requireMember } from '../../board-target.ts'
 import { withTask } from '../../open-ledger.ts'
 import { asOwner, ownerOptions, quoteIfClaimed } from '../../owner-flags.ts'
 import { rewording, type Wordings } from '../../rewording.ts'
-import { shellCommand } from '../../shell-words.ts'
-import { shortId, taskLabel } from '../../task-words.ts'
-import { contextOf, contextTextOf, factCount, mergeWords, objectiveNumbers, observeCommand } from '../../team-text.ts'
-import { cleanLine, indented } from '../../terminal-text.ts'
 import { defineVerb } from '../../verb.ts'
 
 export const context = defineVerb({
@@ -40,7 +49,7 @@ export const join = defineVerb({
     await withTask(io, args, async (engine, task) => {
       const request = { taskId: task.id, agentId, role: values.role, objectives }
       const joined = await rewording({ ALREADY_ACTIVE: (details) => activeWords(task, agentId, details) }, () =>
-        engine.bus.call('agent:join', request, fromHere),
+        engine.bus.call('agent:join', request, cliCaller),
       )
       printValue(io, values, joined, [
         `${cleanLine(agentId)} works on ${taskLabel(task)}, on the branch ${cleanLine(joined.branch)}`,
@@ -79,7 +88,7 @@ export const leave = defineVerb({
     await withTask(io, args, async (engine, task) => {
       const request = { taskId: task.id, agentId, summary: values.summary }
       const left = await rewording({ NOT_ACTIVE: () => goneWords(task, agentId) }, () =>
-        engine.bus.call('agent:complete', request, fromHere),
+        engine.bus.call('agent:complete', request, cliCaller),
       )
       const summary = values.summary ?? left.consolidation.summary ?? undefined
       printValue(io, values, left, [
@@ -131,7 +140,7 @@ export const complete = defineVerb({
         OBJECTIVES_OPEN: ({ objectives }) => objectivesWords(task, objectives),
       }
       const done = await rewording(wordings, () =>
-        asOwner(task, quote, () => engine.bus.call('task:complete', request, fromHere)),
+        asOwner(task, quote, () => engine.bus.call('task:complete', request, cliCaller)),
       )
       printValue(io, values, done, [
         `${taskLabel(task)} ${done.status}: ${factCount(done.durable.length)} will last, ${done.ephemeral} will not`,

@@ -1,0 +1,23 @@
+// How summaries and episodes put much into few words.
+
+import { clipped } from '../core/storable-text.ts'
+import type { FactRecord } from '../entities/memory.ts'
+
+/** `1 fact`, `3 facts`, `0 facts`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** At most so many characters, on one line. */
+export function shortened(text: string, characters: number): string {
+  return clipped(text.replace(/\s+/g, ' ').trim(), characters)
+}
+
+const mostFindings = 5
+const longestFinding = 200
+
+/** The five surest facts, of equals the oldest, joined by semicolons, without what would end a sentence. */
+export function keyFindings(facts: readonly FactRecord[]): string {
+  const surest = facts.toSorted((a, b) => b.confidence - a.confidence || a.seq - b.seq).slice(0, mostFindings)
+  return surest.map(({ text }) => shortened(text, longestFinding).replace(/[.;\s]+$/, '')).join('; ')
+}

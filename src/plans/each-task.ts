@@ -1,0 +1,22 @@
+// All tasks that a filter finds, however many pages they fill.
+
+import type { ListOptions } from '../api/options.ts'
+import type { Engine } from '../engine-api.ts'
+import type { Task } from '../entities/task.ts'
+
+const pageSize = 1_000
+
+export async function* eachTask(engine: Engine, filter: Omit<ListOptions, 'limit' | 'after'>): AsyncGenerator<Task> {
+  let after: string | null = null
+  do {
+    const page = await engine.list({ ...filter, limit: pageSize, after: after ?? undefined })
+    yield* page.tasks
+    after = page.next
+  } while (after !== null)
+}
+
+export async function allTasks(engine: Engine, filter: Omit<ListOptions, 'limit' | 'after'> = {}): Promise<Task[]> {
+  const tasks: Task[] = []
+  for await (const task of eachTask(engine, filter)) tasks.push(task)
+  return tasks
+}

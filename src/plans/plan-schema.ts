@@ -1,0 +1,183 @@
+// What a plan may say: every key of the file with its type, in zod. What the keys mean together (one kind of work per
+// task, names that exist, no cycles) is judged in plan.ts.
+import { z } from 'zod'
+import { durationForms, parseDuration } from '../core/duration.ts'
+import { audiences } from '../entities/question.ts'
+import { type FieldOf, fieldsFor, retryPolicySchema, taskFields } from '../entities/task-fields.ts'
+import { type StoredEnvironment, secretReferenceSchema } from '../executors/secret-reference.ts'
+
+/** A moment, or so long after a run of the plan creates the task or gives it another attempt. */
+export type PlanDeadline = { at: number } | { afterMs: number }
+
+const text = z.string().trim().min(1, 'it must not be empty')
+
+const env = z
+  .record(
+    z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of a variable is letters, digits and underscores'),
+    z.union(
+      [z.string(), z.number(), z.boolean(), secretReferenceSchema],
+      'the value of a variable is a text or a number, or { secret: NAME } for the variable NAME of whoever runs the plan',
+    ),
+  )
+  .transform(
+    (variables): StoredEnvironment =>
+      Object.fromEntries(
+        Object.entries(variables).map(([name, value]) => [name, typeof value === 'object' ? value : String(value)]),
+      ),
+  )
+
+const duration = z
+  .unknown()
+  .transform((value, context) => {
+    const durationMs = typeof value === 'string' ? parseDuration(value) : undefined
+    if (durationMs !== undefined) return durationMs
+    const bare = typeof value === 'number' || (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value.trim()))
+    const message = bare
+      ? `${String(value)} has no unit, so it could mean seconds or milliseconds. Write ${String(value)}s, or one of ${durationForms}`
+      : `expected a duration like ${durationForms}, got ${JSON.stringify(value)}`
+    context.addIssue({ code: 'custom', message })
+    return z.NEVER
+  })
+  .meta({ type: 'string', examples: ['90s', '5m', '2h'] })
+
+const deadline = z
+  .unknown()
+  .transform((value, context): PlanDeadline => {
+    const afterMs = typeof value === 'string' ? parseDuration(value) : undefined
+    if (afterMs !== undefined) return { afterMs }
+    const bare = typeof value === 'number' || (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value.trim()))
+    const at = typeof value === 'string' && !bare ? Date.parse(value) : Number.NaN
+    if (Number.isFinite(at) && at >= 0) return { at }
+    const message = bare
+      ? `${String(value)} has no unit, so it could be a duration or a time. Write ${String(value)}s, or one of ${durationForms}, or a time like "2030-01-31T08:00:00Z"`
+      : `expected a time like "2030-01-31T08:00:00Z" or a duration like ${durationForms}, got ${JSON.stringify(value)}`
+    context.addIssue({ code: 'custom', message })
+    return z.NEVER
+  })
+  .meta({ type: 'string', examples: ['2030-01-31T08:00:00Z', '2h'] })
+
+const notBefore = z.union([z.number(), z.string()]).transform((value, context) => {
+  const at = typeof value === 'number' ? value : Date.parse(value)
+  if (Number.isFinite(at) && at >= 0) return at
+  context.addIssue({
+    code: 'custom',
+    message: `expected a time like "2030-01-31T08:00:00Z" or epoch milliseconds, got "${value}"`,
+  })
+  return z.NEVER
+})
+
+const retryPolicy = z.strictObject({
+  ...retryPolicySchema.shape,
+  maxBackoff: duration.optional(),
+  on: z.union([text.transform((code) => [code]), retryPolicySchema.shape.on.unwrap()]).optional(),
+})
+
+const retry = z.union(
+  [
+    z
+      .int()
+      .min(1)
+      .transform((maxAttempts) => ({ maxAttempts })),
+    retryPolicy,
+  ],
+  'expected a number of attempts (retry: 3) or { maxAttempts, backoffMs, backoff: fixed | exponential, maxBackoff: 5m, jitter: 0 to 1, on: [codes] }',
+)
+
+const question = z.strictObject({
+  question: text,
+  default: z.unknown().optional(),
+  schema: z.record(z.string(), z.unknown()).optional(),
+  for: z.enum(audiences).optional().describe('Who may answer: `person` (default) refuses models, `anyone` does not.'),
+})
+const ask = z.union(
+  [text.transform((words) => ({ question: words })), question],
+  'expected a question, or { question, default, schema, for: person or anyone }',
+)
+
+const after = z.union(
+  [text.transform((name) => [name]), z.array(text)],
+  'expected the name of a task beside this one, or a list of them',
+)
+
+const model = text.max(100).regex(/^[^\s:]+:\S.*$/, 'expected a model like "openai:gpt-5-mini", or "script:FILE"')
+
+const list = taskFields.abilities.schema
+const abilities = z.union(
+  [text.transform((ids) => ids.split(',').map((id) => id.trim())).pipe(list), list],
+  'expected what the agent may call: a list of abilities like [fs:read, "task:*"]',
+)
+
+const tasks = z.record(z.string(), z.unknown(), 'expected tasks by name, like { lines: { run: "wc -l *" } }')
+
+/** A field in a form of the plan, which means the same. */
+function inPlan<S extends z.ZodType>(field: FieldOf<'plans'>, schema: S): z.ZodOptional<S> {
+  return schema.optional().describe(taskFields[field].says)
+}
+
+/** The keys of a task: fields of `create`, and more. `tasks` is judged level by level, so that each complaint is about one task. */
+export const planTaskSchema = z.strictObject({
+  ...fieldsFor('plans'),
+  model: inPlan('model', model),
+  abilities: inPlan('abilities', abilities),
+  retry: inPlan('retry', retry),
+  notBefore: inPlan('notBefore', notBefore),
+  deadline: inPlan('deadline', deadline),
+  run: text.optional().describe('A command for the shell; its output is the result.'),
+  ask: ask.optional().describe('A question to a person.'),
+  system: text.optional().describe('Short for `systemPrompt`.'),
+  tasks: tasks.optional().describe('Makes it a group of these.'),
+  after: after.optional().describe('Tasks beside it that must be completed before it.'),
+  timeout: duration.optional().describe('The longest run, as a duration.'),
+  cwd: text.optional().describe('The folder of a command. Default: that of the plan.'),
+  env: env.optional().describe('Variables of a command: texts, or { secret: NAME }.'),
+  shell: text.optional().describe('The shell of a command.'),
+})
+export type RawPlanTask = z.output<typeof planTaskSchema>
+
+/** The fields of `create` that a plan takes. */
+export const planFields = Object.keys(fieldsFor('plans')) as Array<FieldOf<'plans'>>
+
+/** The top level of the file. */
+export const planSchema = z.strictObject({
+  name: text.max(200).optional(),
+  description: z.string().optional(),
+  concurrency: taskFields.concurrency.schema.optional().describe('How many tasks may run at once.'),
+  cwd: text.optional(),
+  env: env.optional(),
+  shell: text.optional(),
+  /** Of goals that name none. */
+  model: model.optional(),
+  /** The folder that its agents may read. */
+  files: text.optional(),
+  /** Steps that an agent may take in one attempt. */
+  maxIterations: z
+    .int('expected a number of steps')
+    .min(1, 'an agent must be able to take at least one step')
+    .optional(),
+  tasks,
+})
+
+export type RawPlan = z.output<typeof planSchema>
+
+/** The keys that a mapping of the plan takes, for the nearest name of an unknown one. */
+export const planKeys = {
+  plan: Object.keys(planSchema.shape),
+  task: Object.keys(planTaskSchema.shape),
+  ask: Object.keys(question.shape),
+  retry: Object.keys(retryPolicy.shape),
+} as const
+
+/** Keys that mean something elsewhere or will later; each with what to do instead. */
+export const refusedTaskKeys: Readonly<Record<string, string>> = {
+  key: 'the tasks of a plan are keyed by their names; `errand run --key` names a round',
+  parentId: 'a task of a plan belongs to the group that it stands in; nest it under `tasks`',
+}
+
+/** What an editor needs to complete and check a plan; `dist/plan.schema.json` is this. */
+export function planJsonSchema(): object {
+  const task: z.ZodType = z
+    .strictObject({ ...planTaskSchema.shape, tasks: z.lazy(() => inside).optional() })
+    .meta({ id: 'task' })
+  const inside = z.record(z.string(), task).describe('Tasks by name.')
+  return z.toJSONSchema(z.strictObject({ ...planSchema.shape, tasks: inside }), { io: 'input' })
+}

@@ -1,0 +1,183 @@
+// A plan file as it was read: its value, and where in the file each part of it stands, so that every complaint can name
+// a line and a column. JSON is read by the YAML parser too: it is a subset, and the parser knows positions and
+// duplicate keys.
+import { isUtf8 } from 'node:buffer'
+import { readFile, realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import {
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  type Scalar,
+  visit,
+  type YAMLParseError,
+} from 'yaml'
+import { ErrandError } from '../core/errors.ts'
+import { messageOf } from '../core/stored-error.ts'
+
+export type PlanPath = ReadonlyArray<string | number>
+
+/** How many mappings and lists may stand inside each other, the plan itself included. */
+const mostLevels = 64
+const tooDeep = `The plan is nested too deep: at most ${mostLevels} mappings and lists may stand inside each other`
+
+export interface PlanSource {
+  /** As the user named it, for messages. */
+  file: string
+  value: unknown
+  /** The error of something in the plan, with its place. `at: 'key'` points at the key instead of its value. */
+  error(path: PlanPath, message: string, options?: { at?: 'key'; details?: Record<string, unknown> }): ErrandError
+}
+
+/**
+ * Reads a plan file. `path` is its real path.
+ * @throws ErrandError NOT_FOUND when it cannot be read, INVALID_PLAN { file, line, column } when it is neither YAML nor JSON.
+ */
+export async function readPlanSource(file: string, cwd: string): Promise<PlanSource & { path: string }> {
+  let bytes: Buffer
+  let path: string
+  try {
+    path = await realpath(resolve(cwd, file))
+    bytes = await readFile(path)
+  } catch (error) {
+    const reason = messageOf(error)
+    throw new ErrandError('NOT_FOUND', `Cannot read the plan ${file}: ${reason}.`, { file }, error)
+  }
+  return { ...parsePlanSource(decode(bytes, file), file), path }
+}
+
+function decode(bytes: Buffer, file: string): string {
+  const text = bytes.toString('utf8')
+  if (isUtf8(bytes) && !text.includes('\0')) return text
+  const bad = text.search(/[\ufffd\0]/)
+  throw invalidPlan(
+    file,
+    { line: text.slice(0, bad).split('\n').length, col: bad - text.lastIndexOf('\n', bad) },
+    'The file is not UTF-8 text. Save it as UTF-8',
+    {},
+  )
+}
+
+/** Parses the text of a plan. */
+export function parsePlanSource(text: string, file: string): PlanSource {
+  try {
+    return parseSource(text, file)
+  } catch (error) {
+    // Whoever walks the nodes calls himself once for each level.
+    if (error instanceof RangeError && isOverflow(error.message)) throw invalidPlan(file, undefined, tooDeep, {})
+    throw error
+  }
+}
+
+function parseSource(text: string, file: string): PlanSource {
+  const lines = new LineCounter()
+  const document = parseDocument(text.replace(/^\ufeff/, ''), {
+    lineCounter: lines,
+    prettyErrors: false,
+    // The parser would compare each key with all before it; `visit` below looks each up.
+    uniqueKeys: false,
+  })
+  const refuse = (offset: number | undefined, message: string, details: Record<string, unknown> = {}) =>
+    invalidPlan(file, offset === undefined ? undefined : lines.linePos(offset), message, details)
+
+  const first = document.errors[0]
+  if (first !== undefined) throw refuse(first.pos[0], inOtherWords(first) ?? first.message)
+  visit(document, {
+    Map(_key, { items }) {
+      const given = new Set<unknown>()
+      for (const { key } of items) {
+        if (!isScalar(key)) continue
+        if (given.has(key.value)) throw refuse(key.range?.[0], givenTwice(key))
+        given.add(key.value)
+      }
+    },
+    Alias(_key, alias) {
+      if (alias.resolve(document) === undefined)
+        throw refuse(alias.range?.[0], `The alias *${alias.source} has no anchor before it`)
+    },
+  })
+  let value: unknown
+  try {
+    value = document.toJS({ maxAliasCount: 1_000 })
+  } catch (error) {
+    if (error instanceof RangeError) throw error
+    throw refuse(0, messageOf(error))
+  }
+  const deep = pathBelow(value, mostLevels)
+  if (deep !== undefined) throw refuse(offsetOf(document.contents, deep), tooDeep)
+  return {
+    file,
+    value,
+    error: (path, message, options) =>
+      refuse(offsetOf(document.contents, path, options?.at), message, options?.details),
+  }
+}
+
+/** The parser's complaints that need other words here. */
+function inOtherWords({ code, message }: YAMLParseError): string | undefined {
+  if (isOverflow(message)) return tooDeep
+  return code === 'MULTIPLE_DOCS' ? 'A plan is one document, and a second one begins here' : undefined
+}
+
+function givenTwice(key: Scalar): string {
+  return `The name ${key.source ?? String(key.value)} is given twice: each may stand once in its mapping`
+}
+
+function isOverflow(message: string): boolean {
+  return /call stack/.test(message)
+}
+
+function invalidPlan(
+  file: string,
+  position: { line: number; col: number } | undefined,
+  message: string,
+  details: Record<string, unknown>,
+): ErrandError {
+  const sentence = /[.?!]$/.test(message.trim()) ? message.trim() : `${message.trim()}.`
+  if (position === undefined) return new ErrandError('INVALID_PLAN', `${file}: ${sentence}`, { file, ...details })
+  const { line, col: column } = position
+  return new ErrandError('INVALID_PLAN', `${file}:${line}:${column}: ${sentence}`, { file, line, column, ...details })
+}
+
+/**
+ * Path of the first mapping or list that stands inside `levels` others; undefined when none does. `seen`: with how many levels to
+ * go each was looked into. An alias is the same value at several places, and matters again only further down.
+ */
+function pathBelow(value: unknown, levels: number, seen = new Map<object, number>()): string[] | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  if (levels === 0) return []
+  if ((seen.get(value) ?? Number.POSITIVE_INFINITY) <= levels) return undefined
+  seen.set(value, levels)
+  for (const [key, inner] of Object.entries(value)) {
+    const path = pathBelow(inner, levels - 1, seen)
+    if (path !== undefined) return [key, ...path]
+  }
+  return undefined
+}
+
+/** Where the part at a path stands; of a path that does not exist, where the part stands that should hold it. */
+function offsetOf(root: Node | null, path: PlanPath, at?: 'key'): number | undefined {
+  let node: unknown = root
+  let offset = root?.range?.[0]
+  for (const [depth, step] of path.entries()) {
+    const pair: Pair | undefined = isMap(node) ? node.items.find((item) => keyOf(item) === String(step)) : undefined
+    const inner: unknown = pair !== undefined ? pair.value : isSeq(node) ? node.items[Number(step)] : undefined
+    const keyOffset = isNode(pair?.key) ? pair.key.range?.[0] : undefined
+    if (inner === undefined && keyOffset === undefined) return offset
+    const valueOffset = isNode(inner) ? inner.range?.[0] : undefined
+    offset = at === 'key' && depth === path.length - 1 ? (keyOffset ?? valueOffset) : (valueOffset ?? keyOffset)
+    if (inner === undefined || inner === null || isAlias(inner)) return offset
+    node = inner
+  }
+  return offset
+}
+
+function keyOf(pair: Pair): string {
+  return isScalar(pair.key) ? String(pair.key.value) : String(pair.key)
+}

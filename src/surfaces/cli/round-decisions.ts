@@ -1,0 +1,87 @@
+// What people are told of what is decided about a round: by `--dry-run` in place of doing it, else what they should know before it
+// runs: what stays although it was changed, canceled, or left the plan.
+import { isSettled, type TaskStatus } from '../../entities/task.ts'
+import { isGoal } from '../../plans/plan.ts'
+import type { Decision, KnownTask } from '../../plans/round.ts'
+import { shellCommand } from '../../terminal/shell-quote.ts'
+import { formatTable } from '../../terminal/table.ts'
+
+/** What a run would do with each task, in an order in which they could run. */
+export function describeDecisions(decisions: readonly Decision[]): string[] {
+  return formatTable(decisions, { would: verbFor, task: ({ task }) => task.path, because: reasonFor })
+}
+
+export function decisionJson(decision: Decision) {
+  return {
+    task: decision.task.path,
+    action: verbFor(decision),
+    because: reasonFor(decision),
+    changed: decision.changed,
+    taskId: decision.known?.task.id ?? null,
+    status: decision.known?.task.status ?? null,
+    after: decision.task.after,
+  }
+}
+
+function verbFor({ action, task, known, changed, needed }: Decision): string {
+  if (action === 'create') return needed ? 'create' : 'hold'
+  if (action !== 'keep') return action
+  if (known === undefined || isSettled(known.task.status) || known.task.status === 'working') return 'leave'
+  return changed && task.spec.executor !== 'agent' ? 'update' : 'go on'
+}
+
+const standing: Readonly<Record<TaskStatus, string>> = {
+  submitted: 'it has not run yet',
+  working: 'it is working',
+  paused: 'it is paused',
+  input_required: 'it asks something',
+  waiting: 'it is waiting',
+  completed: 'it is completed',
+  failed: 'it failed',
+  canceled: 'it was canceled',
+}
+
+function reasonFor({ action, known, changed, needed }: Decision): string {
+  const was = known === undefined ? 'it is new' : standing[known.task.status]
+  const hints = [...(changed ? ['its definition was changed'] : []), ...(needed ? [] : ['nothing asked for needs it'])]
+  // Only what has ended well, or was ended, is run again for no other reason than that somebody wants it.
+  const isWanted = known?.task.status === 'completed' || known?.task.status === 'canceled'
+  if (action === 'redo') hints.unshift(isWanted ? '--redo names it' : 'an agent begins anew')
+  return [was, ...hints].join(', ')
+}
+
+/**
+ * What stays although somebody might think otherwise.
+ * @param ledgerFlag `--ledger FILE` for the commands that are shown, when the user had to give it.
+ */
+export function notesOn(
+  decisions: readonly Decision[],
+  left: readonly KnownTask[],
+  ledgerFlag: readonly string[],
+): string[] {
+  return [...decisions.flatMap(noteOn), ...left.map((known) => noteOnLeftover(known, ledgerFlag))]
+}
+
+function noteOn({ task, known, action, changed, needed }: Decision): string[] {
+  if (action !== 'keep' || known === undefined) return []
+  const redo = shellCommand('--redo', task.path)
+  switch (known.task.status) {
+    case 'completed':
+      return changed ? [`"${task.path}" was changed after it completed. Its result stays; ${redo} runs it anew.`] : []
+    case 'canceled':
+      return needed ? [`"${task.path}" was canceled and stays so; ${redo} runs it anew.`] : []
+    case 'working':
+      return changed
+        ? [`"${task.path}" is at work by its old definition. If it fails, run the plan again to give it the new one.`]
+        : []
+    default:
+      return changed && isGoal(task)
+        ? [`"${task.path}" has begun with its old definition and keeps it: it is a conversation by now.`]
+        : []
+  }
+}
+
+function noteOnLeftover({ task, mark }: KnownTask, ledgerFlag: readonly string[]): string {
+  const command = shellCommand('errand', 'cancel', task.id, ...ledgerFlag)
+  return `"${mark.path}" is no longer in the plan but still ${task.status}; "${command}" drops it.`
+}

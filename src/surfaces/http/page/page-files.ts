@@ -1,0 +1,56 @@
+// The files of the page, read once: what is asked for by its path is found among these or nowhere, so no path leads out of them.
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { extname, join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export interface PageFile {
+  bytes: Uint8Array<ArrayBuffer>
+  type: string
+  etag: string
+}
+
+/** By the path under which they are asked for; the page itself is `/`. */
+export type PageFiles = ReadonlyMap<string, PageFile>
+
+const types: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.txt': 'text/plain; charset=utf-8',
+}
+
+/** Where the build of the page lies, seen from the built package and from the source. */
+const places = ['../../../page/', '../../../../dist/page/'].map((place) =>
+  fileURLToPath(new URL(place, import.meta.url)),
+)
+
+/** The files of the page; undefined when it has not been built. */
+export async function readPage(folders: readonly string[] = places): Promise<PageFiles | undefined> {
+  const folder = folders.find((place) => existsSync(join(place, 'index.html')))
+  if (folder === undefined) return undefined
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  const files = paths.map(async (path): Promise<[string, PageFile]> => [pathOf(folder, path), await read(path)])
+  return new Map(await Promise.all(files))
+}
+
+function pathOf(folder: string, path: string): string {
+  const name = relative(folder, path).split(sep).join('/')
+  return name === 'index.html' ? '/' : `/${name}`
+}
+
+async function read(path: string): Promise<PageFile> {
+  const bytes = new Uint8Array(await readFile(path))
+  return {
+    bytes,
+    type: types[extname(path)] ?? 'application/octet-stream',
+    etag: `"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"`,
+  }
+}

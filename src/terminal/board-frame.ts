@@ -1,0 +1,109 @@
+// One picture of the board as lines of text: how things stand, the tasks that matter most, and what happened last. Pure, so that
+// tests can look at it.
+
+import { formatDuration } from '../core/duration.ts'
+import type { BoardStatus, BoardTask } from '../entities/board.ts'
+import { colorOf } from './board-text.ts'
+import type { Paint } from './paint.ts'
+import { type Columns, formatTable } from './table.ts'
+import { leaseWords } from './task-labels.ts'
+import { cleanLine, fitWidth } from './terminal-text.ts'
+
+/** Lines of news at most. */
+export const newsShown = 6
+
+export interface FrameOptions {
+  now: number
+  columns: number
+  /** Most lines that may be used. */
+  height: number
+  paint: Paint
+}
+
+export interface BoardPicture {
+  board: string
+  tasks: readonly BoardTask[]
+  /** Tasks that were not even read. */
+  unread: number
+  /** The latest last. */
+  news: ReadonlyArray<{ at: number; words: string }>
+}
+
+/** What is worked on, what may be claimed, what waits, what went wrong, then what is done, the latest first. */
+export function drawBoard(
+  { board, tasks, unread, news }: BoardPicture,
+  { now, columns, height, paint }: FrameOptions,
+): string[] {
+  const told = news.slice(-Math.max(0, Math.min(newsShown, Math.floor(height / 4))))
+  const room = Math.max(1, height - 2 - (told.length === 0 ? 0 : told.length + 1))
+  const sorted = [...tasks].sort((a, b) => rankOf(a) - rankOf(b) || within(a, b))
+  const shown = sorted.slice(0, room)
+  const table: Columns<BoardTask> = {
+    '': ({ id }) => `#${id}`,
+    state: stateOf,
+    owner: (task) => ownerOf(task, now),
+    age: (task) => ageOf(task, now),
+    subject: ({ subject }) => subject,
+  }
+  const [header = '', ...lines] = formatTable(shown, table, columns)
+  const hidden = tasks.length - shown.length + unread
+  return [
+    paint.quiet(fitWidth(`${countOf(board, tasks)}${hidden > 0 ? `, ${hidden} not shown` : ''}`, columns)),
+    paint.quiet(header),
+    ...lines.map((line, index) => colorOf(shown[index] as BoardTask, paint, (text) => text)(line)),
+    ...(told.length === 0 ? [] : ['']),
+    ...told.map(({ at, words }) => fitWidth(`${clockTime(at)} ${cleanLine(words)}`, columns)),
+  ]
+}
+
+/** `main: 1 in progress, 2 ready, 1 blocked, 4 completed` */
+function countOf(board: string, tasks: readonly BoardTask[]): string {
+  const pending = tasks.filter((task) => task.status === 'pending')
+  const of = (status: BoardStatus) => tasks.filter((task) => task.status === status).length
+  const ready = pending.filter((task) => task.ready).length
+  const counts: Array<[number, string]> = [
+    [of('in_progress'), 'in progress'],
+    [ready, 'ready'],
+    [pending.length - ready, 'pending'],
+    [of('failed'), 'failed'],
+    [of('completed'), 'completed'],
+    [of('deleted'), 'deleted'],
+  ]
+  const words = counts.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`)
+  return `${cleanLine(board)}: ${words.length === 0 ? 'no tasks' : words.join(', ')}`
+}
+
+const ranks: Readonly<Record<BoardStatus, number>> = { in_progress: 0, pending: 2, failed: 3, completed: 4, deleted: 5 }
+
+function rankOf({ status, ready }: BoardTask): number {
+  return status === 'pending' && ready ? 1 : ranks[status]
+}
+
+/** What is done by when it was done, the latest first; the rest by urgency, then by number. */
+function within(a: BoardTask, b: BoardTask): number {
+  if (a.completedAt !== null && b.completedAt !== null) return b.completedAt - a.completedAt
+  return b.priority - a.priority || a.id - b.id
+}
+
+function stateOf({ status, ready, queued, blockedBy, canonicalStatus }: BoardTask): string {
+  if (queued) return 'queued'
+  if (status === 'pending') return ready ? 'ready' : blockedBy.length > 0 ? `after ${blockedBy.join(', ')}` : 'pending'
+  if (status === 'in_progress')
+    return canonicalStatus === 'working' ? 'in progress' : canonicalStatus.replaceAll('_', ' ')
+  return status
+}
+
+function ownerOf({ owner, leaseUntil, status }: BoardTask, now: number): string {
+  if (owner === '' || leaseUntil === null || status !== 'in_progress') return owner
+  return `${owner} (${leaseWords(leaseUntil, now)})`
+}
+
+/** Since it was made or, if it is over, since its end. */
+function ageOf({ createdAt, completedAt }: BoardTask, now: number): string {
+  return formatDuration(now - (completedAt ?? createdAt))
+}
+
+/** By the clock on the wall of whoever looks. */
+function clockTime(at: number): string {
+  return new Date(at).toTimeString().slice(0, 8)
+}

@@ -1,0 +1,69 @@
+// Tasks of the board for people: the same lines that tools print, coloured where a terminal shows them.
+
+import { lineOf } from '../board/list-text.ts'
+import { isoTime } from '../core/clock.ts'
+import type { BoardStatus, BoardTask } from '../entities/board.ts'
+import { type CommandIo, hasColor, isLiveTerminal, type JsonFlag, printJson, printPainted } from './io.ts'
+import { createPaint, type Paint } from './paint.ts'
+import { cleanLine, fitWidth } from './terminal-text.ts'
+
+const widthOfMarker = 3
+
+/** One line, no wider than so many columns. */
+export function boardLine(task: BoardTask, paint: Paint, columns = Number.POSITIVE_INFINITY): string {
+  const line = fitWidth(cleanLine(lineOf(task)), columns)
+  return colorOf(task, paint)(line.slice(0, widthOfMarker)) + line.slice(widthOfMarker)
+}
+
+/** A line a task; on a terminal cut to its width. */
+export function printBoard(io: CommandIo, tasks: readonly BoardTask[]): void {
+  const paint = createPaint(hasColor(io))
+  const columns = isLiveTerminal(io) ? (io.stdout.columns || 80) - 1 : undefined
+  for (const task of tasks) printPainted(io, boardLine(task, paint, columns))
+}
+
+/** A task that was just changed, and what came free by it; with `--json` the value. */
+export function printChanged(
+  io: CommandIo,
+  { json }: JsonFlag,
+  task: BoardTask,
+  freed: Freed = [],
+  value: unknown = task,
+): void {
+  if (json) {
+    printJson(io, value)
+    return
+  }
+  printBoard(io, [task])
+  printFreed(io, freed)
+}
+
+type Freed = ReadonlyArray<{ id: number; subject: string }>
+
+/** What came free by what was just done. */
+export function printFreed(io: CommandIo, freed: Freed): void {
+  for (const { id, subject } of freed) printPainted(io, `    #${id} came free: ${cleanLine(subject)}`)
+}
+
+/** Whose it is and by which claim: `claimed by ann (claim 2), lease until 2030-01-31T08:00:00.000Z`; empty for nobody. */
+export function claimText({ owner, fence, leaseUntil, status }: BoardTask): string {
+  if (owner === '') return ''
+  if (status === 'pending') return `meant for ${owner}`
+  if (status === 'completed') return `by ${owner}`
+  const lease = leaseUntil === null ? '' : `, lease until ${isoTime(leaseUntil)}`
+  return `claimed by ${owner}${fence === 0 ? '' : ` (claim ${fence})`}${lease}`
+}
+
+type Color = (text: string) => string
+
+/** `claimable` is for what may be claimed. */
+export function colorOf(task: BoardTask, paint: Paint, claimable: Color = paint.asking): Color {
+  const colors: Record<BoardStatus, Color> = {
+    pending: task.ready ? claimable : paint.quiet,
+    in_progress: paint.busy,
+    completed: paint.good,
+    failed: paint.bad,
+    deleted: paint.quiet,
+  }
+  return colors[task.status]
+}

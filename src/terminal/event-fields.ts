@@ -1,0 +1,72 @@
+// What the events of the feed hold, read with care: `data` is open, and an older or newer engine may have written it.
+import type { TaskEvent } from '../entities/event.ts'
+import { failureSuffix, type TaskStatus, taskStatuses } from '../entities/task.ts'
+import { cleanLine, firstLine, fitWidth } from './terminal-text.ts'
+
+/** The task's state after the event. */
+export function statusAfter(event: TaskEvent): TaskStatus | undefined {
+  const status = event.data['status']
+  return taskStatuses.find((known) => known === status)
+}
+
+/** A text of the event's data; empty when there is none. */
+export function textOf(event: TaskEvent, field: string): string {
+  const value = event.data[field]
+  return typeof value === 'string' ? value : ''
+}
+
+/** The message of the error that an event carries; empty when there is none. */
+export function errorMessageOf(event: TaskEvent): string {
+  const error = event.data['error']
+  if (typeof error === 'string') return error
+  const message = (error as { message?: unknown } | null | undefined)?.message
+  return typeof message === 'string' ? message : ''
+}
+
+/** Output that the event stores. */
+export function outputOf(event: TaskEvent): string {
+  return event.type === 'output.written' ? textOf(event, 'text') : ''
+}
+
+const longestArguments = 120
+
+/** `calls fs:read {"path":"notes.md"}`, of a call that begins. */
+export function callWords(event: TaskEvent): string {
+  return toolWords(textOf(event, 'tool'), event.data['args'])
+}
+
+export function toolWords(tool: string, args: unknown): string {
+  const given = JSON.stringify(args) ?? ''
+  const shown = given === '{}' || given === 'null' ? '' : ` ${fitWidth(cleanLine(given), longestArguments)}`
+  return `calls ${cleanLine(tool)}${shown}`
+}
+
+/** `answered by ada (http)`, as the event tells who answered and through which surface. */
+export function answeredWords(event: TaskEvent): string {
+  const by = event.data['answeredBy'] as { surface?: unknown; owner?: unknown; taskId?: unknown } | undefined
+  const who = by?.owner ?? by?.taskId
+  const from = typeof by?.surface === 'string' ? ` (${cleanLine(by.surface)})` : ''
+  return `answered${typeof who === 'string' ? ` by ${cleanLine(who)}` : ''}${from}`
+}
+
+/** A step of a model that came to nothing, and whether it is asked again. */
+export function modelFailure(event: TaskEvent): string {
+  const again = typeof event.data['againInMs'] === 'number' ? ' (it is asked again)' : ''
+  return `the model failed: ${firstLine(errorMessageOf(event))}${again}`
+}
+
+/** The task failed for now, and its retry policy gives it another attempt. */
+export function willRetry(event: TaskEvent): boolean {
+  return event.data['willRetry'] === true
+}
+
+/** `failed: no such file (another attempt follows)`; `after` follows the word. */
+export function failureWords(event: TaskEvent, after = ''): string {
+  return `failed${after}${failureSuffix(firstLine(errorMessageOf(event)))}${willRetry(event) ? ' (another attempt follows)' : ''}`
+}
+
+/** `: out of time`, of an event that gives a reason. */
+export function reasonWords(event: TaskEvent): string {
+  const reason = firstLine(textOf(event, 'reason') || textOf(event, 'statusReason'))
+  return reason === '' ? '' : `: ${reason}`
+}

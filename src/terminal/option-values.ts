@@ -1,0 +1,45 @@
+// What the texts of options stand for: durations and times (`--lease 5m`, `--deadline 2030-01-31T08:00:00Z`), and JSON.
+import { systemClock } from '../core/clock.ts'
+import { durationForms, parseDuration } from '../core/duration.ts'
+import { messageOf } from '../core/stored-error.ts'
+import { misuse } from './arguments.ts'
+
+/** Milliseconds. @throws ErrandError INVALID_INPUT for what is no duration with a unit. */
+export function durationOption(option: string, text: string): number {
+  const durationMs = parseDuration(text)
+  if (durationMs !== undefined) return durationMs
+  throw misuse(`--${option} takes a duration like ${durationForms}, got "${text}".`, { option, value: text })
+}
+
+/** Epoch milliseconds: of a time, or of a duration from now. */
+export function timeOption(option: string, text: string): number {
+  const durationMs = parseDuration(text)
+  const at = durationMs === undefined ? Date.parse(text) : systemClock.now() + durationMs
+  if (Number.isFinite(at) && !isBareNumber(text)) return at
+  throw misuse(`--${option} takes a time like 2030-01-31T08:00:00Z, or a duration like 5m, got "${text}".`, {
+    option,
+    value: text,
+  })
+}
+
+/** A date to `Date.parse`, and a duration without its unit to whoever wrote it. */
+function isBareNumber(text: string): boolean {
+  return /^[\d.]+$/.test(text.trim())
+}
+
+/** Any JSON value. @throws ErrandError INVALID_INPUT, with an example of what would do. */
+export function jsonOption(option: string, text: string, example: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw misuse(`--${option} takes JSON, like '${example}': ${messageOf(error)}.`, { option, value: text })
+  }
+}
+
+/** What a task came to: a JSON value in `--result`, or words. Undefined when neither is given. */
+export function givenResult(json: string | undefined, words: readonly string[]): unknown {
+  if (json !== undefined && words.length > 0)
+    throw misuse(`The result is given twice: by --result and as "${words.join(' ')}".`)
+  if (words.length > 0) return words.join(' ')
+  return json === undefined ? undefined : jsonOption('result', json, '{"ok": true}')
+}

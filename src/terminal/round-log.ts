@@ -1,0 +1,100 @@
+// A run line by line, for logs and pipes: what started, what it printed, how it ended. Nothing is ever rewritten.
+
+import { formatDuration } from '../core/duration.ts'
+import type { TaskEvent } from '../entities/event.ts'
+import {
+  answeredWords,
+  callWords,
+  errorMessageOf,
+  failureWords,
+  modelFailure,
+  outputOf,
+  reasonWords,
+  textOf,
+} from './event-fields.ts'
+import { type CommandIo, print, printJson } from './io.ts'
+import type { Reporter, Row, RunView } from './round-view.ts'
+import { cleanLine, displayWidth, firstLine, padWidth } from './terminal-text.ts'
+
+const widestLabel = 28
+
+export function createPlainLines(io: CommandIo, view: RunView): Reporter {
+  const labels = view.rows.filter((row) => !row.group).map((row) => displayWidth(cleanLine(row.path)))
+  const width = Math.min(widestLabel, Math.max(0, ...labels))
+  return {
+    ownsScreen: false,
+    event(event, row) {
+      if (row.group) return
+      const label = padWidth(cleanLine(row.path), width)
+      for (const line of linesOf(event, row)) print(io, `${label} ${line}`)
+    },
+    end() {},
+  }
+}
+
+/** The feed itself, one JSON object a line, for programs. */
+export function createJsonLines(io: CommandIo): Reporter {
+  return { ownsScreen: false, event: (event) => printJson(io, event), end() {} }
+}
+
+/** What an event says about a task; nothing for events that only engines care for. */
+export function linesOf(event: TaskEvent, row: Row): string[] {
+  switch (event.type) {
+    case 'task.started':
+      if (event.data['from'] !== 'submitted') return ['goes on']
+      return [row.attempt > 1 ? `started, attempt ${row.attempt}` : 'started']
+    case 'task.claimed':
+      return [`claimed by ${textOf(event, 'owner')}`]
+    case 'task.answered':
+      return [answeredWords(event)]
+    case 'task.resumed':
+    case 'task.paused':
+    case 'task.deleted':
+      return [event.type.replace('task.', '')]
+    case 'task.released':
+      return [`let go by ${textOf(event, 'owner')}${reasonWords(event)}`]
+    case 'task.waiting':
+      // Of a task without runs it was the owner who was lost, and that line is told already.
+      return event.data['reason'] === 'interrupted' && event.data['run'] !== 0
+        ? ['interrupted: the process that ran it died']
+        : []
+    case 'model.failed':
+      return [modelFailure(event)]
+    case 'call.started':
+      return row.agent === true ? [callWords(event)] : []
+    case 'call.failed':
+      return row.agent === true
+        ? [`${cleanLine(textOf(event, 'tool'))} failed: ${firstLine(errorMessageOf(event))}`]
+        : []
+    case 'question.asked':
+      return [`asks: ${firstLine(textOf(event, 'question'))}`]
+    case 'output.written':
+      return outputLines(outputOf(event))
+    case 'task.completed':
+      return [`completed${inTime(event, row)}`]
+    case 'task.failed':
+      return [failureWords(event, inTime(event, row))]
+    case 'task.canceled':
+      return [`canceled${reasonWords(event)}`]
+    case 'agent.joined':
+      return [`${textOf(event, 'agentId')} joins the team`]
+    case 'agent.completed':
+      return [`${textOf(event, 'agentId')} has done its part`]
+    case 'objective.updated':
+      return [`objective ${String(event.data['objectiveId'])} is ${textOf(event, 'to')}`]
+    default:
+      return []
+  }
+}
+
+function outputLines(output: string): string[] {
+  if (output === '') return []
+  return output
+    .replace(/\r?\n$/, '')
+    .split(/\r?\n/)
+    .map((line) => `| ${line}`)
+}
+
+function inTime(event: TaskEvent, row: Row): string {
+  return row.startedAt === null ? '' : ` in ${formatDuration(event.at - row.startedAt)}`
+}

@@ -1,0 +1,165 @@
+// A task with all that belongs to it, in words: its fields, its runs and calls, its conversation and how far its team is.
+
+import { isoTime } from '../core/clock.ts'
+import { formatDuration } from '../core/duration.ts'
+import type { Engine } from '../engine-api.ts'
+import type { Call } from '../entities/call.ts'
+import type { Message } from '../entities/message.ts'
+import type { RunRecord } from '../entities/run.ts'
+import type { Task } from '../entities/task.ts'
+import { type Columns, formatTable } from './table.ts'
+import { ownerWords, shortId, stateWord, taskLabel } from './task-labels.ts'
+import { contextOf } from './team-text.ts'
+import { abridged, cleanLine, cleanText, firstLine, fitWidth } from './terminal-text.ts'
+
+const timeFields: ReadonlySet<string> = new Set(['notBefore', 'deadline', 'leaseUntil'] satisfies Array<keyof Task>)
+
+type Picture = Awaited<ReturnType<typeof takePicture>>
+
+/** `team` is of a task that has a branch of memory. */
+export async function takePicture(engine: Engine, task: Task) {
+  const [why, runs, calls, messages, context] = await Promise.all([
+    engine.why(task.id),
+    engine.runs(task.id),
+    engine.calls(task.id),
+    engine.messages(task.id),
+    contextOf(engine, task.id),
+  ])
+  const { branch, type } = context.task
+  const team = branch === null ? undefined : { branch, type, progress: context.progress }
+  return { task, why, runs, calls, messages, team }
+}
+
+/** All of it, in lines. */
+export function describePicture(
+  { task, why, runs, calls, messages, team }: Picture,
+  columns: number | undefined,
+): string[] {
+  return [
+    headline(task),
+    `  ${cleanText(why.message)}`,
+    '',
+    ...formatFields(task, team),
+    ...section('runs', runs.length, runTable(runs, narrower(columns))),
+    ...section('calls', calls.length, callTable(calls, narrower(columns))),
+    ...describeConversation(messages),
+  ]
+}
+
+/** A task alone. */
+export function describeTask(task: Task): string[] {
+  return [headline(task), ...formatFields(task)]
+}
+
+function headline(task: Task): string {
+  return `${taskLabel(task)}: ${stateWord(task)}${task.owner === null ? '' : `, ${ownerWords(task)}`}`
+}
+
+/** The fields that say something; those that are empty or stand elsewhere in the picture are left out. */
+function formatFields(task: Task, team?: Picture['team']): string[] {
+  const { seq: _seq, name: _name, ready: _ready, ...fields } = task
+  const told = Object.entries({ ...fields, ...teamFields(task, team) }).filter(
+    ([field, value]) => !isEmpty(value) && (field !== 'fence' || value !== 0),
+  )
+  const width = Math.max(...told.map(([field]) => field.length))
+  return told.flatMap(([field, value]) => {
+    const [first, ...rest] = formatValue(field, value).split('\n')
+    return [`${field.padEnd(width)}  ${first}`, ...rest.map((line) => `${' '.repeat(width)}  ${line}`)]
+  })
+}
+
+function teamFields(task: Task, team: Picture['team']): Record<string, string | null> {
+  if (team === undefined) return {}
+  const { total, done } = team.progress
+  const objectives = total === 0 ? null : `${done} of ${total} done: "errand task context ${shortId(task.id)}"`
+  return { branch: team.branch, type: team.type, objectives }
+}
+
+function formatValue(field: string, value: unknown): string {
+  if (typeof value === 'number' && (field.endsWith('At') || timeFields.has(field))) return isoTime(value)
+  return abridged(typeof value === 'string' ? value : JSON.stringify(value, null, 2))
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === '') return true
+  return typeof value === 'object' && Object.keys(value as object).length === 0
+}
+
+/** The runs of a task, one a line. */
+export function runTable(runs: readonly RunRecord[], columns?: number): string[] {
+  const table: Columns<RunRecord> = {
+    run: ({ number }) => number,
+    attempt: ({ attempt }) => attempt,
+    outcome: ({ outcome, status }) => outcome ?? status,
+    started: ({ startedAt }) => isoTime(startedAt),
+    took: ({ startedAt, endedAt }) => (endedAt === null ? '' : formatDuration(endedAt - startedAt)),
+    error: ({ error }) => firstLine(error?.message ?? ''),
+  }
+  return formatTable(runs, table, columns)
+}
+
+/** The calls of a task, one a line. */
+export function callTable(calls: readonly Call[], columns?: number): string[] {
+  const table: Columns<Call> = {
+    call: ({ name }) => fitWidth(cleanLine(name), 40),
+    run: ({ run }) => run,
+    status: ({ status }) => status,
+    error: ({ error }) => firstLine(error?.message ?? ''),
+  }
+  return formatTable(calls, table, columns)
+}
+
+function section(title: string, count: number, lines: readonly string[]): string[] {
+  return count === 0 ? [] : ['', title, ...lines.map((line) => `  ${line}`)]
+}
+
+function narrower(columns: number | undefined): number {
+  return (columns ?? 200) - 2
+}
+
+/** Tokens of all steps, null where no step said; undefined when no model took a step. */
+export function usageOf(messages: readonly Message[]) {
+  const steps = messages.flatMap(({ step }) => step ?? [])
+  if (steps.length === 0) return undefined
+  const sum = (field: 'inputTokens' | 'outputTokens' | 'totalTokens'): number | null =>
+    steps.reduce<number | null>(
+      (total, { usage }) => (usage[field] === null ? total : (total ?? 0) + usage[field]),
+      null,
+    )
+  return {
+    steps: steps.length,
+    inputTokens: sum('inputTokens'),
+    outputTokens: sum('outputTokens'),
+    totalTokens: sum('totalTokens'),
+  }
+}
+
+/**
+ * Who said what, and what the steps of its model took: lines below a heading, none for a task without messages. Announcements are left
+ * out: the calls that they tell of are listed beside.
+ */
+export function describeConversation(messages: readonly Message[]): string[] {
+  const spoken = messages.filter((message) => !message.announcement)
+  if (spoken.length === 0) return []
+  return ['', 'conversation', ...spoken.flatMap(messageLines).map((line) => `  ${line}`), ...usageLines(messages)]
+}
+
+function messageLines({ role, content, step }: Message): string[] {
+  const text = abridged(content)
+  const calls = (step?.calls ?? []).map(({ ability }) => `calls ${cleanLine(ability)}`)
+  const lines = text === '' ? [] : cleanText(text).split('\n')
+  const [first = '', ...rest] = [...lines, ...calls]
+  return [`${role}: ${first}`, ...rest.map((line) => `  ${line}`)]
+}
+
+function usageLines(messages: readonly Message[]): string[] {
+  const usage = usageOf(messages)
+  if (usage === undefined) return []
+  const { steps, inputTokens, outputTokens } = usage
+  const models = [...new Set(messages.flatMap(({ step }) => step?.modelId ?? []))].filter((id) => id !== '')
+  const tokens =
+    inputTokens === null && outputTokens === null
+      ? 'tokens unknown'
+      : `${inputTokens ?? '?'} tokens in, ${outputTokens ?? '?'} out`
+  return ['', `${steps} ${steps === 1 ? 'step' : 'steps'} of ${cleanLine(models.join(', ')) || 'its model'}: ${tokens}`]
+}

@@ -1,0 +1,54 @@
+// Which tasks `ps` lists: what the ledger is asked for, and the same asked of one task that has changed.
+import type { Engine } from '../engine-api.ts'
+import { filterByStatus, type StatusWord } from '../entities/status-filter.ts'
+import { openStatuses, type Task } from '../entities/task.ts'
+import { isLetGo } from '../machines/readiness.ts'
+import { allTasks } from '../plans/each-task.ts'
+
+/** A part of what `engine.list` takes. */
+export interface TaskChoice {
+  status?: StatusWord[] | undefined
+  ready?: boolean | undefined
+  owner?: string | undefined
+  /** All of them. */
+  tags?: string[] | undefined
+}
+
+export function isChosen(task: Task, { status, ready, owner, tags = [] }: TaskChoice): boolean {
+  return (
+    (status === undefined || hasStatus(task, status)) &&
+    (ready === undefined || task.ready === ready) &&
+    (owner === undefined || task.owner === owner) &&
+    tags.every((tag) => task.tags.includes(tag))
+  )
+}
+
+function hasStatus(task: Task, words: StatusWord[]): boolean {
+  const { statuses, released } = filterByStatus(words)
+  return (
+    statuses.includes(task.status) &&
+    (task.status !== 'waiting' || released === undefined || isLetGo(task) === released)
+  )
+}
+
+/** What is not settled, and the failed groups that it is in. */
+export async function openTasks(engine: Engine): Promise<Task[]> {
+  const open = await allTasks(engine, { status: [...openStatuses] })
+  return [...(await failedGroupsOf(engine, open)), ...open]
+}
+
+/** What cannot move any more is open, and the group that failed by it is not. */
+async function failedGroupsOf(engine: Pick<Engine, 'get'>, open: readonly Task[]): Promise<Task[]> {
+  const seen = new Set(open.map(({ id }) => id))
+  const failed: Task[] = []
+  for (const { parentId } of open) {
+    for (let id = parentId; id !== null && !seen.has(id); ) {
+      seen.add(id)
+      const parent = await engine.get(id)
+      if (parent?.status !== 'failed' || !parent.group) break
+      failed.push(parent)
+      id = parent.parentId
+    }
+  }
+  return failed
+}

@@ -1,0 +1,62 @@
+// Trees of tasks, as `tree` shows them: what is in them, indented.
+import type { Engine } from '../engine-api.ts'
+import { failureSuffix, isSettled, openStatuses, type Task } from '../entities/task.ts'
+import { allTasks, eachTask } from '../plans/each-task.ts'
+import { endReason, shortId, stateWord, taskLabel } from './task-labels.ts'
+import { fitWidth } from './terminal-text.ts'
+
+export interface TaskTree {
+  root: Task
+  /** All below it. */
+  below: Task[]
+}
+
+/** Every tree, or every one in which something is not settled. */
+export async function readTrees(engine: Engine, all: boolean): Promise<TaskTree[]> {
+  return await Promise.all((await rootsOf(engine, all)).map((root) => readTree(engine, root)))
+}
+
+export async function readTree(engine: Engine, root: Task): Promise<TaskTree> {
+  return { root, below: await engine.subtree(root.id) }
+}
+
+export function treeLines(trees: readonly TaskTree[], columns = Number.POSITIVE_INFINITY): string[] {
+  return trees.flatMap(drawTree).map((line) => fitWidth(line, columns))
+}
+
+async function rootsOf(engine: Engine, all: boolean): Promise<Task[]> {
+  if (all) return await allTasks(engine, { parentId: null })
+  const roots = new Map<string, Task>()
+  for await (const task of eachTask(engine, { status: [...openStatuses] })) {
+    const root = await rootOf(engine, task)
+    roots.set(root.id, root)
+  }
+  return [...roots.values()].sort((a, b) => a.seq - b.seq)
+}
+
+async function rootOf(engine: Engine, task: Task): Promise<Task> {
+  let root = task
+  while (root.parentId !== null) {
+    const parent = await engine.get(root.parentId)
+    if (parent === null) break
+    root = parent
+  }
+  return root
+}
+
+/** One line per task, children below their parent in the order of their creation. */
+function drawTree({ root, below }: TaskTree): string[] {
+  const children = Map.groupBy(below, (task) => task.parentId)
+  const lines: string[] = []
+  const draw = (task: Task, lead: string, indent: string): void => {
+    const reason = isSettled(task.status) && task.status !== 'completed' ? failureSuffix(endReason(task)) : ''
+    lines.push(`${lead}${taskLabel(task)} ${stateWord(task)}${reason} (${shortId(task.id)})`)
+    const inside = (children.get(task.id) ?? []).toSorted((a, b) => a.seq - b.seq)
+    for (const [index, child] of inside.entries()) {
+      const last = index === inside.length - 1
+      draw(child, `${indent}${last ? '└─ ' : '├─ '}`, `${indent}${last ? '   ' : '│  '}`)
+    }
+  }
+  draw(root, '', '')
+  return lines
+}

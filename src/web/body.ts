@@ -1,0 +1,63 @@
+// The body of a request as JSON, within bounds: no more is read than may be taken, and what has no bottom exhausts nothing.
+import { deepestJson } from '../core/json.ts'
+
+/** Largest body, in bytes, unless a surface says otherwise. */
+export const largestBody = 1024 * 1024
+/** Most keys of one object of a body: each is judged by itself, and what has more of a kind is a list. */
+export const mostKeys = 1_000
+
+export type JsonBody = { json: unknown } | { refused: 400 | 413; why: string }
+
+/**
+ * Reads the body of a request and no more of it than `limitBytes`; what was declared to be larger is not read at all. An empty
+ * body is no JSON.
+ */
+export async function readJsonBody(request: Request, limitBytes: number = largestBody): Promise<JsonBody> {
+  const read = await readText(request, limitBytes)
+  if (typeof read !== 'string') return read
+  let json: unknown
+  try {
+    json = JSON.parse(read)
+  } catch {
+    return { refused: 400, why: 'The body is not JSON.' }
+  }
+  const why = refusedShape(json)
+  return why === undefined ? { json } : { refused: 400, why }
+}
+
+type Unread = Exclude<JsonBody, { json: unknown }>
+
+async function readText(request: Request, limitBytes: number): Promise<string | Unread> {
+  const tooLarge: Unread = { refused: 413, why: `The body may have ${limitBytes} bytes.` }
+  if (Number(request.headers.get('content-length') ?? 0) > limitBytes) return tooLarge
+  const chunks: Uint8Array[] = []
+  let size = 0
+  try {
+    // Leaving the loop early cancels the stream, so that nothing more of it is read.
+    for await (const chunk of request.body ?? []) {
+      size += chunk.byteLength
+      if (size > limitBytes) return tooLarge
+      chunks.push(chunk)
+    }
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+  } catch {
+    return { refused: 400, why: 'The body could not be read.' }
+  }
+}
+
+/** Without recursion: that is what a deep body would exhaust. */
+function refusedShape(json: unknown): string | undefined {
+  let level: object[] = isObject(json) ? [json] : []
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth >= deepestJson) return `The body is nested deeper than ${deepestJson} levels.`
+    if (level.some((each) => !Array.isArray(each) && Object.keys(each).length > mostKeys)) {
+      return `An object of the body has more than ${mostKeys} keys. Send a list, or several requests.`
+    }
+    level = level.flatMap((each) => Object.values(each).filter(isObject))
+  }
+  return undefined
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}

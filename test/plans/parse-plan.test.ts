@@ -1,0 +1,329 @@
+// What a plan may say, and how one that is wrong is refused: always before anything is created, always with its place.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ErrandError } from '../../src/core/errors.ts'
+import { readPlan } from '../../src/plans/parse-plan.ts'
+import { parsePlanSource } from '../../src/plans/plan-source.ts'
+import { planOf } from '../surfaces/cli/plan-text.ts'
+
+const refusalOf = (text: string): ErrandError => {
+  try {
+    planOf(text)
+  } catch (error) {
+    if (ErrandError.isInstance(error)) return error
+    throw error
+  }
+  throw new Error('The plan was accepted')
+}
+
+const specOf = (text: string) => planOf(`tasks:\n  a: ${text}`).byPath.get('a')?.spec
+
+describe('a plan', () => {
+  test('turns a command into the executor shell, in the folder of the plan', () => {
+    expect(specOf('{ run: make }')).toEqual({
+      name: 'a',
+      executor: 'shell',
+      input: { run: 'make', cwd: '/plans', env: {} },
+    })
+  })
+
+  test('turns a question into the executor ask, its time-out into how long the answer may take', () => {
+    expect(specOf('{ ask: Really? }')).toEqual({ name: 'a', executor: 'ask', input: { question: 'Really?' } })
+    expect(specOf('{ ask: { question: Really?, default: false, schema: { type: boolean } }, timeout: 5m }')).toEqual({
+      name: 'a',
+      executor: 'ask',
+      input: { question: 'Really?', default: false, schema: { type: 'boolean' }, timeoutMs: 300_000 },
+    })
+    expect(specOf('{ ask: { question: Really?, for: anyone } }')?.input).toEqual({ question: 'Really?', for: 'anyone' })
+  })
+
+  test("takes create's own fields as they are", () => {
+    const fields = {
+      description: 'd',
+      priority: 3,
+      timeoutMs: 5,
+      notBefore: 7,
+      onInterrupt: 'ask',
+      metadata: { a: 1 },
+      blockedBy: ['task-x'],
+    }
+    const spec = specOf(JSON.stringify({ executor: 'shell', input: { run: 'x' }, name: 'A', ...fields }))
+    expect(spec).toEqual({ name: 'A', executor: 'shell', input: { run: 'x' }, ...fields })
+  })
+
+  test('reads retry as a number of attempts or as a policy', () => {
+    expect(specOf('{ run: x, retry: 3 }')?.retry).toEqual({ maxAttempts: 3 })
+    expect(specOf('{ run: x, retry: { maxAttempts: 2, backoffMs: 10, backoff: exponential } }')?.retry).toEqual({
+      maxAttempts: 2,
+      backoffMs: 10,
+      backoff: 'exponential',
+    })
+  })
+
+  test.each([
+    ['1500ms', 1_500],
+    ['90s', 90_000],
+    ['1.5s', 1_500],
+    ['5m', 300_000],
+    ['2h', 7_200_000],
+    ['1d', 86_400_000],
+  ])('reads the time-out %s', (text, timeoutMs) => {
+    expect(specOf(`{ run: x, timeout: ${text} }`)?.timeoutMs).toBe(timeoutMs)
+  })
+
+  test('hands input to a command as what it reads: text as it is, anything else as JSON', () => {
+    expect(specOf('{ run: cat, input: hello }')?.input).toMatchObject({ stdin: 'hello' })
+    expect(specOf('{ run: cat, input: [1, { a: b }] }')?.input).toMatchObject({ stdin: '[1,{"a":"b"}]\n' })
+  })
+
+  test('hands env, cwd and shell down through its groups, the nearest one first', () => {
+    const plan = planOf(`
+cwd: sub
+shell: /bin/sh
+env: { A: 1, B: one }
+tasks:
+  g:
+    cwd: deeper
+    env: { B: two }
+    tasks:
+      t: { run: x, env: { C: true, D: { secret: DEPLOY_KEY } } }
+      absolute: { run: x, cwd: /elsewhere }
+`)
+    expect(plan.byPath.get('g/t')?.spec.input).toEqual({
+      run: 'x',
+      cwd: '/plans/sub/deeper',
+      env: { A: '1', B: 'two', C: 'true', D: { secret: 'DEPLOY_KEY' } },
+      shell: '/bin/sh',
+    })
+    expect(plan.byPath.get('g/absolute')?.spec.input).toMatchObject({ cwd: '/elsewhere' })
+  })
+
+  test('gives each task a path, and what the groups around it come after', () => {
+    const plan = planOf(
+      'tasks: { a: { run: x }, g: { after: a, tasks: { b: { run: x }, c: { after: [b], run: x } } } }',
+    )
+    expect([...plan.byPath.keys()]).toEqual(['a', 'g', 'g/b', 'g/c'])
+    expect(plan.byPath.get('g/c')).toMatchObject({ parent: 'g', after: ['g/b'], comesAfter: ['g/b', 'a'] })
+  })
+
+  test('is named by itself, else by its file', () => {
+    expect(planOf('name: nightly\ntasks: { a: { run: x } }').name).toBe('nightly')
+    expect(planOf('tasks: { a: { run: x } }', '/plans/report.yml').name).toBe('report')
+  })
+
+  test('may be JSON, with tabs', () => {
+    expect(planOf('{\n\t"tasks": {\n\t\t"a": { "run": "x" }\n\t}\n}').byPath.get('a')?.spec.name).toBe('a')
+  })
+
+  test('may share parts by anchors', () => {
+    const plan = planOf('tasks: { a: { run: x, retry: &often { maxAttempts: 5 } }, b: { run: y, retry: *often } }')
+    expect(plan.byPath.get('b')?.spec.retry).toEqual({ maxAttempts: 5 })
+  })
+})
+
+describe('the hash of a definition', () => {
+  const hashOf = (text: string, path = 'a', file?: string) => planOf(text, file).byPath.get(path)?.definitionHash
+
+  test('changes with the command, its place, and what it comes after', () => {
+    const texts = [
+      'tasks: { a: { run: x }, b: { run: y } }',
+      'tasks: { a: { run: z }, b: { run: y } }',
+      'tasks: { a: { run: x, after: b }, b: { run: y } }',
+      'tasks: { a: { run: x, cwd: sub }, b: { run: y } }',
+      'env: { A: 1 }\ntasks: { a: { run: x }, b: { run: y } }',
+      'tasks: { a: { run: x, retry: 2 }, b: { run: y } }',
+    ]
+    expect(new Set(texts.map((text) => hashOf(text))).size).toBe(texts.length)
+  })
+
+  test('changes with what the group around it comes after', () => {
+    const text = (after: string) => `tasks: { x: { run: x }, g: { ${after} tasks: { a: { run: x } } } }`
+    expect(hashOf(text('after: x,'), 'g/a')).not.toBe(hashOf(text(''), 'g/a'))
+  })
+
+  test('does not change with the order of keys, the folder of the plan, or its other tasks', () => {
+    const first = hashOf('tasks: { a: { run: x, priority: 1 } }')
+    expect(hashOf('tasks: { a: { priority: 1, run: x }, b: { run: y } }', 'a', '/elsewhere/plan.yaml')).toBe(first)
+  })
+})
+
+test('a plan of 100,000 tasks is read in seconds', { timeout: 60_000 }, () => {
+  const lines = Array.from({ length: 100_000 }, (_, n) => `  task-${n}: { run: "true" }`)
+  const since = performance.now()
+  const { value } = parsePlanSource(`tasks:\n${lines.join('\n')}\n`, 'plan.yaml')
+  expect(Object.keys((value as { tasks: object }).tasks)).toHaveLength(100_000)
+  expect(performance.now() - since).toBeLessThan(20_000)
+})
+
+describe('a plan is refused with line and column', () => {
+  test.each<[string, string, number, number, RegExp]>([
+    ['bad YAML', 'tasks:\n  a:\n    run: x\n   b: z', 4, 1, /same column/],
+    ['a tab as indentation', 'tasks:\n\ta: 1', 2, 1, /Tabs/],
+    ['an alias without anchor', 'tasks:\n  a: *foo', 2, 6, /\*foo has no anchor/],
+    ['a second document', 'tasks: { a: { run: x } }\n---\nb: 1', 2, 1, /one document/],
+    ['a duplicate name', 'tasks:\n  a: { run: x }\n  a: { run: y }', 3, 3, /The name a is given twice/],
+    [
+      'a duplicate name in JSON',
+      '{\n  "tasks": {\n    "a": {"run": "x"},\n    "a": {"run": "y"} }}',
+      4,
+      5,
+      /given twice/,
+    ],
+    [
+      'an unknown key, nearest named',
+      'tasks:\n  b: { run: y, afer: a }',
+      2,
+      16,
+      /no key "afer". Did you mean "after"\?/,
+    ],
+    ['an unknown key at the top', 'task: {}', 1, 1, /no key "task". Did you mean "tasks"\?/],
+    [
+      'an unknown key of a question',
+      'tasks:\n  a: { ask: { question: q, defualt: 1 } }',
+      2,
+      28,
+      /Did you mean "default"\?/,
+    ],
+    [
+      'an unknown key of retry',
+      'tasks:\n  a: { run: x, retry: { maxAttempt: 1 } }',
+      2,
+      25,
+      /Did you mean "maxAttempts"\?/,
+    ],
+    [
+      'a missing dependency, nearest named',
+      'tasks:\n  alpha: { run: x }\n  b: { run: y, after: alpa }',
+      3,
+      23,
+      /after "alpa".*Did you mean "alpha"\?/,
+    ],
+    [
+      'a dependency inside a group',
+      'tasks:\n  g: { tasks: { x: { run: x } } }\n  b: { run: y, after: x }',
+      3,
+      23,
+      /inside the group "g"/,
+    ],
+    [
+      'a cycle, with its path',
+      'tasks:\n  a: { run: x, after: c }\n  b: { run: y, after: a }\n  c: { run: z, after: b }',
+      2,
+      23,
+      /a → b → c → a/,
+    ],
+    ['a task that comes after itself', 'tasks:\n  a: { run: x, after: a }', 2, 23, /a → a/],
+    ['a bare number as time-out', 'tasks:\n  a: { run: x, timeout: 90 }', 2, 25, /90 has no unit.*90s/],
+    ['a time-out that is none', 'tasks:\n  a: { run: x, timeout: soon }', 2, 25, /expected a duration/],
+    ['both time-outs', 'tasks:\n  a: { run: x, timeout: 1s, timeoutMs: 1 }', 2, 29, /keep one/],
+    ['a goal beside a command', 'tasks:\n  a: { run: x, goal: Write it }', 2, 16, /both `run` and `goal`/],
+    ['a model of a command', 'tasks:\n  a: { run: x, model: "openai:x" }', 2, 16, /`model`.*nothing beside `run`/],
+    ['a model that is none', 'tasks:\n  a: { goal: x, model: gpt }', 2, 24, /a model like "openai:gpt-5-mini"/],
+    [
+      'abilities that are none',
+      'tasks:\n  a: { goal: x, abilities: ["fs read"] }',
+      2,
+      29,
+      /list of abilities|id of an ability/,
+    ],
+    ['both system prompts', 'tasks:\n  a: { goal: x, system: y, systemPrompt: z }', 2, 28, /keep one/],
+    ['a key', 'tasks:\n  a: { run: x, key: k }', 2, 16, /--key/],
+    ['nothing to do', 'tasks:\n  a: { priority: 1 }', 2, 6, /nothing to do/],
+    ['two kinds of work', 'tasks:\n  a: { run: x, tasks: { b: { run: y } } }', 2, 16, /both `run` and `tasks`/],
+    ['what means nothing beside the work', 'tasks:\n  a: { ask: q, cwd: x }', 2, 16, /`cwd`.*nothing beside `ask`/],
+    ['an unknown executor', 'tasks:\n  a: { executor: shel }', 2, 18, /Did you mean "shell"\?/],
+    ['a retry that is none', 'tasks:\n  a: { run: x, retry: often }', 2, 23, /number of attempts/],
+    ['a variable that is none', 'tasks:\n  a: { run: x, env: { 1a: 1 } }', 2, 27, /name of a variable/],
+    ['a secret without a name', 'tasks:\n  a: { run: x, env: { A: { secret: "" } } }', 2, 36, /environment variable/],
+    ['a time that is none', 'tasks:\n  a: { run: x, notBefore: soon }', 2, 27, /expected a time/],
+    ['the name of the mark as metadata', 'tasks:\n  a: { run: x, metadata: { plan: 1 } }', 2, 28, /metadata "plan"/],
+    ['a name with a slash', 'tasks:\n  a/b: { run: x }', 2, 3, /not usable/],
+    ['an answer by nobody', 'tasks:\n  a: { ask: { question: q, for: nobody } }', 2, 13, /for: person or anyone/],
+    ['an empty group', 'tasks:\n  g: { tasks: {} }', 2, 6, /The group "g" has no tasks/],
+    ['no tasks', 'tasks: {}', 1, 1, /The plan has no tasks/],
+    ['a list for tasks', 'tasks: [a]', 1, 8, /tasks by name/],
+    [
+      'two results under one name',
+      'tasks:\n  a b: { run: x }\n  a_b: { run: x }\n  g: { after: a b, tasks: { c: { run: x }, d: { run: y } } }\n  e: { run: y, after: [a b, a_b] }',
+      5,
+      23,
+      /"e" comes after "a b" and "a_b".* \$ERRAND_RESULT_a_b/,
+    ],
+    ['a task that is no mapping', 'tasks:\n  a: make', 2, 6, /must be a mapping/],
+    ['a plan that is no mapping', '- a', 1, 1, /must be a mapping.*a list/],
+  ])('%s', (_what, text, line, column, message) => {
+    const error = refusalOf(text)
+    expect(error.code).toBe('INVALID_PLAN')
+    expect(error.message).toMatch(message)
+    expect(error.message).toMatch(new RegExp(`^plan\\.yaml:${line}:${column}: `))
+    expect(error.details).toMatchObject({ file: 'plan.yaml', line, column })
+  })
+
+  test('nested too deep, with the limit', () => {
+    const nested = (levels: number) => `tasks: { a: { run: x, input: ${'['.repeat(levels)}${']'.repeat(levels)} } }`
+    // The plan, its tasks and the task itself are three.
+    expect(planOf(nested(61)).byPath.size).toBe(1)
+    const itself = 'tasks: { a: { run: x, metadata: &m { a: *m } } }'
+    const block = Array.from({ length: 20_000 }, (_, level) => `${' '.repeat(Math.min(level, 900))}a:`).join('\n')
+    for (const text of [nested(62), nested(5_000), nested(200_000), itself, block.slice(0, 400_000)]) {
+      const error = refusalOf(text)
+      expect(error.code).toBe('INVALID_PLAN')
+      expect(error.message).toMatch(/^plan\.yaml:.* nested too deep: at most 64 /)
+    }
+    expect(refusalOf(nested(62)).message).toMatch(/^plan\.yaml:1:91: /)
+  })
+
+  test('an empty file, which has no place to point at', () => {
+    expect(refusalOf('').message).toMatch(/^plan\.yaml: The plan must be a mapping.*nothing/)
+  })
+})
+
+test('results under one name are no matter where no command reads both', () => {
+  const texts = [
+    'tasks: { a b: { run: x }, a_b: { run: x }, c: { run: x, after: a_b } }',
+    'tasks: { a b: { run: x }, a_b: { run: x }, c: { ask: x, after: [a b, a_b] } }',
+    'tasks: { 构建: { run: x }, 测试: { run: x }, c: { run: x, after: [构建, 测试] } }',
+  ]
+  for (const text of texts) expect(planOf(text).byPath.size).toBe(3)
+})
+
+describe('a plan file', () => {
+  test('that is not there is NOT_FOUND', async () => {
+    await expect(readPlan('missing.yaml', '/nowhere')).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+      message: /missing\.yaml/,
+    })
+  })
+
+  test.each([
+    ['Latin-1', Buffer.from('tasks:\n  a: { run: caf\u00e9 }', 'latin1'), 2, 16],
+    ['UTF-16', Buffer.from('\ufefftasks: { a: { run: x } }', 'utf16le'), 1, 1],
+    ['UTF-16 without a mark', Buffer.from('tasks: { a: { run: x } }', 'utf16le'), 1, 2],
+  ])('in %s is told that it is not UTF-8', async (_what, bytes, line, column) => {
+    const folder = await mkdtemp(join(tmpdir(), 'errand-plan-'))
+    try {
+      await writeFile(join(folder, 'bad.yaml'), bytes)
+      await expect(readPlan('bad.yaml', folder)).rejects.toMatchObject({
+        code: 'INVALID_PLAN',
+        message: `bad.yaml:${line}:${column}: The file is not UTF-8 text. Save it as UTF-8.`,
+      })
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  })
+
+  test('is named in complaints as the user named it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'errand-plan-'))
+    try {
+      await writeFile(join(folder, 'bad.yaml'), 'tasks: 3')
+      await expect(readPlan('bad.yaml', folder)).rejects.toMatchObject({
+        code: 'INVALID_PLAN',
+        message: /^bad\.yaml:1:8: /,
+      })
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  })
+})

@@ -1,0 +1,170 @@
+// How a round stands, and the exit code that says so.
+import { describe, expect, test } from 'vitest'
+import type { Task } from '../../src/entities/task.ts'
+import { isGoingOn } from '../../src/plans/idle.ts'
+import type { KnownRound } from '../../src/plans/round.ts'
+import { roundOutcome } from '../../src/plans/round-outcome.ts'
+import { lastWords, summarize } from '../../src/surfaces/cli/run-summary.ts'
+import { createPaint } from '../../src/terminal/paint.ts'
+import { planOf } from '../surfaces/cli/plan-text.ts'
+import { taskOf } from '../surfaces/cli/task-of.ts'
+
+const plan = planOf(
+  'tasks: { a: { run: a }, g: { after: a, tasks: { b: { run: b }, c: { run: c, after: b } } }, d: { run: d, after: g }, e: { run: e } }',
+)
+const mark = { path: '', generation: 0, edges: 0, definition: '', folder: '/plans', invocation: 'i', held: false }
+
+function roundOf(fields: Record<string, Partial<Task>>): KnownRound {
+  const newest = Object.entries(fields).map(
+    ([path, each]) => [path, { task: taskOf({ name: path, ...each }), mark: { ...mark, path } }] as const,
+  )
+  return { newest: new Map(newest), nextGeneration: 1 }
+}
+
+const completed = { status: 'completed' } as const
+const all = ['a', 'g/b', 'g/c', 'd', 'e']
+const judge = (fields: Record<string, Partial<Task>>, needed = all) =>
+  roundOutcome(plan, roundOf(fields), new Set(needed))
+const names = (tasks: readonly Task[]) => tasks.map((task) => task.name)
+
+describe('a round that is over ends with', () => {
+  test('0 when all are completed', () => {
+    expect(judge({ a: completed, 'g/b': completed, 'g/c': completed, d: completed, e: completed }).status).toBe('done')
+  })
+
+  test('3 for what is queued, whatever its state: nobody is asked to resume or answer it again', () => {
+    const queued = { ready: true, executor: 'shell' }
+    const outcome = judge({ a: { ...queued, status: 'paused' }, e: { ...queued, status: 'input_required' } }, [
+      'a',
+      'e',
+    ])
+    expect([names(outcome.open), outcome.paused, outcome.asking, outcome.status]).toEqual([['a', 'e'], [], [], 'open'])
+  })
+
+  test('0 when all that was asked for is completed', () => {
+    expect(judge({ a: completed, 'g/b': { status: 'submitted' } }, ['a']).status).toBe('done')
+  })
+
+  test.each(['failed', 'canceled'] as const)('1 when one is %s, naming what that blocks, through groups', (status) => {
+    const outcome = judge({ a: completed, g: { status }, 'g/b': { status }, 'g/c': {}, d: {}, e: completed })
+    expect(outcome.status).toBe('failed')
+    expect(names(outcome.broken)).toEqual(['g/b'])
+    expect(outcome.blocked.map(({ task, by }) => [task.name, names(by)])).toEqual([
+      ['g/c', ['g/b']],
+      ['d', ['g/b']],
+    ])
+  })
+
+  test('1 when a task was deleted meanwhile', () => {
+    expect(judge({ a: completed, 'g/b': completed, 'g/c': completed, d: completed })).toMatchObject({
+      code: 1,
+      missing: ['e'],
+    })
+  })
+
+  test('3 when only answers, or somebody to resume, are missing', () => {
+    const outcome = judge({ a: { status: 'input_required' }, 'g/b': {}, 'g/c': {}, d: {}, e: { status: 'paused' } })
+    expect(outcome.status).toBe('open')
+    expect(names(outcome.asking)).toEqual(['a'])
+    expect(names(outcome.paused)).toEqual(['e'])
+    expect(names(outcome.open)).toEqual(['g/b', 'g/c', 'd'])
+  })
+
+  test('1 when something failed beside open questions', () => {
+    expect(
+      judge({ a: { status: 'input_required' }, 'g/b': {}, 'g/c': {}, d: {}, e: { status: 'failed' } }).status,
+    ).toBe('failed')
+  })
+})
+
+describe('a task goes on by itself', () => {
+  const question = { id: 'q', question: '?', for: 'person' as const, schema: null, askedAt: 0, dueAt: null }
+  test.each<[string, Partial<Task>, Parameters<typeof isGoingOn>[1], boolean]>([
+    ['that works', { status: 'working' }, undefined, true],
+    ['that waits for a slot', { ready: true }, undefined, true],
+    ['on a timer', {}, { reason: 'timer', at: 5 }, true],
+    ['whose last run is closing', { status: 'paused' }, { reason: 'closing', at: null }, true],
+    [
+      'whose question times out',
+      { status: 'input_required', questions: [{ ...question, dueAt: 5 }] },
+      { reason: 'answer', at: null },
+      true,
+    ],
+    [
+      'whose question waits for ever',
+      { status: 'input_required', questions: [question] },
+      { reason: 'answer', at: null },
+      false,
+    ],
+    ['whose siblings have its place', {}, { reason: 'lane', at: null }, true],
+    ['that a limit of the ledger holds back', {}, { reason: 'limit', at: null }, true],
+    ['that somebody must claim', { ready: true, executor: null }, { reason: 'claim', at: null }, false],
+    ['that is blocked', {}, { reason: 'blocked', at: null }, false],
+    ['that is held', {}, { reason: 'held', at: null }, false],
+    ['of an agent that waits for a slot', { ready: true, executor: 'agent' }, { reason: 'slot', at: null }, true],
+    ['of an agent without a model', { ready: true, executor: 'agent' }, { reason: 'model', at: null }, false],
+    ['whose executor nobody has', {}, { reason: 'executor', at: null }, false],
+  ])('%s', (_what, fields, why, expected) => {
+    expect(isGoingOn(taskOf(fields), why)).toBe(expected)
+  })
+})
+
+describe('the summary', () => {
+  const options = {
+    paint: createPaint(false),
+    ledgerFlag: ['--ledger', "it's.db"],
+    duration: '1.0s',
+    before: new Set<string>(),
+  }
+
+  test('names what failed with the first line of why, and what it blocks', () => {
+    const error = { code: 'EXIT_CODE', message: '\u001b[31mexited with 1\nmore' }
+    const lines = summarize(
+      judge({
+        a: { seq: 7, status: 'failed', error },
+        'g/b': { seq: 8 },
+        'g/c': completed,
+        d: completed,
+        e: completed,
+      }),
+      options,
+    )
+    expect(lines).toContain('✗ a (#7) failed: exited with 1')
+    expect(lines).toContain('✗ g/b (#8) is blocked by a (#7)')
+    expect(lines.at(-1)).toBe('3 of 5 tasks completed after 1.0s.')
+  })
+
+  test('gives the command that answers, ready to be copied', () => {
+    const question = {
+      id: 'q1',
+      question: 'Which?',
+      for: 'person' as const,
+      schema: { enum: ['x', 'y'] },
+      askedAt: 0,
+      dueAt: null,
+    }
+    const lines = summarize(
+      judge({ a: { id: 'task-abcdefghi', seq: 7, status: 'input_required', questions: [question] } }, ['a']),
+      options,
+    )
+    expect(lines).toContain('? a (#7) asks: Which?')
+    expect(lines).toContain("    errand answer abcdef 'x|y' --ledger 'it'\\''s.db'")
+  })
+
+  test('says when there was nothing to do', () => {
+    const outcome = judge({ a: completed }, ['a'])
+    expect(summarize(outcome, { ...options, duration: undefined })).toEqual([
+      '✓ The task was completed before: nothing to do.',
+    ])
+    expect(summarize(outcome, options)).toEqual(['✓ 1 task completed in 1.0s.'])
+    const before = new Set(outcome.completed.map((task) => task.id))
+    expect(summarize(outcome, { ...options, before })).toEqual(['✓ 1 task completed in 1.0s, 1 of them before.'])
+  })
+
+  test('can tell the last words of a task', () => {
+    expect(lastWords(taskOf({ result: { stdout: 'a\n\nb\nc\nd\n' } }))).toEqual(['b', 'c', 'd'])
+    expect(lastWords(taskOf({ result: 'yes' }))).toEqual(['yes'])
+    expect(lastWords(taskOf({ result: { count: 1 } }))).toEqual([])
+    expect(lastWords(taskOf({}))).toEqual([])
+  })
+})

@@ -1,0 +1,100 @@
+// What is told of an agent: its text once and whole, however it arrived; clean, even where a piece ends inside a sequence.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { StreamItem } from '../../src/engine-api.ts'
+import { TextFlow, ToldAnswer } from '../../src/terminal/answer-stream.ts'
+import { cleanText } from '../../src/terminal/terminal-text.ts'
+
+const at = { taskId: 'task-a', seq: 1 }
+const piece = (messageId: string, content: string): StreamItem => ({ ...at, type: 'content', content, messageId })
+const message = (messageId: string, content: string, role = 'assistant', announcement = false): StreamItem => ({
+  ...at,
+  type: 'message',
+  messageId,
+  role,
+  content,
+  announcement,
+})
+
+function told(...items: StreamItem[]) {
+  let text = ''
+  const notes: string[] = []
+  const answer = new ToldAnswer({ text: (each) => (text += each), note: (line) => notes.push(line) })
+  for (const item of items) answer.take(item)
+  answer.end()
+  return { text, notes }
+}
+
+describe('an answer', () => {
+  test('is told once: pieces, the rest of the message, or the whole of it', () => {
+    expect(told(piece('m', 'Hel'), piece('m', 'lo'), message('m', 'Hello')).text).toBe('Hello\n')
+    expect(told(piece('m', 'Hel'), message('m', 'Hello')).text).toBe('Hello\n')
+    expect(told(message('m', 'Hello')).text).toBe('Hello\n')
+    expect(told(piece('m', 'Hello'), message('m', 'Hello'), piece('n', 'you'), message('n', 'you')).text).toBe(
+      'Hello\nyou\n',
+    )
+  })
+
+  test('is told whole when pieces of it were lost', () => {
+    expect(told(piece('m', 'Hel'), piece('m', '!'), message('m', 'Hello, you!')).text).toBe('Hel!\nHello, you!\n')
+  })
+
+  test('that broke off and begins again is two', () => {
+    const { text, notes } = told(piece('m', 'Hel'), piece('n', 'Hello'), message('n', 'Hello'))
+    expect({ text, notes }).toEqual({ text: 'Hel\nHello\n', notes: ['(it broke off, and begins again)'] })
+  })
+
+  test('is not mixed with announcements, instructions, or what others say', () => {
+    const { text, notes } = told(
+      message('s', 'You are.', 'system'),
+      message('u', 'The goal', 'user'),
+      message('a', '🔧 Calling x...', 'assistant', true),
+      piece('m', 'half'),
+      message('v', 'Faster', 'user'),
+      message('m', 'half and half'),
+    )
+    expect(notes).toEqual(['user: Faster'])
+    expect(text).toBe('half\n and half\n')
+  })
+})
+
+describe('text in pieces', () => {
+  const nasty = fc.array(
+    fc.constantFrom(
+      'a',
+      ' ',
+      '\n',
+      '\r\n',
+      '\u001b[31m',
+      '\u001b[0m',
+      '\u001b]0;title\u0007',
+      '😀',
+      'é',
+      '\t',
+      '\u202e',
+      'ok',
+    ),
+    { maxLength: 30 },
+  )
+
+  test('is as clean as it would be whole, wherever it was cut', () => {
+    fc.assert(
+      fc.property(nasty, fc.array(fc.nat(60), { maxLength: 6 }), (parts, cuts) => {
+        const text = parts.join('')
+        const flow = new TextFlow()
+        let shown = ''
+        let from = 0
+        for (const cut of [...cuts.toSorted((a, b) => a - b), text.length]) {
+          shown += flow.take(text.slice(from, Math.max(from, cut)))
+          from = Math.max(from, cut)
+        }
+        expect(shown + flow.end()).toBe(cleanText(text))
+      }),
+    )
+  })
+
+  test('never lets a control character through, even an unfinished sequence', () => {
+    const flow = new TextFlow()
+    expect(flow.take('a\u001b]0;') + flow.take('x'.repeat(200)) + flow.end()).not.toContain('\u001b')
+  })
+})

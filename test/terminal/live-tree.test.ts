@@ -1,0 +1,175 @@
+// The live tree: what one picture shows, how the terminal is rewritten, and that it is given back.
+import { describe, expect, test } from 'vitest'
+import type { Clock } from '../../src/core/clock.ts'
+import type { TaskEvent } from '../../src/entities/event.ts'
+import type { KnownRound } from '../../src/plans/round.ts'
+import { LiveScreen } from '../../src/terminal/live-screen.ts'
+import { createLiveTree, drawFrame } from '../../src/terminal/live-tree.ts'
+import { createPaint } from '../../src/terminal/paint.ts'
+import { type Row, RunView } from '../../src/terminal/round-view.ts'
+import { displayWidth } from '../../src/terminal/terminal-text.ts'
+import { fakeIo } from '../surfaces/cli/fake-io.ts'
+import { planOf } from '../surfaces/cli/plan-text.ts'
+import { taskOf } from '../surfaces/cli/task-of.ts'
+
+const questionOf = (question: string) => ({ id: 'q', taskId: 'task-a', question, schema: null, dueAt: null })
+
+const rowOf = (fields: Partial<Row>): Row => ({
+  path: fields.name ?? 'a',
+  name: 'a',
+  depth: 0,
+  group: false,
+  taskId: 'task-a',
+  status: 'submitted',
+  ready: false,
+  attempt: 1,
+  startedAt: null,
+  endedAt: null,
+  lastLine: '',
+  error: '',
+  question: null,
+  ...fields,
+})
+
+const frame = (rows: Row[], fields: { columns?: number; height?: number } = {}) =>
+  drawFrame(rows, { now: 10_000, tick: 0, columns: 60, height: 24, paint: createPaint(false), ...fields })
+
+describe('a picture', () => {
+  test('shows as queued what was resumed or answered and waits for its turn', () => {
+    const question = questionOf('Sure?')
+    const lines = frame([
+      rowOf({ name: 'resumed', status: 'paused', ready: true }),
+      rowOf({ name: 'answered', status: 'input_required', ready: true, question }),
+      rowOf({ name: 'asking', status: 'input_required', question }),
+    ])
+    expect(lines.slice(0, 3)).toEqual([
+      ' · resumed   queued',
+      ' · answered  queued',
+      expect.stringMatching(/asks +Sure\?$/),
+    ])
+  })
+
+  test('shows state, elapsed time and the last output line of what runs', () => {
+    const lines = frame([
+      rowOf({ name: 'done', status: 'completed', startedAt: 1_000, endedAt: 3_500 }),
+      rowOf({ name: 'group', group: true, status: 'working' }),
+      rowOf({ name: 'busy', depth: 1, status: 'working', startedAt: 4_000, lastLine: 'line 5', attempt: 2 }),
+      rowOf({ name: 'asks', status: 'input_required', question: questionOf('Which?') }),
+      rowOf({ name: 'bad', status: 'failed', error: 'exited with 1' }),
+      rowOf({ name: 'next', ready: true }),
+      rowOf({ name: 'later' }),
+    ])
+    expect(lines).toEqual([
+      ' ✓ done    completed  2.5s',
+      ' ▾ group   working',
+      ' ⠋   busy  working    6.0s    attempt 2: line 5',
+      ' ? asks    asks               Which?',
+      ' ✗ bad     failed             exited with 1',
+      ' · next    queued',
+      ' · later   waiting',
+      ' 1 of 6 completed, 1 working, 1 failed',
+    ])
+  })
+
+  test('is never wider than the terminal, nor higher', () => {
+    const rows = Array.from({ length: 50 }, (_, index) =>
+      rowOf({ name: `タスク${index}`, status: 'working', startedAt: 0, lastLine: 'x'.repeat(500) }),
+    )
+    for (const columns of [10, 20, 40, 80]) {
+      const lines = frame(rows, { columns, height: 12 })
+      expect(lines.length).toBeLessThanOrEqual(12)
+      for (const line of lines) expect(displayWidth(line)).toBeLessThan(columns)
+    }
+  })
+
+  test('drops what matters least first, and counts it', () => {
+    const rows = [
+      ...Array.from({ length: 9 }, (_, index) => rowOf({ name: `done${index}`, status: 'completed' })),
+      rowOf({ name: 'busy', status: 'working' }),
+      rowOf({ name: 'bad', status: 'failed' }),
+    ]
+    const lines = frame(rows, { height: 3 })
+    expect(lines.map((line) => line.trim().split(/ +/)[1])).toEqual(['busy', 'bad', 'of'])
+    expect(lines.at(-1)).toContain('9 not shown')
+  })
+})
+
+describe('the screen', () => {
+  const record = (columns = 80) => {
+    const written: string[] = []
+    return { written, output: { columns, write: (text: string) => written.push(text) } }
+  }
+
+  test('hides the cursor, writes what is new, and gives the cursor back', () => {
+    const { written, output } = record()
+    const screen = new LiveScreen(output)
+    screen.draw(['a', 'b'])
+    screen.end()
+    expect(written.join('')).toBe('\u001b[?25l\r\u001b[2Ka\n\u001b[2Kb\n\u001b[?25h')
+  })
+
+  test('writes nothing when nothing changed, and only from the first changed line on', () => {
+    const { written, output } = record()
+    const screen = new LiveScreen(output)
+    screen.draw(['a', 'b', 'c'])
+    written.length = 0
+    screen.draw(['a', 'b', 'c'])
+    expect(written).toEqual([])
+    screen.draw(['a', 'B', 'c'])
+    expect(written).toEqual(['\u001b[2A\r\u001b[2KB\n\n'])
+  })
+
+  test('clears what a shorter picture leaves below', () => {
+    const { written, output } = record()
+    const screen = new LiveScreen(output)
+    screen.draw(['a', 'b', 'c'])
+    written.length = 0
+    screen.draw(['a'])
+    expect(written).toEqual(['\u001b[2A\r\u001b[0J'])
+    screen.draw(['a', 'd'])
+    expect(written[1]).toBe('\r\u001b[2Kd\n')
+  })
+
+  test('begins anew when the terminal has changed its width', () => {
+    const { written, output } = record()
+    const screen = new LiveScreen(output)
+    screen.draw(['a'])
+    written.length = 0
+    output.columns = 40
+    screen.draw(['a'])
+    expect(written).toEqual(['\r\u001b[2Ka\n'])
+  })
+})
+
+test('the tree is redrawn on a timer and ends with a last picture, the cursor visible, in colours unless NO_COLOR says no', () => {
+  const plan = planOf('tasks: { a: { run: x } }')
+  const task = taskOf({ id: 'task-a', name: 'a' })
+  const mark = { path: 'a', generation: 0, edges: 0, definition: '', folder: '', invocation: '', held: false }
+  const known: KnownRound = { newest: new Map([['a', { task, mark }]]), nextGeneration: 1 }
+  for (const color of [true, false]) {
+    const env: Record<string, string> = color ? {} : { NO_COLOR: '1' }
+    const io = fakeIo({ tty: true, env })
+    const timers: Array<() => void> = []
+    let now = 0
+    const clock: Clock = { now: () => now, setTimeout: (fn) => timers.push(fn), clearTimeout: () => timers.splice(0) }
+    const view = new RunView(plan, known)
+    const reporter = createLiveTree(io, view, { clock })
+    const event: TaskEvent = {
+      seq: 1,
+      type: 'task.started',
+      taskId: 'task-a',
+      at: 0,
+      instanceId: 'i',
+      data: { status: 'working', from: 'submitted' },
+    }
+    view.apply(event)
+    now = 1_500
+    timers.shift()?.()
+    expect(io.out()).toContain('working')
+    expect(io.out()).toContain('1.5s')
+    reporter.end()
+    expect(timers).toEqual([])
+    expect(io.out().endsWith('\u001b[?25h')).toBe(true)
+    expect(io.out().includes('\u001b[36m')).toBe(color)
+  }
+})

@@ -1,0 +1,94 @@
+// Nothing that a task contains can command the terminal that shows it.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { formatTable } from '../../src/terminal/table.ts'
+import {
+  cleanLine,
+  cleanText,
+  displayWidth,
+  firstLine,
+  fitWidth,
+  lastLine,
+  padWidth,
+  visibleJson,
+} from '../../src/terminal/terminal-text.ts'
+
+describe('text for a terminal', () => {
+  test.each([
+    ['colours', '\u001b[31mred\u001b[0m', 'red'],
+    ['titles', '\u001b]0;owned\u0007text', 'text'],
+    ['links', '\u001b]8;;http://x\u001b\\text\u001b]8;;\u001b\\', 'text'],
+    ['one-byte control sequences', '\u009b31mred', 'red'],
+    ['bells, backspaces and carriage returns', 'a\u0007b\u0008c\rd', 'abcd'],
+    ['direction overrides', 'ab\u202ecd\u2066ef', 'abcdef'],
+    ['a lone escape', 'a\u001b', 'a'],
+  ])('loses %s', (_what, text, clean) => {
+    expect(cleanText(text)).toBe(clean)
+  })
+
+  test('keeps line breaks, tabs and letters of any script', () => {
+    expect(cleanText('a\tb\r\nc\nĐà Nẵng 日本 👍')).toBe('a\tb\nc\nĐà Nẵng 日本 👍')
+  })
+
+  test('holds no control character, whatever came in', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(/(?![\n\t])\p{Cc}/u.test(cleanText(text))).toBe(false)
+        expect(/\p{Cc}/u.test(cleanLine(text))).toBe(false)
+      }),
+    )
+  })
+
+  test('as JSON shows each of these as an escape, and reads back as it was', () => {
+    const text = 'a\u009b31mb\u202ec\u2028d\u001b[0m\ufeff 日本\n'
+    const json = visibleJson(JSON.stringify({ text }))
+    expect(json).toBe('{"text":"a\\u009b31mb\\u202ec\\u2028d\\u001b[0m\\ufeff 日本\\n"}')
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (any) => {
+        const printed = visibleJson(JSON.stringify(any))
+        expect(JSON.parse(printed)).toBe(any)
+        expect(cleanText(printed)).toBe(printed)
+      }),
+    )
+  })
+
+  test('has a first and a last line that say something', () => {
+    expect(firstLine('\n  \none\ntwo\n')).toBe('one')
+    expect(lastLine('one\n two \n\n')).toBe('two')
+    expect(lastLine('')).toBe('')
+  })
+
+  test('is as wide as the terminal shows it', () => {
+    expect(displayWidth('abc')).toBe(3)
+    expect(displayWidth('日本')).toBe(4)
+    expect(displayWidth('e\u0301')).toBe(1)
+  })
+
+  test('is cut to a width with an ellipsis, and never wider', () => {
+    expect(fitWidth('abcdef', 4)).toBe('abc…')
+    expect(fitWidth('日本語', 4)).toBe('日…')
+    expect(fitWidth('abc', 3)).toBe('abc')
+    expect(fitWidth('abc', 0)).toBe('')
+    expect(padWidth('日', 4)).toBe('日  ')
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme' }),
+        fc.nat(20),
+        (text, columns) => displayWidth(fitWidth(text, columns)) <= columns,
+      ),
+    )
+  })
+
+  test('stands in columns, the last one cut to the terminal', () => {
+    expect(
+      formatTable(
+        [
+          { seq: 1, name: 'a\u001b[2Jb\nc' },
+          { seq: 10, name: 'long name' },
+        ],
+        { '#': ({ seq }) => seq, name: ({ name }) => name },
+        9,
+      ),
+    ).toEqual(['#   name', '1   ab c', '10  long…'])
+  })
+})
